@@ -386,9 +386,7 @@ def test_pools_from_sampled_assignments(small: SmallConference, tmp_path: Path) 
 def test_commitment_can_be_published_before_the_draw(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
-    assert run(["key", str(key)]) == 0
-    capsys.readouterr()
+    folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
     plan = command_line("plan", folder, "--key", str(key), "--json")
     assert run(plan) == 0
     promise = json.loads(capsys.readouterr().out)["commitment"]
@@ -399,9 +397,8 @@ def test_commitment_can_be_published_before_the_draw(
 def test_no_public_output_holds_a_reviewer(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, key, out = small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out"
+    folder, key, out = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin"), tmp_path / "out"
     commands = [
-        ["key", str(key)],
         arguments(folder, key, out),
         arguments(folder, key, out, "--json"),
         command_line("plan", folder, "--json"),
@@ -755,9 +752,6 @@ def test_a_new_key_in_the_place_of_an_old_one_is_refused(
     decided(folder, key, tmp_path / "out")
     before = everything(tmp_path / "key.bin.sealed")
     key.unlink()
-    assert run(["key", str(key)]) == 3
-    assert "restore that key from its backup" in capsys.readouterr().err
-    assert not key.exists()
     with_key(key)
     for command in (
         arguments(folder, key, tmp_path / "new"),
@@ -954,3 +948,32 @@ def test_withdrawing_all_of_one_conference_keeps_the_papers_of_the_other(
     assert (tmp_path / "two/decisions.csv").read_text().splitlines() == [
         before[paper] for paper in ("paper", "B/1", "B/2")
     ]
+
+
+def test_keys_that_cannot_be_used_are_refused(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    for data, mode, word in ((bytes(32), 0o644, "chmod 600"), (bytes(31), 0o600, "32 bytes")):
+        key.write_bytes(data)
+        key.chmod(mode)
+        assert run(arguments(folder, key, tmp_path / "out")) == 2
+        assert word in capsys.readouterr().err
+        key.unlink()
+    key.mkdir()
+    for bad in (key, Path("."), Path("/")):
+        for command in (arguments(folder, bad, tmp_path / "out"), command_line("verify", folder, bad)):
+            assert run(command) == 2
+            assert "internal error" not in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_mistyped_key_is_not_made(small: SmallConference, tmp_path: Path) -> None:
+    """It would toss again."""
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    mistyped = tmp_path / "kye.bin"
+    for out in ("out", "new"):
+        assert run(arguments(folder, mistyped, tmp_path / out)) == 2
+    assert not (tmp_path / "new").exists()
+    assert not mistyped.exists()

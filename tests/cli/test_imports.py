@@ -1,95 +1,133 @@
-"""`blindcal import`: files written and their modes, what is said, codes, refusals that write nothing."""
+"""`blindcal import`: files in a folder and their modes, what is said, corrections, codes, refusals."""
 
 from __future__ import annotations
 
 import csv
 import json
 import re
+import stat
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("typer")
 
-from commands import call
+from blindcal.cli.console import CONFIDENTIAL
+from blindcal.project import imports as module
+from blindcal.project import read_folder
+from chair_exports import PEOPLE, options, write_exports
+from commands import CANARY, call
 from exports import BY_NAME, EXPORTS, Export, rows_of
 from small_bombs import BOMBS, MEMORY
+from small_conferences import everything
 
 pytestmark = pytest.mark.edge
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, made before reviews are in."""
+    monkeypatch.chdir(tmp_path)
+    assert call("new", "icx")[0] == 0
+    return Path("icx")
+
+
+@pytest.fixture
+def decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder whose papers are decided."""
+    monkeypatch.chdir(tmp_path)
+    exports = write_exports(tmp_path / "downloads", papers=6)
+    assert call("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "50%")[0] == 0
+    assert call("decide", "icx")[0] == 0
+    return Path("icx")
+
+
+def imported(export: Export, *more: str) -> tuple[int, str, str]:
+    _, path, *words = export.arguments
+    return call("import", "icx", path, *words, *more)
 
 
 def table(path: Path) -> list[dict[str, str]]:
     return rows_of(path.read_bytes())
 
 
+def last(out: str) -> str:
+    return out.rstrip("\n").split("\n")[-1]
+
+
 @pytest.mark.parametrize("export", EXPORTS, ids=[export.name for export in EXPORTS])
-def test_every_export_becomes_a_table_that_check_reads(export: Export, tmp_path: Path) -> None:
-    out = tmp_path / "reviews.csv"
-    code, told, err = call(*export.arguments, "--out", str(out))
+def test_every_export_becomes_a_table_that_is_read_again(export: Export, folder: Path) -> None:
+    code, told, err = imported(export)
     assert (code, err) == (0, "")
-    assert told.startswith(f"recognized: {export.recognized}")
+    assert f"recognized: {export.recognized}" in told
     assert "dropped: the order of rows: it can reveal who wrote a review\n" in told
-    assert len(table(out)) == len(export.expected)
-    assert call("check", str(out))[0] == 0
-    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
-    again = tmp_path / "again.csv"
-    assert call("import", str(out), "--out", str(again))[0] == 0
-    assert again.read_bytes() == out.read_bytes()
+    reviews = folder / "inputs" / "reviews.csv"
+    assert len(table(reviews)) == len(export.expected)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in reviews.parent.iterdir()} == {0o600}
+    assert call("import", "icx", "--dry-run")[0] == 0
+    before = everything(folder)
+    code, told, _ = call("import", "icx", str(reviews), "--as", "reviews")
+    assert (code, "the folder has this already: nothing to write" in told) == (0, True)
+    assert everything(folder) == before
 
 
-def test_what_came_with_the_reviews_lies_beside_them(tmp_path: Path) -> None:
-    export = BY_NAME["hotcrp/rqc-letters.json"]
-    code, told, _ = call(*export.arguments, "--out", str(tmp_path / "in.csv"))
+def test_what_came_with_the_reviews_lies_beside_them_and_is_named(folder: Path) -> None:
+    code, told, _ = imported(BY_NAME["hotcrp/rqc-letters.json"])
     assert code == 0
-    names = ["in.conflicts.csv", "in.csv", "in.names.csv", "in.titles.csv", "in.tracks.csv"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == names
-    assert "score: OveMer, with the values D = 1, B = 3, A = 4; higher is taken as better" in told
-    assert table(tmp_path / "in.titles.csv")[1] == {"paper": "2", "title": "Gadgets Revisited"}
-    assert table(tmp_path / "in.conflicts.csv")[0] == {"paper": "1", "conflict": "cy@example.org"}
-    assert table(tmp_path / "in.names.csv")[0] == {"reviewer": "ada@example.edu", "name": "Ada Byron"}
+    inputs = folder / "inputs"
+    names = ["conflicts.csv", "reviews.csv", "titles.csv", "tracks.csv"]
+    assert sorted(path.name for path in inputs.iterdir()) == names
+    assert "score: OveMer, with the values D = 1, B = 3, A = 4" in told
+    assert table(inputs / "titles.csv")[1] == {"paper": "2", "title": "Gadgets Revisited"}
+    assert table(inputs / "conflicts.csv")[0] == {"paper": "1", "conflict": "cy@example.org"}
+    settings = read_folder(folder).settings
+    assert settings["pools"] == "icx/inputs/conflicts.csv"
+    assert (settings["titles"], settings["grid"]) == ("icx/inputs/titles.csv", "1..4")
 
 
-def test_those_who_reviewed_are_not_written_down_as_a_committee(tmp_path: Path) -> None:
+def test_those_who_reviewed_are_not_written_down_as_a_committee(folder: Path) -> None:
     """Who reviewed at all is secret: a committee is a list with others on it."""
-    export = BY_NAME["easychair/all-tables.zip"]
-    assert call(*export.arguments, "--out", str(tmp_path / "all.csv"))[0] == 0
-    listed = {row["reviewer"] for row in table(tmp_path / "all.committee.csv")}
-    assert listed > {row["reviewer"] for row in table(tmp_path / "all.csv")}
-    assert not (tmp_path / "all.names.csv").exists()
-    assert call("import", str(tmp_path / "all.csv"), "--out", str(tmp_path / "table.csv"))[0] == 0
-    assert not [*tmp_path.glob("table.committee.csv"), *tmp_path.glob("table.names.csv")]
+    assert imported(BY_NAME["easychair/all-tables.zip"])[0] == 0
+    listed = {row["reviewer"] for row in table(folder / "inputs" / "committee.csv")}
+    assert listed > {row["reviewer"] for row in table(folder / "inputs" / "reviews.csv")}
+    assert call("new", "two")[0] == 0
+    assert call("import", "two", "icx/inputs/reviews.csv")[0] == 0
+    assert not Path("two/inputs/committee.csv").exists()
 
 
-def test_several_maps_are_one(tmp_path: Path) -> None:
+def test_several_maps_are_one(folder: Path) -> None:
     export = BY_NAME["openreview/api2-replies.json"]
     header, *people = export.path.with_suffix(".map").read_text().splitlines()
     words = []
     for number, half in enumerate((people[::2], people[1::2])):
-        (tmp_path / f"{number}.csv").write_text("\n".join([header, *half, ""]))
-        words += ["--map", str(tmp_path / f"{number}.csv")]
-    code, _, err = call("import", str(export.path), *words, "--out", str(tmp_path / "r.csv"))
+        Path(f"{number}.csv").write_text("\n".join([header, *half, ""]))
+        words += ["--map", f"{number}.csv"]
+    code, _, err = call("import", "icx", str(export.path), *words)
     assert (code, err) == (0, "")
-    assert table(tmp_path / "r.csv") == export.expected
+    assert table(folder / "inputs" / "reviews.csv") == export.expected
 
 
-def test_json_says_the_same(tmp_path: Path) -> None:
-    export = BY_NAME["hotcrp/scores-2026.csv"]
-    code, out, _ = call(*export.arguments, "--out", str(tmp_path / "r.csv"), "--json")
+def test_json_says_the_same(folder: Path) -> None:
+    code, out, _ = imported(BY_NAME["hotcrp/scores-2026.csv"], "--json")
     report = json.loads(out)
     assert code == 0
-    assert (report["format"], report["reviews"], report["papers"], report["reviewers"]) == ("hotcrp", 5, 3, 3)
-    assert (report["score_field"], report["confidence_field"]) == ("OveMer", "RevExp")
+    assert (report["system"], report["score_field"], report["confidence_field"]) == (
+        "hotcrp",
+        "OveMer",
+        "RevExp",
+    )
     assert report["scale"]["levels"] == [1, 2, 3, 4, 5]
+    assert [report["reviews"][name] for name in ("reviews", "papers", "reviewers")] == [5, 3, 3]
     assert {"what": "the order of rows", "why": "it can reveal who wrote a review"} in report["dropped"]
     assert report["warnings"][1:] == ["1 review without a score left out (row 6)"]
-    wrote = [str(tmp_path / name) for name in ("r.csv", "r.titles.csv", "r.names.csv")]  # not a committee
-    assert report["wrote"] == wrote
+    assert report["wrote"] == ["icx/inputs/reviews.csv", "icx/inputs/titles.csv"]
+    assert report["files"][0]["as"] == "reviews"
 
 
-def test_codes_are_written_apart_and_kept_the_next_year(tmp_path: Path) -> None:
+def test_codes_are_written_apart_and_kept_the_next_year(folder: Path) -> None:
     export = BY_NAME["easychair/all-tables.zip"]
-    first, codes = tmp_path / "r.csv", tmp_path / "codes.csv"
-    code, told, _ = call(*export.arguments, "--out", str(first), "--codes", str(codes))
+    codes, first = Path("codes.csv"), folder / "inputs" / "reviews.csv"
+    code, told, _ = imported(export, "--codes", "codes.csv")
     assert code == 0
     assert "keep that file apart" in told
     assert codes.stat().st_mode & 0o777 == 0o600
@@ -97,29 +135,28 @@ def test_codes_are_written_apart_and_kept_the_next_year(tmp_path: Path) -> None:
     assert {row["name"] for row in table(codes)} == {"Ada Byron", "Bo Chen", "Cy Diaz", "Eve Fox"}
     found = sorted((row["paper"], person[row["reviewer"]], row["score"]) for row in table(first))
     assert found == sorted((row["paper"], row["reviewer"], row["score"]) for row in export.expected)
-    for path in tmp_path.glob("r*.csv"):
+    for path in (folder / "inputs").iterdir():
         assert not re.search(r"@|Ada|Byron|Chen", path.read_text()), path.name
     assert re.search(r"@|Ada|Byron|Chen", told) is None
-    later = tmp_path / "later.csv"
-    options = ("--codes", str(tmp_path / "new.csv"), "--known-codes", str(codes))
-    assert call(*export.arguments, "--out", str(later), *options)[0] == 0
-    assert later.read_bytes() == first.read_bytes()
-
-
-def test_nothing_is_written_where_something_is_in_the_way(tmp_path: Path) -> None:
-    export = BY_NAME["hotcrp/scores-2026.csv"]
-    (tmp_path / "r.titles.csv").write_text("mine")
-    code, _, err = call(*export.arguments, "--out", str(tmp_path / "r.csv"))
-    assert code == 3
-    assert "r.titles.csv exists already and is never overwritten" in err
-    assert [path.name for path in tmp_path.iterdir()] == ["r.titles.csv"]
+    before = codes.read_bytes()
+    assert call("new", "later")[0] == 0
+    _, path, *words = export.arguments
+    assert call("import", "later", path, *words, "--codes", "codes.csv")[0] == 0
+    assert Path("later/inputs/reviews.csv").read_bytes() == first.read_bytes()
+    assert codes.read_bytes() == before
+    Path("pc.csv").write_text("reviewer,name\nnew@example.org,Newcomer\n")
+    assert call("import", "later", "pc.csv", "--codes", "codes.csv")[0] == 0
+    (row,) = [row for row in table(codes) if row["reviewer"] == "new@example.org"]
+    assert row["name"] == "Newcomer"
+    assert len(table(codes)) == len(person) + 1
+    assert row["code"] in Path("later/inputs/correction-1/committee.csv").read_text()
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("words", "message"),
     [
-        (["--format", "word"], "--format must be one of openreview, hotcrp, cmt, easychair, pretalx, panel"),
-        (["--format", "cmt"], "must be a CMT export of reviews"),
+        (["--system", "word"], "--system must be one of openreview, hotcrp, cmt, easychair, pretalx, panel"),
+        (["--system", "cmt"], "must be a CMT export of reviews"),
         (["--unit", "chair"], "--unit must be one of reviewer, member"),
         (["--best-first", "A"], "--best-first must be different scores, like A,B,C,D"),
         (["--best-first", "A,a"], "--best-first must be different scores, like A,B,C,D"),
@@ -129,66 +166,333 @@ def test_nothing_is_written_where_something_is_in_the_way(tmp_path: Path) -> Non
             ["--score-field", "Novelty"],
             "must have the field 'Novelty' that --score-field names, found OveMer",
         ),
-        (["--known-codes", "c.csv"], "--known-codes needs --codes"),
         (["--map", "nowhere.csv"], "nowhere.csv: there is no such file"),
-        (["--codes", "OUT"], "--codes must name a file of its own"),
+        (["--as", "gossip"], "--as must be one of reviews, past, committee"),
+        (["--name", "2026"], "--name is for one past conference"),
+        (["--as", "past", "--name", "../2026"], "a past conference's name must be like 2026"),
+        (["--as", "committee"], "this one is about papers"),
+        (["--as", "reviewers"], "scores.csv, row 1: must be the header"),
+        (["--as", "reviewers", "--codes", "c.csv"], "--codes cannot be given for reviewers"),
+        (["scores.csv", "--as", "reviews"], "give one file as reviews, found 2"),
     ],
 )
 def test_bad_options_are_refused_and_nothing_is_written(
-    options: list[str], message: str, tmp_path: Path
+    words: list[str], message: str, folder: Path, tmp_path: Path
 ) -> None:
-    export, out = BY_NAME["hotcrp/scores-2026.csv"], str(tmp_path / "r.csv")
-    options = [out if option == "OUT" else option for option in options]
-    code, _, err = call("import", str(export.path), "--out", out, *options)
+    Path("scores.csv").write_bytes(BY_NAME["hotcrp/scores-2026.csv"].data)
+    before = everything(tmp_path)
+    code, _, err = call("import", "icx", "scores.csv", *words)
     assert code == 2
     assert message in err
-    assert not list(tmp_path.iterdir())
+    assert everything(tmp_path) == before
 
 
-def test_a_bad_export_is_refused_with_its_places(tmp_path: Path) -> None:
-    bad = tmp_path / "scores.csv"
+def test_a_file_must_be_given_unless_the_folder_is_checked(folder: Path) -> None:
+    assert call("import", "icx")[::2] == (
+        2,
+        "blindcal: give a FILE to import, or --dry-run to check the folder as it is\n",
+    )
+    assert call("import", "icx", "--dry-run")[0] == 0
+    code, _, err = call("import", "elsewhere", "scores.csv")
+    assert (code, "must be a folder that `blindcal new` made" in err) == (2, True)
+
+
+def test_a_bad_export_is_refused_with_its_places(folder: Path) -> None:
     text = BY_NAME["hotcrp/scores-2026.csv"].data.decode()
-    bad.write_text(
+    Path("bad.csv").write_text(
         text.replace("org,2,2", "org,two,2").replace(",5,4", ",,").replace("zoe@example.net,1", ",1")
     )
-    code, _, err = call("import", str(bad), "--out", str(tmp_path / "r.csv"), "--json")
-    assert code == 2
-    problems = json.loads(err)["error"]["problems"]
-    assert [(p["row"], p["column"]) for p in problems] == [(3, "OveMer"), (7, "reviewer")]
-    assert "zoe" not in err
-    assert not (tmp_path / "r.csv").exists()
+    before = everything(folder)
+    for dry in ((), ("--dry-run",)):
+        code, _, err = call("import", "icx", "bad.csv", "--json", *dry)
+        assert code == 2
+        problems = json.loads(err)["error"]["problems"]
+        assert [(p["row"], p["column"]) for p in problems] == [(3, "OveMer"), (7, "reviewer")]
+        assert "zoe" not in err
+    assert everything(folder) == before
 
 
 @pytest.mark.parametrize("name", ["far.xlsx", "far.xls", "rows.csv.gz"])
-def test_a_small_file_that_would_take_gigabytes_is_refused(name: str, tmp_path: Path) -> None:
-    export = tmp_path / name
-    export.write_bytes(BOMBS[name][0]())
-    code, out, err = call("import", str(export), "--out", str(tmp_path / "reviews.csv"))
+def test_a_small_file_that_would_take_gigabytes_is_refused(name: str, folder: Path) -> None:
+    Path(name).write_bytes(BOMBS[name][0]())
+    before = everything(folder)
+    code, out, err = call("import", "icx", name)
     assert (code, out) == (2, "")
     assert re.search(f"{re.escape(name)}.*, row [0-9]+: {MEMORY}", err)
-    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert everything(folder) == before
 
 
-def test_the_written_table_is_sorted_whatever_the_export(tmp_path: Path) -> None:
-    export = BY_NAME["openreview/api1-labels.json"]
-    call(*export.arguments, "--out", str(tmp_path / "r.csv"))
-    with (tmp_path / "r.csv").open(newline="", encoding="utf-8") as file:
+def test_the_written_table_is_sorted_whatever_the_export(folder: Path) -> None:
+    imported(BY_NAME["openreview/api1-labels.json"])
+    with (folder / "inputs" / "reviews.csv").open(newline="", encoding="utf-8") as file:
         body = list(csv.reader(file))[1:]
     assert body == sorted(body)
 
 
-def test_papers_that_the_export_calls_withdrawn_are_left_out_or_kept(tmp_path: Path) -> None:
+def test_papers_that_the_export_calls_withdrawn_are_listed_or_kept(folder: Path) -> None:
     export = json.loads(BY_NAME["hotcrp/rqc-letters.json"].data)
     export["papers"][0]["status"] = "withdrawn"
     gone = f"{export['papers'][0]['pid']}"
-    (tmp_path / "rqc.json").write_text(json.dumps(export))
-    code, told, _ = call("import", str(tmp_path / "rqc.json"), "--out", str(tmp_path / "r.csv"))
+    Path("rqc.json").write_text(json.dumps(export))
+    assert call("new", "two")[0] == 0
+    code, told, _ = call("import", "icx", "rqc.json")
     assert code == 0
-    assert f"left out: 1 paper withdrawn: {gone} (--keep-withdrawn keeps them)\n" in told
-    left = {row["paper"] for row in table(tmp_path / "r.csv")}
-    assert gone not in left
-    assert not (tmp_path / "r.committee.csv").exists(), "those who reviewed are no committee"
-    whole = tmp_path / "all.csv"
-    code, told, _ = call("import", str(tmp_path / "rqc.json"), "--out", str(whole), "--keep-withdrawn")
-    assert (code, "left out" in told) == (0, False)
-    assert {row["paper"] for row in table(whole)} == {gone, *left}
+    assert f"left out of the decisions: 1 paper withdrawn: {gone} (delete the line under [withdrawn]" in told
+    assert read_folder(folder).withdrawn == {gone: "withdrawn, as the export says"}
+    assert gone in {row["paper"] for row in table(folder / "inputs" / "reviews.csv")}
+    code, told, _ = call("import", "two", "rqc.json", "--keep-withdrawn")
+    assert (code, "left out" in told, read_folder("two").withdrawn) == (0, False, {})
+    export["papers"][0]["status"] = "submitted"
+    Path("rqc.json").write_text(json.dumps(export))
+    code, _, err = call("import", "icx", "rqc.json", "--as", "reviews")
+    assert code == 0
+    assert "lists 1 paper that this export does not call withdrawn under [withdrawn]" in err
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("reviews", "paper,reviewer,score\n1,a,3\n2,a,2\n"),
+        ("committee", "first,last,email,roles\nAda,Byron,ada@example.edu,pc\n"),
+        ("conflicts", "paper,conflict\n1,a\n"),
+        ("conflicts", "paper,action,email\n1,conflict,idle@example.org\n"),
+        ("pools", "paper,reviewer,probability\n1,a,0.5\n1,b,0.5\n"),
+        ("pools", "draw,paper,reviewer\n1,1,a\n2,1,b\n"),
+        ("reviewers", "reviewer,slope,offset,noise\na,1,3,1\n"),
+        ("titles", "paper,title\n1,On Widgets\n"),
+        ("same", "old,new\nada@old.org,ada@example.edu\n"),
+    ],
+)
+def test_a_file_is_taken_for_what_its_content_shows(kind: str, text: str, folder: Path) -> None:
+    Path("file.csv").write_text(text)
+    code, out, err = call("import", "icx", "file.csv")
+    assert code == 0, err
+    assert out.startswith(f"file.csv: {kind}\n")
+    setting = "pools" if kind == "conflicts" else kind
+    assert read_folder(folder).settings[setting] == f"icx/inputs/{kind}.csv"
+
+
+def test_what_is_not_clear_must_be_said(folder: Path) -> None:
+    Path("list.csv").write_text("paper,reviewer\n1,a\n1,b\n")
+    code, _, err = call("import", "icx", "list.csv")
+    assert code == 2
+    assert "give --as pools if these are all who may have reviewed" in err
+    assert call("import", "icx", "list.csv", "--as", "pools")[0] == 0
+    Path("r.csv").write_text("paper,reviewer,score\n1,a,3\n2,a,2\n")
+    assert call("import", "icx", "r.csv")[0] == 0
+    code, _, err = call("import", "icx", "r.csv")
+    assert code == 2
+    assert "Give --as reviews if these correct them, or --as past" in err
+
+
+def test_past_years_come_in_order_and_a_corrected_one_keeps_its_place(folder: Path) -> None:
+    for year, score in (("2024", 1), ("2025", 2), ("2026", 3)):
+        Path(f"{year}.csv").write_text(f"paper,reviewer,score\n{year}a,a,{score}\n{year}b,a,5\n")
+    assert call("import", "icx", "2024.csv", "2025.csv", "--as", "past")[0] == 0
+    code, out, _ = call("import", "icx", "2026.csv", "--as", "past", "--name", "last year")
+    assert code == 0
+    assert "past conferences, oldest first: 2024, 2025, last year\n" in out
+    Path("2025.csv").write_text("paper,reviewer,score\n2025a,a,4\n2025b,a,5\n")
+    assert call("import", "icx", "2025.csv", "--as", "past")[0] == 0
+    assert read_folder(folder).settings["past"] == (
+        "icx/inputs/past/2024.csv",
+        "icx/inputs/correction-1/past/2025.csv",
+        "icx/inputs/past/last year.csv",
+    )
+    assert ",2\n" in (folder / "inputs" / "past" / "2025.csv").read_text(), "the earlier file is kept"
+
+
+def test_a_correction_after_a_decision_keeps_the_earlier_file_and_the_decisions(decided: Path) -> None:
+    settings, reviews = decided / "conference.toml", decided / "inputs" / "reviews.csv"
+    settings.write_text(settings.read_text().replace("numbered = true", "numbered = true  # mine\n# my note"))
+    before, kept = everything(decided / "public"), reviews.read_bytes()
+    export = Path("downloads/scores.csv").read_text().splitlines()
+    export[1] = re.sub(
+        r",\d,(\d)$", lambda match: f",{'1' if ',1,' not in match[0] else '2'},{match[1]}", export[1]
+    )
+    Path("corrected.csv").write_text("\n".join(export) + "\n")
+    code, out, err = call("import", "icx", "corrected.csv", "--as", "reviews")
+    assert (code, err) == (0, "")
+    assert "wrote icx/inputs/correction-1/reviews.csv\n" in out
+    assert last(out) == 'next: if something was corrected, blindcal decide icx --amend --reason "..."'
+    assert reviews.read_bytes() == kept
+    assert everything(decided / "public") == before
+    assert read_folder(decided).settings["reviews"] == "icx/inputs/correction-1/reviews.csv"
+    assert "numbered = true  # mine\n# my note\n" in settings.read_text()
+    code, _, err = call("decide", "icx")
+    assert (code, "--amend" in err) == (3, True)
+    assert call("decide", "icx", "--amend", "--reason", "a mistyped score")[0] == 0
+    assert call("verify", "icx")[0] == 0
+
+
+def test_a_score_outside_the_declared_grid_is_refused(decided: Path, tmp_path: Path) -> None:
+    text = Path("downloads/scores.csv").read_text()
+    Path("high.csv").write_text(re.sub(r",\d,(\d)$", r",9,\1", text, count=1, flags=re.M))
+    before = everything(tmp_path)
+    code, _, err = call("import", "icx", "high.csv", "--as", "reviews")
+    assert (code, everything(tmp_path)) == (2, before)
+    assert "--grid 1..5 must hold every score: 1 score of this year are not in it" in err
+
+
+def test_a_setting_over_several_lines_is_not_broken(decided: Path, tmp_path: Path) -> None:
+    settings = decided / "conference.toml"
+    text = settings.read_text().replace(
+        'reviews = "inputs/reviews.csv"', 'reviews = """\ninputs/reviews.csv"""'
+    )
+    settings.write_text(text)
+    assert read_folder(decided).settings["reviews"] == "icx/inputs/reviews.csv"
+    before = everything(tmp_path)
+    code, _, err = call("import", "icx", "downloads/2025.csv", "--as", "reviews")
+    assert (code, everything(tmp_path)) == (2, before)
+    assert "icx/conference.toml: cannot be edited at reviews" in err
+
+
+def test_an_interrupted_import_changes_nothing_that_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_exports(Path("downloads"))
+    files = ("downloads/scores.csv", "downloads/pc.csv")
+    before = (folder / "conference.toml").read_bytes()
+    write, written = module.write_bytes, list[Path]()
+
+    def interrupt(path: Path, data: bytes, **options: bool) -> None:
+        if len(written) == 2:
+            raise KeyboardInterrupt
+        written.append(path)
+        write(path, data, **options)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(module, "write_bytes", interrupt)
+        assert call("import", "icx", *files)[0] == 130
+    assert (folder / "conference.toml").read_bytes() == before
+    assert call("import", "icx", *files)[0] == 0
+    assert sorted(path.name for path in (folder / "inputs").iterdir()) == [
+        "committee.csv",
+        "reviews.csv",
+        "titles.csv",
+    ]
+
+
+def test_this_years_reviews_are_no_past_ones(decided: Path, tmp_path: Path) -> None:
+    before = everything(tmp_path)
+    code, _, err = call("import", "icx", "downloads/scores.csv", "--as", "past")
+    assert (code, everything(tmp_path)) == (2, before)
+    assert "--past must be other conferences than the one being decided" in err
+
+
+def test_a_dry_run_says_what_is_in_a_table_and_names_nobody(folder: Path, tmp_path: Path) -> None:
+    path = Path("r.csv")
+    path.write_text(f"paper,reviewer,score\nP1,{CANARY},1\nP1,b,2\nP2,c,2\nP3,c,1\nP3,b,1\nP4,d,2\n")
+    before = everything(tmp_path)
+    code, out, err = call("import", "icx", "r.csv", "--dry-run")
+    assert (code, err) == (0, "")
+    assert everything(tmp_path) == before
+    assert CANARY not in out
+    assert CONFIDENTIAL in out
+    assert "would write icx/inputs/reviews.csv\n" in out
+    assert "would set grid, reviews in icx/conference.toml\n" in out
+    assert re.search(r"reviews per paper +1 to 2\n", out)
+    assert re.search(r"grid +1 2\n", out)
+    assert last(out) == "nothing was written: without --dry-run it is"
+    assert call("import", "icx", "r.csv")[0] == 0
+    settings = folder / "conference.toml"
+    settings.write_text(settings.read_text().replace('grid = "1..2"', "grid = [1, 2, 3]"))
+    report = json.loads(call("import", "icx", "--dry-run", "--json")[1])
+    assert report["reviews"] == {
+        "reviews": 6,
+        "papers": 4,
+        "reviewers": 4,
+        "conferences": 1,
+        "reviews_a_paper": [1, 2],
+        "reviewers_with_one_review": 2,
+        "connected_parts": 2,
+        "lowest_and_highest_score": [1.0, 2.0],
+        "grid": [1.0, 2.0, 3.0],
+        "grid_declared": True,
+    }
+    assert (report["wrote"], report["would_write"]) == ([], [])
+
+
+def test_a_withdrawn_paper_without_a_review_is_noted(folder: Path) -> None:
+    Path("r.csv").write_text("paper,reviewer,score\nP1,a,1\nP2,a,2\nP3,b,2\n")
+    settings = folder / "conference.toml"
+    settings.write_text(
+        settings.read_text().replace("[withdrawn]\n", '[withdrawn]\nP1 = "x"\nnosuch = "y"\n')
+    )
+    code, _, err = call("import", "icx", "r.csv")
+    assert code == 0
+    assert "withdrawn: 'nosuch' has no review in r.csv" in " ".join(err.split())
+    assert "P1" not in err
+    assert re.search(r"papers +2\n", call("import", "icx", "--dry-run")[1])
+
+
+def test_no_more_is_said_of_the_grid_than_the_scores_show(folder: Path) -> None:
+    shown = {}
+    scores_of = {"few": "147", "equal": "777", "many": [f"0.{n:02}" for n in range(1, 31)]}
+    for name, scores in scores_of.items():
+        rows = "".join(f"P{n},ann,{score}\n" for n, score in enumerate(scores))
+        Path("r.csv").write_text(f"paper,reviewer,score\n{rows}")
+        shown[name] = re.search(
+            r"^grid  +(.*?) *$", call("import", "icx", "r.csv", "--dry-run")[1], re.MULTILINE
+        )[1]
+    assert shown == {
+        "few": "1 2 3 4 5 6 7",
+        "equal": "all scores are 7",
+        "many": "none: scores look continuous",
+    }
+    assert call("import", "icx", "r.csv")[0] == 0
+    assert "none: any number can be given" in call("import", "icx", "--dry-run")[1]
+
+
+def test_one_paper_under_two_ids_is_noted(folder: Path, reviews: Path) -> None:
+    """Whoever decides two halves of a paper decides neither."""
+    reviews.write_text(reviews.read_text().replace("p01,", "P1,", 1))
+    code, _, err = call("import", "icx", str(reviews), "--dry-run")
+    assert code == 0
+    assert "differ only in capital letters" in err
+
+
+def test_a_dry_run_says_what_plan_would_refuse(decided: Path) -> None:
+    """Somebody who reviewed, or may have, and has no calibration."""
+    text = Path("downloads/known.csv").read_text().splitlines(keepends=True)
+    wrote = (decided / "inputs" / "reviews.csv").read_text().splitlines()[1].split(",")[1]
+    Path("fewer.csv").write_text("".join(row for row in text if not row.startswith(f"{wrote},")))
+    before = everything(decided)
+    code, out, err = call("import", "icx", "fewer.csv", "--dry-run")
+    assert code == 0
+    assert everything(decided) == before
+    assert "fewer.csv, column reviewer: must have a row for every reviewer" in err
+    assert not any(name in out + err for name in PEOPLE)
+    assert last(out).startswith("next: correct this, then blindcal plan icx")
+    assert json.loads(call("import", "icx", "fewer.csv", "--dry-run", "--json")[1])["refused_by_plan"]
+    assert call("import", "icx", "fewer.csv")[0] == 0
+    refused = call("import", "icx", "--dry-run")[2]
+    code, _, err = call("plan", "icx")
+    assert code == 2
+    assert [line for line in err.splitlines() if "their names" not in line] == refused.splitlines()
+
+
+def test_nothing_confidential_is_written_among_what_is_public(decided: Path, tmp_path: Path) -> None:
+    before = everything(tmp_path)
+    for place in ("icx/public", "icx/public/release-1"):
+        code, out, err = call(
+            "import", "icx", "downloads/2025.csv", "--as", "past", "--codes", f"{place}/c.csv"
+        )
+        assert (code, out) == (2, "")
+        assert "meant to be shared: give a place outside" in err
+    assert everything(tmp_path) == before
+
+
+def test_every_step_says_the_next_one(folder: Path) -> None:
+    write_exports(Path("downloads"), papers=6)
+    told = last(call("import", "icx", "downloads/scores.csv", "downloads/pc.csv")[1])
+    assert told == "next: blindcal import icx FILE --as past, then blindcal fit icx"
+    told = last(call("import", "icx", "downloads/2025.csv", "--as", "past")[1])
+    assert told == "next: blindcal fit icx"
+    told = last(call("import", "icx", "downloads/known.csv")[1])
+    setting = "set scores and accept-rate or accept in icx/conference.toml"
+    assert told == f"next: {setting}, then blindcal plan icx"
+    settings = folder / "conference.toml"
+    text = settings.read_text().replace("# accept-rate =", "accept-rate =").replace("# scores =", "scores =")
+    settings.write_text(text)
+    assert last(call("import", "icx", "--dry-run")[1]) == "next: blindcal plan icx"

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.deciding.coins import make_key
+from blindcal.deciding.coins import make_key, read_key
 from blindcal.project import create, read_folder
 from chair_exports import PEOPLE, options, write_exports
 from commands import call
@@ -41,7 +41,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[int, s
     place = tmp_path_factory.mktemp("fitted")
     with contextlib.chdir(place):
         given = options(write_exports(Path("downloads")), "reviews", "committee", "past", "conflicts")
-        return place, call("new", "icx", *given, "--accept-rate", "0.3")
+        return place, call("new", "icx", *given, "--accept", "30%")
 
 
 @pytest.fixture
@@ -76,8 +76,8 @@ def test_three_commands_from_downloads_to_certified_decisions(
     found = read_folder("icx")
     assert found.settings["grid"] == "1..5"
     assert found.settings["past"] == ("icx/inputs/past/2025.csv", "icx/inputs/past/2026.csv")
-    code, out, _ = call("plan", "icx", "--only")
-    assert (code, out[:10]) == (0, "10 papers,")
+    code, out, _ = call("plan", "icx")
+    assert (code, "10 papers" in out) == (0, True)
     code, out, _ = call("decide", "icx")
     assert code == 0
     assert "public: icx/public/release-1/decisions.csv" in out
@@ -87,7 +87,7 @@ def test_three_commands_from_downloads_to_certified_decisions(
     assert sorted(Path(name).name for name in shared) == ["certificate.json", "decisions.csv"]
     assert not any(name.encode() in data for name in PEOPLE for data in shared.values())
     assert call("verify", "icx")[0] == 0
-    assert call("check", "icx")[0] == 0
+    assert call("import", "icx", "--dry-run")[0] == 0
 
 
 def test_fit_makes_again_what_new_made(made: tuple[int, str, str]) -> None:
@@ -116,11 +116,17 @@ def test_a_calibration_that_was_changed_or_decided_with_is_not_replaced(made: tu
     assert table.read_bytes().endswith(b"mine,1,3,0.5,0,0,0,0,0\n")
     table.write_bytes(first)
     assert call("decide", "icx")[0] == 0
-    code, _, err = call("fit", "icx")
-    assert (code, table.read_bytes()) == (3, first)
-    assert "papers were decided with the key of icx" in err
+    code, out, err = call("fit", "icx")
+    assert (code, table.read_bytes()) == (0, first)
+    assert f"papers are decided: shift and stretch of {table} are kept" in err
+    assert f"CONFIDENTIAL, never share: {table}," in out, "the same table is not written twice"
     shutil.rmtree("icx/public")
-    assert call("fit", "icx")[0] == 3, "the sealed record knows it"
+    Path("corrected.csv").write_text(Path("downloads/2025.csv").read_text().replace(",5,", ",4,"))
+    assert call("import", "icx", "corrected.csv", "--as", "past", "--name", "2025")[0] == 0
+    code, _, err = call("fit", "icx")
+    assert (code, table.read_bytes()) == (0, first), "the sealed record knows that papers were decided"
+    assert read_folder("icx").settings["reviewers"] == "icx/inputs/correction-2/reviewers.csv"
+    assert Path("icx/inputs/correction-2/reviewers.csv").read_bytes() != first
 
 
 def test_a_committee_that_was_not_complete_is_completed_and_fitted_again(made: tuple[int, str, str]) -> None:
@@ -128,12 +134,12 @@ def test_a_committee_that_was_not_complete_is_completed_and_fitted_again(made: t
     whole, first = committee.read_text(), table.read_bytes()
     committee.write_text(whole.replace(f"{PEOPLE[0]}\n", ""))
     code, out, _ = call("fit", "icx")
-    assert (code, out.splitlines()[-1]) == (0, "next: blindcal check icx")
-    code, out, said = call("check", "icx")
+    assert (code, out.splitlines()[-1]) == (0, "next: blindcal import icx --dry-run")
+    code, out, said = call("import", "icx", "--dry-run")
     assert code == 0
     assert out.splitlines()[-1].startswith("next: correct this, then blindcal plan icx, which says who")
     assert not list(Path().rglob("CONFIDENTIAL-*")), "whoever only checks writes nothing"
-    code, _, err = call("plan", "icx", "--only")
+    code, _, err = call("plan", "icx")
     assert code == 2
     lines = err.splitlines()
     assert said.splitlines() == lines[:2]
@@ -146,8 +152,8 @@ def test_a_committee_that_was_not_complete_is_completed_and_fitted_again(made: t
     assert lines[2].startswith("blindcal: their names")
     assert "--pools" not in err
     committee.write_text(whole)
-    said = call("check", "icx")[2]
-    code, _, err = call("plan", "icx", "--only")
+    said = call("import", "icx", "--dry-run")[2]
+    code, _, err = call("plan", "icx")
     assert code == 2
     assert said.splitlines() == err.splitlines()[:2]
     assert f"{table}, column reviewer: must have a row for everyone in {committee}, found 1 person" in err
@@ -155,21 +161,26 @@ def test_a_committee_that_was_not_complete_is_completed_and_fitted_again(made: t
     assert not any(name in err for name in PEOPLE)
     assert call("fit", "icx")[0] == 0
     assert table.read_bytes() == first
-    assert call("plan", "icx", "--only")[0] == 0
+    assert call("plan", "icx")[0] == 0
 
 
-def test_the_scale_of_an_earlier_fit_is_kept_in_place_of_this_years(made: tuple[int, str, str]) -> None:
+def test_the_scale_of_an_earlier_fit_is_kept_once_papers_are_decided(made: tuple[int, str, str]) -> None:
     table, reviews = Path("icx/inputs/reviewers.csv"), Path("icx/inputs/reviews.csv")
-    first = json.loads(Path(f"{table}.fit.json").read_text())["scale"]
-    wrote = reviews.read_text()
-    reviews.write_text(re.sub(r",(\d),(\d)$", r",5,\2", wrote, count=3, flags=re.M))
-    assert reviews.read_text() != wrote
-    assert call("fit", "icx", "--scale-of", str(table), "--out", "kept.csv")[0] == 0
-    assert json.loads(Path("kept.csv.fit.json").read_text())["scale"] == first
-    assert call("fit", "icx", "--out", "moved.csv")[0] == 0
-    assert json.loads(Path("moved.csv.fit.json").read_text())["scale"] != first
-    both = ("--for", str(reviews), "--scale-of", str(table), "--out", "both.csv")
-    assert call("fit", "icx", *both)[0] == 2, "what is typed may not contradict itself"
+
+    def scale(path: Path) -> object:
+        return json.loads(Path(f"{path}.fit.json").read_text())["scale"]
+
+    first, wrote = scale(table), reviews.read_text()
+    Path("other.csv").write_text(re.sub(r",(\d),(\d)$", r",5,\2", wrote, count=3, flags=re.M))
+    shutil.copytree("icx", "copy")
+    shutil.copy("icx.key", "copy.key")
+    assert call("import", "copy", "other.csv", "--as", "reviews")[0] == 0
+    assert call("fit", "copy")[0] == 0
+    assert scale(Path("copy/inputs/reviewers.csv")) != first
+    assert call("decide", "icx")[0] == 0
+    assert call("import", "icx", "other.csv", "--as", "reviews")[0] == 0
+    assert call("fit", "icx")[0] == 0
+    assert scale(Path(str(read_folder("icx").settings["reviewers"]))) == first
 
 
 def test_new_says_of_the_fit_what_fit_says(made: tuple[int, str, str]) -> None:
@@ -185,9 +196,9 @@ def test_new_says_of_the_fit_what_fit_says(made: tuple[int, str, str]) -> None:
 
 def test_what_a_given_calibration_was_fitted_on_comes_along(made: tuple[int, str, str]) -> None:
     again = ["--reviews", "downloads/2026.csv", "--reviewers", "icx/inputs/reviewers.csv"]
-    again += ["--scores", "public"]
+    again += ["--scores", "public", "--accept", "30%"]
     assert call("new", "two", *again)[0] == 0
-    code, _, err = call("plan", "two", "--accept-rate", "0.3")
+    code, _, err = call("plan", "two")
     assert code == 2
     assert "fitted on" in err, "the reviews that are decided must not be those it was fitted on"
 
@@ -202,9 +213,10 @@ def test_a_calibration_and_a_key_can_be_given(exports: Path, tmp_path: Path) -> 
     assert facts["settings"]["key"] == "../safe/own.key"
     assert "accept-rate" not in facts["settings"]
     assert Path("icx/inputs/reviewers.csv").read_bytes() == (exports / "known.csv").read_bytes()
-    code, _, err = call("decide", "icx")
-    assert (code, err) == (2, "blindcal: give one of --accept-rate, --accept and --bar\n")
-    assert call("decide", "icx", "--accept-rate", "0.3")[0] == 0
+    assert call("decide", "icx")[0] == 2
+    settings = Path("icx/conference.toml")
+    settings.write_text(settings.read_text().replace("# accept-rate =", "accept-rate ="))
+    assert call("decide", "icx")[0] == 0
     assert (tmp_path / "safe" / "own.key.sealed").exists()
 
 
@@ -230,30 +242,35 @@ def test_someone_not_on_the_committee_is_counted_and_not_named(exports: Path) ->
 def test_scores_in_letters_and_own_columns(exports: Path) -> None:
     marks = zip("1122", "abab", "ABCA", strict=True)
     Path("own.csv").write_text("item;who;mark\n" + "".join(f"{p};{w};{m}\n" for p, w, m in marks))
+    code, _, err = call("new", "icx", "--reviews", "own.csv", "--scores", "public")
+    assert code == 2
+    assert "make the folder without this file (blindcal new icx), then" in err
+    assert "to blindcal import icx\n" in err
+    assert not Path("icx").exists()
+    assert call("new", "icx")[0] == 0
     words = ["--columns", "paper=item,reviewer=who,score=mark", "--best-first", "A,B,C"]
-    words += ["--scores", "public"]
-    code, out, _ = call("new", "icx", "--reviews", "own.csv", *words)
+    code, out, _ = call("import", "icx", "own.csv", *words)
     assert code == 0
-    assert "next: name past reviews in icx/conference.toml, then blindcal fit icx\n" in out
+    assert "next: blindcal import icx FILE --as past, then blindcal fit icx\n" in out
     assert [row["score"] for row in rows(Path("icx/inputs/reviews.csv"))] == ["3", "2", "1", "3"]
 
 
 @every_export
-def test_a_folder_can_be_made_of_every_export(
+def test_new_reads_every_export_as_import_does(
     export: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the options of `import`, and with what `import` would write."""
     monkeypatch.chdir(tmp_path)
     _, path, *words = export.arguments
-    code, _, err = call("new", "icx", "--reviews", path, "--scores", "public", *words)
+    assert call("new", "two")[0] == 0
+    assert call("import", "two", path, *words)[0] == 0
+    code, _, err = call("new", "icx", "--reviews", path, "--scores", "public")
+    if words and code:
+        assert (code, "to blindcal import icx\n" in err) == (2, True), err
+        return
     assert (code, err) == (0, ""), err
-    assert call("import", path, *words, "--out", "reviews.csv")[0] == 0
-    assert Path("icx/inputs/reviews.csv").read_bytes() == Path("reviews.csv").read_bytes()
-    for name in ("titles", "tracks", "conflicts"):
-        table = Path(f"reviews.{name}.csv")
-        assert Path(f"icx/inputs/{name}.csv").exists() == table.exists()
-        assert not table.exists() or Path(f"icx/inputs/{name}.csv").read_bytes() == table.read_bytes()
-    assert call("check", "icx")[0] == 0
+    if not words:
+        assert everything(Path("icx/inputs")) == everything(Path("two/inputs"))
+    assert call("import", "icx", "--dry-run")[0] == 0
 
 
 BAD = {
@@ -267,9 +284,11 @@ BAD = {
         ["--scores", "public", "--reviews", "downloads/pc.csv"],
         "must hold reviews: this is a list of people",
     ),
-    "bad grid": (["reviews"], ["--grid", "1..3"], "--grid 1..3 must hold every score"),
     "bad end": (["reviews"], ["--better", "up"], "must be high or low, found 'up'"),
-    "bad rate": (["reviews"], ["--accept-rate", "25"], "for 25 % give 0.25"),
+    "bad share": (["reviews"], ["--accept", "0.25"], "for a share of the papers write 25%"),
+    "whole share": (["reviews"], ["--accept", "100%"], "--accept must be a share of the papers like 25%"),
+    "bad number": (["reviews"], ["--accept", "-3"], "found '-3'"),
+    "bad tracks": (["reviews"], ["--accept", "main=40,main=10"], "a number for each track"),
     "bad pools": (["reviews"], ["--pools", "downloads/known.csv"], "known.csv, row 1: must be the header"),
     "reviews as committee": (
         ["reviews"],
@@ -316,21 +335,17 @@ def test_an_existing_folder_is_refused(exports: Path) -> None:
 
 def test_what_to_do_with_a_folder_that_was_made_already(exports: Path) -> None:
     given = options(exports, "reviews", "reviewers")
-    assert call("new", "icx", *given, "--accept-rate", "0.3")[0] == 0
+    assert call("new", "icx", *given)[0] == 0
     code, _, err = call("new", "icx", *given)
     assert code == 3
-    assert "to correct something, edit icx/conference.toml or the files in icx/inputs; or, if nothing" in err
-    assert "remove icx and make it again (--map can give an id another spelling)" in err
-    assert call("decide", "icx")[0] == 0
-    code, _, err = call("new", "icx", *given)
-    assert code == 3
-    assert err.endswith("or the files in icx/inputs, then `blindcal decide icx --amend`\n")
+    assert "`blindcal import icx FILE` brings a file or a correction into it" in err
+    assert "settings are changed in icx/conference.toml" in err
 
 
 def test_conflicts_that_exclude_nobody_are_said_at_once(exports: Path) -> None:
     Path("own.csv").write_text(f"paper,email\n1,idle@example.org\n99,{PEOPLE[0]}\n")
     given = [*options(exports, "reviews", "reviewers"), "--conflicts", "own.csv"]
-    code, _, err = call("new", "icx", *given, "--accept-rate", "0.3")
+    code, _, err = call("new", "icx", *given, "--accept", "30%")
     assert code == 0
     assert "icx/inputs/conflicts.csv has conflicts for 1 paper without any review" in err
     assert "icx/inputs/conflicts.csv has conflicts of a person without calibration" in err
@@ -371,7 +386,7 @@ def withdrawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     people = {review["reviewer_email"].lower() for paper in export["papers"] for review in paper["reviews"]}
     known = "".join(f"{who},1,4,1\n" for who in sorted(people))
     Path("known.csv").write_text(f"reviewer,slope,offset,noise\n{known}", encoding="utf-8")
-    return ["--reviews", "rqc.json", "--reviewers", "known.csv", "--accept-rate", "0.3", "--scores", "public"]
+    return ["--reviews", "rqc.json", "--reviewers", "known.csv", "--accept", "30%", "--scores", "public"]
 
 
 def test_papers_that_the_export_calls_withdrawn_are_not_decided(withdrawn: list[str]) -> None:
@@ -388,16 +403,14 @@ def test_papers_that_the_export_calls_withdrawn_are_not_decided(withdrawn: list[
     assert decided == {f"{paper}" for paper in range(1, 31)} - expected.keys()
 
 
-def test_papers_that_the_export_calls_withdrawn_can_be_kept(withdrawn: list[str]) -> None:
-    code, out, _ = call("new", "icx", *withdrawn, "--keep-withdrawn", "--json")
-    assert (code, json.loads(out)["withdrawn"]) == (0, {})
-    assert read_folder("icx").withdrawn == {}
+def test_a_line_taken_out_decides_a_withdrawn_paper(withdrawn: list[str]) -> None:
     code, out, _ = call("new", "other", *withdrawn, "--json")
+    assert code == 0
     assert json.loads(out)["withdrawn"] == {"4": "withdrawn", "9": "desk rejected", "30": "withdrawn"}
     settings = Path("other/conference.toml")
     text = settings.read_text(encoding="utf-8").replace('"9" = "desk rejected', '# "9" = "desk rejected')
     settings.write_text(text, encoding="utf-8")
-    assert [*read_folder("other").withdrawn] == ["4", "30"], "a line taken out forces its paper in"
+    assert [*read_folder("other").withdrawn] == ["4", "30"]
 
 
 def test_a_past_year_keeps_reviews_of_withdrawn_papers_but_no_metareviews(withdrawn: list[str]) -> None:
@@ -408,3 +421,78 @@ def test_a_past_year_keeps_reviews_of_withdrawn_papers_but_no_metareviews(withdr
     assert "past: rqc, 92 reviews; 1 metareview left out\n" in out
     assert len({row["paper"] for row in rows(Path("icx/inputs/past/rqc.csv"))}) == 30
     assert read_folder("icx").withdrawn == {}
+
+
+def test_a_folder_is_made_before_reviews_are_in(exports: Path, tmp_path: Path) -> None:
+    """So that the fingerprint of the key can be published first."""
+    code, out, err = call("new", "icx")
+    assert (code, err) == (0, "")
+    key = read_key(tmp_path / "icx.key")
+    assert f"key: icx.key, fingerprint {key.fingerprint}\n" in out
+    assert "Publish the fingerprint before reviews are in" in out
+    assert out.endswith("next: blindcal import icx FILE, once reviews are in\n")
+    assert sorted(path.name for path in Path("icx").iterdir()) == ["conference.toml", "inputs", "public"]
+    assert not {"reviews", "grid", "scores"} & read_folder("icx").settings.keys()
+    files = [str(exports / name) for name in ("scores.csv", "known.csv")]
+    assert call("import", "icx", *files)[0] == 0
+    settings = Path("icx/conference.toml")
+    settings.write_text(settings.read_text().replace("# accept-rate =", "accept-rate ="))
+    code, _, err = call("decide", "icx")
+    assert (code, "must be public or confidential" in err) == (2, True), "scores have no default"
+    settings.write_text(settings.read_text().replace('# scores = "confidential"', 'scores = "public"'))
+    assert call("decide", "icx")[0] == 0
+    certificate = json.loads(Path("icx/public/release-1/certificate.json").read_text())
+    assert key.fingerprint in json.dumps(certificate)
+
+
+def test_everything_but_reviews_may_come_first(exports: Path) -> None:
+    given = options(exports, "committee", "past", "conflicts")
+    code, out, _ = call("new", "icx", *given, "--accept", "50", "--scores", "public")
+    assert code == 0
+    assert "next: blindcal import icx FILE, once reviews are in\n" in out
+    code, out, _ = call("import", "icx", str(exports / "scores.csv"))
+    assert (code, out.endswith("next: blindcal fit icx\n")) == (0, True)
+    assert call("fit", "icx")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("25%", "accept-rate = 0.25"), ("50", "accept = 50"), ("main=4,short=1", 'accept = "main=4,short=1"')],
+)
+def test_one_option_says_what_to_accept(text: str, line: str, exports: Path) -> None:
+    assert call("new", "icx", "--accept", text)[0] == 0
+    assert f"\n{line}\n" in Path("icx/conference.toml").read_text()
+
+
+def test_the_advice_names_every_folder_to_back_up(exports: Path) -> None:
+    out = call("new", "icx", "--key", "one.bin")[1]
+    assert "one.bin.sealed, which remembers what was decided" in out
+    assert "one.bin.shared, which remembers what was shared" in out
+
+
+@pytest.mark.parametrize(("folder", "what"), [("sealed", "decisions"), ("shared", "shared sums")])
+def test_no_key_is_made_if_one_was_lost(folder: str, what: str, exports: Path, tmp_path: Path) -> None:
+    (tmp_path / f"key.bin.{folder}").mkdir()
+    code, _, err = call("new", "icx", "--key", "key.bin")
+    assert code == 3
+    assert f"key.bin.{folder} holds {what} of a key that is missing" in err
+    assert not (tmp_path / "key.bin").exists()
+
+
+@pytest.mark.parametrize("key", [".", "..", "/", "downloads"])
+def test_a_folder_for_a_key_is_bad_input(key: str, exports: Path) -> None:
+    code, _, err = call("new", "icx", "--key", key)
+    assert code in (2, 3)
+    assert "internal error" not in err
+    assert not Path("icx").exists()
+
+
+def test_a_key_that_cannot_be_used_is_refused(exports: Path, tmp_path: Path) -> None:
+    for data, mode, word in ((bytes(32), 0o644, "chmod 600"), (bytes(31), 0o600, "32 bytes")):
+        key = tmp_path / "key.bin"
+        key.write_bytes(data)
+        key.chmod(mode)
+        code, _, err = call("new", "icx", "--key", "key.bin")
+        assert (code, word in err) == (2, True)
+        assert not Path("icx").exists()
+        key.unlink()

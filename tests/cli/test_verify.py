@@ -80,8 +80,7 @@ def test_verify_finds_a_changed_record(small: SmallConference, tmp_path: Path) -
 def test_verifying_without_the_sealed_folder_says_where_it_should_be(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
-    assert run(["key", str(key)]) == 0
+    folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
     assert run(command_line("verify", folder, key)) == 2
     assert "key.bin.sealed" in capsys.readouterr().err
 

@@ -293,13 +293,6 @@ def test_calibrating_ranks_low_scores_first_where_they_are_better(
         assert one[5:7] == other[5:7]
 
 
-def test_check_repeats_which_end_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = small_conference().write(tmp_path / "in")
-    assert run(["check", str(folder / "reviews.csv"), "--better", "low"]) == 0
-    assert "low scores" in capsys.readouterr().out
-    assert run(["check", str(folder / "reviews.csv"), "--better", "up"]) == 2
-
-
 def test_a_paper_under_two_ids_is_noted_where_everyone_is_a_candidate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,20 +14,16 @@ from blindcal.cli.audit import audit
 from blindcal.cli.average import average
 from blindcal.cli.bench import bench
 from blindcal.cli.calibrate import calibrate
-from blindcal.cli.check import check
 from blindcal.cli.console import Once, say
 from blindcal.cli.decide import decide
 from blindcal.cli.demo import demo
 from blindcal.cli.export import export
 from blindcal.cli.fit import fit
-from blindcal.cli.folders import InFolder
 from blindcal.cli.imports import import_
-from blindcal.cli.key import key
 from blindcal.cli.new import new
 from blindcal.cli.pair import pair
 from blindcal.cli.paper import paper
 from blindcal.cli.plan import plan
-from blindcal.cli.pools import pools
 from blindcal.cli.report import report
 from blindcal.cli.select import select
 from blindcal.cli.serving import serve
@@ -99,23 +95,19 @@ def blindcal(
         say(context.get_help())
 
 
-# One line a command, in the order of the help: _command("name", module.function, who and when); InFolder
-# where the first argument may be a folder that `blindcal new` made.
+# One line a command, in the order of the help: _command("name", module.function, who and when).
 # Modules of commands import what only they need (matplotlib, dask) inside their functions.
-def _command(name: str, function: Callable[..., None], panel: str, cls: type[Once] = Once) -> None:
-    app.command(name, cls=cls, rich_help_panel=panel)(function)
+def _command(name: str, function: Callable[..., None], panel: str) -> None:
+    app.command(name, cls=Once, rich_help_panel=panel)(function)
 
 
 _command("demo", demo, _FIRST)
 _command("app", serve, _FIRST)
 _command("assign", assign, _BEFORE)
-_command("pools", pools, _BEFORE)
 _command("new", new, _DECIDING)
 _command("import", import_, _DECIDING)
-_command("check", check, _DECIDING, InFolder)
-_command("fit", fit, _DECIDING, InFolder)
+_command("fit", fit, _DECIDING)
 _command("plan", plan, _DECIDING)
-_command("key", key, _DECIDING)
 _command("decide", decide, _DECIDING)
 _command("report", report, _DECIDED)
 _command("export", export, _DECIDED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,9 +9,11 @@ import typer
 from blindcal.calibrators.assessment import WORTH, Assessment, Estimate
 from blindcal.calibrators.assessment import assess as assess_reviews
 from blindcal.cli.arguments import probability, share
+from blindcal.cli.calibrate import ReviewsOrFolder, folder_of, reviews_to_decide
 from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, say, table
+from blindcal.cli.fit import DEFAULT_RATE, expected_rate
 from blindcal.report.wording import VERDICTS
-from blindcal.reviews import Reviews, twin_remarks
+from blindcal.reviews import twin_remarks
 
 _METHODS = {
     "raw": "raw means",
@@ -27,10 +28,15 @@ _PREDICTORS = {
 
 
 def assess(
-    reviews: Annotated[Path, typer.Argument(help="Table with columns paper, reviewer, score.")],
+    reviews: ReviewsOrFolder,
     accept_rate: Annotated[
-        float, typer.Option(parser=share, metavar="NUMBER", help="Share of papers to accept.")
-    ] = 0.25,
+        float | None,
+        typer.Option(
+            parser=share,
+            metavar="NUMBER",
+            help="Share of papers to accept; 0.25 unless a folder says otherwise.",
+        ),
+    ] = None,
     least_gain: Annotated[
         float,
         typer.Option(
@@ -49,7 +55,10 @@ def assess(
 
     Example: blindcal assess reviews.csv --accept-rate 0.25
     """
-    read = Reviews.read(reviews)
+    folder = folder_of(reviews)
+    read = reviews_to_decide(reviews, folder)
+    if accept_rate is None:
+        accept_rate = DEFAULT_RATE if folder is None else expected_rate(folder, read)
     for remark in twin_remarks(read, str(reviews)):
         note(remark)
     result = assess_reviews(read, accept_rate=accept_rate, least_gain=least_gain)
@@ -83,9 +92,9 @@ def _print(result: Assessment) -> None:
 
 def _print_predictions(result: Assessment) -> None:
     rows = [
-        (meaning, f"{100 * found.change:+.1f} %", f"{100 * found.low:+.1f} to {100 * found.high:+.1f} %")
+        (meaning, f"{100 * error.change:+.1f} %", f"{100 * error.low:+.1f} to {100 * error.high:+.1f} %")
         for name, meaning in _PREDICTORS.items()
-        for found in [result.predictions[name]]
+        for error in [result.predictions[name]]
     ]
     table(["error in predicting a left-out score", "against raw", "90 % interval"], rows)
     say()

@@ -1,58 +1,73 @@
-"""`blindcal assign`: draw an assignment of reviewers to papers whose prior is known."""
+"""`blindcal assign`: an assignment whose prior is known; or pools for one that was made without it."""
 
 from __future__ import annotations
 
-import secrets
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
+from blindcal.assignment.candidates import ASSUMPTIONS, EVERYONE, assumed_pools, conflicts_in
 from blindcal.assignment.marginal_probabilities import marginals
-from blindcal.assignment.sampling import ASSIGNMENT, ASSIGNMENTS, POOLS, SEED_BYTES, Assigned
+from blindcal.assignment.sampling import ASSIGNMENT, ASSIGNMENTS, POOLS, Assigned
 from blindcal.assignment.sampling import assign as assign_papers
-from blindcal.assignment.similarity import Similarity, read_papers, read_similarity
-from blindcal.cells import count, number_text
+from blindcal.assignment.similarity import (
+    Similarity,
+    nothing_known,
+    read_conflicts,
+    read_papers,
+    read_similarity,
+)
+from blindcal.cells import Column, count, number_text
 from blindcal.cli.arguments import decimal, probability, whole
+from blindcal.cli.completions import conference_folders, one_of
 from blindcal.cli.console import Json, emit_json, say, table
 from blindcal.deciding.coins import read_key
-from blindcal.errors import InputError
+from blindcal.errors import InputError, RefusedError
 from blindcal.fitting.committee import read_committee
+from blindcal.io.atomic_files import lock, make_folder, read_table, write_bytes
+from blindcal.io.tables import format_table
+from blindcal.project.create import INPUTS
+from blindcal.project.imports import decided, edited_settings, folder_reviews
+from blindcal.project.settings import FILE, Folder, read_folder
 
-Bids = Annotated[
-    Path | None,
-    typer.Option(help="Bids: columns paper, reviewer, bid (a number, or yes, maybe, no, conflict)."),
-]
-SimilarityFile = Annotated[
-    Path | None,
-    typer.Option(help="Similarities: columns paper, reviewer, similarity; or a NumPy .npz file of a matrix."),
-]
-Conflicts = Annotated[Path | None, typer.Option(help="Conflicts of interest: columns paper, conflict.")]
-Papers = Annotated[Path | None, typer.Option(help="All papers, where some may have no bids: column paper.")]
-Committee = Annotated[
-    Path | None, typer.Option(help="All reviewers, where some may have no bids: column reviewer.")
-]
-PerPaper = Annotated[int, typer.Option(parser=whole, metavar="NUMBER", help="Reviewers for each paper.")]
+_BID = Column("bid", required=False, empty=True)
 
 
 def assign(
-    per_paper: PerPaper,
-    per_reviewer: Annotated[
-        int, typer.Option(parser=whole, metavar="NUMBER", help="Most papers of one reviewer.")
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            help="A folder that `blindcal new` made; it has the committee, the conflicts and the key.",
+            autocompletion=conference_folders,
+        ),
     ],
+    per_paper: Annotated[int, typer.Option(parser=whole, metavar="NUMBER", help="Reviewers for each paper.")],
+    similarity: Annotated[
+        Path | None,
+        typer.Option(
+            help="Bids or similarities: columns paper, reviewer, and bid (a number, or yes, maybe, no, "
+            "conflict) or similarity; or a NumPy .npz file of a matrix of similarities."
+        ),
+    ] = None,
+    papers: Annotated[
+        Path | None,
+        typer.Option(help="All papers, if some may have no bids: column paper."),
+    ] = None,
+    conflicts: Annotated[
+        Path | None,
+        typer.Option(help="Conflicts of interest: columns paper, conflict. Else those of the folder."),
+    ] = None,
+    per_reviewer: Annotated[
+        int | None, typer.Option(parser=whole, metavar="NUMBER", help="Most papers of one reviewer.")
+    ] = None,
     cap: Annotated[
-        float,
+        float | None,
         typer.Option(
             parser=probability, metavar="NUMBER", help="Largest probability that a reviewer gets a paper."
         ),
-    ],
-    out: Annotated[Path, typer.Option(help="Folder for the files; another assignment is never overwritten.")],
-    bids: Bids = None,
-    similarity: SimilarityFile = None,
-    conflicts: Conflicts = None,
-    papers: Papers = None,
-    committee: Committee = None,
+    ] = None,
     spread: Annotated[
         float,
         typer.Option(
@@ -67,11 +82,13 @@ def assign(
             parser=whole, metavar="NUMBER", help="Assignments to sample and keep, a power of 2; one is used."
         ),
     ] = 64,
-    key: Annotated[
-        Path | None,
+    assume: Annotated[
+        str | None,
         typer.Option(
-            help="The secret key, made by `blindcal key`: the same input then always returns the same "
-            "assignment. Without it, every run draws another one."
+            metavar="|".join(ASSUMPTIONS),
+            help="Draw nothing: the assignment was made without blindcal, and this is what an adversary is "
+            "taken to know about how.",
+            autocompletion=one_of(ASSUMPTIONS),
         ),
     ] = None,
     as_json: Json = False,
@@ -79,15 +96,79 @@ def assign(
     """Assign reviewers to papers at random, before reviewing, and keep the prior it was drawn from.
 
     Finds the probabilities of greatest expected similarity with each at most --cap and all loads met, samples
-    --draws assignments that have exactly those probabilities, and uses one of them. Writes
-    OUT/assignment.csv (paper, reviewer), the assignment to use, OUT/assignments.csv (draw, paper, reviewer),
-    which you give to `plan` and `decide` as --pools after reviewing, both for you alone, and OUT/pools.csv
-    (paper, reviewer, probability). Draws are numbered for each paper by itself.
+    --draws assignments that have exactly those probabilities, and uses one of them. Writes, in FOLDER/inputs,
+    assignment.csv (paper, reviewer), the assignment to use; assignments.csv (draw, paper, reviewer), which
+    becomes the folder's pools; both for you alone; and pools.csv (paper, reviewer, probability). Draws are
+    numbered for each paper by itself. The assignment is derived from the key and the whole input: the same
+    command returns the same one.
 
-    Example: blindcal assign --bids bids.csv --conflicts conflicts.csv --per-paper 3 --per-reviewer 6
-    --cap 0.5 --out assigned/
+    If papers were assigned without blindcal, --assume lists who may have reviewed each paper, never from the
+    assignment itself, as pools that depend on it reveal it. With eligible, everyone without a conflict is as
+    likely; with bidders, everyone with a bid or similarity above 0; with similarity, chances are in
+    proportion to it. The certificate is then about an adversary who knows just that. Writes pools.csv (paper,
+    reviewer, probability), which becomes the folder's pools.
+
+    Example: blindcal assign icx2027 --similarity bids.csv --per-paper 3 --per-reviewer 6 --cap 0.5
     """
-    read = similarities(bids, similarity, conflicts, papers, committee)
+    conference = read_folder(folder)
+    if decided(conference):
+        raise RefusedError(f"papers were decided in {folder}: who may have reviewed them stays as it was")
+    read = _similarities(conference, similarity, papers, conflicts, needed=assume != "eligible")
+    if assume is not None:
+        if per_reviewer is not None or cap is not None:
+            raise InputError("--per-reviewer and --cap draw an assignment: leave them out with --assume")
+        facts = _assume(conference, read, assume, per_paper)
+    elif per_reviewer is None or cap is None:
+        raise InputError("give --per-reviewer and --cap, or --assume for an assignment that was already made")
+    else:
+        facts = _draw(conference, read, per_paper, per_reviewer, cap, spread, draws)
+    if as_json:
+        emit_json(facts)
+    elif assume is not None:
+        _print_assumed(facts)
+    else:
+        _print(facts)
+
+
+def _similarities(
+    folder: Folder, similarity: Path | None, papers: Path | None, conflicts: Path | None, *, needed: bool
+) -> Similarity:
+    """The matrix of a file, with every paper and person whom the other files and the folder list."""
+    settings, reviews = folder.settings, folder_reviews(folder)
+    listed = [*(() if papers is None else read_papers(papers)), *(() if reviews is None else reviews.papers)]
+    committee = read_committee(str(settings["committee"])) if "committee" in settings else []
+    # Once papers were assigned, the pools are no list of conflicts any more, but that list is still there.
+    lists = [Path(str(settings.get("pools", EVERYONE))), folder.path / INPUTS / "conflicts.csv"]
+    barred = conflicts or next((path for path in lists if conflicts_in(path)), None)
+    if similarity is not None:
+        return read_similarity(
+            similarity,
+            bids=similarity.suffix != ".npz" and "bid" in read_table(similarity, [_BID], extra=True),
+            conflicts=barred,
+            papers=listed,
+            reviewers=committee,
+        )
+    if needed:
+        raise InputError("give --similarity, a table of bids or similarities")
+    if not listed or not committee:
+        raise InputError(
+            f"give --papers, and a committee (`blindcal import {folder.path} FILE --as committee`), or "
+            "--similarity"
+        )
+    known = nothing_known(listed, committee)
+    return known if barred is None else known.barring(read_conflicts(barred, known))
+
+
+def _draw(
+    folder: Folder,
+    similarity: Similarity,
+    per_paper: int,
+    per_reviewer: int,
+    cap: float,
+    spread: float,
+    draws: int,
+) -> dict[str, Any]:
+    """Draw an assignment by the folder's key, and write it into the folder."""
     settings = {
         "per_paper": per_paper,
         "per_reviewer": per_reviewer,
@@ -95,9 +176,10 @@ def assign(
         "spread": spread,
         "draws": draws,
     }
-    seed = _seed(key, read, settings)
-    found = assign_papers(
-        read,
+    key = read_key(Path(str(folder.settings.get("key", ""))))
+    seed = key.stamp("assignment", {"input": similarity.digest, "settings": settings})
+    assigned = assign_papers(
+        similarity,
         per_paper=per_paper,
         per_reviewer=per_reviewer,
         cap=cap,
@@ -105,51 +187,46 @@ def assign(
         draws=draws,
         seed=seed,
     )
-    best = marginals(read, per_paper=per_paper, per_reviewer=per_reviewer).kept(read)
-    found.write(out)
-    facts = _facts(found, best, out)
-    if as_json:
-        emit_json(facts)
-    else:
-        _print(facts)
+    best = marginals(similarity, per_paper=per_paper, per_reviewer=per_reviewer).kept(similarity)
+    inputs = folder.path / INPUTS
+    with lock(folder.path / FILE):
+        text = edited_settings(folder.path, {"pools": f"{INPUTS}/{ASSIGNMENTS}"})
+        assigned.write(inputs)
+        write_bytes(folder.path / FILE, text.encode(), confidential=True, replace=True)
+    return _facts(assigned, best, inputs)
 
 
-def similarities(
-    bids: Path | None,
-    similarity: Path | None,
-    conflicts: Path | None,
-    papers: Path | None,
-    committee: Path | None,
-) -> Similarity:
-    """The one matrix that is given, with everybody whom the other files list."""
-    if (bids is None) == (similarity is None):
-        raise InputError("give one of --bids and --similarity")
-    source = bids if bids is not None else similarity
-    return read_similarity(
-        source or Path(),
-        bids=bids is not None,
-        conflicts=conflicts,
-        papers=() if papers is None else read_papers(papers),
-        reviewers=() if committee is None else read_committee(committee),
-    )
+def _assume(folder: Folder, similarity: Similarity, assume: str, per_paper: int) -> dict[str, Any]:
+    """Write pools for an assignment that was already made, named for what they assume."""
+    pools = assumed_pools(similarity, assume, per_paper)
+    rows = [(paper, name, chance) for paper, pool in pools.items() for name, chance in pool.items()]
+    columns = dict(zip(("paper", "reviewer", "probability"), zip(*rows, strict=True), strict=True))
+    data, out = format_table(columns), folder.path / INPUTS / POOLS
+    with lock(folder.path / FILE):
+        text = edited_settings(folder.path, {"pools": f"{INPUTS}/{POOLS}"})
+        make_folder(out.parent)
+        if not (out.is_file() and out.read_bytes() == data):
+            write_bytes(out, data, confidential=True)
+        write_bytes(folder.path / FILE, text.encode(), confidential=True, replace=True)
+    sizes = [len(pool) for pool in pools.values()]
+    return {
+        "papers": len(pools),
+        "candidates_per_paper": [min(sizes), float(np.median(sizes)), max(sizes)],
+        "assumes": ASSUMPTIONS[assume],
+        "pools": out,
+        "notes": [],
+    }
 
 
-def _seed(key: Path | None, similarity: Similarity, settings: dict[str, Any]) -> bytes:
-    """Derived from the key and all that shapes the assignment; without a key, from the system."""
-    if key is None:
-        return secrets.token_bytes(SEED_BYTES)
-    return read_key(key).stamp("assignment", {"input": similarity.digest, "settings": settings})
-
-
-def _facts(found: Assigned, best: float, out: Path) -> dict[str, Any]:
-    """What is printed: nothing of it depends on which draw is used, or on who was drawn."""
-    chances, sizes = found.chances, found.chances.pool_sizes
+def _facts(assigned: Assigned, best: float, out: Path) -> dict[str, Any]:
+    """Figures of an assignment; none depends on which draw is used, or on who was drawn."""
+    chances, sizes = assigned.chances, assigned.chances.pool_sizes
     top = np.zeros(sizes.size)
     np.maximum.at(top, chances.paper, chances.probability)
-    kept = chances.kept(found.similarity)
+    kept = chances.kept(assigned.similarity)
     return {
-        "papers": len(found.similarity.papers),
-        "reviewers": len(found.similarity.reviewers),
+        "papers": len(assigned.similarity.papers),
+        "reviewers": len(assigned.similarity.reviewers),
         "draws": chances.draws,
         "largest_probability": float(top.max()),
         "similarity": kept,
@@ -177,5 +254,14 @@ def _print(facts: dict[str, Any]) -> None:
     table(("", ""), rows)
     say()
     say(f"the assignment to use: {facts['assignment']} (CONFIDENTIAL, never share)")
-    say(f"--pools of `plan` and `decide`: {facts['assignments']} (CONFIDENTIAL, never share)")
+    say(f"pools of the folder from now on: {facts['assignments']} (CONFIDENTIAL, never share)")
     say(f"each pair's probability: {facts['pools']}")
+
+
+def _print_assumed(facts: dict[str, Any]) -> None:
+    low, median, high = (number_text(size) for size in facts["candidates_per_paper"])
+    say(
+        f"{count(facts['papers'], 'paper')}; candidates per paper: fewest {low}, median {median}, most {high}"
+    )
+    say(f"assumes: {facts['assumes']}")
+    say(f"pools of the folder from now on: {facts['pools']}")

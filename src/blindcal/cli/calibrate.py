@@ -14,14 +14,23 @@ from blindcal.calibrators.results import GRAY
 from blindcal.cells import count
 from blindcal.checks import Array
 from blindcal.cli.arguments import share
+from blindcal.cli.completions import conference_folders, one_of
 from blindcal.cli.console import Json, emit_json, note, say
-from blindcal.cli.inputs import Better
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import write_table
 from blindcal.posterior.conference import read_reviewers
+from blindcal.project.imports import folder_reviews
+from blindcal.project.settings import Folder, read_folder
 from blindcal.reviewers.affine import Affine
-from blindcal.reviews import Reviews, twin_remarks, upright_reviewers, upright_reviews
+from blindcal.reviews import BETTER, Reviews, twin_remarks, upright_reviewers, upright_reviews
 
+ReviewsOrFolder = Annotated[
+    Path,
+    typer.Argument(
+        help="Table with columns paper, reviewer, score; or a folder that `blindcal new` made.",
+        autocompletion=conference_folders,
+    ),
+]
 _KNOWN = {"maximum_likelihood": maximum_likelihood, "posterior": posterior}
 _ANYONE = "*"
 WARNING = (
@@ -31,7 +40,7 @@ WARNING = (
 
 
 def calibrate(
-    reviews: Annotated[Path, typer.Argument(help="Table with columns paper, reviewer, score.")],
+    reviews: ReviewsOrFolder,
     out: Annotated[Path, typer.Option(help="The table to write; an existing file is never overwritten.")],
     method: Annotated[str, typer.Option(help=f"One of {', '.join((*METHODS, *_KNOWN))}.")] = "hierarchical",
     accept_rate: Annotated[
@@ -46,10 +55,16 @@ def calibrate(
         Path | None,
         typer.Option(
             help="Known reviewers (columns reviewer, slope, offset, noise; a row * for those not listed): "
-            "for maximum_likelihood and posterior."
+            "for maximum_likelihood and posterior. Else those of the folder."
         ),
     ] = None,
-    better: Better = "high",
+    better: Annotated[
+        str | None,
+        typer.Option(
+            help="Which scores are better, high or low; high unless a folder says otherwise.",
+            autocompletion=one_of(BETTER),
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Calibrate the scores of one conference (no privacy: for chairs only).
@@ -59,9 +74,14 @@ def calibrate(
 
     Example: blindcal calibrate reviews.csv --method hierarchical --accept-rate 0.25 --out calibrated.csv
     """
-    table = upright_reviews(Reviews.read(reviews), better)
+    folder = folder_of(reviews)
+    settings = {} if folder is None else folder.settings
+    better = better or str(settings.get("better", "high"))
+    table = upright_reviews(reviews_to_decide(reviews, folder), better)
     for remark in twin_remarks(table, str(reviews)):
         note(remark)
+    if reviewers is None and method in _KNOWN and "reviewers" in settings:
+        reviewers = Path(str(settings["reviewers"]))
     result = _run(table, method, reviewers, better)
     columns = calibrated_columns(result, accept_rate, better)
     write_table(out, columns, confidential=True)
@@ -72,10 +92,24 @@ def calibrate(
         _print(report)
 
 
+def folder_of(path: Path) -> Folder | None:
+    """The conference's folder at `path`; None if a table is there."""
+    return read_folder(path) if path.is_dir() else None
+
+
+def reviews_to_decide(path: Path, folder: Folder | None) -> Reviews:
+    """The reviews of a table, or those of a folder without withdrawn papers."""
+    if folder is None:
+        return Reviews.read(path)
+    if (reviews := folder_reviews(folder)) is None:
+        raise InputError(f"{path} has no reviews yet: `blindcal import {path} FILE` brings them")
+    return reviews.without(folder.withdrawn)
+
+
 def calibrated_columns(
     result: Calibration, accept_rate: float | None, better: str = "high"
 ) -> dict[str, Sequence[object] | Array]:
-    """The columns of `calibrated.csv`; higher is better in all but the raw mean, which is as it was given."""
+    """The columns of `calibrated.csv`; higher is better in all but the raw mean, which is as it was."""
     reviews, plain = result.reviews, raw(result.reviews)
     columns: dict[str, Sequence[object] | Array] = {
         "paper": list(reviews.papers),

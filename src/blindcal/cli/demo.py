@@ -5,21 +5,22 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
 
 from blindcal.cli.console import Json, emit_json, progress, say, table
 from blindcal.compute.parallel import cores
+from blindcal.deciding.ledger import latest_release
 from blindcal.deciding.release import decide
 from blindcal.errors import InputError, RefusedError
 from blindcal.exporters.decisions import read_decided
 from blindcal.io.atomic_files import write_bytes
-from blindcal.planning.request import Request
-from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import level_of
-from blindcal.posterior.inputs import Inputs, read_inputs
-from blindcal.project.create import new_key
+from blindcal.posterior.inputs import Inputs
+from blindcal.project.create import INPUTS, Given, Wishes, found_folder, key_beside
+from blindcal.project.settings import FILE, asked, read_folder
 from blindcal.report.explanation import read_certificate
 from blindcal.report.guarantee_survey import survey_release
 from blindcal.report.html_page import Report, page
@@ -38,55 +39,66 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder to leave behind.")] = Path("demo-out"),
     as_json: Json = False,
 ) -> None:
-    """Run every step on a made-up conference of 200 papers and leave a folder to look at.
+    """Run every step on a made-up conference of 200 papers and leave its folder to look at.
 
-    OUT/inputs holds what a chair has, OUT/public what may be shared if scores are public, as here, with
-    report.html to read, OUT/secret the key and the sealed record. Running it again returns the stored
-    decisions.
+    OUT is a folder as `blindcal new` makes it: OUT/inputs holds what a chair has, OUT/public what may be
+    shared if scores are public, as here, with report.html to read; the key and the sealed record lie beside
+    it. So `plan`, `verify` and the other commands take OUT. Running it again returns the stored decisions.
 
     Example: blindcal demo
     """
-    if out.exists() and not out.is_dir():
-        raise InputError(f"--out must be a folder, found the file {out}")
-    drawn = example(PAPERS)
-    inputs, secret, public = (out / name for name in ("inputs", "secret", "public"))
-    for folder, mode in ((inputs, 0o777), (secret, 0o700)):
-        folder.mkdir(parents=True, exist_ok=True, mode=mode)
-    _write_inputs(drawn, inputs)
-    if not (key := secret / "key.bin").exists():
-        new_key(key)
-    given = read_inputs(*(inputs / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
-    request = Request(Guarantee(), "demo", accept_rate=RATE)
-    outcome = decide(given, request, key, public, workers=cores(), progress=progress)
-    report = _reported(given, public)
+    drawn, key = example(PAPERS), key_beside(out)
+    if out.exists() and not (out / FILE).exists():
+        raise InputError(f"--out must be a new folder, or one that an earlier run made, found {out}")
+    _make(drawn, out, key)
+    requested = asked(read_folder(out))
+    inputs = requested.inputs()
+    outcome = decide(
+        inputs,
+        requested.request,
+        key,
+        requested.out,
+        numbered=requested.numbered,
+        workers=cores(),
+        progress=progress,
+    )
+    release = latest_release(requested.out) or requested.out
+    report = _reported(inputs, release)
     counts = _wrong(drawn, outcome.record.decisions, level_of(outcome.record.bar, ""))
     if as_json:
         facts = {"folder": out, "how": outcome.how, "report": report, "wrong": counts}
         emit_json({**facts, "certificate": outcome.certificate})
         return
-    _print(out, outcome.how, outcome.certificate, counts)
+    _print(out, release, key, outcome.how, outcome.certificate, counts)
     say()
     say(f"Now open {report} in a browser: what was promised, what it cost, how to check it.")
 
 
-def _reported(inputs: Inputs, public: Path) -> Path:
-    """The page about the release, written by the first run."""
-    path = public / "report.html"
+def _make(drawn: PooledConference, out: Path, key: Path) -> None:
+    """Make the folder; that of an earlier run must have the same inputs."""
+    files = example_files(drawn)
+    if out.exists():
+        for name, data in files.items():
+            path = out / INPUTS / name
+            if not path.is_file() or path.read_bytes() != data:
+                raise RefusedError(f"{path} is not the demo's: give another --out folder")
+        return
+    with TemporaryDirectory() as folder:
+        paths = {name: Path(folder, name) for name in files}
+        for name, path in paths.items():
+            path.write_bytes(files[name])
+        given = Given(paths["reviews.csv"], pools=paths["pools.csv"], reviewers=paths["reviewers.csv"])
+        found_folder(out, given, Wishes("public", accept_rate=RATE), key)
+
+
+def _reported(inputs: Inputs, release: Path) -> Path:
+    """The page about the release, beside it in the public folder, written by the first run."""
+    path = release.parent / "report.html"
     if not path.exists():
-        certificate, decided = read_certificate(public), read_decided(public)
-        found = survey_release(inputs, certificate, decided, workers=cores(), progress=progress)
-        write_bytes(path, page(Report(certificate, decided, found)).encode())
+        certificate, decided = read_certificate(release), read_decided(release)
+        survey = survey_release(inputs, certificate, decided, workers=cores(), progress=progress)
+        write_bytes(path, page(Report(certificate, decided, survey)).encode())
     return path
-
-
-def _write_inputs(drawn: PooledConference, folder: Path) -> None:
-    """The three files; those of an earlier run must be the same."""
-    for name, data in example_files(drawn).items():
-        path = folder / name
-        if not path.exists():
-            write_bytes(path, data, confidential=name == "reviews.csv")
-        elif path.read_bytes() != data:
-            raise RefusedError(f"{path} is not the demo's: give another --out folder")
 
 
 def _wrong(drawn: PooledConference, decisions: str, bar: float) -> dict[str, int]:
@@ -99,7 +111,14 @@ def _wrong(drawn: PooledConference, decisions: str, bar: float) -> dict[str, int
     }
 
 
-def _print(out: Path, how: str, certificate: dict[str, object], counts: dict[str, int]) -> None:
+def _print(
+    out: Path,
+    release: Path,
+    key: Path,
+    how: str,
+    certificate: dict[str, object],
+    counts: dict[str, int],
+) -> None:
     say(f"A made-up conference: {PAPERS} papers, each reviewed by {REVIEWS} of {POOL} known candidates.")
     say("Reviewers differ in slope and offset; the chair accepts about a quarter.")
     say(
@@ -122,8 +141,6 @@ def _print(out: Path, how: str, certificate: dict[str, object], counts: dict[str
         f"{counts['private']} of blindcal's."
     )
     say()
-    say(
-        f"{out}/public   decisions.csv, certificate.json and report.html: may be shared, as scores are public"
-    )
-    say(f"{out}/inputs   what a chair has; reviews.csv is confidential")
-    say(f"{out}/secret   the key and the sealed record: CONFIDENTIAL, never share")
+    say(f"{release}   decisions.csv and certificate.json: may be shared, as scores are public")
+    say(f"{out / INPUTS}   what a chair has: CONFIDENTIAL, never share")
+    say(f"{key}, {key}.sealed   the key and the sealed record: CONFIDENTIAL, never share")

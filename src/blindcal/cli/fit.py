@@ -1,19 +1,17 @@
-"""`blindcal fit`: reviewers' calibration from the reviews of past conferences."""
+"""`blindcal fit`: reviewers' calibration from the past conferences of a folder."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from blindcal.cells import count
-from blindcal.cli.arguments import probability
-from blindcal.cli.completions import conference_folders, one_of
+from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, progress, say, table
-from blindcal.cli.folders import current_folder, fits_again
-from blindcal.cli.inputs import Grid
+from blindcal.cli.imports import say_next_step
 from blindcal.cli.pictures import check_picture, draw_fit
 from blindcal.compute.parallel import cores
 from blindcal.errors import InputError
@@ -24,62 +22,25 @@ from blindcal.fitting.estimate import fit as fit_reviews
 from blindcal.fitting.history import Scale, pasts_of
 from blindcal.fitting.reuse_guard import beside, footprint, read_scale, reuse_remarks
 from blindcal.fitting.shared_sums import Shared, is_shared, read_shared
-from blindcal.io.atomic_files import refuse_published, write_table
-from blindcal.project.settings import levels
+from blindcal.io.atomic_files import lock, make_folder, read_bytes, refuse_published, write_bytes, write_table
+from blindcal.io.tables import format_table
+from blindcal.project.imports import decided, edited_settings, folder_reviews, free_place
+from blindcal.project.settings import FILE, Folder, papers, read_folder
 from blindcal.report.wording import SOURCES
-from blindcal.reviews import BETTER, Reviews
+from blindcal.reviews import Reviews
+
+# The share of papers to accept, if neither the command nor a folder says how many.
+DEFAULT_RATE = 0.25
 
 
 def fit(
-    past: Annotated[
-        list[Path],
+    folder: Annotated[
+        Path,
         typer.Argument(
-            help="Reviews of past conferences, oldest first: columns paper, reviewer, score, optionally "
-            "conference and confidence. Tables that others made by `blindcal share` may stand among them. Or "
-            "a folder that `blindcal new` made, which has all options that are not given.",
+            help="A folder that `blindcal new` made, with reviews and past reviews.",
             autocompletion=conference_folders,
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The table to write; an existing file is never overwritten.")],
-    committee: Annotated[
-        Path | None,
-        typer.Option(
-            help="Who may have reviewed this year: column reviewer, optionally track. These get a row, and "
-            "nobody else; without it, everyone with a past review."
-        ),
-    ] = None,
-    this_year: Annotated[
-        Path | None,
-        typer.Option(
-            "--for",
-            help="This year's reviews, for the mean and spread of all their scores; nothing else of them "
-            "enters the table. Past reviews that are among them are refused.",
-        ),
-    ] = None,
-    grid: Grid = None,
-    better: Annotated[
-        str,
-        typer.Option(
-            help="Which scores are better, high or low, this year and in the past.",
-            autocompletion=one_of(BETTER),
-        ),
-    ] = "high",
-    past_better: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CONFERENCE=END", help="A past conference where the other end was better; repeatable."
-        ),
-    ] = None,
-    same: Annotated[
-        Path | None, typer.Option(help="People whose id changed: columns old, new. Nobody else is merged.")
-    ] = None,
-    scale_of: Annotated[
-        Path | None,
-        typer.Option(
-            help="The table of an earlier fit for the same reviews, instead of --for: its shift and stretch "
-            "are kept, as they must be once papers were decided."
-        ),
-    ] = None,
     what_if: Annotated[
         bool,
         typer.Option(
@@ -88,12 +49,6 @@ def fit(
             "and with reviewers known exactly.",
         ),
     ] = False,
-    accept_rate: Annotated[
-        float,
-        typer.Option(
-            parser=probability, metavar="SHARE", help="For --what-if: the share of papers to be accepted."
-        ),
-    ] = 0.25,
     picture: Annotated[
         Path | None,
         typer.Option(help="Draw the checks too, as .svg, .png or .pdf; CONFIDENTIAL. Needs Matplotlib."),
@@ -102,86 +57,142 @@ def fit(
 ) -> None:
     """Estimate each reviewer's slope, offset and noise from the reviews of past conferences.
 
-    Writes reviewer, slope, offset, noise, slope_se, offset_se, correlation, noise_se, reviews; one row per
-    reviewer, and a row * for anyone else. Someone with little history is drawn toward the population, and
-    older reviews count less, as much as the past shows. Give the table to `plan` and `decide`. A second
-    file, OUT.fit.json, has the checks and digests of what was used: keep it beside the table, so that
-    `decide` can refuse a calibration that was fitted on its own reviews. Only you can read either. In a
-    folder where nothing was decided yet, what an earlier fit wrote is replaced, unless you changed it.
+    Writes the table that FOLDER/conference.toml names as reviewers: reviewer, slope, offset, noise, slope_se,
+    offset_se, correlation, noise_se, reviews; one row for everyone on the committee, and a row * for anyone
+    else. Someone with little history is drawn toward the population, and older reviews count less, as much
+    as the past shows. Of this year's reviews only the mean and spread of all scores enter the table; past
+    reviews that are among them are refused. A second file, with .fit.json at its end, has the checks and
+    digests of what was used, so that `decide` can refuse a calibration that was fitted on its own reviews.
+    Only you can read either. What an earlier fit wrote is replaced, unless you changed it. Once papers were
+    decided it is kept instead, the new table keeps its shift and stretch, and conference.toml names the new
+    one.
 
-    Example: blindcal fit 2024.csv 2025.csv --committee committee.csv --for reviews.csv --out reviewers.csv
+    Example: blindcal fit icx2027
     """
-    again = fits_again(current_folder(), out)
-    check_fit(out, picture, None if again else _similar_path(out), replace=again)
+    conference = read_folder(folder)
+    reviews = folder_reviews(conference)
+    if reviews is None:
+        raise InputError(f"{folder} has no reviews yet: `blindcal import {folder} FILE` brings them")
+    current = Path(_needed(conference, "reviewers"))
+    frozen = decided(conference) and current.exists()
+    out = folder / free_place(folder, current.name) if frozen else current
+    if not frozen:
+        check_fit(out, picture, replace=True)
     for file in filter(None, (out, picture)):
         refuse_published(file)
     if picture is not None:
         check_picture(picture)
-    tables = _tables(past, levels(grid))
-    people = None if committee is None else read_committee(committee)
-    merged = {} if same is None else read_same(same)
-    now = None if this_year is None else Reviews.read(this_year, grid=levels(grid or _own_grid()))
-    own = {name: one for name, one in tables.items() if isinstance(one, Reviews)}
-    reused = reuse_remarks(map(footprint, pasts_of(own)), now) if now is not None and own else []
+    settings = conference.settings
+    tables = _tables(conference)
+    same = read_same(str(settings["same"])) if "same" in settings else {}
+    committee = read_committee(str(settings["committee"])) if "committee" in settings else None
+    past = {name: one for name, one in tables.items() if isinstance(one, Reviews)}
+    reused = reuse_remarks(map(footprint, pasts_of(past)), reviews) if past else []
     fitted = fit_reviews(
         tables,
-        committee=people,
-        this_year=now,
-        better=better,
-        past_better=_ends(past_better or ()),
-        same=merged,
-        scale=None if scale_of is None else _kept_scale(scale_of),
+        committee=committee,
+        this_year=None if frozen else reviews,
+        better=str(settings.get("better", "high")),
+        past_better=_better_ends(settings.get("past-better", ())),
+        same=same,
+        scale=_kept_scale(current) if frozen else None,
         workers=cores(),
         progress=progress,
     )
-    fitted.write(out, replace=again)
+    out = _written(fitted, conference, current, out)
     if picture is not None:
         draw_fit(fitted, picture)
-    named = {merged.get(name, name) for one in tables.values() for name in one.reviewers}
-    similar = similar_listed(out, named | set(people or ()), replace=again)
-    facts = _facts(fitted, out, this_year is not None or scale_of is not None)
+    listed = {same.get(name, name) for one in tables.values() for name in one.reviewers}
+    similar = similar_listed(out, listed | {*(committee or ())}, replace=True)
+    facts = _facts(fitted, out)
     if what_if:
-        facts["what_if"] = fitted.prospects(accept_rate)
+        facts["what_if"] = fitted.prospects(expected_rate(conference, reviews))
+    kept = f"papers are decided: shift and stretch of {current} are kept" if frozen else None
+    remarks = [*reused, *fitted.checks.notes, *similar, *([kept] if kept else [])]
     if not as_json:
         _print(fitted, facts)
-    for remark in (*reused, *fitted.checks.notes, *similar):
+    for remark in remarks:
         note(remark)
     if as_json:
         emit_json(facts)
+    else:
+        say_next_step(read_folder(folder))
 
 
-def _own_grid() -> str | None:
-    """The scores of this year that the folder declares; those of past conferences may be others."""
-    folder = current_folder()
-    return None if folder is None or "grid" not in folder.settings else str(folder.settings["grid"])
+def _needed(folder: Folder, name: str) -> str:
+    value = folder.settings.get(name)
+    if not isinstance(value, str):
+        raise InputError(f"{folder.path / FILE}: must set {name}")
+    return value
 
 
-def _tables(past: Sequence[Path], grid: list[float] | None) -> dict[str, Reviews | Shared]:
-    if len(set(past)) < len(past):
-        raise InputError("a table of past reviews must not be given twice")
-    return {
-        str(path): read_shared(path) if is_shared(path) else Reviews.read(path, grid=grid) for path in past
-    }
+def _tables(folder: Folder) -> dict[str, Reviews | Shared]:
+    """The past conferences of a folder, oldest first: reviews, or sums that a conference shared."""
+    past = folder.settings.get("past")
+    if not isinstance(past, tuple) or not past:
+        raise InputError(
+            f"{folder.path} has no past reviews: `blindcal import {folder.path} FILE --as past` brings them"
+        )
+    if len({*past}) < len(past):
+        raise InputError(f"{folder.path / FILE}: past must not name a table twice")
+    return {path: read_shared(path) if is_shared(path) else Reviews.read(path) for path in past}
+
+
+def _written(fitted: Fitted, folder: Folder, current: Path, out: Path) -> Path:
+    """Write the calibration, and return where it is: an equal one that papers were decided with stays."""
+    if out == current:
+        fitted.write(out, replace=True)
+        return out
+    if read_bytes(current) == format_table(fitted.columns()):
+        return current
+    with lock(folder.path / FILE):
+        place = out.relative_to(folder.path).as_posix()
+        text = edited_settings(folder.path, {"reviewers": place})
+        make_folder(out.parent)
+        fitted.write(out)
+        write_bytes(folder.path / FILE, text.encode(), confidential=True, replace=True)
+    return out
 
 
 def _kept_scale(earlier: Path) -> Scale:
     scale = read_scale(earlier)
     if scale is None:
-        raise InputError(f"--scale-of {earlier} must be a fit that was moved to this year's scale (--for)")
+        raise InputError(
+            f"papers were decided with {earlier}, which `blindcal fit` did not move to this year's scale: "
+            "there is no scale to keep"
+        )
     return scale
 
 
-def _ends(given: Sequence[str]) -> dict[str, str]:
+def _better_ends(texts: object) -> dict[str, str]:
     """The better ends of past conferences.
 
-    >>> _ends(["2021=low"])
+    >>> _better_ends(("2021=low",))
     {'2021': 'low'}
     """
-    pairs = [text.rpartition("=") for text in given]
-    for text, (name, _, _) in zip(given, pairs, strict=True):
+    pairs = [(text, *text.rpartition("=")) for text in texts] if isinstance(texts, tuple) else []
+    for text, name, _, _ in pairs:
         if not name:
-            raise InputError(f"--past-better must be like 2021=low, found {text!r}")
-    return {name: end for name, _, end in pairs}
+            raise InputError(f"past-better must be like 2021=low, found {text!r}")
+    return {name: end for _, name, _, end in pairs}
+
+
+def expected_rate(folder: Folder, reviews: Reviews) -> float:
+    """The share of papers to accept, as far as the folder says; a quarter if it does not.
+
+    Args:
+        folder: The folder.
+        reviews: Its reviews, whose papers a number to accept is a part of.
+    """
+    rate, number = (folder.settings.get(name) for name in ("accept-rate", "accept"))
+    if rate is not None:
+        return float(str(rate))
+    accept = papers("`accept`", None if number is None else str(number))
+    if accept is None:
+        return DEFAULT_RATE
+    whole = sum(accept.values()) if isinstance(accept, Mapping) else accept
+    share = whole / len(reviews.without(folder.withdrawn).papers)
+    return share if 0.0 < share < 1.0 else DEFAULT_RATE
 
 
 def _similar_path(out: Path) -> Path:
@@ -189,7 +200,7 @@ def _similar_path(out: Path) -> Path:
 
 
 def similar_listed(out: Path, names: set[str], *, replace: bool = False) -> list[str]:
-    """Names that may be one person's, in a file for the chair alone; what is said of it."""
+    """List names that may be one person's in a file for the chair alone, and return a remark about it."""
     pairs = similar_names(names)
     if not pairs:
         return []
@@ -198,12 +209,12 @@ def similar_listed(out: Path, names: set[str], *, replace: bool = False) -> list
     write_table(path, {"reviewer": one, "similar": other}, confidential=True, replace=replace)
     return [
         f"{count(len(pairs), 'pair')} of names may be one person's, and were not merged: see {path} "
-        "(CONFIDENTIAL); list those that are in a table for `same` and fit again"
+        "(CONFIDENTIAL); list those that are in a table old,new, import it and fit again"
     ]
 
 
-def _facts(fitted: Fitted, out: Path, scaled: bool) -> dict[str, Any]:
-    """What is printed: no reviewer is named."""
+def _facts(fitted: Fitted, out: Path) -> dict[str, Any]:
+    """The figures of a fit; no reviewer is named."""
     checks = fitted.checks
     return {
         "reviewers": checks.reviewers,
@@ -219,7 +230,7 @@ def _facts(fitted: Fitted, out: Path, scaled: bool) -> dict[str, Any]:
         "outliers": len(checks.outliers),
         "newcomers": checks.newcomers,
         "forecast": checks.forecast,
-        "scale": fitted.scale if scaled else None,
+        "scale": fitted.scale,
         "out": out,
         "checks": beside(out),
         "notes": [],
@@ -235,23 +246,25 @@ def _print(fitted: Fitted, facts: dict[str, Any]) -> None:
     if fitted.shared:
         say(f"with what {count(len(fitted.shared), 'other conference')} shared")
     say()
-    say_fitted(fitted, facts["out"], facts["scale"] is not None)
+    say_fitted(fitted, facts["out"])
     if "what_if" in facts:
         _print_prospects(facts["what_if"])
     say(f"CONFIDENTIAL, never share: {facts['out']}, {facts['checks']}")
 
 
-def say_fitted(fitted: Fitted, out: Path, scaled: bool) -> None:
-    """What the past has shown, and how reviewers in `out` were moved to this year's scale if they were
-    (`scaled`). It names nobody."""
+def say_fitted(fitted: Fitted, out: Path) -> None:
+    """Say what the past has shown, and how reviewers in `out` were moved to this year's scale.
+
+    Nobody is named.
+    """
     checks = fitted.checks
     rows = [(meaning, *_percent(checks, name)) for name, meaning in SOURCES.items()]
     table(["part of a score's variance", "share", "90 % interval"], rows)
     say()
-    kept = checks.persistence
+    persistence = checks.persistence
     say(
-        f"habits from one conference to the next correlate by {kept.value:.2f} "
-        f"({kept.low:.2f} to {kept.high:.2f})"
+        f"habits from one conference to the next correlate by {persistence.value:.2f} "
+        f"({persistence.low:.2f} to {persistence.high:.2f})"
     )
     for level, noise in checks.levels.items():
         say(f"confidence {level}: noise times {noise:.2f}")
@@ -259,12 +272,11 @@ def say_fitted(fitted: Fitted, out: Path, scaled: bool) -> None:
     say("scores are a straight line in quality" if straight else "scores are not a straight line in quality")
     if checks.forecast is not None:
         _print_forecast(checks.forecast)
-    if scaled:
-        scale = fitted.scale
-        say(
-            f"moved to this year's scale: shift {scale.shift:+.2f} ({scale.shift_in_sds:+.2f} standard "
-            f"deviations), stretch {scale.stretch:.2f}"
-        )
+    scale = fitted.scale
+    say(
+        f"moved to this year's scale: shift {scale.shift:+.2f} ({scale.shift_in_sds:+.2f} standard "
+        f"deviations), stretch {scale.stretch:.2f}"
+    )
     if checks.outliers:
         say(f"{count(len(checks.outliers), 'reviewer')} unlike the others: named in {beside(out)}")
 
@@ -290,19 +302,19 @@ def _print_forecast(forecast: Forecast) -> None:
     say()
 
 
-def _print_prospects(found: Prospects) -> None:
+def _print_prospects(prospects: Prospects) -> None:
     say()
     rows = [
-        ("raw mean scores", found.raw),
-        ("all reviewers alike", found.alike),
-        ("with this history", found.now),
-        ("with twice as much", found.twice),
-        ("with reviewers known exactly", found.known),
+        ("raw mean scores", prospects.raw),
+        ("all reviewers alike", prospects.alike),
+        ("with this history", prospects.now),
+        ("with twice as much", prospects.twice),
+        ("with reviewers known exactly", prospects.known),
     ]
-    papers = f"{count(found.reviews_per_paper, 'review')} per paper, {100 * found.accept_rate:g} % accepted"
-    heading = f"expected wrong decisions ({papers}, no privacy)"
+    reviews = f"{count(prospects.reviews_per_paper, 'review')} per paper"
+    heading = f"expected wrong decisions ({reviews}, {100 * prospects.accept_rate:g} % accepted, no privacy)"
     table([heading, "share"], [(name, f"{100 * share:.1f} %") for name, share in rows])
-    (twice, twice_se), (whole, whole_se) = found.twice_gains, found.to_gain
+    (twice, twice_se), (whole, whole_se) = prospects.twice_gains, prospects.to_gain
     say(
         f"twice as much history would take off {100 * twice:.1f} points (standard error "
         f"{100 * twice_se:.1f}), knowing reviewers exactly {100 * whole:.1f} ({100 * whole_se:.1f})"

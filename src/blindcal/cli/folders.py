@@ -9,20 +9,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from contextvars import ContextVar
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperArgument, TyperOption
 
 from blindcal.cli.arguments import share
 from blindcal.cli.completions import conference_folders
-from blindcal.cli.console import Once, note, say
-from blindcal.deciding.ledger import interrupted_release, latest_release, published_in, sealed_folder
-from blindcal.errors import InputError, RefusedError
+from blindcal.cli.console import note, say
+from blindcal.deciding.ledger import interrupted_release, latest_release, published_in
+from blindcal.errors import InputError
 from blindcal.io.atomic_files import read_bytes
-from blindcal.project.outsiders import refused_in
 from blindcal.project.settings import FILE, Asked, Folder, Setting, asked, read_folder
 
 FolderPath = Annotated[
@@ -128,16 +125,13 @@ def say_interrupted(folder: Folder) -> None:
 
 
 def say_next(command: str, folder: Folder) -> None:
-    """Print which command comes next, if one does, as the last line of a command on a folder."""
-    if (line := next_step(command, folder)) is not None:
-        say(f"next: {line}")
+    """Print which command comes next, as the last line of a command on a folder."""
+    say(f"next: {next_step(command, folder)}")
 
 
-def next_step(command: str, folder: Folder) -> str | None:
+def next_step(command: str, folder: Folder) -> str:
     """What a chair does after a command on a conference's folder."""
     path, file = folder.path, folder.path / FILE
-    if command in ("new", "check", "fit"):
-        return _next_before_plan(command, folder)
     if command == "plan":
         if _released(folder):
             return f'if something was corrected, blindcal decide {path} --amend --reason "..."'
@@ -173,117 +167,3 @@ def _papers(number: int | Mapping[str, int]) -> str:
 def _released(folder: Folder) -> bool:
     out = str(folder.settings.get("out", ""))
     return latest_release(out) is not None or os.path.lexists(Path(out) / "certificate.json")
-
-
-# Below: what `new`, `check` and `fit` still use; `check` and `fit` take files as well as a folder.
-
-# Settings that stand for other options of `fit`, or for none.
-_INSTEAD: Mapping[str, Mapping[str, str | None]] = {
-    "fit": {"out": "reviewers", "for": "reviews", "grid": None},
-}
-_FOLDER = "blindcal.folder"
-_current: ContextVar[Folder | None] = ContextVar("folder", default=None)
-
-
-def current_folder() -> Folder | None:
-    """The folder that the running command was given; None if it was given files."""
-    return _current.get()
-
-
-class InFolder(Once):
-    """A command that takes from conference.toml what the command line leaves open."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if ctx.resilient_parsing:
-            return super().parse_args(ctx, args)
-        values, _, _ = self.make_parser(ctx).parse_args(args=list(args))
-        argument = next(one for one in self.params if isinstance(one, TyperArgument))
-        folder = _folder_in(values.get(argument.name))
-        if folder is None:
-            return super().parse_args(ctx, args)
-        names = {one.name: _option(one) for one in self.params if isinstance(one, TyperOption)}
-        given = {names[name] for name in values if name in names}
-        found = _defaults(folder, self.name or "", given)
-        ctx.default_map = {name: found[option] for name, option in names.items() if option in found}
-        rest = super().parse_args(ctx, args)
-        value = required(folder, str(argument.name))
-        path = [Path(one) for one in value] if isinstance(value, tuple) else Path(str(value))
-        ctx.params[str(argument.name)] = path
-        ctx.meta[_FOLDER] = folder
-        return rest
-
-    def invoke(self, ctx: Any) -> Any:
-        folder: Folder | None = ctx.meta.get(_FOLDER)
-        token = _current.set(folder)
-        try:
-            result = super().invoke(ctx)
-        finally:
-            _current.reset(token)
-        if folder is not None and not ctx.params.get("as_json"):
-            say_next(self.name or "", folder)
-        return result
-
-
-def _folder_in(value: object) -> Folder | None:
-    """The folder that an argument names; None if it names a file or nothing that is there."""
-    values = value if isinstance(value, list | tuple) else (value,)
-    folders = [one for one in values if isinstance(one, str) and os.path.isdir(one)]
-    if not folders:
-        return None
-    if len(values) > 1:
-        raise InputError(f"{folders[0]} is a folder: give it alone, or give files")
-    return read_folder(folders[0])
-
-
-def _defaults(folder: Folder, command: str, given: set[str]) -> dict[str, Setting]:
-    """The settings that a command takes from a folder, apart from the options that are given."""
-    instead, options = _INSTEAD.get(command, {}), folder.options
-    found = {name: value for name, value in options.items() if name not in instead}
-    found |= {
-        name: options[other] for name, other in instead.items() if other is not None and other in options
-    }
-    if "scale-of" in given:
-        found.pop("for", None)
-    return found
-
-
-def _option(parameter: TyperOption) -> str:
-    """The name of an option as it is typed, without its dashes."""
-    return max(parameter.opts, key=len).lstrip("-")
-
-
-def calibrated(folder: Folder) -> bool:
-    """Whether a folder has a calibration."""
-    return os.path.lexists(str(folder.settings.get("reviewers", "")))
-
-
-def fits_again(folder: Folder | None, out: Path) -> bool:
-    """Whether the calibration `out` may be made again: a `folder` has it, and nothing was decided by it."""
-    if folder is None or out != Path(str(folder.settings.get("reviewers", ""))):
-        return False
-    if os.path.lexists(out) and (_released(folder) or _sealed(folder)):
-        raise RefusedError(
-            f"{out} exists already and is never overwritten: papers were decided with the key of "
-            f"{folder.path}. For a correction give another --out, and name it in {folder.path / FILE}"
-        )
-    return True
-
-
-def _sealed(folder: Folder) -> bool:
-    return "key" in folder.settings and sealed_folder(str(folder.settings["key"])).exists()
-
-
-def _next_before_plan(command: str, folder: Folder) -> str:
-    """What a chair does after a command that prepares a plan."""
-    path, file = folder.path, folder.path / FILE
-    if not calibrated(folder):
-        first = "" if folder.settings.get("past") else f"name past reviews in {file}, then "
-        return f"{first}blindcal fit {path}"
-    if refused_in(folder) is not None:
-        if command != "check":
-            return f"blindcal check {path}"
-        return f"correct this, then blindcal plan {path}, which says who is meant, in a file for you alone"
-    if _released(folder):
-        return f'if something was corrected, blindcal decide {path} --amend --reason "..."'
-    number = any(folder.settings.get(name) for name in ("accept-rate", "accept", "bar"))
-    return f"{'' if number else f'set accept-rate or accept in {file}, then '}blindcal plan {path}"

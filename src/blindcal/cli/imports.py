@@ -1,142 +1,182 @@
-"""`blindcal import`: an export of a conference system as a table of reviews."""
+"""`blindcal import`: a file into a conference's folder, at any time; or what it would do there."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
-from blindcal.cli.completions import one_of
-from blindcal.cli.console import Json, as_options, emit_json, say
+from blindcal.cells import count, number_text
+from blindcal.cli.completions import conference_folders, one_of
+from blindcal.cli.console import CONFIDENTIAL, Json, as_options, emit_json, note, say, table
 from blindcal.errors import InputError
-from blindcal.importers import (
-    FORMATS,
-    MAX_EXPORT,
-    Choices,
-    Imported,
-    coded,
-    import_reviews,
-    read_codes,
-    read_maps,
-    withdrawn_lines,
-)
-from blindcal.importers.export import Unit, counted
+from blindcal.importers import FORMATS, Choices, Imported, read_maps, withdrawn_lines
+from blindcal.importers.export import METAREVIEWS, Unit
 from blindcal.importers.plain_table import columns_of
-from blindcal.io.atomic_files import check_targets, read_bytes, write_table
+from blindcal.io.atomic_files import read_bytes, refuse_published
+from blindcal.project.create import Contents
+from blindcal.project.imports import (
+    KINDS,
+    FolderImport,
+    decided,
+    folder_reviews,
+    read_import,
+    resolved_kinds,
+    write_import,
+)
+from blindcal.project.outsiders import refused_in
+from blindcal.project.settings import FILE, Folder, levels, read_folder
+from blindcal.reviews import Reviews
 
-WARNING = "CONFIDENTIAL: the table says who reviewed what; only you can read it."
+WARNING = "CONFIDENTIAL: inputs say who reviewed what; only you can read them."
 CODES_WARNING = (
-    "The codes name everyone: keep that file apart from the reviews, and delete it when it is no longer "
+    "The codes name everyone: keep that file apart from the folder, and delete it when it is no longer "
     "needed."
 )
 _UNITS: Mapping[str, Unit] = {"reviewer": "reviewer", "member": "member"}
-Table = Mapping[str, Sequence[object]]
-
-
-# How an export is read; `new` reads them the same way.
-System = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        help=f"One of {', '.join(FORMATS)}; needed only if it is not recognized.",
-        autocompletion=one_of(FORMATS),
-    ),
-]
-ScoreField = Annotated[str | None, typer.Option(help="The field to use as the score, if there are several.")]
-ColumnNames = Annotated[
-    str | None,
-    typer.Option(help="The columns of any other table, like paper=item_id,reviewer=rater_id,score=points."),
-]
-BestFirst = Annotated[
-    str | None,
-    typer.Option(help="Letters or words from best to worst, like A,B,C,D; also numbers, if 1 is best."),
-]
-WhoseSeverity = Annotated[
-    str,
-    typer.Option(
-        help="Whose severity counts on EasyChair: reviewer (who wrote the review) or member (who is "
-        "responsible for it)."
-    ),
-]
-PeopleMap = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--map", metavar="<path>", help="A table of who is behind the ids: signature, profile_id; repeatable."
-    ),
-]
-KeepWithdrawn = Annotated[
-    bool,
-    typer.Option(
-        "--keep-withdrawn",
-        help="Keep papers that the export calls withdrawn, desk rejected or deleted.",
-    ),
-]
+_LABELS = {"reviews_a_paper": "reviews per paper"}
+_BETTER = {"high": "high scores", "low": "low scores"}
 
 
 def import_(
-    export: Annotated[
-        Path, typer.Argument(help="The file as downloaded, compressed with gzip or zip or not.")
+    folder: Annotated[
+        Path,
+        typer.Argument(help="A folder that `blindcal new` made.", autocompletion=conference_folders),
     ],
-    out: Annotated[
-        Path, typer.Option(help="The table of reviews to write; an existing file is never overwritten.")
-    ],
-    system: System = None,
-    score_field: ScoreField = None,
-    columns: ColumnNames = None,
-    best_first: BestFirst = None,
-    unit: WhoseSeverity = "reviewer",
-    people: PeopleMap = None,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE]...",
+            help="Files as downloaded, compressed with gzip or zip or not. With --dry-run and no file the "
+            "folder is checked as it is.",
+        ),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="KIND",
+            help=f"What the files are, one of {', '.join(KINDS)}; needed only if the content does not show "
+            "it. Further reviews correct those that the folder has.",
+            autocompletion=one_of(KINDS),
+        ),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="The name of a past conference; else that of its file.")
+    ] = None,
+    system: Annotated[
+        str | None,
+        typer.Option(
+            help=f"One of {', '.join(FORMATS)}; needed only if it is not recognized.",
+            autocompletion=one_of(FORMATS),
+        ),
+    ] = None,
+    score_field: Annotated[
+        str | None, typer.Option(help="The field to use as the score, if there are several.")
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            help="The columns of any other table, like paper=item_id,reviewer=rater_id,score=points."
+        ),
+    ] = None,
+    best_first: Annotated[
+        str | None,
+        typer.Option(help="Letters or words from best to worst, like A,B,C,D; also numbers, if 1 is best."),
+    ] = None,
+    unit: Annotated[
+        str,
+        typer.Option(
+            help="Whose severity counts on EasyChair: reviewer (who wrote the review) or member (who is "
+            "responsible for it).",
+            autocompletion=one_of(_UNITS),
+        ),
+    ] = "reviewer",
+    people: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--map",
+            metavar="<path>",
+            help="A table of who is behind the ids: signature, profile_id; repeatable.",
+        ),
+    ] = None,
+    keep_withdrawn: Annotated[
+        bool,
+        typer.Option(
+            "--keep-withdrawn",
+            help="Decide papers that the export calls withdrawn, desk rejected or deleted too.",
+        ),
+    ] = False,
     codes: Annotated[
-        Path | None, typer.Option(help="Replace reviewers with codes, and write who has which to this file.")
+        Path | None,
+        typer.Option(
+            help="Replace reviewers with codes, and keep in this file who has which; whoever is in it keeps "
+            "theirs."
+        ),
     ] = None,
-    known_codes: Annotated[
-        Path | None, typer.Option(help="The codes of an earlier import, so that people keep theirs.")
-    ] = None,
-    keep_withdrawn: KeepWithdrawn = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Read, name every problem, say what would be written, and stop."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Turn an export of HotCRP, OpenReview, CMT, EasyChair or pretalx, or any table, into a table of reviews.
+    """Bring reviews, a correction, a past year, the committee or another list into a conference's folder.
 
-    The format is recognized from the content. Reports what was recognized, what was dropped, and why. Times,
-    review numbers and the order of rows are always dropped. Titles, the committee (if it
-    lists more than those who reviewed), names, conflicts and tracks are written beside the table if the
-    export has them (reviews.titles.csv and so on). Papers that the export calls withdrawn, desk rejected or
-    deleted are left out and listed; for a past year, whose reviews calibrate, keep them (--keep-withdrawn).
+    Exports of HotCRP, OpenReview, CMT, EasyChair and pretalx, and any table, are recognized from their
+    content. Reports what was recognized, what was dropped, and why; times, review numbers and the order of
+    rows are always dropped. Titles, tracks, conflicts and a committee come along if the export has them and
+    the folder does not. Papers that the export calls withdrawn, desk rejected or deleted are listed under
+    [withdrawn], and so left out of the decisions. Earlier files are kept: a correction goes into
+    FOLDER/inputs/correction-1, and FOLDER/conference.toml then names it. Decisions are not touched: `decide
+    --amend` follows a correction. All is written, or nothing.
 
-    Example: blindcal import conf-scores.csv --out reviews.csv
+    Example: blindcal import icx2027 conf-scores.csv
     """
     choices = Choices(
-        format=system,
+        format=_known_system(system),
         score_field=score_field,
         columns={} if columns is None else columns_of(columns),
         best_first=() if best_first is None else best_to_worst(best_first),
         people=people_in(people),
         unit=known_unit(unit),
     )
-    if known_codes is not None and codes is None:
-        raise InputError("--known-codes needs --codes, the file for the codes of this import")
-    known = {} if known_codes is None else read_codes(read_bytes(known_codes), str(known_codes))
-    imported = import_reviews(read_bytes(export, MAX_EXPORT), str(export), choices)
-    names = imported.committee
+    conference = read_folder(folder)
+    if not files and not dry_run:
+        raise InputError("give a FILE to import, or --dry-run to check the folder as it is")
     if codes is not None:
-        imported, code = coded(imported, known)
-    left_out = {} if keep_withdrawn else imported.withdrawn
-    beside = _beside(out, imported)
-    imported = imported if keep_withdrawn else imported.to_decide()
-    tables: dict[Path, Table] = {out: imported.columns(), **beside}
-    if codes is not None:
-        if os.path.abspath(codes) in map(os.path.abspath, tables):
-            raise InputError("--codes must name a file of its own")
-        tables[codes] = _codes_table(code, names)
-    _write(tables)
-    report = {**_report(imported, tables, codes), "withdrawn": left_out}
+        refuse_published(codes)
+    sources = resolved_kinds(conference, files or (), kind, choices)
+    if name is not None:
+        if len(sources) != 1 or sources[0].kind != "past":
+            raise InputError("--name is for one past conference: give one file, with --as past")
+        sources = (sources[0]._replace(name=name),)
+    brought = read_import(conference, sources, choices, keep_withdrawn=keep_withdrawn, codes=codes)
+    if not dry_run:
+        write_import(conference, brought, codes)
+    reviews = _reviews_after(conference, brought)
+    for remark in (*brought.remarks, *brought.refusals):
+        note(remark)
     if as_json:
-        emit_json(report)
+        emit_json(_report(conference, brought, reviews, codes, dry_run))
+        return
+    _print(conference, brought, codes, dry_run)
+    if dry_run and reviews is not None:
+        _print_reviews(reviews, str(conference.settings.get("better", "high")))
+    if brought.refusals:
+        say(
+            f"next: correct this, then blindcal plan {folder}, which says who is meant, in a file for you "
+            "alone"
+        )
+    elif dry_run and files:
+        say("nothing was written: without --dry-run it is")
     else:
-        _print(imported, tables, codes, left_out)
+        refit = {"past", "committee", "same"} & {source.kind for source in sources}
+        say_next_step(read_folder(folder), refit=bool(refit))
 
 
 def best_to_worst(text: str) -> tuple[str, ...]:
@@ -159,78 +199,179 @@ def known_unit(text: str) -> Unit:
     return _UNITS[text]
 
 
-def _codes_table(codes: Mapping[str, str], names: Mapping[str, str]) -> Table:
-    table = {"code": list(codes.values()), "reviewer": list(codes)}
-    return {**table, "name": [names.get(person, "") for person in codes]} if any(names.values()) else table
+def _known_system(name: str | None) -> str | None:
+    if name is not None and name not in FORMATS:
+        raise InputError(f"--system must be one of {', '.join(FORMATS)}, found {name!r}")
+    return name
 
 
-def _beside(out: Path, imported: Imported) -> dict[Path, Table]:
-    """What else the export tells, each as a table beside the reviews."""
-    conflicts, people = imported.conflicts, imported.committee
-    named = {"name": list(people.values())} if any(people.values()) else {}
-    # Those who reviewed are no committee: who reviewed at all is secret.
-    whole = {*people} > {*imported.reviews.reviewers}
-    found: dict[str, Table] = {
-        "titles": {"paper": list(imported.titles), "title": list(imported.titles.values())},
-        "tracks": {"paper": list(imported.tracks), "track": list(imported.tracks.values())},
-        "committee": {"reviewer": list(people) if whole else [], **named},
-        "names": {"reviewer": list(people) if named and not whole else [], **named},
-        "conflicts": {"paper": [p for p, _ in conflicts], "conflict": [who for _, who in conflicts]},
+def _reviews_after(folder: Folder, brought: FolderImport) -> Reviews | None:
+    """This year's reviews as the folder has them with these files, without withdrawn papers."""
+    imported, grid = brought.contents.imported, folder.settings.get("grid")
+    reviews = folder_reviews(folder) if imported is None else imported.reviews
+    if imported is not None and grid is not None:
+        allowed = np.array(levels(str(grid)))
+        reviews = replace(imported.reviews, grid=allowed if allowed.size else None, grid_declared=True)
+    return None if reviews is None else reviews.without({**folder.withdrawn, **brought.withdrawn})
+
+
+def _report(
+    folder: Folder, brought: FolderImport, reviews: Reviews | None, codes: Path | None, dry_run: bool
+) -> dict[str, object]:
+    report: dict[str, object] = {
+        "folder": folder.path,
+        "files": [{"file": source.path, "as": source.kind} for source in brought.sources],
+        "committee": len(brought.contents.committee),
+        "conflicts": len(brought.contents.conflicts),
+        "past": {name: len(past.reviews) for name, past in brought.contents.past_reviews.items()},
+        "withdrawn": brought.withdrawn,
+        "settings": brought.settings,
+        "wrote": [] if dry_run else [folder.path / place for place in brought.places.values()],
+        "would_write": [folder.path / place for place in brought.places.values()] if dry_run else [],
+        "refused_by_plan": list(brought.refusals),
+        "codes": codes,
+        "notes": [],
+        "warning": WARNING,
     }
-    return {
-        out.with_name(f"{out.stem}.{name}{out.suffix or '.csv'}"): table
-        for name, table in found.items()
-        if next(iter(table.values()))
-    }
+    if (imported := brought.contents.imported) is not None:
+        report |= {
+            "system": imported.format,
+            "recognized": list(imported.recognized),
+            "score_field": imported.score_field,
+            "confidence_field": imported.confidence_field,
+            "scale": {
+                "levels": list(imported.scale.levels),
+                "labels": list(imported.scale.labels),
+                "named": imported.scale.named,
+            },
+            "dropped": [{"what": item.what, "why": item.why} for item in imported.dropped],
+            "warnings": list(imported.warnings),
+        }
+    return report | ({} if reviews is None else {"reviews": review_facts(reviews)})
 
 
-def _write(tables: Mapping[Path, Table]) -> None:
-    """Write all tables or none: every name is looked at first."""
-    check_targets(*tables)
-    for path, table in tables.items():
-        write_table(path, table, confidential=True)
+def _print(folder: Folder, brought: FolderImport, codes: Path | None, dry_run: bool) -> None:
+    contents = brought.contents
+    for source in brought.sources:
+        say(f"{source.path}: {source.kind}")
+    if contents.imported is not None:
+        say_imported(contents.imported)
+    say_withdrawn(brought.withdrawn)
+    if contents.imported is not None:
+        for line in contents.imported.warnings:
+            say(as_options(f"note: {line}"))
+    say_lists(contents)
+    if not brought.sources:
+        return
+    for place in brought.places.values():
+        say(f"{'would write' if dry_run else 'wrote'} {folder.path / place}")
+    if not brought.places:
+        say("the folder has this already: nothing to write")
+    changed = [*brought.settings, *(["[withdrawn]"] if brought.withdrawn else [])]
+    if changed:
+        say(f"{'would set' if dry_run else 'set'} {', '.join(changed)} in {folder.path / FILE}")
+    if isinstance(past := brought.settings.get("past"), list):
+        say(f"past conferences, oldest first: {', '.join(Path(place).stem for place in past)}")
+    say(WARNING if codes is None else f"{WARNING}\n{CODES_WARNING}")
 
 
-def _report(imported: Imported, tables: Mapping[Path, Table], codes: Path | None) -> dict[str, object]:
+def say_withdrawn(withdrawn: Mapping[str, str]) -> None:
+    """Say which papers an export calls withdrawn, and how to decide them all the same."""
+    for line in withdrawn_lines(withdrawn):
+        say(f"left out of the decisions: {line} (delete the line under [withdrawn] to decide it after all)")
+
+
+def say_imported(imported: Imported) -> None:
+    """Say what an export of reviews was taken for, how much it holds, and what was dropped."""
     reviews = imported.reviews
+    say(as_options(f"recognized: {'; '.join(imported.recognized)}"))
+    say(f"score: {imported.score_field}, with the values {imported.scale}")
+    if imported.confidence_field is not None:
+        say(f"confidence: {imported.confidence_field}")
+    papers, people = count(len(reviews.papers), "paper"), count(len(reviews.reviewers), "reviewer")
+    say(f"{count(len(reviews), 'review')} of {papers} by {people}")
+    for item in imported.dropped:
+        say(as_options(f"dropped: {item}"))
+
+
+def say_lists(contents: Contents) -> None:
+    """Say how long the lists are that came beside this year's reviews."""
+    if contents.committee:
+        say(f"committee: {count(len(contents.committee), 'member')}")
+    if contents.conflicts:
+        say(f"conflicts: {len(contents.conflicts):,}")
+    for name, past in contents.past.items():
+        if isinstance(past, Path):
+            say(f"past: {name}, sums that it shared")
+            continue
+        left = [f"; {item.what} left out" for item in past.dropped if item.why == METAREVIEWS]
+        say(f"past: {name}, {count(len(past.reviews), 'review')}{''.join(left)}")
+
+
+def say_next_step(folder: Folder, *, refit: bool = False) -> None:
+    """Say which command comes next in a folder that was made, filled or fitted.
+
+    Args:
+        folder: The folder.
+        refit: Whether past reviews or the committee were just changed, so that reviewers are fitted again.
+    """
+    path, file, settings = folder.path, folder.path / FILE, folder.settings
+    if "reviews" not in settings:
+        step = f"blindcal import {path} FILE, once reviews are in"
+    elif not os.path.lexists(str(settings.get("reviewers", ""))) or (refit and settings.get("past")):
+        first = "" if settings.get("past") else f"blindcal import {path} FILE --as past, then "
+        step = f"{first}blindcal fit {path}"
+    elif refused_in(folder) is not None:
+        step = f"blindcal import {path} --dry-run"
+    elif decided(folder):
+        step = f'if something was corrected, blindcal decide {path} --amend --reason "..."'
+    else:
+        missing = [] if settings.get("scores") else ["scores"]
+        missing += [] if {"accept-rate", "accept", "bar"} & settings.keys() else ["accept-rate or accept"]
+        first = f"set {' and '.join(missing)} in {file}, then " if missing else ""
+        step = f"{first}blindcal plan {path}"
+    say(f"next: {step}")
+
+
+def review_facts(reviews: Reviews) -> dict[str, object]:
+    """Counts of a conference's reviews, and the scores that can be given. CONFIDENTIAL."""
+    by_paper, by_reviewer = np.bincount(reviews.paper), np.bincount(reviews.reviewer)
     return {
-        "format": imported.format,
-        "recognized": list(imported.recognized),
-        "score_field": imported.score_field,
-        "confidence_field": imported.confidence_field,
-        "scale": {
-            "levels": list(imported.scale.levels),
-            "labels": list(imported.scale.labels),
-            "named": imported.scale.named,
-        },
         "reviews": len(reviews),
         "papers": len(reviews.papers),
         "reviewers": len(reviews.reviewers),
-        "dropped": [{"what": item.what, "why": item.why} for item in imported.dropped],
-        "warnings": list(imported.warnings),
-        "columns": list(imported.columns()),
-        "wrote": list(tables),
-        "codes": codes,
-        "warning": WARNING,
+        "conferences": 1 if reviews.conference is None else len(np.unique(reviews.conference)),
+        "reviews_a_paper": [int(by_paper.min()), int(by_paper.max())],
+        "reviewers_with_one_review": int((by_reviewer == 1).sum()),
+        "connected_parts": reviews.components.count,
+        "lowest_and_highest_score": [reviews.score.min(), reviews.score.max()],
+        "grid": reviews.grid,
+        "grid_declared": reviews.grid_declared,
     }
 
 
-def _print(
-    imported: Imported, tables: Mapping[Path, Table], codes: Path | None, left_out: Mapping[str, str]
-) -> None:
-    reviews = imported.reviews
-    say(as_options(f"recognized: {'; '.join(imported.recognized)}"))
-    say(f"score: {imported.score_field}, with the values {imported.scale}; higher is taken as better")
-    if imported.confidence_field is not None:
-        say(f"confidence: {imported.confidence_field}")
-    papers, people = counted(len(reviews.papers), "paper"), counted(len(reviews.reviewers), "reviewer")
-    say(f"{counted(len(reviews), 'review')} of {papers} by {people}")
-    for item in imported.dropped:
-        say(as_options(f"dropped: {item}"))
-    for line in withdrawn_lines(left_out):
-        say(f"left out: {line} (--keep-withdrawn keeps them)")
-    for line in imported.warnings:
-        say(as_options(f"note: {line}"))
-    for path, table in tables.items():
-        say(f"wrote {path} ({', '.join(table)})")
-    say(WARNING if codes is None else f"{WARNING}\n{CODES_WARNING}")
+def _print_reviews(reviews: Reviews, better: str) -> None:
+    say(CONFIDENTIAL)
+    facts = {**review_facts(reviews), "grid": _grid(reviews), "better": _BETTER.get(better, better)}
+    table(("", ""), [(_LABELS.get(name, name.replace("_", " ")), _shown(v)) for name, v in facts.items()])
+
+
+def _grid(reviews: Reviews) -> str:
+    """The scores that can be given, as far as these show."""
+    if not reviews.grid_declared and len(scores := np.unique(reviews.score)) == 1:
+        return f"all scores are {number_text(float(scores[0]))}"
+    if reviews.grid is not None:
+        return _shown(reviews.grid)
+    return "none: any number can be given" if reviews.grid_declared else "none: scores look continuous"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return " to ".join(number_text(float(end)) for end in dict.fromkeys(value))
+    if isinstance(value, np.ndarray):
+        return " ".join(number_text(float(item)) for item in value)
+    return f"{value:,}"

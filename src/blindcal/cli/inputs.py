@@ -9,40 +9,20 @@ from typing import Annotated
 
 import typer
 
-from blindcal.cli.arguments import decimal, share
-from blindcal.cli.completions import conference_folders, one_of
+from blindcal.cli.arguments import decimal
+from blindcal.cli.completions import one_of
 from blindcal.cli.folders import required
 from blindcal.posterior.inputs import Inputs, read_inputs
 from blindcal.project.outsiders import strangers_listed
 from blindcal.project.settings import Folder
 from blindcal.reviews import BETTER
 
-ReviewsFile = Annotated[
-    Path,
-    typer.Argument(
-        help="Table with columns paper, reviewer, score; or a folder that `blindcal new` made, which has all "
-        "options that are not given.",
-        autocompletion=conference_folders,
-    ),
-]
 PoolsFile = Annotated[
     Path,
     typer.Option(
         help="Who may have reviewed each paper: columns paper, reviewer, optionally probability. Or sampled "
         "assignments: draw, paper, reviewer. Or conflicts, if everyone else is a candidate: paper, conflict. "
         "Or the word everyone."
-    ),
-]
-Rate = Annotated[
-    float | None,
-    typer.Option(parser=share, metavar="NUMBER", help="Share of papers to accept; this sets the bar."),
-]
-Accept = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="How many papers to accept, exactly; or how many of each track (main=40,short=10), by the "
-        "column track of the reviews. It may be changed later: blindcal select.",
     ),
 ]
 Bar = Annotated[
@@ -63,12 +43,6 @@ Grid = Annotated[
     typer.Option(
         help="The scores reviewers can give: 1..10, or a list such as 1,3,5, or none if any number can be "
         "given. Unless given, they are recognized in the scores."
-    ),
-]
-Withdrawn = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="PAPER", help="A paper that was withdrawn: left out, whatever the files say; repeatable."
     ),
 ]
 Published = Annotated[

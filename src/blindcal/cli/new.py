@@ -1,7 +1,8 @@
-"""`blindcal new`: a folder for a conference, from what a chair has downloaded."""
+"""`blindcal new`: a folder and a key for a conference, before reviews are in or with every file at once."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,26 +12,10 @@ from blindcal.cells import count
 from blindcal.cli.completions import one_of
 from blindcal.cli.console import CONFIDENTIAL, Json, as_options, emit_json, note, progress, say
 from blindcal.cli.fit import say_fitted, similar_listed
-from blindcal.cli.folders import say_next
-from blindcal.cli.imports import (
-    BestFirst,
-    ColumnNames,
-    KeepWithdrawn,
-    PeopleMap,
-    ScoreField,
-    System,
-    WhoseSeverity,
-    best_to_worst,
-    known_unit,
-    people_in,
-)
-from blindcal.cli.inputs import Accept, Grid, Rate
-from blindcal.cli.key import say_advice
+from blindcal.cli.imports import say_imported, say_lists, say_next_step, say_withdrawn
 from blindcal.compute.parallel import cores
 from blindcal.deciding.ledger import sealed_folder
-from blindcal.importers import Choices, withdrawn_lines
-from blindcal.importers.export import METAREVIEWS
-from blindcal.importers.plain_table import columns_of
+from blindcal.errors import InputError
 from blindcal.planning.request import SCORES
 from blindcal.project.create import (
     INPUTS,
@@ -42,15 +27,30 @@ from blindcal.project.create import (
     key_beside,
     same_people,
 )
-from blindcal.project.settings import FILE, read_folder
+from blindcal.project.settings import FILE, papers, read_folder
 from blindcal.reviews import BETTER
+from blindcal.sharing.noisy_sums import shared_folder
+
+_KEY_ADVICE = (
+    "Only you can read it. Keep it secret forever: anyone who holds it can work out the coins and, with the",
+    "decisions, much of who reviewed what. Back it up now, and again after every `blindcal decide`, together",
+    "with the folder {sealed}, which remembers what was decided, and after every `blindcal share`",
+    "with {shared}, which remembers what was shared. If the key is lost, the decisions",
+    "stand but can no longer be checked or amended; deciding again with a new key would draw new coins.",
+)
+# Arguments of the importers that only `blindcal import` has as options.
+_READING = re.compile("`(?:best_first|columns|format|map|score_field|unit)`")
 
 
 def new(
     folder: Annotated[Path, typer.Argument(help="The folder to make; an existing one is never changed.")],
     reviews: Annotated[
-        Path, typer.Option(help="This year's reviews, as downloaded or as a table paper, reviewer, score.")
-    ],
+        Path | None,
+        typer.Option(
+            help="This year's reviews, as downloaded or as a table paper, reviewer, score. They may come "
+            "later, by `blindcal import`."
+        ),
+    ] = None,
     committee: Annotated[
         Path | None,
         typer.Option(
@@ -62,8 +62,8 @@ def new(
         list[Path] | None,
         typer.Option(
             metavar="<path>",
-            help="Reviews of a past conference, as downloaded; repeatable, oldest first. Reviewers are "
-            "calibrated from them at once.",
+            help="Reviews of a past conference, as downloaded, or sums that one shared; repeatable, oldest "
+            "first. With --reviews, reviewers are calibrated at once.",
         ),
     ] = None,
     conflicts: Annotated[
@@ -91,135 +91,167 @@ def new(
             autocompletion=one_of(SCORES),
         ),
     ] = None,
+    accept: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="What to accept: 25% is a share of the papers, 50 a number, main=40,short=10 a number for "
+            "each track.",
+        ),
+    ] = None,
+    better: Annotated[
+        str, typer.Option(help="Which scores are better, high or low.", autocompletion=one_of(BETTER))
+    ] = "high",
     key: Annotated[
         Path | None,
         typer.Option(help="The key; FOLDER.key unless given. One that exists is used, else it is made."),
     ] = None,
-    accept_rate: Rate = None,
-    accept: Accept = None,
-    grid: Grid = None,
-    better: Annotated[
-        str, typer.Option(help="Which scores are better, high or low.", autocompletion=one_of(BETTER))
-    ] = "high",
-    system: System = None,
-    score_field: ScoreField = None,
-    columns: ColumnNames = None,
-    best_first: BestFirst = None,
-    unit: WhoseSeverity = "reviewer",
-    people: PeopleMap = None,
-    keep_withdrawn: KeepWithdrawn = False,
     as_json: Json = False,
 ) -> None:
-    """Make a folder for a conference: imported reviews, calibration, settings, and beside it the key.
+    """Make a folder for a conference, and beside it the key that every coin is derived from.
 
-    Afterward `blindcal check FOLDER`, `plan FOLDER`, `decide FOLDER` and `verify FOLDER` need no other
-    option: FOLDER/conference.toml has them all, each with what it means, for you to read and change.
-    FOLDER/public is for what may be sent on to whoever may see the scores, which --scores says; the key and
-    its sealed record lie beside FOLDER. Reviews are read as by `blindcal import`, past ones too. Papers of
-    this year that the export calls withdrawn, desk rejected or deleted are listed under [withdrawn] there,
-    and so left out of the decisions. All is written, or nothing.
+    Without --reviews the folder is made before they are in, so that the key's fingerprint can be published
+    first; `blindcal import FOLDER FILE` brings them later. Afterward `plan FOLDER`, `decide FOLDER` and
+    `verify FOLDER` need no other option: FOLDER/conference.toml has them all, each with what it means, for
+    you to read and change. FOLDER/public is for what may be sent on to whoever may see the scores, which
+    --scores says; the key and its sealed record lie beside FOLDER. Papers that the export calls withdrawn,
+    desk rejected or deleted are listed under [withdrawn], and so left out of the decisions. All is written,
+    or nothing.
 
-    Example: blindcal new icx2027 --reviews export.csv --committee pc.csv --past 2026.csv --accept-rate 0.25
+    Example: blindcal new icx2027 --reviews export.csv --committee pc.csv --past 2026.csv --accept 25%
     --scores confidential
     """
-    choices = Choices(
-        format=system,
-        score_field=score_field,
-        columns={} if columns is None else columns_of(columns),
-        best_first=() if best_first is None else best_to_worst(best_first),
-        people=people_in(people),
-        unit=known_unit(unit),
-    )
-    given = Given(reviews, committee, past or (), conflicts, pools, reviewers, same, choices)
-    wishes = Wishes(scores, accept_rate, accept, grid, better, keep_withdrawn)
+    rate, number = accept_setting(accept)
+    files = Given(reviews, committee, past or (), conflicts, pools, reviewers, same)
+    settings = Wishes(scores, rate, number, better=better)
     key = key_beside(folder) if key is None else key
-    made = found_folder(folder, given, wishes, key, workers=cores(), progress=progress)
+    try:
+        made = found_folder(folder, files, settings, key, workers=cores(), progress=progress)
+    except InputError as error:
+        raise _readable_elsewhere(error, folder) from None
     remarks = [*made.remarks, *_similar(folder, made.contents)]
     facts = _facts(folder, made)
     if not as_json:
-        _print(made, facts, grid is None)
+        _print(made, facts)
     for remark in remarks:
         note(remark)
     if as_json:
         emit_json(facts)
 
 
+def accept_setting(text: str | None) -> tuple[float | None, str | None]:
+    """The share of papers that `--accept` gives, or else their number; neither if there is no text.
+
+    >>> accept_setting("12.5%"), accept_setting("50"), accept_setting("main=40,short=10")
+    ((0.125, None), (None, '50'), (None, 'main=40,short=10'))
+    """
+    if text is None:
+        return None, None
+    share = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]+)?) ?%", text.strip())
+    if share is not None and 0.0 < float(share[1]) < 100.0:
+        return round(float(share[1]) / 100.0, 12), None
+    try:
+        if share is not None or papers("--accept", text) is None:
+            raise InputError(text)
+    except InputError:
+        guess = re.fullmatch(r"0?\.([0-9]+)", text.strip())
+        hint = f": for a share of the papers write {100 * float(text):g}%" if guess else ""
+        raise InputError(
+            "--accept must be a share of the papers like 25%, a number like 50, or a number for each track "
+            f"like main=40,short=10, found {text!r}{hint}"
+        ) from None
+    return None, text
+
+
+def _readable_elsewhere(error: InputError, folder: Path) -> InputError:
+    """The same error, and if it asks how to read an export, the command that can be told."""
+    if not _READING.search(str(error)):
+        return error
+    advice = (
+        f"`blindcal import` has this option: make the folder without this file (blindcal new {folder}), then "
+        f"give the file and the option to blindcal import {folder}"
+    )
+    return InputError(f"{error}\n{advice}", error.problems)
+
+
 def _similar(folder: Path, contents: Contents) -> list[str]:
     if contents.fitted is None:
         return []
     same = same_people(contents)
-    named = {same.get(name, name) for one in contents.past.values() for name in one.reviews.reviewers}
-    return similar_listed(folder / INPUTS / "reviewers.csv", named | {*contents.committee})
+    listed = {
+        same.get(name, name) for past in contents.past_reviews.values() for name in past.reviews.reviewers
+    }
+    return similar_listed(folder / INPUTS / "reviewers.csv", listed | {*contents.committee})
 
 
 def _facts(folder: Path, made: Founded) -> dict[str, Any]:
     contents = made.contents
     imported, fitted = contents.imported, contents.fitted
-    return {
+    facts: dict[str, Any] = {
         "folder": folder,
         "settings": made.settings,
-        "recognized": list(imported.recognized),
-        "score_field": imported.score_field,
-        "reviews": len(imported.reviews),
-        "papers": len(imported.reviews.papers),
-        "reviewers": len(imported.reviews.reviewers),
-        "dropped": [{"what": item.what, "why": item.why} for item in imported.dropped],
         "withdrawn": made.withdrawn,
-        "warnings": list(imported.warnings),
         "committee": len(contents.committee),
         "conflicts": len(contents.conflicts),
-        "past": {name: len(one.reviews) for name, one in contents.past.items()},
+        "past": {name: len(past.reviews) for name, past in contents.past_reviews.items()},
         "calibrated": None if fitted is None else fitted.checks.reviewers,
         "key": made.key,
         "fingerprint": made.secret.fingerprint,
         "sealed": sealed_folder(made.key),
+        "shared": shared_folder(made.key),
         "notes": [],
         "warning": CONFIDENTIAL,
     }
+    if imported is not None:
+        facts |= {
+            "recognized": list(imported.recognized),
+            "score_field": imported.score_field,
+            "reviews": len(imported.reviews),
+            "papers": len(imported.reviews.papers),
+            "reviewers": len(imported.reviews.reviewers),
+            "dropped": [{"what": item.what, "why": item.why} for item in imported.dropped],
+            "warnings": list(imported.warnings),
+        }
+    return facts
 
 
-def _print(made: Founded, facts: dict[str, Any], guessed: bool) -> None:
-    contents = made.contents
-    imported = contents.imported
-    say(as_options(f"reviews: {'; '.join(imported.recognized)}"))
-    say(f"score: {imported.score_field}, with the values {imported.scale}")
-    papers, people = count(facts["papers"], "paper"), count(facts["reviewers"], "reviewer")
-    say(f"{count(facts['reviews'], 'review')} of {papers} by {people}")
-    for item in imported.dropped:
-        say(as_options(f"dropped: {item}"))
-    for line in withdrawn_lines(made.withdrawn):
-        say(f"left out of the decisions: {line} (delete the line under [withdrawn] to decide it after all)")
-    for line in imported.warnings:
-        say(as_options(f"note: {line}"))
-    if contents.committee:
-        say(f"committee: {count(facts['committee'], 'member')}")
-    if contents.conflicts:
-        say(f"conflicts: {facts['conflicts']:,}")
-    for name, one in contents.past.items():
-        left = [f"; {item.what} left out" for item in one.dropped if item.why == METAREVIEWS]
-        say(f"past: {name}, {count(len(one.reviews), 'review')}{''.join(left)}")
+def _print(made: Founded, facts: dict[str, Any]) -> None:
+    contents, folder = made.contents, facts["folder"]
+    if contents.imported is not None:
+        say_imported(contents.imported)
+        say_withdrawn(made.withdrawn)
+        for line in contents.imported.warnings:
+            say(as_options(f"note: {line}"))
+    say_lists(contents)
     if facts["calibrated"] is not None:
         say(f"calibrated: {count(facts['calibrated'], 'reviewer')}, and a row * for anyone else")
     say()
     if contents.fitted is not None:
-        say_fitted(contents.fitted, facts["folder"] / INPUTS / "reviewers.csv", scaled=True)
+        say_fitted(contents.fitted, folder / INPUTS / "reviewers.csv")
         say()
-    _print_open(made, facts, guessed)
-    folder = facts["folder"]
+    _print_open(made, facts)
     say(f"CONFIDENTIAL, never share: {folder / INPUTS}")
     say(f"key: {facts['key']}, fingerprint {facts['fingerprint']}")
-    say_advice(facts["key"])
-    say_next("new", read_folder(folder))
+    for line in _KEY_ADVICE:
+        say(line.format(sealed=facts["sealed"], shared=facts["shared"]))
+    if contents.imported is None:
+        say(
+            "Publish the fingerprint before reviews are in: it reveals nothing about the key, and shows later"
+        )
+        say("that the coins were fixed before anyone knew the scores.")
+    say_next_step(read_folder(folder))
 
 
-def _print_open(made: Founded, facts: dict[str, Any], guessed: bool) -> None:
-    """What the chair should look at in the settings."""
+def _print_open(made: Founded, facts: dict[str, Any]) -> None:
+    """Say what the chair should look at in the settings."""
     folder, settings = facts["folder"], facts["settings"]
     say(f"wrote {folder / FILE}: read it, and change what is not so")
-    if guessed:
+    if "grid" in settings:
         say(f"  grid = {settings['grid']}: taken from the scores given; could others be given too?")
     say(f"  better = {settings['better']}: are {settings['better']} scores the better ones?")
+    if "scores" not in settings:
+        say("  scores: not set; say who may see the scores before papers are decided")
     if not settings.keys() & {"accept-rate", "accept"}:
         say("  accept-rate, accept: neither is set; say how many papers to accept")
-    if not made.calibrated:
-        say(f"  past: not set; `blindcal fit {folder}` calibrates reviewers once it is")
+    if not made.calibrated and "past" not in settings:
+        say(f"  past: not set; `blindcal import {folder} FILE --as past` brings past reviews")

@@ -11,7 +11,6 @@ from blindcal.cells import count
 from blindcal.cli.arguments import decimal
 from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, emit_json, note, say
-from blindcal.cli.inputs import Grid
 from blindcal.fitting.committee import read_committee
 from blindcal.fitting.shared_sums import statement_path
 from blindcal.project.settings import levels
@@ -31,7 +30,7 @@ def share(
             help="A public list of people: column reviewer. Each gets a row, whether they reviewed or not."
         ),
     ],
-    key: Annotated[Path, typer.Option(help="The secret key, made once by `blindcal key`.")],
+    key: Annotated[Path, typer.Option(help="The secret key that `blindcal new` made.")],
     out: Annotated[Path, typer.Option(help="The table to write; an existing file is never overwritten.")],
     epsilon: Annotated[
         float | None,
@@ -48,7 +47,13 @@ def share(
     conference: Annotated[
         str | None, typer.Option(help="The name of the conference; else that of the file.")
     ] = None,
-    grid: Grid = None,
+    grid: Annotated[
+        str | None,
+        typer.Option(
+            help="The scores reviewers could give: 1..10, or a list such as 1,3,5, or none if any number "
+            "could be given. Unless given, they are recognized in the scores."
+        ),
+    ] = None,
     better: Annotated[
         str, typer.Option(help="Which scores are better, high or low.", autocompletion=one_of(BETTER))
     ] = "high",
@@ -60,10 +65,12 @@ def share(
     """Release noisy sums about each person of a list, with a stated limit of what they reveal.
 
     Writes OUT (reviewer, above, below) and OUT.share.json, which says what is promised and how the numbers
-    are read; both may be sent to other conferences, whose `blindcal fit` takes them like past reviews. What
-    is released is sealed beside the key: the same input returns the same numbers. Needs OpenDP.
+    are read; both may be sent to other conferences, which import them like past reviews (keep both files in
+    one folder). What is released is sealed beside the key: the same input returns the same numbers. Needs
+    OpenDP.
 
-    Example: blindcal share 2025.csv --committee committee.csv --epsilon 1 --key key.bin --out 2025.shared.csv
+    Example: blindcal share 2025.csv --committee committee.csv --epsilon 1 --key icx2025.key
+    --out 2025.shared.csv
     """
     limit = Limit(epsilon, zcdp)
     people = read_committee(committee)
@@ -86,8 +93,8 @@ def share(
         say(f"privacy loss of one review: {_loss(epsilon, zcdp)}")
         total = done.total
         at_delta = f"epsilon {total.epsilon_at(1e-6):.3g} but for a chance of 1e-6"
-        told = at_delta if total.epsilon is None else f"epsilon {total.epsilon:g}"
-        say(f"with everything that was shared of these reviews: {told}")
+        loss = at_delta if total.epsilon is None else f"epsilon {total.epsilon:g}"
+        say(f"with everything that was shared of these reviews: {loss}")
         say(f"public: {out}, {statement_path(out)}")
         say(f"CONFIDENTIAL, never share: {key}, {shared_folder(key)}")
     if reason and done.how == "stored":

@@ -1,10 +1,8 @@
-"""The files that a chair has -> a conference's folder with all its inputs and settings, and its key.
+"""A conference's folder, made new: `conference.toml`, the inputs, the public folder, and beside it the key.
 
-What a chair has -> the inputs of a new folder: tables for its owner alone, and settings that name them.
-
-A new folder that is there whole or not at all, and that only its owner can enter.
-
-A key where no key was: never in the place of one that was lost, never in what is packed and sent.
+A folder may be made before reviews are in, so that the key's fingerprint can be published first, or with
+every file at once. Either the whole folder appears or nothing does. `project.imports` brings files into a
+folder later; both use `Contents`, the tables that a folder's `inputs` hold.
 """
 
 from __future__ import annotations
@@ -28,9 +26,11 @@ from blindcal.compute.parallel import Progress, silent
 from blindcal.deciding.coins import Key, make_key, read_key
 from blindcal.deciding.ledger import sealed_folder
 from blindcal.errors import InputError, RefusedError
+from blindcal.exporters.decisions import read_titles
 from blindcal.fitting.committee import read_same
 from blindcal.fitting.estimate import Fitted, fit
-from blindcal.fitting.reuse_guard import beside, footprint_of, reuse_remarks
+from blindcal.fitting.reuse_guard import Footprint, beside, footprint_of, reuse_remarks
+from blindcal.fitting.shared_sums import Shared, is_shared, read_shared, statement_path
 from blindcal.importers import (
     MAX_EXPORT,
     Choices,
@@ -48,97 +48,131 @@ from blindcal.io.atomic_files import (
     refuse_empty,
     refuse_existing,
     write_bytes,
-    write_table,
 )
+from blindcal.io.tables import format_table
 from blindcal.planning.conference_plan import stray_remarks
 from blindcal.planning.request import known_readers
 from blindcal.posterior.conference import read_reviewers
 from blindcal.project.outsiders import unlisted_remarks
 from blindcal.project.settings import FILE, levels, papers
 from blindcal.project.template import Value, conference_text
-from blindcal.reviews import known_end
+from blindcal.reviews import Reviews, known_end
 from blindcal.sharing.noisy_sums import shared_folder
 
 INPUTS = "inputs"
+_PAST = re.compile(r"past/[^/]+\.csv")
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a new folder is made of. CONFIDENTIAL.
+    """The inputs of a folder, or some of them, read and checked. CONFIDENTIAL.
 
-    `imported`: this year's reviews.
-    `past`: those of past conferences by name, oldest first.
-    `committee`: the name of everyone who may have reviewed, by id.
-    `conflicts`: pairs of paper and reviewer.
-    `files`: those that are taken over as they are, `pools`, `reviewers` or `same`, and where they lie now.
-    `fitted`: the calibration that past reviews gave; None where there are none.
+    Attributes:
+        imported: This year's reviews; None if they are not in yet.
+        past: Reviews of past conferences by name, oldest first; the path of a table of sums if another
+            conference shared those in place of its reviews.
+        committee: The name of everyone who may have reviewed, by id; empty if only the id is known.
+        conflicts: Pairs of paper and reviewer.
+        files: Files that are copied as they are, by the name of the table: `pools`, `reviewers`, `same` and
+            `titles`.
+        fitted: The calibration that past reviews gave; None if there is none.
     """
 
-    imported: Imported
-    past: Mapping[str, Imported] = field(default_factory=dict)
+    imported: Imported | None = None
+    past: Mapping[str, Imported | Path] = field(default_factory=dict)
     committee: Mapping[str, str] = field(default_factory=dict)
     conflicts: Sequence[tuple[str, str]] = ()
     files: Mapping[str, Path] = field(default_factory=dict)
     fitted: Fitted | None = None
 
     @property
-    def tables(self) -> dict[str, Mapping[str, Sequence[object]]]:
-        """The tables to write, by name; without those that would be empty."""
-        imported = self.imported
-        found: dict[str, Mapping[str, Sequence[object]]] = {
-            "reviews": imported.columns(),
-            "titles": {"paper": list(imported.titles), "title": list(imported.titles.values())},
-            "tracks": {"paper": list(imported.tracks), "track": list(imported.tracks.values())},
+    def past_reviews(self) -> dict[str, Imported]:
+        """The past conferences whose reviews are at hand."""
+        return {name: past for name, past in self.past.items() if isinstance(past, Imported)}
+
+    @property
+    def data(self) -> dict[str, bytes]:
+        """The bytes of each file, by its name in the folder `inputs`; what would be empty is left out."""
+        tables: dict[str, Mapping[str, Sequence[object]]] = {
             "committee": {"reviewer": list(self.committee)},
             "conflicts": {
                 "paper": [paper for paper, _ in self.conflicts],
                 "conflict": [who for _, who in self.conflicts],
             },
-            **{f"past/{name}": one.columns() for name, one in self.past.items()},
         }
-        return {name: table for name, table in found.items() if next(iter(table.values()))}
+        if (imported := self.imported) is not None:
+            tables |= {
+                "reviews": imported.columns(),
+                "titles": {"paper": list(imported.titles), "title": list(imported.titles.values())},
+                "tracks": {"paper": list(imported.tracks), "track": list(imported.tracks.values())},
+            }
+        data = {f"{name}.csv": format_table(table) for name, table in tables.items() if any(table.values())}
+        for name, path in self.files.items():
+            data |= _copied(f"{name}.csv", path)
+        for name, past in self.past.items():
+            file = f"past/{name}.csv"
+            data |= _copied(file, past) if isinstance(past, Path) else {file: format_table(past.columns())}
+        return data
 
     @property
     def settings(self) -> dict[str, Value]:
-        """The settings that name the inputs; everyone may have reviewed where nothing else is known."""
-        there = {*self.tables, *self.files}
-        pools = next((_file(name) for name in ("pools", "conflicts") if name in there), "everyone")
-        named: dict[str, Value] = {
-            name: _file(name)
-            for name in ("reviews", "committee", "titles", "tracks", "same")
-            if name in there
-        }
-        if self.past:
-            named["past"] = [_file(f"past/{name}") for name in self.past]
-        return {**named, "pools": pools, "reviewers": _file("reviewers")}
+        """The settings that name the files of a new folder; without pools everyone may have reviewed."""
+        settings = input_settings({name: f"{INPUTS}/{name}" for name in self.data})
+        return {"pools": "everyone", "reviewers": f"{INPUTS}/reviewers.csv", **settings}
 
 
-def _file(name: str) -> str:
-    return f"{INPUTS}/{name}.csv"
+def _copied(name: str, path: Path) -> dict[str, bytes]:
+    """A file as it is, and beside it what its calibration was fitted on, or what its sums promise."""
+    there = [side for side in (beside(path), statement_path(path)) if os.path.exists(side)]
+    companions = {f"{name}{side.removeprefix(os.fspath(path))}": read_bytes(side) for side in there}
+    return {name: read_bytes(path), **companions}
+
+
+def input_settings(places: Mapping[str, str], past: Sequence[str] = ()) -> dict[str, Value]:
+    """The settings of conference.toml that name these files.
+
+    Args:
+        places: Where each file lies in the folder, by its name in `inputs`.
+        past: Past conferences that the folder names already, oldest first; one of the same name gives way.
+
+    >>> input_settings({"reviews.csv": "inputs/reviews.csv"})
+    {'reviews': 'inputs/reviews.csv'}
+    >>> input_settings({"past/2026.csv": "inputs/past/2026.csv"}, ["inputs/past/2025.csv"])
+    {'past': ['inputs/past/2025.csv', 'inputs/past/2026.csv']}
+    """
+    named = ("reviews", "committee", "titles", "tracks", "same", "reviewers")
+    settings: dict[str, Value] = {name: places[f"{name}.csv"] for name in named if f"{name}.csv" in places}
+    for name in ("conflicts", "pools"):
+        if f"{name}.csv" in places:
+            settings["pools"] = places[f"{name}.csv"]
+    brought = {Path(name).stem: place for name, place in places.items() if _PAST.fullmatch(name)}
+    if brought:
+        settings["past"] = list(({Path(place).stem: place for place in past} | brought).values())
+    return settings
 
 
 def write_inputs(folder: Path, contents: Contents) -> None:
-    """Write the tables and files of `contents` into `inputs` in a `folder`, for its owner alone.
+    """Write the files of `contents` into `inputs` in a new folder, for its owner alone.
 
-    >>> from tempfile import TemporaryDirectory
-    >>> imported = import_reviews(b"paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n", "panel.csv")
-    >>> with TemporaryDirectory() as folder:
-    ...     write_inputs(Path(folder), Contents(imported, committee={"ada": "", "bo": ""}))
-    ...     sorted(path.name for path in Path(folder, "inputs").iterdir())
-    ['committee.csv', 'reviews.csv']
+    Args:
+        folder: The folder.
+        contents: What its inputs hold.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> imported = import_reviews(b"paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n", "panel.csv")
+        >>> with TemporaryDirectory() as folder:
+        ...     write_inputs(Path(folder), Contents(imported, committee={"ada": "", "bo": ""}))
+        ...     sorted(path.name for path in Path(folder, "inputs").iterdir())
+        ['committee.csv', 'reviews.csv']
     """
-    for place in (INPUTS, *([f"{INPUTS}/past"] if contents.past else [])):
-        make_folder(folder / place)
-    for name, table in contents.tables.items():
-        write_table(folder / _file(name), table, confidential=True)
-    for name, path in contents.files.items():
-        write_bytes(folder / _file(name), read_bytes(path), confidential=True)
-    # What a calibration was fitted on is written beside it, and must stay there.
-    given = contents.files.get("reviewers")
-    if given is not None and os.path.exists(beside(given)):
-        write_bytes(beside(folder / _file("reviewers")), read_bytes(beside(given)), confidential=True)
+    data = {folder / INPUTS / name: content for name, content in contents.data.items()}
+    for path in dict.fromkeys([folder / INPUTS, *(path.parent for path in data)]):
+        make_folder(path)
+    for path, content in data.items():
+        write_bytes(path, content, confidential=True)
     if contents.fitted is not None:
-        contents.fitted.write(folder / _file("reviewers"))
+        contents.fitted.write(folder / INPUTS / "reviewers.csv")
 
 
 def import_past(data: bytes, file: str, choices: Choices) -> Imported:
@@ -278,18 +312,20 @@ def check_key(key: Path, folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Given:
-    """The files that a chair gives; None where there is none.
+    """The files that a chair has for a new folder.
 
-    `reviews`: this year's reviews, as exported.
-    `committee`: a list of everyone who may have reviewed; `past` needs it.
-    `past`: reviews of past conferences, as exported, oldest first; the reviewers are calibrated from them.
-    `conflicts`, `pools`: who cannot have reviewed what, or who may have; one of them, or neither.
-    `reviewers`: a calibration, in place of `past`.
-    `same`: a table `old,new` of people whose id changed.
-    `choices`: what the exports leave open, for this year's and for past ones.
+    Attributes:
+        reviews: This year's reviews, as exported; None if they are not in yet.
+        committee: A list of everyone who may have reviewed; `past` needs it.
+        past: Reviews of past conferences, as exported, oldest first; or sums that a conference shared.
+        conflicts: Who cannot have reviewed what.
+        pools: Or who may have reviewed what.
+        reviewers: A calibration, in place of `past`.
+        same: A table `old,new` of people whose id changed.
+        choices: How exports are read if their content leaves it open, this year's and past ones.
     """
 
-    reviews: Path
+    reviews: Path | None = None
     committee: Path | None = None
     past: Sequence[Path] = ()
     conflicts: Path | None = None
@@ -301,18 +337,20 @@ class Given:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the settings of the new folder say beside the names of its files.
+    """The settings of a new folder beside the names of its files.
 
-    `scores`: who may see the scores of all papers: `public`, everyone, or `confidential`. It must be said.
-    `accept_rate`: the share of papers to accept, about.
-    `accept`: or exactly how many, as text such as `50` or `main=40,short=10`; neither leaves it open.
-    `grid`: the scores that reviewers can give, such as `1..10`, or `none` if any number can be one; by
-    default found in the scores.
-    `better`: the better end of the scale, `high` or `low`.
-    `keep_withdrawn`: whether papers are decided that the export calls withdrawn, desk rejected or deleted.
+    Attributes:
+        scores: Who may see the scores of all papers: `public`, everyone, or `confidential`. It has no
+            default, and may stay open only until reviews are in.
+        accept_rate: The share of papers to accept, about.
+        accept: Or exactly how many, as text such as `50` or `main=40,short=10`; neither leaves it open.
+        grid: The scores that reviewers can give, such as `1..10`, or `none` if any number can be one; by
+            default they are recognized in the scores.
+        better: The better end of the scale, `high` or `low`.
+        keep_withdrawn: Whether papers that the export calls withdrawn, desk rejected or deleted are decided.
     """
 
-    scores: str | None
+    scores: str | None = None
     accept_rate: float | None = None
     accept: str | None = None
     grid: str | None = None
@@ -324,11 +362,13 @@ class Wishes:
 class Founded:
     """A folder as it was made. CONFIDENTIAL.
 
-    `contents`: its inputs.
-    `settings`: those of its `conference.toml`, by name.
-    `withdrawn`: what became of each paper that it leaves out, since the export says so.
-    `key`: where the key lies; `secret` is the key itself.
-    `remarks`: what the chair should know, a sentence each.
+    Attributes:
+        contents: Its inputs.
+        settings: The settings of its `conference.toml`, by name.
+        withdrawn: What became of each paper that it leaves out, since the export says so.
+        key: Where the key lies.
+        secret: The key itself.
+        remarks: What the chair should know, a sentence each.
     """
 
     contents: Contents
@@ -353,52 +393,86 @@ def found_folder(
     workers: int = 1,
     progress: Progress = silent,
 ) -> Founded:
-    """Make the folder, and its key where there is none: all of it is written, or nothing.
+    """Makes a folder, and its key if there is none: all of it is written, or nothing.
 
-    `folder`: the new folder; its name is that of the conference.
-    `given`: the files that it is made from. Where past reviews are among them, reviewers are calibrated.
-    `wishes`: what its settings say beside the names of its files.
-    `key`: where the key lies or will lie, outside the folder.
-    `workers`: how many processes share the work; results are the same.
-    `progress`: called as work goes on; silent by default.
+    Args:
+        folder: The new folder; its name is that of the conference.
+        given: The files that it is made from. With reviews and past ones, reviewers are calibrated.
+        wishes: Its settings beside the names of its files.
+        key: Where the key lies or will lie, outside the folder.
+        workers: How many processes share the work; results are the same.
+        progress: Called as work goes on; silent by default.
 
-    >>> from tempfile import TemporaryDirectory
-    >>> place = TemporaryDirectory()
-    >>> export, folder, key = (Path(place.name) / name for name in ("panel.csv", "icx2027", "icx2027.key"))
-    >>> _ = export.write_text("paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n")
-    >>> made = found_folder(folder, Given(export), Wishes("public", accept_rate=0.5), key)
-    >>> made.settings["grid"], made.calibrated, sorted(path.name for path in folder.iterdir())
-    ('2..3', False, ['conference.toml', 'inputs'])
-    >>> place.cleanup()
+    Returns:
+        What was made.
+
+    Raises:
+        InputError: A file or a setting is not as it must be; nothing is written.
+        RefusedError: The folder exists already, or its key was lost.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> place = TemporaryDirectory()
+        >>> export, folder, key = (Path(place.name) / name for name in ("panel.csv", "icx", "icx.key"))
+        >>> _ = export.write_text("paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n")
+        >>> made = found_folder(folder, Given(export), Wishes("public", accept_rate=0.5), key)
+        >>> made.settings["grid"], made.calibrated, sorted(path.name for path in folder.iterdir())
+        ('2..3', False, ['conference.toml', 'inputs', 'public'])
+        >>> place.cleanup()
     """
     _check_taken(folder)
     check_new(folder)
     if wishes.accept is not None and wishes.accept_rate is not None:
         raise InputError("give either `accept_rate` or `accept`")
-    known_readers(wishes.scores)
+    if given.reviews is not None or wishes.scores is not None:
+        known_readers(wishes.scores)
+    known_end(wishes.better)
     _check_files(given)
     check_key(key, folder)
     contents, remarks = read_contents(given)
-    grid = wishes.grid or grid_text(contents.imported.reviews.grid)
-    known_end(wishes.better)
-    _check_contents(contents, grid)
-    pasts = (replace(footprint_of(one.reviews), conference=name) for name, one in contents.past.items())
-    remarks += (*reuse_remarks(pasts, contents.imported.reviews),)
-    fitted = _fitted(contents, folder, grid, wishes.better, workers, progress)
-    contents = replace(contents, fitted=fitted)
+    grid = wishes.grid
+    if (imported := contents.imported) is not None:
+        grid = grid or grid_text(imported.reviews.grid)
+        check_grid(imported.reviews, grid)
+        remarks += (*reuse_remarks(past_footprints(contents), imported.reviews),)
+    check_files(contents)
+    contents = replace(contents, fitted=_fitted(contents, folder, grid, wishes.better, workers, progress))
     settings = _settings(folder, key, contents, grid, wishes)
-    withdrawn = {} if wishes.keep_withdrawn else contents.imported.withdrawn
+    withdrawn = {} if imported is None or wishes.keep_withdrawn else imported.withdrawn
     with new_folder(folder) as filled:
         write_inputs(filled, contents)
-        reasons = {paper: f"{what}, as the export says" for paper, what in withdrawn.items()}
-        write_bytes(filled / FILE, conference_text(settings, reasons).encode(), confidential=True)
+        make_folder(filled / PUBLIC)
+        text = conference_text(settings, withdrawn_reasons(withdrawn))
+        write_bytes(filled / FILE, text.encode(), confidential=True)
         secret = read_key(key) if key.exists() else new_key(key)
-    remarks += (*_remarks(contents, folder, given), *(() if fitted is None else fitted.checks.notes))
+    remarks += (
+        *_remarks(contents, folder, given),
+        *(contents.fitted.checks.notes if contents.fitted else ()),
+    )
     return Founded(contents, settings, withdrawn, key, secret, remarks)
 
 
+def withdrawn_reasons(withdrawn: Mapping[str, str]) -> dict[str, str]:
+    """The lines under `[withdrawn]` for papers that an export calls withdrawn, and the like.
+
+    >>> withdrawn_reasons({"4": "desk rejected"})
+    {'4': 'desk rejected, as the export says'}
+    """
+    return {paper: f"{status}, as the export says" for paper, status in withdrawn.items()}
+
+
+def past_footprints(contents: Contents) -> list[Footprint]:
+    """The digests of past reviews by which they are told from this year's."""
+    return [
+        replace(footprint_of(past.reviews), conference=name) for name, past in contents.past_reviews.items()
+    ]
+
+
 def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
-    """Everything that was `given`, read and checked file by file; and what to know of it, in words.
+    """Every file, read and checked by itself; and what to know about them, a sentence each.
+
+    Args:
+        given: The files.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as place:
@@ -408,31 +482,49 @@ def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
     >>> contents.imported.reviews, remarks
     (Reviews(2 reviews of 2 papers by 1 reviewer), ())
     """
-    choices, past = _known(given), given.past
-    imported = import_reviews(read_bytes(given.reviews, MAX_EXPORT), str(given.reviews), choices)
-    older = {
-        name: import_past(read_bytes(path, MAX_EXPORT), str(path), choices)
-        for name, path in zip(_names(past), past, strict=True)
-    }
-    people, pairs = dict[str, str](), imported.conflicts
-    remarks: tuple[str, ...] = ()
+    choices = with_team_codes(given.choices, given.committee)
+    imported = None
+    if given.reviews is not None:
+        imported = import_reviews(read_bytes(given.reviews, MAX_EXPORT), str(given.reviews), choices)
+    past = {name: read_past(path, choices) for name, path in past_names(given.past).items()}
+    committee = whole_committee(imported)
     if given.committee is not None:
-        people = read_people(
+        committee = read_people(
             read_bytes(given.committee, MAX_EXPORT), str(given.committee), given.choices.people
         )
+    conflicts = () if imported is None else imported.conflicts
+    remarks: tuple[str, ...] = ()
     if given.conflicts is not None:
-        data = read_bytes(given.conflicts, MAX_EXPORT)
-        pairs, what = read_conflicts(data, str(given.conflicts), choices.people)
-        remarks = (f"{given.conflicts} was read as {what}",)
+        conflicts, form = read_conflicts(
+            read_bytes(given.conflicts, MAX_EXPORT), str(given.conflicts), choices.people
+        )
+        remarks = (f"{given.conflicts} was read as {form}",)
     files = {"pools": given.pools, "reviewers": given.reviewers, "same": given.same}
-    taken = {name: path for name, path in files.items() if path is not None}
-    return Contents(imported, older, people, pairs, taken), remarks
+    copied = {name: path for name, path in files.items() if path is not None}
+    return Contents(imported, past, committee, conflicts, copied), remarks
 
 
-def _names(past: Sequence[Path]) -> list[str]:
-    """A name for each past conference: that of its file, with that of its folder in front if several have it.
+def whole_committee(imported: Imported | None) -> dict[str, str]:
+    """The committee that an export lists; none if it lists nobody but those who reviewed.
 
-    >>> _names([Path("2025/notes.json"), Path("2026/notes.json"), Path("2024.csv")])
+    Who reviewed at all is secret, so a list of just those people is no committee.
+    """
+    people = {} if imported is None else dict(imported.committee)
+    return people if imported is not None and {*people} > {*imported.reviews.reviewers} else {}
+
+
+def read_past(path: Path, choices: Choices) -> Imported | Path:
+    """The reviews of a past conference; the `path` itself if it holds sums that the conference shared."""
+    if not is_shared(path):
+        return import_past(read_bytes(path, MAX_EXPORT), str(path), choices)
+    read_shared(path)
+    return path
+
+
+def past_names(past: Sequence[Path]) -> dict[str, Path]:
+    """The files of past conferences by name: that of the file, with its folder in front if several share it.
+
+    >>> [*past_names([Path("2025/notes.json"), Path("2026/notes.json"), Path("2024.csv")])]
     ['2025-notes', '2026-notes', '2024']
     """
     stems = Counter(path.stem for path in past)
@@ -440,18 +532,17 @@ def _names(past: Sequence[Path]) -> list[str]:
     names = [f"{folder}{path.stem}" for folder, path in zip(folders, past, strict=True)]
     if len({*names}) < len(names):
         raise InputError("files of `past` must have different names, or lie in folders of different names")
-    return names
+    return dict(zip(names, past, strict=True))
 
 
-def _known(given: Given) -> Choices:
-    """The choices, with the codes that a list of teams explains among the ids of known people."""
-    choices, file = given.choices, given.committee
-    codes = {} if file is None else team_codes(read_bytes(file, MAX_EXPORT), str(file))
+def with_team_codes(choices: Choices, committee: Path | None) -> Choices:
+    """The choices, with the codes that pretalx's list of teams explains among the ids of known people."""
+    codes = {} if committee is None else team_codes(read_bytes(committee, MAX_EXPORT), str(committee))
     return replace(choices, people={**codes, **(choices.people or {})}) if codes else choices
 
 
 def same_people(contents: Contents) -> dict[str, str]:
-    """The new id of everyone whose id changed, by the old one, where `contents` have a file that says so.
+    """The new id of everyone whose id changed, by the old one, if `contents` have a file that lists them.
 
     >>> from tempfile import TemporaryDirectory
     >>> imported = import_reviews(b"paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n", "panel.csv")
@@ -466,16 +557,11 @@ def same_people(contents: Contents) -> dict[str, str]:
 
 def _check_taken(folder: Path) -> None:
     """Refuse a folder that was made already, and say what to do instead."""
-    if not (folder / FILE).is_file():
-        return
-    correct = f"to correct something, edit {folder / FILE} or the files in {folder / INPUTS}"
-    again = (
-        f", then `blindcal decide {folder} --amend`"
-        if (folder / PUBLIC).exists()
-        else f"; or, if nothing was decided with it, remove {folder} and make it again (`map` can give an id "
-        "another spelling)"
-    )
-    raise RefusedError(f"{folder} exists already and is never overwritten: {correct}{again}")
+    if (folder / FILE).is_file():
+        raise RefusedError(
+            f"{folder} exists already and is never overwritten: `blindcal import {folder} FILE` brings a "
+            f"file or a correction into it, and settings are changed in {folder / FILE}"
+        )
 
 
 def _check_files(given: Given) -> None:
@@ -490,12 +576,19 @@ def _check_files(given: Given) -> None:
         raise InputError("give `conflicts` or `pools`, not both: either says who may have reviewed")
 
 
-def _check_contents(contents: Contents, grid: str) -> None:
-    """Refuse files that no later command could use."""
-    files, reviews = contents.files, contents.imported.reviews
+def check_files(contents: Contents) -> None:
+    """Refuse files, copied as they are, that no later command could use."""
+    files, imported = contents.files, contents.imported
     known = read_reviewers(files["reviewers"]) if "reviewers" in files else contents.committee
+    same_people(contents)
+    if "titles" in files:
+        read_titles(files["titles"])
     if "pools" in files:
-        pools_of(files["pools"], reviews.papers, known)
+        pools_of(files["pools"], () if imported is None else imported.reviews.papers, known)
+
+
+def check_grid(reviews: Reviews, grid: str) -> None:
+    """Refuse this year's reviews if a score is not one that reviewers can give."""
     allowed = levels(grid)
     off = int((~np.isin(reviews.score, allowed)).sum()) if allowed else 0
     if off:
@@ -505,15 +598,21 @@ def _check_contents(contents: Contents, grid: str) -> None:
 
 
 def _fitted(
-    contents: Contents, folder: Path, grid: str, better: str, workers: int, progress: Progress
+    contents: Contents, folder: Path, grid: str | None, better: str, workers: int, progress: Progress
 ) -> Fitted | None:
-    allowed = np.array(levels(grid))
-    this_year = replace(contents.imported.reviews, grid=allowed if allowed.size else None, grid_declared=True)
-    same = same_people(contents)
-    if not contents.past:
+    same, imported = same_people(contents), contents.imported
+    if imported is None or not contents.past:
         return None
+    allowed = np.array(levels(grid))
+    this_year = replace(imported.reviews, grid=allowed if allowed.size else None, grid_declared=True)
+    tables: dict[str, Reviews | Shared] = {
+        str(folder / INPUTS / "past" / f"{name}.csv"): read_shared(past)
+        if isinstance(past, Path)
+        else past.reviews
+        for name, past in contents.past.items()
+    }
     return fit(
-        {str(folder / INPUTS / "past" / f"{name}.csv"): one.reviews for name, one in contents.past.items()},
+        tables,
         committee=contents.committee,
         this_year=this_year,
         better=better,
@@ -523,7 +622,9 @@ def _fitted(
     )
 
 
-def _settings(folder: Path, key: Path, contents: Contents, grid: str, wishes: Wishes) -> dict[str, Value]:
+def _settings(
+    folder: Path, key: Path, contents: Contents, grid: str | None, wishes: Wishes
+) -> dict[str, Value]:
     """The lines of conference.toml."""
     number = papers("`accept`", wishes.accept)
     chosen: dict[str, Value | None] = {
@@ -536,7 +637,7 @@ def _settings(folder: Path, key: Path, contents: Contents, grid: str, wishes: Wi
         "accept": wishes.accept if isinstance(number, dict) else number,
         "guarantee": "steady",
         "epsilon": 2.0,
-        **_decision_words(contents),
+        **decision_words(contents),
         "key": os.path.relpath(key, folder),
         "out": PUBLIC,
         "numbered": True,
@@ -544,27 +645,27 @@ def _settings(folder: Path, key: Path, contents: Contents, grid: str, wishes: Wi
     return {name: value for name, value in chosen.items() if value is not None}
 
 
-def _decision_words(contents: Contents) -> dict[str, Value]:
+def decision_words(contents: Contents) -> dict[str, Value]:
     """What the system calls its decisions, as the latest export that has them shows."""
-    latest = [contents.imported, *[*contents.past.values()][::-1]]
-    words: Mapping[str, str] = next((one.decision_words for one in latest if one.decision_words), {})
+    latest = [contents.imported, *[*contents.past_reviews.values()][::-1]]
+    words = next((export.decision_words for export in latest if export and export.decision_words), {})
     names = {"accept": "accepted", "reject": "rejected"}
     return {names[kind]: word for kind, word in words.items()}
 
 
 def _remarks(contents: Contents, folder: Path, given: Given) -> list[str]:
     """Reviewers who are not on the committee, and rows of a file that are about nobody or nothing known."""
+    if contents.imported is None:
+        return []
     reviews, inputs = contents.imported.reviews, folder / INPUTS
-    found = unlisted_remarks(reviews, contents.committee, str(given.reviews), inputs)
+    remarks = unlisted_remarks(reviews, contents.committee, str(given.reviews), inputs)
     if given.conflicts is None and given.pools is None:
-        return found
+        return remarks
     # Without a calibration nobody is known yet whose name could be spelled differently.
     known: Collection[str] = {who for _, who in contents.conflicts}
     if contents.fitted is not None:
         known = contents.fitted.roster
     elif "reviewers" in contents.files:
         known = read_reviewers(contents.files["reviewers"])
-    return [
-        *found,
-        *stray_remarks(folder / str(contents.settings["pools"]), reviews.papers, known, given.reviews),
-    ]
+    pools = folder / str(contents.settings["pools"])
+    return [*remarks, *stray_remarks(pools, reviews.papers, known, str(given.reviews))]

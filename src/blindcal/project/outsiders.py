@@ -1,4 +1,8 @@
-"""Where a message may not name reviewers: a file beside the reviews does, for the chair alone."""
+"""Reviewers whom no pool holds: messages name nobody, and a file for the chair alone names them.
+
+`strangers_listed` writes that file when a command refuses such reviews; `refused_in` says the same without
+writing anything.
+"""
 
 from __future__ import annotations
 
@@ -26,23 +30,30 @@ _COMPLETE = (
 
 @contextmanager
 def strangers_listed(reviews: Path, out: Path | None, folder: Folder | None = None) -> Iterator[None]:
-    """Within the block, reviewers whom no pool holds are listed in a file beside `reviews`, for the chair
-    alone, and never in `out`, which is public; the error then says where.
+    """Lists reviewers whom no pool holds in a file beside the reviews, for the chair alone.
 
-    Where the files are those of a conference's `folder`, it also says what to do there."""
+    Within the block, an error about such reviewers says where the file is.
+
+    Args:
+        reviews: The table of reviews.
+        out: The public folder, in which the file must not lie.
+        folder: The conference's folder, if the files are its own; the error then says what to do there.
+    """
     try:
         yield
     except InputError as error:
         if not error.confidential:
             raise
-        said = error if folder is None else _in_folder(error, folder)
-        told = InputError(f"{said}\n{_listed(error, reviews.parent / NAME, out)}", said.problems)
-        raise told from None
+        refusal = error if folder is None else in_folder_words(error, folder)
+        listing = _listed(error, reviews.parent / NAME, out)
+        raise InputError(f"{refusal}\n{listing}", refusal.problems) from None
 
 
 def refused_in(folder: Folder) -> InputError | None:
-    """What `plan` would refuse in the files of a `folder` that has a calibration, in the same words; None
-    where they fit together. It names nobody, and nothing is written."""
+    """What `plan` would refuse in a folder that has a calibration, in the same words; None if nothing.
+
+    It names nobody, and nothing is written.
+    """
     reviews, reviewers, pools, grid = (
         str(folder.settings.get(name, "")) for name in ("reviews", "reviewers", "pools", "grid")
     )
@@ -50,13 +61,21 @@ def refused_in(folder: Folder) -> InputError | None:
         inputs = read_inputs(reviews, reviewers, pools, grid=levels(grid or None), withdrawn=folder.withdrawn)
         refuse_mismatches(inputs.reviews, inputs.parameters, inputs.pools, inputs.sources)
     except InputError as error:
-        return _in_folder(error, folder)
+        return in_folder_words(error, folder)
     return None
 
 
-def _in_folder(error: InputError, folder: Folder) -> InputError:
-    """The same error in words of the folder, where everyone without a conflict is a candidate: who is not on
-    the committee, or has joined it since the calibration was made. It names nobody."""
+def in_folder_words(error: InputError, folder: Folder, members: Collection[str] | None = None) -> InputError:
+    """The same error in words of the folder, if everyone without a conflict is a candidate.
+
+    Then a reviewer whom no pool holds is not on the committee, or has joined it since the calibration was
+    made. The error names nobody.
+
+    Args:
+        error: What was refused.
+        folder: The conference's folder.
+        members: The committee; by default that of the folder.
+    """
     committee, pools, reviewers = (
         str(folder.settings.get(name, "")) for name in ("committee", "pools", "reviewers")
     )
@@ -66,16 +85,16 @@ def _in_folder(error: InputError, folder: Folder) -> InputError:
     others = [problem for problem in error.problems if problem.rule != CAUSES["pool"][2]]
     past = bool(folder.settings.get("past"))
     fit = f"`blindcal fit {folder.path}`" if past else f"give everyone on it a row in {reviewers}"
-    members = {*read_committee(committee)}
-    if unlisted := len(missing - members):
-        rule, found = "must list everyone who may have reviewed", f"{_people(unlisted)} missing who reviewed"
+    listed = {*(read_committee(committee) if members is None else members)}
+    if unlisted := len(missing - listed):
+        rule, number = "must list everyone who may have reviewed", f"{_people(unlisted)} missing who reviewed"
         file, advice = committee, f"{_COMPLETE}. Then {fit}"
     else:
-        without = len(members - {*read_reviewers(reviewers)})
-        rule, found = f"must have a row for everyone in {committee}", f"{_people(without)} without one"
+        without = len(listed - {*read_reviewers(reviewers)})
+        rule, number = f"must have a row for everyone in {committee}", f"{_people(without)} without one"
         file, advice = reviewers, f"the committee has changed since: {fit}"
-    said = refuse([*others, Problem(file, None, "reviewer", rule, found)])
-    return InputError(f"{said}\n{advice}", said.problems)
+    refusal = refuse([*others, Problem(file, None, "reviewer", rule, number)])
+    return InputError(f"{refusal}\n{advice}", refusal.problems)
 
 
 def _people(number: int) -> str:
@@ -83,8 +102,16 @@ def _people(number: int) -> str:
 
 
 def unlisted_remarks(reviews: Reviews, committee: Collection[str], file: str, inputs: Path) -> list[str]:
-    """How many reviewers in `file` are not on a `committee`, which has members, and what to do in the folder
-    `inputs`: their papers could not be decided. It names nobody."""
+    """How many reviewers are not on the committee, and what to do: their papers could not be decided.
+
+    It names nobody.
+
+    Args:
+        reviews: This year's reviews.
+        committee: Everyone who may have reviewed; if there is no list, there is no remark.
+        file: The name of the reviews' file.
+        inputs: The folder where chairs correct the files.
+    """
     missing = len({*reviews.reviewers} - {*committee})
     if not committee or not missing:
         return []
@@ -97,7 +124,7 @@ def unlisted_remarks(reviews: Reviews, committee: Collection[str], file: str, in
 
 
 def _listed(error: InputError, path: Path, out: Path | None) -> str:
-    """Write the file; what is said of it."""
+    """Write the file, and return a sentence about it."""
     if out is not None and out.resolve() in path.resolve().parents:
         return f"their names are not written down: {path.parent} is in the `out` folder, which you will share"
     if path.exists() and not _ours(path):

@@ -1,0 +1,567 @@
+"""Files brought into a conference's folder at any time; earlier files are kept.
+
+`read_import` reads files, checks them together with what the folder holds, and says what would be written;
+`write_import` writes it. A file whose place in `inputs` is taken goes to `inputs/correction-1`, and so on;
+`conference.toml`, which names the current files, is replaced last and at once. So an interrupted import
+changes nothing that a command reads.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from blindcal.assignment.candidates import EVERYONE, Pools, conflicts_in, everyone, pools_of
+from blindcal.cells import Column, count
+from blindcal.deciding.ledger import latest_release, sealed_folder
+from blindcal.errors import InputError
+from blindcal.fitting.committee import ANYONE, read_committee
+from blindcal.fitting.reuse_guard import Footprint, footprint_of, refuse_own, reuse_remarks
+from blindcal.fitting.shared_sums import is_shared
+from blindcal.importers import (
+    FORMATS,
+    MAX_EXPORT,
+    Choices,
+    coded,
+    import_reviews,
+    read_codes,
+    read_conflicts,
+    read_people,
+)
+from blindcal.importers.open import open_export
+from blindcal.importers.people import new_codes
+from blindcal.importers.pretalx import team_sheet
+from blindcal.importers.sheet import MixedListError, Opened, headed
+from blindcal.io.atomic_files import lock, make_folder, read_bytes, read_table, write_bytes, write_table
+from blindcal.io.tables import decode
+from blindcal.posterior.conference import Sources, read_reviewers, refuse_mismatches
+from blindcal.project.create import (
+    INPUTS,
+    Contents,
+    check_files,
+    check_grid,
+    decision_words,
+    grid_text,
+    input_settings,
+    past_footprints,
+    past_names,
+    read_past,
+    whole_committee,
+    with_team_codes,
+    withdrawn_reasons,
+)
+from blindcal.project.outsiders import in_folder_words, unlisted_remarks
+from blindcal.project.settings import FILE, Folder, levels
+from blindcal.project.template import Value, with_settings
+from blindcal.reviews import Reviews, absent_remarks, twin_remarks
+
+KINDS = ("reviews", "past", "committee", "conflicts", "pools", "reviewers", "titles", "same")
+"""What a file can be brought into a folder as."""
+
+_PAPERS = {"paper", "paper id", "pid", "submission #", "submission", "proposal id", "#"}
+_PEOPLE = {"reviewer", "email", "e-mail", "email address", "reviewer email", "profile_id", "profile"}
+# Kinds of table that their columns show, tried in this order; anything else is an export of reviews.
+_COLUMNS = {
+    "same": lambda names: names == {"old", "new"},
+    "reviewers": lambda names: {"reviewer", "slope", "offset", "noise"} <= names,
+    "pools": lambda names: {"paper", "reviewer"} < names <= {"paper", "reviewer", "probability", "draw"},
+    "titles": lambda names: names == {"paper", "title"},
+    "committee": lambda names: bool(names & _PEOPLE) and not names & {*_PAPERS, "score"},
+}
+_NAME = re.compile(r"[^\W_][\w .+()-]*")
+
+
+class Source(NamedTuple):
+    """A file to import: its `path`, the `kind` it is taken for, and a `name` for a past conference."""
+
+    path: Path
+    kind: str
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class FolderImport:
+    """What an import brings into a folder. CONFIDENTIAL.
+
+    Attributes:
+        sources: The files and what each was taken for.
+        contents: What they hold.
+        places: Where each file goes, relative to the folder, by its name in `inputs`; those whose bytes the
+            folder has already are left out.
+        settings: The settings that change.
+        withdrawn: What became of each paper that the export calls withdrawn, if it is not listed yet.
+        codes: The code of each reviewer, and of everyone coded before; None if reviewers keep their ids.
+        names: The names of those people, as far as they are known.
+        remarks: What the chair should know, a sentence each.
+        refusals: What `plan` would refuse, in its words; they name nobody.
+    """
+
+    sources: tuple[Source, ...]
+    contents: Contents
+    places: Mapping[str, str]
+    settings: Mapping[str, Value]
+    withdrawn: Mapping[str, str] = field(default_factory=dict)
+    codes: Mapping[str, str] | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+    refusals: tuple[str, ...] = ()
+
+
+def _lists_conflicts(names: frozenset[str]) -> bool:
+    word = names & {"conflict", "conflicttype"} or ("action" in names and names & {"email", "user"})
+    return bool(names & _PAPERS and word) and "score" not in names
+
+
+def _is_export(opened: Opened, choices: Choices) -> bool:
+    """Whether a system's export of reviews is recognized."""
+    try:
+        return any(system.recognize(opened, choices) is not None for system in FORMATS.values())
+    except MixedListError:
+        return False
+
+
+def file_kind(path: Path, choices: Choices, *, has_reviews: bool) -> str:
+    """What a file is, by its content: one of `KINDS`, or an `InputError` that names the choice.
+
+    Args:
+        path: The file.
+        choices: How an export is read if its content leaves it open.
+        has_reviews: Whether the folder has this year's reviews already; then further ones could correct them
+            or be those of a past conference.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "pc.csv")
+    ...     _ = path.write_text("first,last,email,roles\\nAda,Byron,ada@example.edu,pc\\n")
+    ...     file_kind(path, Choices(), has_reviews=False)
+    'committee'
+    """
+    if is_shared(path):
+        return "past"
+    opened = open_export(read_bytes(path, MAX_EXPORT), str(path))
+    if team_sheet(opened) is not None:
+        return "committee"
+    # A list of conflicts may look like reviews; a workbook of many tables is an export, though it has lists.
+    sheet = opened.sheets[0] if len(opened.sheets) == 1 else None
+    if sheet is not None and headed(sheet, _lists_conflicts) is not None:
+        return "conflicts"
+    if sheet is not None and not _is_export(opened, choices):
+        if headed(sheet, lambda names: names == {"paper", "reviewer"}) is not None:
+            raise InputError(
+                f"{path} lists papers and reviewers: give --as pools if these are all who may have reviewed. "
+                "Pools must never be made from who did review"
+            )
+        for kind, wanted in _COLUMNS.items():
+            if headed(sheet, wanted) is not None:
+                return kind
+    if has_reviews:
+        raise InputError(
+            f"{path}: the folder has reviews already. Give --as reviews if these correct them, or --as past "
+            "if they are those of a past conference"
+        )
+    return "reviews"
+
+
+def resolved_kinds(
+    folder: Folder, paths: Sequence[Path], kind: str | None, choices: Choices
+) -> tuple[Source, ...]:
+    """The files, each with the kind that is given for all of them or recognized in its content."""
+    if kind is not None and kind not in KINDS:
+        raise InputError(f"--as must be one of {', '.join(KINDS)}, found {kind!r}")
+    has_reviews = "reviews" in folder.settings
+    sources = []
+    for path in paths:
+        own = kind
+        if own is None and (choices.columns or choices.format) and not has_reviews:
+            own = "reviews"
+        own = own or file_kind(path, choices, has_reviews=has_reviews)
+        has_reviews |= own == "reviews"
+        sources.append(Source(path, own))
+    kinds = [source.kind for source in sources if source.kind != "past"]
+    if twice := [one for one in KINDS if kinds.count(one) > 1]:
+        raise InputError(f"give one file as {twice[0]}, found {kinds.count(twice[0])}")
+    if {"conflicts", "pools"} <= {*kinds}:
+        raise InputError("give `conflicts` or `pools`, not both: either says who may have reviewed")
+    return tuple(sources)
+
+
+def read_import(
+    folder: Folder,
+    sources: Sequence[Source],
+    choices: Choices,
+    *,
+    keep_withdrawn: bool = False,
+    codes: Path | None = None,
+) -> FolderImport:
+    """Read files and check them with what a folder holds; nothing is written.
+
+    Args:
+        folder: The folder.
+        sources: The files, each with its kind; none checks the folder as it is.
+        choices: How exports are read if their content leaves it open.
+        keep_withdrawn: Whether papers that the export calls withdrawn, desk rejected or deleted are decided.
+        codes: A table of codes that replace reviewers' ids; people in it keep theirs.
+
+    Raises:
+        InputError: A file, or what it would make of the folder, is not as it must be.
+    """
+    contents, remarks = _read(sources, choices)
+    coding = None if codes is None else _Coding.read(codes)
+    if coding is not None:
+        contents = coding.applied(contents)
+    imported, first = contents.imported, "reviews" not in folder.settings
+    this_year = folder_reviews(folder) if imported is None else imported.reviews
+    if "committee" not in folder.settings and not contents.committee:
+        contents = replace(contents, committee=whole_committee(imported))
+    settings: dict[str, Value] = {}
+    if imported is not None:
+        remarks += _conflict_remarks(folder, contents, first)
+        if (
+            first
+            and str(folder.settings.get("pools", EVERYONE)) == EVERYONE
+            and "pools" not in contents.files
+        ):
+            contents = replace(contents, conflicts=contents.conflicts or imported.conflicts)
+        grid = str(folder.settings.get("grid") or grid_text(imported.reviews.grid))
+        check_grid(imported.reviews, grid)
+        settings |= {} if "grid" in folder.settings else {"grid": grid}
+        words = decision_words(contents)
+        settings |= {name: word for name, word in words.items() if name not in folder.settings}
+    check_files(contents)
+    if this_year is not None:
+        remarks += (*reuse_remarks([*_earlier(folder, contents), *past_footprints(contents)], this_year),)
+    withdrawn = {} if imported is None or keep_withdrawn else dict(imported.withdrawn)
+    remarks += _restored_remarks(folder, contents)
+    withdrawn = {paper: status for paper, status in withdrawn.items() if paper not in folder.withdrawn}
+    places, unchanged = _places(folder, contents.data)
+    named = input_settings(places, [_relative(folder, path) for path in _past(folder)])
+    settings |= {name: value for name, value in named.items() if not _names_already(folder, name, value)}
+    written = {name: place for name, place in places.items() if name not in unchanged}
+    left_out, file = {**folder.withdrawn, **withdrawn}, _reviews_file(folder, sources)
+    return FolderImport(
+        tuple(sources),
+        contents,
+        written,
+        settings,
+        withdrawn,
+        None if coding is None else coding.codes,
+        {} if coding is None else coding.names,
+        (*remarks, *_review_remarks(folder, contents, this_year, file, left_out)),
+        _refusals(folder, contents, this_year, file, left_out),
+    )
+
+
+def write_import(folder: Folder, brought: FolderImport, codes: Path | None = None) -> None:
+    """Write what `read_import` returned: files first, and conference.toml at the end.
+
+    Args:
+        folder: The folder.
+        brought: What is written.
+        codes: The table of codes, if there is one; it is written before anything that has codes.
+    """
+    with lock(folder.path / FILE):
+        text = edited_settings(folder.path, brought.settings, withdrawn_reasons(brought.withdrawn))
+        if codes is not None and brought.codes is not None:
+            _write_codes(codes, brought.codes, brought.names)
+        data = brought.contents.data
+        for name, place in brought.places.items():
+            target = folder.path / place
+            for parent in (*reversed(target.relative_to(folder.path).parents),):
+                make_folder(folder.path / parent)
+            if not target.exists():
+                write_bytes(target, data[name], confidential=True)
+        if brought.settings or brought.withdrawn:
+            write_bytes(folder.path / FILE, text.encode(), confidential=True, replace=True)
+
+
+def edited_settings(
+    folder: Path, settings: Mapping[str, Value], withdrawn: Mapping[str, str] | None = None
+) -> str:
+    """The text of a folder's conference.toml with other settings; the chair's comments and lines stay.
+
+    Args:
+        folder: The folder.
+        settings: Values by name.
+        withdrawn: The reason for each paper that is added under `[withdrawn]`; by default none is.
+    """
+    file = folder / FILE
+    text = with_settings(decode(read_bytes(file), str(file)), settings)
+    lines = [f"{_quoted(paper)} = {_quoted(reason)}" for paper, reason in (withdrawn or {}).items()]
+    if lines:
+        head, table, tail = re.split(r"(?m)^(\s*\[withdrawn\].*)$", f"{text}\n[withdrawn]\n", maxsplit=1)
+        text = f"{head}{table}\n{chr(10).join(lines)}{tail}".removesuffix("\n[withdrawn]\n")
+    # A value that stands over several lines cannot be replaced line by line.
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        content = {}
+    wrong = [name for name, value in settings.items() if content.get(name) != value]
+    if wrong or not {*(withdrawn or {})} <= {*content.get("withdrawn", {})}:
+        names = ", ".join(wrong or ["withdrawn"])
+        raise InputError(f"{file}: cannot be edited at {names}: write each setting on one line")
+    return text
+
+
+def free_place(folder: Path, name: str) -> str:
+    """Where a further file `name` goes, relative to the folder: the next `inputs/correction-<n>`."""
+    number = 1
+    while os.path.lexists(folder / INPUTS / f"correction-{number}"):
+        number += 1
+    return f"{INPUTS}/correction-{number}/{name}"
+
+
+def decided(folder: Folder) -> bool:
+    """Whether papers were decided in a folder, by what it published or by the record beside its key."""
+    out, key = (str(folder.settings.get(name, "")) for name in ("out", "key"))
+    sealed = bool(key) and sealed_folder(key).exists()
+    return sealed or latest_release(out) is not None or os.path.lexists(Path(out) / "certificate.json")
+
+
+def _read(sources: Sequence[Source], choices: Choices) -> tuple[Contents, tuple[str, ...]]:
+    by_kind = {source.kind: source.path for source in sources if source.kind != "past"}
+    choices = with_team_codes(choices, by_kind.get("committee"))
+
+    def data(kind: str) -> tuple[bytes, str]:
+        return read_bytes(by_kind[kind], MAX_EXPORT), str(by_kind[kind])
+
+    imported = import_reviews(*data("reviews"), choices) if "reviews" in by_kind else None
+    committee = read_people(*data("committee"), choices.people) if "committee" in by_kind else {}
+    conflicts, remarks = tuple[tuple[str, str], ...](), tuple[str, ...]()
+    if "conflicts" in by_kind:
+        conflicts, form = read_conflicts(*data("conflicts"), choices.people)
+        remarks = (f"{by_kind['conflicts']} was read as {form}",)
+    listed = [source for source in sources if source.kind == "past"]
+    names = past_names([source.path for source in listed if not source.name])
+    names |= {source.name: source.path for source in listed if source.name}
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise InputError(
+                f"a past conference's name must be like 2026 or icx-2026, found {name!a}: give --name"
+            )
+    past = {name: read_past(path, choices) for name, path in names.items()}
+    files = {kind: path for kind, path in by_kind.items() if kind in ("pools", "reviewers", "titles", "same")}
+    return Contents(imported, past, committee, conflicts, files), remarks
+
+
+@dataclass
+class _Coding:
+    """Codes in place of reviewers' ids: those of a table, and new ones for everyone else."""
+
+    codes: dict[str, str]
+    names: dict[str, str]
+
+    @classmethod
+    def read(cls, path: Path) -> _Coding:
+        if not path.exists():
+            return cls({}, {})
+        columns = [Column("reviewer", "id", secret=True), Column("name", empty=True, required=False)]
+        table = read_table(path, columns, extra=True)
+        names = table.text("name") if "name" in table else [""] * len(table)
+        return cls(
+            read_codes(read_bytes(path), str(path)), dict(zip(table.text("reviewer"), names, strict=True))
+        )
+
+    def applied(self, contents: Contents) -> Contents:
+        if plain := [name for name in ("pools", "reviewers", "same") if name in contents.files]:
+            raise InputError(f"--codes cannot be given for {plain[0]}: the ids in that file stay as they are")
+        exports = [*contents.past_reviews.values(), *([contents.imported] if contents.imported else [])]
+        for listed in (*(export.committee for export in exports), contents.committee):
+            self.names |= {who: name for who, name in listed.items() if name}
+        self.codes |= new_codes([*contents.committee, *(who for _, who in contents.conflicts)], self.codes)
+        for export in exports:
+            self.codes |= coded(export, self.codes)[1]
+        past = {
+            name: past if isinstance(past, Path) else coded(past, self.codes)[0]
+            for name, past in contents.past.items()
+        }
+        return replace(
+            contents,
+            imported=coded(contents.imported, self.codes)[0] if contents.imported else None,
+            past=past,
+            committee={self.codes[who]: "" for who in contents.committee},
+            conflicts=sorted((paper, self.codes[who]) for paper, who in contents.conflicts),
+        )
+
+
+def _write_codes(path: Path, codes: Mapping[str, str], names: Mapping[str, str]) -> None:
+    columns = {"code": list(codes.values()), "reviewer": list(codes)}
+    if any(names.values()):
+        columns["name"] = [names.get(person, "") for person in codes]
+    write_table(path, columns, confidential=True, replace=True)
+
+
+def folder_reviews(folder: Folder) -> Reviews | None:
+    """This year's reviews as the folder has them, withdrawn papers included."""
+    if "reviews" not in folder.settings:
+        return None
+    grid = folder.settings.get("grid")
+    return Reviews.read(str(folder.settings["reviews"]), grid=None if grid is None else levels(str(grid)))
+
+
+def _earlier(folder: Folder, contents: Contents) -> list[Footprint]:
+    """The digests of the past reviews that the folder has and that stay."""
+    kept = [path for path in map(Path, _past(folder)) if path.stem not in contents.past]
+    return [
+        replace(footprint_of(Reviews.read(path)), conference=path.stem)
+        for path in kept
+        if path.exists() and not is_shared(path)
+    ]
+
+
+def _past(folder: Folder) -> tuple[str, ...]:
+    """The past conferences that a folder names, oldest first."""
+    value = folder.settings.get("past")
+    return value if isinstance(value, tuple) else ()
+
+
+def _relative(folder: Folder, path: str) -> str:
+    """A file as conference.toml names it."""
+    base = os.path.realpath(folder.path) if folder.path.is_symlink() else folder.path
+    return Path(os.path.relpath(path, base)).as_posix()
+
+
+def _places(folder: Folder, data: Mapping[str, bytes]) -> tuple[dict[str, str], set[str]]:
+    """Where each file goes, relative to the folder, and which of them the folder has already."""
+    places, unchanged = dict[str, str](), set[str]()
+    for table in [name for name in data if name.endswith(".csv")]:
+        # What lies beside a table goes where it goes.
+        ends = [name.removeprefix(table) for name in data if name == table or name.startswith(f"{table}.")]
+
+        def same(place: str, table: str = table, ends: Sequence[str] = ends, free: bool = False) -> bool:
+            paths = {folder.path / f"{place}{end}": data[f"{table}{end}"] for end in ends}
+            return all(
+                read_bytes(path) == content if os.path.lexists(path) else free
+                for path, content in paths.items()
+            )
+
+        current, plain = _current(folder, table), f"{INPUTS}/{table}"
+        if current is not None and same(current):
+            place = current
+            unchanged |= {f"{table}{end}" for end in ends}
+        else:
+            place = plain if same(plain, free=True) else free_place(folder.path, table)
+        places |= {f"{table}{end}": f"{place}{end}" for end in ends}
+    return places, unchanged
+
+
+def _current(folder: Folder, table: str) -> str | None:
+    """The file that conference.toml names for a table of `inputs`, relative to the folder; None without."""
+    name = Path(table).stem
+    if table.startswith("past/"):
+        path = next((path for path in _past(folder) if Path(path).stem == name), None)
+    else:
+        path = str(folder.settings.get("pools" if name == "conflicts" else name, EVERYONE))
+    return None if path is None or path == EVERYONE else _relative(folder, path)
+
+
+def _names_already(folder: Folder, name: str, value: Value) -> bool:
+    current = folder.settings.get(name)
+    if isinstance(current, tuple):
+        return [_relative(folder, path) for path in current] == value
+    return current is not None and current != EVERYONE and _relative(folder, str(current)) == value
+
+
+def _conflict_remarks(folder: Folder, contents: Contents, first: bool) -> tuple[str, ...]:
+    """Conflicts of an export that are not taken over, since the folder has its own."""
+    pools, imported = str(folder.settings.get("pools", EVERYONE)), contents.imported
+    brought = contents.conflicts or "pools" in contents.files or (first and pools == EVERYONE)
+    if imported is None or not imported.conflicts or brought or conflicts_in(pools) == {*imported.conflicts}:
+        return ()
+    return (
+        f"conflicts in the export differ from {pools}, which stays: import them with --as conflicts if they "
+        "are the right ones",
+    )
+
+
+def _restored_remarks(folder: Folder, contents: Contents) -> tuple[str, ...]:
+    """Papers that an earlier export called withdrawn, and this one does not."""
+    if contents.imported is None:
+        return ()
+    earlier = withdrawn_reasons(contents.imported.withdrawn)
+    back = [
+        paper
+        for paper, reason in folder.withdrawn.items()
+        if reason.endswith("as the export says") and paper not in earlier
+    ]
+    if not back:
+        return ()
+    papers = f"{count(len(back), 'paper')} that this export does not call withdrawn"
+    return (
+        f"{folder.path / FILE} lists {papers} under [withdrawn]: delete the line of a paper to decide it",
+    )
+
+
+def _reviews_file(folder: Folder, sources: Sequence[Source]) -> str:
+    brought = [str(source.path) for source in sources if source.kind == "reviews"]
+    return brought[0] if brought else str(folder.settings.get("reviews", ""))
+
+
+def _review_remarks(
+    folder: Folder,
+    contents: Contents,
+    reviews: Reviews | None,
+    file: str,
+    withdrawn: Mapping[str, str],
+) -> tuple[str, ...]:
+    """What to look at in this year's reviews; before there is a calibration, also who is on no committee."""
+    if reviews is None:
+        return ()
+    decided_reviews = reviews.without(withdrawn)
+    remarks = [*absent_remarks(reviews, withdrawn, file), *twin_remarks(decided_reviews, file)]
+    if _calibration(folder, contents) is None:
+        committee = _committee(folder, contents)
+        remarks += unlisted_remarks(decided_reviews, committee, file, folder.path / INPUTS)
+    return tuple(remarks)
+
+
+def _committee(folder: Folder, contents: Contents) -> Sequence[str]:
+    file = str(folder.settings.get("committee", ""))
+    return [*contents.committee] or (read_committee(file) if os.path.exists(file) else [])
+
+
+def _calibration(folder: Folder, contents: Contents) -> Path | None:
+    path = contents.files.get("reviewers", Path(str(folder.settings.get("reviewers", ""))))
+    return path if path.is_file() else None
+
+
+def _refusals(
+    folder: Folder,
+    contents: Contents,
+    reviews: Reviews | None,
+    file: str,
+    withdrawn: Mapping[str, str],
+) -> tuple[str, ...]:
+    """What `plan` would refuse once the files are there, in its words; none before there is a calibration."""
+    reviewers = _calibration(folder, contents)
+    if reviews is None or reviewers is None:
+        return ()
+    try:
+        parameters, decided_reviews = read_reviewers(reviewers), reviews.without(withdrawn)
+        refuse_own(reviewers, parameters, decided_reviews)
+        pools, named = _pools(folder, contents, decided_reviews.papers, [*parameters])
+        refuse_mismatches(decided_reviews, parameters, pools, Sources(file, str(reviewers), named))
+    except InputError as error:
+        return tuple(str(in_folder_words(error, folder, _committee(folder, contents))).split("\n"))
+    return ()
+
+
+def _pools(
+    folder: Folder, contents: Contents, papers: Sequence[str], people: Sequence[str]
+) -> tuple[Pools, str]:
+    """Who may have reviewed what once the files are there, and the name of the file that says so."""
+    if contents.conflicts:
+        members = sorted({*people} - {ANYONE})
+        return everyone(papers, members, contents.conflicts), str(folder.path / INPUTS / "conflicts.csv")
+    source = str(contents.files.get("pools", folder.settings.get("pools", EVERYONE)))
+    return pools_of(source, papers, people), f"`pools` {EVERYONE}" if source == EVERYONE else source
+
+
+def _quoted(text: str) -> str:
+    """A text as TOML has it, which is as JSON has it but for one character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
