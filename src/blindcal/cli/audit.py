@@ -142,22 +142,24 @@ def audit(
             more += coupled_findings(views, known, keep=keep, workers=workers, progress=progress)
         if learns:
             more += learning_findings(views, workers=workers, progress=progress)
-    found = findings_of(views, better=release.record.request.better)
-    found = replace(found, findings=(*found.findings, *more))
+    findings = findings_of(views, better=release.record.request.better)
+    findings = replace(findings, findings=(*findings.findings, *more))
     if release.record.selection is not None:
         note(
             "a number of papers was accepted exactly: this adversary sees the private decisions too, so what "
             "it gains is an upper bound"
         )
     record = release.record
-    facts = facts_of(found, release=record.release, conference=record.conference, confidential=True, notes=[])
+    facts = facts_of(
+        findings, release=record.release, conference=record.conference, confidential=True, notes=[]
+    )
     if out is not None:
         write_json(out, facts, confidential=True)
     if as_json:
         emit_json(facts)
         return
     say(CONFIDENTIAL)
-    say_findings(found)
+    say_findings(findings)
     if out is not None:
         say(f"wrote {out} (CONFIDENTIAL, never share)")
 
@@ -171,49 +173,56 @@ def prior_of(text: str) -> str | Similarity:
     return read_similarity(text)
 
 
-def facts_of(found: Findings, **more: Any) -> dict[str, Any]:
+def facts_of(findings: Findings, **more: Any) -> dict[str, Any]:
     """Findings as JSON."""
-    each = [{**vars(one), "added": one.added} for one in found.findings]
-    return {**vars(found), "findings": each, **more}
+    each = [{**vars(finding), "added": finding.added} for finding in findings.findings]
+    return {**vars(findings), "findings": each, **more}
 
 
-def say_findings(found: Findings) -> None:
+def say_findings(findings: Findings) -> None:
     """Findings as text: what each policy lets each question gain, then the reviews most exposed."""
-    when = "as published" if found.published else "before the toss, on average over the public belief"
-    say(f"{count(found.papers, 'paper')}, {count(found.reviews, 'review')}, {when}")
-    _say_adversaries(found.findings)
+    when = "as published" if findings.published else "before the toss, on average over the public belief"
+    say(f"{count(findings.papers, 'paper')}, {count(findings.reviews, 'review')}, {when}")
+    _say_adversaries(findings.findings)
     say()
     table(
         ["decisions", "bits per review", "largest rise of a best guess"],
-        [(_WORDS[policy], found.bits[policy], found.largest_rise[policy]) for policy in found.bits],
+        [(_WORDS[policy], findings.bits[policy], findings.largest_rise[policy]) for policy in findings.bits],
     )
     say()
     rows = [
-        (one.paper, one.review, number(one.score, 2), one.before, one.after, round(one.rise, 4) + 0.0)
-        for one in found.exposures[:_SHOWN]
+        (
+            exposure.paper,
+            exposure.review,
+            number(exposure.score, 2),
+            exposure.before,
+            exposure.after,
+            round(exposure.rise, 4) + 0.0,
+        )
+        for exposure in findings.exposures[:_SHOWN]
     ]
     table(
         ["paper", "review", "score", "scores alone", "with the decision", "largest rise"],
         rows,
         title="reviews most exposed: chance that the best guess is the author",
     )
-    if found.sampled:
-        say(f"{count(found.sampled, 'paper')} with large pools: estimated from a sample of tuples")
+    if findings.sampled:
+        say(f"{count(findings.sampled, 'paper')} with large pools: estimated from a sample of tuples")
 
 
-def _say_adversaries(found: Sequence[Finding]) -> None:
+def _say_adversaries(findings: Sequence[Finding]) -> None:
     """One table for each adversary: its baseline, then what each policy's decisions make of it."""
-    for adversary in dict.fromkeys(one.adversary for one in found):
-        mine = [one for one in found if one.adversary == adversary]
-        policies = list(dict.fromkeys(one.policy for one in mine))
+    for adversary in dict.fromkeys(finding.adversary for finding in findings):
+        own = [finding for finding in findings if finding.adversary == adversary]
+        policies = list(dict.fromkeys(finding.policy for finding in own))
         rows = []
-        for question in dict.fromkeys(one.question for one in mine):
-            asked = {one.policy: one for one in mine if one.question == question}
-            error = max(one.error for one in asked.values())
-            baselines = {points(one.baseline) for one in asked.values()}
+        for question in dict.fromkeys(finding.question for finding in own):
+            by_policy = {finding.policy: finding for finding in own if finding.question == question}
+            error = max(finding.error for finding in by_policy.values())
+            baselines = {points(finding.baseline) for finding in by_policy.values()}
             alike = len(baselines) == 1
             baseline = baselines.pop() if alike else "(each)"
-            cells = [_cell(asked[name], alone=not alike) for name in policies]
+            cells = [_cell(by_policy[name], alone=not alike) for name in policies]
             within = number(100 * error, 2) if error else "exact"
             rows.append((_QUESTIONS.get(question, question), baseline, *cells, within))
         say()
@@ -222,13 +231,16 @@ def _say_adversaries(found: Sequence[Finding]) -> None:
     say("in percent: right before the decisions and with them, what they add, and its standard error")
 
 
-def _cell(one: Finding, *, alone: bool) -> str:
-    """What decisions make of a chance; those that reveal nothing, without what they add. `alone`: it is about
-    another paper than its neighbors, and has its own chance before the decisions."""
-    before = f"{points(one.baseline)} to " if alone else ""
-    added = f" {100 * one.added:+z.2f}" if one.policy not in CONSTANT else ""
-    return f"{before}{points(one.success)}{added}"
+def _cell(finding: Finding, *, alone: bool) -> str:
+    """What decisions make of a chance; those that reveal nothing, without what they add.
+
+    If it is `alone`, it is about another paper than its neighbors, with another chance before the decisions.
+    """
+    before = f"{points(finding.baseline)} to " if alone else ""
+    added = f" {100 * finding.added:+z.2f}" if finding.policy not in CONSTANT else ""
+    return f"{before}{points(finding.success)}{added}"
 
 
 def points(share: float) -> str:
+    """A share in percent."""
     return number(100 * share, 1)

@@ -243,17 +243,17 @@ def _facts(planned: Plan, choices: Menu | None, promise: str | None) -> dict[str
 
 def _audited(planned: Plan, learns: bool, workers: Workers) -> Findings:
     views = planned_views(planned)
-    found = findings_of(views, better=planned.request.better)
+    findings = findings_of(views, better=planned.request.better)
     more = learning_findings(views, workers=workers, progress=progress) if learns else []
-    return replace(found, findings=(*found.findings, *more))
+    return replace(findings, findings=(*findings.findings, *more))
 
 
 def _as_certificate(facts: dict[str, Any], request: Request) -> dict[str, Any]:
     """The fields of the certificate that this plan would get, but for those of the toss."""
     limits = {name: value for name, value in vars(request.guarantee).items() if name != "name"}
     exactly = {} if request.quota is None else {"selection": {"accept": request.accept}}
-    said = {"conference": request.conference, "guarantee": request.guarantee.name, "limits": limits}
-    return {**facts, **said, **exactly, "assumptions": [*ASSUMPTIONS, *(SELECTED if exactly else ())]}
+    requested = {"conference": request.conference, "guarantee": request.guarantee.name, "limits": limits}
+    return {**facts, **requested, **exactly, "assumptions": [*ASSUMPTIONS, *(SELECTED if exactly else ())]}
 
 
 def _print(facts: dict[str, Any], planned: Plan, choices: Menu | None, promise: str | None) -> None:
@@ -279,13 +279,13 @@ def _print(facts: dict[str, Any], planned: Plan, choices: Menu | None, promise: 
     say()
     rows = [
         (
-            shown(one.guarantee),
-            percent(one.wrong, one.wrong_se),
-            percent(one.kept, one.kept_se),
-            number(one.against * choices.papers, 1),
-            percent(one.success, one.success_se),
+            shown(choice.guarantee),
+            percent(choice.wrong, choice.wrong_se),
+            percent(choice.kept, choice.kept_se),
+            number(choice.against * choices.papers, 1),
+            percent(choice.success, choice.success_se),
         )
-        for one in choices.choices
+        for choice in choices.choices
     ]
     rows.insert(0, ("raw decisions by mean score", percent(choices.wrong_raw), "", "", ""))
     table(["guarantee", "wrong", "benefit kept", "papers against evidence", "author named"], rows)

@@ -60,7 +60,7 @@ def verify(
                 "was interrupted, run the same command again (no coin is tossed twice)"
             )
     with hired(processes, cluster) as workers, loaded(folder, record.grid, out) as inputs:
-        found = verify_latest(
+        verification = verify_latest(
             inputs,
             past,
             record,
@@ -70,21 +70,21 @@ def verify(
             workers=workers,
             progress=progress,
         )
-    facts = {"release": record.release, "checks": found.checks, "verified": found.agrees}
+    facts = {"release": record.release, "checks": verification.checks, "verified": verification.agrees}
     if as_json:
-        emit_json({**facts, "settings": record.settings} if found.agrees else facts)
+        emit_json({**facts, "settings": record.settings} if verification.agrees else facts)
     else:
         say(f"release {record.release}, the latest of conference {conference!r}")
-        rows = [(c.name, f"{c.items - c.failed} of {c.items} agree", c.note) for c in found.checks]
+        rows = [(c.name, f"{c.items - c.failed} of {c.items} agree", c.note) for c in verification.checks]
         table(["check", "result", ""], rows)
-        for check in found.checks:
+        for check in verification.checks:
             if check.papers:
                 say(f"CONFIDENTIAL: {check.name}: {', '.join(check.papers)}")
-    found.raise_if_not()
+    verification.raise_if_not()
     if not as_json:
         say(f"release {record.release} verified")
-        if found.limits:
-            say(found.limits)
+        if verification.limits:
+            say(verification.limits)
         settings = dict(record.settings)
         settings["grid"] = " ".join(map(number_text, record.grid)) or None
         quota = record.request.quota
