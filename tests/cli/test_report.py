@@ -142,7 +142,7 @@ def test_a_page_or_text_and_files_of_one_release(small: SmallConference, tmp_pat
 def test_a_folder_has_all_that_the_page_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     exports = write_exports(tmp_path / "downloads", papers=6)
-    assert call("new", "icx", *options(exports, "reviews", "reviewers"), "--accept-rate", "0.5")[0] == 0
+    assert call("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "50%")[0] == 0
     assert call("plan", "icx", "--only", "--out", "plan.html")[0] == 0
     assert call("decide", "icx")[0] == 0
     code, _, err = call("report", "icx", "--out", "report.html", "--confidential")

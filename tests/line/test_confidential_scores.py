@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     given = options(write_exports(tmp_path / "downloads", papers=6), "reviews", "reviewers")
     given[given.index("public")] = "confidential"
-    assert call("new", "icx", *given, "--accept-rate", "0.5")[0] == 0
+    assert call("new", "icx", *given, "--accept", "50%")[0] == 0
     return Path("icx")
 
 
@@ -32,7 +32,7 @@ def test_a_folder_that_does_not_say_it_is_not_decided(folder: Path) -> None:
     code, _, err = call("decide", "icx")
     assert code == 2
     assert f"{folder / FILE}: scores must be public or confidential, found neither" in plain(err)
-    assert not (folder / "public").exists()
+    assert not list(folder.rglob("decisions.csv"))
 
 
 def test_the_page_of_a_plan_is_for_the_chair_alone(folder: Path) -> None:
