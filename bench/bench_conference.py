@@ -32,7 +32,16 @@ from blindcal.reviews import Reviews
 from blindcal.simulation.population import pooled_conference, prototype_population
 
 # On few papers a hundredth may be half of what full calibration would reveal: the word is said beforehand.
-BUDGET = ("--guarantee", "average", "--added-success", "0.01", "--epsilon", "none", "--yes-leak")
+BUDGET = ('guarantee = "average"', "added-success = 0.01", 'epsilon = "none"')
+FOLDER = """\
+reviews = "reviews.csv"
+reviewers = "reviewers.csv"
+pools = "pools.csv"
+accept-rate = {rate}
+scores = "public"
+key = "key.bin"
+out = "out"
+"""
 DEFAULT: tuple[str, ...] = ()
 
 
@@ -83,10 +92,11 @@ def installed(folder: Path) -> dict[str, str]:
     return {**kept, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
 
 
-def decide(folder: Path, options: tuple[str, ...]) -> tuple[float, float, float]:
+def decide(folder: Path, settings: tuple[str, ...]) -> tuple[float, float, float]:
     """Seconds of `blindcal decide`, its seconds of computing, and GiB of the largest process so far."""
-    command = [sys.executable, "-m", "blindcal", "decide", "reviews.csv", "--reviewers", "reviewers.csv"]
-    command += ["--pools", "pools.csv", "--accept-rate", "0.25", "--key", "key.bin", "--out", "out", *options]
+    command = [sys.executable, "-m", "blindcal", "decide", ".", "--yes-leak"]
+    text = FOLDER.format(rate=0.25) + "\n".join(settings)
+    (folder / "conference.toml").write_text(text, encoding="utf-8")
     bc.make_key(folder / "key.bin")
     environment = installed(folder)
     subprocess.run([*command[:4], "--help"], cwd=folder, check=True, capture_output=True, env=environment)

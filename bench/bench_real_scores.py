@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 
 import blindcal as bc
-from bench_conference import installed
+from bench_conference import FOLDER, installed
 from blindcal.posterior.conference import MOST_REVIEWS
 
 COLUMNS = {"paper": ("paper", "paper_id"), "score": ("score", "rating")}
@@ -134,6 +134,9 @@ def main() -> None:
     parser.add_argument("--peer", type=Path, help="another checkout, to decide the same by turns")
     parser.add_argument("--times", type=int, default=3, help="how often each of two checkouts decides")
     parser.add_argument("--options", default="", help="further options of decide, with spaces between them")
+    parser.add_argument(
+        "--setting", action="append", default=[], help="a line of conference.toml; repeatable"
+    )
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     rounded = given.grid != "none"
@@ -150,14 +153,14 @@ def main() -> None:
         folder = Path(name)
         write(folder, papers, given.pool, max(given.people, given.pool), given.seed, known=given.known)
         bc.make_key(folder / "key.bin")
-        files = ("reviews.csv", "--reviewers", "reviewers.csv", "--pools", "pools.csv", "--key", "key.bin")
-        request = ("--accept-rate", "0.3", "--despite-misfit", *given.options.split())
-        request += ("--grid", given.grid)
+        lines = [FOLDER.format(rate=0.3), f'grid = "{given.grid}"', *given.setting, ""]
+        (folder / "conference.toml").write_text("\n".join(lines), encoding="utf-8")
+        request = (".", "--despite-misfit", *given.options.split())
         if given.peer is not None:
-            against_peer(folder, (*files, "--out", "out", *request), given.peer, given.times)
+            against_peer(folder, request, given.peer, given.times)
             return
-        for command, options in {"decide": request, "verify": ()}.items():
-            seconds, computing, gibibytes = timed(folder, command, *files, "--out", "out", *options)
+        for command, options in {"decide": request, "verify": (".",)}.items():
+            seconds, computing, gibibytes = timed(folder, command, *options)
             scale = whole / len(papers)
             print(
                 f"{command}: {len(papers):,} papers, pools of {given.pool}: {seconds:.1f} s, "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 from collections.abc import Callable
 
 import pytest
@@ -21,6 +22,15 @@ def call(*arguments: str) -> tuple[int, str, str]:
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
         code = run(arguments)
     return code, out.getvalue(), err.getvalue()
+
+
+def plain(text: str) -> str:
+    """A message without the marks of names: of an option, an argument in Python, or a setting.
+
+    >>> plain("`accept_rate` or --accept-rate")
+    'accept-rate or accept-rate'
+    """
+    return re.sub(r"--([a-z-]+)|`([a-z_-]+)`", lambda name: (name[1] or name[2]).replace("_", "-"), text)
 
 
 def guarded(action: Callable[[], object], *arguments: str) -> tuple[int, str]:

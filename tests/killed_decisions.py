@@ -19,7 +19,7 @@ from pathlib import Path
 
 from blindcal.cli import run
 from crashes import code_of, die_at, together, without_nameless_files
-from small_conferences import SmallConference, arguments, small_conference
+from small_conferences import SmallConference, arguments, command_line, small_conference
 
 SMALL = small_conference(papers=3, spread=0.3)
 KEY = bytes(range(32))
@@ -37,7 +37,7 @@ out = "public"
 numbered = true
 """
 TWO = ("select", "--accept", "2")
-READ = (("explain",), ("audit",))
+READ = (("report", "--text"), ("audit",))
 SECOND = "icx/public/release-2"
 
 
@@ -92,8 +92,7 @@ class Chair:
         return arguments(inputs, self.key, self.home / out, *more)
 
     def verify(self, inputs: Path, out: str) -> list[str]:
-        _, reviews, *files = self.command(inputs, out)
-        return ["verify", reviews, *files[:4], *files[6:]]
+        return command_line("verify", inputs, self.key, self.home / out)
 
     @property
     def releases(self) -> int:

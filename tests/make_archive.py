@@ -32,19 +32,13 @@ def releases() -> Iterator[tuple[SmallConference, tuple[str, ...]]]:
     yield (
         other,
         (
-            "--conference",
-            "second",
-            "--grid",
-            "-9..9",
-            "--distinct-papers",
-            "--guarantee",
-            "average",
-            "--added-success",
-            "0.01",
-            "--multiplier",
-            "1.5",
-            "--posterior-cap",
-            "0.95",
+            'conference = "second"',
+            'grid = "-9..9"',
+            "distinct-papers = true",
+            'guarantee = "average"',
+            "added-success = 0.01",
+            "multiplier = 1.5",
+            "posterior-cap = 0.95",
         ),
     )
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -112,12 +116,45 @@ def drawn(
     )
 
 
+@cache
+def _folders() -> TemporaryDirectory[str]:
+    return TemporaryDirectory(prefix="blindcal-conferences-")
+
+
+def project(folder: Path, key: Path | None, out: Path | None, *settings: str) -> str:
+    """A conference's folder for the files in `folder`, with more lines for its conference.toml.
+
+    It has a place of its own, by what it says: tests look at everything that lies beside the files.
+    """
+    files = {name: folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools")}
+    paths = files | {"key": key or folder.parent / "key.bin"} | ({} if out is None else {"out": out})
+    lines = {name: json.dumps(str(path.absolute())) for name, path in paths.items()}
+    lines |= {"accept-rate": "0.4", "scores": '"public"'}
+    given = dict(line.split(" = ", 1) for line in settings if not line.startswith("["))
+    if {"accept", "bar"} & {*given}:
+        del lines["accept-rate"]
+    tables = [line for line in settings if line.startswith("[")]
+    text = "\n".join([*(f"{name} = {value}" for name, value in (lines | given).items()), *tables, ""])
+    home = Path(_folders().name) / sha256(text.encode()).hexdigest()[:16]
+    home.mkdir(exist_ok=True)
+    (home / "conference.toml").write_text(text, encoding="utf-8")
+    return str(home)
+
+
+def command_line(name: str, folder: Path, *more: str | Path) -> list[str]:
+    """A command on the conference in `folder`. Of `more`, paths are the key and the public folder, lines like
+    `epsilon = 1` are settings, and the rest are options."""
+    texts = [text for text in more if isinstance(text, str)]
+    key, out, *_ = (*(path for path in more if isinstance(path, Path)), None, None)
+    settings = [text for text in texts if re.match(r"[a-z-]+ = |\[", text)]
+    if out is None and name != "verify":
+        out = folder / "public"
+    return [name, project(folder, key, out, *settings), *(text for text in texts if text not in settings)]
+
+
 def arguments(folder: Path, key: Path, out: Path, *more: str) -> list[str]:
     """The command line that decides the conference in `folder`."""
-    files = ["--reviewers", str(folder / "reviewers.csv"), "--pools", str(folder / "pools.csv")]
-    given = {"--accept-rate", "--accept", "--bar"} & {*more}
-    rate = [] if given else ["--accept-rate", "0.4"]
-    return ["decide", str(folder / "reviews.csv"), *files, *rate, "--key", str(key), "--out", str(out), *more]
+    return command_line("decide", folder, key, out, *more)
 
 
 def with_key(path: Path) -> Path:
@@ -146,16 +183,6 @@ def swapped(small: SmallConference) -> SmallConference:
     """The two reviewers of the first paper exchanged: public data stay, the truth changes."""
     first, second = small.reviews[1][1], small.reviews[2][1]
     return small.with_review(1, reviewer=second).with_review(2, reviewer=first)
-
-
-def files_of(folder: Path) -> list[str]:
-    return [
-        str(folder / "reviews.csv"),
-        "--reviewers",
-        str(folder / "reviewers.csv"),
-        "--pools",
-        str(folder / "pools.csv"),
-    ]
 
 
 def read_small(small: SmallConference, folder: Path) -> Inputs:

@@ -10,7 +10,7 @@ pytest.importorskip("typer")
 
 import typer
 
-from blindcal.cli.arguments import by_option, decimal, decimals, evidence, probability, reviewer_pair, share
+from blindcal.cli.arguments import by_option, decimal, decimals, probability, reviewer_pair, share
 from blindcal.errors import InputError
 from blindcal.project.settings import meant
 from blindcal.reviewers import Affine, Logistic, Power
@@ -26,7 +26,6 @@ Parser = Callable[[str | float], float]
         (decimal, ["0", "-2.5", "+1e3", "700"], ["", "x", "nan", "inf", "1_000", "0x1", "1,5", "1 2"]),
         (probability, ["0", "1", "0.25", "1.0"], ["-0.1", "1.1", "nan", "25", "25%"]),
         (share, ["0.001", "0.999"], ["0", "1", "-1", "2", "nan", "50%"]),
-        (evidence, ["0.51", "0.999"], ["0.5", "1", "0.2", "95"]),
     ],
 )
 def test_numbers_within_their_limits_and_no_others(parse: Parser, good: list[str], bad: list[str]) -> None:
@@ -63,7 +62,7 @@ def test_what_was_probably_meant(text: str, percent: bool, said: str) -> None:
 
 
 def test_a_refused_number_says_what_was_meant() -> None:
-    for parse in (probability, share, evidence):
+    for parse in (probability, share):
         with pytest.raises(typer.BadParameter, match=r"'60'.*: for 60 % give 0\.6$"):
             parse("60")
     with pytest.raises(typer.BadParameter) as caught:

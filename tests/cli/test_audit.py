@@ -15,7 +15,7 @@ from blindcal.adversaries.findings import Finding
 from blindcal.adversaries.single_paper import AUTHOR
 from blindcal.cli import run
 from blindcal.cli.audit import _say_adversaries
-from small_conferences import SmallConference, decided, files_of, small_conference, with_key
+from small_conferences import SmallConference, command_line, decided, small_conference, with_key
 
 pytestmark = pytest.mark.edge
 
@@ -24,7 +24,7 @@ def released(folder: Path, *more: str) -> list[str]:
     """A small conference decided in a folder, and the command that audits it."""
     small = small_conference(papers=8, pool=5, spread=0.4)
     decided(small.write(folder / "in"), folder / "key.bin", folder / "out", *more)
-    return ["audit", str(folder / "out"), "--key", str(folder / "key.bin")]
+    return command_line("audit", folder / "in", folder / "key.bin", folder / "out")
 
 
 def test_audit_of_a_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,16 +57,16 @@ def test_the_file_never_lies_among_what_is_shared(tmp_path: Path, capsys: pytest
 
 
 def test_another_key_and_another_folder_are_refused(tmp_path: Path) -> None:
-    released(tmp_path)
+    command = released(tmp_path)
     other = with_key(tmp_path / "other.bin")
-    assert run(["audit", str(tmp_path / "out"), "--key", str(other)]) == 3
-    assert run(["audit", str(tmp_path / "in"), "--key", str(tmp_path / "key.bin")]) == 2
+    assert run([*command, "--key", str(other)]) == 3
+    assert run(command_line("audit", tmp_path / "in", tmp_path / "key.bin", tmp_path / "in")) == 2
 
 
 def test_an_exact_number_is_audited_by_its_private_decisions(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = released(tmp_path, "--accept", "3")
+    command = released(tmp_path, "accept = 3")
     capsys.readouterr()
     assert run(command) == 0
     assert "upper bound" in capsys.readouterr().err
@@ -78,7 +78,7 @@ def test_an_amended_release_counts_both_decisions(tmp_path: Path, capsys: pytest
     again = small.with_review(1, score="0.11").write(tmp_path / "in2")
     decided(again, tmp_path / "key.bin", tmp_path / "out2", "--amend", "--reason", "x")
     capsys.readouterr()
-    assert run(["audit", str(tmp_path / "out2"), "--key", str(tmp_path / "key.bin"), "--json"]) == 0
+    assert run(command_line("audit", tmp_path / "in", tmp_path / "key.bin", tmp_path / "out2", "--json")) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["release"], found["largest_rise"]["chosen"] <= 1e-9) == (2, True)
 
@@ -86,7 +86,7 @@ def test_an_amended_release_counts_both_decisions(tmp_path: Path, capsys: pytest
 def test_plan_with_an_audit(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["plan", *files_of(small.write(tmp_path / "in")), "--accept-rate", "0.4", "--only", "--audit"]
+    command = command_line("plan", small.write(tmp_path / "in"), "--only", "--audit")
     assert run(command) == 0
     assert "before the toss, on average over the public belief" in capsys.readouterr().out
     assert run([*command, "--json"]) == 0
@@ -102,7 +102,7 @@ def test_adversaries_that_know_more(tmp_path: Path, capsys: pytest.CaptureFixtur
     command = released(tmp_path)
     more = ["--prior", "uniform", "--prior", "sharpened", "--evidence", "1.5", "--colluders", "2"]
     capsys.readouterr()
-    assert run([*command, *more, "--coupled", "--json"]) == 0
+    assert run([*command, *more, "--loads", "true", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["findings"]
     assert {one["adversary"] for one in found} == {
         "scores and decisions",
@@ -133,7 +133,7 @@ def uncertain() -> SmallConference:
 
 def test_an_adversary_that_learns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     decided(uncertain().write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out")
-    command = ["audit", str(tmp_path / "out"), "--key", str(tmp_path / "key.bin"), "--learns"]
+    command = command_line("audit", tmp_path / "in", tmp_path / "key.bin", tmp_path / "out", "--learns")
     capsys.readouterr()
     assert run(command) == 0
     said = capsys.readouterr().out
@@ -150,14 +150,7 @@ def test_an_adversary_that_learns(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_an_adversary_that_learns_before_the_toss(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = [
-        "plan",
-        *files_of(uncertain().write(tmp_path / "in")),
-        "--accept-rate",
-        "0.4",
-        "--only",
-        "--learns",
-    ]
+    command = command_line("plan", uncertain().write(tmp_path / "in"), "--only", "--learns")
     assert run(command) == 2
     assert "--learns goes with --audit" in capsys.readouterr().err
     assert run([*command, "--audit", "--json"]) == 0
@@ -177,7 +170,9 @@ def test_an_amended_release_is_learned_from(tmp_path: Path, capsys: pytest.Captu
     again = small.with_review(1, score="0.11").write(tmp_path / "in2")
     decided(again, tmp_path / "key.bin", tmp_path / "out2", "--amend", "--reason", "x")
     capsys.readouterr()
-    command = ["audit", str(tmp_path / "out2"), "--key", str(tmp_path / "key.bin"), "--learns", "--json"]
+    command = command_line(
+        "audit", tmp_path / "in", tmp_path / "key.bin", tmp_path / "out2", "--learns", "--json"
+    )
     assert run(command) == 0
     assert json.loads(capsys.readouterr().out)["release"] == 2
 
@@ -213,17 +208,18 @@ def test_loads_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     loads = tmp_path / "loads.csv"
     loads.write_text("reviewer,load\n" + "".join(rows), encoding="utf-8")
     capsys.readouterr()
-    asked = [*command, "--coupled", "--json"]
-    assert run(asked) == 0
+    assert run([*command, "--loads", "true", "--json"]) == 0
     own = json.loads(capsys.readouterr().out)["findings"]
-    assert run([*asked, "--loads", str(loads)]) == 0
+    given = [*command, "--loads", str(loads), "--json"]
+    assert run(given) == 0
     assert json.loads(capsys.readouterr().out)["findings"] == own
     loads.write_text("reviewer,load\n" + "".join([*rows, rows[0]]), encoding="utf-8")
-    assert run([*asked, "--loads", str(loads)]) == 2
+    assert run(given) == 2
     said = capsys.readouterr().err
     assert "must name everybody once" in said
     assert "canary" not in said
-    assert run([*command, "--loads", str(loads)]) == 2
+    assert run([*command, "--keep", str(tmp_path / "walks")]) == 2
+    assert "--keep goes with --loads" in capsys.readouterr().err
 
 
 def test_a_cell_about_another_paper_has_its_own_baseline(capsys: pytest.CaptureFixture[str]) -> None:

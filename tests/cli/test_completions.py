@@ -50,13 +50,12 @@ def offered(monkeypatch: pytest.MonkeyPatch, line: str) -> list[str]:
         ("blindcal plan more/", ["more/icy"]),
         ("blindcal plan id", []),
         ("blindcal plan nowhere/", []),
-        ("blindcal decide icx2027 --guarantee ", [*NAMES]),
-        ("blindcal decide icx2027 --guarantee s", ["steady"]),
-        ("blindcal check icx2027 --better ", ["high", "low"]),
+        ("blindcal plan icx2027 --guarantee ", [*NAMES]),
+        ("blindcal plan icx2027 --guarantee s", ["steady"]),
         ("blindcal export icx2026 --to ", [*FORMATS]),
         ("blindcal export icx2026 --what a", ["advice"]),
-        ("blindcal import x.csv --format hot", ["hotcrp"]),
-        ("blindcal pools --assume e", ["eligible"]),
+        ("blindcal import icx2027 x.csv --system hot", ["hotcrp"]),
+        ("blindcal assign icx2027 --assume e", ["eligible"]),
         ("blindcal select icx2", ["icx2026", "icx2027"]),
         ("blindcal report icx2027 --confid", ["--confidential"]),
     ],
@@ -68,7 +67,7 @@ def test_tab_offers_what_can_stand_there(
 
 
 @pytest.mark.parametrize(
-    "command", ["check", "fit", "plan", "decide", "verify", "audit", "report", "explain"]
+    "command", ["fit", "plan", "decide", "select", "verify", "audit", "report", "export"]
 )
 def test_every_command_on_a_folder_offers_folders(
     command: str, here: Path, monkeypatch: pytest.MonkeyPatch
@@ -79,7 +78,7 @@ def test_every_command_on_a_folder_offers_folders(
 def test_an_unfinished_line_is_completed_whatever_is_wrong_with_it(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert offered(monkeypatch, "blindcal plan icx2027 --bar 1 --bar 2 --guarantee p") == ["public"]
+    assert offered(monkeypatch, "blindcal plan icx2027 --key 1 --key 2 --guarantee p") == ["public"]
     assert offered(monkeypatch, "blindcal plan nowhere --guarantee p") == ["public"]
 
 

@@ -22,13 +22,14 @@ from blindcal.deciding.coins import read_key
 from blindcal.deciding.ledger import open_ledger
 from blindcal.errors import RefusedError
 from blindcal.io.atomic_files import write_bytes
+from commands import plain
 from sizes import count
 from small_conferences import (
     SmallConference,
     arguments,
+    command_line,
     decided,
     everything,
-    files_of,
     sealed_tables,
     small_conference,
     swapped,
@@ -176,7 +177,7 @@ def test_another_grid_is_named_as_what_changed(
     decided(folder, key, tmp_path / "out")
     scores = ",".join(sorted({row[2] for row in small.reviews[1:]}, key=float))
     capsys.readouterr()
-    assert run(arguments(folder, key, tmp_path / "new", f"--grid={scores}")) == 3
+    assert run(arguments(folder, key, tmp_path / "new", f'grid = "{scores}"')) == 3
     said = capsys.readouterr().err
     assert "the grid of scores is not that of release 1" in said
     assert "--amend" not in said
@@ -188,7 +189,7 @@ def test_settings_are_frozen(
 ) -> None:
     folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
     decided(folder, key, tmp_path / "out")
-    for options in (["--epsilon", "1"], ["--guarantee", "average"], ["--accept-rate", "0.5"]):
+    for options in (["epsilon = 1"], ['guarantee = "average"'], ["accept-rate = 0.5"]):
         for amend in ([], ["--amend", "--reason", "x"]):
             capsys.readouterr()
             assert run(arguments(folder, key, tmp_path / "new", *options, *amend)) == 3
@@ -199,7 +200,7 @@ def test_settings_are_frozen(
 def test_another_name_for_the_same_conference_is_refused(small: SmallConference, tmp_path: Path) -> None:
     folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
     decided(folder, key, tmp_path / "out")
-    assert run(arguments(folder, key, tmp_path / "new", "--conference", "other")) == 3
+    assert run(arguments(folder, key, tmp_path / "new", 'conference = "other"')) == 3
 
 
 def test_one_key_serves_two_conferences(small: SmallConference, tmp_path: Path) -> None:
@@ -207,7 +208,7 @@ def test_one_key_serves_two_conferences(small: SmallConference, tmp_path: Path) 
     one, _ = decided(small.write(tmp_path / "in"), key, tmp_path / "out")
     other = small_conference(seed=2).write(tmp_path / "in2")
     assert run(arguments(other, key, tmp_path / "out2")) == 3
-    two, _ = decided(other, key, tmp_path / "out2", "--conference", "other")
+    two, _ = decided(other, key, tmp_path / "out2", 'conference = "other"')
     assert one != two
 
 
@@ -232,7 +233,7 @@ def test_an_amendment_decides_again_only_what_changed(small: SmallConference, tm
     assert decided(changed, key, tmp_path / "out2")[0] == again
     assert decided(small.write(tmp_path / "in"), key, tmp_path / "out")[0] == table, "the first stays stored"
     changed = two.write(tmp_path / "in")
-    assert run(["verify", *files_of(changed), "--key", str(key), "--out", str(tmp_path / "out2")]) == 0
+    assert run(command_line("verify", changed, key, tmp_path / "out2")) == 0
 
 
 def test_an_amendment_names_the_papers_that_changed_and_why(
@@ -254,12 +255,12 @@ def test_an_amendment_names_the_papers_that_changed_and_why(
     assert certificate["decided_again"]["papers"] == 1
     scores = ",".join(sorted({row[2] for row in changed.reviews[1:]}, key=float))
     papers = sorted({row[0] for row in small.reviews[1:]})
-    decided(corrected, key, tmp_path / "out3", f"--grid={scores}", *amend)
+    decided(corrected, key, tmp_path / "out3", f'grid = "{scores}"', *amend)
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == "0 papers decided now, 6 kept their decisions"
     assert lines[2] == f"  the grid of scores changed, decision kept: {', '.join(papers)}"
     late = changed.with_review(1, score="0.31").write(tmp_path / "in")
-    decided(late, key, tmp_path / "out4", f"--grid={scores},0.31", *amend, "--json")
+    decided(late, key, tmp_path / "out4", f'grid = "{scores},0.31"', *amend, "--json")
     told = json.loads(capsys.readouterr().out)
     assert told["how"] == "amended"
     assert told["changes"]["scores"] == [small.reviews[1][0]]
@@ -269,9 +270,9 @@ def test_an_amendment_names_the_papers_that_changed_and_why(
 
 def test_a_conference_of_one_paper_has_1_paper(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, key = small_conference(papers=1).write(tmp_path / "in"), with_key(tmp_path / "key.bin")
-    assert run(["plan", *files_of(folder), "--accept-rate", "0.4", "--only"]) == 0
+    assert run(command_line("plan", folder, "--only")) == 0
     assert run(arguments(folder, key, tmp_path / "out")) == 0
-    assert run(["verify", *files_of(folder), "--key", str(key), "--out", str(tmp_path / "out")]) == 0
+    assert run(command_line("verify", folder, key, tmp_path / "out")) == 0
     said = "".join(capsys.readouterr())
     assert said.count("1 paper,") == 2
     assert "1 papers" not in said
@@ -303,9 +304,9 @@ def test_an_amendment_with_unchanged_public_data_stays_steady(small: SmallConfer
 @pytest.mark.parametrize(
     "options",
     [
-        ["--guarantee", "average", "--added-success", "0.02"],
-        ["--guarantee", "average"],
-        ["--guarantee", "public"],
+        ['guarantee = "average"', "added-success = 0.02"],
+        ['guarantee = "average"'],
+        ['guarantee = "public"'],
     ],
     ids=["budget", "average", "public"],
 )
@@ -327,8 +328,8 @@ def test_amendments_under_other_guarantees(
     assert sum(old == new for old, new in same) >= 4
     # Names are compared with those recorded, and a corrected one is no longer the recorded one.
     recorded = replace(changed, reviews=small.with_review(3, score="1.75").reviews).write(tmp_path / "in3")
-    assert run(["verify", *files_of(recorded), "--key", str(key), "--out", str(tmp_path / "out2")]) == 0
-    assert run(["verify", *files_of(folder), "--key", str(key), "--out", str(tmp_path / "out2")]) == 4
+    assert run(command_line("verify", recorded, key, tmp_path / "out2")) == 0
+    assert run(command_line("verify", folder, key, tmp_path / "out2")) == 4
     if options[-1] == "public":
         assert second["epsilon"] == 0
 
@@ -351,14 +352,14 @@ def test_grids_uncertain_reviewers_and_outsiders(small: SmallConference, tmp_pat
         pools=(*small.pools, *((paper, "*", "0.3") for paper in papers)),
     )
     folder, key, out = changed.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out"
-    table, certificate = decided(folder, key, out, "--grid", "-9..9")
+    table, certificate = decided(folder, key, out, 'grid = "-9..9"')
     assert certificate["largest_rise"] == 0
     assert b"emergency" not in table
-    assert run(["verify", *files_of(folder), "--key", str(key), "--out", str(out)]) == 0
+    assert run(command_line("verify", folder, key, out)) == 0
     renamed = replace(
         changed, reviews=(small.reviews[0], (emergency[0], "another", emergency[2]), *scores[1:])
     )
-    assert decided(renamed.write(tmp_path / "in"), key, out, "--grid", "-9..9")[0] == table, "still `*`"
+    assert decided(renamed.write(tmp_path / "in"), key, out, 'grid = "-9..9"')[0] == table, "still `*`"
 
 
 def test_pools_from_sampled_assignments(small: SmallConference, tmp_path: Path) -> None:
@@ -385,10 +386,8 @@ def test_pools_from_sampled_assignments(small: SmallConference, tmp_path: Path) 
 def test_commitment_can_be_published_before_the_draw(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
-    assert run(["key", str(key)]) == 0
-    capsys.readouterr()
-    plan = ["plan", *files_of(folder), "--accept-rate", "0.4", "--key", str(key), "--json"]
+    folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
+    plan = command_line("plan", folder, "--key", str(key), "--json")
     assert run(plan) == 0
     promise = json.loads(capsys.readouterr().out)["commitment"]
     _, certificate = decided(folder, key, tmp_path / "out")
@@ -398,17 +397,16 @@ def test_commitment_can_be_published_before_the_draw(
 def test_no_public_output_holds_a_reviewer(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, key, out = small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out"
+    folder, key, out = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin"), tmp_path / "out"
     commands = [
-        ["key", str(key)],
         arguments(folder, key, out),
         arguments(folder, key, out, "--json"),
-        ["plan", *files_of(folder), "--accept-rate", "0.4", "--json"],
-        ["plan", *files_of(folder), "--accept-rate", "0.4"],
-        ["verify", *files_of(folder), "--key", str(key), "--out", str(out), "--json"],
+        command_line("plan", folder, "--json"),
+        command_line("plan", folder),
+        command_line("verify", folder, key, out, "--json"),
         arguments(swapped(small).write(tmp_path / "in2"), key, out),
         arguments(swapped(small).write(tmp_path / "in2"), key, tmp_path / "o2", "--amend", "--reason", "x"),
-        ["verify", *files_of(tmp_path / "in2"), "--key", str(key)],
+        command_line("verify", tmp_path / "in2", key),
         *(arguments(bad, key, tmp_path / "none") for bad in _bad_files(small, tmp_path)),
     ]
     for command in commands:
@@ -448,20 +446,20 @@ def test_tables_are_byte_identical_under_every_true_assignment(tmp_path: Path) -
 BAD = {
     "reviewer missing from the pool": ({"pools": 1}, []),
     "reviewer missing from the table": ({"reviewers": 1}, []),
-    "accept rate 0": ({}, ["--accept-rate", "0"]),
-    "accept rate 1": ({}, ["--accept-rate", "1"]),
-    "accept rate 1.5": ({}, ["--accept-rate", "1.5"]),
-    "both rate and bar": ({}, ["--accept-rate", "0.3", "--bar", "0.5"]),
-    "unknown guarantee": ({}, ["--guarantee", "private"]),
-    "none without --yes-leak": ({}, ["--guarantee", "none"]),
-    "negative epsilon": ({}, ["--epsilon", "-1"]),
-    "epsilon that is no number": ({}, ["--epsilon", "two"]),
-    "multiplier above 2": ({}, ["--multiplier", "3"]),
-    "posterior cap below 0": ({}, ["--posterior-cap", "-0.1"]),
-    "never against 0.5": ({}, ["--never-against", "0.5"]),
-    "added success with steady": ({}, ["--added-success", "0.1"]),
-    "grid that scores do not keep": ({}, ["--grid", "1..10"]),
-    "grid that is none": ({}, ["--grid", "a..b"]),
+    "accept rate 0": ({}, ["accept-rate = 0"]),
+    "accept rate 1": ({}, ["accept-rate = 1"]),
+    "accept rate 1.5": ({}, ["accept-rate = 1.5"]),
+    "both rate and bar": ({}, ["accept-rate = 0.3", "bar = 0.5"]),
+    "unknown guarantee": ({}, ['guarantee = "private"']),
+    "none without --yes-leak": ({}, ['guarantee = "none"']),
+    "negative epsilon": ({}, ["epsilon = -1"]),
+    "epsilon that is no number": ({}, ['epsilon = "two"']),
+    "multiplier above 2": ({}, ["multiplier = 3"]),
+    "posterior cap below 0": ({}, ["posterior-cap = -0.1"]),
+    "never against 0.5": ({}, ["never-against = 0.5"]),
+    "added success with steady": ({}, ["added-success = 0.1"]),
+    "grid that scores do not keep": ({}, ['grid = "1..10"']),
+    "grid that is none": ({}, ['grid = "a..b"']),
 }
 
 
@@ -485,9 +483,9 @@ def test_bad_input_is_refused_and_nothing_is_written(
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        (["--posterior-cap", "0.2"], 5),
-        (["--never-against", "0.51"], 5),
-        (["--guarantee", "average", "--added-success", "1", "--epsilon", "none"], 2),
+        (["posterior-cap = 0.2"], 5),
+        (["never-against = 0.51"], 5),
+        (['guarantee = "average"', "added-success = 1", 'epsilon = "none"'], 2),
         (["--amend", "--reason", "x"], 2),
     ],
     ids=["cap", "never against", "half of full calibration", "nothing to amend"],
@@ -501,62 +499,50 @@ def test_a_run_that_fails_while_it_plans_leaves_nothing(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "key.bin"]
 
 
-OPTIONS = {
-    "--accept-rate 25": "'25' must be between 0 and 1, ends excluded: for 25 % give 0.25",
-    "--accept-rate 25%": "'25%' must be a number without a percent sign: for 25 % give 0.25",
-    "--accept-rate 0,25": "no commas: give 0.25",
-    "--posterior-cap 50": "'50' must lie in [0, 1]: for 50 % give 0.5",
-    "--never-against 95": "'95' must be between 0.5 and 1, ends excluded: for 95 % give 0.95",
-    "--added-success 50": "'50' must lie in [0, 1]: for 50 % give 0.5",
-    "--epsilon 0,5": "--epsilon must be a number or none, found '0,5': give 0.5",
-    "--epsilon -1": "--epsilon must lie in [0, 700], found -1",
-    "--multiplier 3": "--multiplier must lie in [1, 2], found 3",
-    "--guarantee private": "--guarantee must be one of",
-    "--added-success 0.1": "--added-success is a setting of the average guarantee",
-    "--guarantee public --epsilon 5": "--epsilon has no effect with --guarantee public: leave it out",
-    "--guarantee public --epsilon 2": "--epsilon has no effect with --guarantee public: leave it out",
-    "--grid 1..5 --grid 1..10": "--grid must be given once, found it 2 times",
-    "--pools more.csv": "--pools must be given once, found it 2 times",
-    "--guarantee none --yes-leak --epsilon 1": "--epsilon has no effect with --guarantee none",
-    "--conference=": "--conference must not be empty",
-    "--accept-rate 0.3 --bar 0.5": "give only one of --accept-rate, --accept and --bar",
-    "--accept-rate 0.3 --accept 3": "give only one of --accept-rate, --accept and --bar",
-    "--accept 0.25": "found '0.25': for a share of the papers give --accept-rate",
-    "--accept 25%": "found '25%': for a share of the papers give --accept-rate",
-    "--accept half": "--accept must be a whole number of papers, or one for each track",
-    "--accept 0": "--accept must be whole numbers of at least 1, found 0",
-    "--accept 6": "--accept 6 is every paper: then there is nothing to decide",
-    "--accept 4 --wait-list 3": "--accept 4 and 3 on the wait list: there are only 6 papers",
-    "--accept a=1,a=2": "--accept must name each track once",
-    "--accept a=1,=2": "--accept must name each track once",
-    "--accept a=1,b": "--accept must name each track once",
-    "--accept a=1,b=x": "--accept must be a whole number of papers, or one for each track",
-    "--accept a=1,b=2": "--accept is by track, and",
-    "--wait-list 3": "--wait-list goes with --accept",
-    "--grid 10..1": "--grid must go from the lowest score up to the highest, found '10..1'",
-    "--grid 0..1001": "--grid must have at most 1,001 scores, found 1,002",
-    "--grid 1-10": "found '1-10': write 1..10",
-    "--grid 1,x": "--grid must be like 1..10 or 1,3,5, or none, found '1,x'",
+SETTINGS = {
+    "accept-rate = 25": "accept-rate: '25' must be between 0 and 1, ends excluded: for 25 % give 0.25",
+    'accept-rate = "25%"': "column accept-rate: must be a number, like 0.25",
+    "posterior-cap = 50": "posterior cap must lie in [0, 1], found 50",
+    "never-against = 95": "never-against must be between 0.5 and 1, ends excluded, found 95",
+    "added-success = 50": "added success must lie in [0, 1], found 50",
+    'epsilon = "0,5"': 'column epsilon: must be a number, or "none"',
+    "epsilon = -1": "epsilon must lie in [0, 700], found -1",
+    "multiplier = 3": "multiplier must lie in [1, 2], found 3",
+    'guarantee = "private"': "guarantee must be one of",
+    "added-success = 0.1": "added success is a budget of the average guarantee",
+    'guarantee = "public"|epsilon = 5': "epsilon has no effect with guarantee public: leave it out",
+    'guarantee = "public"|epsilon = 2': "epsilon has no effect with guarantee public: leave it out",
+    'guarantee = "none"|--yes-leak|epsilon = 1': "epsilon has no effect with guarantee none",
+    'conference = ""': "column conference: must be text in quotes",
+    "accept-rate = 0.3|bar = 0.5": "give only one of accept-rate, accept and bar",
+    "accept-rate = 0.3|accept = 3": "give only one of accept-rate, accept and bar",
+    'accept = "0.25"': "found '0.25': for a share of the papers give accept-rate",
+    'accept = "25%"': "found '25%': for a share of the papers give accept-rate",
+    'accept = "half"': "accept must be a whole number of papers, or one for each track",
+    "accept = 0": "accept must be whole numbers of at least 1, found 0",
+    "accept = 6": "accept 6 is every paper: then there is nothing to decide",
+    "accept = 4|wait-list = 3": "accept 4 and 3 on the wait list: there are only 6 papers",
+    'accept = "a=1,a=2"': "accept must name each track once",
+    'accept = "a=1,=2"': "accept must name each track once",
+    'accept = "a=1,b"': "accept must name each track once",
+    'accept = "a=1,b=x"': "accept must be a whole number of papers, or one for each track",
+    'accept = "a=1,b=2"': "accept is by track, and",
+    "wait-list = 3": "wait-list goes with accept",
+    'grid = "10..1"': "grid must go from the lowest score up to the highest, found '10..1'",
+    'grid = "0..1001"': "grid must have at most 1,001 scores, found 1,002",
+    'grid = "1-10"': "found '1-10': write 1..10",
+    'grid = "1,x"': "grid must be like 1..10 or 1,3,5, or none, found '1,x'",
 }
 
 
-@pytest.mark.parametrize("options", OPTIONS)
-def test_a_refused_option_is_named_with_its_rule_and_what_was_meant(
-    options: str, small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_a_refused_setting_is_named_with_its_rule_and_what_was_meant(
+    settings: str, small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = small.write(tmp_path / "in")
-    words = options.split(" ")
-    assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out", *words)) == 2
-    assert OPTIONS[options] in capsys.readouterr().err
-
-
-def test_everyone_in_capitals_is_told_the_word(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = small.write(tmp_path / "in")
-    plan = ["plan", str(folder / "reviews.csv"), "--reviewers", str(folder / "reviewers.csv")]
-    assert run([*plan, "--pools", "Everyone", "--accept-rate", "0.4"]) == 2
-    assert "--pools: the word is everyone, in small letters, found 'Everyone'" in capsys.readouterr().err
+    lines = settings.split("|")
+    assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out", *lines)) == 2
+    assert SETTINGS[settings].replace(" ", "-") in plain(capsys.readouterr().err).replace(" ", "-")
 
 
 def test_problems_between_files_name_the_files_and_rows(
@@ -600,8 +586,7 @@ def test_whom_no_file_knows_is_missing_from_the_reviewers_and_not_from_everyone(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = small.with_review(1, reviewer="nobody").write(tmp_path / "in")
-    files = [str(folder / "reviews.csv"), "--reviewers", str(folder / "reviewers.csv"), "--pools", "everyone"]
-    assert run(["plan", *files, "--accept-rate", "0.4"]) == 2
+    assert run(command_line("plan", folder, 'pools = "everyone"')) == 2
     said = capsys.readouterr().err
     assert said.startswith(
         f"blindcal: {folder / 'reviewers.csv'}, column reviewer: must have a row for every"
@@ -649,20 +634,20 @@ def test_noise_of_zero_for_one_reviewer_only_is_refused(
 def test_full_calibration_needs_to_be_asked_for_twice(small: SmallConference, tmp_path: Path) -> None:
     folder = small.write(tmp_path / "in")
     _, certificate = decided(
-        folder, tmp_path / "key.bin", tmp_path / "out", "--guarantee", "none", "--yes-leak"
+        folder, tmp_path / "key.bin", tmp_path / "out", 'guarantee = "none"', "--yes-leak"
     )
     assert certificate["success"] == pytest.approx(certificate["success_fully_calibrated"])
     assert certificate["expected_wrong"] == pytest.approx(certificate["expected_wrong_fully_calibrated"])
 
 
 @pytest.mark.parametrize(
-    "options", [["public"], ["average", "--epsilon", "none"], ["average", "--added-success", "0.02"]]
+    "options", [["public"], ["average", 'epsilon = "none"'], ["average", "added-success = 0.02"]]
 )
 def test_every_guarantee_of_the_menu(options: list[str], small: SmallConference, tmp_path: Path) -> None:
     folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
-    _, certificate = decided(folder, key, tmp_path / "out", "--guarantee", *options)
+    _, certificate = decided(folder, key, tmp_path / "out", f'guarantee = "{options[0]}"', *options[1:])
     assert certificate["guarantee"] == options[0]
-    assert certificate["added_success"] <= (0.02 if "--added-success" in options else 0.0)
+    assert certificate["added_success"] <= (0.02 if "added-success = 0.02" in options else 0.0)
     if options == ["public"]:
         assert certificate["epsilon"] == 0
         assert certificate["multiplier"] == 1
@@ -674,7 +659,7 @@ def test_every_guarantee_of_the_menu(options: list[str], small: SmallConference,
 def test_a_budget_is_shown_as_a_share_of_what_full_calibration_reveals(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, budget = small.write(tmp_path / "in"), ("--guarantee", "average", "--added-success", "0.01")
+    folder, budget = small.write(tmp_path / "in"), ('guarantee = "average"', "added-success = 0.01")
     _, certificate = decided(folder, tmp_path / "key.bin", tmp_path / "out", *budget)
     alone, success, full = (
         float(str(certificate[name]))
@@ -684,7 +669,7 @@ def test_a_budget_is_shown_as_a_share_of_what_full_calibration_reveals(
     assert certificate["added_share_of_full"] == pytest.approx(share, abs=1e-7)
     line = f"the budget: {100 * share:.1f} % of what full calibration would reveal about authors here\n"
     assert line in capsys.readouterr().out
-    assert run(["plan", *files_of(folder), "--accept-rate", "0.4", *budget, "--only"]) == 0
+    assert run(command_line("plan", folder, *budget, "--only")) == 0
     assert line in capsys.readouterr().out
 
 
@@ -767,13 +752,10 @@ def test_a_new_key_in_the_place_of_an_old_one_is_refused(
     decided(folder, key, tmp_path / "out")
     before = everything(tmp_path / "key.bin.sealed")
     key.unlink()
-    assert run(["key", str(key)]) == 3
-    assert "restore that key from its backup" in capsys.readouterr().err
-    assert not key.exists()
     with_key(key)
     for command in (
         arguments(folder, key, tmp_path / "new"),
-        ["verify", *files_of(folder), "--key", str(key)],
+        command_line("verify", folder, key),
     ):
         assert run(command) == 4
         assert "sealed with another key" in capsys.readouterr().err
@@ -911,17 +893,17 @@ def test_a_grid_that_was_recognized_is_noted(
     scores = [(paper, who, str(int(float(score) > 0))) for paper, who, score in small.reviews[1:]]
     rounded = replace(small, reviews=(small.reviews[0], *scores))
     folder = rounded.write(tmp_path / "in")
-    plan = ["plan", *files_of(folder), "--bar", "0", "--json"]
+    plan = command_line("plan", folder, "bar = 0", "--json")
     assert run(plan) == 0
     shown = capsys.readouterr()
     assert any("the scores are taken as rounded to 0, 1," in note for note in json.loads(shown.out)["notes"])
     assert shown.err == ""
     assert run([*plan[:-1], "--only"]) == 0
     shown = capsys.readouterr()
-    assert "--grid says which can be given" in shown.err
+    assert "grid says which can be given" in plain(shown.err)
     assert not any(canary in shown.err for canary in small.canaries)
     for grid in ("0..1", "none"):
-        assert run([*plan, "--grid", grid]) == 0
+        assert run(command_line("plan", folder, "bar = 0", f'grid = "{grid}"', "--json")) == 0
         assert "taken as rounded" not in capsys.readouterr().out
 
 
@@ -941,8 +923,8 @@ def test_what_is_frozen_and_withdrawn_is_said(
     folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
     decided(folder, key, tmp_path / "out")
     amend = ("--amend", "--reason", "x")
-    assert run(arguments(folder, key, tmp_path / "new", "--accept-rate", "0.3", *amend)) == 3
-    assert "(--accept-rate was 0.4, now 0.3)" in capsys.readouterr().err
+    assert run(arguments(folder, key, tmp_path / "new", "accept-rate = 0.3", *amend)) == 3
+    assert "(accept-rate was 0.4, now 0.3)" in plain(capsys.readouterr().err)
     assert run(arguments(folder, key, tmp_path / "out", *amend)) == 0
     assert "nothing changed" in capsys.readouterr().err
     one = replace(small, reviews=small.reviews[:3])
@@ -954,15 +936,44 @@ def test_withdrawing_all_of_one_conference_keeps_the_papers_of_the_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = "paper,reviewer,score,conference\n1,a,5,A\n1,b,3,B\n2,c,4,B\n"
-    (tmp_path / "r.csv").write_text(rows)
-    (tmp_path / "rv.csv").write_text("reviewer,slope,offset,noise\na,1,4,1\nb,1,4,1\nc,1,5,1\n")
-    base = ["decide", str(tmp_path / "r.csv"), "--reviewers", str(tmp_path / "rv.csv"), "--pools", "everyone"]
-    base += ["--accept-rate", "0.5", "--key", str(with_key(tmp_path / "key.bin"))]
-    assert run([*base, "--out", str(tmp_path / "one")]) == 0
-    amend = ("--withdrawn", "A/1", "--amend", "--reason", "x", "--out", str(tmp_path / "two"), "--json")
+    (tmp_path / "reviews.csv").write_text(rows)
+    (tmp_path / "reviewers.csv").write_text("reviewer,slope,offset,noise\na,1,4,1\nb,1,4,1\nc,1,5,1\n")
+    key = with_key(tmp_path / "key.bin")
+    pools = ('pools = "everyone"', "accept-rate = 0.5")
+    assert run(arguments(tmp_path, key, tmp_path / "one", *pools)) == 0
+    withdrawn = '[withdrawn]\n"A/1" = "by its authors"'
     capsys.readouterr()
-    assert run([*base, *amend]) == 0
+    assert run(arguments(tmp_path, key, tmp_path / "two", *pools, withdrawn, "--amend", "--reason", "x")) == 0
     before = {line.split(",")[0]: line for line in (tmp_path / "one/decisions.csv").read_text().splitlines()}
     assert (tmp_path / "two/decisions.csv").read_text().splitlines() == [
         before[paper] for paper in ("paper", "B/1", "B/2")
     ]
+
+
+def test_keys_that_cannot_be_used_are_refused(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    for data, mode, word in ((bytes(32), 0o644, "chmod 600"), (bytes(31), 0o600, "32 bytes")):
+        key.write_bytes(data)
+        key.chmod(mode)
+        assert run(arguments(folder, key, tmp_path / "out")) == 2
+        assert word in capsys.readouterr().err
+        key.unlink()
+    key.mkdir()
+    for bad in (key, Path("."), Path("/")):
+        for command in (arguments(folder, bad, tmp_path / "out"), command_line("verify", folder, bad)):
+            assert run(command) == 2
+            assert "internal error" not in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_mistyped_key_is_not_made(small: SmallConference, tmp_path: Path) -> None:
+    """It would toss again."""
+    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
+    decided(folder, key, tmp_path / "out")
+    mistyped = tmp_path / "kye.bin"
+    for out in ("out", "new"):
+        assert run(arguments(folder, mistyped, tmp_path / out)) == 2
+    assert not (tmp_path / "new").exists()
+    assert not mistyped.exists()

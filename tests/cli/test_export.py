@@ -46,7 +46,7 @@ def test_a_plain_release_is_exported(small: SmallConference, tmp_path: Path) -> 
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     exports = write_exports(tmp_path / "downloads", papers=6)
-    assert call("new", "icx", *options(exports, "reviews", "reviewers"), "--accept-rate", "0.5")[0] == 0
+    assert call("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "50%")[0] == 0
     assert call("decide", "icx")[0] == 0
     return Path("icx")
 

@@ -1,4 +1,4 @@
-"""What `plan`, `decide` and `verify` read: the files behind their options."""
+"""What `plan`, `decide` and `verify` read: the files of a conference's folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ pytest.importorskip("typer")
 from blindcal.cli.inputs import loaded
 from blindcal.errors import InputError
 from blindcal.project.outsiders import NAME
-from small_conferences import small_conference
+from blindcal.project.settings import read_folder
+from small_conferences import project, small_conference
 
 pytestmark = pytest.mark.edge
 
@@ -19,20 +20,21 @@ pytestmark = pytest.mark.edge
 def test_files_are_loaded_and_whoever_is_in_no_pool_is_listed_beside_them(tmp_path: Path) -> None:
     """The block around the whole work: the list is written when it turns out, and never into `out`."""
     small = small_conference()
-    folder = small.write(tmp_path / "in")
-    files = tuple(folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools"))
-    with loaded(*files, None) as inputs:
+    files = small.write(tmp_path / "in")
+    folder = read_folder(project(files, None, None))
+    with loaded(folder, None) as inputs:
         assert inputs.reviews.papers == tuple(sorted({row[0] for row in small.reviews[1:]}))
     paper, author = small.reviews[1][:2]
-    lines = files[2].read_text().splitlines(keepends=True)
-    files[2].write_text("".join(line for line in lines if not line.startswith(f"{paper},{author},")))
+    pools = files / "pools.csv"
+    lines = pools.read_text().splitlines(keepends=True)
+    pools.write_text("".join(line for line in lines if not line.startswith(f"{paper},{author},")))
 
     def prepared(out: Path | None) -> str:
-        with pytest.raises(InputError) as caught, loaded(*files, None, out) as inputs:
+        with pytest.raises(InputError) as caught, loaded(folder, None, out) as inputs:
             inputs.prepared(accept_rate=0.4)
         return str(caught.value)
 
     assert author not in prepared(tmp_path)
-    assert not (folder / NAME).exists(), "the folder is within what will be shared"
+    assert not (files / NAME).exists(), "the folder is within what will be shared"
     assert author not in prepared(tmp_path / "out")
-    assert author in (folder / NAME).read_text()
+    assert author in (files / NAME).read_text()

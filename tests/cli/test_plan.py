@@ -12,7 +12,7 @@ pytest.importorskip("typer")
 
 from blindcal.cli import run
 from blindcal.cli.console import say_gap
-from small_conferences import SmallConference, files_of, small_conference
+from small_conferences import SmallConference, command_line, everything
 
 pytestmark = pytest.mark.edge
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.edge
 def test_plan_says_what_the_bar_and_the_columns_mean(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["plan", *files_of(small.write(tmp_path / "in")), "--bar", "0.5"]) == 0
+    assert run(command_line("plan", small.write(tmp_path / "in"), "bar = 0.5")) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == "bar: quality 0.5 (quality is N(0,1) over papers)"
     (heading,) = (i for i, line in enumerate(lines) if line.startswith("guarantee "))
@@ -33,9 +33,8 @@ def test_plan_says_what_the_bar_and_the_columns_mean(
 def test_a_plan_repeats_every_limit_that_was_asked_for(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    limits = ["--multiplier", "1.5", "--posterior-cap", "0.999", "--added-success", "0.02"]
-    plan = ["plan", *files_of(small.write(tmp_path / "in")), "--accept-rate", "0.4", "--guarantee", "average"]
-    assert run([*plan, *limits]) == 0
+    limits = ["multiplier = 1.5", "posterior-cap = 0.999", "added-success = 0.02"]
+    assert run(command_line("plan", small.write(tmp_path / "in"), 'guarantee = "average"', *limits)) == 0
     said = capsys.readouterr().out
     more = "up to 2 percentage points more reviewers named"
     assert f"requested: average, {more}, epsilon 2, multiplier 1.5, posterior cap 0.999. Expected: " in said
@@ -46,34 +45,47 @@ def test_a_plan_repeats_every_limit_that_was_asked_for(
     assert "the scores alone name every author with 95 % certainty" in said
 
 
-def test_a_limit_on_what_all_decisions_reveal_is_measured(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_what_if_compares_guarantees_and_leaves_the_folder_as_it_is(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The epsilon that is found is a function of public files, and `decide` takes it as it takes any."""
-    small = small_conference(papers=6, pool=4, spread=0.4)
-    wrote = [row[1] for row in small.reviews[1:]]
-    loads = tmp_path / "loads.csv"
-    rows = [f"{name},{wrote.count(name)}\n" for name in small.canaries]
-    loads.write_text("reviewer,load\n" + "".join(rows), encoding="utf-8")
-    plan = ["plan", *files_of(small.write(tmp_path / "in")), "--accept-rate", "0.4", "--only"]
-    asked = [*plan, "--guarantee", "average", "--epsilon", "none", "--loads", str(loads)]
-    assert run([*asked, "--coupled", "0.0005", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    held, tries = found["coupled"]["chosen"], found["coupled"]["tries"]
-    assert tries[0]["guarantee"]["epsilon"] is None
-    assert tries[0]["measured"]["added"] > 0.0005 >= held["measured"]["upper"]
-    assert found["guarantee"] == held["guarantee"]
-    assert run([*asked, "--coupled", "0.0005"]) == 0
-    said = capsys.readouterr().out
-    assert f"decide with --epsilon {held['guarantee']['epsilon']:g}: " in said
-    assert "measured on average over public information, not guaranteed" in " ".join(said.split())
-    assert run([*asked, "--coupled", "0.5"]) == 0
-    assert "decide with" not in capsys.readouterr().out
-    for wrong in (asked, [*plan, "--coupled", "0.01"], [*asked, "--coupled", "2"]):
-        assert run(wrong) == 2
-    nothing = ["--guarantee", "none", "--yes-leak", "--coupled", "0.01", "--loads", str(loads)]
-    assert run([*plan, *nothing]) == 2
-    assert "steady or average" in capsys.readouterr().err
+    plan = command_line("plan", small.write(tmp_path / "in"))
+    before = everything(Path(plan[1]))
+    assert run([*plan, "--only", "--json"]) == 0
+    own = json.loads(capsys.readouterr().out)
+    assert (own["guarantee"]["name"], own["guarantee"]["epsilon"]) == ("steady", 2.0)
+    assert run([*plan, "--only", "--guarantee", "steady epsilon=1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["guarantee"]["epsilon"] == 1.0
+    several = ["--guarantee", "average", "--guarantee", "steady epsilon=none", "--guarantee", "public"]
+    assert run([*plan, *several, "--json"]) == 0
+    compared = json.loads(capsys.readouterr().out)
+    assert compared["guarantee"]["name"] == "average"
+    choices = compared["menu"]["choices"]
+    assert [choice["guarantee"]["name"] for choice in choices] == ["average", "steady", "public"]
+    assert choices[1]["guarantee"]["epsilon"] is None
+    assert choices[0]["wrong"] == pytest.approx(compared["expected_wrong"], abs=1e-9)
+    assert everything(Path(plan[1])) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--guarantee", "private"], "must be one of public, steady, average, none"),
+        (["--guarantee", "steady epsilon"], "epsilon"),
+        (["--guarantee", "steady speed=1"], "speed"),
+        (["--guarantee", "none"], "it needs --yes-leak"),
+        (["--guarantee", "public", "--guarantee", "steady", "--out", "p.html"], "goes with one --guarantee"),
+    ],
+)
+def test_what_no_guarantee_can_be_is_refused(
+    options: list[str],
+    problem: str,
+    small: SmallConference,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run([*command_line("plan", small.write(tmp_path / "in")), *options]) == 2
+    assert problem in capsys.readouterr().err
+    assert not Path("p.html").exists()
 
 
 def test_what_large_pools_cost_is_told(capsys) -> None:

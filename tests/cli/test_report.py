@@ -13,9 +13,10 @@ import pytest
 
 pytest.importorskip("typer")
 
+from blindcal.report.explanation import explained, read_certificate
 from chair_exports import options, write_exports
 from commands import call
-from small_conferences import SmallConference, arguments, decided, files_of, small_conference
+from small_conferences import SmallConference, command_line, decided, small_conference
 
 pytestmark = pytest.mark.edge
 
@@ -38,9 +39,8 @@ def permuted(small: SmallConference, seed: int) -> SmallConference:
     return replace(small, reviews=(rows[0], *body))
 
 
-def given(folder: Path) -> list[str]:
-    reviews, *rest = files_of(folder)
-    return ["--reviews", reviews, *rest]
+def on_release(folder: Path, out: Path, *settings: str) -> list[str]:
+    return command_line("report", folder, folder.parent / "key.bin", out, *settings)
 
 
 def test_the_page_is_the_same_whoever_wrote_the_reviews(small: SmallConference, tmp_path: Path) -> None:
@@ -54,10 +54,10 @@ def test_the_page_is_the_same_whoever_wrote_the_reviews(small: SmallConference, 
         home = other.write(tmp_path / f"other-{seed}")
         for name, more in (("public", ()), ("chair", ("--confidential",))):
             target = tmp_path / f"{name}-{seed}.html"
-            code, _, err = call("report", str(out), "--out", str(target), *given(home), *more)
+            code, _, err = call(*on_release(home, out), "--out", str(target), *more)
             assert (code, err) == (0, "")
         planned = tmp_path / f"plan-{seed}.html"
-        code, _, err = call("plan", *files_of(home), "--accept-rate", "0.4", "--out", str(planned))
+        code, _, err = call(*command_line("plan", home), "--out", str(planned))
         assert (code, err) == (0, "")
         names = (f"public-{seed}.html", f"chair-{seed}.html", planned.name)
         pages.append([(tmp_path / name).read_bytes() for name in names])
@@ -71,9 +71,9 @@ def test_a_page_for_the_chair_is_for_its_owner_only(small: SmallConference, tmp_
     folder, out = small.write(tmp_path / "in"), tmp_path / "out"
     decided(folder, tmp_path / "key.bin", out)
     (tmp_path / "titles.csv").write_text("paper,title\np01,<b>A title</b>\n")
-    more = ("--titles", str(tmp_path / "titles.csv"))
+    titled = on_release(folder, out, f'titles = "{tmp_path / "titles.csv"}"')
     for name, flags in (("public.html", ()), ("own.html", ("--confidential",))):
-        assert call("report", str(out), "--only", "--out", str(tmp_path / name), *flags, *more)[0] == 0
+        assert call(*titled, "--out", str(tmp_path / name), *flags)[0] == 0
     assert stat.S_IMODE((tmp_path / "own.html").stat().st_mode) == 0o600
     assert "&lt;b&gt;A title&lt;/b&gt;" in (tmp_path / "own.html").read_text()
     assert "A title" not in (tmp_path / "public.html").read_text()
@@ -100,8 +100,8 @@ def test_the_menu_on_the_page_is_that_of_plan(small: SmallConference, tmp_path: 
     folder, out = small.write(tmp_path / "in"), tmp_path / "out"
     decided(folder, tmp_path / "key.bin", out)
     target = tmp_path / "page.html"
-    assert call("report", str(out), "--out", str(target), *given(folder))[0] == 0
-    code, said, _ = call("plan", *files_of(folder), "--accept-rate", "0.4", "--json")
+    assert call(*on_release(folder, out), "--out", str(target))[0] == 0
+    code, said, _ = call(*command_line("plan", folder), "--json")
     assert code == 0
     text = target.read_text()
     for choice in json.loads(said)["menu"]["choices"]:
@@ -122,17 +122,18 @@ def test_bad_files_that_were_not_decided_are_refused(
     else:
         small = replace(small, reviewers=(*small.reviewers[:-1], (small.reviewers[-1][0], "1", "2", "0.9")))
     target = tmp_path / "page.html"
-    code, _, err = call("report", str(out), "--out", str(target), *given(small.write(tmp_path / "other")))
+    code, _, err = call(*on_release(small.write(tmp_path / "other"), out), "--out", str(target))
     assert code == 2
     assert "that were decided" in " ".join(err.split())
     assert not target.exists()
 
 
-def test_one_of_three_files_is_refused(small: SmallConference, tmp_path: Path) -> None:
+def test_a_page_or_text_and_files_of_one_release(small: SmallConference, tmp_path: Path) -> None:
     folder, out = small.write(tmp_path / "in"), tmp_path / "out"
     decided(folder, tmp_path / "key.bin", out)
-    code, _, err = call("report", str(out), "--out", str(tmp_path / "p.html"), *given(folder)[:2])
-    assert (code, "together, or none of them" in err) == (2, True)
+    for more in ((), ("--text", "--out", str(tmp_path / "p.html"))):
+        code, _, err = call("report", str(out), *more)
+        assert (code, "give either --out, for a page, or --text" in err) == (2, True)
     (out / "decisions.csv").write_text("paper,decision,raw_decision,advice\np00,accept,accept,leave\n")
     code, _, err = call("report", str(out), "--out", str(tmp_path / "p.html"))
     assert (code, "about 5 papers" in err) == (2, True)
@@ -141,10 +142,10 @@ def test_one_of_three_files_is_refused(small: SmallConference, tmp_path: Path) -
 def test_a_folder_has_all_that_the_page_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     exports = write_exports(tmp_path / "downloads", papers=6)
-    assert call("new", "icx", *options(exports, "reviews", "reviewers"), "--accept-rate", "0.5")[0] == 0
+    assert call("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "50%")[0] == 0
     assert call("plan", "icx", "--only", "--out", "plan.html")[0] == 0
     assert call("decide", "icx")[0] == 0
-    code, _, err = call("report", "icx", "--only", "--out", "report.html", "--confidential")
+    code, _, err = call("report", "icx", "--out", "report.html", "--confidential")
     assert (code, err) == (0, "")
     text = Path("report.html").read_text()
     assert "gray zone" in text
@@ -156,16 +157,44 @@ def test_lists_tracks_and_low_scores_have_a_page(tmp_path: Path) -> None:
     small = small_conference(papers=6)
     small = small.with_tracks({f"p{i:02d}": "main" if i % 2 else "short" for i in range(6)})
     folder, out = small.write(tmp_path / "in"), tmp_path / "out"
-    more = ("--accept", "main=1,short=1", "--wait-list", "main=1", "--better", "low")
+    more = ('accept = "main=1,short=1"', 'wait-list = "main=1"', 'better = "low"')
     decided(folder, tmp_path / "key.bin", out, *more)
     target = tmp_path / "page.html"
-    code, _, err = call("report", str(out), "--only", "--out", str(target), *given(folder))
+    code, _, err = call(*on_release(folder, out, *more), "--out", str(target))
     assert (code, err) == (0, "")
     assert "1 on the wait list" in target.read_text()
-    planned = [*arguments(folder, tmp_path / "k", tmp_path / "o", *more)[1:]]
-    planned = [*planned[: planned.index("--key")], *planned[planned.index("--out") + 2 :]]
-    code, _, _ = call("plan", *planned, "--only", "--out", str(tmp_path / "plan.html"))
+    code, _, _ = call(*command_line("plan", folder, *more), "--only", "--out", str(tmp_path / "plan.html"))
     assert code == 0
     assert re.search(
         r"bar, which is [-0-9.]+ in main, [-0-9.]+ in short", (tmp_path / "plan.html").read_text()
     )
+
+
+def test_every_line_of_the_text_is_printed_and_no_reviewer(small: SmallConference, tmp_path: Path) -> None:
+    decided(small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out")
+    code, said, err = call("report", "--text", str(tmp_path / "out" / "certificate.json"))
+    assert (code, err) == (0, "")
+    assert call("report", "--text", str(tmp_path / "out"))[1] == said
+    text = " ".join(said.split())
+    content = read_certificate(tmp_path / "out")
+    for part in explained(content):
+        assert part.title in text
+        for line in part.lines:
+            assert f"{line.name}: {line.value}" in text
+            assert line.sentence in text
+    for assumption in content["assumptions"]:
+        assert assumption in text
+    assert max(map(len, said.splitlines())) <= 100
+    assert not [one for one in small.canaries if one in said]
+    code, said, _ = call("report", "--text", str(tmp_path / "out"), "--json")
+    assert code == 0
+    lines = [line for part in json.loads(said)["parts"] for line in part["lines"]]
+    assert {line["name"] for line in lines} >= {"success", "epsilon", "expected_wrong"}
+
+
+def test_what_is_no_certificate_is_refused(small: SmallConference, tmp_path: Path) -> None:
+    folder = small.write(tmp_path / "in")
+    code, said, err = call("report", "--text", str(folder / "reviews.csv"))
+    assert (code, said) == (2, "")
+    assert not [one for one in small.canaries if one in err]
+    assert call("report", "--text", str(tmp_path / "nowhere.json"))[0] == 2

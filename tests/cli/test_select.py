@@ -10,34 +10,42 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.cli import run
+from commands import plain
 from sizes import count
-from small_conferences import SmallConference, arguments, decided, everything, files_of, with_key
+from small_conferences import SmallConference, arguments, command_line, everything, with_key
 from stress import stress
 
 pytestmark = pytest.mark.edge
 
 
+def numbered(public: Path, release: int) -> Path:
+    return public / f"release-{release}"
+
+
 def test_another_number_later(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, key, out = small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out"
-    table, certificate = decided(folder, key, out, "--accept", "2", "--wait-list", "1")
+    folder, key, out = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin"), tmp_path / "out"
+    given = (folder, key, out, "numbered = true", "accept = 2", "wait-list = 1")
+    assert run(command_line("decide", *given)) == 0
     assert capsys.readouterr().out.splitlines()[0] == "6 papers, 2 accepted, 1 on the wait list; decided"
+    table = (numbered(out, 1) / "decisions.csv").read_bytes()
     assert table.splitlines()[0] == b"paper,decision,raw_decision,advice,wait_list"
+    certificate = json.loads((numbered(out, 1) / "certificate.json").read_bytes())
     assert (certificate["accepted"], certificate["selection"]["waiting"]) == (2, 1)
-    new = tmp_path / "new"
-    command = ["select", str(out), "--accept", "4", "--key", str(key), "--out", str(new)]
+    command = command_line("select", *given, "--accept", "4")
     assert run(command) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "6 papers, 4 accepted; release 2, no coin was tossed"
     assert said[1].startswith("expected wrong decisions: ")
+    new = numbered(out, 2)
     assert said[2] == f"public: {new / 'decisions.csv'}, {new / 'certificate.json'}"
     assert run([*command, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["how"], facts["release"], facts["certificate"]["accepted"]) == ("stored", 2, 4)
     assert run(command) == 0
     assert capsys.readouterr().out.splitlines()[0] == "6 papers, 4 accepted; already so, no coin was tossed"
-    assert run(["verify", *files_of(folder), "--key", str(key), "--out", str(new)]) == 0
+    assert run(command_line("verify", *given)) == 0
     said = capsys.readouterr().out
     assert "release 2: number accepted" in said
     assert said.endswith(
@@ -49,12 +57,10 @@ def test_tracks_are_those_of_the_reviews(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tracks = {f"p{i:02d}": "short" if i < 3 else "main" for i in range(6)}
-    folder, key, out = (
-        small.with_tracks(tracks).write(tmp_path / "in"),
-        tmp_path / "key.bin",
-        tmp_path / "out",
-    )
-    plan = ["plan", *files_of(folder), "--accept", "main=2,short=1", "--wait-list", "short=1", "--only"]
+    folder = small.with_tracks(tracks).write(tmp_path / "in")
+    out, numbers = tmp_path / "out", ('accept = "main=2,short=1"', 'wait-list = "short=1"')
+    given = (folder, with_key(tmp_path / "key.bin"), out, *numbers, "numbered = true")
+    plan = command_line("plan", *given, "--only")
     assert run(plan) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[1].startswith("bars: quality ")
@@ -64,14 +70,14 @@ def test_tracks_are_those_of_the_reviews(
     assert run([*plan, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["accept"], facts["wait_list"]) == ({"main": 2, "short": 1}, {"short": 1})
-    table, certificate = decided(folder, key, out, "--accept", "main=2,short=1", "--wait-list", "short=1")
+    assert run(command_line("decide", *given)) == 0
+    table = (numbered(out, 1) / "decisions.csv").read_bytes()
     assert table.splitlines()[0] == b"paper,decision,raw_decision,advice,track,wait_list"
+    certificate = json.loads((numbered(out, 1) / "certificate.json").read_bytes())
     assert certificate["expected_wrong"] == facts["expected_wrong"]
     assert certificate["bar"] == facts["bar"]
-    new = tmp_path / "new"
-    more = ["select", str(out), "--accept", "main=1,short=2", "--key", str(key), "--out", str(new)]
-    assert run(more) == 0
-    assert run(["verify", *files_of(folder), "--key", str(key), "--out", str(new)]) == 0
+    assert run(command_line("select", *given, "--accept", "main=1,short=2")) == 0
+    assert run(command_line("verify", *given)) == 0
     assert "exactly 1 paper accepted in main, 2 papers accepted in short\n" in capsys.readouterr().out
 
 
@@ -79,27 +85,21 @@ def test_a_limit_on_evidence_is_said_to_be_about_the_private_decisions(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
-    limit = ["--guarantee", "none", "--yes-leak", "--never-against", "0.999"]
-    assert run(arguments(folder, key, tmp_path / "out", "--accept", "2", *limit)) == 0
-    told = (
-        "with --accept, --never-against holds for the private decisions: the papers at the cut are accepted"
-    )
-    assert told in capsys.readouterr().err
-    assert run(["plan", *files_of(folder), "--accept", "2", "--only", *limit]) == 0
-    assert told in capsys.readouterr().err
+    limit = ['guarantee = "none"', "--yes-leak", "never-against = 0.999", "accept = 2"]
+    assert run(arguments(folder, key, tmp_path / "out", *limit)) == 0
+    told = "with accept, never-against holds for the private decisions: the papers at the cut are accepted"
+    assert told in plain(capsys.readouterr().err)
+    assert run(command_line("plan", folder, "--only", *limit)) == 0
+    assert told in plain(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
     ("options", "code", "told"),
     [
-        (["--accept", "7"], 2, "--accept 7: there are only 6 papers"),
-        (
-            ["--accept", "3", "--wait-list", "4"],
-            2,
-            "--accept 3 and 4 on the wait list: there are only 6 papers",
-        ),
-        (["--accept", "0.5"], 2, "for a share of the papers give --accept-rate"),
-        (["--accept", "main=2"], 3, "--accept must be about the tracks that each have a bar (none: give one"),
+        (["--accept", "7"], 2, "accept 7: there are only 6 papers"),
+        (["--accept", "3", "--wait-list", "4"], 2, "accept 3 and 4 on the wait list: there are only 6 pap"),
+        (["--accept", "0.5"], 2, "for a share of the papers give accept-rate"),
+        (["--accept", "main=2"], 3, "accept must be about the tracks that each have a bar (none: give one"),
     ],
 )
 def test_what_is_refused(
@@ -110,11 +110,12 @@ def test_what_is_refused(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    folder, key, out = small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out"
-    decided(folder, key, out, "--accept", "2")
+    folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
+    given = (folder, key, tmp_path / "out", "accept = 2", "numbered = true")
+    assert run(command_line("decide", *given)) == 0
     before = everything(tmp_path)
-    assert run(["select", str(out), "--key", str(key), "--out", str(tmp_path / "new"), *options]) == code
-    assert told in capsys.readouterr().err
+    assert run(command_line("select", *given, *options)) == code
+    assert told in plain(capsys.readouterr().err)
     assert everything(tmp_path) == before
 
 

@@ -14,6 +14,7 @@ from blindcal.cli import run
 from blindcal.deciding.coins import COIN_FORMAT, read_key
 from blindcal.deciding.ledger import SEALED_FORMAT, read_ledger, sealed_folder, sealed_name
 from make_archive import ARCHIVE
+from small_conferences import command_line
 
 pytestmark = pytest.mark.edge
 FORMATS = sorted(path.name for path in ARCHIVE.glob("*"))
@@ -43,9 +44,8 @@ def test_every_archived_release_verifies(chair: Path, capsys: pytest.CaptureFixt
     assert len(past) >= 3
     for release in reversed(past):
         home = chair / f"{release.counter}"
-        files = [str(home / "reviews.csv"), "--reviewers", str(home / "reviewers.csv")]
-        files += ["--pools", str(home / "pools.csv"), "--out", str(home / "out")]
-        code = run(["verify", *files, "--key", str(key), "--conference", release.conference])
+        name = f'conference = "{release.conference}"'
+        code = run(command_line("verify", home, key, home / "out", name))
         said = capsys.readouterr()
         assert code == 0, said.err
         assert f"release {release.number} verified" in said.out
@@ -55,9 +55,7 @@ def test_every_archived_release_verifies(chair: Path, capsys: pytest.CaptureFixt
 def test_an_archived_release_that_was_changed_does_not_verify(chair: Path) -> None:
     """The check above can fail: one score of the input, one decision that was published."""
     key, home = chair / "key.bin", chair / "3"
-    files = [str(home / "reviews.csv"), "--reviewers", str(home / "reviewers.csv")]
-    files += ["--pools", str(home / "pools.csv"), "--out", str(home / "out")]
-    command = ["verify", *files, "--key", str(key), "--conference", "second"]
+    command = command_line("verify", home, key, home / "out", 'conference = "second"')
     assert run(command) == 0
     for path, old, new in (
         (home / "out" / "decisions.csv", b",reject,", b",accept,"),

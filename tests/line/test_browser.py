@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page
 
 from commands import call
 from report_page import MISSING, browser, chromium
-from small_conferences import SmallConference, decided, files_of, small_conference
+from small_conferences import SmallConference, command_line, decided, small_conference
 
 pytestmark = pytest.mark.edge
 
@@ -40,16 +40,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report, one for the chair and a plan, about papers of which one is called like a script."""
     home = tmp_path_factory.mktemp("pages")
     small = attacked(small_conference(papers=8))
-    files = files_of(small.write(home / "in"))
+    small.write(home / "in")
     decided(home / "in", home / "key.bin", home / "out")
     (home / "titles.csv").write_text(f'paper,title\np01,"<img src=""//x"" onerror=alert(1)>"\n{ATTACK},t\n')
-    more = ["--reviews", *files, "--titles", str(home / "titles.csv")]
-    assert call("report", str(home / "out"), "--out", str(home / PAGES[0]), *more)[0] == 0
-    chair = call(
-        "report", str(home / "out"), "--out", str(home / PAGES[1]), "--confidential", "--only", *more
-    )
-    assert chair[0] == 0
-    assert call("plan", *files, "--accept-rate", "0.4", "--only", "--out", str(home / PAGES[2]))[0] == 0
+    given = (home / "in", home / "key.bin", home / "out", f'titles = "{home / "titles.csv"}"')
+    report = command_line("report", *given)
+    assert call(*report, "--out", str(home / PAGES[0]))[0] == 0
+    assert call(*report, "--out", str(home / PAGES[1]), "--confidential")[0] == 0
+    assert call(*command_line("plan", *given), "--only", "--out", str(home / PAGES[2]))[0] == 0
     for name in PAGES:
         text = (home / name).read_text()
         assert not [one for one in small.canaries if one in text]

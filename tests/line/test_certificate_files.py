@@ -20,7 +20,14 @@ from blindcal.deciding import certificate_file
 from blindcal.deciding.certificate_fields import certificate_schema
 from commands import call
 from make_archive import ARCHIVE, with_outsider
-from small_conferences import SmallConference, arguments, decided, small_conference
+from small_conferences import (
+    SmallConference,
+    arguments,
+    command_line,
+    decided,
+    small_conference,
+    with_key,
+)
 
 pytestmark = pytest.mark.edge
 
@@ -41,12 +48,12 @@ def on_grid(small: SmallConference) -> SmallConference:
 
 CASES: dict[str, tuple[SmallConference, tuple[str, ...]]] = {
     "plain": (small_conference(), ()),
-    "outsiders": (with_outsider(small_conference()), ("--epsilon", "none", "--guarantee", "average")),
-    "low": (on_grid(small_conference(reviews=3)), ("--grid", "-9..9", "--better", "low", "--bar", "0.2")),
-    "list": (small_conference(), ("--accept", "2", "--wait-list", "1")),
+    "outsiders": (with_outsider(small_conference()), ('epsilon = "none"', 'guarantee = "average"')),
+    "low": (on_grid(small_conference(reviews=3)), ('grid = "-9..9"', 'better = "low"', "bar = 0.2")),
+    "list": (small_conference(), ("accept = 2", "wait-list = 1")),
     "tracks": (
         small_conference().with_tracks({f"p{i:02d}": "main" if i % 2 else "short" for i in range(6)}),
-        ("--accept", "main=1,short=2"),
+        ('accept = "main=1,short=2"',),
     ),
 }
 
@@ -97,17 +104,16 @@ def test_it_is_as_its_schema_says_and_says_all_that_was_asked(case: tuple[str, P
 
 def test_another_list_and_confidential_scores_have_fewer_figures(tmp_path: Path) -> None:
     folder, key = small_conference().write(tmp_path / "in"), tmp_path / "key.bin"
-    _, certificate = decided(folder, key, tmp_path / "out", "--accept", "2", "--scores", "confidential")
+    _, certificate = decided(folder, key, tmp_path / "out", "accept = 2", 'scores = "confidential"')
     VALIDATOR.validate(certificate)
     assert not VALIDATOR.is_valid({**certificate, "scores": "public"})
     assert not VALIDATOR.is_valid({**certificate, "success": 0.5})
-    _, certificate = decided(
-        folder, tmp_path / "other.bin", tmp_path / "public", "--accept", "2", "--conference", "other"
-    )
-    new = tmp_path / "new"
-    command = ["select", str(tmp_path / "public"), "--accept", "4", "--key", str(tmp_path / "other.bin")]
-    assert call(*command, "--out", str(new))[0] == 0
-    fewer = json.loads((new / "certificate.json").read_text())
+    other = (folder, with_key(tmp_path / "other.bin"), tmp_path / "public")
+    settings = ("accept = 2", 'conference = "other"', "numbered = true")
+    assert call(*command_line("decide", *other, *settings))[0] == 0
+    certificate = json.loads((tmp_path / "public" / "release-1" / "certificate.json").read_text())
+    assert call(*command_line("select", *other, *settings, "--accept", "4"))[0] == 0
+    fewer = json.loads((tmp_path / "public" / "release-2" / "certificate.json").read_text())
     VALIDATOR.validate(fewer)
     assert fewer.keys() < certificate.keys()
 

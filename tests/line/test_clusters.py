@@ -34,8 +34,8 @@ from dask_clusters import DaskCluster, dask_cluster
 from small_conferences import (
     SmallConference,
     arguments,
+    command_line,
     everything,
-    files_of,
     read_small,
     sealed_tables,
     small_conference,
@@ -153,8 +153,8 @@ def test_the_commands_give_the_same_in_one_process_and_on_a_cluster(
     key = tmp_path / "0" / "key.bin"
     size = ["--papers", "40", "--reviewers", "40", "--trials", "100"]
     commands = [
-        ["plan", *files_of(folder), "--accept-rate", "0.4", "--key", str(key)],
-        ["verify", *files_of(folder), "--key", str(key), "--out", str(tmp_path / "0" / "out")],
+        command_line("plan", folder, "--key", str(key)),
+        command_line("verify", folder, key, tmp_path / "0" / "out"),
         ["research", "simulate", *size, "--methods", "raw,standardized"],
     ]
     for command in commands:
@@ -236,10 +236,8 @@ def test_neither_the_key_nor_a_reviewer_outside_the_pools_is_on_the_wire(
     with config.set({"distributed.comm.compression": None}), tapped(cluster.address) as wire:
         way = ["--cluster", wire.address]
         assert run(arguments(folder, key, tmp_path / "out", *way)) == 0
-        assert run(["plan", *files_of(folder), "--accept-rate", "0.4", "--key", str(key), *way]) == 0
-        assert (
-            run(["verify", *files_of(folder), "--key", str(key), "--out", str(tmp_path / "out"), *way]) == 0
-        )
+        assert run(command_line("plan", folder, "--key", str(key), *way)) == 0
+        assert run([*command_line("verify", folder, key, tmp_path / "out"), *way]) == 0
     log = bytes(wire.log)
     # Pools are public, so candidates are there: this looks at the right place.
     assert all(name.encode() in log for _, name, _ in small.pools[1:])
@@ -283,9 +281,9 @@ def test_ctrl_c_ends_what_a_cluster_is_busy_with_in_one_line(cluster: DaskCluste
     """The workers go on with nothing: they answer the next one at once."""
     folder = small_conference(papers=60).write(tmp_path / "in")
     before = everything(tmp_path)
-    options = ["--accept-rate", "0.4", "--only", "--cluster", cluster.address]
+    plan_ = command_line("plan", folder, "--only", "--cluster", cluster.address)
     cluster.hold()
-    command = [sys.executable, "-m", "blindcal", "plan", *files_of(folder), *options]
+    command = [sys.executable, "-m", "blindcal", *plan_]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
@@ -332,7 +330,7 @@ def test_a_bad_address_is_one_line_and_nothing_is_written(
     folder, key = small_conference().write(tmp_path / "in"), with_key(tmp_path / "key.bin")
     before = everything(tmp_path)
     simulated = ["research", "simulate", "--trials", "1", "--methods", "raw"]
-    plan_ = ["plan", *files_of(folder), "--accept-rate", "0.4"]
+    plan_ = command_line("plan", folder)
     for command in (arguments(folder, key, tmp_path / "out"), plan_, simulated):
         assert run([*command, *way]) == 2
         said = capfd.readouterr()

@@ -15,7 +15,7 @@ import pytest
 
 from blindcal.compute import parallel
 from blindcal.compute.parallel import each
-from small_conferences import small_conference
+from small_conferences import command_line, small_conference
 
 pytestmark = pytest.mark.edge
 
@@ -79,9 +79,8 @@ def test_ctrl_c_at_any_moment_is_one_line(moment: str, tmp_path: Path) -> None:
     site.mkdir()
     (site / "sitecustomize.py").write_text(SITE, encoding="utf-8")
     before = sorted(tmp_path.rglob("*"))
-    files = ["--reviewers", str(folder / "reviewers.csv"), "--pools", str(folder / "pools.csv")]
-    asked = ["plan", str(folder / "reviews.csv"), *files, "--accept-rate", "0.4", "--only"]
-    done = _run([sys.executable, "-B", "-m", "blindcal", *asked], site, tmp_path, MOMENTS[moment])
+    plan = command_line("plan", folder, "--only")
+    done = _run([sys.executable, "-B", "-m", "blindcal", *plan], site, tmp_path, MOMENTS[moment])
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "blindcal: interrupted\n")
     assert sorted(tmp_path.rglob("*")) == before
 

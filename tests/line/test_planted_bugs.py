@@ -38,7 +38,14 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior import inputs
 from oracles import Oracle, agree, keeps
 from papers import random_paper, solved
-from small_conferences import SmallConference, arguments, sealed_tables, small_conference, swapped
+from small_conferences import (
+    SmallConference,
+    arguments,
+    command_line,
+    sealed_tables,
+    small_conference,
+    swapped,
+)
 
 pytestmark = pytest.mark.edge
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -157,7 +164,7 @@ class _FixedKey(Key):
 def public_decisions_follow_the_evidence(folder: Path) -> None:
     """Under `public` a paper is accepted if and only if the public evidence says so."""
     small = small_conference(seed=9, papers=8)
-    files = public_files(small, folder, a_chair(folder), "--guarantee", "public", "--bar", "0")
+    files = public_files(small, folder, a_chair(folder), 'guarantee = "public"', "bar = 0")
     found = {
         line.split(",")[0]: line.split(",")[1] for line in files["decisions.csv"].decode().splitlines()[1:]
     }
@@ -336,12 +343,14 @@ def another_number_tosses_no_coin(folder: Path) -> None:
         later = []
         for number in ("3", "4"):
             key = a_chair(folder, f"chair{number}")
-            public_files(first, folder, key, "--accept", "2", name=f"first{number}")
-            published, out = str(folder / f"first{number}"), str(folder / f"list{number}")
-            code, said = said_by(["select", published, "--accept", number, "--key", str(key), "--out", out])
-            assert code == 0, said
-            more = ("--accept", number, "--amend", "--reason", "x")
-            public_files(small, folder, key, *more, name=f"later{number}")
+            given = (folder / "in", key, folder / f"out{number}", "numbered = true")
+            first.write(folder / "in")
+            codes = [said_by(command_line("decide", *given, "accept = 2"))]
+            codes += [said_by(command_line("select", *given, "accept = 2", "--accept", number))]
+            small.write(folder / "in")
+            more = (f"accept = {number}", "--amend", "--reason", "x")
+            codes += [said_by(command_line("decide", *given, *more))]
+            assert [code for code, _ in codes] == [0, 0, 0], codes
             later.append(tossed[-1])
     assert later[0] == later[1]
     assert later[0]["paper"] == "p05"

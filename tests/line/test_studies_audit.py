@@ -9,7 +9,7 @@ from math import exp
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
-from studies import audit, coupled_guarantee, load_sweep, misfits, no_history, no_history_sizes
+from studies import audit, load_sweep, misfits, no_history, no_history_sizes
 
 from blindcal.checks import Array, Integers
 from blindcal.policy.guarantee import Guarantee
@@ -105,27 +105,6 @@ def authors(every: Integers, weight: Array) -> Array:
 
 def pairs(every: Integers, weight: Array) -> Array:
     return np.array([[(i != j) * weight @ (every[:, i] == every[:, j]) for j in range(8)] for i in range(8)])
-
-
-def test_a_total_epsilon_is_kept_in_a_matching() -> None:
-
-    names = list(coupled_guarantee.guarantees(5))
-    for name, held in zip(names, coupled_guarantee.compute((5, 3)), strict=True):
-        assert held.found.log_odds <= held.epsilon + 1e-9
-        assert held.found.added <= held.added + 1e-9
-        if name.startswith("total epsilon"):
-            assert held.epsilon <= float(name.split()[2]) + 1e-9
-
-
-def test_a_limit_is_kept_in_a_matching_at_a_price() -> None:
-    """The study ends where what was measured is not what every matching says."""
-
-    drawn = coupled_guarantee.drawn_matching(4, 1)
-    for limit in (0.5, 99.0):
-        found = coupled_guarantee.lowered(drawn, Guarantee("average", epsilon=None), limit)
-        assert found.after <= min(limit, found.before) + 1e-7
-        assert found.wrong_after >= found.wrong_before - 1e-9
-        assert found.lowered == (found.before > limit)
 
 
 def test_one_cell_of_the_sweep_over_loads() -> None:

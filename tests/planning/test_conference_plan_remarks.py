@@ -19,8 +19,16 @@ from blindcal.planning.conference_plan import (
 )
 from blindcal.posterior.conference import prepare
 from blindcal.reviews import Reviews
+from commands import plain
 from drawn_worlds import Drawn, centered, for_five_points, mirrored, one_sixty
-from small_conferences import SmallConference, arguments, decided, small_conference, with_key
+from small_conferences import (
+    SmallConference,
+    arguments,
+    command_line,
+    decided,
+    small_conference,
+    with_key,
+)
 
 pytestmark = pytest.mark.edge
 
@@ -49,9 +57,8 @@ def _ten_points(change=np.copy, seed: int = 5, **more) -> SmallConference:
 
 
 def _plan(folder: Path, *more: str) -> list[str]:
-    files = ["--reviewers", str(folder / "reviewers.csv"), "--pools", str(folder / "pools.csv")]
-    rate = [] if "--bar" in more or "--accept-rate" in more else ["--accept-rate", "0.25"]
-    return ["plan", str(folder / "reviews.csv"), *files, *rate, "--only", *more]
+    rate = [] if any(line.startswith(("bar", "accept-rate")) for line in more) else ["accept-rate = 0.25"]
+    return command_line("plan", folder, *rate, "--only", *more)
 
 
 @pytest.mark.parametrize("change", [for_five_points, centered])
@@ -59,13 +66,13 @@ def test_a_hopeless_calibration_is_refused_and_nothing_is_written(
     change, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = _ten_points(change).write(tmp_path / "in")
-    assert run(_plan(folder, "--grid", "1..10")) == 2
+    assert run(_plan(folder, 'grid = "1..10"')) == 2
     said = capsys.readouterr().err
     assert "the calibration does not fit the scores" in said
     assert "--despite-misfit" in said
     assert " Whatever is planned" in said
     assert "?." not in said
-    assert run(arguments(folder, tmp_path / "key.bin", tmp_path / "out", "--grid", "1..10")) == 2
+    assert run(arguments(folder, tmp_path / "key.bin", tmp_path / "out", 'grid = "1..10"')) == 2
     assert {path.name for path in tmp_path.iterdir()} == {"in"}
 
 
@@ -73,7 +80,7 @@ def test_what_was_meant_all_the_same_is_planned_and_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = _ten_points(for_five_points).write(tmp_path / "in")
-    assert run(_plan(folder, "--grid", "1..10", "--despite-misfit", "--json")) == 0
+    assert run(_plan(folder, 'grid = "1..10"', "--despite-misfit", "--json")) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["calibration_fit"]["verdict"] == "does not fit"
     assert any("another scale" in note for note in shown["notes"])
@@ -84,7 +91,7 @@ def test_a_doubtful_calibration_is_noted_beside_the_plan(
     change, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = _ten_points(change).write(tmp_path / "in")
-    assert run(_plan(folder, "--grid", "1..10")) == 0
+    assert run(_plan(folder, 'grid = "1..10"')) == 0
     shown = capsys.readouterr()
     assert said in shown.err
     assert "calibration: doubtful" in shown.out
@@ -93,7 +100,7 @@ def test_a_doubtful_calibration_is_noted_beside_the_plan(
 
 def test_a_right_calibration_is_said_to_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = _ten_points().write(tmp_path / "in")
-    assert run(_plan(folder, "--grid", "1..10")) == 0
+    assert run(_plan(folder, 'grid = "1..10"')) == 0
     shown = capsys.readouterr()
     assert shown.err == ""
     assert "better: high scores\ncalibration: fits; predicted mean " in shown.out
@@ -112,10 +119,10 @@ def test_where_low_is_better_the_plan_is_that_of_the_scale_turned_round(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     small = _ten_points()
-    assert run(_plan(small.write(tmp_path / "high"), "--grid", "1..10", "--json")) == 0
+    assert run(_plan(small.write(tmp_path / "high"), 'grid = "1..10"', "--json")) == 0
     high = json.loads(capsys.readouterr().out)
     low_folder = _turned(small).write(tmp_path / "low")
-    assert run(_plan(low_folder, "--grid", "1..10", "--better", "low", "--json")) == 0
+    assert run(_plan(low_folder, 'grid = "1..10"', 'better = "low"', "--json")) == 0
     low = json.loads(capsys.readouterr().out)
     assert (high["better"], low["better"]) == ("high", "low")
     for name in ("expected_wrong", "expected_wrong_raw", "success", "bar"):
@@ -123,7 +130,7 @@ def test_where_low_is_better_the_plan_is_that_of_the_scale_turned_round(
     for name in ("predicted_mean", "observed_mean"):
         assert low["calibration_fit"][name] == pytest.approx(11 - high["calibration_fit"][name], abs=2e-4)
     assert low["calibration_fit"]["shift"] == pytest.approx(-high["calibration_fit"]["shift"], abs=2e-4)
-    assert run(_plan(low_folder, "--grid", "1..10", "--json")) == 0
+    assert run(_plan(low_folder, 'grid = "1..10"', "--json")) == 0
     assert json.loads(capsys.readouterr().out)["expected_wrong"] != pytest.approx(
         low["expected_wrong"], abs=1e-3
     )
@@ -134,16 +141,15 @@ def test_which_end_is_better_is_frozen_certified_and_verified(
 ) -> None:
     folder = small_conference().write(tmp_path / "in")
     key, out = tmp_path / "key.bin", tmp_path / "out"
-    _, certificate = decided(folder, key, out, "--better", "low", "--despite-misfit")
+    _, certificate = decided(folder, key, out, 'better = "low"', "--despite-misfit")
     assert certificate["better"] == "low"
     assert set(certificate["calibration_fit"]) >= {"shift", "stretch", "shape", "verdict"}
     assert run(arguments(folder, key, out)) == 3
     assert "frozen" in capsys.readouterr().err
-    files = arguments(folder, key, out)
-    assert run(["verify", *files[1:6], "--key", str(key), "--out", str(out)]) == 0
+    assert run(command_line("verify", folder, key, out)) == 0
     assert "better low" in capsys.readouterr().out
-    assert run(arguments(folder, key, tmp_path / "other", "--better", "best")) == 2
-    assert "--better must be high or low, found 'best'" in capsys.readouterr().err
+    assert run(arguments(folder, key, tmp_path / "other", 'better = "best"')) == 2
+    assert "better must be high or low, found 'best'" in plain(capsys.readouterr().err)
 
 
 def test_the_best_raw_papers_are_the_low_ones_where_low_is_better(tmp_path: Path) -> None:
@@ -151,7 +157,7 @@ def test_the_best_raw_papers_are_the_low_ones_where_low_is_better(tmp_path: Path
     rows = {}
     for better in ("high", "low"):
         table, _ = decided(
-            folder, tmp_path / f"{better}.bin", tmp_path / better, "--better", better, "--despite-misfit"
+            folder, tmp_path / f"{better}.bin", tmp_path / better, f'better = "{better}"', "--despite-misfit"
         )
         rows[better] = {
             line.split(",")[0] for line in table.decode().splitlines() if line.split(",")[2] == "accept"
@@ -163,11 +169,11 @@ def test_the_best_raw_papers_are_the_low_ones_where_low_is_better(tmp_path: Path
 def test_a_bar_in_units_of_scores_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = _ten_points().write(tmp_path / "in")
     for bar, who in (("6.5", "no paper"), ("-5", "every paper")):
-        assert run(_plan(folder, "--grid", "1..10", "--bar", bar)) == 0
-        said = capsys.readouterr().err
-        assert f"{who} is expected to pass --bar {bar}: the bar is a quality, not a score" in said
-        assert "--accept-rate 0.25" in said
-    assert run(_plan(folder, "--grid", "1..10", "--bar", "0.5")) == 0
+        assert run(_plan(folder, 'grid = "1..10"', f"bar = {bar}")) == 0
+        said = plain(capsys.readouterr().err)
+        assert f"{who} is expected to pass bar {bar}: the bar is a quality, not a score" in said
+        assert "accept-rate 0.25" in said
+    assert run(_plan(folder, 'grid = "1..10"', "bar = 0.5")) == 0
     assert capsys.readouterr().err == ""
 
 
@@ -182,7 +188,7 @@ def test_a_bar_that_nobody_passes_is_remarked_on_by_its_own_words_only() -> None
 
 def test_a_rate_in_percent_is_recognized(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = small_conference().write(tmp_path / "in")
-    assert run(_plan(folder, "--accept-rate", "25")) == 2
+    assert run(_plan(folder, "accept-rate = 25")) == 2
     assert "'25' must be between 0 and 1, ends excluded: for 25 % give 0.25" in capsys.readouterr().err
 
 
@@ -198,7 +204,7 @@ def test_pools_that_name_the_authors_are_noted(tmp_path: Path, capsys: pytest.Ca
         (small.reviews[0], *reviews), (small.reviewers[0], *people), (small.pools[0], *pools)
     )
     folder = known.write(tmp_path / "in")
-    assert run(_plan(folder, "--accept-rate", "0.4", "--despite-misfit")) == 0
+    assert run(_plan(folder, "accept-rate = 0.4", "--despite-misfit")) == 0
     said = capsys.readouterr().err
     assert "the pools and scores already name 100.0 % of the authors" in said
     assert "every pool has exactly as many people as the paper has reviews, so who reviewed it is" in said
@@ -235,13 +241,13 @@ def test_plan_and_decide_note_never_against_that_is_worse_than_raw(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = small_conference(seed=36, papers=4).write(tmp_path / "in")
-    sure = ("--accept-rate", "0.4", "--never-against", "0.9")
+    sure = ("accept-rate = 0.4", "never-against = 0.9")
     decide = arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out", *sure)
     for command in (_plan(folder, *sure), decide):
         assert run(command) == 0
-        said = capsys.readouterr().err
-        assert "--never-against 0.9 more decisions are expected to be wrong (19.1 %) than by raw" in said
-    assert run(_plan(folder, "--accept-rate", "0.4")) == 0
+        said = plain(capsys.readouterr().err)
+        assert "never-against 0.9 more decisions are expected to be wrong (19.1 %) than by raw" in said
+    assert run(_plan(folder, "accept-rate = 0.4")) == 0
     assert "never-against" not in capsys.readouterr().err
 
 
@@ -251,7 +257,7 @@ def test_conflicts_of_unknown_papers_and_people_are_noted(
     small = small_conference()
     rows = (("paper", "conflict"), ("nowhere", small.canaries[0]), ("p00", "Nobody"))
     folder = replace(small, pools=rows).write(tmp_path / "in")
-    assert run(_plan(folder, "--accept-rate", "0.4", "--json")) == 0
+    assert run(_plan(folder, "accept-rate = 0.4", "--json")) == 0
     shown = capsys.readouterr()
     notes = " / ".join(json.loads(shown.out)["notes"])
     assert "has conflicts for 1 paper without any review" in notes
@@ -287,13 +293,6 @@ def test_calibrating_ranks_low_scores_first_where_they_are_better(
         assert one[5:7] == other[5:7]
 
 
-def test_check_repeats_which_end_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = small_conference().write(tmp_path / "in")
-    assert run(["check", str(folder / "reviews.csv"), "--better", "low"]) == 0
-    assert "low scores" in capsys.readouterr().out
-    assert run(["check", str(folder / "reviews.csv"), "--better", "up"]) == 2
-
-
 def test_a_paper_under_two_ids_is_noted_where_everyone_is_a_candidate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -301,10 +300,12 @@ def test_a_paper_under_two_ids_is_noted_where_everyone_is_a_candidate(
     small = small_conference()
     head, (_, *first), *rest = small.reviews
     folder = replace(small, reviews=(head, ("P0", *first), *rest)).write(tmp_path)
-    files = [str(folder / "reviews.csv"), "--reviewers", str(folder / "reviewers.csv"), "--pools", "everyone"]
-    assert run(["plan", *files, "--bar", "0", "--only"]) == 0
+    assert run(command_line("plan", folder, "bar = 0", 'pools = "everyone"', "--only")) == 0
     told = capsys.readouterr().err
-    assert f"{files[0]}: the ids of the papers in rows 2 and 3 differ only in capital letters" in told
+    assert (
+        f"{folder / 'reviews.csv'}: the ids of the papers in rows 2 and 3 differ only in capital letters"
+        in told
+    )
     assert not any(canary in told for canary in small.canaries)
 
 

@@ -21,18 +21,14 @@ ELSEWHERE = {"assumptions", "decided_again.note"}
 OPTIONS = {
     "plain": (),
     "average": (
-        "--guarantee",
-        "average",
-        "--added-success",
-        "0.01",
-        "--multiplier",
-        "1.5",
-        "--epsilon",
-        "none",
+        'guarantee = "average"',
+        "added-success = 0.01",
+        "multiplier = 1.5",
+        'epsilon = "none"',
     ),
-    "limited": ("--guarantee", "none", "--yes-leak", "--never-against", "0.97", "--posterior-cap", "1"),
-    "list": ("--accept", "2", "--wait-list", "1"),
-    "bar": ("--bar", "0.3"),
+    "limited": ('guarantee = "none"', "--yes-leak", "never-against = 0.97", "posterior-cap = 1"),
+    "list": ("accept = 2", "wait-list = 1"),
+    "bar": ("bar = 0.3",),
 }
 
 

@@ -6,7 +6,6 @@ bits, `Findings`. Open `single_paper` first; `side_knowledge`, `coupled_exact`, 
 Imports: deciding and earlier.
 """
 
-from blindcal.adversaries.coupled_epsilon import Held, hold
 from blindcal.adversaries.findings import Finding, Findings, findings_of
 from blindcal.adversaries.learned_calibration import learning_findings
 from blindcal.adversaries.release_audit import open_release, planned_views
@@ -25,12 +24,10 @@ __all__ = [
     "Adversary",
     "Finding",
     "Findings",
-    "Held",
     "audit",
     "bits",
     "findings_of",
     "guess",
-    "hold",
     "learning_findings",
     "open_release",
     "planned_views",

@@ -60,8 +60,6 @@ RESEARCH = {
         "audit-venue": ("venue:audit_venue", "Say what the decisions of a venue without protection reveal."),
     },
 }
-# Commands whose first argument is a folder that `blindcal new` made.
-_IN_FOLDER = {"plan", "decide", "report", "export", "select", "audit", "verify"}
 
 
 class Panels(TyperGroup):
@@ -111,10 +109,8 @@ def _loader(name: str, module: str, function: str) -> Any:
     """A function that imports a command and returns it."""
 
     def load() -> Any:
-        folders = import_module("blindcal.cli.folders") if name in _IN_FOLDER else None
-        cls = getattr(folders, "InFolder", Once)
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        alone.command(name, cls=cls)(getattr(import_module(f"blindcal.cli.{module}"), function))
+        alone.command(name, cls=Once)(getattr(import_module(f"blindcal.cli.{module}"), function))
         command = typer.main.get_command(alone)
         raise_interrupts()
         return command

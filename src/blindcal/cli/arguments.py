@@ -37,12 +37,10 @@ def probability(text: str | float) -> float:
 
 def share(text: str | float) -> float:
     """One number in (0, 1): the parser of an option that is neither nothing nor all."""
-    return _between(text, 0.0, 1.0)
-
-
-def evidence(text: str | float) -> float:
-    """One number in (0.5, 1): the parser of an option that is the chance of the likelier side."""
-    return _between(text, 0.5, 1.0)
+    value = decimal(text)
+    if not 0.0 < value < 1.0:
+        raise typer.BadParameter(f"{text!r} {between(0.0, 1.0)}{meant(str(text), percent=True)}")
+    return value
 
 
 def _parsed(text: str | float, column: Column) -> float:
@@ -52,13 +50,6 @@ def _parsed(text: str | float, column: Column) -> float:
     if problem is not None:
         raise typer.BadParameter(f"{text!r} {problem[0]}{meant(text, percent=column.high == 1.0)}")
     return float(text)
-
-
-def _between(text: str | float, low: float, high: float) -> float:
-    value = decimal(text)
-    if not low < value < high:
-        raise typer.BadParameter(f"{text!r} {between(low, high)}{meant(str(text), percent=True)}")
-    return value
 
 
 def by_option(message: str, names: Sequence[str]) -> str:
@@ -99,10 +90,10 @@ def hired(processes: int | None, cluster: str | None) -> Iterator[Workers]:
     if processes is not None and cluster is not None:
         raise InputError("give one of --workers and --cluster")
     if cluster is None:
-        found = cores() if processes is None else processes
-        if found < 1:
-            raise InputError(f"--workers must be at least 1, found {found}")
-        yield found
+        number = cores() if processes is None else processes
+        if number < 1:
+            raise InputError(f"--workers must be at least 1, found {number}")
+        yield number
         return
     with connected(cluster) as workers:
         yield workers
@@ -174,8 +165,8 @@ def reviewer_pair(texts: Sequence[str], noise: float) -> tuple[Reviewer, Reviewe
     """
     if len(texts) != 2:
         raise InputError(f"--reviewer must be given twice, found {len(texts)}")
-    one, two = (_reviewer(text, noise) for text in texts)
-    return one, two
+    first, second = (_reviewer(text, noise) for text in texts)
+    return first, second
 
 
 def _reviewer(text: str, noise: float) -> Reviewer:
@@ -184,12 +175,12 @@ def _reviewer(text: str, noise: float) -> Reviewer:
     if name not in _KINDS:
         raise InputError(f"--reviewer {text!r}: the kind must be one of {', '.join(_KINDS)}, found {name!r}")
     kind, values = _KINDS[name], decimals("--reviewer", rest)
-    wanted = len(kind.parameters)
-    if len(values) not in (wanted, wanted + 1):
+    parameters = len(kind.parameters)
+    if len(values) not in (parameters, parameters + 1):
         form = ",".join(kind.parameters)
         raise InputError(f"--reviewer {text!r}: must be {form}[,noise], found {count(len(values), 'number')}")
-    own = values[wanted] if len(values) > wanted else noise
+    own = values[parameters] if len(values) > parameters else noise
     try:
-        return kind.make(*values[:wanted], noise=own)
+        return kind.make(*values[:parameters], noise=own)
     except InputError as error:
         raise InputError(f"--reviewer {text!r}: {error}") from None

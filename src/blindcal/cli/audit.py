@@ -27,8 +27,8 @@ from blindcal.adversaries.single_paper import ONE_BY_ONE
 from blindcal.assignment.similarity import Similarity, read_similarity
 from blindcal.cells import count
 from blindcal.cli.arguments import Processes, decimal, hired, whole
-from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
+from blindcal.cli.folders import FolderPath, KeyFile, key_of, opened, release_of, say_interrupted
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import check_targets, refuse_published, write_json
 
@@ -72,15 +72,8 @@ CONFIDENTIAL = "CONFIDENTIAL: for the chair alone; what is below was found with 
 
 
 def audit(
-    release: Annotated[
-        Path,
-        typer.Argument(
-            help="The folder that `blindcal decide` wrote, or a folder that `blindcal new` made: then its "
-            "latest release.",
-            autocompletion=conference_folders,
-        ),
-    ],
-    key: Annotated[Path, typer.Option(help="The secret key; its sealed folder must be beside it.")],
+    path: FolderPath,
+    key: KeyFile = None,
     prior: Priors = None,
     evidence: Evidence = None,
     colluders: Annotated[
@@ -91,29 +84,28 @@ def audit(
             help="Also this many reviewers who share what they know of their own reviews; repeatable.",
         ),
     ] = None,
-    coupled: Annotated[
-        bool,
-        typer.Option(
-            "--coupled", help="Also an adversary that knows how many reviews everybody wrote; takes minutes."
-        ),
-    ] = False,
     loads: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            help="What that adversary knows: columns reviewer, load.  [default: the true numbers of reviews]"
+            metavar="FILE",
+            help="Also an adversary that knows how many reviews everybody wrote: columns reviewer, load; or "
+            "the word true, for the true numbers. Takes minutes.",
         ),
     ] = None,
     keep: Annotated[
         Path | None,
         typer.Option(
-            help="With --coupled: a folder for its owner alone, from which an interrupted run goes on."
+            metavar="DIRECTORY",
+            help="With --loads: a directory for its owner alone, from which an interrupted run goes on.",
         ),
     ] = None,
     learns: Learns = False,
     processes: Processes = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Also write everything as JSON to this file, which only its owner can read."),
+        typer.Option(
+            metavar="FILE", help="Also write everything as JSON to this file, which only its owner can read."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -125,44 +117,49 @@ def audit(
     out. Then adversaries who know more, each against its own baseline: a co-reviewer, the author of the worst
     paper, and those that the options name. Nothing is tossed, and nothing here may be published.
 
-    Example: blindcal audit out/ --key key.bin --evidence 1.5 --colluders 3
+    Example: blindcal audit icx2027 --evidence 1.5 --colluders 3
     """
     check_targets(out)
     for file in filter(None, (out, keep and keep / "walks")):
         refuse_published(file)
-    if (loads is not None or keep is not None) and not coupled:
-        raise InputError("--loads and --keep go with --coupled")
-    opened = open_release(release, key)
-    views = opened.views
+    if keep is not None and loads is None:
+        raise InputError("--keep goes with --loads")
+    folder = opened(path)
+    published = release_of(folder)
+    say_interrupted(folder)
+    release = open_release(published, key_of(folder, key))
+    views = release.views
     with hired(processes, None) as workers:
         more = [
-            *(one for name in prior or () for one in prior_findings(views, prior_of(name))),
-            *(one for strength in evidence or () for one in evidence_findings(views, strength)),
-            *(one for number in colluders or () for one in collusion_findings(views, number)),
+            *(finding for name in prior or () for finding in prior_findings(views, prior_of(name))),
+            *(finding for strength in evidence or () for finding in evidence_findings(views, strength)),
+            *(finding for number in colluders or () for finding in collusion_findings(views, number)),
             *co_reviewer_findings(views),
             *author_findings(views),
         ]
-        if coupled:
-            known = true_loads(views) if loads is None else read_loads(loads)
+        if loads is not None:
+            known = true_loads(views) if loads == "true" else read_loads(loads)
             more += coupled_findings(views, known, keep=keep, workers=workers, progress=progress)
         if learns:
             more += learning_findings(views, workers=workers, progress=progress)
-    found = findings_of(views, better=opened.record.request.better)
-    found = replace(found, findings=(*found.findings, *more))
-    if opened.record.selection is not None:
+    findings = findings_of(views, better=release.record.request.better)
+    findings = replace(findings, findings=(*findings.findings, *more))
+    if release.record.selection is not None:
         note(
             "a number of papers was accepted exactly: this adversary sees the private decisions too, so what "
             "it gains is an upper bound"
         )
-    record = opened.record
-    facts = facts_of(found, release=record.release, conference=record.conference, confidential=True, notes=[])
+    record = release.record
+    facts = facts_of(
+        findings, release=record.release, conference=record.conference, confidential=True, notes=[]
+    )
     if out is not None:
         write_json(out, facts, confidential=True)
     if as_json:
         emit_json(facts)
         return
     say(CONFIDENTIAL)
-    say_findings(found)
+    say_findings(findings)
     if out is not None:
         say(f"wrote {out} (CONFIDENTIAL, never share)")
 
@@ -176,49 +173,56 @@ def prior_of(text: str) -> str | Similarity:
     return read_similarity(text)
 
 
-def facts_of(found: Findings, **more: Any) -> dict[str, Any]:
+def facts_of(findings: Findings, **more: Any) -> dict[str, Any]:
     """Findings as JSON."""
-    each = [{**vars(one), "added": one.added} for one in found.findings]
-    return {**vars(found), "findings": each, **more}
+    each = [{**vars(finding), "added": finding.added} for finding in findings.findings]
+    return {**vars(findings), "findings": each, **more}
 
 
-def say_findings(found: Findings) -> None:
+def say_findings(findings: Findings) -> None:
     """Findings as text: what each policy lets each question gain, then the reviews most exposed."""
-    when = "as published" if found.published else "before the toss, on average over the public belief"
-    say(f"{count(found.papers, 'paper')}, {count(found.reviews, 'review')}, {when}")
-    _say_adversaries(found.findings)
+    when = "as published" if findings.published else "before the toss, on average over the public belief"
+    say(f"{count(findings.papers, 'paper')}, {count(findings.reviews, 'review')}, {when}")
+    _say_adversaries(findings.findings)
     say()
     table(
         ["decisions", "bits per review", "largest rise of a best guess"],
-        [(_WORDS[policy], found.bits[policy], found.largest_rise[policy]) for policy in found.bits],
+        [(_WORDS[policy], findings.bits[policy], findings.largest_rise[policy]) for policy in findings.bits],
     )
     say()
     rows = [
-        (one.paper, one.review, number(one.score, 2), one.before, one.after, round(one.rise, 4) + 0.0)
-        for one in found.exposures[:_SHOWN]
+        (
+            exposure.paper,
+            exposure.review,
+            number(exposure.score, 2),
+            exposure.before,
+            exposure.after,
+            round(exposure.rise, 4) + 0.0,
+        )
+        for exposure in findings.exposures[:_SHOWN]
     ]
     table(
         ["paper", "review", "score", "scores alone", "with the decision", "largest rise"],
         rows,
         title="reviews most exposed: chance that the best guess is the author",
     )
-    if found.sampled:
-        say(f"{count(found.sampled, 'paper')} with large pools: estimated from a sample of tuples")
+    if findings.sampled:
+        say(f"{count(findings.sampled, 'paper')} with large pools: estimated from a sample of tuples")
 
 
-def _say_adversaries(found: Sequence[Finding]) -> None:
+def _say_adversaries(findings: Sequence[Finding]) -> None:
     """One table for each adversary: its baseline, then what each policy's decisions make of it."""
-    for adversary in dict.fromkeys(one.adversary for one in found):
-        mine = [one for one in found if one.adversary == adversary]
-        policies = list(dict.fromkeys(one.policy for one in mine))
+    for adversary in dict.fromkeys(finding.adversary for finding in findings):
+        own = [finding for finding in findings if finding.adversary == adversary]
+        policies = list(dict.fromkeys(finding.policy for finding in own))
         rows = []
-        for question in dict.fromkeys(one.question for one in mine):
-            asked = {one.policy: one for one in mine if one.question == question}
-            error = max(one.error for one in asked.values())
-            baselines = {points(one.baseline) for one in asked.values()}
+        for question in dict.fromkeys(finding.question for finding in own):
+            by_policy = {finding.policy: finding for finding in own if finding.question == question}
+            error = max(finding.error for finding in by_policy.values())
+            baselines = {points(finding.baseline) for finding in by_policy.values()}
             alike = len(baselines) == 1
             baseline = baselines.pop() if alike else "(each)"
-            cells = [_cell(asked[name], alone=not alike) for name in policies]
+            cells = [_cell(by_policy[name], alone=not alike) for name in policies]
             within = number(100 * error, 2) if error else "exact"
             rows.append((_QUESTIONS.get(question, question), baseline, *cells, within))
         say()
@@ -227,13 +231,16 @@ def _say_adversaries(found: Sequence[Finding]) -> None:
     say("in percent: right before the decisions and with them, what they add, and its standard error")
 
 
-def _cell(one: Finding, *, alone: bool) -> str:
-    """What decisions make of a chance; those that reveal nothing, without what they add. `alone`: it is about
-    another paper than its neighbors, and has its own chance before the decisions."""
-    before = f"{points(one.baseline)} to " if alone else ""
-    added = f" {100 * one.added:+z.2f}" if one.policy not in CONSTANT else ""
-    return f"{before}{points(one.success)}{added}"
+def _cell(finding: Finding, *, alone: bool) -> str:
+    """What decisions make of a chance; those that reveal nothing, without what they add.
+
+    If it is `alone`, it is about another paper than its neighbors, with another chance before the decisions.
+    """
+    before = f"{points(finding.baseline)} to " if alone else ""
+    added = f" {100 * finding.added:+z.2f}" if finding.policy not in CONSTANT else ""
+    return f"{before}{points(finding.success)}{added}"
 
 
 def points(share: float) -> str:
+    """A share in percent."""
     return number(100 * share, 1)

@@ -10,67 +10,20 @@ import typer
 from blindcal.cells import count, number_text
 from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.console import Json, budget_line, emit_json, note, number, progress, say, say_gap
-from blindcal.cli.inputs import (
-    Accept,
-    Added,
-    Bar,
-    Better,
-    Cap,
-    ConferenceName,
-    Epsilon,
-    Grid,
-    Leak,
-    Misfit,
-    Multiplier,
-    Name,
-    Never,
-    Numbered,
-    PoolsFile,
-    Published,
-    Rate,
-    ReviewersFile,
-    ReviewsFile,
-    Scores,
-    WaitList,
-    Withdrawn,
-    loaded,
-)
+from blindcal.cli.folders import FolderPath, KeyFile, key_of, opened, releases_of, say_next, settings_of
+from blindcal.cli.inputs import Leak, Misfit, Published, loaded
 from blindcal.deciding.draft import Changes
 from blindcal.deciding.ledger import CONFIDENTIAL, release_folder, sealed_folder
 from blindcal.deciding.release import Outcome, first_of_key
 from blindcal.deciding.release import decide as decide_conference
-from blindcal.planning.request import Request
-from blindcal.project.settings import guarantee_of, levels, papers
 
 # How many of the changed papers are named; with --json, all of them.
 _SHOWN = 20
 
-KeyFile = Annotated[Path, typer.Option(help="The secret key, made once by `blindcal key`.")]
-Out = Annotated[Path, typer.Option(help="Folder for the public files; another result is never overwritten.")]
-
 
 def decide(
-    reviews: ReviewsFile,
-    reviewers: ReviewersFile,
-    pools: PoolsFile,
-    key: KeyFile,
-    out: Out,
-    accept_rate: Rate = None,
-    accept: Accept = None,
-    wait_list: WaitList = None,
-    bar: Bar = None,
-    grid: Grid = None,
-    better: Better = "high",
-    scores: Scores = "public",
-    guarantee: Name = "steady",
-    added_success: Added = 0.0,
-    epsilon: Epsilon = None,
-    multiplier: Multiplier = None,
-    posterior_cap: Cap = None,
-    never_against: Never = None,
-    conference: ConferenceName = "conference",
-    withdrawn: Withdrawn = None,
-    numbered: Numbered = False,
+    path: FolderPath,
+    key: KeyFile = None,
     amend: Annotated[
         bool, typer.Option("--amend", help="Decide new papers, and papers whose scores changed.")
     ] = False,
@@ -87,53 +40,46 @@ def decide(
     published: Published = None,
     yes_leak: Leak = False,
     despite_misfit: Misfit = False,
-    distinct_papers: Annotated[
-        bool,
-        typer.Option(
-            "--distinct-papers",
-            help="Papers with the same reviewers and scores are different papers, as with a jury.",
-        ),
-    ] = False,
     processes: Processes = None,
     cluster: ClusterAddress = None,
     as_json: Json = False,
 ) -> None:
     """Decide every paper privately, once, and write the decisions with their certificate.
 
-    Writes OUT/decisions.csv (paper, decision, raw_decision, advice) and OUT/certificate.json, both for
-    whoever may see the scores (with --scores confidential, for everyone: without anything that depends on
-    scores but decisions), and a sealed record beside the key, which `blindcal key` makes. The same input
-    always returns the same decisions; a changed input is refused without --amend, which decides new papers,
-    and papers whose scores changed from public data. With --accept, the private decisions stay sealed, and
-    the best papers by them are accepted.
+    Decides what conference.toml says. Writes decisions.csv (paper, decision, raw_decision, advice) and
+    certificate.json into the public folder, both for whoever may see the scores (if these are confidential,
+    for everyone: then nothing in them depends on scores but the decisions), and a sealed record beside the
+    key. The same input always returns the same decisions; a changed input is refused without --amend, which
+    decides new papers, and papers whose scores changed from public data. If a number of papers is to be
+    accepted exactly, the private decisions stay sealed, and the best papers by them are accepted.
 
-    Example: blindcal decide reviews.csv --reviewers reviewers.csv --pools pools.csv --accept-rate 0.25
-    --key key.bin --out out/
+    Example: blindcal decide icx2027
     """
-    requested = guarantee_of(
-        guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
-    )
-    exactly = papers("--accept", accept), papers("--wait-list", wait_list) or 0
-    request = Request(requested, conference, accept_rate, bar, better, *exactly, scores=scores).checked()
-    given = loaded(reviews, reviewers, pools, levels(grid), out, withdrawn)
-    with hired(processes, cluster) as workers, given as inputs:
+    folder = opened(path)
+    settings, secret = settings_of(folder, yes_leak=yes_leak), key_of(folder, key)
+    with (
+        hired(processes, cluster) as workers,
+        loaded(folder, settings.grid, settings.out) as inputs,
+    ):
         outcome = decide_conference(
             inputs,
-            request,
-            key,
-            out,
-            numbered=numbered,
-            published=published or (),
+            settings.request,
+            secret,
+            settings.out,
+            numbered=settings.numbered,
+            published=[*(published or ()), *releases_of(folder)],
             amend=amend,
             reason=reason,
             redecide=redecide,
             yes_leak=yes_leak,
             despite_misfit=despite_misfit,
-            distinct_papers=distinct_papers,
+            distinct_papers=settings.distinct_papers,
             workers=workers,
             progress=progress,
         )
-    facts = _facts(outcome, key, release_folder(out, outcome.record.release) if numbered else out)
+    counter = outcome.record.release
+    public = release_folder(settings.out, counter) if settings.numbered else settings.out
+    facts = _facts(outcome, secret, public)
     if amend and outcome.how == "stored":
         note("nothing changed since the latest release, so nothing was amended")
     if not as_json:
@@ -142,6 +88,8 @@ def decide(
         note(remark)
     if as_json:
         emit_json(facts)
+    else:
+        say_next("decide", folder)
 
 
 def _facts(outcome: Outcome, key: Path, out: Path) -> dict[str, Any]:

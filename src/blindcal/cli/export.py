@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from blindcal.cells import count
-from blindcal.cli.completions import conference_folders, one_of
+from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, emit_json, note, say
+from blindcal.cli.folders import ReleasePath, key_of, opened_release
 from blindcal.deciding.ledger import sealed_record
 from blindcal.errors import InputError
 from blindcal.exporters import FORMATS, WHAT, overrides_of, read_decided
@@ -33,21 +34,14 @@ ADVICE_WARNING = (
 
 
 def export(
-    context: typer.Context,
-    release: Annotated[
-        Path,
-        typer.Argument(
-            help="The folder that `blindcal decide` wrote, or a folder that `blindcal new` made: then its "
-            "latest release.",
-            autocompletion=conference_folders,
-        ),
-    ],
+    path: ReleasePath,
     to: Annotated[str, typer.Option(help=f"One of {', '.join(FORMATS)}.", autocompletion=one_of(FORMATS))],
-    out: Annotated[Path, typer.Option(help="The file to write; an existing file is never overwritten.")],
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The file to write; an existing file is never overwritten.")
+    ],
     what: Annotated[
         str, typer.Option(help=f"One of {', '.join(WHAT)}.", autocompletion=one_of(WHAT))
     ] = "decisions",
-    titles: Annotated[Path | None, typer.Option(help="Titles of papers: columns paper, title.")] = None,
     accepted: Annotated[
         str | None, typer.Option(help="What your conference calls an accepted paper, like Accept (Oral).")
     ] = None,
@@ -56,16 +50,9 @@ def export(
         str | None,
         typer.Option(help="What it calls the wait list; without it, its papers are not sent to a system."),
     ] = None,
-    overridden: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PAPER=DECISION",
-            help="A decision that you made by hand, like 17=accept: written in place of blindcal's, and "
-            "marked as overridden; repeatable.",
-        ),
-    ] = None,
     key: Annotated[
-        Path | None, typer.Option(help="The key, for --what advice if scores are confidential.")
+        Path | None,
+        typer.Option(metavar="FILE", help="The key, for --what advice if scores are confidential."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -74,34 +61,43 @@ def export(
     HotCRP: a bulk assignment, for Assignments > Bulk update; advice becomes tags that only chairs see.
     OpenReview: rows of number, decision and comment without a header. pretalx: a Python program that accepts
     and rejects by its API, and asks for the token. EasyChair, CMT: a list to type from, as they take no file
-    of decisions that we know of. csv and xlsx have titles if they are known. A cell that a spreadsheet might
-    run as a formula is written as text.
+    of decisions that we know of. csv and xlsx have titles if the folder has them. A cell that a spreadsheet
+    might run as a formula is written as text. Titles, your words for decisions, and decisions that you made
+    by hand are taken from conference.toml.
 
-    Example: blindcal export out/ --to hotcrp --out decisions-hotcrp.csv
+    Example: blindcal export icx2027 --to hotcrp --out decisions-hotcrp.csv
     """
-    edits = overrides_of(overridden or ())
+    folder, release = opened_release(path)
+    settings = {} if folder is None else folder.settings
+    titles = str(settings["titles"]) if "titles" in settings else None
+    by_hand = {} if folder is None else folder.overridden
+    edits = overrides_of(f"{paper}={text.split(':')[0]}" for paper, text in by_hand.items())
     papers = read_decided(release, titles, edits)
-    if what == "advice" and not all(one.advice for one in papers):
-        if key is None:
+    if what == "advice" and not all(paper.advice for paper in papers):
+        secret = key if folder is None else key_of(folder, key)
+        if secret is None:
             raise InputError("scores are confidential, and so is the advice, which is sealed: give --key")
-        papers = decided_of(sealed_record(release, key).decisions.encode(), str(release), titles, edits)
-    if what == "advice" or to not in _WORDED:
+        papers = decided_of(sealed_record(release, secret).decisions.encode(), str(release), titles, edits)
+    if what == "decisions" and to in _WORDED:
         # The folder's words are for systems that have words; on the command line they may be a mistake.
-        accepted, rejected = (_typed(context, name) for name in ("accepted", "rejected"))
+        accepted, rejected = (
+            str(settings[name]) if word is None and name in settings else word
+            for name, word in (("accepted", accepted), ("rejected", rejected))
+        )
     write_bytes(out, exported(papers, to, what, accepted=accepted, rejected=rejected, waiting=waiting))
-    by_hand = sum(one.overridden for one in papers)
-    accept = sum(one.decision == "accept" for one in papers)
-    if by_hand and what == "decisions":
+    overridden = sum(paper.overridden for paper in papers)
+    accept = sum(paper.decision == "accept" for paper in papers)
+    if overridden and what == "decisions":
         note(
-            f"{count(by_hand, 'decision')} overridden by hand: the certificate is about blindcal's own "
+            f"{count(overridden, 'decision')} overridden by hand: the certificate is about blindcal's own "
             "decisions, and does not say what these reveal"
         )
-    left = sum(one.decision == WAITING for one in papers)
+    left = sum(paper.decision == WAITING for paper in papers)
     if left and waiting is None and what == "decisions" and to in _NEXT:
-        called = ", and stay `submitted`" if to == "pretalx" else ": `waiting` says what you call it"
+        called = ", and stay `submitted`" if to == "pretalx" else ": --waiting says what you call it"
         note(f"{count(left, 'paper')} on the wait list left out{called}")
     if as_json:
-        facts = {"papers": len(papers), "accepted": accept, "overridden": by_hand, "out": out, "notes": []}
+        facts = {"papers": len(papers), "accepted": accept, "overridden": overridden, "out": out, "notes": []}
         emit_json({**facts, "release": release, "to": to, "what": what})
         return
     say(f"{count(len(papers), 'paper')}, {accept:,} accepted, from {release}")
@@ -110,9 +106,3 @@ def export(
         say(_NEXT[to].format(out=out))
     if what == "advice":
         say(ADVICE_WARNING)
-
-
-def _typed(context: typer.Context, name: str) -> str | None:
-    """The value of an option if it stood on the command line."""
-    source = context.get_parameter_source(name)
-    return context.params[name] if source is not None and source.name == "COMMANDLINE" else None

@@ -1,4 +1,4 @@
-"""What `plan`, `decide` and `verify` read: the options they share, and the conference behind them."""
+"""Options that several commands share, and the conference that `plan`, `decide` and `verify` read."""
 
 from __future__ import annotations
 
@@ -9,57 +9,20 @@ from typing import Annotated
 
 import typer
 
-from blindcal.cli.arguments import decimal, evidence, probability, share
-from blindcal.cli.completions import conference_folders, one_of
-from blindcal.cli.folders import current_folder
-from blindcal.planning.request import SCORES
-from blindcal.policy.guarantee import NAMES
+from blindcal.cli.arguments import decimal
+from blindcal.cli.completions import one_of
+from blindcal.cli.folders import required
 from blindcal.posterior.inputs import Inputs, read_inputs
 from blindcal.project.outsiders import strangers_listed
 from blindcal.project.settings import Folder
 from blindcal.reviews import BETTER
 
-ReviewsFile = Annotated[
-    Path,
-    typer.Argument(
-        help="Table with columns paper, reviewer, score; or a folder that `blindcal new` made, which has all "
-        "options that are not given.",
-        autocompletion=conference_folders,
-    ),
-]
-ReviewersFile = Annotated[
-    Path,
-    typer.Option(
-        help="Reviewers' calibration: columns reviewer, slope, offset, noise; optionally slope_se, "
-        "offset_se, correlation, noise_se; a row * for anyone without a row. Never fitted on these reviews."
-    ),
-]
 PoolsFile = Annotated[
     Path,
     typer.Option(
         help="Who may have reviewed each paper: columns paper, reviewer, optionally probability. Or sampled "
         "assignments: draw, paper, reviewer. Or conflicts, if everyone else is a candidate: paper, conflict. "
         "Or the word everyone."
-    ),
-]
-Rate = Annotated[
-    float | None,
-    typer.Option(parser=share, metavar="NUMBER", help="Share of papers to accept; this sets the bar."),
-]
-Accept = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="How many papers to accept, exactly; or how many of each track (main=40,short=10), by the "
-        "column track of the reviews. It may be changed later: blindcal select.",
-    ),
-]
-WaitList = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="How many more papers are on the wait list, in their order; or how many of each track. Only "
-        "with --accept.",
     ),
 ]
 Bar = Annotated[
@@ -82,81 +45,12 @@ Grid = Annotated[
         "given. Unless given, they are recognized in the scores."
     ),
 ]
-Scores = Annotated[
-    str,
-    typer.Option(
-        help="Who may see the scores of all papers: public, everyone, or confidential; then nothing in OUT "
-        "depends on them but the decisions.",
-        autocompletion=one_of(SCORES),
-    ),
-]
-Name = Annotated[
-    str,
-    typer.Option(
-        "--guarantee",
-        help="steady, public or average; none also needs --yes-leak.",
-        autocompletion=one_of(NAMES),
-    ),
-]
-Added = Annotated[
-    float,
-    typer.Option(
-        parser=probability,
-        metavar="NUMBER",
-        help="Extra chance of naming an author that you allow: 0.01 = one more in 100 reviews. Only with "
-        "--guarantee average.",
-    ),
-]
-Epsilon = Annotated[
-    str | None,
-    typer.Option(
-        help="No decision changes anyone's odds by more than e^EPSILON; none removes the limit. With steady "
-        "and average it is 2 unless given."
-    ),
-]
-Multiplier = Annotated[
-    float | None,
-    typer.Option(
-        parser=decimal,
-        metavar="NUMBER",
-        help="Largest factor by which a correct guess may become more likely. Between 1 and 2.",
-    ),
-]
-Cap = Annotated[
-    float | None,
-    typer.Option(
-        parser=probability,
-        metavar="NUMBER",
-        help="No decision may leave one author of a review more likely than this.",
-    ),
-]
-Never = Annotated[
-    float | None,
-    typer.Option(
-        parser=evidence,
-        metavar="NUMBER",
-        help="Never decide against evidence at least this strong. Between 0.5 and 1.",
-    ),
-]
-ConferenceName = Annotated[
-    str, typer.Option(help="This conference's name in the ledger, if one key serves several.")
-]
-Withdrawn = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="PAPER", help="A paper that was withdrawn: left out, whatever the files say; repeatable."
-    ),
-]
-Numbered = Annotated[
-    bool,
-    typer.Option("--numbered", help="Each release has a folder of its own in OUT: release-1, release-2."),
-]
 Published = Annotated[
     list[Path] | None,
     typer.Option(
-        metavar="<path>",
-        help="A folder published earlier with this key, of one release or of all, to check key and ledger "
-        "against; repeatable.",
+        metavar="FOLDER",
+        help="A folder published earlier with this key, of one release or of all, to check the key and its "
+        "sealed record against; repeatable.",
     ),
 ]
 Misfit = Annotated[
@@ -167,29 +61,18 @@ Leak = Annotated[
     bool,
     typer.Option(
         "--yes-leak",
-        help="Allow decisions to reveal reviewers: --guarantee none, or a budget that reveals at least half "
-        "of what full calibration would.",
+        help="Allow decisions to reveal reviewers: the guarantee none, or a budget that reveals at least "
+        "half of what full calibration would.",
     ),
 ]
 
 
 @contextmanager
-def loaded(
-    reviews: Path,
-    reviewers: Path,
-    pools: Path,
-    grid: Sequence[float] | None,
-    out: Path | None = None,
-    withdrawn: Sequence[str] | None = None,
-) -> Iterator[Inputs]:
-    """The conference in these files, without papers withdrawn; reviewers whom no pool turns out to hold are
-    listed beside `reviews`, never in `out`."""
-    with strangers_listed(reviews, out, _folder_of(reviewers, pools)):
-        yield read_inputs(reviews, reviewers, pools, grid=grid, withdrawn=withdrawn or ())
+def loaded(folder: Folder, grid: Sequence[float] | None, out: Path | None = None) -> Iterator[Inputs]:
+    """The conference in a folder's files, without withdrawn papers.
 
-
-def _folder_of(reviewers: Path, pools: Path) -> Folder | None:
-    """The folder that a command was given, where calibration and pools are its own."""
-    folder, used = current_folder(), {"reviewers": reviewers, "pools": pools}
-    own = folder is not None and all(Path(str(folder.settings.get(name))) == used[name] for name in used)
-    return folder if own else None
+    Reviewers who turn out to be in no pool are listed beside the reviews, never in the public folder.
+    """
+    files = [str(required(folder, name)) for name in ("reviews", "reviewers", "pools")]
+    with strangers_listed(Path(files[0]), out, folder):
+        yield read_inputs(*files, grid=grid, withdrawn=tuple(folder.withdrawn))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
@@ -10,14 +10,13 @@ from typing import Annotated, Any
 
 import typer
 
-from blindcal.adversaries.coupled_epsilon import CONFIDENCE, Held, hold
-from blindcal.adversaries.coupled_exact import read_loads
 from blindcal.adversaries.findings import Findings, findings_of
 from blindcal.adversaries.learned_calibration import learning_findings
 from blindcal.adversaries.release_audit import planned_views
 from blindcal.cells import count
-from blindcal.cli.arguments import ClusterAddress, Processes, hired, probability
+from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.audit import Learns, facts_of, say_findings
+from blindcal.cli.completions import one_of
 from blindcal.cli.console import (
     Json,
     about,
@@ -30,29 +29,8 @@ from blindcal.cli.console import (
     say_gap,
     table,
 )
-from blindcal.cli.folders import current_folder
-from blindcal.cli.inputs import (
-    Accept,
-    Added,
-    Bar,
-    Better,
-    Cap,
-    ConferenceName,
-    Epsilon,
-    Grid,
-    Leak,
-    Misfit,
-    Multiplier,
-    Name,
-    Never,
-    PoolsFile,
-    Rate,
-    ReviewersFile,
-    ReviewsFile,
-    WaitList,
-    Withdrawn,
-    loaded,
-)
+from blindcal.cli.folders import FolderPath, opened, say_next, settings_of
+from blindcal.cli.inputs import Leak, Misfit, loaded
 from blindcal.compute.parallel import Workers
 from blindcal.deciding.certificate_file import stated
 from blindcal.deciding.coins import commit_to, read_key
@@ -62,10 +40,11 @@ from blindcal.io.atomic_files import refuse_existing, refuse_published, write_by
 from blindcal.planning.calibration_check import Agreement
 from blindcal.planning.conference_plan import Plan, plan_prepared
 from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED
-from blindcal.planning.guarantee_menu import KNOWN, Menu
+from blindcal.planning.guarantee_menu import KNOWN, Menu, menu, menu_steps
 from blindcal.planning.request import Request
+from blindcal.policy.guarantee import NAMES, Guarantee
 from blindcal.posterior.conference import Level
-from blindcal.project.settings import guarantee_of, levels, papers
+from blindcal.project.settings import guarantee_of
 from blindcal.report.guarantee_survey import survey
 from blindcal.report.html_page import Report, page
 from blindcal.report.wording import percent, quota_line, shown
@@ -80,26 +59,15 @@ All numbers are expected values."""
 
 
 def plan(
-    reviews: ReviewsFile,
-    reviewers: ReviewersFile,
-    pools: PoolsFile,
-    accept_rate: Rate = None,
-    accept: Accept = None,
-    wait_list: WaitList = None,
-    bar: Bar = None,
-    grid: Grid = None,
-    better: Better = "high",
-    guarantee: Name = "steady",
-    added_success: Added = 0.0,
-    epsilon: Epsilon = None,
-    multiplier: Multiplier = None,
-    posterior_cap: Cap = None,
-    never_against: Never = None,
-    conference: ConferenceName = "conference",
-    withdrawn: Withdrawn = None,
-    key: Annotated[
-        Path | None,
-        typer.Option(help="Also print the commitment under this key, to publish before the draw."),
+    path: FolderPath,
+    guarantee: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="What if: plan this guarantee instead of the folder's, like public, or 'steady epsilon=1'. "
+            "Repeatable: the first is planned, and all of them are compared.",
+            autocompletion=one_of(NAMES),
+        ),
     ] = None,
     only: Annotated[
         bool, typer.Option("--only", help="Skip the menu: show only the requested guarantee.")
@@ -112,33 +80,24 @@ def plan(
         ),
     ] = False,
     learns: Learns = False,
-    coupled: Annotated[
-        float | None,
-        typer.Option(
-            parser=probability,
-            metavar="NUMBER",
-            help="Lower epsilon until all decisions together are measured to add at most this to the chance "
-            "of naming an author, for somebody who knows everybody's load; takes minutes. Needs --loads.",
-        ),
-    ] = None,
-    loads: Annotated[
+    key: Annotated[
         Path | None,
         typer.Option(
-            help="With --coupled: columns reviewer, load; only numbers that may be public, for they shape "
-            "the tables."
+            metavar="FILE", help="Also print the commitment under this key, to publish before the draw."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write all of it as a page to read or print, for the chair alone if scores are "
+            "confidential; nothing is overwritten.",
         ),
     ] = None,
     yes_leak: Leak = False,
     despite_misfit: Misfit = False,
     processes: Processes = None,
     cluster: ClusterAddress = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also write all of it as a page to read or print, for the chair alone if scores are "
-            "confidential; nothing is overwritten."
-        ),
-    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show what each guarantee would cost this conference, without tossing a coin.
@@ -148,51 +107,53 @@ def plan(
     the evidence, and the chance of naming a review's author. Nothing is decided; every number is an
     expectation over public information.
 
-    Example: blindcal plan reviews.csv --reviewers reviewers.csv --pools pools.csv --accept-rate 0.25
+    Example: blindcal plan icx2027 --guarantee 'average added-success=0.01'
     """
-    hidden = (folder := current_folder()) is not None and folder.settings.get("scores") == CONFIDENTIAL
+    if learns and not audit:
+        raise InputError("--learns goes with --audit")
+    candidates = [_guarantee(text, yes_leak) for text in guarantee or ()]
+    if out is not None and len(candidates) > 1:
+        raise InputError("--out goes with one --guarantee: its page has the menu")
+    folder = opened(path)
+    hidden = folder.settings.get("scores") == CONFIDENTIAL
     if out is not None:
         refuse_existing(out)
         if hidden:
             refuse_published(out)
-    requested = guarantee_of(
-        guarantee, added_success, epsilon, multiplier, posterior_cap, never_against, yes_leak
-    )
-    _check_coupled(coupled, loads, guarantee)
-    if learns and not audit:
-        raise InputError("--learns goes with --audit")
-    exactly = papers("--accept", accept), papers("--wait-list", wait_list) or 0
-    request = Request(requested, conference, accept_rate, bar, better, *exactly).checked()
+    settings = settings_of(folder, yes_leak=yes_leak or bool(candidates))
+    request = settings.request
+    if candidates:
+        request = replace(request, guarantee=candidates[0])
     with hired(processes, cluster) as workers:
-        with loaded(reviews, reviewers, pools, levels(grid), withdrawn=withdrawn) as inputs:
+        with loaded(folder, settings.grid, settings.out) as inputs:
             request = request.on_scale(inputs.scale)
             prepared, truth = request.prepared(inputs, workers=workers, progress=progress)
-        held = None
-        if coupled is not None and loads is not None:
-            held = hold(prepared, requested, read_loads(loads), coupled, workers=workers, progress=progress)
-            requested = held.chosen.guarantee
-            request = replace(request, guarantee=requested)
         start = monotonic()
         planned = plan_prepared(
             inputs, prepared, request, despite_misfit=despite_misfit, workers=workers, progress=progress
         )
         taken = monotonic() - start
         promise = None if key is None else commit_to(read_key(key), prepared, truth, request)
-        if out is None:
-            found, choices = None, None if only else planned.menu(workers=workers, progress=progress)
+        if out is not None:
+            surveyed = survey(
+                prepared,
+                request.guarantee,
+                better=request.better,
+                only=only,
+                workers=workers,
+                progress=progress,
+            )
+            choices = surveyed.menu
         else:
-            found = survey(prepared, requested, better=better, only=only, workers=workers, progress=progress)
-            choices = found.menu
+            surveyed, choices = None, None if only else _menu(planned, candidates, workers)
         audited = _audited(planned, learns, workers) if audit else None
-    facts = _facts(planned, choices, promise, held)
-    if found is not None and out is not None:
-        made = page(Report(_as_certificate(facts, request), survey=found, confidential=hidden))
+    facts = _facts(planned, choices, promise)
+    if surveyed is not None and out is not None:
+        made = page(Report(_as_certificate(facts, request), survey=surveyed, confidential=hidden))
         write_bytes(out, made.encode(), confidential=hidden)
     if audited is not None:
         facts["audit"] = facts_of(audited)
     if not as_json:
-        if held is not None:
-            _say_held(held)
         _print(facts, planned, choices, promise)
         if audited is not None:
             say()
@@ -203,20 +164,67 @@ def plan(
         note(f"deciding takes as long as planning did, {about(taken)}, and verifying too")
     if as_json:
         emit_json(facts)
-    elif out is not None:
+        return
+    if out is not None:
         say(f"wrote {out}; open it in any browser, or print it from there")
         if hidden:
             say(f"CONFIDENTIAL, never share: {out}")
+    say_next("plan", folder)
 
 
-def _check_coupled(limit: float | None, loads: Path | None, guarantee: str) -> None:
-    if (limit is None) != (loads is None):
-        raise InputError("--coupled and --loads go together: the true loads are secret before the toss")
-    if limit is not None and guarantee == "none":
-        raise InputError("--coupled goes with --guarantee steady or average, whose epsilon it lowers")
+def _guarantee(text: str, yes_leak: bool) -> Guarantee:
+    """The guarantee that a text names, with its limits; `none` needs consent.
+
+    >>> _guarantee("steady epsilon=1", False).epsilon
+    1.0
+    """
+    guarantee = parse_guarantee(text)
+    if guarantee.name == "none" and not yes_leak:
+        raise InputError(
+            "--guarantee none lets every decision reveal who reviewed the paper: it needs --yes-leak"
+        )
+    return guarantee
 
 
-def _facts(planned: Plan, choices: Menu | None, promise: str | None, held: Held | None) -> dict[str, Any]:
+def parse_guarantee(text: str) -> Guarantee:
+    """Stands in for the function of this name in `blindcal.project.settings`.
+
+    >>> parse_guarantee("average added-success=0.01 epsilon=none").added_success
+    0.01
+    """
+    name, *parts = text.split() or [""]
+    limits = dict(part.partition("=")[::2] for part in parts)
+    known = ("added-success", "epsilon", "multiplier", "posterior-cap", "never-against")
+    if name not in NAMES or not {*limits} <= {*known} or not all(limits.values()):
+        raise InputError(
+            f"--guarantee must be one of {', '.join(NAMES)}, with limits like epsilon=2 "
+            f"({', '.join(known)}), found {text!r}"
+        )
+    try:
+        numbers = {limit: float(value) for limit, value in limits.items() if limit != "epsilon"}
+    except ValueError:
+        raise InputError(f"--guarantee must have numbers as limits, found {text!r}") from None
+    return guarantee_of(
+        name,
+        numbers.get("added-success", 0.0),
+        limits.get("epsilon"),
+        numbers.get("multiplier"),
+        numbers.get("posterior-cap"),
+        numbers.get("never-against"),
+        True,
+    )
+
+
+def _menu(planned: Plan, candidates: Sequence[Guarantee], workers: Workers) -> Menu:
+    """What each guarantee of the menu would cost, or each of several candidates."""
+    if len(candidates) < 2:
+        return planned.menu(workers=workers, progress=progress)
+    steps = menu_steps(planned.conference, candidates)
+    with progress(f"comparing {len(candidates)} guarantees", steps) as advance:
+        return menu(planned.conference, candidates, workers=workers, advance=advance)
+
+
+def _facts(planned: Plan, choices: Menu | None, promise: str | None) -> dict[str, Any]:
     request = planned.request
     return {
         **stated(planned.summary, request.guarantee),
@@ -229,24 +237,23 @@ def _facts(planned: Plan, choices: Menu | None, promise: str | None, held: Held 
         "price": planned.price,
         "commitment": promise,
         "menu": choices,
-        "coupled": held,
         "notes": [],
     }
 
 
 def _audited(planned: Plan, learns: bool, workers: Workers) -> Findings:
     views = planned_views(planned)
-    found = findings_of(views, better=planned.request.better)
+    findings = findings_of(views, better=planned.request.better)
     more = learning_findings(views, workers=workers, progress=progress) if learns else []
-    return replace(found, findings=(*found.findings, *more))
+    return replace(findings, findings=(*findings.findings, *more))
 
 
 def _as_certificate(facts: dict[str, Any], request: Request) -> dict[str, Any]:
     """The fields of the certificate that this plan would get, but for those of the toss."""
     limits = {name: value for name, value in vars(request.guarantee).items() if name != "name"}
     exactly = {} if request.quota is None else {"selection": {"accept": request.accept}}
-    said = {"conference": request.conference, "guarantee": request.guarantee.name, "limits": limits}
-    return {**facts, **said, **exactly, "assumptions": [*ASSUMPTIONS, *(SELECTED if exactly else ())]}
+    requested = {"conference": request.conference, "guarantee": request.guarantee.name, "limits": limits}
+    return {**facts, **requested, **exactly, "assumptions": [*ASSUMPTIONS, *(SELECTED if exactly else ())]}
 
 
 def _print(facts: dict[str, Any], planned: Plan, choices: Menu | None, promise: str | None) -> None:
@@ -272,13 +279,13 @@ def _print(facts: dict[str, Any], planned: Plan, choices: Menu | None, promise: 
     say()
     rows = [
         (
-            shown(one.guarantee),
-            percent(one.wrong, one.wrong_se),
-            percent(one.kept, one.kept_se),
-            number(one.against * choices.papers, 1),
-            percent(one.success, one.success_se),
+            shown(choice.guarantee),
+            percent(choice.wrong, choice.wrong_se),
+            percent(choice.kept, choice.kept_se),
+            number(choice.against * choices.papers, 1),
+            percent(choice.success, choice.success_se),
         )
-        for one in choices.choices
+        for choice in choices.choices
     ]
     rows.insert(0, ("raw decisions by mean score", percent(choices.wrong_raw), "", "", ""))
     table(["guarantee", "wrong", "benefit kept", "papers against evidence", "author named"], rows)
@@ -293,25 +300,6 @@ def _print(facts: dict[str, Any], planned: Plan, choices: Menu | None, promise: 
     say()
     say(f"{_at_stake(choices.nothing_at_stake)} {_secret(choices.nothing_secret)}")
     say_gap(choices.gap)
-
-
-def _say_held(held: Held) -> None:
-    """What all decisions together reveal, as measured, at every epsilon that was tried."""
-    rows = []
-    for one in held.tries:
-        found = one.measured
-        most = "exact" if found.error == 0.0 else number(100 * found.upper, 2)
-        rows.append((shown(one.guarantee), f"{100 * found.added:+z.2f}", most, percent(one.wrong)))
-    limit = number(100 * held.limit, 2)
-    say(f"all decisions together, for somebody who knows everybody's load; requested: at most {limit} added")
-    table(["guarantee", "measured to add", f"{100 * CONFIDENCE:.0f} % upper limit", "wrong"], rows)
-    say(
-        "in percentage points of reviewers named: measured on average over public information, not guaranteed"
-    )
-    chosen = held.chosen.guarantee
-    if chosen != held.tries[0].guarantee:
-        say(f"decide with --epsilon {chosen.epsilon:g}: {percent(held.price)} more of decisions wrong")
-    say()
 
 
 def _bar_line(bar: Level) -> str:

@@ -1,8 +1,9 @@
-"""`blindcal report`: one page about a release, for people."""
+"""`blindcal report`: a release as one page for people, or its certificate in plain language."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated, Any
 
 import typer
@@ -11,43 +12,41 @@ from blindcal.cells import count
 from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import Json, emit_json, note, progress, say
-from blindcal.cli.inputs import Grid, Withdrawn, loaded
+from blindcal.cli.folders import key_of, opened_release, say_next
+from blindcal.cli.inputs import loaded
+from blindcal.compute.parallel import Workers
 from blindcal.deciding.ledger import sealed_record
 from blindcal.errors import InputError
 from blindcal.exporters.decisions import Decided, decided_of, read_decided, read_titles
 from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
 from blindcal.planning.conference_plan import plan_remarks
-from blindcal.project.settings import levels
-from blindcal.report.explanation import certificate_of, has_figures, read_certificate
-from blindcal.report.guarantee_survey import survey_release
+from blindcal.project.settings import Folder, levels
+from blindcal.report.explanation import certificate_of, explained, has_figures, read_certificate
+from blindcal.report.guarantee_survey import Survey, survey_release
 from blindcal.report.html_page import Report, page
+
+_WIDTH = 96
 
 
 def report(
-    release: Annotated[
+    path: Annotated[
         Path,
         typer.Argument(
-            help="The folder that `blindcal decide` wrote, or a folder that `blindcal new` made: then its "
-            "latest release, with all files that are not given.",
+            metavar="FOLDER",
+            help="The conference's folder, for its latest release; or a published folder, or, for --text, a "
+            "certificate.json.",
             autocompletion=conference_folders,
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The page to write; an existing file is never overwritten.")],
-    reviews: Annotated[
+    out: Annotated[
         Path | None,
+        typer.Option(metavar="FILE", help="The page to write; an existing file is never overwritten."),
+    ] = None,
+    text: Annotated[
+        bool,
         typer.Option(
-            help="The reviews that were decided, with --reviewers and --pools: for the menu and the gray "
-            "zone. Who wrote them does not enter the page."
+            "--text", help="Instead print what the certificate promises: a sentence for every number in it."
         ),
-    ] = None,
-    reviewers: Annotated[
-        Path | None, typer.Option(help="The calibration that they were decided with.")
-    ] = None,
-    pools: Annotated[Path | None, typer.Option(help="The pools that they were decided with.")] = None,
-    grid: Grid = None,
-    withdrawn: Withdrawn = None,
-    only: Annotated[
-        bool, typer.Option("--only", help="Leave out the menu, which takes longest to compute.")
     ] = False,
     confidential: Annotated[
         bool,
@@ -57,12 +56,12 @@ def report(
             "in the gray zone.",
         ),
     ] = False,
-    titles: Annotated[
-        Path | None, typer.Option(help="Titles of papers, for --confidential: columns paper, title.")
-    ] = None,
     key: Annotated[
         Path | None,
-        typer.Option(help="The key, for --confidential if scores are confidential: all figures are sealed."),
+        typer.Option(
+            metavar="FILE",
+            help="The key, for --confidential if scores are confidential: all figures are sealed.",
+        ),
     ] = None,
     processes: Processes = None,
     cluster: ClusterAddress = None,
@@ -71,47 +70,46 @@ def report(
     """Write a page about a release: what was promised, what it cost, what it reveals, how to check it.
 
     One HTML file that needs nothing else: it has no script and loads nothing, so it can be sent or printed as
-    it is to whoever may see the scores. It is made from certificate.json and decisions.csv, and from the
-    public side of the files that were decided where these are given; it is the same whoever wrote the
-    reviews. If scores are confidential, nothing in it depends on them but the decisions, and the page with
-    all figures is that of --confidential.
+    it is to whoever may see the scores. It is made from certificate.json and decisions.csv, and, if the
+    conference's folder is given, from the public side of the files that were decided; it is the same whoever
+    wrote the reviews. If scores are confidential, nothing in it depends on them but the decisions, and the
+    page with all figures is that of --confidential. With --text, a certificate is enough.
 
-    Example: blindcal report out/ --out report.html
+    Example: blindcal report icx2027 --out icx2027.html
     """
+    if text == (out is not None):
+        raise InputError("give either --out, for a page, or --text")
+    if out is None:
+        _print_text(opened_release(path)[1], as_json)
+        return
     refuse_existing(out)
     if confidential:
         refuse_published(out)
+    folder, release = opened_release(path)
     certificate, decided = read_certificate(release), read_decided(release)
     if confidential and not has_figures(certificate):
-        certificate, decided = _sealed(release, key)
+        secret = key if folder is None else key_of(folder, key)
+        certificate, decided = _sealed(release, secret)
     if len(decided) != certificate["papers"]:
         raise InputError(
             f"{release}: certificate.json is about {count(certificate['papers'], 'paper')}, and "
             f"decisions.csv has {len(decided):,}"
         )
-    files = [reviews, reviewers, pools]
-    given = [one for one in files if one is not None]
-    if 0 < len(given) < len(files):
-        raise InputError("give --reviews, --reviewers and --pools together, or none of them")
-    found = None
+    survey = None
     if not has_figures(certificate):
         note("scores are confidential: the page has no figure that depends on them; --confidential has all")
-    elif reviews is not None and reviewers is not None and pools is not None:
-        read = loaded(reviews, reviewers, pools, levels(grid), withdrawn=withdrawn)
-        with hired(processes, cluster) as workers, read as inputs:
-            # The menu is about as many papers as the bar was set for.
-            only = only or "expected_wrong_fully_calibrated" not in certificate
-            found = survey_release(
-                inputs, certificate, decided, only=only, workers=workers, progress=progress
-            )
-    names = read_titles(titles) if titles is not None and confidential else {}
+    elif folder is not None:
+        with hired(processes, cluster) as workers:
+            survey = _survey(folder, certificate, decided, workers)
+    titles = None if folder is None else folder.settings.get("titles")
+    names = read_titles(str(titles)) if titles and confidential else {}
     notes: tuple[str, ...] = ()
     if has_figures(certificate):
         notes = tuple(plan_remarks(certificate, certificate["limits"].get("never_against")))
-    made = page(Report(certificate, decided, found, confidential, names, notes)).encode()
+    made = page(Report(certificate, decided, survey, confidential, names, notes)).encode()
     write_bytes(out, made, confidential=confidential)
-    if found is None and has_figures(certificate):
-        note("without --reviews, --reviewers and --pools the page has no menu and no gray zone")
+    if folder is None and has_figures(certificate):
+        note("without the conference's folder the page has no menu and no gray zone")
     if as_json:
         facts = {
             "out": out,
@@ -120,11 +118,24 @@ def report(
             "release": release,
             "notes": [],
         }
-        emit_json({**facts, "menu": None if found is None else found.menu})
+        emit_json({**facts, "menu": None if survey is None else survey.menu})
         return
     say(f"wrote {out} ({len(made) / 1000:,.0f} kB); open it in any browser, or print it from there")
     if confidential:
         say(f"CONFIDENTIAL, never share: {out}")
+    if folder is not None:
+        say_next("report", folder)
+
+
+def _survey(
+    folder: Folder, certificate: dict[str, Any], decided: tuple[Decided, ...], workers: Workers
+) -> Survey:
+    """Where every paper of a folder stood before the decision, with the menu."""
+    grid = folder.settings.get("grid")
+    with loaded(folder, levels(None if grid is None else str(grid))) as inputs:
+        # The menu is about as many papers as the bar was set for.
+        only = "expected_wrong_fully_calibrated" not in certificate
+        return survey_release(inputs, certificate, decided, only=only, workers=workers, progress=progress)
 
 
 def _sealed(release: Path, key: Path | None) -> tuple[dict[str, Any], tuple[Decided, ...]]:
@@ -134,3 +145,21 @@ def _sealed(release: Path, key: Path | None) -> tuple[dict[str, Any], tuple[Deci
     record = sealed_record(release, key)
     name = str(release)
     return certificate_of(record.certificate.encode(), name), decided_of(record.decisions.encode(), name)
+
+
+def _print_text(release: Path, as_json: bool) -> None:
+    """Print what a certificate promises, number by number."""
+    certificate = read_certificate(release)
+    parts = explained(certificate)
+    if as_json:
+        emit_json({"certificate": release, "parts": parts, "assumptions": certificate["assumptions"]})
+        return
+    for part in parts:
+        say(part.title)
+        for line in part.lines:
+            say(f"  {line.name}: {line.value}")
+            say(fill(line.sentence, _WIDTH, initial_indent="    ", subsequent_indent="    "))
+        say()
+    say("On these assumptions")
+    for assumption in certificate["assumptions"]:
+        say(fill(assumption, _WIDTH, initial_indent="  * ", subsequent_indent="    "))

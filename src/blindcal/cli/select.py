@@ -9,62 +9,64 @@ from typing import Annotated, Any
 import typer
 
 from blindcal.cells import count
-from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import Json, emit_json, note, say
-from blindcal.cli.decide import KeyFile, Out, waiting
-from blindcal.cli.inputs import Numbered, WaitList
+from blindcal.cli.decide import waiting
+from blindcal.cli.folders import FolderPath, KeyFile, key_of, opened, release_of, required, say_next
 from blindcal.deciding.ledger import release_folder
 from blindcal.deciding.selection import select as select_papers
-from blindcal.errors import InputError
 from blindcal.planning.request import Quota
 from blindcal.project.settings import papers
 from blindcal.report.wording import quota_line
 
 
 def select(
-    published: Annotated[
-        Path,
-        typer.Argument(
-            help="The folder of a release of the conference: its --out. Or a folder that `blindcal new` "
-            "made, which has all options that are not given: its latest release.",
-            metavar="PUBLISHED",
-            autocompletion=conference_folders,
-        ),
-    ],
+    path: FolderPath,
     accept: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NUMBER",
-            help="How many papers to accept, exactly; or how many of each track: main=40,short=10.",
+            help="How many papers to accept, exactly; or how many of each track: main=40,short=10.  "
+            "[default: as conference.toml says]",
         ),
-    ],
-    key: KeyFile,
-    out: Out,
-    wait_list: WaitList = None,
-    numbered: Numbered = False,
+    ] = None,
+    wait_list: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="How many more papers are on the wait list, in their order; or how many of each track.  "
+            "[default: those who wait now, less those accepted now]",
+        ),
+    ] = None,
+    key: KeyFile = None,
     as_json: Json = False,
 ) -> None:
-    """Accept another number of papers of a conference that was decided with --accept.
+    """Accept another number of papers of a conference that was decided with such a number.
 
     No coin is tossed and no input is read: papers are ranked anew by their private decisions, which stay
-    sealed. Writes OUT/decisions.csv and OUT/certificate.json, and seals the list as a release of its own.
-    What the certificate promises holds for all lists together. Whoever waits keeps waiting or is accepted,
-    unless --wait-list is given. In a conference's folder the list becomes its next release.
+    sealed. The list becomes the next release of the folder, and is sealed as one. What the certificate
+    promises holds for all lists together. Whoever waits keeps waiting or is accepted, unless --wait-list is
+    given.
 
-    Example: blindcal select out/ --accept 55 --wait-list 10 --key key.bin --out out55/
+    Example: blindcal select icx2027 --accept 55 --wait-list 10
     """
-    number, wait = papers("--accept", accept), papers("--wait-list", wait_list)
-    if number is None:
-        raise InputError("--accept must be a number of papers")
-    outcome = select_papers(published, key, out, number, wait, numbered=numbered)
-    certificate, place = outcome.full_certificate, out
-    if numbered:
-        place = release_folder(out, outcome.record.release)
+    folder = opened(path)
+    out, numbered = Path(str(required(folder, "out"))), bool(folder.settings.get("numbered"))
+    number = str(required(folder, "accept")) if accept is None else accept
+    outcome = select_papers(
+        release_of(folder),
+        key_of(folder, key),
+        out,
+        papers("`accept`", number) or 0,
+        papers("`wait_list`", wait_list),
+        numbered=numbered,
+    )
+    certificate, counter = outcome.full_certificate, outcome.record.release
+    public = release_folder(out, counter) if numbered else out
     facts = {
         "how": outcome.how,
-        "release": outcome.record.release,
-        "decisions": place / "decisions.csv",
-        "certificate_file": place / "certificate.json",
+        "release": counter,
+        "decisions": public / "decisions.csv",
+        "certificate_file": public / "certificate.json",
         "certificate": outcome.certificate,
         "notes": [],
     }
@@ -73,12 +75,13 @@ def select(
     if as_json:
         emit_json(facts)
         return
-    told = "already so" if outcome.how == "stored" else f"release {outcome.record.release}"
-    counted = count(certificate["papers"], "paper")
-    say(f"{counted}, {certificate['accepted']:,} accepted{waiting(certificate)}; {told}, no coin was tossed")
+    result = "already so" if outcome.how == "stored" else f"release {counter}"
+    counted = f"{count(certificate['papers'], 'paper')}, {certificate['accepted']:,} accepted"
+    say(f"{counted}{waiting(certificate)}; {result}, no coin was tossed")
     wrong, raw = (100 * certificate[name] for name in ("expected_wrong", "expected_wrong_raw"))
     say(f"expected wrong decisions: {wrong:.1f} % (by mean scores {raw:.1f} %){_bar_for(certificate)}")
     say(f"public: {facts['decisions']}, {facts['certificate_file']}")
+    say_next("select", folder)
 
 
 def _bar_for(certificate: Mapping[str, Any]) -> str:

@@ -10,16 +10,16 @@ import typer
 from blindcal.cells import number_text
 from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.console import Json, emit_json, progress, say, table
-from blindcal.cli.inputs import (
-    ConferenceName,
-    Numbered,
-    PoolsFile,
-    Published,
-    ReviewersFile,
-    ReviewsFile,
-    Withdrawn,
-    loaded,
+from blindcal.cli.folders import (
+    FolderPath,
+    KeyFile,
+    check_calibrated,
+    key_of,
+    opened,
+    releases_of,
+    say_interrupted,
 )
+from blindcal.cli.inputs import Published, loaded
 from blindcal.deciding.ledger import release_folder
 from blindcal.errors import InputError
 from blindcal.report.wording import quota_line
@@ -27,66 +27,64 @@ from blindcal.verification import latest, verify_latest
 
 
 def verify(
-    reviews: ReviewsFile,
-    reviewers: ReviewersFile,
-    pools: PoolsFile,
-    key: Annotated[Path, typer.Option(help="The secret key; its sealed folder must be beside it.")],
-    out: Annotated[Path | None, typer.Option(help="Folder of the public files, to check them too.")] = None,
+    path: FolderPath,
+    key: KeyFile = None,
     published: Published = None,
-    conference: ConferenceName = "conference",
     commitment: Annotated[
         str | None,
         typer.Option(help="The commitment that was published before decisions could be known, to check it."),
     ] = None,
-    withdrawn: Withdrawn = None,
-    numbered: Numbered = False,
     processes: Processes = None,
     cluster: ClusterAddress = None,
     as_json: Json = False,
 ) -> None:
     """Check the latest release with the key: input, commitment, coins, tables, claims, public files.
 
-    Give the same files as for decide; the options are taken from the sealed record and shown. For an auditor
-    who may know who reviewed what, since the files say so. Exits with code 4 if anything does not agree.
+    The folder must have the files that were decided; the request is taken from the sealed record and shown.
+    For an auditor who may know who reviewed what, since the files say so. Exits with code 4 if anything does
+    not agree.
 
-    Example: blindcal verify reviews.csv --reviewers reviewers.csv --pools pools.csv --key key.bin --out out/
+    Example: blindcal verify icx2027
     """
-    past, record = latest(key, conference)
-    if numbered and out is not None:
+    folder = opened(path)
+    check_calibrated(folder)
+    say_interrupted(folder)
+    conference = str(folder.settings.get("conference", "conference"))
+    past, record = latest(key_of(folder, key), conference)
+    out = Path(str(folder.settings["out"])) if "out" in folder.settings else None
+    if folder.settings.get("numbered") and out is not None:
         out = release_folder(out, record.release)
         if not out.is_dir():
             raise InputError(
                 f"release {record.release} is sealed, and there is no folder {out}: if the run that made it "
-                "was interrupted, run the same command again (no coin is tossed twice); if it published "
-                "elsewhere, give that folder as `out`"
+                "was interrupted, run the same command again (no coin is tossed twice)"
             )
-    given = loaded(reviews, reviewers, pools, record.grid, out, withdrawn)
-    with hired(processes, cluster) as workers, given as inputs:
-        found = verify_latest(
+    with hired(processes, cluster) as workers, loaded(folder, record.grid, out) as inputs:
+        verification = verify_latest(
             inputs,
             past,
             record,
             out,
-            published=published or (),
+            published=[*(published or ()), *releases_of(folder)],
             commitment=commitment,
             workers=workers,
             progress=progress,
         )
-    facts = {"release": record.release, "checks": found.checks, "verified": found.agrees}
+    facts = {"release": record.release, "checks": verification.checks, "verified": verification.agrees}
     if as_json:
-        emit_json({**facts, "settings": record.settings} if found.agrees else facts)
+        emit_json({**facts, "settings": record.settings} if verification.agrees else facts)
     else:
         say(f"release {record.release}, the latest of conference {conference!r}")
-        rows = [(c.name, f"{c.items - c.failed} of {c.items} agree", c.note) for c in found.checks]
+        rows = [(c.name, f"{c.items - c.failed} of {c.items} agree", c.note) for c in verification.checks]
         table(["check", "result", ""], rows)
-        for check in found.checks:
+        for check in verification.checks:
             if check.papers:
                 say(f"CONFIDENTIAL: {check.name}: {', '.join(check.papers)}")
-    found.raise_if_not()
+    verification.raise_if_not()
     if not as_json:
         say(f"release {record.release} verified")
-        if found.limits:
-            say(found.limits)
+        if verification.limits:
+            say(verification.limits)
         settings = dict(record.settings)
         settings["grid"] = " ".join(map(number_text, record.grid)) or None
         quota = record.request.quota
