@@ -44,7 +44,7 @@ from blindcal.planning.guarantee_menu import KNOWN, Menu, menu, menu_steps
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import NAMES, Guarantee
 from blindcal.posterior.conference import Level
-from blindcal.project.settings import guarantee_of
+from blindcal.project.settings import parse_guarantee
 from blindcal.report.guarantee_survey import survey
 from blindcal.report.html_page import Report, page
 from blindcal.report.wording import percent, quota_line, shown
@@ -184,35 +184,6 @@ def _guarantee(text: str, yes_leak: bool) -> Guarantee:
             "--guarantee none lets every decision reveal who reviewed the paper: it needs --yes-leak"
         )
     return guarantee
-
-
-def parse_guarantee(text: str) -> Guarantee:
-    """Stands in for the function of this name in `blindcal.project.settings`.
-
-    >>> parse_guarantee("average added-success=0.01 epsilon=none").added_success
-    0.01
-    """
-    name, *parts = text.split() or [""]
-    limits = dict(part.partition("=")[::2] for part in parts)
-    known = ("added-success", "epsilon", "multiplier", "posterior-cap", "never-against")
-    if name not in NAMES or not {*limits} <= {*known} or not all(limits.values()):
-        raise InputError(
-            f"--guarantee must be one of {', '.join(NAMES)}, with limits like epsilon=2 "
-            f"({', '.join(known)}), found {text!r}"
-        )
-    try:
-        numbers = {limit: float(value) for limit, value in limits.items() if limit != "epsilon"}
-    except ValueError:
-        raise InputError(f"--guarantee must have numbers as limits, found {text!r}") from None
-    return guarantee_of(
-        name,
-        numbers.get("added-success", 0.0),
-        limits.get("epsilon"),
-        numbers.get("multiplier"),
-        numbers.get("posterior-cap"),
-        numbers.get("never-against"),
-        True,
-    )
 
 
 def _menu(planned: Plan, candidates: Sequence[Guarantee], workers: Workers) -> Menu:

@@ -549,24 +549,6 @@ def _limit_value(name: str, limit: Limit, text: str) -> float:
     return int(text) if limit.whole and text.isdecimal() else float(text)
 
 
-def guarantee_of(
-    name: str,
-    added_success: float,
-    epsilon: str | None,
-    multiplier: float | None,
-    posterior_cap: float | None,
-    never_against: float | None,
-    yes_leak: bool,
-) -> Guarantee:
-    """The guarantee of options that `parse_guarantee` replaces."""
-    if name == "none" and not yes_leak:
-        raise InputError(_LEAK)
-    numbers = (added_success or None, multiplier, posterior_cap, never_against)
-    names = ("added-success", "multiplier", "posterior-cap", "never-against")
-    limits = {limit: repr(number) for limit, number in zip(names, numbers, strict=True) if number is not None}
-    return _guarantee(name, limits if epsilon is None else {**limits, "epsilon": epsilon})
-
-
 def papers(option: str, text: str | None) -> int | dict[str, int] | None:
     """The number of papers that the `text` of an `option` gives, or one for each track; None for no text.
 
