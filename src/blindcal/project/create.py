@@ -326,6 +326,7 @@ class Given:
         reviewers: A calibration, in place of `past`.
         same: A table `old,new` of people whose id changed.
         choices: How exports are read if their content leaves it open, this year's and past ones.
+        titles: A table `paper,title`.
     """
 
     reviews: Path | None = None
@@ -336,6 +337,7 @@ class Given:
     reviewers: Path | None = None
     same: Path | None = None
     choices: Choices = field(default_factory=Choices)
+    titles: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -484,12 +486,12 @@ def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
     >>> contents.imported.reviews, remarks
     (Reviews(2 reviews of 2 papers by 1 reviewer), ())
     """
-    choices = with_team_codes(given.choices, given.committee)
+    choices = _with_team_codes(given.choices, given.committee)
     imported = None
     if given.reviews is not None:
         imported = import_reviews(read_bytes(given.reviews, MAX_EXPORT), str(given.reviews), choices)
-    past = {name: read_past(path, choices) for name, path in past_names(given.past).items()}
-    committee = whole_committee(imported)
+    past = {name: _read_past(path, choices) for name, path in _past_names(given.past).items()}
+    committee = _whole_committee(imported)
     if given.committee is not None:
         committee = read_people(
             read_bytes(given.committee, MAX_EXPORT), str(given.committee), given.choices.people
@@ -501,12 +503,17 @@ def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
             read_bytes(given.conflicts, MAX_EXPORT), str(given.conflicts), choices.people
         )
         remarks = (f"{given.conflicts} was read as {form}",)
-    files = {"pools": given.pools, "reviewers": given.reviewers, "same": given.same}
+    files = {
+        "pools": given.pools,
+        "reviewers": given.reviewers,
+        "same": given.same,
+        "titles": given.titles,
+    }
     copied = {name: path for name, path in files.items() if path is not None}
     return Contents(imported, past, committee, conflicts, copied), remarks
 
 
-def whole_committee(imported: Imported | None) -> dict[str, str]:
+def _whole_committee(imported: Imported | None) -> dict[str, str]:
     """The committee that an export lists; none if it lists nobody but those who reviewed.
 
     Who reviewed at all is secret, so a list of just those people is no committee.
@@ -515,7 +522,7 @@ def whole_committee(imported: Imported | None) -> dict[str, str]:
     return people if imported is not None and {*people} > {*imported.reviews.reviewers} else {}
 
 
-def read_past(path: Path, choices: Choices) -> Imported | Path:
+def _read_past(path: Path, choices: Choices) -> Imported | Path:
     """The reviews of a past conference; the `path` itself if the table is copied as it is.
 
     That is so if it has the sums that a conference shared, or several conferences in one table.
@@ -539,10 +546,10 @@ def _header(data: bytes) -> set[str]:
     return {name.strip().casefold() for name in header.split(",")}
 
 
-def past_names(past: Sequence[Path]) -> dict[str, Path]:
+def _past_names(past: Sequence[Path]) -> dict[str, Path]:
     """The files of past conferences by name: that of the file, with its folder in front if several share it.
 
-    >>> [*past_names([Path("2025/notes.json"), Path("2026/notes.json"), Path("2024.csv")])]
+    >>> [*_past_names([Path("2025/notes.json"), Path("2026/notes.json"), Path("2024.csv")])]
     ['2025-notes', '2026-notes', '2024']
     """
     stems = Counter(path.stem for path in past)
@@ -553,7 +560,7 @@ def past_names(past: Sequence[Path]) -> dict[str, Path]:
     return dict(zip(names, past, strict=True))
 
 
-def with_team_codes(choices: Choices, committee: Path | None) -> Choices:
+def _with_team_codes(choices: Choices, committee: Path | None) -> Choices:
     """The choices, with the codes that pretalx's list of teams explains among the ids of known people."""
     codes = {} if committee is None else team_codes(read_bytes(committee, MAX_EXPORT), str(committee))
     return replace(choices, people={**codes, **(choices.people or {})}) if codes else choices

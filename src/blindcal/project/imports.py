@@ -30,10 +30,7 @@ from blindcal.importers import (
     Choices,
     Imported,
     coded,
-    import_reviews,
     read_codes,
-    read_conflicts,
-    read_people,
 )
 from blindcal.importers.open import open_export
 from blindcal.importers.people import new_codes
@@ -45,16 +42,14 @@ from blindcal.posterior.conference import Sources, read_reviewers, refuse_mismat
 from blindcal.project.create import (
     INPUTS,
     Contents,
+    Given,
     check_files,
     check_grid,
     decision_words,
     grid_text,
     input_settings,
     past_footprints,
-    past_names,
-    read_past,
-    whole_committee,
-    with_team_codes,
+    read_contents,
     withdrawn_reasons,
 )
 from blindcal.project.outsiders import in_folder_words, unlisted_remarks
@@ -212,23 +207,15 @@ def read_import(
     Raises:
         InputError: A file, or what it would make of the folder, is not as it must be.
     """
-    contents, remarks = _read(sources, choices)
+    contents, remarks = _read(folder, sources, choices)
     coding = None if codes is None else _Coding.read(codes)
     if coding is not None:
         contents = coding.applied(contents)
-    imported, first = contents.imported, "reviews" not in folder.settings
+    imported = contents.imported
     this_year = folder_reviews(folder) if imported is None else imported.reviews
-    if "committee" not in folder.settings and not contents.committee:
-        contents = replace(contents, committee=whole_committee(imported))
     settings: dict[str, Value] = {}
     if imported is not None:
-        remarks += _conflict_remarks(folder, contents, first)
-        if (
-            first
-            and str(folder.settings.get("pools", EVERYONE)) == EVERYONE
-            and "pools" not in contents.files
-        ):
-            contents = replace(contents, conflicts=contents.conflicts or imported.conflicts)
+        remarks += _conflict_remarks(folder, contents)
         grid = str(folder.settings.get("grid") or grid_text(imported.reviews.grid))
         check_grid(imported.reviews, grid)
         settings |= {} if "grid" in folder.settings else {"grid": grid}
@@ -324,30 +311,24 @@ def decided(folder: Folder) -> bool:
     return sealed or latest_release(out) is not None or os.path.lexists(Path(out) / "certificate.json")
 
 
-def _read(sources: Sequence[Source], choices: Choices) -> tuple[Contents, tuple[str, ...]]:
+def _read(folder: Folder, sources: Sequence[Source], choices: Choices) -> tuple[Contents, tuple[str, ...]]:
     by_kind = {source.kind: source.path for source in sources if source.kind != "past"}
-    choices = with_team_codes(choices, by_kind.get("committee"))
-
-    def data(kind: str) -> tuple[bytes, str]:
-        return read_bytes(by_kind[kind], MAX_EXPORT), str(by_kind[kind])
-
-    imported = import_reviews(*data("reviews"), choices) if "reviews" in by_kind else None
-    committee = read_people(*data("committee"), choices.people) if "committee" in by_kind else {}
-    conflicts, remarks = tuple[tuple[str, str], ...](), tuple[str, ...]()
-    if "conflicts" in by_kind:
-        conflicts, form = read_conflicts(*data("conflicts"), choices.people)
-        remarks = (f"{by_kind['conflicts']} was read as {form}",)
     listed = [source for source in sources if source.kind == "past"]
-    names = past_names([source.path for source in listed if not source.name])
-    names |= {source.name: source.path for source in listed if source.name}
-    for name in names:
-        if not _NAME.fullmatch(name):
-            raise InputError(
-                f"a past conference's name must be like 2026 or icx-2026, found {name!a}: give --name"
-            )
-    past = {name: read_past(path, choices) for name, path in names.items()}
-    files = {kind: path for kind, path in by_kind.items() if kind in ("pools", "reviewers", "titles", "same")}
-    return Contents(imported, past, committee, conflicts, files), remarks
+    files = Given(**by_kind, past=[source.path for source in listed], choices=choices)
+    contents, remarks = read_contents(files)
+    names = [source.name or name for source, name in zip(listed, contents.past, strict=True)]
+    if bad := [name for name in names if not _NAME.fullmatch(name)]:
+        raise InputError(
+            f"a past conference's name must be like 2026 or icx-2026, found {bad[0]!a}: give --name"
+        )
+    contents = replace(contents, past=dict(zip(names, contents.past.values(), strict=True)))
+    # What an export lists beside its reviews does not take the place of the folder's own lists.
+    if "committee" in folder.settings and "committee" not in by_kind:
+        contents = replace(contents, committee={})
+    own_pools = "reviews" in folder.settings or folder.settings.get("pools", EVERYONE) != EVERYONE
+    if "conflicts" not in by_kind and (own_pools or "pools" in by_kind):
+        contents = replace(contents, conflicts=())
+    return contents, remarks
 
 
 @dataclass
@@ -473,10 +454,10 @@ def _names_already(folder: Folder, name: str, value: Value) -> bool:
     return current is not None and current != EVERYONE and _relative(folder, str(current)) == value
 
 
-def _conflict_remarks(folder: Folder, contents: Contents, first: bool) -> tuple[str, ...]:
+def _conflict_remarks(folder: Folder, contents: Contents) -> tuple[str, ...]:
     """Conflicts of an export that are not taken over, since the folder has its own."""
     pools, imported = str(folder.settings.get("pools", EVERYONE)), contents.imported
-    brought = contents.conflicts or "pools" in contents.files or (first and pools == EVERYONE)
+    brought = contents.conflicts or "pools" in contents.files
     if imported is None or not imported.conflicts or brought or conflicts_in(pools) == {*imported.conflicts}:
         return ()
     return (
