@@ -134,4 +134,4 @@ $(PYTHON) -c 'import sys; sys.exit("blindcal needs Python 3.11 or newer" if sys.
 endef
 
 clean:
-	rm -rf $(VENV) $(CORE) $(WHEEL) $(LIVE) dist build demo-out .coverage coverage.json
+	rm -rf $(VENV) $(CORE) $(WHEEL) $(LIVE) dist build demo-out demo-out.key* .coverage coverage.json

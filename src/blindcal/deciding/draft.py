@@ -325,7 +325,11 @@ def changes_since(
         was, now = records[0].settings, plain(request.settings)
         names = [name for name in {**now, **was} if was.get(name) != now.get(name)]
         differ = [f"`{k}` was {_said(was.get(k))}, now {_said(now.get(k))}" for k in names]
-        scaled = "; fit again with `scale_of` the first calibration" if "scale" in names else ""
+        scaled = (
+            "; fit again on the scale of the first calibration, as `blindcal fit FOLDER` does"
+            if "scale" in names
+            else ""
+        )
         raise RefusedError(
             "the guarantee, its limits, the bar, the better end of the scale and the shift and stretch of "
             "the calibration are frozen with the first release and cannot be changed "

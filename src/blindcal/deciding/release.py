@@ -420,7 +420,8 @@ def _key(path: Path, out: Path) -> Key:
                 "backup; a new one would draw new coins"
             )
         raise InputError(
-            f"there is no key {path}. If these papers were never decided, make one: blindcal key {path}. "
+            f"there is no key {path}. If these papers were never decided, make one with "
+            f"`blindcal new` or `blindcal.make_key`. "
             "If they were, give the key they were decided with: another one would draw new coins"
         )
     for folder in (path.parent, out):

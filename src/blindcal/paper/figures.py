@@ -2,7 +2,7 @@
 
 Figures 1 to 6 have their own numbers. `cases` shows the eight noisy cases side by side, of which the paper
 draws one, and `limit` how the noisy frontier becomes the noiseless one. Nothing is drawn here: the command
-`blindcal paper` does that.
+`blindcal research paper` does that.
 """
 
 from __future__ import annotations

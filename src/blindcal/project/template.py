@@ -14,11 +14,10 @@ _WIDTH = 100
 
 
 _OPENING = """\
-{name}: what `blindcal check`, `fit`, `plan`, `decide`, `select`, `verify`, `audit`, `report`, `explain` and \
-`export` read when they are given this folder.
+{name}: what `blindcal fit`, `plan`, `decide`, `select`, `verify`, `audit`, `report` and `export` read \
+when they are given this folder.
 
-Each name below is that of an option; an option on the command line wins over its line here. Files are \
-named relative to this folder. A line that starts with # does nothing: remove the # to use it.
+Files are named relative to this folder. A line that starts with # does nothing: remove the # to use it.
 
 Once papers are decided, the share to accept, the guarantee with its limits and the better end of the \
 scale are frozen: with other values `decide` is refused. Another exact number of papers is what `select` \
