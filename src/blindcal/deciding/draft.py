@@ -46,15 +46,15 @@ from blindcal.planning.conference_plan import PaperPlan
 from blindcal.planning.ranking import (
     ACCEPT,
     WAIT,
-    Pair,
+    RankPair,
     Rank,
-    all_cuts,
+    cuts_by_track,
     both_ranks,
     cuts_json,
-    cuts_of,
+    cuts_from_json,
     listed_figures,
-    place,
-    with_raw,
+    list_decision,
+    with_raw_decision,
 )
 from blindcal.planning.request import Number, Quota, Request
 from blindcal.planning.shared_budget import frozen_price
@@ -68,7 +68,7 @@ def ranked(papers: Sequence[PaperRecord], quota: Quota, release: int) -> dict[st
     """The selection of a release whose list is ranked as a whole."""
     tracks = [track_of(paper) for paper in papers]
     quota.check(tracks)
-    found = all_cuts([own_rank(paper) for paper in papers], tracks, quota)
+    found = cuts_by_track([own_rank(paper) for paper in papers], tracks, quota)
     return {
         "accept": _plain(quota.accept),
         "wait_list": _plain(quota.wait_list),
@@ -90,9 +90,9 @@ def listing(record: Record) -> Listing | None:
     quota, selection = record.request.quota, record.selection
     if quota is None or selection is None or record.first_accept is None:
         return None
-    cuts = cuts_of(selection["cuts"])
+    cuts = cuts_from_json(selection["cuts"])
     ranks, tracks = [own_rank(paper) for paper in record.papers], [track_of(paper) for paper in record.papers]
-    decisions = [place(rank, cuts[track]) for rank, track in zip(ranks, tracks, strict=True)]
+    decisions = [list_decision(rank, cuts[track]) for rank, track in zip(ranks, tracks, strict=True)]
     figures = listed_figures(
         [figures_of(paper) for paper in record.papers],
         [_pair(paper) for paper in record.papers],
@@ -102,7 +102,7 @@ def listing(record: Record) -> Listing | None:
     )
     raw = _raw(record.papers, tracks, decisions)
     figures = [
-        one if share == paper.raw_accepted else with_raw(one, share)
+        one if share == paper.raw_accepted else with_raw_decision(one, share)
         for one, paper, share in zip(figures, record.papers, raw, strict=True)
     ]
     return Listing(quota, record.first_accept, decisions, _waiting(ranks, tracks, decisions), raw, figures)
@@ -130,7 +130,7 @@ def track_of(paper: PaperRecord) -> str:
     return str(paper.public["track"])
 
 
-def _pair(paper: PaperRecord) -> Pair:
+def _pair(paper: PaperRecord) -> RankPair:
     return both_ranks(paper.paper, paper.public["scores"], figures_of(paper))
 
 

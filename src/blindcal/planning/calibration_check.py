@@ -26,6 +26,7 @@ from scipy.special import ndtr
 
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.assignment.prior import copied, seats
+from blindcal.cells import count
 from blindcal.checks import Array, Integers, roundoff
 from blindcal.errors import InputError
 from blindcal.io.tables import frame
@@ -588,13 +589,13 @@ def _notes(
         )
     elif flags.astray or _looks_mirrored(check):
         notes.append(
-            f"the scores are {_times_text(check.mirrored)} likelier if the offsets are mirrored: an offset is "
-            "the score a reviewer gives to an average paper, so lenient reviewers have high ones; check the sign "
-            "of the offsets, and `better`"
+            f"the scores are {_times_text(check.mirrored)} likelier if the offsets are mirrored: an offset "
+            "is the score a reviewer gives to an average paper, so lenient reviewers have high ones; check "
+            "the sign of the offsets, and `better`"
         )
     if check.impossible:
         notes.append(
-            f"{_count_text(check.impossible, 'score')} so far out that no candidate of the paper gives it: "
+            f"{count(check.impossible, 'score')} so far out that no candidate of the paper gives it: "
             "check the scores for typos, and the pools"
         )
     if flags.bent and not notes:
@@ -714,7 +715,3 @@ def _times_text(log: float | None) -> str:
     if log is None or log < 0:
         return "far"
     return f"{np.exp(log):,.0f} times" if log < 12 else "over 100,000 times"
-
-
-def _count_text(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
