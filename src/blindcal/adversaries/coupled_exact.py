@@ -4,7 +4,7 @@ say something about each of them.
 Assignments of reviewers to reviews, with everybody's load exactly met, have a weight: the product over papers
 of what the tuple weighs there (its prior, its scores and, where it is known, its decision). `Network` has
 these weights. Where the loads are small their sums over all assignments are found paper by paper, by how much
-of every load is used up (`exact_authors`); else `walking` draws assignments.
+of every load is used up (`exact_reviewers`); else `walking` draws assignments.
 
 `*`, anyone not listed for a paper, has the reviews that nobody listed wrote: their number is known where all
 loads are. It may have written several reviews of a paper, and is never a correct guess.
@@ -92,7 +92,7 @@ def network(views: Sequence[View], loads: Mapping[str, int], masses: Sequence[Ar
     loads = all_loads(views, loads)
     check_loads(views, loads)
     people = tuple(sorted({name for view in views for name in view.names}))
-    place = {name: number for number, name in enumerate(people)}
+    index = {name: number for number, name in enumerate(people)}
     cells = sum(float(len(view.names)) ** len(view.scores) for view in views)
     if cells > _MOST_CELLS:
         raise InputError(
@@ -102,7 +102,7 @@ def network(views: Sequence[View], loads: Mapping[str, int], masses: Sequence[Ar
     return Network(
         people=people,
         load=np.array([loads.get(name, 0) for name in people], dtype=np.int64),
-        members=tuple(np.array([place[name] for name in view.names]) for view in views),
+        members=tuple(np.array([index[name] for name in view.names]) for view in views),
         tuples=tuple(member_rows(view) for view in views),
         weights=tuple(mass / mass.max() for mass in masses),
         named=tuple(np.array([name != OUTSIDER for name in view.names]) for view in views),
@@ -135,13 +135,13 @@ def check_loads(views: Sequence[View], loads: Mapping[str, int]) -> None:
     """Refuse loads that no assignment meets, and papers for which an adversary cannot count."""
     if not all(view.exact for view in views):
         raise InputError("`coupled` needs pools whose tuples can be listed")
-    wanted, given = sum(len(view.scores) for view in views), sum(loads.values())
-    if min(loads.values(), default=0) < 0 or wanted != given:
-        raise InputError(f"`loads` must be numbers of reviews that sum to {wanted:,}, found {given:,}")
+    needed, given = sum(len(view.scores) for view in views), sum(loads.values())
+    if min(loads.values(), default=0) < 0 or needed != given:
+        raise InputError(f"`loads` must be numbers of reviews that sum to {needed:,}, found {given:,}")
     names = {name for view in views for name in view.names}
-    strange = sum(load > 0 for name, load in loads.items() if name not in names)
-    if strange:
-        raise InputError(f"`loads` must be 0 for whoever is in no pool, found {strange} who are not")
+    outside = sum(load > 0 for name, load in loads.items() if name not in names)
+    if outside:
+        raise InputError(f"`loads` must be 0 for whoever is in no pool, found {outside} who are not")
     if first_assignment(views, loads, np.random.default_rng(0)) is None:
         raise InputError("`loads` cannot be met by any assignment from these pools")
 
@@ -167,13 +167,13 @@ def first_assignment(
         return None
     rows = flow.flow.tocsr()
     name_of = {number: name for name, number in person.items()}
-    found = []
+    assignment = []
     for node in paper:
-        at = slice(rows.indptr[node], rows.indptr[node + 1])
-        given = zip(rows.indices[at], rows.data[at], strict=True)
+        span = slice(rows.indptr[node], rows.indptr[node + 1])
+        given = zip(rows.indices[span], rows.data[span], strict=True)
         chosen = [name_of[to] for to, times in given for _ in range(times)]
-        found.append(rng.permutation(chosen).tolist())
-    return found
+        assignment.append(rng.permutation(chosen).tolist())
+    return assignment
 
 
 def read_loads(path: str | os.PathLike[str]) -> dict[str, int]:
@@ -198,30 +198,30 @@ def true_loads(views: Sequence[View]) -> dict[str, int]:
     return counts
 
 
-def terms(network: Network) -> float:
+def number_of_terms(network: Network) -> float:
     """How many terms the exact sums have."""
     return prod(float(load + 1) for load in network.load) * sum(float(len(rows)) for rows in network.tuples)
 
 
-def exact_authors(network: Network) -> list[Array]:
+def exact_reviewers(network: Network) -> list[Array]:
     """For each paper `[slot, member]`: P(this member wrote this review | everything), by sums over all
     assignments that meet the loads; 0 for `*`, whom nobody can name."""
-    forward, backward, steps, total = _passes(network)
-    found = []
+    forward, backward, steps, total = _forward_backward(network)
+    chances = []
     for number, (rows, weight) in enumerate(zip(network.tuples, network.weights, strict=True)):
         mass = _tuple_mass(network, number, forward, backward, steps) * weight / total
         size = len(network.members[number])
         chance = np.array([np.bincount(slot, mass, size) for slot in rows.T])
-        found.append(np.where(network.named[number], chance, 0.0))
-    return found
+        chances.append(np.where(network.named[number], chance, 0.0))
+    return chances
 
 
-def exact_weight(network: Network) -> float:
+def total_weight(network: Network) -> float:
     """The sum of the weights of all assignments that meet the loads."""
-    return _passes(network)[3]
+    return _forward_backward(network)[3]
 
 
-def _passes(network: Network) -> tuple[list[Array], list[Array], Integers, float]:
+def _forward_backward(network: Network) -> tuple[list[Array], list[Array], Integers, float]:
     """For each paper the weight of all ways to come to each state of the loads, and from it to the end."""
     radix = network.load + 1
     steps = np.concatenate([[1], np.cumprod(radix)[:-1]])
@@ -230,20 +230,20 @@ def _passes(network: Network) -> tuple[list[Array], list[Array], Integers, float
     forward[0][0] = 1.0
     for number in range(len(network.tuples)):
         into = np.zeros(size)
-        for states, after, weight in _moves(network, number, steps):
+        for states, after, weight in _transitions(network, number, steps):
             into[after] += forward[-1][states] * weight
         forward.append(into)
     backward = [np.zeros(size)]
     backward[0][-1] = 1.0
     for number in reversed(range(len(network.tuples))):
         back = np.zeros(size)
-        for states, after, weight in _moves(network, number, steps):
+        for states, after, weight in _transitions(network, number, steps):
             back[states] += backward[0][after] * weight
         backward.insert(0, back)
     return forward, backward, steps, float(forward[-1][-1])
 
 
-def _moves(network: Network, number: int, steps: Integers) -> Iterator[tuple[Integers, Integers, float]]:
+def _transitions(network: Network, number: int, steps: Integers) -> Iterator[tuple[Integers, Integers, float]]:
     """For each tuple of a paper: the states of the loads that have room for it, those it leads to, and its
     weight."""
     states = np.arange(int((network.load + 1).prod()))
@@ -262,26 +262,26 @@ def _tuple_mass(
 ) -> Array:
     """What all assignments with each tuple of a paper weigh, less its own weight."""
     mass = np.zeros(len(network.tuples[number]))
-    places = np.flatnonzero(network.weights[number] > 0.0)
-    for place, (states, after, _) in zip(places, _moves(network, number, steps), strict=True):
-        mass[place] = forward[number][states] @ backward[number + 1][after]
+    indices = np.flatnonzero(network.weights[number] > 0.0)
+    for index, (states, after, _) in zip(indices, _transitions(network, number, steps), strict=True):
+        mass[index] = forward[number][states] @ backward[number + 1][after]
     return mass
 
 
 def is_small(views: Sequence[View], loads: Mapping[str, int]) -> bool:
     """Whether everything can be summed: all states of the loads and, before the toss, all outcomes."""
     made = network(views, loads, [view.weight for view in views])
-    tossed = all(view.outcome is not None for view in views)
-    outcomes = 1 if tossed else 2 ** len(views)
-    return terms(made) * outcomes <= MOST_TERMS and outcomes <= MOST_OUTCOMES
+    published = all(view.outcome is not None for view in views)
+    outcomes = 1 if published else 2 ** len(views)
+    return number_of_terms(made) * outcomes <= MOST_TERMS and outcomes <= MOST_OUTCOMES
 
 
 def exact_finding(views: Sequence[View], loads: Mapping[str, int], policy: str) -> Finding:
     """Naming an author by going through everything: all assignments and, before the toss, all outcomes of
     all papers."""
     alone = network(views, loads, [view.weight for view in views])
-    reviews, before = alone.reviews, exact_authors(alone)
-    scale = exact_weight(alone)
+    reviews, before = alone.reviews, exact_reviewers(alone)
+    scale = total_weight(alone)
     tops = [found.max(axis=1) for found in before]
     baseline = float(sum(top.sum() for top in tops) / reviews)
     success, rise = 0.0, -np.inf
@@ -292,20 +292,20 @@ def exact_finding(views: Sequence[View], loads: Mapping[str, int], policy: str) 
             continue
         peaks = prod(float(mass.max()) for mass in chosen)
         after = network(views, loads, chosen)
-        weight = exact_weight(after)
+        weight = total_weight(after)
         if weight > 0.0:
-            best = [found.max(axis=1) for found in exact_authors(after)]
+            best = [found.max(axis=1) for found in exact_reviewers(after)]
             chance = 1.0 if len(options[0]) == 1 else weight * peaks / scale
             success += chance * float(sum(top.sum() for top in best)) / reviews
             rise = max(rise, *(float((new - old).max()) for new, old in zip(best, tops, strict=True)))
     return Finding(LOADS, AUTHOR, policy, baseline, success, 0.0, rise)
 
 
-_HALVINGS = 60
+_BISECTIONS = 60
 
 
 @dataclass(frozen=True)
-class Ceiling:
+class CoupledBound:
     """What no coupled adversary exceeds about one paper's reviews: `epsilon` for odds between two authors,
     `factor` for success, `added` for added success; from this many `papers` that share people with it."""
 
@@ -315,7 +315,7 @@ class Ceiling:
     added: float
 
 
-def ceilings(views: Sequence[View], policy: str = "chosen") -> list[Ceiling]:
+def ceilings(views: Sequence[View], policy: str = "chosen") -> list[CoupledBound]:
     """For each paper what holds against everybody who knows how papers are coupled, whatever their prior.
 
     >>> def one(paper: str, names: str, accept: list[float]) -> View:
@@ -330,18 +330,18 @@ def ceilings(views: Sequence[View], policy: str = "chosen") -> list[Ceiling]:
     epsilon = np.array([float(one.epsilon) for one in policies])
     factor = np.array([float(one.multiplier) for one in policies])
     nats = np.array([capacity(one.accept) for one in policies])
-    found = []
+    bounds = []
     for mine in group:
         inside = group == mine
-        found.append(
-            Ceiling(
+        bounds.append(
+            CoupledBound(
                 papers=int(inside.sum()),
                 epsilon=float(epsilon[inside].sum()),
                 factor=float(factor[inside].prod()),
                 added=float(np.sqrt(0.5 * nats[inside].sum())),
             )
         )
-    return found
+    return bounds
 
 
 def components(views: Sequence[View]) -> Integers:
@@ -365,16 +365,16 @@ def capacity(accept: Array) -> float:
     if low == high:
         return 0.0
     left, right = low, high
-    for _ in range(_HALVINGS):
+    for _ in range(_BISECTIONS):
         middle = 0.5 * (left + right)
-        if _divergence(low, middle) < _divergence(high, middle):
+        if _bernoulli_divergence(low, middle) < _bernoulli_divergence(high, middle):
             left = middle
         else:
             right = middle
-    return min(max(_divergence(end, middle) for end in (low, high)) for middle in (left, right))
+    return min(max(_bernoulli_divergence(end, middle) for end in (low, high)) for middle in (left, right))
 
 
-def _divergence(one: float, other: float) -> float:
+def _bernoulli_divergence(one: float, other: float) -> float:
     """Of a coin from another one."""
     if not 0.0 < other < 1.0:
         return 0.0 if one == other else inf

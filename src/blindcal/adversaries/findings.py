@@ -120,12 +120,12 @@ def findings_of(
     >>> [(one.policy, one.baseline, one.success) for one in found.findings if one.question == AUTHOR]
     [('chosen', 0.75, 0.75), ('full', 0.75, 1.0)]
     """
-    linked = _linked(views, [view.alone for view in views])
-    found = list[Finding]()
+    linked = _linking_success(views, [view.alone for view in views])
+    all_findings = list[Finding]()
     for policy in policies:
         # Decisions that are the same whoever reviewed leave every posterior as it was.
-        decided = linked if policy in CONSTANT else _linked(views, [view.mass(policy) for view in views])
-        found += [*paper_findings(SCORES, views, policy), Finding(SCORES, LINK, policy, linked, decided)]
+        decided = linked if policy in CONSTANT else _linking_success(views, [view.mass(policy) for view in views])
+        all_findings += [*paper_findings(SCORES, views, policy), Finding(SCORES, LINK, policy, linked, decided)]
     masses = {policy: [view.mass(policy) for view in views] for policy in policies}
     slots = np.array([len(view.scores) for view in views], dtype=np.float64)
     carried = {
@@ -137,7 +137,7 @@ def findings_of(
         reviews=int(slots.sum()),
         published=any(view.outcome is not None for view in views),
         sampled=sum(not view.exact for view in views),
-        findings=tuple(found),
+        findings=tuple(all_findings),
         bits={policy: float(np.average(carried[policy], weights=slots)) for policy in policies},
         largest_rise={
             policy: max(
@@ -153,11 +153,11 @@ def paper_findings(adversary: str, views: Sequence[View], policy: str) -> list[F
     """The questions about single papers, averaged: over reviews, over candidates of pools, over papers."""
     before = [answers(view, view.alone) for view in views]
     after = [answers(view, view.mass(policy)) for view in views]
-    found = []
+    answers_found = []
     for question in QUESTIONS:
         weight = np.array([_count(view, question) for view in views], dtype=np.float64)
         alone, decided = (np.array([one[question] for one in side]) for side in (before, after))
-        found.append(
+        answers_found.append(
             Finding(
                 adversary,
                 question,
@@ -167,7 +167,7 @@ def paper_findings(adversary: str, views: Sequence[View], policy: str) -> list[F
                 _sampling_error(views, alone, decided, weight),
             )
         )
-    return found
+    return answers_found
 
 
 def _count(view: View, question: str) -> int:
@@ -189,14 +189,14 @@ def _sampling_error(views: Sequence[View], alone: Array, decided: Array, weight:
     return float(np.sqrt(sum(variance)))
 
 
-def _linked(views: Sequence[View], masses: Sequence[Array]) -> float:
+def _linking_success(views: Sequence[View], masses: Sequence[Array]) -> float:
     """Naming, for a review, one of another paper by the same person; mean over all reviews."""
     return float(np.average(links(views, masses), weights=[len(view.scores) for view in views]))
 
 
 def exposures(views: Sequence[View], policy: str = "chosen", *, better: str = "high") -> tuple[Exposure, ...]:
     """Every review, the most exposed first: ties by paper. Scores as they were given."""
-    found = []
+    reviews = []
     for view in views:
         mass = view.mass(policy)
         by_slot, before = authors(view, mass), authors(view, view.alone)[0]
@@ -207,8 +207,8 @@ def exposures(views: Sequence[View], policy: str = "chosen", *, better: str = "h
             right = None if view.truth is None else guess == view.truth[slot]
             after = float(by_slot[:, slot].max(axis=1).sum())
             top = float(before[slot].max())
-            found.append(Exposure(view.paper, slot + 1, score, top, after, float(worst[slot]), right))
-    return tuple(sorted(found, key=lambda one: (-one.after, one.paper, one.review)))
+            reviews.append(Exposure(view.paper, slot + 1, score, top, after, float(worst[slot]), right))
+    return tuple(sorted(reviews, key=lambda one: (-one.after, one.paper, one.review)))
 
 
 def named(found: Sequence[Finding], policy: str, question: str = AUTHOR) -> Finding:

@@ -123,11 +123,11 @@ def published_views(past: Past, record: Record) -> list[View]:
     views = []
     for paper in record.papers:
         own = [ref for ref in paper.earlier if (ref[0], ref[2]) == (record.conference, paper.paper)]
-        tossed = own[0] if own else (record.conference, paper.release, paper.paper)
-        seen = past.decision(tossed)
-        case = seen.case.promised(record.request.guarantee.promise)
-        reviewers = past.tossed[tossed].reviewers
-        views.append(published_view(case, seen.policy, paper.raw_accepted, seen.accepted, reviewers))
+        drawn = own[0] if own else (record.conference, paper.release, paper.paper)
+        decision = past.decision(drawn)
+        case = decision.case.promised(record.request.guarantee.promise)
+        reviewers = past.tossed[drawn].reviewers
+        views.append(published_view(case, decision.policy, paper.raw_accepted, decision.accepted, reviewers))
     return views
 
 
@@ -136,8 +136,8 @@ def published_view(
 ) -> View:
     """A paper whose decision is known, and who reviewed it: lowest score first."""
     view = case_view(case, policy, raw)
-    place = {name: index for index, name in enumerate(case.candidates)}
-    truth = [place.get(name, place.get(OUTSIDER, -1)) for name in reviewers]
+    index_of = {name: index for index, name in enumerate(case.candidates)}
+    truth = [index_of.get(name, index_of.get(OUTSIDER, -1)) for name in reviewers]
     if -1 in truth:
         raise InputError(f"the reviewers of paper {case.paper!r} must all be in its pool")
     favor = float(posteriors(case, np.array([truth]))[1][0])

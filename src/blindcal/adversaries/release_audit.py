@@ -43,27 +43,27 @@ from blindcal.reviews import as_given, recognize_grid, upright_reviewers, uprigh
 
 
 @dataclass(frozen=True, eq=False)
-class Decided:
+class OpenedRelease:
     """A release as it was published, and its papers with their true reviewers: CONFIDENTIAL."""
 
     record: Record
     views: list[View] = field(repr=False)
 
 
-def open_release(published: str | os.PathLike[str], key: str | os.PathLike[str]) -> Decided:
+def open_release(published: str | os.PathLike[str], key: str | os.PathLike[str]) -> OpenedRelease:
     """The release in a folder that `decide` wrote, opened with the key it was made with. CONFIDENTIAL.
 
     `published` is the folder, `key` the file of the key. Returns the sealed `record` and the `views` of its
     papers, which know the true reviewers; `findings_of` says what they reveal.
     """
     check_paths(published=published, key=key)
-    seen = read_published(published)
-    if seen is None:
+    certificate = read_published(published)
+    if certificate is None:
         raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
     past = Past(read_ledger(key, read_key(key)))
-    check_published(past.ledger, [seen])
-    record = past.record(seen.counter - 1)
-    return Decided(record, published_views(past, record))
+    check_published(past.ledger, [certificate])
+    record = past.record(certificate.counter - 1)
+    return OpenedRelease(record, published_views(past, record))
 
 
 def planned_views(plan: Plan) -> list[View]:
@@ -91,7 +91,7 @@ def planned_views(plan: Plan) -> list[View]:
     ]
 
 
-ACCEPT, REJECT = "accept", "reject"
+_ACCEPT, _REJECT = "accept", "reject"
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,28 +126,28 @@ def read_venue(
     `better`: the better end of the scale, `high` or `low`; with `low`, views have scores negated.
     """
     decided = read_decisions(decisions)
-    given = _scores_of(decided, read_scores(scores, grid), os.fspath(decisions), os.fspath(scores))
+    scores_by_paper = _scores_of(decided, read_scores(scores, grid), os.fspath(decisions), os.fspath(scores))
     parameters = upright_reviewers(read_reviewers(reviewers), better)
-    candidates = pools_of(pools, given, parameters)
+    candidates = pools_of(pools, scores_by_paper, parameters)
     files = Sources(os.fspath(scores), os.fspath(reviewers), os.fspath(pools))
     problems = [
         Problem(files.pools, None, None, rule, f"{found} for paper {paper!r}")
-        for paper, one in given.items()
+        for paper, one in scores_by_paper.items()
         for rule, found in pool_problems(len(one), candidates.get(paper))
     ]
-    problems += unknown_candidates(given, parameters, candidates, files)
+    problems += unknown_candidates(scores_by_paper, parameters, candidates, files)
     if problems:
         raise refuse(problems[:100], more=max(0, len(problems) - 100))
-    scores_given = np.concatenate([np.array(one) for one in given.values()])
+    scores_given = np.concatenate([np.array(one) for one in scores_by_paper.values()])
     declared = recognize_grid(scores_given) if grid is None else numbers("grid", grid)
     levels = None
     if declared is not None and declared.size:
         levels = upright_scores(declared.tolist(), better)
     cases = [
         public_case(paper, upright_scores(one, better), candidates[paper], parameters, "", levels)
-        for paper, one in given.items()
+        for paper, one in scores_by_paper.items()
     ]
-    accepted = sum(decided[paper] for paper in given)
+    accepted = sum(decided[paper] for paper in scores_by_paper)
     if bar is None and not 0 < accepted < len(cases):
         raise InputError("`bar` must be given where a venue accepted all papers or none")
     conference = assemble(cases, None if bar is not None else accepted / len(cases), bar)
@@ -166,16 +166,16 @@ def _explained(view: View) -> bool:
 
 def read_decisions(path: str | os.PathLike[str]) -> dict[str, bool]:
     """Whether each paper of a table `paper,decision` was accepted; what else it holds is not read."""
-    columns = [Column("paper", "id"), Column("decision", choices=(ACCEPT, REJECT))]
+    columns = [Column("paper", "id"), Column("decision", choices=(_ACCEPT, _REJECT))]
     table = read_table(path, columns, extra=True)
-    found, problems = dict[str, bool](), list[Problem]()
+    accepted, problems = dict[str, bool](), list[Problem]()
     for row, paper, decision in zip(table.rows, table.text("paper"), table.text("decision"), strict=True):
-        if paper in found:
+        if paper in accepted:
             problems.append(Problem(table.file, row, "paper", "must not be listed twice"))
-        found[paper] = decision == ACCEPT
+        accepted[paper] = decision == _ACCEPT
     if problems:
         raise refuse(problems)
-    return found
+    return accepted
 
 
 def read_scores(
@@ -191,10 +191,10 @@ def read_scores(
         off = [row for row, one in zip(table.rows, score.tolist(), strict=True) if one not in known]
         if off:
             raise refuse([Problem(table.file, row, "score", rule) for row in off])
-    found: dict[str, list[float]] = {}
+    by_paper: dict[str, list[float]] = {}
     for paper, one in zip(table.text("paper"), score.tolist(), strict=True):
-        found.setdefault(paper, []).append(one)
-    return {paper: tuple(sorted(found[paper])) for paper in in_natural_order(found)}
+        by_paper.setdefault(paper, []).append(one)
+    return {paper: tuple(sorted(by_paper[paper])) for paper in in_natural_order(by_paper)}
 
 
 def _scores_of(

@@ -18,7 +18,7 @@ Releases made again and again for other true reviewers, by whatever system: does
 depend on them, and is every decision a toss of its own?
 
 What is public must be a function of public data and decisions, and tables of public data alone. So the same
-public data are released for many assignments and keys (`Trial`), and three things are looked for: tables that
+public data are released for many assignments and keys (`RepeatedRelease`), and three things are looked for: tables that
 move with the truth (parameters fitted on the reviews being decided move them too), public texts that differ
 where the decisions do not (rows in the order of processing), and decisions that go together (a coin that is
 used twice) or that come more or less often than the tables say.
@@ -46,7 +46,7 @@ from blindcal.errors import InputError
 from blindcal.posterior.paper import PaperCase
 
 PRIORS = ("given", "uniform", "sharpened")
-SHARPER = 1.0
+_SHARPENING = 1.0
 """What a sharpened prior adds to the log odds of each true reviewer."""
 
 # This many draws of evidence for each paper, and of colluders for the conference.
@@ -66,7 +66,7 @@ def with_prior(view: View, prior: str) -> View:
     if view.truth is None:
         raise InputError("`prior` sharpened leans towards the true reviewers: only a release has them")
     right = np.isin(view.rows, [who for who in view.truth if who >= 0]).sum(axis=1)
-    return view.believing(view.weight * np.exp(SHARPER * right))
+    return view.believing(view.weight * np.exp(_SHARPENING * right))
 
 
 def with_similarity(view: View, similarity: Similarity) -> View:
@@ -75,10 +75,10 @@ def with_similarity(view: View, similarity: Similarity) -> View:
     place = {name: index for index, name in enumerate(similarity.reviewers)}
     known = view.paper in similarity.papers
     row = similarity.value[[similarity.papers.index(view.paper)]].toarray()[0] if known else []
-    near = np.array([row[place[name]] if known and name in place else 0.0 for name in view.names])
+    similar = np.array([row[place[name]] if known and name in place else 0.0 for name in view.names])
     # Nobody (-1) is the last one: strangers are as near as `*` is.
-    stranger = near[view.names.index(OUTSIDER)] if OUTSIDER in view.names else 0.0
-    product = np.append(near, stranger)[view.rows].prod(axis=1)
+    stranger = similar[view.names.index(OUTSIDER)] if OUTSIDER in view.names else 0.0
+    product = np.append(similar, stranger)[view.rows].prod(axis=1)
     likelihood = _likelihood(view)
     if not (likelihood @ product) > 0.0:
         raise InputError(
@@ -128,10 +128,10 @@ def evidence_findings(
     share = _shares(views)
     mean, name = share @ right.mean(axis=1), f"evidence of strength {strength:g}"
     found = []
-    for place, policy in enumerate(policies, start=1):
-        added = right[:, :, place] - right[:, :, 0]
+    for column, policy in enumerate(policies, start=1):
+        added = right[:, :, column] - right[:, :, 0]
         error = float(np.sqrt((share**2) @ added.var(axis=1, ddof=1) / draws))
-        found.append(Finding(name, AUTHOR, policy, float(mean[0]), float(mean[place]), error))
+        found.append(Finding(name, AUTHOR, policy, float(mean[0]), float(mean[column]), error))
     return found
 
 
@@ -149,7 +149,7 @@ def _with_evidence(job: tuple[int, View], strength: float, policies: tuple[str, 
     signal = rng.standard_normal((draws, slots, people + 1))
     # Nobody (-1) has a column too: a review by a stranger looks like one by any other.
     np.put_along_axis(
-        signal, truth[:, :, None] % (people + 1), strength + _at(signal, truth)[:, :, None], axis=2
+        signal, truth[:, :, None] % (people + 1), strength + _signal_of(signal, truth)[:, :, None], axis=2
     )
     likelihood = np.zeros((draws, tuples))
     for slot in range(slots):
@@ -167,7 +167,7 @@ def _with_evidence(job: tuple[int, View], strength: float, policies: tuple[str, 
     return np.stack(found, axis=1)
 
 
-def _at(signal: Array, truth: Integers) -> Array:
+def _signal_of(signal: Array, truth: Integers) -> Array:
     return np.take_along_axis(signal, truth[:, :, None] % signal.shape[2], axis=2)[:, :, 0]
 
 
@@ -180,7 +180,7 @@ def _by_label(view: View) -> csr_array:
 
 
 @dataclass(frozen=True, eq=False)
-class _Informed:
+class _InformedView:
     """A paper for colluders, and which of its reviews are not theirs."""
 
     view: View
@@ -206,14 +206,14 @@ def collusion_findings(
     for draw in range(draws):
         rng = np.random.default_rng([_SEED, colluders, draw])
         chosen = {people[i] for i in rng.choice(len(people), colluders, replace=False)}
-        informed = [one for view in views if (one := _informed(view, chosen, rng)).open.any()]
+        informed = [one for view in views if (one := _informed_view(view, chosen, rng)).open.any()]
         reviews = sum(float(one.open.sum()) for one in informed)
         for one in informed:
             masses = [one.view.alone, *(one.view.mass(policy) for policy in policies)]
             best = [authors(one.view, mass).max(axis=2).sum(axis=0)[one.open].sum() for mass in masses]
             right[draw] += np.array(best) / reviews
-            for place, mass in enumerate(masses[1:]):
-                rise[place] = max(rise[place], float(rises(one.view, mass)[:, one.open].max()))
+            for column, mass in enumerate(masses[1:]):
+                rise[column] = max(rise[column], float(rises(one.view, mass)[:, one.open].max()))
     name = f"{colluders} colluding reviewer{'s' * (colluders > 1)}"
     mean = right.mean(axis=0)
     return [
@@ -222,15 +222,15 @@ def collusion_findings(
             AUTHOR,
             policy,
             float(mean[0]),
-            float(mean[place]),
-            float((right[:, place] - right[:, 0]).std(ddof=1) / np.sqrt(draws)),
-            float(rise[place - 1]),
+            float(mean[column]),
+            float((right[:, column] - right[:, 0]).std(ddof=1) / np.sqrt(draws)),
+            float(rise[column - 1]),
         )
-        for place, policy in enumerate(policies, start=1)
+        for column, policy in enumerate(policies, start=1)
     ]
 
 
-def _informed(view: View, colluders: set[str], rng: np.random.Generator) -> _Informed:
+def _informed_view(view: View, colluders: set[str], rng: np.random.Generator) -> _InformedView:
     """The paper with the facts that colluders know: theirs are their own reviews, and no others."""
     inside = np.array([name in colluders for name in view.names])
     truth = np.array(
@@ -239,7 +239,7 @@ def _informed(view: View, colluders: set[str], rng: np.random.Generator) -> _Inf
     theirs = (truth >= 0) & inside[truth]
     mine = (view.rows >= 0) & inside[view.rows]
     possible = np.where(theirs, view.rows == truth, ~mine).all(axis=1)
-    return _Informed(view.believing(view.weight * possible), ~theirs)
+    return _InformedView(view.believing(view.weight * possible), ~theirs)
 
 
 def co_reviewer_findings(views: Sequence[View], policies: Sequence[str] = POLICIES) -> list[Finding]:
@@ -248,14 +248,14 @@ def co_reviewer_findings(views: Sequence[View], policies: Sequence[str] = POLICI
     if not several:
         return []
     share = _shares(several)
-    groups = [_companies(view) for view in several]
+    groups = [_indistinguishable(view) for view in several]
     found = []
     for policy in policies:
         alone, decided = (
             float(
                 share
                 @ [
-                    _sorted_out(view, mass, group)
+                    _co_reviewer_success(view, mass, group)
                     for view, mass, group in zip(several, masses, groups, strict=True)
                 ]
             )
@@ -265,7 +265,7 @@ def co_reviewer_findings(views: Sequence[View], policies: Sequence[str] = POLICI
     return found
 
 
-def _companies(view: View) -> list[Integers]:
+def _indistinguishable(view: View) -> list[Integers]:
     """For each slot: tuples that look alike to whoever wrote it and knows the names have the same number."""
     base = len(view.names) + 1
     ordered = np.sort(view.rows + 1, axis=1)
@@ -275,7 +275,7 @@ def _companies(view: View) -> list[Integers]:
     return [np.unique(key * base + own + 1, return_inverse=True)[1].ravel() for own in view.rows.T]
 
 
-def _sorted_out(view: View, mass: Array, groups: Sequence[Integers]) -> float:
+def _co_reviewer_success(view: View, mass: Array, groups: Sequence[Integers]) -> float:
     """Mean over who is the co-reviewer, and over the other reviews, of the chance of a right guess."""
     base, found = len(view.names) + 1, []
     for own, group in enumerate(groups):
@@ -283,11 +283,11 @@ def _sorted_out(view: View, mass: Array, groups: Sequence[Integers]) -> float:
             if slot != own:
                 label, which = np.unique(group * base + view.rows[:, slot] + 1, return_inverse=True)
                 first = np.flatnonzero(np.diff(label // base, prepend=-1))
-                found.append(sum(_best(row, which.ravel(), label % base > 0, first) for row in mass))
+                found.append(sum(_best_guesses(row, which.ravel(), label % base > 0, first) for row in mass))
     return float(np.mean(found))
 
 
-def _best(row: Array, which: Integers, named: NDArray[np.bool_], first: Integers) -> float:
+def _best_guesses(row: Array, which: Integers, named: NDArray[np.bool_], first: Integers) -> float:
     sums = np.bincount(which, row, named.size) * named
     return float(np.maximum.reduceat(sums, first).sum())
 
@@ -313,8 +313,8 @@ def _paper_findings(view: View, policies: Sequence[str]) -> list[Finding]:
 
 
 # Qualities further out than this are neglected; this many of them are summed over.
-_REACH, _NODES = 8.0, 1601
-QUALITIES = np.linspace(-_REACH, _REACH, _NODES)
+_LARGEST_QUALITY, _NODES = 8.0, 1601
+QUALITIES = np.linspace(-_LARGEST_QUALITY, _LARGEST_QUALITY, _NODES)
 
 Likelihood = Callable[[Array, Array, Array], Array]
 """`(score[slot], parameters[candidate, field], quality[node]) -> log density [slot, candidate, node]`."""
@@ -367,12 +367,12 @@ class Misfit:
 def misfit(world: str, views: Sequence[View], weights: Sequence[Array], policy: str = "chosen") -> Misfit:
     """Views as they were planned, and what their tuples weigh in truth."""
     true = [view.believing(weight) for view, weight in zip(views, weights, strict=True)]
-    claimed_alone, claimed, claimed_rise = _named(views, policy)
-    alone, success, rise = _named(true, policy)
+    claimed_alone, claimed, claimed_rise = _naming_success(views, policy)
+    alone, success, rise = _naming_success(true, policy)
     return Misfit(world, claimed_alone, claimed, alone, success, claimed_rise, rise)
 
 
-def _named(views: Sequence[View], policy: str) -> tuple[float, float, float]:
+def _naming_success(views: Sequence[View], policy: str) -> tuple[float, float, float]:
     """An author named from the scores and with decisions, mean over reviews, and the largest rise."""
     one = named(paper_findings("", views, policy), policy)
     return one.baseline, one.success, max(float(rises(view, view.mass(policy)).max()) for view in views)
@@ -390,7 +390,7 @@ def affine(score: Array, parameters: Array, quality: Array) -> Array:
     return np.asarray(-0.5 * gap**2 - np.log(noise))
 
 
-def heavy_tailed(score: Array, parameters: Array, quality: Array, freedom: float = 4.0) -> Array:
+def student_t(score: Array, parameters: Array, quality: Array, freedom: float = 4.0) -> Array:
     """Student's t around the same line, with the same standard deviation."""
     slope, offset, noise = (column[None, :, None] for column in parameters.T[:3])
     scale = noise * np.sqrt((freedom - 2.0) / freedom)
@@ -399,7 +399,7 @@ def heavy_tailed(score: Array, parameters: Array, quality: Array, freedom: float
     return np.asarray(constant - np.log(scale) - 0.5 * (freedom + 1.0) * np.log1p(gap**2 / freedom))
 
 
-def curved(score: Array, parameters: Array, quality: Array) -> Array:
+def saturating(score: Array, parameters: Array, quality: Array) -> Array:
     """Reviewers who flatten out at both ends: slope where quality is 0, and half of it at about 1.8."""
     return affine(score, parameters, bent(quality))
 
@@ -431,7 +431,7 @@ def normal(quality: Array) -> Array:
     return np.asarray(-0.5 * quality**2)
 
 
-def two_humped(quality: Array, apart: float = 0.9) -> Array:
+def bimodal(quality: Array, apart: float = 0.9) -> Array:
     """Half of the papers good and half of them bad, with mean 0 and variance 1."""
     spread = np.sqrt(1.0 - apart**2)
     humps = [-0.5 * ((quality - side * apart) / spread) ** 2 for side in (-1.0, 1.0)]
@@ -440,10 +440,10 @@ def two_humped(quality: Array, apart: float = 0.9) -> Array:
 
 WORLDS = (
     World("as stated", affine, normal),
-    World("heavy tails (t with 4 degrees of freedom)", heavy_tailed, normal),
-    World("curved reviewers", curved, normal),
+    World("heavy tails (t with 4 degrees of freedom)", student_t, normal),
+    World("curved reviewers", saturating, normal),
     World("rounded scores, rounding ignored", rounded_to(1.0), normal),
-    World("two kinds of papers", affine, two_humped),
+    World("two kinds of papers", affine, bimodal),
 )
 """Worlds with the stated parameters. In another one the parameters differ: `World.weight` takes true ones."""
 
@@ -453,7 +453,7 @@ FALSE_ALARM = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class RepeatedRelease:
     """One release of the same public data: its tables, one for each paper; the chance of accepting each paper
     under the true reviewers of this trial; the decisions; and everything that was made public."""
 
@@ -464,7 +464,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Leaks:
+class TruthDependence:
     """What depends on the truth: papers (by number) whose table does, how many pairs of trials with equal
     decisions had other texts, papers decided too often one way, and pairs of papers decided together."""
 
@@ -478,12 +478,12 @@ class Leaks:
         return bool(self.tables or self.texts or self.biased or self.together)
 
 
-def leaks(trials: Sequence[Trial]) -> Leaks:
+def truth_dependence(trials: Sequence[RepeatedRelease]) -> TruthDependence:
     """What the trials show.
 
-    >>> one = Trial((np.array([0.5, 0.5]),), (0.5,), (True,), b"accept")
-    >>> other = Trial((np.array([0.5, 0.6]),), (0.6,), (True,), b"accept ")
-    >>> found = leaks([one, other])
+    >>> one = RepeatedRelease((np.array([0.5, 0.5]),), (0.5,), (True,), b"accept")
+    >>> other = RepeatedRelease((np.array([0.5, 0.6]),), (0.6,), (True,), b"accept ")
+    >>> found = truth_dependence([one, other])
     >>> found.tables, found.texts
     ((0,), 1)
     """
@@ -502,19 +502,19 @@ def leaks(trials: Sequence[Trial]) -> Leaks:
     spread = chance * (1.0 - chance)
     pairs = [(one, other) for one in papers for other in papers if one < other]
     limit = -float(ndtri(FALSE_ALARM / 2 / (len(pairs) + len(papers))))
-    return Leaks(
+    return TruthDependence(
         tables=tuple(moved),
         texts=differ,
-        biased=tuple(paper for paper in papers if _beyond(rest[:, paper], spread[:, paper], limit)),
+        biased=tuple(paper for paper in papers if _beyond_chance(rest[:, paper], spread[:, paper], limit)),
         together=tuple(
             (one, other)
             for one, other in pairs
-            if _beyond(rest[:, one] * rest[:, other], spread[:, one] * spread[:, other], limit)
+            if _beyond_chance(rest[:, one] * rest[:, other], spread[:, one] * spread[:, other], limit)
         ),
     )
 
 
-def _beyond(rest: Array, variance: Array, limit: float) -> bool:
+def _beyond_chance(rest: Array, variance: Array, limit: float) -> bool:
     """Whether a sum of independent numbers of mean 0 is further out than chance allows. What was certain
     must come out so; where few tosses were open nothing can be said."""
     total = float(variance.sum())

@@ -47,8 +47,8 @@ def authors(view: View, mass: Array) -> Array:
     nothing is said."""
     size = len(view.names)
     slots = view.rows.T
-    found = np.array([[np.bincount(slot + 1, row, size + 1)[1:] for slot in slots] for row in mass])
-    return found.astype(np.float64)
+    masses = np.array([[np.bincount(slot + 1, row, size + 1)[1:] for slot in slots] for row in mass])
+    return masses.astype(np.float64)
 
 
 def members(view: View, mass: Array) -> Array:
@@ -123,7 +123,7 @@ def links(views: Sequence[View], masses: Sequence[Array]) -> list[float]:
     numbers, each with one value for each outcome of its paper.
     """
     people = {name: place for place, name in enumerate(sorted({n for view in views for n in view.names}))}
-    chances, blocks, owner, at = [], [], [], []
+    chances, blocks, owner, columns = [], [], [], []
     for index, (view, mass) in enumerate(zip(views, masses, strict=True)):
         chance, by_slot = mass.sum(axis=1), authors(view, mass)
         for one, part in zip(chance, by_slot, strict=True):
@@ -131,10 +131,10 @@ def links(views: Sequence[View], masses: Sequence[Array]) -> list[float]:
                 chances.append(one)
                 blocks.append(part / one)
                 owner.append(index)
-                at.append([people[name] for name in view.names])
+                columns.append([people[name] for name in view.names])
     size = [block.shape[0] for block in blocks]
-    row = np.repeat(np.arange(sum(size)), np.repeat([len(names) for names in at], size))
-    column = np.concatenate([np.tile(names, number) for names, number in zip(at, size, strict=True)])
+    row = np.repeat(np.arange(sum(size)), np.repeat([len(names) for names in columns], size))
+    column = np.concatenate([np.tile(names, number) for names, number in zip(columns, size, strict=True)])
     value = np.concatenate([block.ravel() for block in blocks])
     table = csr_array((value, (row, column)), shape=(sum(size), len(people)))
     starts, owners = np.concatenate([[0], np.cumsum(size)]), np.array(owner)
@@ -245,7 +245,7 @@ def top_k_success(belief: Belief, policy: Policy, k: int) -> Array:
     if belief.labels is None:
         return np.asarray(np.sort(mass, axis=-1)[..., -k:].sum(axis=(-2, -1)))
     ranked = _ranked(mass, belief.labels)
-    rank = np.arange(ranked.mass.size) - np.repeat(ranked.first, _counts(ranked))
+    rank = np.arange(ranked.mass.size) - np.repeat(ranked.first, _row_sizes(ranked))
     sums = np.add.reduceat(np.where(rank < k, ranked.mass, 0.0), ranked.first).reshape(ranked.shape)
     return np.asarray(sums.sum(axis=-2).mean(axis=-1))
 
@@ -267,7 +267,7 @@ def bits(belief: Belief, policy: Policy) -> Array:
         return np.asarray(np.maximum(_divergence(mass, weight, chance[..., None]).sum(axis=(-2, -1)), 0.0))
     labels = belief.labels[..., None, :, :]
     joint, alone = label_sums(mass, labels), label_sums(weight, labels)
-    outcome = np.repeat(np.broadcast_to(chance[..., None], joint.shape).ravel(), _counts(joint))
+    outcome = np.repeat(np.broadcast_to(chance[..., None], joint.shape).ravel(), _row_sizes(joint))
     terms = np.add.reduceat(_divergence(joint.mass, alone.mass, outcome), joint.first)
     return np.asarray(np.maximum(terms.reshape(joint.shape).sum(axis=-2).mean(axis=-1), 0.0))
 
@@ -301,12 +301,12 @@ def success_of(belief: Belief, policy: Policy, adversary: Adversary) -> Array:
     >>> [round(float(success_of(belief, policy, one)), 12) for one in (guess, stubborn)]
     [0.9, 0.4]
     """
-    mass, guessed, labels = outcome_mass(belief, policy), *_guessed(belief, policy, adversary)
+    mass, guessed, labels = outcome_mass(belief, policy), *_guesses_and_labels(belief, policy, adversary)
     right = (guessed[..., None] == labels[..., None, :, :]) & (labels >= 0)[..., None, :, :]
     return np.asarray((mass[..., None, :] * right).sum(axis=(-3, -1)).mean(axis=-1))
 
 
-def _guessed(belief: Belief, policy: Policy, adversary: Adversary) -> tuple[Integers, Integers]:
+def _guesses_and_labels(belief: Belief, policy: Policy, adversary: Adversary) -> tuple[Integers, Integers]:
     """An adversary's guesses `[..., 2, slot]` and the labels `[..., slot, secret]`, both for every
     instance."""
     lead = np.broadcast_shapes(belief.weight.shape, policy.accept.shape)[:-1]
@@ -346,7 +346,7 @@ def play(
     """
     if games < 1:
         raise InputError(f"games must be at least 1, found {games}")
-    best, labels = _guessed(belief, policy, guess if adversary is None else adversary)
+    best, labels = _guesses_and_labels(belief, policy, guess if adversary is None else adversary)
     lead, n = best.shape[:-2], belief.weight.shape[-1]
     reach = np.broadcast_to(np.cumsum(belief.weight, axis=-1), (*lead, n))
     accept = np.broadcast_to(policy.accept, (*lead, n))
@@ -371,12 +371,12 @@ def play(
 def _ranked(mass: Array, labels: Integers) -> LabelSums:
     """Chances to be right, in each row from the best guess to the worst; `labels` are the belief's."""
     sums = label_sums(mass, labels[..., None, :, :])
-    row = np.repeat(np.arange(sums.first.size), _counts(sums))
+    row = np.repeat(np.arange(sums.first.size), _row_sizes(sums))
     order = np.lexsort((sums.label < 0, -sums.guesses, row))
     return LabelSums(sums.guesses[order], sums.label[order], sums.first, sums.shape)
 
 
-def _counts(sums: LabelSums) -> Integers:
+def _row_sizes(sums: LabelSums) -> Integers:
     return np.diff(sums.first, append=sums.mass.size)
 
 
