@@ -10,12 +10,12 @@ import pytest
 from blindcal.adversaries.coupled_exact import (
     all_loads,
     check_loads,
-    exact_reviewers,
     exact_finding,
-    total_weight,
+    exact_reviewers,
     first_assignment,
     is_small,
     network,
+    total_weight,
     true_loads,
 )
 from blindcal.adversaries.single_paper import authors

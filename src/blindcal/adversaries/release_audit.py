@@ -1,13 +1,10 @@
-"""A published folder and the key -> the views of its papers; a plan -> the same before the toss.
+"""The papers of a release, a plan or a published venue, as views for an adversary.
 
-The sealed record has everything: public data, tables, decisions and the true reviewers. So what is found is
-for whoever holds the key.
-
-Decisions, scores and calibrations that a venue published -> views of its papers: who wrote what?
-
-Such a venue decided by calibrated scores and thought of nothing else: a paper was accepted where its
-reviewers, calibrated, say that it is more likely above the bar than below. There is no policy, no key and no
-truth here: what is found is what anybody finds who has these tables.
+A release is opened with its key: its record has public data, tables, decisions and the true reviewers, so the
+views are for a holder of the key. A plan has the same views before the draw. A venue published decisions,
+scores and calibrations without a policy, a key or a guarantee: it is taken to have accepted a paper if its
+calibrated reviewers make it more likely above the bar than below. Its views are what anybody can compute from
+these tables.
 """
 
 from __future__ import annotations
@@ -44,17 +41,24 @@ from blindcal.reviews import as_given, recognize_grid, upright_reviewers, uprigh
 
 @dataclass(frozen=True, eq=False)
 class OpenedRelease:
-    """A release as it was published, and its papers with their true reviewers: CONFIDENTIAL."""
+    """A published release, and its papers with their true reviewers; confidential."""
 
     record: Record
     views: list[View] = field(repr=False)
 
 
 def open_release(published: str | os.PathLike[str], key: str | os.PathLike[str]) -> OpenedRelease:
-    """The release in a folder that `decide` wrote, opened with the key it was made with. CONFIDENTIAL.
+    """Opens a published release with its key. The result is confidential.
 
-    `published` is the folder, `key` the file of the key. Returns the sealed `record` and the `views` of its
-    papers, which know the true reviewers; `findings_of` says what they reveal.
+    Args:
+        published: The folder that `decide` wrote.
+        key: The file of the key that made the release.
+
+    Returns:
+        The `record`, and the `views` of its papers with the true reviewers, for `findings_of`.
+
+    Raises:
+        InputError: If the folder holds no certificate.
     """
     check_paths(published=published, key=key)
     certificate = read_published(published)
@@ -67,21 +71,26 @@ def open_release(published: str | os.PathLike[str], key: str | os.PathLike[str])
 
 
 def planned_views(plan: Plan) -> list[View]:
-    """The papers of a plan before any coin is tossed: nothing here knows who reviewed them.
+    """The papers of a plan, before anything is drawn and without their reviewers.
 
-    `plan` is what `plans.plan` returns; the views are in the order of its papers.
+    Args:
+        plan: A planned conference.
 
-    >>> from blindcal.posterior.conference import Conference, PaperCase
-    >>> from blindcal.planning import Request, agreement, plan_conference
-    >>> from blindcal.policy.guarantee import UNLIMITED
-    >>> rows = ((1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0))
-    >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), rows, bar=0.0)
-    >>> conference, request = Conference((case,), 0.0, None, (1.0,)), Request(UNLIMITED, bar=0.0)
-    >>> papers, price = plan_conference(conference, UNLIMITED)
-    >>> found = Plan(conference, request, tuple(papers), price, agreement([case]), ())
-    >>> planned_views(found)[0].mass("chosen")
-    array([[0.5, 0. ],
-           [0. , 0.5]])
+    Returns:
+        One view per paper, in the order of the plan.
+
+    Example:
+        >>> from blindcal.posterior.conference import Conference, PaperCase
+        >>> from blindcal.planning import Request, agreement, plan_conference
+        >>> from blindcal.policy.guarantee import UNLIMITED
+        >>> rows = ((1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+        >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), rows, bar=0.0)
+        >>> conference, request = Conference((case,), 0.0, None, (1.0,)), Request(UNLIMITED, bar=0.0)
+        >>> papers, price = plan_conference(conference, UNLIMITED)
+        >>> planned = Plan(conference, request, tuple(papers), price, agreement([case]), ())
+        >>> planned_views(planned)[0].mass("chosen")
+        array([[0.5, 0. ],
+               [0. , 0.5]])
     """
     return [
         planned_view(case, paper, raw, plan.request.guarantee)
@@ -98,8 +107,8 @@ _ACCEPT, _REJECT = "accept", "reject"
 class Venue:
     """The papers of a venue with their decisions, and the bar that it is taken to have had.
 
-    `unexplained` are papers whose decision no candidates lead to: it says nothing of who reviewed them, and
-    where there are many, bar, calibration or pools are not the venue's.
+    `unexplained` are papers whose decision follows from no candidates. It tells nothing about their
+    reviewers; if there are many, bar, calibration or pools are not those of the venue.
     """
 
     views: list[View] = field(repr=False)
@@ -118,12 +127,12 @@ def read_venue(
     grid: Sequence[float] | None = None,
     better: str = "high",
 ) -> Venue:
-    """A venue's tables: decisions (paper, decision), scores (paper, score; one row per review, in any order),
-    calibration and pools as everywhere. Without `bar` it is the one at which full calibration accepts as many
-    papers as were accepted, on average over the public belief. Papers without a decision are left out.
+    """Reads a venue's tables: decisions (paper, decision), scores (paper, score), calibration and pools.
 
-    `grid`: the scores that can be given, none of them if any number can be; None: as `recognize_grid` finds.
-    `better`: the better end of the scale, `high` or `low`; with `low`, views have scores negated.
+    Scores have one row per review, in any order. The default `bar` is the one at which full calibration
+    accepts as many papers as were accepted, on average over the public belief. Papers without a decision are
+    left out. `grid` has the possible scores, empty if any number is possible; by default it is recognized.
+    `better` is the better end of the scale; with "low", views have negated scores.
     """
     decided = read_decisions(decisions)
     scores_by_paper = _scores_of(decided, read_scores(scores, grid), os.fspath(decisions), os.fspath(scores))
@@ -165,7 +174,7 @@ def _explained(view: View) -> bool:
 
 
 def read_decisions(path: str | os.PathLike[str]) -> dict[str, bool]:
-    """Whether each paper of a table `paper,decision` was accepted; what else it holds is not read."""
+    """Whether each paper of a table `paper,decision` was accepted; other columns are ignored."""
     columns = [Column("paper", "id"), Column("decision", choices=(_ACCEPT, _REJECT))]
     table = read_table(path, columns, extra=True)
     accepted, problems = dict[str, bool](), list[Problem]()
@@ -181,7 +190,7 @@ def read_decisions(path: str | os.PathLike[str]) -> dict[str, bool]:
 def read_scores(
     path: str | os.PathLike[str], grid: Sequence[float] | None = None
 ) -> dict[str, tuple[float, ...]]:
-    """The scores of each paper in a table `paper,score`, lowest first; what else it holds is not read."""
+    """The scores of each paper in a table `paper,score`, lowest first; other columns are ignored."""
     columns = [Column("paper", "id"), Column("score", "number", synonyms=("rating",))]
     table = read_table(path, columns, extra=True)
     score = table.number("score")
@@ -211,9 +220,11 @@ def _scores_of(
 def posterior_table(
     views: Sequence[View], policy: str = "full", *, better: str = "high"
 ) -> dict[str, list[object]]:
-    """For each review, the `review`-th worst score of its paper, and each candidate: how likely they wrote it
-    by the scores alone, and with the decision. Scores as they were given, `better` being their better end.
-    CONFIDENTIAL: it names people."""
+    """For each review and candidate, the posterior from the scores alone and with the decision.
+
+    A review is the `review`-th worst score of its paper; scores are on the scale of the reviews, with
+    `better` as the better end. Confidential, because the table names people.
+    """
     columns = ("paper", "review", "score", "reviewer", "scores_alone", "with_decision")
     rows = []
     for view in views:
