@@ -115,7 +115,9 @@ def test_parameters_fitted_on_the_same_conference_are_found() -> None:
 
 
 def test_a_coin_used_twice_is_found() -> None:
-    found = truth_dependence(played(open_cases(), count(400, 4000), coin=lambda paper, truth: {"conference": "one"}))
+    found = truth_dependence(
+        played(open_cases(), count(400, 4000), coin=lambda paper, truth: {"conference": "one"})
+    )
     assert len(found.together) == 6
     assert not found.tables
 

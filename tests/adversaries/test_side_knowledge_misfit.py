@@ -13,12 +13,12 @@ from blindcal.adversaries.side_knowledge import (
     World,
     affine,
     bent,
-    saturating,
-    student_t,
+    bimodal,
     misfit,
     normal,
     rounded_to,
-    bimodal,
+    saturating,
+    student_t,
     worst,
 )
 from blindcal.errors import InputError
