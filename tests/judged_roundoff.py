@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from blindcal.adversaries.coupled_mcmc import _apart
+from blindcal.adversaries.coupled_mcmc import _largest_disagreement
 from blindcal.calibrators import isotonic, raw, standardized
 from blindcal.calibrators.assessment import assess
 from blindcal.errors import InputError
@@ -97,7 +97,9 @@ def fits() -> None:
 
 def walks() -> None:
     seen, start = np.array([0.1, 0.3, 0.7, 0.11, 0.13, 0.17]), np.array([0, 0, 1, 1, 2, 2])
-    print(f"walks apart: {max(_apart(share * seen, seen, start) for share in (1.0, 0.3, 0.7))}")
+    print(
+        f"walks apart: {max(_largest_disagreement(share * seen, seen, start) for share in (1.0, 0.3, 0.7))}"
+    )
 
 
 def scale() -> None:

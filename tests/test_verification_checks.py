@@ -25,7 +25,7 @@ from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, Truth, assemble
 from blindcal.posterior.paper import PaperCase
-from blindcal.verification import Check, _chance, _close, _near_price, checks_of, refuse_failed
+from blindcal.verification import Check, _chernoff_bound, _close, _near_price, checks_of, refuse_failed
 from small_conferences import loaded, small_conference
 
 KEY = Key(bytes(range(32)))
@@ -424,10 +424,10 @@ def test_more_decisions_than_the_tables_explain_is_unlikely() -> None:
         for p in chances:
             exact = np.convolve(exact, [1 - p, p])
         for total in range(len(exact)):
-            assert _chance(total, float(chances.sum())) >= exact[total:].sum() - 1e-12
-    assert _chance(0.0, 0.0) == 1.0
-    assert _chance(1.0, 0.0) == 0.0
-    assert _chance(1.0, 1e-9) < 1e-6 < _chance(1.0, 1e-3)
+            assert _chernoff_bound(total, float(chances.sum())) >= exact[total:].sum() - 1e-12
+    assert _chernoff_bound(0.0, 0.0) == 1.0
+    assert _chernoff_bound(1.0, 0.0) == 0.0
+    assert _chernoff_bound(1.0, 1e-9) < 1e-6 < _chernoff_bound(1.0, 1e-3)
 
 
 def test_amended_tables_that_leak_are_found(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:

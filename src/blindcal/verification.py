@@ -1,21 +1,19 @@
-"""Inputs + key -> `Verification`: what a confidential auditor runs. `comparisons` says what is compared.
+"""Verification of a conference by an auditor who has the key: every release is made again and compared.
 
-A ledger and the inputs -> `Check`s: with the key, every release is made again and compared.
+Input, commitment, coins, lists and texts follow from the input by the same digits on every machine, so they
+must agree exactly. Tables come from sums whose last digits depend on the machine. They are planned again, and
+the recorded tables are compared with the new ones:
 
-What was given, and what follows from it by the same digits everywhere, must agree exactly: input, commitment,
-coins, lists and texts. Tables come from sums whose last digits depend on the kind of machine, so they are
-planned again here and the stored ones are measured against that:
+* They keep the requested limits under the weights computed here: epsilon, the multiplier and constants
+  exactly, limits that depend on weights with the relative slack `_WEIGHT_SLACK`.
+* They cost no more wrong decisions, paper by paper, than the new tables, up to `_COST_SLACK`.
+* The recorded coins are compared with the new tables. Papers whose decision would differ are listed. Their
+  tables must agree up to the last digits (`_TABLE_DIGITS`), and there may be no more such papers than these
+  digits explain. Nor may tables differ more at the true reviewers than on average over the belief. An honest
+  release fails either of the last two tests with a probability below `_FALSE_ALARM`.
 
-* they keep what was requested under the weights computed here: epsilon, the multiplier and constants exactly,
-  limits that depend on weights with a relative slack of `WEIGHTS`;
-* they cost no more wrong decisions, paper by paper, than those planned here, but for `COST`;
-* the recorded coins are compared with the tables planned here. Papers whose decision would differ are listed.
-  Their tables must agree but for the last digits (`DIGITS`), and there may be no more of them than those
-  explain; nor may tables differ at the true reviewers more than they do on average over who may have
-  reviewed.
-
-A bar or a price is the one computed here or, if that is a rounding away from another, the neighbor. No slack
-enters a coin: whoever holds the key could otherwise choose among decisions.
+A bar or a price must be the one computed here or, if that is a rounding error away from another, its
+neighbor. No slack enters a coin: a holder of the key could otherwise choose among decisions.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ from blindcal.deciding.certificate_file import SUMS
 from blindcal.deciding.coins import Key, coin_facts, input_stamp, read_key, toss
 from blindcal.deciding.draft import (
     Draft,
-    Planned,
+    PlannedTables,
     Planner,
     budget_left,
     draft,
@@ -52,7 +50,7 @@ from blindcal.deciding.draft import (
 from blindcal.deciding.ledger import (
     Ledger,
     PaperRecord,
-    Published,
+    PublishedCertificate,
     Record,
     all_published,
     published_problems,
@@ -75,24 +73,23 @@ from blindcal.posterior.inputs import Inputs, check_inputs
 from blindcal.posterior.paper import PaperCase
 
 __all__ = ["Check", "Verification", "verify"]
-
-WEIGHTS = Fraction(1, 10**9)
-"""By how much a limit may be exceeded, relative to it, under the weights of another machine."""
-COST, COST_OF_LARGE_POOLS = 1e-8, 2e-6
-"""How many more wrong decisions a paper's table may cost than the one planned here. Programs are solved to
-1e-9, and to 1e-6 where the reviewers of a paper are too many to list."""
-DIGITS = 1e-8
-"""By how much a table differs, on average over who may have reviewed, from the one planned here if only the
-last digits do: 6e-12 at most among 2,200 papers decided and verified on other kinds of machines. A decision
-that differs under a table further away was chosen."""
-# Figures that are sums agree to this much; those of the calibration check have four decimals.
-_FIGURES, _FIT = 1e-9, 1.5e-4
-# The stated numerical error of a bar (in the share of papers it is for) and of a price (relative to it).
+_WEIGHT_SLACK = Fraction(1, 10**9)
+"""By how much a limit may be exceeded, relative to the limit, under the weights of another machine."""
+_COST_SLACK, _COST_SLACK_LARGE_POOLS = 1e-8, 2e-6
+"""By how much the error of a recorded table may exceed that of the new one. Programs are solved to 1e-9, and
+to 1e-6 if there are too many tuples of reviewers to list."""
+_TABLE_DIGITS = 1e-8
+"""The mean difference of two tables, over the belief, up to which only their last digits differ. It was 6e-12
+at most among 2,200 papers that were decided and verified on other kinds of machines. If a table is further
+away and changes a decision, its maker chose that decision."""
+# Figures that are sums agree up to this; those of the calibration check are rounded to four decimals.
+_FIGURES_SLACK, _FIT_SLACK = 1e-9, 1.5e-4
+# The numerical error of a bar (in the share of papers it is for) and of a price (relative to it).
 _BAR_ERROR, _PRICE_ERROR = 1e-9, 1e-8
-# Honest releases fail the comparison of decisions less often than this.
-FALSE_ALARM = 1e-6
-# What is compared, and under which name it is told.
-_RECORD = {
+# How often an honest release fails the comparison of decisions, at most.
+_FALSE_ALARM = 1e-6
+# For each field of a record, and of a paper in it, the check that reports it.
+_CHECK_OF_RECORD_FIELD = {
     "conference": "settings",
     "release": "settings",
     "reason": "settings",
@@ -107,7 +104,7 @@ _RECORD = {
     "decisions": "public files follow from the record",
     "certificate": "public files follow from the record",
 }
-_PAPER = {
+_CHECK_OF_PAPER_FIELD = {
     "paper": "public data",
     "release": "earlier decisions",
     "earlier": "earlier decisions",
@@ -122,18 +119,19 @@ _PAPER = {
     "corrected": "public data",
 }
 Prepare = Callable[[Sequence[PaperCase], Level | None, Level | None], Conference]
-"""Cases, accept rate and bar (one of them None) -> Conference, as it is prepared to be decided."""
+"""A function of cases, accept rate and bar (one of the latter None) that prepares a conference."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was derived again.
+    """One comparison of recorded items with derived ones.
 
-    `name`: what was compared.
-    `items`: how many.
-    `failed`: how many of them did not agree.
-    `note`: what that means, in words; empty where there is nothing to add.
-    `papers`: which papers the note is about: CONFIDENTIAL.
+    Attributes:
+        name: What was compared.
+        items: Number of items.
+        failed: Number of items that did not agree.
+        note: An explanation in words; empty if there is nothing to add.
+        papers: The papers that the note is about; confidential.
     """
 
     name: str
@@ -143,327 +141,15 @@ class Check:
     papers: tuple[str, ...] = ()
 
 
-def checks_of(
-    conference: Conference,
-    truth: Truth,
-    request: Request,
-    past: Past,
-    planner: Planner,
-    prepare: Prepare,
-    out: Path | None = None,
-) -> list[Check]:
-    """Every check of all releases of a conference, the latest one from the input given; `refuse_failed`
-    raises if one failed."""
-    ledger = past.ledger
-    places = [i for i, release in enumerate(ledger.releases) if release.conference == request.conference]
-    if not places:
-        raise InputError(f"conference {request.conference!r} was never decided with this key")
-    latest = past.record(places[-1])
-    same = stamp_as_recorded(past, latest, conference, truth) == ledger.releases[places[-1]].input
-    other = "" if same else "reviews, calibration, pools or grid are not those that were decided"
-    checks = [Check("input is the one that was decided", 1, int(not same), other), _reviewers(latest, truth)]
-    for place in places:
-        named = {**truth, **_recorded(latest)}
-        given = (conference, named) if same and place == places[-1] else None
-        checks += _release(past, place, given or _recorded_input(past, place, prepare), planner)
-    return checks if out is None else [*checks, _files(latest, out)]
-
-
-def refuse_failed(checks: Sequence[Check]) -> None:
-    """Raise a `VerificationError` that names the checks that failed; papers are counted, never named."""
-    failed = [
-        f"{check.name}: {check.failed} of {check.items} {'does' if check.failed == 1 else 'do'} not agree"
-        + (f" ({check.note})" if check.note else "")
-        for check in checks
-        if check.failed
-    ]
-    if failed:
-        raise VerificationError("verification failed. " + "; ".join(failed))
-
-
-def stamp_as_recorded(past: Past, record: Record, conference: Conference, truth: Truth) -> str:
-    """The stamp of an input, with the reviewers that a record holds: those are compared by themselves."""
-    names = {**truth, **_recorded(record)}
-    accept = first_accept(past, record.request)
-    return input_stamp(past.ledger.key, conference, names, record.request, accept)
-
-
-def _recorded(record: Record) -> Truth:
-    return {paper.paper: paper.reviewers for paper in record.papers}
-
-
-def _reviewers(record: Record, truth: Truth) -> Check:
-    """Whether those who reviewed are those whom the coins were derived from."""
-    differ = [paper for paper, names in _recorded(record).items() if truth.get(paper, names) != names]
-    note = (
-        ""
-        if not differ
-        else (
-            "a name that was corrected after deciding changes no decision: verify with the reviews as decided"
-        )
-    )
-    return Check("reviewers are those recorded", len(record.papers), len(differ), note)
-
-
-def _recorded_input(past: Past, place: int, prepare: Prepare) -> tuple[Conference, Truth]:
-    """The input of a release as its record holds it; the bar of a first one is derived again."""
-    record = past.record(place)
-    request, first = record.request, record.release == 1
-    cases = [replace(recorded_case(paper, record.bar), settled=False) for paper in record.papers]
-    rate, bar = recorded_rate(request, cases) if first else None, request.bar if first else record.bar
-    return prepare(cases, rate, bar), _recorded(record)
-
-
-def recorded_rate(request: Request, cases: Sequence[PaperCase]) -> Level | None:
-    """The share of these papers that was requested, or that the number requested is."""
-    quota = request.quota
-    return request.accept_rate if quota is None else shares(quota, [case.track for case in cases])
-
-
-def _release(past: Past, place: int, given: tuple[Conference, Truth], planner: Planner) -> Iterator[Check]:
-    """Make one release again and compare it."""
-    stored, before, tables = past.record(place), past.before(place), past.tables(place)
-    conference, truth = given
-    wrong_bar = conference.bar != stored.bar and not _near_bar(stored.bar, conference)
-    conference = with_bar(conference, stored.bar)
-    here, sealed = dict[str, PaperPlan](), dict[str, PaperPlan]()
-    replay = _replaying(stored, tables, here, sealed)
-    request, again = stored.request.checked(), stored.redecided
-    made = draft(conference, truth, request, before, planner, stored.reason, redecide=again, replayed=replay)
-    tables = Tables(
-        {k: one for k, one in tables.packed.items() if k not in here or _is_table(one.policy, here[k].policy)}
-    )
-    name = f"release {stored.release}"
-    for what, (items, failed) in _compared(stored, tables, made, before, wrong_bar).items():
-        yield Check(f"{name}: {what}", items, failed)
-    guarantee = stored.request.guarantee
-    yield Check(f"{name}: limits of each table", len(made.cases), _loose(made, tables, guarantee))
-    if guarantee.spends:
-        yield _budget(name, made, sealed, before)
-    yield Check(f"{name}: tables as good as those planned here", len(made.cases), _worse(made, sealed, here))
-    yield _decisions(name, made, here, tables, past.ledger.key)
-
-
-def with_bar(conference: Conference, bar: Level) -> Conference:
-    cases = tuple(replace(case, bar=level_of(bar, case.track)) for case in conference.cases)
-    return replace(conference, bar=bar, cases=cases)
-
-
-def _near_bar(stored: Level, conference: Conference) -> bool:
-    """Whether another machine may have found this bar: it is the one here for a share that differs by the
-    stated numerical error, in every track that has one."""
-    rate = conference.accept_rate
-    if rate is None or isinstance(conference.bar, Mapping) != isinstance(stored, Mapping):
-        return False
-    for track in {case.track for case in conference.cases}:
-        cases = [case for case in conference.cases if case.track == track]
-        wanted = level_of(rate, track)
-        ends = [float(np.clip(wanted + error, 0.0, 1.0)) for error in (-_BAR_ERROR, 0.0, _BAR_ERROR)]
-        if level_of(stored, track) not in [bar_of(cases, end, None)[0] for end in ends]:
-            return False
-    return True
-
-
-def _near_price(stored: float, computed: float) -> float:
-    """The stored price if it is the computed one, or the neighbor that a rounding could have led to."""
-    ends = [frozen_price(computed * (1.0 + error)) for error in (-_PRICE_ERROR, _PRICE_ERROR)]
-    return stored if stored in ends else computed
-
-
-def _replaying(
-    stored: Record, tables: Tables, here: dict[str, PaperPlan], sealed: dict[str, PaperPlan]
-) -> Callable[[Conference, Planned], Planned]:
-    """Keep what was planned `here`, and say what the tables that were `sealed` promise under the weights
-    computed here."""
-    prices = [paper.price for paper in stored.papers if paper.release == stored.release]
-
-    def replay(part: Conference, planned: Planned) -> Planned:
-        plans, computed = planned
-        promise = stored.request.guarantee.promise
-        here.update({case.paper: plan for case, plan in zip(part.cases, plans, strict=True)})
-        for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
-            sealed[case.paper] = _replayed(case.promised(promise), plan, tables.get(case.paper), raw)
-        if computed is not None and prices and prices[0] is not None:
-            computed = _near_price(prices[0], computed)
-        return [sealed[case.paper] for case in part.cases], computed
-
-    return replay
-
-
-def _replayed(case: PaperCase, plan: PaperPlan, stored: ExactPolicy | None, raw: float) -> PaperPlan:
-    """What a stored table promises and costs; one of another shape is no table for this paper."""
-    own = plan.policy
-    if stored is None or not _is_table(stored, own) or _equal(stored, own):
-        return plan
-    bound = plan.figures.wrong - plan.figures.gap
-    numbers = expected_figures(case.belief, stored.accept, raw, sample=case.sample, bound=bound)
-    return replace(plan, packed=packed(stored), claim=claim(case.belief, stored), figures=numbers)
-
-
-def _compared(
-    stored: Record, tables: Tables, made: Draft, before: Past, wrong_bar: bool
-) -> dict[str, list[int]]:
-    """For each check the number of items and of those that differ."""
-    found: dict[str, list[int]] = {name: [0, 0] for name in (*_RECORD.values(), *_PAPER.values())}
-
-    def tally(name: str, wrong: bool) -> None:
-        found[name][0] += 1
-        found[name][1] += wrong
-
-    # What is said in public follows from the record to the last digit, whatever its figures are.
-    whole = replace(made.record, papers=stored.papers, fit=stored.fit)
-    whole = replace(with_texts(ranked_again(whole), before.ledger), fit=made.record.fit)
-    tally("bar and price", wrong_bar)
-    for name, told in _RECORD.items():
-        one, other = getattr(stored, name), getattr(whole, name)
-        tally(told, not (_close(one, other, _FIT) if name == "fit" else one == other))
-    again = {paper.paper: paper for paper in made.record.papers}
-    for paper in stored.papers:
-        other = again.get(paper.paper)
-        for name in _PAPER:
-            tally(_PAPER[name], other is None or not _agree(name, paper, other))
-    # Each once, in the order of files: an order of one's own could say who reviewed.
-    tally("public data", [paper.paper for paper in stored.papers] != in_natural_order(again))
-    tally("accept probabilities", set(tables) != set(made.policies))
-    return found
-
-
-def _agree(name: str, stored: PaperRecord, made: PaperRecord) -> bool:
-    one, other = getattr(stored, name), getattr(made, name)
-    if name == "figures":
-        # What holds under any prior depends on the table alone: no digit of it may differ.
-        exact = ("reviews", *(limit.bounds for limit in LIMITS.values() if limit.prior_free))
-        same = all(one["claim"][part] == other["claim"][part] for part in exact)
-        return same and _close(_in_units(one), _in_units(other), _FIGURES)
-    if name == "raw_accepted":
-        return _close(one, other, _FIGURES)
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
-
-
-def _in_units(figures: Mapping[str, Any]) -> dict[str, Any]:
-    """Figures with the sums that are kept as whole numbers of 2^-80 as what they are."""
-    claimed = {name: value / FINE if name in SUMS else value for name, value in figures["claim"].items()}
-    return {**figures, "added": figures["added"] / FINE, "claim": claimed}
-
-
-def _close(one: Any, other: Any, slack: float) -> bool:
-    """Whether two pieces of a record agree, numbers up to a slack."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_close(one[key], other[key], slack) for key in one)
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(_close(*pair, slack) for pair in zip(one, other, strict=True))
-    if isinstance(one, int | float) and isinstance(other, int | float) and not isinstance(one, bool):
-        return isclose(one, other, rel_tol=slack, abs_tol=slack)
-    return bool(one == other)
-
-
-def _is_table(stored: ExactPolicy, own: ExactPolicy) -> bool:
-    """Whether it holds a probability for each entry of this paper's table."""
-    low, high = stored.ends
-    return stored.numerator.size == own.numerator.size and 0 <= low <= high <= stored.denominator
-
-
-def _equal(one: ExactPolicy, other: ExactPolicy) -> bool:
-    return np.array_equal(one.numerator, other.numerator) and one.exact == other.exact
-
-
-def _loose(made: Draft, tables: Tables, guarantee: Guarantee) -> int:
-    """How many stored tables do not keep what was requested, under the weights computed here."""
-    limits = [(case.promised(guarantee.promise), tables.get(case.paper)) for case in made.cases]
-    return sum(
-        table is None or not _kept(case, table, PUBLIC if case.settled else guarantee)
-        for case, table in limits
-    )
-
-
-def _kept(case: PaperCase, table: ExactPolicy, guarantee: Guarantee) -> bool:
-    return keeps(case.belief, table, guarantee, slack=WEIGHTS)
-
-
-def _budget(name: str, made: Draft, sealed: Mapping[str, PaperPlan], before: Past) -> Check:
-    """The shared budget, which all tables together keep, with those of earlier releases."""
-    claims = [plan.claim for plan in sealed.values()]
-    spent, reached = (sum((getattr(c, part) for c in claims), Fraction(0)) for part in ("added", "success"))
-    left = budget_left(before, made.record.request, made.cases)
-    return Check(f"{name}: the budget", 1, int(spent > left + WEIGHTS * reached))
-
-
-def _worse(made: Draft, sealed: Mapping[str, PaperPlan], here: Mapping[str, PaperPlan]) -> int:
-    """How many stored tables cost more wrong decisions than those planned here, each with its own slack.
-    Under a shared budget success costs its price: papers may share it differently at the same price."""
-    prices = {paper.paper: paper.price for paper in made.record.papers}
-    costs = [
-        [_cost(plans[case.paper], prices[case.paper]) for plans in (sealed, here)] for case in made.cases
-    ]
-    return sum(cost > own + _slack(case) for case, (cost, own) in zip(made.cases, costs, strict=True))
-
-
-def _cost(plan: PaperPlan, price: float | None) -> float:
-    return plan.figures.wrong + (price or 0.0) * float(plan.claim.success)
-
-
-def _slack(case: PaperCase) -> float:
-    few = case.listed and case.belief.weight.size <= MOST_EXACT
-    return COST if few else COST_OF_LARGE_POOLS
-
-
-def _decisions(name: str, made: Draft, here: Mapping[str, PaperPlan], tables: Tables, key: Key) -> Check:
-    """The recorded coins under the tables planned here: which decisions would differ, and whether the last
-    digits of the tables explain so many. Another table of the same cost explains none: whoever holds the key
-    could choose it for its decision. Nor do tables bent at the true reviewers: those of an honest chair
-    differ there as little as elsewhere."""
-    papers = {paper.paper: paper for paper in made.record.papers}
-    request, accept = made.record.request, made.record.first_accept
-    differ, chosen, apart, usual = [], 0, [], []
-    for case in made.cases:
-        paper, plan, table = papers[case.paper], here[case.paper], tables.get(case.paper)
-        if table is None or _equal(table, plan.policy):
-            continue
-        at = true_secret(key, request, paper.release, case, paper.reviewers, plan.layout)
-        stored, own = (policy.probability(at) for policy in (table, plan.policy))
-        facts = coin_facts(request, paper.release, paper.paper, paper.public, paper.reviewers, accept)
-        belief = case.promised(request.guarantee.promise).belief
-        apart.append(abs(float(stored - own)))
-        usual.append(float(belief.weight @ belief.spread(np.abs(table.accept - plan.policy.accept))))
-        if toss(key, facts, own) != paper.accepted:
-            differ.append(paper.paper)
-            chosen += usual[-1] > DIGITS
-    unlikely = (
-        _chance(len(differ), fsum(apart)) < FALSE_ALARM or _chance(fsum(apart), fsum(usual)) < FALSE_ALARM
-    )
-    note = f"{count(len(differ), 'decision')} would differ on this machine" if differ else ""
-    what = f"{name}: coins under the tables planned here"
-    failed = max(1, len(differ)) if unlikely else chosen
-    return Check(what, len(made.cases), failed, note, tuple(differ))
-
-
-def _chance(total: float, expected: float) -> float:
-    """At most how likely independent numbers from 0 to 1 sum to this much (Chernoff); 1 where that is no
-    more than expected."""
-    if total <= expected:
-        return 1.0
-    return exp(total - expected + total * log(expected / total)) if expected > 0.0 else 0.0
-
-
-def _files(record: Record, out: Path) -> Check:
-    """The files in a folder are the ones that were released."""
-    kept = record.published
-    wrong = [
-        name
-        for name, text in kept.items()
-        if not (out / name).exists() or (out / name).read_bytes() != text.encode()
-    ]
-    return Check("published files", len(kept), len(wrong), ", ".join(wrong))
-
-
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """The latest release of a conference, and what was checked of it and of the ones before it.
+    """The latest release of a conference, and the checks of all its releases.
 
-    `record`: the sealed record of that release, CONFIDENTIAL.
-    `checks`: everything that was compared.
-    `earlier`: numbers of the releases whose input is the one given, where that of the latest one is not.
-    `committed`: whether a commitment published beforehand was compared.
+    Attributes:
+        record: The confidential record of the latest release.
+        checks: Everything that was compared.
+        earlier: Numbers of the earlier releases with this input, if the latest has another input.
+        committed: Whether a commitment published beforehand was compared.
     """
 
     record: Record
@@ -473,7 +159,7 @@ class Verification:
 
     @property
     def limits(self) -> str:
-        """What these checks cannot exclude, in words; empty if the commitment was published beforehand."""
+        """The attack that these checks cannot exclude, in words; empty if a commitment was compared."""
         if self.committed:
             return ""
         return (
@@ -493,7 +179,7 @@ class Verification:
         return frame({name: [getattr(check, name) for check in self.checks] for name in names})
 
     def raise_if_not(self) -> None:
-        """A `VerificationError` that says what does not agree, and of which release, if anything does not."""
+        """Raises a `VerificationError` that names everything that does not agree, and the release."""
         number, older = self.record.release, ""
         if self.earlier:
             older = f". The input given is that of release {self.earlier[-1]}, not the latest"
@@ -501,18 +187,6 @@ class Verification:
             refuse_failed(self.checks)
         except VerificationError as error:
             raise VerificationError(f"release {number}: {error}{older}") from None
-
-
-def latest(key: str | os.PathLike[str], conference: str = "conference") -> tuple[Past, Record]:
-    """What was decided with a key, read once, and the latest release of a conference in it."""
-    past = Past(read_ledger(key, read_key(key)))
-    records = [i for i, release in enumerate(past.ledger.releases) if release.conference == conference]
-    if not records:
-        raise InputError(
-            f"conference {conference!r} was never decided with this key, or its record is not in "
-            f"{sealed_folder(key)}"
-        )
-    return past, past.record(records[-1])
 
 
 def verify(
@@ -526,36 +200,40 @@ def verify(
     workers: Workers = 1,
     progress: Progress = silent,
 ) -> Verification:
-    """Derive everything again with the key: input, commitment, coins, tables, claims and public files.
+    """Derives everything again with the key: input, commitment, coins, tables, claims and public files.
 
-    Returns a `Verification`: whether everything `agrees`, and every check with what it counted. What was
-    requested is in the sealed record.
+    The request is taken from the record.
 
-    `inputs`: those that were decided.
-    `key`: the file of the key that they were decided with.
-    `out`: the folder of the public files; by default these are not compared.
-    `published`: folders published earlier with this key, as for `decide`: two copies of the key that decided
-    apart are found by them.
-    `conference`: its name in the ledger, as in the request.
-    `commitment`: the number that was published before decisions could be known. Without it nothing excludes
-    that several keys or inputs were tried.
-    `workers`: how many processes share the work, or a cluster's pool; results are the same.
-    `progress`: called as work goes on; silent by default.
+    Args:
+        inputs: The inputs that were decided.
+        key: The file of the key that decided them.
+        out: The folder of the public files; by default these are not compared.
+        published: Folders that were published with this key, as for `decide`; they reveal two copies of the
+            key that decided separately.
+        conference: Name of the conference in the ledger, as in the request.
+        commitment: The commitment that was published before decisions could be known. Without it, several
+            keys or inputs may have been tried.
+        workers: Number of processes, or a cluster's pool; results are the same.
+        progress: Called as work goes on; silent by default.
 
-    >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> folder = TemporaryDirectory()
-    >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
-    >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,cleo,6\\n")
-    >>> _ = reviewers.write_text("reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\ncleo,1,5,1\\n")
-    >>> inputs = read_inputs(reviews, reviewers, "everyone")
-    >>> key, out = Path(folder.name) / "key.bin", Path(folder.name) / "out"
-    >>> _ = make_key(key)
-    >>> _ = decide(inputs, Request(Guarantee("steady"), accept_rate=0.5), key, out)
-    >>> verify(inputs, key, out).agrees
-    True
-    >>> folder.cleanup()
+    Returns:
+        Every check, and whether all of them agree.
+
+    Example:
+        >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> folder = TemporaryDirectory()
+        >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
+        >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,eve,6\\n")
+        >>> _ = reviewers.write_text("reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\neve,1,5,1\\n")
+        >>> inputs = read_inputs(reviews, reviewers, "everyone")
+        >>> key, out = Path(folder.name) / "key.bin", Path(folder.name) / "out"
+        >>> _ = make_key(key)
+        >>> _ = decide(inputs, Request(Guarantee("steady"), accept_rate=0.5), key, out)
+        >>> verify(inputs, key, out).agrees
+        True
+        >>> folder.cleanup()
     """
     check_inputs(inputs)
     check_paths(key=key)
@@ -572,6 +250,18 @@ def verify(
     )
 
 
+def latest(key: str | os.PathLike[str], conference: str = "conference") -> tuple[Past, Record]:
+    """The decisions of a key, and the latest record of a conference."""
+    past = Past(read_ledger(key, read_key(key)))
+    records = [i for i, release in enumerate(past.ledger.releases) if release.conference == conference]
+    if not records:
+        raise InputError(
+            f"conference {conference!r} was never decided with this key, or its record is not in "
+            f"{sealed_folder(key)}"
+        )
+    return past, past.record(records[-1])
+
+
 def verify_latest(
     inputs: Inputs,
     past: Past,
@@ -583,17 +273,17 @@ def verify_latest(
     workers: Workers = 1,
     progress: Progress = silent,
 ) -> Verification:
-    """`verify`, for whoever has read what `latest` returns already."""
+    """The same as `verify`, with the decisions and the record that `latest` returned."""
     if out is not None and not Path(out).is_dir():
         raise InputError(f"`out` {out} must be the folder of the public files: there is no such folder")
     inputs = inputs.on_grid(record.grid)
-    seen = all_published(published)
+    certificates = all_published(published)
     # The bar of a first release is derived again.
     first, request = record.release == 1, record.request
     loaded, truth = request.prepared(
         inputs, None if first else record.bar, workers=workers, progress=progress
     )
-    steps = sum(_steps(one) for one in past.of(record.conference))
+    steps = sum(_steps(release) for release in past.of(record.conference))
     with progress(f"verifying {count(len(loaded.cases), 'paper')}", steps) as advance:
         planner = partial(plan_conference, workers=workers, advance=advance)
         checks = checks_of(
@@ -605,32 +295,390 @@ def verify_latest(
             partial(assemble, workers=workers),
             None if out is None else Path(out),
         )
-    checks += _published_check(past.ledger, seen)
+    checks += _published_check(past.ledger, certificates)
     if commitment is not None:
-        made = past.of(record.conference)[0].commitment
-        checks.append(Check("commitment published beforehand", 1, int(commitment.strip() != made)))
-    earlier = _earlier(past, record, loaded, truth)
+        recorded = past.of(record.conference)[0].commitment
+        checks.append(Check("commitment published beforehand", 1, int(commitment.strip() != recorded)))
+    earlier = _releases_with_input(past, record, loaded, truth)
     return Verification(record, tuple(checks), earlier, commitment is not None)
 
 
-def _published_check(ledger: Ledger, seen: Sequence[Published]) -> list[Check]:
-    """Whether certificates that were published are releases of this ledger, if any are given."""
+def _published_check(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> list[Check]:
+    """Whether the published certificates, if any are given, are releases of this ledger."""
     problems = published_problems(ledger, seen)
     return [Check("published earlier", len(seen), len(problems), "; ".join(problems))] if seen else []
 
 
 def _steps(record: Record) -> int:
-    """How many steps it takes to plan once more what was tossed in a release."""
-    tossed = [recorded_case(one, record.bar) for one in record.papers if one.release == record.release]
+    """The number of steps it takes to plan the papers that a release decided."""
+    drawn = [recorded_case(paper, record.bar) for paper in record.papers if paper.release == record.release]
     price = None if record.release == 1 else record.price
-    return planning_steps(tossed, record.request.guarantee, price)
+    return planning_steps(drawn, record.request.guarantee, price)
 
 
-def _earlier(past: Past, record: Record, conference: Conference, truth: Truth) -> tuple[int, ...]:
+def _releases_with_input(past: Past, record: Record, conference: Conference, truth: Truth) -> tuple[int, ...]:
     same = tuple(
         release.number
-        for release, made in zip(past.ledger.of(record.conference), past.of(record.conference), strict=True)
-        if release.input == stamp_as_recorded(past, made, conference, truth)
+        for release, record_of_release in zip(
+            past.ledger.of(record.conference), past.of(record.conference), strict=True
+        )
+        if release.input == stamp_as_recorded(past, record_of_release, conference, truth)
     )
-    # Another list of the same papers has the input of the list before it.
+    # A list with other numbers has the input of the list before it.
     return () if record.release in same else same
+
+
+def checks_of(
+    conference: Conference,
+    truth: Truth,
+    request: Request,
+    past: Past,
+    planner: Planner,
+    prepare: Prepare,
+    out: Path | None = None,
+) -> list[Check]:
+    """Every check of all releases of a conference, the latest release from this input."""
+    ledger = past.ledger
+    indices = [i for i, release in enumerate(ledger.releases) if release.conference == request.conference]
+    if not indices:
+        raise InputError(f"conference {request.conference!r} was never decided with this key")
+    latest = past.record(indices[-1])
+    same = stamp_as_recorded(past, latest, conference, truth) == ledger.releases[indices[-1]].input
+    problem = "" if same else "reviews, calibration, pools or grid are not those that were decided"
+    checks = [
+        Check("input is the one that was decided", 1, int(not same), problem),
+        _reviewers_check(latest, truth),
+    ]
+    for index in indices:
+        reviewers = {**truth, **_recorded_reviewers(latest)}
+        data = (conference, reviewers) if same and index == indices[-1] else None
+        checks += _release_checks(past, index, data or _recorded_input(past, index, prepare), planner)
+    return checks if out is None else [*checks, _files_check(latest, out)]
+
+
+def refuse_failed(checks: Sequence[Check]) -> None:
+    """Raises a `VerificationError` that names the failed checks; papers are counted, never named."""
+    failed = [
+        f"{check.name}: {check.failed} of {check.items} {'does' if check.failed == 1 else 'do'} not agree"
+        + (f" ({check.note})" if check.note else "")
+        for check in checks
+        if check.failed
+    ]
+    if failed:
+        raise VerificationError("verification failed. " + "; ".join(failed))
+
+
+def stamp_as_recorded(past: Past, record: Record, conference: Conference, truth: Truth) -> str:
+    """The stamp of an input with the reviewers on record, because reviewers are compared separately."""
+    names = {**truth, **_recorded_reviewers(record)}
+    accept = first_accept(past, record.request)
+    return input_stamp(past.ledger.key, conference, names, record.request, accept)
+
+
+def _recorded_reviewers(record: Record) -> Truth:
+    return {paper.paper: paper.reviewers for paper in record.papers}
+
+
+def _reviewers_check(record: Record, truth: Truth) -> Check:
+    """Whether the reviewers are those that the coins were derived from."""
+    differ = [
+        paper for paper, names in _recorded_reviewers(record).items() if truth.get(paper, names) != names
+    ]
+    note = (
+        ""
+        if not differ
+        else (
+            "a name that was corrected after deciding changes no decision: verify with the reviews as decided"
+        )
+    )
+    return Check("reviewers are those recorded", len(record.papers), len(differ), note)
+
+
+def _recorded_input(past: Past, index: int, prepare: Prepare) -> tuple[Conference, Truth]:
+    """The input of a release as on record; the bar of a first release is derived again."""
+    record = past.record(index)
+    request, first = record.request, record.release == 1
+    cases = [replace(recorded_case(paper, record.bar), settled=False) for paper in record.papers]
+    rate, bar = recorded_rate(request, cases) if first else None, request.bar if first else record.bar
+    return prepare(cases, rate, bar), _recorded_reviewers(record)
+
+
+def recorded_rate(request: Request, cases: Sequence[PaperCase]) -> Level | None:
+    """The requested share of these papers, or the share that the requested number is."""
+    quota = request.quota
+    return request.accept_rate if quota is None else shares(quota, [case.track for case in cases])
+
+
+def _release_checks(
+    past: Past, index: int, given: tuple[Conference, Truth], planner: Planner
+) -> Iterator[Check]:
+    """Makes one release again and compares it with its record."""
+    stored, before, tables = past.record(index), past.before(index), past.tables(index)
+    conference, truth = given
+    wrong_bar = conference.bar != stored.bar and not _near_bar(stored.bar, conference)
+    conference = with_bar(conference, stored.bar)
+    planned, recorded = dict[str, PaperPlan](), dict[str, PaperPlan]()
+    replay = _replay_tables(stored, tables, planned, recorded)
+    request, again = stored.request.checked(), stored.redecided
+    drafted = draft(
+        conference, truth, request, before, planner, stored.reason, redecide=again, replayed=replay
+    )
+    tables = Tables(
+        {
+            k: table
+            for k, table in tables.packed.items()
+            if k not in planned or _is_table(table.policy, planned[k].policy)
+        }
+    )
+    name = f"release {stored.release}"
+    for what, (items, failed) in _compare_records(stored, tables, drafted, before, wrong_bar).items():
+        yield Check(f"{name}: {what}", items, failed)
+    guarantee = stored.request.guarantee
+    yield Check(
+        f"{name}: limits of each table", len(drafted.cases), _tables_beyond_limits(drafted, tables, guarantee)
+    )
+    if guarantee.spends:
+        yield _budget_check(name, drafted, recorded, before)
+    yield Check(
+        f"{name}: tables as good as those planned here",
+        len(drafted.cases),
+        _costlier_tables(drafted, recorded, planned),
+    )
+    yield _decisions_check(name, drafted, planned, tables, past.ledger.key)
+
+
+def with_bar(conference: Conference, bar: Level) -> Conference:
+    """The conference with another bar."""
+    cases = tuple(replace(case, bar=level_of(bar, case.track)) for case in conference.cases)
+    return replace(conference, bar=bar, cases=cases)
+
+
+def _near_bar(stored: Level, conference: Conference) -> bool:
+    """Whether another machine may have computed this bar.
+
+    It must be the bar computed here for a share that differs by at most the numerical error, in every track.
+    """
+    rate = conference.accept_rate
+    if rate is None or isinstance(conference.bar, Mapping) != isinstance(stored, Mapping):
+        return False
+    for track in {case.track for case in conference.cases}:
+        cases = [case for case in conference.cases if case.track == track]
+        requested = level_of(rate, track)
+        ends = [float(np.clip(requested + error, 0.0, 1.0)) for error in (-_BAR_ERROR, 0.0, _BAR_ERROR)]
+        if level_of(stored, track) not in [bar_of(cases, end, None)[0] for end in ends]:
+            return False
+    return True
+
+
+def _near_price(stored: float, computed: float) -> float:
+    """The stored price if it is the computed price or its neighbor by a rounding error; else the computed."""
+    ends = [frozen_price(computed * (1.0 + error)) for error in (-_PRICE_ERROR, _PRICE_ERROR)]
+    return stored if stored in ends else computed
+
+
+def _replay_tables(
+    stored: Record, tables: Tables, here: dict[str, PaperPlan], sealed: dict[str, PaperPlan]
+) -> Callable[[Conference, PlannedTables], PlannedTables]:
+    """A function that replaces planned tables by recorded ones, with claims under the weights computed here.
+
+    It keeps the planned tables in `here` and the recorded ones in `sealed`.
+    """
+    prices = [paper.price for paper in stored.papers if paper.release == stored.release]
+
+    def replay(part: Conference, planned: PlannedTables) -> PlannedTables:
+        plans, computed = planned
+        promise = stored.request.guarantee.promise
+        here.update({case.paper: plan for case, plan in zip(part.cases, plans, strict=True)})
+        for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
+            sealed[case.paper] = _replayed_plan(case.promised(promise), plan, tables.get(case.paper), raw)
+        if computed is not None and prices and prices[0] is not None:
+            computed = _near_price(prices[0], computed)
+        return [sealed[case.paper] for case in part.cases], computed
+
+    return replay
+
+
+def _replayed_plan(case: PaperCase, plan: PaperPlan, stored: ExactPolicy | None, raw: float) -> PaperPlan:
+    """The plan with a recorded table; the plan itself if that table does not have the paper's shape."""
+    own = plan.policy
+    if stored is None or not _is_table(stored, own) or _same_table(stored, own):
+        return plan
+    bound = plan.figures.wrong - plan.figures.gap
+    numbers = expected_figures(case.belief, stored.accept, raw, sample=case.sample, bound=bound)
+    return replace(plan, packed=packed(stored), claim=claim(case.belief, stored), figures=numbers)
+
+
+def _compare_records(
+    stored: Record, tables: Tables, made: Draft, before: Past, wrong_bar: bool
+) -> dict[str, list[int]]:
+    """For each check, the number of items and the number of those that differ."""
+    tallies: dict[str, list[int]] = {
+        name: [0, 0] for name in (*_CHECK_OF_RECORD_FIELD.values(), *_CHECK_OF_PAPER_FIELD.values())
+    }
+
+    def tally(name: str, wrong: bool) -> None:
+        tallies[name][0] += 1
+        tallies[name][1] += wrong
+
+    # Public texts follow from the recorded figures to the last digit, so they are made from these and not
+    # from the figures computed here.
+    expected = replace(made.record, papers=stored.papers, fit=stored.fit)
+    expected = replace(with_texts(ranked_again(expected), before.ledger), fit=made.record.fit)
+    tally("bar and price", wrong_bar)
+    for name, check in _CHECK_OF_RECORD_FIELD.items():
+        recorded, derived = getattr(stored, name), getattr(expected, name)
+        tally(check, not (_close(recorded, derived, _FIT_SLACK) if name == "fit" else recorded == derived))
+    again = {paper.paper: paper for paper in made.record.papers}
+    for paper in stored.papers:
+        other = again.get(paper.paper)
+        for name in _CHECK_OF_PAPER_FIELD:
+            tally(_CHECK_OF_PAPER_FIELD[name], other is None or not _agree(name, paper, other))
+    # Every paper once, in the order of files: another order could tell who reviewed.
+    tally("public data", [paper.paper for paper in stored.papers] != in_natural_order(again))
+    tally("accept probabilities", set(tables) != set(made.policies))
+    return tallies
+
+
+def _agree(name: str, stored: PaperRecord, made: PaperRecord) -> bool:
+    recorded, derived = getattr(stored, name), getattr(made, name)
+    if name == "figures":
+        # What holds under any prior depends on the table alone, so no digit of it may differ.
+        exact = ("reviews", *(limit.bounds for limit in LIMITS.values() if limit.prior_free))
+        same = all(recorded["claim"][part] == derived["claim"][part] for part in exact)
+        return same and _close(_as_floats(recorded), _as_floats(derived), _FIGURES_SLACK)
+    if name == "raw_accepted":
+        return _close(recorded, derived, _FIGURES_SLACK)
+    return json.dumps(recorded, sort_keys=True) == json.dumps(derived, sort_keys=True)
+
+
+def _as_floats(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Figures with sums as floats; a record has them as multiples of 2^-80."""
+    claimed = {name: value / FINE if name in SUMS else value for name, value in figures["claim"].items()}
+    return {**figures, "added": figures["added"] / FINE, "claim": claimed}
+
+
+def _close(recorded: Any, derived: Any, slack: float) -> bool:
+    """Whether two parts of a record agree, numbers up to a slack."""
+    if isinstance(recorded, Mapping) and isinstance(derived, Mapping):
+        return recorded.keys() == derived.keys() and all(
+            _close(recorded[key], derived[key], slack) for key in recorded
+        )
+    if isinstance(recorded, list | tuple) and isinstance(derived, list | tuple):
+        return len(recorded) == len(derived) and all(
+            _close(*pair, slack) for pair in zip(recorded, derived, strict=True)
+        )
+    if (
+        isinstance(recorded, int | float)
+        and isinstance(derived, int | float)
+        and not isinstance(recorded, bool)
+    ):
+        return isclose(recorded, derived, rel_tol=slack, abs_tol=slack)
+    return bool(recorded == derived)
+
+
+def _is_table(stored: ExactPolicy, own: ExactPolicy) -> bool:
+    """Whether a policy has a probability for each entry of this paper's table."""
+    low, high = stored.ends
+    return stored.numerator.size == own.numerator.size and 0 <= low <= high <= stored.denominator
+
+
+def _same_table(table: ExactPolicy, other: ExactPolicy) -> bool:
+    return np.array_equal(table.numerator, other.numerator) and table.exact == other.exact
+
+
+def _tables_beyond_limits(made: Draft, tables: Tables, guarantee: Guarantee) -> int:
+    """The number of recorded tables that exceed the requested limits under the weights computed here."""
+    limits = [(case.promised(guarantee.promise), tables.get(case.paper)) for case in made.cases]
+    return sum(
+        table is None or not _keeps_limits(case, table, PUBLIC if case.settled else guarantee)
+        for case, table in limits
+    )
+
+
+def _keeps_limits(case: PaperCase, table: ExactPolicy, guarantee: Guarantee) -> bool:
+    return keeps(case.belief, table, guarantee, slack=_WEIGHT_SLACK)
+
+
+def _budget_check(name: str, made: Draft, sealed: Mapping[str, PaperPlan], before: Past) -> Check:
+    """Whether all tables together, with those of earlier releases, keep the shared budget."""
+    claims = [plan.claim for plan in sealed.values()]
+    spent, reached = (sum((getattr(c, part) for c in claims), Fraction(0)) for part in ("added", "success"))
+    left = budget_left(before, made.record.request, made.cases)
+    return Check(f"{name}: the budget", 1, int(spent > left + _WEIGHT_SLACK * reached))
+
+
+def _costlier_tables(made: Draft, sealed: Mapping[str, PaperPlan], here: Mapping[str, PaperPlan]) -> int:
+    """The number of recorded tables that cost more wrong decisions than those planned here.
+
+    Under a shared budget, success costs its price: papers may share the budget differently at the same price.
+    """
+    prices = {paper.paper: paper.price for paper in made.record.papers}
+    costs = [
+        [_cost(plans[case.paper], prices[case.paper]) for plans in (sealed, here)] for case in made.cases
+    ]
+    return sum(cost > own + _slack(case) for case, (cost, own) in zip(made.cases, costs, strict=True))
+
+
+def _cost(plan: PaperPlan, price: float | None) -> float:
+    return plan.figures.wrong + (price or 0.0) * float(plan.claim.success)
+
+
+def _slack(case: PaperCase) -> float:
+    few = case.listed and case.belief.weight.size <= MOST_EXACT
+    return _COST_SLACK if few else _COST_SLACK_LARGE_POOLS
+
+
+def _decisions_check(
+    name: str, made: Draft, here: Mapping[str, PaperPlan], tables: Tables, key: Key
+) -> Check:
+    """The recorded coins under the tables planned here, and whether last digits explain different decisions.
+
+    A coin decides differently with a probability equal to the difference of the two tables at the true
+    reviewers, so the number of different decisions is a sum of independent Bernoulli variables with known
+    means. Two tails are bounded: too many different decisions for these means, and means at the true
+    reviewers that exceed those over the belief. The latter shows tables that were bent at the true reviewers.
+    A different decision under a table of the same cost that differs by more than last digits also fails,
+    because a holder of the key could have chosen that table for its decision.
+    """
+    papers = {paper.paper: paper for paper in made.record.papers}
+    request, accept = made.record.request, made.record.first_accept
+    different, suspicious, at_truth, on_average = [], 0, [], []
+    for case in made.cases:
+        paper, plan, table = papers[case.paper], here[case.paper], tables.get(case.paper)
+        if table is None or _same_table(table, plan.policy):
+            continue
+        secret = true_secret(key, request, paper.release, case, paper.reviewers, plan.layout)
+        stored, own = (policy.probability(secret) for policy in (table, plan.policy))
+        facts = coin_facts(request, paper.release, paper.paper, paper.public, paper.reviewers, accept)
+        belief = case.promised(request.guarantee.promise).belief
+        at_truth.append(abs(float(stored - own)))
+        on_average.append(float(belief.weight @ belief.spread(np.abs(table.accept - plan.policy.accept))))
+        if toss(key, facts, own) != paper.accepted:
+            different.append(paper.paper)
+            suspicious += on_average[-1] > _TABLE_DIGITS
+    unlikely = (
+        _chernoff_bound(len(different), fsum(at_truth)) < _FALSE_ALARM
+        or _chernoff_bound(fsum(at_truth), fsum(on_average)) < _FALSE_ALARM
+    )
+    note = f"{count(len(different), 'decision')} would differ on this machine" if different else ""
+    what = f"{name}: coins under the tables planned here"
+    failed = max(1, len(different)) if unlikely else suspicious
+    return Check(what, len(made.cases), failed, note, tuple(different))
+
+
+def _chernoff_bound(total: float, expected: float) -> float:
+    """A bound on the probability that independent numbers from 0 to 1 sum to at least `total` (Chernoff)."""
+    if total <= expected:
+        return 1.0
+    return exp(total - expected + total * log(expected / total)) if expected > 0.0 else 0.0
+
+
+def _files_check(record: Record, out: Path) -> Check:
+    """Whether the files in a folder are those of the record."""
+    texts = record.published
+    wrong = [
+        name
+        for name, text in texts.items()
+        if not (out / name).exists() or (out / name).read_bytes() != text.encode()
+    ]
+    return Check("published files", len(texts), len(wrong), ", ".join(wrong))

@@ -10,12 +10,12 @@ import pytest
 from blindcal.adversaries.coupled_exact import (
     all_loads,
     check_loads,
-    exact_authors,
     exact_finding,
-    exact_weight,
+    exact_reviewers,
     first_assignment,
     is_small,
     network,
+    total_weight,
     true_loads,
 )
 from blindcal.adversaries.single_paper import authors
@@ -30,11 +30,11 @@ def test_sums_equal_a_list_of_all_assignments() -> None:
         views, loads = assigned(rng, int(rng.integers(2, 5)))
         lister = Assigned(views, loads)
         weights = [view.weight for view in views]
-        found = exact_authors(network(views, loads, weights))
+        found = exact_reviewers(network(views, loads, weights))
         for mine, listed in zip(found, lister.authors(weights), strict=True):
             np.testing.assert_allclose(mine, listed, atol=1e-12)
         peak = np.prod([weight.max() for weight in weights])
-        assert exact_weight(network(views, loads, weights)) * peak == pytest.approx(lister.total(weights))
+        assert total_weight(network(views, loads, weights)) * peak == pytest.approx(lister.total(weights))
 
 
 def test_before_the_toss_all_outcomes_are_gone_through() -> None:
@@ -70,7 +70,7 @@ def test_one_paper_whose_reviewers_are_free_is_as_without_loads() -> None:
         loads = {view.names[i]: 1 for i in row}
         inside = np.isin(view.rows, row).all(axis=1)
         informed = view.believing(view.weight * inside)
-        found = exact_authors(network([view], loads, [view.weight]))[0]
+        found = exact_reviewers(network([view], loads, [view.weight]))[0]
         np.testing.assert_allclose(found, authors(informed, informed.alone)[0], atol=1e-12)
 
 
@@ -110,7 +110,7 @@ def test_anyone_not_listed_has_the_reviews_that_are_left() -> None:
         lister = Assigned(views, loads)
         weights = [view.weight for view in views]
         for view, mine, listed in zip(
-            views, exact_authors(network(views, known, weights)), lister.authors(weights), strict=True
+            views, exact_reviewers(network(views, known, weights)), lister.authors(weights), strict=True
         ):
             assert not mine[:, view.names.index("*")].any()
             np.testing.assert_allclose(mine, listed, atol=1e-12)

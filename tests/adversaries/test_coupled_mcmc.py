@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from blindcal.adversaries import coupled_mcmc
-from blindcal.adversaries.coupled_exact import exact_authors, network
-from blindcal.adversaries.coupled_mcmc import Walks, coupled_findings, found_by, walk
+from blindcal.adversaries.coupled_exact import exact_reviewers, network
+from blindcal.adversaries.coupled_mcmc import Walks, coupled_findings, estimate_of, walk
 from blindcal.adversaries.paper_view import View
 from blindcal.errors import InputError
 from loaded_conferences import assigned, decided, drawn
@@ -24,7 +24,7 @@ def test_what_is_stated_holds_the_exact_value() -> None:
     for number in range(count(3, 50)):
         views, loads, truth = drawn(rng, 4, people=6)
         made = network(views, loads, decided(views, truth, "chosen", rng))
-        exact = np.concatenate([one.max(axis=1) for one in exact_authors(made)]).mean()
+        exact = np.concatenate([one.max(axis=1) for one in exact_reviewers(made)]).mean()
         found = walk(views, loads, made, target=0.003, chains=64, starts=4, most=20, seed=number)
         assert abs(found.success - exact) <= 6 * found.error + 1e-9
         assert found.agrees
@@ -77,7 +77,7 @@ def test_walks_that_cannot_leave_where_they_start_disagree() -> None:
         start=np.arange(8) % 2,
         drawn=np.zeros((8, 1), dtype=int),
     )
-    assert not found_by(walks).agrees
+    assert not estimate_of(walks).agrees
 
 
 def published(rng: np.random.Generator) -> tuple[list[View], dict[str, int]]:

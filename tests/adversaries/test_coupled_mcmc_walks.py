@@ -7,8 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blindcal.adversaries.coupled_exact import exact_authors, network
-from blindcal.adversaries.coupled_mcmc import Walks, found_by, fresh, started, table_of, walk, walked_on
+from blindcal.adversaries.coupled_exact import exact_reviewers, network
+from blindcal.adversaries.coupled_mcmc import (
+    Walks,
+    advance_walks,
+    estimate_of,
+    flat_network,
+    start_walks,
+    walk,
+    without_counts,
+)
 from blindcal.adversaries.paper_view import View, case_view
 from blindcal.policy.policy import Policy
 from loaded_conferences import assigned, decided, drawn, loads_of, starred
@@ -38,11 +46,13 @@ def compared(views: list[View], loads: dict[str, int], masses: list[np.ndarray],
     """By how many standard errors walks from eight starts differ from the exact sums, at most: of every
     review the chance of its likeliest author."""
     made = network(views, loads, masses)
-    table = table_of(made)
-    walks = fresh(walked_on(started(views, loads, table, chains=64, starts=8, seed=seed), table, 300, seed))
-    walks = walked_on(walks, table, count(1200, 4000), seed)
-    exact = np.concatenate([one.argmax(axis=1) for one in exact_authors(made)])
-    chance = np.concatenate([one.max(axis=1) for one in exact_authors(made)])
+    table = flat_network(made)
+    walks = without_counts(
+        advance_walks(start_walks(views, loads, table, chains=64, starts=8, seed=seed), table, 300, seed)
+    )
+    walks = advance_walks(walks, table, count(1200, 4000), seed)
+    exact = np.concatenate([one.argmax(axis=1) for one in exact_reviewers(made)])
+    chance = np.concatenate([one.max(axis=1) for one in exact_reviewers(made)])
     return worst(walks, exact, chance, chance > 0.0)
 
 
@@ -77,11 +87,11 @@ def test_what_was_drawn_is_a_sample_of_all_assignments() -> None:
     rng = np.random.default_rng(89)
     views, loads, truth = drawn(rng, 4, people=6)
     made = network(views, loads, decided(views, truth, "chosen", rng))
-    table = table_of(made)
-    walks = started(views, loads, table, chains=2000, starts=8, seed=2)
-    walks = walked_on(fresh(walked_on(walks, table, 60, 2)), table, 120, 2)
+    table = flat_network(made)
+    walks = start_walks(views, loads, table, chains=2000, starts=8, seed=2)
+    walks = advance_walks(without_counts(advance_walks(walks, table, 60, 2)), table, 120, 2)
     effective = walks.seen.sum() ** 2 / (walks.seen**2).sum()
-    for number, review in enumerate([row for paper in exact_authors(made) for row in paper]):
+    for number, review in enumerate([row for paper in exact_reviewers(made) for row in paper]):
         who, chance = int(review.argmax()), float(review.max())
         found = np.average(walks.drawn[:, number] == who, weights=walks.seen)
         assert abs(found - chance) < 5 * np.sqrt(chance * (1 - chance) / effective) + 1e-9
@@ -143,20 +153,20 @@ def test_walks_in_pools_of_4_in_40_papers_equal_a_list() -> None:
     views, truth = ring(rng, 40, 4)
     loads, masses = loads_of(views, truth), decided(views, truth, "chosen", rng)
     expected = listed(views, masses)
-    table = table_of(network(views, loads, masses))
-    walks = started(views, loads, table, chains=64, starts=8, seed=3)
-    walks = walked_on(fresh(walked_on(walks, table, 2000, 3)), table, count(6000, 40_000), 3)
+    table = flat_network(network(views, loads, masses))
+    walks = start_walks(views, loads, table, chains=64, starts=8, seed=3)
+    walks = advance_walks(without_counts(advance_walks(walks, table, 2000, 3)), table, count(6000, 40_000), 3)
     guess = np.array([int(np.argmax(list(one.values()))) for one in expected])
     chance = np.array([max(one.values()) for one in expected])
     assert worst(walks, guess, chance, chance > 0.0) < SPREAD
-    assert found_by(walks).agrees
+    assert estimate_of(walks).agrees
 
 
 def test_loads_stay_met_and_counts_add_up() -> None:
     views, loads = assigned(np.random.default_rng(84), 5)
     made = network(views, loads, [view.weight for view in views])
-    table = table_of(made)
-    walks = walked_on(started(views, loads, table, chains=8, starts=4, seed=1), table, 500, 2)
+    table = flat_network(made)
+    walks = advance_walks(start_walks(views, loads, table, chains=8, starts=4, seed=1), table, 500, 2)
     seen = np.repeat(walks.seen[:, None], walks.author.shape[1], axis=1)
     np.testing.assert_allclose(walks.tally.sum(axis=2), seen)
     for chain in range(8):

@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 from blindcal.adversaries.findings import named, paper_findings
 from blindcal.adversaries.paper_view import View, case_view
 from blindcal.adversaries.side_knowledge import (
-    SHARPER,
+    _SHARPENING,
     author_findings,
     co_reviewer_findings,
     collusion_findings,
@@ -21,7 +21,7 @@ from blindcal.adversaries.side_knowledge import (
     with_prior,
     with_similarity,
 )
-from blindcal.adversaries.side_knowledge import _informed as informed
+from blindcal.adversaries.side_knowledge import _informed_view as informed
 from blindcal.assignment.similarity import Similarity
 from blindcal.errors import InputError
 from blindcal.policy.policy import Policy
@@ -76,7 +76,7 @@ def test_a_sharpened_prior_leans_towards_the_truth() -> None:
     other = with_prior(view, "sharpened")
     gain = np.log(other.weight / view.weight)
     right = [len(set(row) & set(view.truth)) for row in view.rows.tolist()]
-    np.testing.assert_allclose(gain - gain[1], SHARPER * (np.array(right) - 2.0), atol=1e-9)
+    np.testing.assert_allclose(gain - gain[1], _SHARPENING * (np.array(right) - 2.0), atol=1e-9)
     with pytest.raises(InputError, match="one of"):
         with_prior(view, "wrong")
 

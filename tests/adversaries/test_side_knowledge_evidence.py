@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blindcal.adversaries.side_knowledge import Trial, leaks
+from blindcal.adversaries.side_knowledge import RepeatedRelease, truth_dependence
 from blindcal.certify.claims import certify
 from blindcal.certify.exact import ExactPolicy
 from blindcal.deciding.coins import Key, toss
@@ -57,7 +57,7 @@ def played(
     planned: Callable[[PaperCase, int], PaperCase] = sound,
     order: Callable[[Sequence[PaperCase], Truth, Sequence[bool]], list[int]] = rows_by_paper,
     coin: Callable[[str, int], dict[str, object]] = own_coin,
-) -> list[Trial]:
+) -> list[RepeatedRelease]:
     """The same scores decided for assignments drawn from the belief, each with a key of its own."""
     rng, found = np.random.default_rng(9), []
     tables: dict[tuple[str, int], ExactPolicy] = {}
@@ -78,7 +78,7 @@ def played(
             f"{cases[i].paper},{'accept' if accepted[i] else 'reject'}" for i in order(cases, truth, accepted)
         ]
         found.append(
-            Trial(
+            RepeatedRelease(
                 tuple(policy.accept for policy in policies),
                 tuple(map(float, chance)),
                 tuple(accepted),
@@ -90,7 +90,7 @@ def played(
 
 def test_a_sound_system_is_not_suspected() -> None:
     """A false alarm in one of a million runs."""
-    assert not leaks(played(open_cases(), count(400, 4000))).any
+    assert not truth_dependence(played(open_cases(), count(400, 4000))).any
 
 
 def test_a_table_that_depends_on_the_truth_is_found() -> None:
@@ -99,7 +99,7 @@ def test_a_table_that_depends_on_the_truth_is_found() -> None:
         chances[case.tuples[truth]] += 0.05
         return replace(case, inclusion=tuple(chances * len(case.scores) / chances.sum()))
 
-    assert leaks(played(open_cases(), 40, planned=truth_first)).tables == (0, 1, 2, 3)
+    assert truth_dependence(played(open_cases(), 40, planned=truth_first)).tables == (0, 1, 2, 3)
 
 
 def test_parameters_fitted_on_the_same_conference_are_found() -> None:
@@ -111,11 +111,13 @@ def test_parameters_fitted_on_the_same_conference_are_found() -> None:
             rows[who][1] = 0.5 * (rows[who][1] + case.scores[slot])
         return replace(case, parameters=tuple(map(tuple, rows)))
 
-    assert len(leaks(played(open_cases(), 40, planned=fitted)).tables) >= 3
+    assert len(truth_dependence(played(open_cases(), 40, planned=fitted)).tables) >= 3
 
 
 def test_a_coin_used_twice_is_found() -> None:
-    found = leaks(played(open_cases(), count(400, 4000), coin=lambda paper, truth: {"conference": "one"}))
+    found = truth_dependence(
+        played(open_cases(), count(400, 4000), coin=lambda paper, truth: {"conference": "one"})
+    )
     assert len(found.together) == 6
     assert not found.tables
 
@@ -126,19 +128,19 @@ def test_rows_in_processing_order_are_found() -> None:
     def by_reviewer(cases: Sequence[PaperCase], truth: Truth, accepted: Sequence[bool]) -> list[int]:
         return sorted(range(len(cases)), key=lambda i: cases[i].tuples[truth[i]][0])
 
-    found = leaks(played(open_cases(), 40, order=by_reviewer))
+    found = truth_dependence(played(open_cases(), 40, order=by_reviewer))
     assert found.texts > 0
     assert not found.tables
 
 
 def test_a_coin_that_is_not_the_tables_is_found() -> None:
     trials = [replace(one, accepted=(True,) * 4) for one in played(open_cases(), count(400, 4000))]
-    assert set(leaks(trials).biased) == {0, 1, 2, 3}
+    assert set(truth_dependence(trials).biased) == {0, 1, 2, 3}
 
 
 def test_what_was_certain_must_come_out() -> None:
-    sure = Trial((np.ones(2),), (1.0,), (True,), b"")
-    assert not leaks([sure, sure]).any
-    assert leaks([sure, replace(sure, accepted=(False,))]).biased == (0,)
+    sure = RepeatedRelease((np.ones(2),), (1.0,), (True,), b"")
+    assert not truth_dependence([sure, sure]).any
+    assert truth_dependence([sure, replace(sure, accepted=(False,))]).biased == (0,)
     with pytest.raises(InputError, match="at least 2"):
-        leaks([sure])
+        truth_dependence([sure])

@@ -13,12 +13,12 @@ from blindcal.adversaries.side_knowledge import (
     World,
     affine,
     bent,
-    curved,
-    heavy_tailed,
+    bimodal,
     misfit,
     normal,
     rounded_to,
-    two_humped,
+    saturating,
+    student_t,
     worst,
 )
 from blindcal.errors import InputError
@@ -50,7 +50,7 @@ def density(name: str, score: float, row: np.ndarray, t: float) -> float:
 
 @pytest.mark.parametrize(
     ("name", "likelihood"),
-    [("affine", affine), ("heavy", heavy_tailed), ("curved", curved), ("rounded", rounded_to(1.0))],
+    [("affine", affine), ("heavy", student_t), ("curved", saturating), ("rounded", rounded_to(1.0))],
 )
 def test_likelihoods(name: str, likelihood: object) -> None:
     score, quality = np.array([1.0, -2.0]), np.array([-1.5, 0.0, 0.7])
@@ -62,7 +62,7 @@ def test_likelihoods(name: str, likelihood: object) -> None:
 
 
 def test_qualities_have_mean_0_and_variance_1() -> None:
-    for log_density in (normal, two_humped):
+    for log_density in (normal, bimodal):
         parts = [
             integrate.quad(lambda t, k=k, f=log_density: t**k * np.exp(f(np.array(t))), -8, 8)[0]
             for k in range(3)
@@ -76,7 +76,7 @@ def test_qualities_have_mean_0_and_variance_1() -> None:
 def test_what_is_claimed_and_what_is_true() -> None:
     rng = np.random.default_rng(22)
     views, weights = [], []
-    world = World("other", heavy_tailed, two_humped)
+    world = World("other", student_t, bimodal)
     for _ in range(6):
         case = random_case(rng, 4, 2)
         views.append(case_view(case, Policy(rng.random(len(case.tuples))), 1.0))

@@ -20,7 +20,7 @@ from blindcal.deciding.draft import draft, listing, own_rank, ranked, ranked_aga
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record
 from blindcal.deciding.prior_decisions import Past
 from blindcal.planning.conference_plan import PaperPlan, plan_conference
-from blindcal.planning.ranking import cuts_of, place
+from blindcal.planning.ranking import cuts_from_json, list_decision
 from blindcal.planning.request import WHOLE, Quota, Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, Truth
@@ -208,8 +208,8 @@ def _group(paper: PaperRecord) -> str:
 
 
 def places_of(papers: Sequence[PaperRecord], quota: Quota) -> list[str]:
-    cuts = cuts_of(ranked(papers, quota, 1)["cuts"])
-    return [place(own_rank(p), cuts[_group(p)]) for p in papers]
+    cuts = cuts_from_json(ranked(papers, quota, 1)["cuts"])
+    return [list_decision(own_rank(p), cuts[_group(p)]) for p in papers]
 
 
 def test_papers_are_accepted_as_often_as_the_tables_say() -> None:

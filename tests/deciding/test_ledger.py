@@ -16,11 +16,11 @@ from blindcal.deciding import ledger as ledger_module
 from blindcal.deciding.coins import Key, read_key
 from blindcal.deciding.ledger import (
     NOTICE,
-    Published,
+    PublishedCertificate,
     check_published,
     check_vacant,
     commit,
-    finish,
+    finish_interrupted,
     interrupted_release,
     latest_release,
     open_ledger,
@@ -386,7 +386,7 @@ def test_a_certificate_that_does_not_say_how_it_was_made_says_nothing(
     (tmp_path / "out" / "certificate.json").write_text("{", encoding="utf-8")
     assert read_published(tmp_path / "out") is None
     good = read_published(certificate(tmp_path / "out", "x", 1))
-    assert good == Published(good.path, "x", 1, good.path.read_bytes())
+    assert good == PublishedCertificate(good.path, "x", 1, good.path.read_bytes())
 
 
 @pytest.mark.parametrize("named", [0, 1])
@@ -407,14 +407,19 @@ def test_a_release_without_its_certificate_is_interrupted_and_finished_from_the_
     second = replace(RECORD, release=2, certificate='{"release": 2}\n')
     ledger = sealed(key_path, second)
     publish(RECORD, release_folder(out, 1))
-    assert finish(ledger, RECORD.conference, out) == (), "what was published elsewhere stays there"
+    assert finish_interrupted(ledger, RECORD.conference, out) == (), (
+        "what was published elsewhere stays there"
+    )
     assert (latest_release(out), interrupted_release(out)) == (out / "release-1", None)
     release_folder(out, 2).mkdir()
     release_folder(out, 3).mkdir()
     assert (latest_release(out), interrupted_release(out)) == (out / "release-1", out / "release-3")
-    assert finish(ledger, "another conference", out) == ()
+    assert finish_interrupted(ledger, "another conference", out) == ()
     said = f"{out / 'release-2'} was left incomplete by an interrupted run, and is complete now"
-    assert finish(ledger, RECORD.conference, out) == (said,)
+    assert finish_interrupted(ledger, RECORD.conference, out) == (said,)
     assert (out / "release-2" / "certificate.json").read_text(encoding="utf-8") == second.certificate
     assert list((out / "release-3").iterdir()) == [], "no such release was sealed"
-    assert (latest_release(out), finish(ledger, RECORD.conference, out)) == (out / "release-2", ())
+    assert (latest_release(out), finish_interrupted(ledger, RECORD.conference, out)) == (
+        out / "release-2",
+        (),
+    )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from blindcal.deciding.coins import make_key
-from blindcal.deciding.ledger import HIDDEN, public_decisions
+from blindcal.deciding.ledger import CONFIDENTIAL_ASSUMPTIONS, public_decisions
 from blindcal.deciding.release import decide
 from blindcal.deciding.selection import select
 from blindcal.errors import InputError, RefusedError
@@ -55,7 +55,7 @@ def test_published_files_hold_decisions_and_nothing_else_of_the_scores(tmp_path:
     assert content["scores"] == "confidential"
     assert content["selection"].keys() == {"accept", "wait_list", "waiting", "bar_for"}
     assert content["decided_again"] == {"papers": 0, "corrected": 0}
-    assert content["assumptions"][: len(HIDDEN)] == list(HIDDEN)
+    assert content["assumptions"][: len(CONFIDENTIAL_ASSUMPTIONS)] == list(CONFIDENTIAL_ASSUMPTIONS)
     assert set(outcome.full_certificate) > {"success", "epsilon", "bar", "calibration_fit", "scale"}
     assert verify(inputs, tmp_path / "key", tmp_path / "out").agrees
     again = select(tmp_path / "out", tmp_path / "key", tmp_path / "three", 3)

@@ -23,7 +23,7 @@ from blindcal.deciding.selection import select
 from blindcal.errors import BlindcalError, InputError, RefusedError
 from blindcal.io.atomic_files import write_bytes
 from blindcal.planning.conference_plan import plan
-from blindcal.planning.ranking import cuts_of
+from blindcal.planning.ranking import cuts_from_json
 from blindcal.planning.request import WHOLE, Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import Inputs
@@ -345,7 +345,7 @@ def test_expected_errors_after_an_amendment_are_those_at_the_frozen_cut(
     corrected = read_small(CLOSE.with_review(1, score="9"), tmp_path / "in2")
     record = decide(corrected, REQUEST, key_path, tmp_path / "out2", amend=True, reason="typo").record
     assert record.selection is not None
-    cut = cuts_of(record.selection["cuts"])[WHOLE][0]
+    cut = cuts_from_json(record.selection["cuts"])[WHOLE][0]
     wrong = 0.0
     for paper in record.papers:
         for chance, favor, *_ in paper.figures["standings"]:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blindcal.planning.calibration_check import Below, expected, score_measure, square_measure, world_of
+from blindcal.planning.calibration_check import (
+    BelowPoint,
+    conference_scores,
+    predicted_mean,
+    score_value,
+    squared_deviation,
+)
 from blindcal.posterior.paper import PaperCase
 from drawn_worlds import Drawn, scores_of, with_outsiders
 from sizes import count
@@ -38,18 +44,18 @@ def test_expected_means_and_their_deviations_are_those_of_simulated_conferences(
     calibration, counted for each review and for all together, may be overstated."""
     drawn = Drawn(papers=7, people=6, pool=(3, 5), reviews=2, grid=grid, error=error, center=8.0)
     cases = drawn.cases(np.random.default_rng(3))
-    world = world_of(cases)
+    world = conference_scores(cases)
     scores = _simulated(cases, np.random.default_rng(4), draws := count(3000, 20000))
-    mean, _ = expected(world, score_measure(world))
+    mean, _ = predicted_mean(world, score_value(world))
     tried = [
-        (score_measure(world), scores),
-        (square_measure(world, mean), (scores - mean) ** 2),
-        (Below(7.5), scores < 7.5),
-        (Below(9.5), scores < 9.5),
+        (score_value(world), scores),
+        (squared_deviation(world, mean), (scores - mean) ** 2),
+        (BelowPoint(7.5), scores < 7.5),
+        (BelowPoint(9.5), scores < 9.5),
     ]
     for measure, values in tried:
         seen = values.mean(axis=1)
-        predicted, deviation = expected(world, measure)
+        predicted, deviation = predicted_mean(world, measure)
         assert abs(seen.mean() - predicted) < 4.5 * seen.std() / draws**0.5 + 0.02 * bool(error)
         assert 0.88 < deviation / seen.std() < (1.3 if error else 1.12)
 
@@ -58,14 +64,14 @@ def test_expected_means_and_their_deviations_are_those_of_simulated_conferences(
 def test_outsiders_who_may_write_several_reviews_of_a_paper_are_counted_as_several(chance: float) -> None:
     """Deviations within 15 %: what papers share is approximated; 2,000 draws know them to 1.6 %."""
     cases = with_outsiders(np.random.default_rng(5), 4, far=6.0, chance=chance, reviews=3)
-    world, rng, draws = world_of(cases), np.random.default_rng(6), count(2000, 20000)
+    world, rng, draws = conference_scores(cases), np.random.default_rng(6), count(2000, 20000)
     rows = [np.array(case.parameters) for case in cases]
     drawn = [
         [score for case, own in zip(cases, rows, strict=True) for score in scores_of(case, own, rng)]
         for _ in range(draws)
     ]
-    for measure, values in ((score_measure(world), np.array(drawn)), (Below(3.0), np.array(drawn) < 3.0)):
-        predicted, deviation = expected(world, measure)
+    for measure, values in ((score_value(world), np.array(drawn)), (BelowPoint(3.0), np.array(drawn) < 3.0)):
+        predicted, deviation = predicted_mean(world, measure)
         means = values.mean(axis=1)
         assert abs(means.mean() - predicted) < 4.5 * means.std() / draws**0.5
         assert 0.85 < deviation / means.std() < 1.15

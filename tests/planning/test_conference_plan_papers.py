@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from blindcal.planning.conference_plan import _Planned, _repaid, plan_conference, planning_steps
-from blindcal.planning.expected_errors import overdrawn, summary
+from blindcal.planning.conference_plan import _BoundedPlan, _within_budget, plan_conference, planning_steps
+from blindcal.planning.expected_errors import budget_excess, summary
 from blindcal.planning.guarantee_menu import menu
 from blindcal.policy.guarantee import Guarantee
 from oracles import agree, keeps
@@ -53,13 +53,13 @@ def test_an_overdrawn_budget_is_given_back_by_the_papers_that_add_most() -> None
     conference, _ = loaded(small_conference(seed=6, papers=10, pool=6))
     generous = Guarantee("average", 0.02, None)
     plans, _ = plan_conference(conference, generous)
-    planned = [_Planned(plan, plan.figures.wrong) for plan in plans]
+    planned = [_BoundedPlan(plan, plan.figures.wrong) for plan in plans]
     reviews = sum(plan.claim.reviews for plan in plans)
     added = sum(plan.claim.added for plan in plans)
     for share in (1 - 2**-30, 0.9, 0.3):
         tight = replace(generous, added_success=share * float(added / reviews))
-        repaid = _repaid(conference, planned, tight)
-        assert not overdrawn([plan.claim for plan in repaid], tight)
+        repaid = _within_budget(conference, planned, tight)
+        assert not budget_excess([plan.claim for plan in repaid], tight)
         changed = [old.claim.added for old, new in zip(plans, repaid, strict=True) if old is not new]
         kept = [old.claim.added for old, new in zip(plans, repaid, strict=True) if old is new]
         assert min(changed) >= max(kept)
@@ -68,7 +68,7 @@ def test_an_overdrawn_budget_is_given_back_by_the_papers_that_add_most() -> None
             assert sum(plan.claim.added for plan in repaid) > added * (1 - Fraction(1, 2**20))
         for case, plan in zip(conference.cases, repaid, strict=True):
             agree(plan.claim, keeps(tight, case.belief, plan.policy))
-    assert _repaid(conference, planned, generous) == plans
+    assert _within_budget(conference, planned, generous) == plans
 
 
 def test_twins_and_ties_are_treated_alike() -> None:

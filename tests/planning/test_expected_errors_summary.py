@@ -11,7 +11,7 @@ import pytest
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import FINE
 from blindcal.planning.conference_plan import plan_conference
-from blindcal.planning.expected_errors import Figures, overdrawn, summary
+from blindcal.planning.expected_errors import Figures, budget_excess, summary
 from blindcal.policy.guarantee import Guarantee
 from small_conferences import loaded, small_conference
 
@@ -21,10 +21,10 @@ def test_a_budget_counts_reviews() -> None:
     guarantee = Guarantee("average", 0.01, None)
     plans, _ = plan_conference(conference, guarantee)
     claims = [plan.claim for plan in plans]
-    assert not overdrawn(claims, guarantee)
+    assert not budget_excess(claims, guarantee)
     more = [replace(claims[0], added=claims[0].added + Fraction(1, 2)), *claims[1:]]
-    assert overdrawn(more, guarantee)
-    assert not overdrawn(more, replace(guarantee, name="none", added_success=0.0))
+    assert budget_excess(more, guarantee)
+    assert not budget_excess(more, replace(guarantee, name="none", added_success=0.0))
 
 
 ONE = Claim(
@@ -44,11 +44,13 @@ TWO = Claim(3, Fraction(5, 4), Fraction(5, 4), Fraction(0), 0.125, 0.0, 1.5, 0.2
 def test_a_budget_is_kept_to_the_last_digit() -> None:
     """A 32nd of four reviews is exactly the eighth that is added; the least bit more is too much."""
     exact, four = Guarantee("average", 0.03125, None), [ONE, replace(TWO, reviews=2)]
-    assert not overdrawn(four, exact)
-    assert overdrawn(four, replace(exact, added_success=nextafter(0.03125, 0.0)))
-    assert overdrawn([replace(ONE, added=Fraction(1, 8) + Fraction(1, FINE)), four[1]], exact)
+    assert not budget_excess(four, exact)
+    assert budget_excess(four, replace(exact, added_success=nextafter(0.03125, 0.0)))
+    assert budget_excess([replace(ONE, added=Fraction(1, 8) + Fraction(1, FINE)), four[1]], exact)
     for name in ("steady", "public", "average"):
-        assert not overdrawn(four, Guarantee(name, epsilon=None)), "nothing is shared, so nothing is counted"
+        assert not budget_excess(four, Guarantee(name, epsilon=None)), (
+            "nothing is shared, so nothing is counted"
+        )
 
 
 def test_a_summary_by_hand() -> None:

@@ -9,14 +9,23 @@ import numpy as np
 import pytest
 
 from blindcal.planning.expected_errors import Figures, expected_figures
-from blindcal.planning.ranking import Pair, Rank, both_ranks, cuts, listed_figures, pass_chances, place, rank
+from blindcal.planning.ranking import (
+    Rank,
+    RankPair,
+    both_ranks,
+    cuts,
+    list_decision,
+    listed_figures,
+    pass_chances,
+    rank,
+)
 from blindcal.planning.request import WHOLE, Quota
 from blindcal.posterior.belief import Belief
 from chances import within
 from sizes import count
 
 
-def contest(rng: np.random.Generator, papers: int, coarse: bool) -> tuple[list[Pair], np.ndarray]:
+def contest(rng: np.random.Generator, papers: int, coarse: bool) -> tuple[list[RankPair], np.ndarray]:
     favor = rng.random((papers, 2))
     favor = np.round(favor * 4) / 4 if coarse else favor
     ranks = [
@@ -109,7 +118,7 @@ def test_at_a_frozen_cut_each_decision_passes_or_not() -> None:
     cut = cuts([pair[1] for pair in ranks], 2, 0)
     found = listed_figures(figures, ranks, [WHOLE] * 5, Quota(2), {WHOLE: cut})
     for (belief, accept), pair, one in zip(papers, ranks, found, strict=True):
-        final = [float(place(own, cut) == "accept") for own in pair]
+        final = [float(list_decision(own, cut) == "accept") for own in pair]
         passes = (1 - accept) * final[0] + accept * final[1]
         expected = belief.weight @ (passes * (1 - belief.favor) + (1 - passes) * belief.favor)
         assert one.wrong == pytest.approx(expected, abs=1e-12)

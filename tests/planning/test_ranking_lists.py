@@ -14,11 +14,11 @@ from blindcal.planning.ranking import (
     DECIMALS,
     REJECT,
     WAIT,
-    all_cuts,
     cuts,
+    cuts_by_track,
+    cuts_from_json,
     cuts_json,
-    cuts_of,
-    place,
+    list_decision,
     rank,
 )
 from blindcal.planning.request import WHOLE, Quota
@@ -40,7 +40,7 @@ def test_exactly_so_many_are_accepted_and_wait(
     wait = data.draw(st.integers(0, len(papers) - accept))
     ranks = [rank(f"p{i}", [float(s) for s in scores], favor) for i, (favor, scores) in enumerate(papers)]
     cut = cuts(ranks, accept, wait)
-    found = [place(one, cut) for one in ranks]
+    found = [list_decision(one, cut) for one in ranks]
     assert Counter(found) == {
         word: number
         for word, number in ((ACCEPT, accept), (WAIT, wait), (REJECT, len(papers) - accept - wait))
@@ -50,9 +50,9 @@ def test_exactly_so_many_are_accepted_and_wait(
         for (other, _), theirs in zip(papers, found, strict=True):
             if (ACCEPT, WAIT, REJECT).index(word) < (ACCEPT, WAIT, REJECT).index(theirs):
                 assert round(favor, DECIMALS) >= round(other, DECIMALS)
-    again = cuts_of(json.loads(json.dumps(cuts_json({WHOLE: cut}))))
+    again = cuts_from_json(json.loads(json.dumps(cuts_json({WHOLE: cut}))))
     assert again == {WHOLE: cut}
-    assert [place(one, again[WHOLE]) for one in ranks] == found
+    assert [list_decision(one, again[WHOLE]) for one in ranks] == found
 
 
 def test_ties_go_to_the_better_mean_as_it_is_written_then_to_the_smaller_id() -> None:
@@ -70,24 +70,26 @@ def test_ties_go_to_the_better_mean_as_it_is_written_then_to_the_smaller_id() ->
 def test_each_track_is_a_list_of_its_own() -> None:
     ranks = [rank(f"p{i}", [1.0], favor) for i, favor in enumerate((0.9, 0.8, 0.7, 0.1, 0.2))]
     tracks = ["a", "a", "a", "b", "b"]
-    found = all_cuts(ranks, tracks, Quota({"a": 1, "b": 1}, {"a": 1}))
-    words = [place(one, found[track]) for one, track in zip(ranks, tracks, strict=True)]
+    found = cuts_by_track(ranks, tracks, Quota({"a": 1, "b": 1}, {"a": 1}))
+    words = [list_decision(one, found[track]) for one, track in zip(ranks, tracks, strict=True)]
     assert words == [ACCEPT, WAIT, REJECT, REJECT, ACCEPT]
 
 
 def test_a_paper_that_comes_later_must_rank_above_the_best_one_that_was_not_accepted() -> None:
     ranks = [rank(f"p{i}", [1.0], favor) for i, favor in enumerate((0.9, 0.7, 0.5))]
     cut = cuts(ranks, 1, 1)
-    later = {favor: place(rank("p7", [1.0], favor), cut) for favor in (0.95, 0.71, 0.7, 0.51, 0.5, 0.4)}
+    later = {
+        favor: list_decision(rank("p7", [1.0], favor), cut) for favor in (0.95, 0.71, 0.7, 0.51, 0.5, 0.4)
+    }
     assert list(later.values()) == [ACCEPT, ACCEPT, WAIT, WAIT, REJECT, REJECT]
-    assert place(rank("p0", [1.0], 0.7), cut) == ACCEPT, "at a tie the smaller id ranks above"
+    assert list_decision(rank("p0", [1.0], 0.7), cut) == ACCEPT, "at a tie the smaller id ranks above"
 
 
 def test_where_all_have_a_place_there_is_no_cut() -> None:
     ranks = [rank(f"p{i}", [1.0], 0.5) for i in range(3)]
     assert cuts(ranks, 3, 0) == (None, None)
     assert cuts(ranks, 2, 1) == (ranks[2], None)
-    assert {place(rank("late", [0.0], 0.0), (None, None))} == {ACCEPT}
+    assert {list_decision(rank("late", [0.0], 0.0), (None, None))} == {ACCEPT}
 
 
 @given(PAPERS, st.integers(0, 12), st.floats(0, 1), st.floats(-1e9, 1e9))
@@ -97,6 +99,6 @@ def test_where_nobody_is_accepted_nobody_is_later(
     """Also in a track that had no paper."""
     ranks = [rank(f"p{i}", [float(s) for s in scores], value) for i, (value, scores) in enumerate(papers)]
     for known in (ranks, []):
-        cut = cuts_of(json.loads(json.dumps(cuts_json({WHOLE: cuts(known, 0, wait)}))))[WHOLE]
-        later = place(rank("", [score], favor), cut)
+        cut = cuts_from_json(json.loads(json.dumps(cuts_json({WHOLE: cuts(known, 0, wait)}))))[WHOLE]
+        later = list_decision(rank("", [score], favor), cut)
         assert later == REJECT if wait == 0 else later != ACCEPT

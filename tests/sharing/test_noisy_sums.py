@@ -15,7 +15,7 @@ from blindcal.fitting.shared_sums import read_shared
 from blindcal.reviews import Reviews
 from blindcal.sharing import noisy_sums
 from blindcal.sharing.noisy_sums import Share, share, shared_folder
-from blindcal.sharing.privacy_loss import Limit, Total
+from blindcal.sharing.privacy_loss import Limit, TotalLoss
 
 ROWS: dict[str, list[Any]] = {
     "paper": [1, 1, 2, 2, 3, 3, 4, 4],
@@ -32,7 +32,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     make_key("key.bin")
     rng = np.random.default_rng(5)
-    monkeypatch.setattr(noisy_sums, "noisy", lambda sums, limit: sums + rng.integers(-500, 500, sums.shape))
+    monkeypatch.setattr(
+        noisy_sums, "add_noise", lambda sums, limit: sums + rng.integers(-500, 500, sums.shape)
+    )
     return tmp_path
 
 
@@ -56,15 +58,15 @@ def test_the_same_input_returns_the_same_release_whatever_the_order() -> None:
 
 
 def test_a_further_release_needs_a_reason_and_adds_up() -> None:
-    assert shared().total == Total(1.0, 0.5)
+    assert shared().total == TotalLoss(1.0, 0.5)
     for name in ("C", "C under another name"):
         with pytest.raises(RefusedError, match=r"epsilon 1, zCDP 0.5 spent.*zCDP 2.5: give a `reason`"):
             shared("two.csv", limit=Limit(zcdp=2.0), conference=name)
     assert not Path("two.csv").exists()
     second = shared("two.csv", limit=Limit(zcdp=2.0), reason="another list")
-    assert second.total == Total(None, 2.5)
+    assert second.total == TotalLoss(None, 2.5)
     assert second.statement["release"] == 2
-    assert shared("three.csv", limit=Limit(epsilon=0.5), reason="x").total == Total(None, 2.625)
+    assert shared("three.csv", limit=Limit(epsilon=0.5), reason="x").total == TotalLoss(None, 2.625)
 
 
 def test_another_author_is_another_release() -> None:
@@ -87,7 +89,7 @@ def test_public_numbers_do_not_depend_on_who_wrote_what() -> None:
 def test_sums_are_of_the_listed_and_the_statement_is_enough_to_read_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(noisy_sums, "noisy", lambda sums, limit: sums)
+    monkeypatch.setattr(noisy_sums, "add_noise", lambda sums, limit: sums)
     shared()
     found = read_shared("out.csv")
     assert found.counts.tolist() == [3.0, 2.0, 2.0, 0.0]
@@ -129,9 +131,9 @@ def test_nothing_is_spent_where_out_cannot_be_written() -> None:
 def test_what_was_shared_before_comes_with_what_is_spent_now() -> None:
     first = shared()
     stated = Path("out.csv.share.json").read_bytes()
-    assert shared("two.csv", limit=Limit(epsilon=2.0), reason="again").total == Total(3.0, 2.5)
+    assert shared("two.csv", limit=Limit(epsilon=2.0), reason="again").total == TotalLoss(3.0, 2.5)
     again = shared("three.csv")
-    assert (again.how, again.total) == ("stored", Total(3.0, 2.5))
+    assert (again.how, again.total) == ("stored", TotalLoss(3.0, 2.5))
     # What was published stays as it was.
     assert again.statement == first.statement
     assert Path("three.csv.share.json").read_bytes() == stated

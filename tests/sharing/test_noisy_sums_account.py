@@ -11,7 +11,7 @@ from blindcal.deciding.coins import make_key, read_key
 from blindcal.errors import RefusedError, VerificationError
 from blindcal.fitting.history import Past
 from blindcal.fitting.reuse_guard import Footprint, footprint
-from blindcal.sharing.noisy_sums import Entry, enter, open_account, read_account, shared_folder
+from blindcal.sharing.noisy_sums import SharedRelease, open_account, read_account, record_share, shared_folder
 from blindcal.sharing.privacy_loss import Limit
 
 
@@ -24,10 +24,10 @@ def used(name: str, first: float) -> Footprint:
     )
 
 
-def entered(key: Path, name: str, limit: Limit, first: float = 1.0, stamp: str = "x") -> Entry:
+def entered(key: Path, name: str, limit: Limit, first: float = 1.0, stamp: str = "x") -> SharedRelease:
     with open_account(key, read_key(key)) as account:
         parts = {"footprint": used(name, first), "table": b"t", "statement": b"s"}
-        return enter(account, name, limit, stamp, "", parts)
+        return record_share(account, name, limit, stamp, "", parts)
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_a_few_papers_or_a_score_changed_in_each_are_still_the_same_reviews(key:
     changed = np.where(np.arange(180) % 3 == 0, 6.0 - score, score)
     with open_account(key, read_key(key)) as account:
         parts = {"footprint": reviewed(score), "table": b"t", "statement": b"s"}
-        enter(account, "A", Limit(epsilon=1.0), "x", "", parts)
+        record_share(account, "A", Limit(epsilon=1.0), "x", "", parts)
     account = read_account(key, read_key(key))
     for again in (reviewed(score, papers=6), reviewed(changed)):
         assert [entry.conference for entry in account.about("B", again)] == ["A"]

@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from blindcal.errors import InputError
-from blindcal.sharing.privacy_loss import Limit, Total, total_of, unlearned
+from blindcal.sharing.privacy_loss import Limit, TotalLoss, compose, unlearned
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 8.0])
@@ -62,12 +62,12 @@ def test_bad_limits_are_refused(epsilon: float | None, zcdp: float | None) -> No
 
 
 def test_losses_add_up() -> None:
-    assert total_of([Limit(epsilon=0.5), Limit(epsilon=1.5)]) == Total(2.0, 1.25)
-    mixed = total_of([Limit(epsilon=2.0), Limit(zcdp=0.25)])
-    assert mixed == Total(None, 2.25)
+    assert compose([Limit(epsilon=0.5), Limit(epsilon=1.5)]) == TotalLoss(2.0, 1.25)
+    mixed = compose([Limit(epsilon=2.0), Limit(zcdp=0.25)])
+    assert mixed == TotalLoss(None, 2.25)
     # Bun and Steinke 2016: rho-zCDP is (rho + 2 sqrt(rho log 1/delta), delta)-differentially private.
     assert mixed.epsilon_at(1e-6) == pytest.approx(2.25 + 2 * np.sqrt(2.25 * np.log(1e6)))
-    assert Total(0.5, 0.125).epsilon_at(1e-6) == 0.5
+    assert TotalLoss(0.5, 0.125).epsilon_at(1e-6) == 0.5
 
 
 def test_the_bound_in_its_limits() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.sharing.privacy_loss import Limit, noisy
+from blindcal.sharing.privacy_loss import Limit, add_noise
 from chances import within
 from sizes import count
 
@@ -19,7 +19,7 @@ from sizes import count
 def test_frequencies_of_the_noise(limit: Limit) -> None:
     pytest.importorskip("opendp")
     draws = count(40_000, 1_000_000)
-    found = noisy(np.full((2, draws // 2), 1000, dtype=np.int64), limit) - 1000
+    found = add_noise(np.full((2, draws // 2), 1000, dtype=np.int64), limit) - 1000
     assert found.shape == (2, draws // 2)
     seen = np.arange(-4000, 4001)
     log = -np.abs(seen) / limit.scale if limit.pure else -(seen**2) / (2 * limit.scale**2)
@@ -38,7 +38,7 @@ def test_frequencies_of_the_noise(limit: Limit) -> None:
 def test_opendp_agrees_with_the_loss_that_is_stated(limit: Limit) -> None:
     """It is refused otherwise."""
     pytest.importorskip("opendp")
-    assert noisy(np.zeros((2, 1), dtype=np.int64), limit).shape == (2, 1)
+    assert add_noise(np.zeros((2, 1), dtype=np.int64), limit).shape == (2, 1)
 
 
 def test_without_opendp_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,7 +47,7 @@ def test_without_opendp_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(InputError, match=r"sharing needs OpenDP: pip install 'blindcal\[share\]'"):
-        noisy(np.zeros((2, 1), dtype=np.int64), Limit(epsilon=1.0))
+        add_noise(np.zeros((2, 1), dtype=np.int64), Limit(epsilon=1.0))
 
 
 def test_noise_beyond_the_limit_is_never_released(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,4 +72,4 @@ def test_noise_beyond_the_limit_is_never_released(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(importlib, "import_module", lambda name: Prelude(name))
     with pytest.raises(InputError, match="OpenDP's own account"):
-        noisy(np.zeros((2, 1), dtype=np.int64), Limit(epsilon=1.0))
+        add_noise(np.zeros((2, 1), dtype=np.int64), Limit(epsilon=1.0))

@@ -1,30 +1,27 @@
-"""The adversary who knows how many reviews everybody wrote: papers share reviewers, so all decisions together
-say something about each of them.
+"""The coupled adversary, exactly: somebody who knows how many reviews everybody wrote.
 
-Assignments of reviewers to reviews, with everybody's load exactly met, have a weight: the product over papers
-of what the tuple weighs there (its prior, its scores and, where it is known, its decision). `Network` has
-these weights. Where the loads are small their sums over all assignments are found paper by paper, by how much
-of every load is used up (`exact_authors`); else `walking` draws assignments.
+Papers share reviewers, so all decisions together tell something about each reviewer. An assignment that meets
+everybody's load has a weight: the product over papers of its tuple's weight there (prior, scores and, if
+known, decision). `Network` has these weights. If the loads are small, sums over all assignments are computed
+by a forward-backward recursion over papers, whose state is the used part of every load (`exact_reviewers`);
+else `coupled_mcmc` draws assignments. `*`, anyone not listed for a paper, has the reviews that nobody listed
+wrote: their number is known if all loads are. It may have written several reviews of a paper, and is never a
+correct guess.
 
-`*`, anyone not listed for a paper, has the reviews that nobody listed wrote: their number is known where all
-loads are. It may have written several reviews of a paper, and is never a correct guess.
+The second part bounds the gain without computing it, for any prior over whole assignments. Papers whose pools
+have nobody in common are independent. Within one *component* of papers that share people, directly or through
+others, all decisions d together have likelihood `L(A) = prod_j P(d_j | A_j)` under assignment A, each factor
+an entry of paper j's table. So for any two assignments `L(A)/L(A')` is at most e to the sum of the epsilons
+of the papers on which they differ: two for a swap, the length for a cycle. A reviewer's likelihood is an
+average of such L, over the assignments in which they wrote the review. Hence
 
-What tables promise, paper by paper, against somebody who knows how papers share reviewers: sound for any
-prior over whole assignments, and stated before anything is measured.
-
-Papers whose pools have nobody in common are independent. Within one *component* of papers that share people,
-directly or through others, all decisions d together have likelihood `L(A) = prod_j P(d_j | A_j)` under
-assignment A, each factor a number of paper j's table. So for any two assignments `L(A)/L(A')` is at most
-e to the sum of the epsilons of the papers on which they differ: two for a swap, the length for a cycle. An
-author's likelihood is an average of such L, over the assignments in which they wrote the review. Hence
-
-    odds between two authors move by at most e^(sum_j epsilon_j)
+    odds between two reviewers move by at most e^(sum_j epsilon_j)
     success(all decisions) <= success(scores) * prod_j multiplier_j        (sum_d max_A L <= prod_j of it)
     added success <= sqrt(sum_j capacity_j / 2)                            (Pinsker, in nats)
 
-over the papers of the component; papers decided whoever reviewed them count nothing. The last follows from
+over the papers of the component; papers decided by public information count nothing. The last follows from
 `E TV(P(y|d), P(y)) <= sqrt(I(y; D)/2)` and `I(y; D) <= I(A; D) <= sum_j I(A_j; D_j)`: coins are independent.
-A promise against the coupled adversary is therefore paid for in epsilon per paper: `budget` parts it.
+A promise against the coupled adversary therefore costs epsilon per paper: `budget` divides it.
 """
 
 from __future__ import annotations
@@ -54,20 +51,19 @@ from blindcal.io.tables import refuse
 from blindcal.policy.policy import Policy
 
 LOADS = "knows everybody's load"
-# Sums over all states of all loads are taken up to so many terms, and over so many outcomes of all papers.
+# Exact sums have at most this many terms, and run over at most this many joint outcomes of all papers.
 MOST_TERMS, MOST_OUTCOMES = 20_000_000, 4096
-# Weights of all tuples of all papers that are held at once.
+# The largest number of weights in memory, over all tuples of all papers.
 _MOST_CELLS = 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Who may have written what, with everybody's load. CONFIDENTIAL where it has decisions.
+    """The possible assignments of a conference, with everybody's load. Confidential if it has decisions.
 
-    Reviews are numbered paper by paper: `paper` is that of each one, `first` the first one of each paper.
-    `members[paper]` are people (numbers of `people`), `load` is how many reviews each of them wrote.
-    `tuples[paper]` are rows of members, `weights[paper]` what they weigh. `named[paper]` says which members
-    are people, who can be guessed: all but `*`.
+    `members[paper]` are indices of `people`, and `load` is how many reviews each of them wrote.
+    `tuples[paper]` are rows of members, and `weights[paper]` their weights. `named[paper]` is true for
+    members who can be guessed: all except `*`.
     """
 
     people: tuple[str, ...]
@@ -83,7 +79,7 @@ class Network:
 
     @property
     def slots(self) -> Integers:
-        """How many reviews each paper has."""
+        """The number of reviews of each paper."""
         return np.array([rows.shape[1] for rows in self.tuples])
 
 
@@ -92,7 +88,7 @@ def network(views: Sequence[View], loads: Mapping[str, int], masses: Sequence[Ar
     loads = all_loads(views, loads)
     check_loads(views, loads)
     people = tuple(sorted({name for view in views for name in view.names}))
-    place = {name: number for number, name in enumerate(people)}
+    index = {name: number for number, name in enumerate(people)}
     cells = sum(float(len(view.names)) ** len(view.scores) for view in views)
     if cells > _MOST_CELLS:
         raise InputError(
@@ -102,7 +98,7 @@ def network(views: Sequence[View], loads: Mapping[str, int], masses: Sequence[Ar
     return Network(
         people=people,
         load=np.array([loads.get(name, 0) for name in people], dtype=np.int64),
-        members=tuple(np.array([place[name] for name in view.names]) for view in views),
+        members=tuple(np.array([index[name] for name in view.names]) for view in views),
         tuples=tuple(member_rows(view) for view in views),
         weights=tuple(mass / mass.max() for mass in masses),
         named=tuple(np.array([name != OUTSIDER for name in view.names]) for view in views),
@@ -117,7 +113,7 @@ def member_rows(view: View) -> Integers:
 
 
 def all_loads(views: Sequence[View], loads: Mapping[str, int]) -> dict[str, int]:
-    """The loads with that of `*`, where pools have it and it is not given: the reviews that are left.
+    """The loads, with the reviews that are left as the load of `*` if pools have it.
 
     >>> rows, weight = np.array([[0], [-1]]), np.array([0.5, 0.5])
     >>> view = View("p", ("a", "*"), (1.0,), rows, weight, np.zeros(2), {})
@@ -132,16 +128,16 @@ def all_loads(views: Sequence[View], loads: Mapping[str, int]) -> dict[str, int]
 
 
 def check_loads(views: Sequence[View], loads: Mapping[str, int]) -> None:
-    """Refuse loads that no assignment meets, and papers for which an adversary cannot count."""
+    """Refuses loads that no assignment meets, and papers whose tuples cannot be listed."""
     if not all(view.exact for view in views):
         raise InputError("`coupled` needs pools whose tuples can be listed")
-    wanted, given = sum(len(view.scores) for view in views), sum(loads.values())
-    if min(loads.values(), default=0) < 0 or wanted != given:
-        raise InputError(f"`loads` must be numbers of reviews that sum to {wanted:,}, found {given:,}")
+    needed, given = sum(len(view.scores) for view in views), sum(loads.values())
+    if min(loads.values(), default=0) < 0 or needed != given:
+        raise InputError(f"`loads` must be numbers of reviews that sum to {needed:,}, found {given:,}")
     names = {name for view in views for name in view.names}
-    strange = sum(load > 0 for name, load in loads.items() if name not in names)
-    if strange:
-        raise InputError(f"`loads` must be 0 for whoever is in no pool, found {strange} who are not")
+    outside = sum(load > 0 for name, load in loads.items() if name not in names)
+    if outside:
+        raise InputError(f"`loads` must be 0 for whoever is in no pool, found {outside} who are not")
     if first_assignment(views, loads, np.random.default_rng(0)) is None:
         raise InputError("`loads` cannot be met by any assignment from these pools")
 
@@ -149,7 +145,7 @@ def check_loads(views: Sequence[View], loads: Mapping[str, int]) -> None:
 def first_assignment(
     views: Sequence[View], loads: Mapping[str, int], rng: np.random.Generator
 ) -> list[list[str]] | None:
-    """Some assignment that meets all loads, slot by slot, whatever it weighs; None if there is none."""
+    """An assignment that meets all loads, slot by slot, by maximum flow; None if there is none."""
     names = sorted({name for view in views for name in view.names})
     person = {name: 1 + number for number, name in enumerate(rng.permutation(names).tolist())}
     paper = 1 + len(names) + rng.permutation(len(views))
@@ -167,13 +163,13 @@ def first_assignment(
         return None
     rows = flow.flow.tocsr()
     name_of = {number: name for name, number in person.items()}
-    found = []
+    assignment = []
     for node in paper:
-        at = slice(rows.indptr[node], rows.indptr[node + 1])
-        given = zip(rows.indices[at], rows.data[at], strict=True)
+        span = slice(rows.indptr[node], rows.indptr[node + 1])
+        given = zip(rows.indices[span], rows.data[span], strict=True)
         chosen = [name_of[to] for to, times in given for _ in range(times)]
-        found.append(rng.permutation(chosen).tolist())
-    return found
+        assignment.append(rng.permutation(chosen).tolist())
+    return assignment
 
 
 def read_loads(path: str | os.PathLike[str]) -> dict[str, int]:
@@ -198,31 +194,30 @@ def true_loads(views: Sequence[View]) -> dict[str, int]:
     return counts
 
 
-def terms(network: Network) -> float:
+def number_of_terms(network: Network) -> float:
     """How many terms the exact sums have."""
     return prod(float(load + 1) for load in network.load) * sum(float(len(rows)) for rows in network.tuples)
 
 
-def exact_authors(network: Network) -> list[Array]:
-    """For each paper `[slot, member]`: P(this member wrote this review | everything), by sums over all
-    assignments that meet the loads; 0 for `*`, whom nobody can name."""
-    forward, backward, steps, total = _passes(network)
-    found = []
+def exact_reviewers(network: Network) -> list[Array]:
+    """For each paper `[slot, member]`: P(this member wrote this review | everything); 0 for `*`."""
+    forward, backward, steps, total = _forward_backward(network)
+    chances = []
     for number, (rows, weight) in enumerate(zip(network.tuples, network.weights, strict=True)):
         mass = _tuple_mass(network, number, forward, backward, steps) * weight / total
         size = len(network.members[number])
         chance = np.array([np.bincount(slot, mass, size) for slot in rows.T])
-        found.append(np.where(network.named[number], chance, 0.0))
-    return found
+        chances.append(np.where(network.named[number], chance, 0.0))
+    return chances
 
 
-def exact_weight(network: Network) -> float:
+def total_weight(network: Network) -> float:
     """The sum of the weights of all assignments that meet the loads."""
-    return _passes(network)[3]
+    return _forward_backward(network)[3]
 
 
-def _passes(network: Network) -> tuple[list[Array], list[Array], Integers, float]:
-    """For each paper the weight of all ways to come to each state of the loads, and from it to the end."""
+def _forward_backward(network: Network) -> tuple[list[Array], list[Array], Integers, float]:
+    """For each paper the total weight of all ways to each state of the loads, and from it to the end."""
     radix = network.load + 1
     steps = np.concatenate([[1], np.cumprod(radix)[:-1]])
     size = int(radix.prod())
@@ -230,22 +225,23 @@ def _passes(network: Network) -> tuple[list[Array], list[Array], Integers, float
     forward[0][0] = 1.0
     for number in range(len(network.tuples)):
         into = np.zeros(size)
-        for states, after, weight in _moves(network, number, steps):
+        for states, after, weight in _transitions(network, number, steps):
             into[after] += forward[-1][states] * weight
         forward.append(into)
     backward = [np.zeros(size)]
     backward[0][-1] = 1.0
     for number in reversed(range(len(network.tuples))):
         back = np.zeros(size)
-        for states, after, weight in _moves(network, number, steps):
+        for states, after, weight in _transitions(network, number, steps):
             back[states] += backward[0][after] * weight
         backward.insert(0, back)
     return forward, backward, steps, float(forward[-1][-1])
 
 
-def _moves(network: Network, number: int, steps: Integers) -> Iterator[tuple[Integers, Integers, float]]:
-    """For each tuple of a paper: the states of the loads that have room for it, those it leads to, and its
-    weight."""
+def _transitions(
+    network: Network, number: int, steps: Integers
+) -> Iterator[tuple[Integers, Integers, float]]:
+    """For each tuple of a paper: the states of the loads that allow it, the next states, and its weight."""
     states = np.arange(int((network.load + 1).prod()))
     for row, weight in zip(network.tuples[number], network.weights[number], strict=True):
         if weight > 0.0:
@@ -260,28 +256,27 @@ def _moves(network: Network, number: int, steps: Integers) -> Iterator[tuple[Int
 def _tuple_mass(
     network: Network, number: int, forward: Sequence[Array], backward: Sequence[Array], steps: Integers
 ) -> Array:
-    """What all assignments with each tuple of a paper weigh, less its own weight."""
+    """The weight of all assignments with each tuple of a paper, without the tuple's own weight."""
     mass = np.zeros(len(network.tuples[number]))
-    places = np.flatnonzero(network.weights[number] > 0.0)
-    for place, (states, after, _) in zip(places, _moves(network, number, steps), strict=True):
-        mass[place] = forward[number][states] @ backward[number + 1][after]
+    indices = np.flatnonzero(network.weights[number] > 0.0)
+    for index, (states, after, _) in zip(indices, _transitions(network, number, steps), strict=True):
+        mass[index] = forward[number][states] @ backward[number + 1][after]
     return mass
 
 
 def is_small(views: Sequence[View], loads: Mapping[str, int]) -> bool:
-    """Whether everything can be summed: all states of the loads and, before the toss, all outcomes."""
+    """Whether everything can be summed: all states of the loads and, before the draw, all outcomes."""
     made = network(views, loads, [view.weight for view in views])
-    tossed = all(view.outcome is not None for view in views)
-    outcomes = 1 if tossed else 2 ** len(views)
-    return terms(made) * outcomes <= MOST_TERMS and outcomes <= MOST_OUTCOMES
+    published = all(view.outcome is not None for view in views)
+    outcomes = 1 if published else 2 ** len(views)
+    return number_of_terms(made) * outcomes <= MOST_TERMS and outcomes <= MOST_OUTCOMES
 
 
 def exact_finding(views: Sequence[View], loads: Mapping[str, int], policy: str) -> Finding:
-    """Naming an author by going through everything: all assignments and, before the toss, all outcomes of
-    all papers."""
+    """The exact success in naming a reviewer, over all assignments and, before the draw, all outcomes."""
     alone = network(views, loads, [view.weight for view in views])
-    reviews, before = alone.reviews, exact_authors(alone)
-    scale = exact_weight(alone)
+    reviews, before = alone.reviews, exact_reviewers(alone)
+    scale = total_weight(alone)
     tops = [found.max(axis=1) for found in before]
     baseline = float(sum(top.sum() for top in tops) / reviews)
     success, rise = 0.0, -np.inf
@@ -292,22 +287,25 @@ def exact_finding(views: Sequence[View], loads: Mapping[str, int], policy: str) 
             continue
         peaks = prod(float(mass.max()) for mass in chosen)
         after = network(views, loads, chosen)
-        weight = exact_weight(after)
+        weight = total_weight(after)
         if weight > 0.0:
-            best = [found.max(axis=1) for found in exact_authors(after)]
+            best = [found.max(axis=1) for found in exact_reviewers(after)]
             chance = 1.0 if len(options[0]) == 1 else weight * peaks / scale
             success += chance * float(sum(top.sum() for top in best)) / reviews
             rise = max(rise, *(float((new - old).max()) for new, old in zip(best, tops, strict=True)))
     return Finding(LOADS, AUTHOR, policy, baseline, success, 0.0, rise)
 
 
-_HALVINGS = 60
+_BISECTIONS = 60
 
 
 @dataclass(frozen=True)
-class Ceiling:
-    """What no coupled adversary exceeds about one paper's reviews: `epsilon` for odds between two authors,
-    `factor` for success, `added` for added success; from this many `papers` that share people with it."""
+class CoupledBound:
+    """Bounds on what any coupled adversary learns about one paper's reviews.
+
+    `epsilon` bounds the change of log odds between two reviewers, `factor` the ratio of successes, and
+    `added` their difference; `papers` is the size of the component.
+    """
 
     papers: int
     epsilon: float
@@ -315,8 +313,8 @@ class Ceiling:
     added: float
 
 
-def ceilings(views: Sequence[View], policy: str = "chosen") -> list[Ceiling]:
-    """For each paper what holds against everybody who knows how papers are coupled, whatever their prior.
+def ceilings(views: Sequence[View], policy: str = "chosen") -> list[CoupledBound]:
+    """For each paper, bounds that hold against every coupled adversary, under any prior.
 
     >>> def one(paper: str, names: str, accept: list[float]) -> View:
     ...     rows, weight = np.array([[0], [1]]), np.array([0.5, 0.5])
@@ -330,22 +328,22 @@ def ceilings(views: Sequence[View], policy: str = "chosen") -> list[Ceiling]:
     epsilon = np.array([float(one.epsilon) for one in policies])
     factor = np.array([float(one.multiplier) for one in policies])
     nats = np.array([capacity(one.accept) for one in policies])
-    found = []
+    bounds = []
     for mine in group:
         inside = group == mine
-        found.append(
-            Ceiling(
+        bounds.append(
+            CoupledBound(
                 papers=int(inside.sum()),
                 epsilon=float(epsilon[inside].sum()),
                 factor=float(factor[inside].prod()),
                 added=float(np.sqrt(0.5 * nats[inside].sum())),
             )
         )
-    return found
+    return bounds
 
 
 def components(views: Sequence[View]) -> Integers:
-    """The same number for papers that share people, directly or through others."""
+    """The connected component of each paper: papers that share people, directly or through others."""
     people = {name: len(views) + place for place, name in enumerate({n for v in views for n in v.names})}
     row = [number for number, view in enumerate(views) for _ in view.names]
     column = [people[name] for view in views for name in view.names]
@@ -355,8 +353,10 @@ def components(views: Sequence[View]) -> Integers:
 
 
 def capacity(accept: Array) -> float:
-    """The most information, in nats, that a toss with one of these chances gives about which it was: no
-    prior makes it more. Rounded up, as any `middle` gives a number that is not too small.
+    """The capacity, in nats, of the channel from a tuple to its decision.
+
+    It is the radius of the accept probabilities in relative entropy: the least `middle` of the largest
+    divergence. Any `middle` gives an upper bound, so stopping the bisection early is safe.
 
     >>> round(float(capacity(np.array([0.0, 1.0])) / np.log(2.0)), 6), capacity(np.array([0.3, 0.3]))
     (1.0, 0.0)
@@ -365,24 +365,24 @@ def capacity(accept: Array) -> float:
     if low == high:
         return 0.0
     left, right = low, high
-    for _ in range(_HALVINGS):
+    for _ in range(_BISECTIONS):
         middle = 0.5 * (left + right)
-        if _divergence(low, middle) < _divergence(high, middle):
+        if _bernoulli_divergence(low, middle) < _bernoulli_divergence(high, middle):
             left = middle
         else:
             right = middle
-    return min(max(_divergence(end, middle) for end in (low, high)) for middle in (left, right))
+    return min(max(_bernoulli_divergence(end, middle) for end in (low, high)) for middle in (left, right))
 
 
-def _divergence(one: float, other: float) -> float:
-    """Of a coin from another one."""
+def _bernoulli_divergence(one: float, other: float) -> float:
+    """Relative entropy of two Bernoulli distributions, in nats."""
     if not 0.0 < other < 1.0:
         return 0.0 if one == other else inf
     return float(rel_entr(one, other) + rel_entr(1.0 - one, 1.0 - other))
 
 
 def budget(epsilon: float, papers: int) -> float:
-    """The epsilon per paper under which no odds move by more than e^epsilon through all of them together.
+    """The epsilon per paper such that all papers together move no odds by more than e^epsilon.
 
     >>> budget(2.0, 5)
     0.4

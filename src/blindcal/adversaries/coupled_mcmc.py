@@ -1,24 +1,24 @@
-"""Walks over assignments -> what somebody who knows all loads gains, look by look until it is precise enough.
+"""The coupled adversary by Markov chain Monte Carlo: walks over assignments that meet all loads.
 
-What is stated lies between two estimates: the guesses of all walks but those from one start, tried on these,
-are never too good; the likeliest author of all walks together is never too bad. Where few people and loads
-allow it, everything is summed up instead (`couplings`). Walks are kept in a file, and go on from it.
+Somebody who knows everybody's load believes in assignments of reviewers to reviews, with the weights of
+`coupled_exact.Network`. If these are too many to sum, walks draw them. The chapter has three sections.
 
-Assignments drawn by walks: what somebody who knows all loads believes of a conference too large to sum up.
+*Flat arrays.* `FlatNetwork` has the network as arrays, so that many walks advance in one numpy step.
 
-Exchanging two reviewers is hardly ever possible where pools are small, so a walk goes through assignments in
-which one person has one review too many and another one too few. It takes a review of whoever has too many
-and gives it to a member of its pool, by the chance that each has given the rest of the paper, until it meets
-the person who lacks one: an alternating cycle, of any length, that never has to be rejected. Assignment A
-with v too many has weight W(A) (load[v] + 1) / reviews, one that meets all loads has W(A); detailed balance
-holds step by step, and only assignments that meet all loads are counted.
+*Walks.* Exchanging two reviewers is hardly ever possible if pools are small, so a walk goes through
+assignments in which one person has one review too many and another one too few. It takes a review of the
+person with too many and gives it to a member of its pool, with each member's conditional probability given
+the rest of the paper (a Gibbs step), until it meets the person who lacks a review. That is an alternating
+cycle of any length that never has to be rejected. Assignment A in which v has one too many has weight W(A)
+(load[v] + 1) / reviews; one that meets all loads has W(A). Detailed balance holds step by step, and only
+assignments that meet all loads are counted. At every step two reviews of some paper may also exchange their
+reviewers. Tuples with almost no weight, or that decisions rule out, get a little weight so that walks can
+pass them; importance weights correct for it.
 
-With every step two reviews of some paper may also exchange their authors. Tuples that weigh next to nothing,
-or that decisions rule out (full calibration), are given a little weight, so that walks can pass; an
-assignment then counts by what its tuples weigh in truth over what they were given.
-
-Many walks run at once, from different assignments that have nothing to do with the true one; `looking` says
-what they found.
+*Estimates.* The stated success lies between two estimates. The guesses learned from all walks except those of
+one start, tested on that start, are never too good on average; the likeliest reviewer over all walks together
+is never too bad. Walks start from assignments that have nothing to do with the true one. They are kept in a
+file, so that a killed audit continues and ends as it would have.
 """
 
 from __future__ import annotations
@@ -53,14 +53,35 @@ from blindcal.compute.parallel import Progress, Workers, shared, silent
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import make_folder, read_bytes, write_bytes
 
-_SOFT = 0.5
+CHAINS, STARTS = 256, 8
+# Mean number of moves of each review before anything is counted, and then between two looks at the estimates.
+_WARM_UP, _BETWEEN_LOOKS = 30, 10
+TARGET = 7e-4
+"""The standard error of a success at which walks stop: the difference of two such is within a tenth of a
+percentage point."""
+AGREEMENT = 4.5
+"""Starts disagree if one differs from the others by more standard errors than this. Walks that have not
+converged then refuse to answer; converged ones do so with a chance of 7e-6 per start."""
+# No tuple gets less than this part of the mean weight, divided by the number of papers.
+_LEAST_WEIGHT = 0.5
+_TINY = 1e-300
+# Shares that differ by no more than this are equal up to roundoff.
+_ROUNDOFF = 1e-12
+# Walks that advance together in one process. The number does not depend on that of processes, so results do
+# not either.
+_SIDE_BY_SIDE = 128
+_MOST_BYTES = 1 << 31
+_ARRAYS = ("author", "lacks", "extra", "seen", "tally", "start", "drawn")
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """A network as flat arrays. Of each tuple what it is given as weight, whether it is ruled out, and by how
-    much that is more than it has; of each review its paper, the step of its author in the paper's weights,
-    the size of its pool, and which members of it can be named."""
+class FlatNetwork:
+    """A network as flat arrays.
+
+    For each tuple: its weight in the walk, whether it is ruled out, and the log of the ratio of that weight
+    to its true weight. For each review: its paper, the stride of its reviewer in the paper's weights, the
+    size of its pool, and the members who can be named.
+    """
 
     weight: Array = field(repr=False)
     ruled_out: Integers = field(repr=False)
@@ -79,28 +100,14 @@ class Table:
         return sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()
 
 
-@dataclass(frozen=True, eq=False)
-class Walks:
-    """Where this many walks stand: `author[walk, review]` (members of pools), who lacks a review and who has
-    one too many (-1: nobody); the assignments `seen` so far, as they count, and of them in
-    `tally[walk, review, member]` those in which a member wrote a review; one of them, by chance, is `drawn`.
+def flat_network(network: Network) -> FlatNetwork:
+    """The flat arrays of a network.
+
+    No tuple gets less than a small part of the mean weight. The part is so small that all papers together are
+    seldom in such a tuple, which keeps the importance weights even.
     """
-
-    author: Integers = field(repr=False)
-    lacks: Integers = field(repr=False)
-    extra: Integers = field(repr=False)
-    seen: Array = field(repr=False)
-    tally: Array = field(repr=False)
-    start: Integers = field(repr=False)
-    drawn: Integers = field(repr=False)
-    rounds: int = 0
-
-
-def table_of(network: Network) -> Table:
-    """The flat arrays of a network. No tuple is given less than a part of the mean weight, so small that all
-    papers together are seldom in such a tuple."""
-    least = _SOFT / len(network.tuples)
-    weights, outs, logs, offsets, at = [np.zeros(1)], [np.zeros(1, dtype=np.int64)], [np.zeros(1)], [], 1
+    least = _LEAST_WEIGHT / len(network.tuples)
+    weights, outs, logs, offsets, offset = [np.zeros(1)], [np.zeros(1, dtype=np.int64)], [np.zeros(1)], [], 1
     papers, steps, sizes = [], [], []
     most = max(len(members) for members in network.members)
     for number, (rows, weight) in enumerate(zip(network.tuples, network.weights, strict=True)):
@@ -113,14 +120,14 @@ def table_of(network: Network) -> Table:
         flat = np.zeros(size**slots)
         flat[rows @ step] = weight
         flat /= flat[distinct].mean()
-        given = np.where(distinct, np.maximum(flat, least), 0.0)
+        proposed = np.where(distinct, np.maximum(flat, least), 0.0)
         out = distinct & (flat <= 0.0)
         possible = distinct & ~out
-        logs.append(np.log(np.where(possible, given, 1.0)) - np.log(np.where(possible, flat, 1.0)))
-        weights.append(given)
+        logs.append(np.log(np.where(possible, proposed, 1.0)) - np.log(np.where(possible, flat, 1.0)))
+        weights.append(proposed)
         outs.append(out.astype(np.int64))
-        offsets.append(at)
-        at += flat.size
+        offsets.append(offset)
+        offset += flat.size
         papers += [number] * slots
         steps += step.tolist()
         sizes += [size] * slots
@@ -129,7 +136,7 @@ def table_of(network: Network) -> Table:
     for number, members in enumerate(network.members):
         member[number, : len(members)] = members
         named[number, : len(members)] = network.named[number]
-    return Table(
+    return FlatNetwork(
         np.concatenate(weights),
         np.concatenate(outs),
         np.concatenate(logs),
@@ -143,17 +150,43 @@ def table_of(network: Network) -> Table:
     )
 
 
-def started(
-    views: Sequence[View], loads: Mapping[str, int], table: Table, *, chains: int, starts: int, seed: int
+@dataclass(frozen=True, eq=False)
+class Walks:
+    """The state of many walks.
+
+    `author[walk, review]` is the reviewer, as a member of the pool. `lacks` and `extra` are the people with
+    one review too few and too many (-1: nobody). `seen` is the weighted number of assignments counted so far,
+    and `tally[walk, review, member]` the part of it in which a member wrote a review. `drawn` is one of the
+    counted assignments, at random.
+    """
+
+    author: Integers = field(repr=False)
+    lacks: Integers = field(repr=False)
+    extra: Integers = field(repr=False)
+    seen: Array = field(repr=False)
+    tally: Array = field(repr=False)
+    start: Integers = field(repr=False)
+    drawn: Integers = field(repr=False)
+    rounds: int = 0
+
+
+def start_walks(
+    views: Sequence[View],
+    loads: Mapping[str, int],
+    table: FlatNetwork,
+    *,
+    chains: int,
+    starts: int,
+    seed: int,
 ) -> Walks:
-    """Walks from this many assignments that meet the loads and know nothing of scores or decisions."""
+    """Walks from assignments that meet the loads and are independent of scores and decisions."""
     first, loads = [], all_loads(views, loads)
     for number in range(starts):
-        found = first_assignment(views, loads, np.random.default_rng([seed, number]))
-        if found is None:
+        assignment = first_assignment(views, loads, np.random.default_rng([seed, number]))
+        if assignment is None:
             raise InputError("`loads` cannot be met by any assignment from these pools")
         first.append(
-            [view.names.index(name) for view, names in zip(views, found, strict=True) for name in names]
+            [view.names.index(name) for view, names in zip(views, assignment, strict=True) for name in names]
         )
     start = np.arange(chains) % starts
     author = np.array(first, dtype=np.int64)[start]
@@ -162,20 +195,27 @@ def started(
     return Walks(author, nobody, nobody.copy(), none, tally, start, author.copy())
 
 
-def walked_on(walks: Walks, table: Table, steps: int, seed: int) -> Walks:
-    """The walks after this many steps each, with what they passed counted."""
+def advance_walks(walks: Walks, table: FlatNetwork, steps: int, seed: int) -> Walks:
+    """The walks after this many steps each."""
     rng = np.random.default_rng([seed, walks.rounds])
-    state = _State(walks, table)
+    state = _WalkState(walks, table)
     for _ in range(steps):
         state.step(rng)
     return state.done()
 
 
-class _State:
-    """The arrays of walks while they go on. Each is flat, one walk after the other: `of_review`, `of_paper`,
-    `of_person` and `of_list` are where a walk's part begins."""
+def without_counts(walks: Walks) -> Walks:
+    """The walks at their present assignments, with nothing counted: the end of the warm-up."""
+    return replace(walks, seen=np.zeros_like(walks.seen), tally=np.zeros_like(walks.tally))
 
-    def __init__(self, walks: Walks, table: Table) -> None:
+
+class _WalkState:
+    """The mutable arrays of walks, each flat, one walk after the other.
+
+    `of_review`, `of_paper`, `of_person` and `of_list` are the offsets of each walk's part.
+    """
+
+    def __init__(self, walks: Walks, table: FlatNetwork) -> None:
         self.table, self.walks = table, walks
         (chains, reviews), papers, people = walks.author.shape, table.offset.size, table.load.size
         self.chain, self.width = np.arange(chains), table.member.shape[1]
@@ -197,8 +237,10 @@ class _State:
         self._list_reviews()
 
     def _list_reviews(self) -> None:
-        """The reviews that everybody has, and where in this list each review stands: a person's part of a
-        walk's list has room for one more than their load."""
+        """Lists everybody's reviews, and the position of each review in that list.
+
+        A person's part of a walk's list has space for one review more than their load.
+        """
         table, (chains, reviews) = self.table, self.walks.author.shape
         people = table.load.size
         self.part = np.concatenate([[0], np.cumsum(table.load + 1)[:-1]])
@@ -216,7 +258,7 @@ class _State:
         self.count, self.has, self.place = count.ravel(), has.ravel(), place.ravel()
 
     def step(self, rng: np.random.Generator) -> None:
-        """One review of each walk is given to somebody, by the chance that each of its pool has."""
+        """Gives one review of each walk to a member of its pool, by a Gibbs step."""
         table, chain = self.table, self.chain
         whole = self.extra < 0
         first, second = rng.random((2, chain.size))
@@ -239,8 +281,7 @@ class _State:
         self._count(rng)
 
     def _count(self, rng: np.random.Generator) -> None:
-        """Assignments that meet all loads are counted; of those counted so far each walk holds one, by
-        chance, as `drawn`."""
+        """Counts assignments that meet all loads; `drawn` is one of them, by weighted reservoir sampling."""
         chain = np.flatnonzero((self.extra < 0) & (self.out == 0))
         if not chain.size:
             return
@@ -250,7 +291,7 @@ class _State:
         self.drawn[taken] = self.author.reshape(self.drawn.shape)[taken]
 
     def _exchange(self, rng: np.random.Generator) -> None:
-        """Two reviews of a paper have their authors exchanged, by the chance that each order has."""
+        """Exchanges the reviewers of two reviews of a paper, by the conditional probability of each order."""
         table, (first, second, third) = self.table, rng.random((3, self.chain.size))
         one = (first * table.paper.size).astype(np.int64)
         slots, begin = self.slots[one], self.first[one]
@@ -274,7 +315,10 @@ class _State:
         self.place[here], self.place[there] = right, left
 
     def _credit(self, chain: Integers, here: Integers, author: Integers) -> None:
-        """Count what was seen while these reviews had these authors."""
+        """Credits reviewers with the assignments counted since their review last changed hands.
+
+        Updating the whole tally at every step would cost far more than updating changed reviews only.
+        """
         seen = self.seen[chain]
         self.tally[here * self.width + author] += seen - self.last[here]
         self.last[here] = seen
@@ -302,7 +346,7 @@ class _State:
         self._recode(chain, paper, before, before + (new - old) * step)
         giver, taker = self.member[paper * self.width + old], self.member[paper * self.width + new]
         gives, takes = self.of_person[chain] + giver, self.of_person[chain] + taker
-        # The last review of the giver's list takes the place of the one given away.
+        # The last review of the giver's list fills the gap of the review that was given away.
         end, room, gap = self.count[gives] - 1, self.count[takes], self.place[here]
         list_of_giver = of_list + self.part[giver]
         last = self.has[list_of_giver + end]
@@ -318,7 +362,7 @@ class _State:
         self.extra[chain] = np.where(closed, -1, taker)
 
     def done(self) -> Walks:
-        """What was passed since an author last changed is counted too."""
+        """The walks, with every reviewer credited up to now."""
         here, shape = np.arange(self.author.size), self.walks.author.shape
         self.tally[here * self.width + self.author] += np.repeat(self.seen, shape[1]) - self.last
         return replace(
@@ -333,33 +377,12 @@ class _State:
         )
 
 
-def fresh(walks: Walks) -> Walks:
-    """The walks where they stand, with nothing counted."""
-    return replace(walks, seen=np.zeros_like(walks.seen), tally=np.zeros_like(walks.tally))
-
-
-CHAINS, STARTS = 256, 8
-# Before anything is counted every review is given away so often, on average; then so often between looks.
-_WARM, _LOOK = 30, 10
-_LITTLE = 1e-300
-# Shares that differ by no more than this are the same but for roundoff.
-_SAME = 1e-12
-# Walks that one process takes on: many steps are taken at once, whatever the number of processes.
-_SIDE_BY_SIDE = 128
-_MOST_BYTES = 1 << 31
-TARGET = 7e-4
-"""The standard error of a chance up to which walks go on: the difference of two such is within a tenth of a
-percentage point."""
-AGREEMENT = 4.5
-"""Starts disagree where one of them differs from the others by more standard errors than this."""
-
-
 @dataclass(frozen=True)
 class Guessed:
-    """What chains found: the chance that the best guess at a review's author is right, mean over reviews.
+    """The estimated chance that the best guess at a reviewer is right, mean over reviews.
 
-    It lies between `low` and `high`, up to the standard error. `apart`: by how many standard errors the start
-    that differs most differs from all of them.
+    It lies between `low` and `high`, up to the standard error. `apart` is the largest difference of one start
+    from the others, in standard errors.
     """
 
     success: float
@@ -375,8 +398,11 @@ class Guessed:
 
 @dataclass(frozen=True)
 class Walked(Guessed):
-    """What walks found. Each walk holds one of the assignments that it counted: `drawn[walk, review]`
-    (members of pools), to be taken with the chances `share[walk]`."""
+    """The estimate of walks.
+
+    `drawn[walk, review]` is one of the assignments that each walk counted, as members of pools; with the
+    probabilities `share[walk]` they are a sample from the adversary's belief.
+    """
 
     walks: int
     starts: int
@@ -385,22 +411,23 @@ class Walked(Guessed):
     share: Array = field(repr=False, compare=False)
 
 
-def found_by(walks: Walks, named: NDArray[np.bool_] | bool = True) -> Walked:
-    """What the walks say, as far as they have come; of members who are `named[review, member]`."""
+def estimate_of(walks: Walks, named: NDArray[np.bool_] | bool = True) -> Walked:
+    """The estimate from the walks so far; only members who are `named[review, member]` can be guessed."""
     return Walked(
         **vars(guessed(walks.tally, walks.seen, walks.start, named)),
         walks=walks.seen.size,
         starts=len(np.unique(walks.start)),
         assignments=round(float(walks.seen.sum())),
         drawn=walks.drawn,
-        share=walks.seen / max(walks.seen.sum(), _LITTLE),
+        share=walks.seen / max(walks.seen.sum(), _TINY),
     )
 
 
 def guessed(tally: Array, seen: Array, start: Integers, named: NDArray[np.bool_] | bool = True) -> Guessed:
-    """What chains say that have `seen[chain]` states, from `start[chain]`, and have counted
-    `tally[chain, review, member]` of them in which a member wrote a review; of members who are
-    `named[review, member]`.
+    """The success of the best guesses, from counts of chains.
+
+    Chains from `start[chain]` have `seen[chain]` states; in `tally[chain, review, member]` of them a member
+    wrote a review. Only members who are `named[review, member]` can be guessed.
 
     >>> tally = np.array([[[3.0, 1.0]], [[3.0, 1.0]], [[1.0, 3.0]], [[1.0, 3.0]]])
     >>> guessed(tally, np.full(4, 4.0), np.array([0, 0, 1, 1])).low
@@ -408,27 +435,27 @@ def guessed(tally: Array, seen: Array, start: Integers, named: NDArray[np.bool_]
     """
     reviews = np.arange(tally.shape[1])
     whole = tally.sum(axis=0) * named
-    high = float((whole.max(axis=1) / max(seen.sum(), _LITTLE)).mean())
+    high = float((whole.max(axis=1) / max(seen.sum(), _TINY)).mean())
     right = np.zeros(seen.size)
     for one in np.unique(start):
-        mine = start == one
-        guess = (whole - tally[mine].sum(axis=0) * named).argmax(axis=1)
+        own = start == one
+        guess = (whole - tally[own].sum(axis=0) * named).argmax(axis=1)
         can = np.take_along_axis(np.broadcast_to(named, whole.shape), guess[:, None], axis=1)[:, 0]
-        right[mine] = (tally[mine][:, reviews, guess] * can).mean(axis=1)
-    low, error = _ratio(right, seen)
-    # Whether starts agree is asked of the same guesses for all of them.
+        right[own] = (tally[own][:, reviews, guess] * can).mean(axis=1)
+    low, error = _ratio_estimate(right, seen)
+    # The agreement of starts is tested with the same guesses for all of them.
     same = tally[:, reviews, whole.argmax(axis=1)].mean(axis=1)
     return Guessed(
         success=0.5 * (low + max(high, low)),
         error=float(np.hypot(error, 0.5 * (max(high, low) - low))),
         low=low,
         high=high,
-        apart=_apart(same, seen, start),
+        apart=_largest_disagreement(same, seen, start),
     )
 
 
-def _ratio(right: Array, seen: Array) -> tuple[float, float]:
-    """A mean over walks that counted differently much, and its standard error."""
+def _ratio_estimate(right: Array, seen: Array) -> tuple[float, float]:
+    """A ratio estimate over walks of different total weight, and its standard error."""
     total = seen.sum()
     if total <= 0.0 or seen.size < 2:
         return 0.0, np.inf
@@ -437,9 +464,11 @@ def _ratio(right: Array, seen: Array) -> tuple[float, float]:
     return float(mean), float(np.sqrt((rest**2).sum() * seen.size / (seen.size - 1)) / total)
 
 
-def _apart(right: Array, seen: Array, start: Integers) -> float:
-    """By how many standard errors the start that differs most differs from the others. How much walks from
-    one start differ among themselves is estimated from all starts together: each may have few."""
+def _largest_disagreement(right: Array, seen: Array, start: Integers) -> float:
+    """The largest difference of one start from the others, in standard errors.
+
+    The variance within starts is pooled over all of them, because each may have few walks.
+    """
     group = np.unique(start, return_inverse=True)[1]
     size, total, sums = (np.bincount(group, part) for part in (np.ones_like(seen), seen, right))
     if total.min() <= 0.0 or size.sum() <= size.size:
@@ -453,7 +482,7 @@ def _apart(right: Array, seen: Array, start: Integers) -> float:
         error = spread * np.hypot(
             np.sqrt(size[one]) / total[one], np.sqrt(size[other].sum()) / total[other].sum()
         )
-        if gap > _SAME:
+        if gap > _ROUNDOFF:
             worst = max(worst, gap / error if error > 0.0 else np.inf)
     return float(worst)
 
@@ -472,32 +501,36 @@ def walk(
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
 ) -> Walked:
-    """Walk until the error is at most `target`, or `most` looks were taken. Where a file is `kept` (it is
-    CONFIDENTIAL), a walk that was interrupted goes on from it, and ends as it would have."""
-    table = table_of(made)
+    """Walks until the standard error is at most `target`, or `most` looks were taken.
+
+    If a file is `kept` (it is confidential), an interrupted run continues from it and ends as it would have:
+    the random numbers of each round follow from the seed and the number of the round.
+    """
+    table = flat_network(made)
     many = 1 if not isinstance(workers, int) or workers <= 1 or find_spec("joblib") is None else workers
-    parts = _read(kept, table, chains, starts, seed)
+    parts = _read_walks(kept, table, chains, starts, seed)
     if parts is None:
-        whole = started(views, loads, table, chains=chains, starts=starts, seed=seed)
+        whole = start_walks(views, loads, table, chains=chains, starts=starts, seed=seed)
         parts = [
-            _part(whole, one) for one in np.array_split(np.arange(chains), max(1, chains // _SIDE_BY_SIDE))
+            _some_walks(whole, one)
+            for one in np.array_split(np.arange(chains), max(1, chains // _SIDE_BY_SIDE))
         ]
     looks = parts[0].rounds
     while True:
-        found = found_by(_joined(parts), table.named)
-        if looks and (looks > most or (found.error <= target and looks > 2)):
-            return found
-        steps = (_WARM if looks == 0 else _LOOK) * table.paper.size
+        estimate = estimate_of(_join(parts), table.named)
+        if looks and (looks > most or (estimate.error <= target and looks > 2)):
+            return estimate
+        steps = (_WARM_UP if looks == 0 else _BETWEEN_LOOKS) * table.paper.size
         jobs = list(enumerate(parts))
-        onward = partial(_onward, table=table, steps=steps, seed=seed)
+        onward = partial(_advance_part, table=table, steps=steps, seed=seed)
         if many == 1:
             parts = [onward(job) for job in jobs]
         else:
             parts = [part for _, part in sorted(shared(onward, jobs, many), key=lambda one: one[0])]
         if looks == 0:
-            parts = [fresh(part) for part in parts]
+            parts = [without_counts(part) for part in parts]
         looks += 1
-        _write(kept, parts, table, seed)
+        _write_walks(kept, parts, table, seed)
         if advance is not None and looks <= most:
             advance(1)
 
@@ -513,10 +546,10 @@ def coupled_findings(
     workers: Workers = 1,
     progress: Progress = silent,
 ) -> list[Finding]:
-    """What decisions that are published add for somebody who knows all loads: exact where everything can be
-    summed, else by walks, which go on from the folder `keep` where they were interrupted.
+    """The gain of an adversary who knows all loads from published decisions.
 
-    Raw and public decisions are the same whoever reviewed, so they add nothing.
+    It is exact if everything can be summed, else estimated by walks, which continue from the folder `keep` if
+    they were interrupted. Raw and public decisions do not depend on the reviewers, so they add nothing.
     """
     if is_small(views, loads):
         return [exact_finding(views, loads, policy) for policy in policies]
@@ -525,11 +558,11 @@ def coupled_findings(
     revealing = [policy for policy in policies if policy not in CONSTANT]
     if keep is not None:
         make_folder(keep)
-    found: dict[str, Walked] = {}
+    estimates: dict[str, Walked] = {}
     with progress("walking over assignments", (1 + len(revealing)) * most) as advance:
         for name in ("scores", *revealing):
             masses = [view.weight if name == "scores" else view.mass(name)[0] for view in views]
-            found[name] = walk(
+            estimates[name] = walk(
                 views,
                 loads,
                 network(views, loads, masses),
@@ -539,70 +572,69 @@ def coupled_findings(
                 workers=workers,
                 advance=advance,
             )
-    if not all(one.agrees for one in found.values()):
+    if not all(one.agrees for one in estimates.values()):
         raise InputError(
             "`coupled`: walks from different starts do not agree, so nothing can be said of this adversary"
         )
-    alone = found["scores"]
+    alone = estimates["scores"]
     return [
         Finding(
             f"{LOADS} ({alone.walks} walks from {alone.starts} starts, which differ by at most "
-            f"{max(one.apart for one in found.values()):.1f} standard errors)",
+            f"{max(one.apart for one in estimates.values()):.1f} standard errors)",
             AUTHOR,
             policy,
             alone.success,
-            found.get(policy, alone).success,
-            float(np.hypot(alone.error, found[policy].error)) if policy in found else 0.0,
+            estimates.get(policy, alone).success,
+            float(np.hypot(alone.error, estimates[policy].error)) if policy in estimates else 0.0,
         )
         for policy in policies
     ]
 
 
-def _onward(job: tuple[int, Walks], table: Table, steps: int, seed: int) -> Walks:
+def _advance_part(job: tuple[int, Walks], table: FlatNetwork, steps: int, seed: int) -> Walks:
     number, part = job
-    return walked_on(part, table, steps, seed * 1009 + number)
+    return advance_walks(part, table, steps, seed * 1009 + number)
 
 
-_ARRAYS = ("author", "lacks", "extra", "seen", "tally", "start", "drawn")
+def _some_walks(walks: Walks, chosen: Integers) -> Walks:
+    return _walks_from_arrays({name: getattr(walks, name)[chosen] for name in _ARRAYS}, walks.rounds)
 
 
-def _part(walks: Walks, chosen: Integers) -> Walks:
-    return _walks({name: getattr(walks, name)[chosen] for name in _ARRAYS}, walks.rounds)
-
-
-def _joined(parts: Sequence[Walks]) -> Walks:
+def _join(parts: Sequence[Walks]) -> Walks:
     joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
-    return _walks(joined, parts[0].rounds)
+    return _walks_from_arrays(joined, parts[0].rounds)
 
 
-def _walks(arrays: Mapping[str, NDArray[Any]], rounds: int) -> Walks:
+def _walks_from_arrays(arrays: Mapping[str, NDArray[Any]], rounds: int) -> Walks:
     author, lacks, extra, seen, tally, start, drawn = (arrays[name] for name in _ARRAYS)
     return Walks(author, lacks, extra, seen, tally, start, drawn, rounds)
 
 
-def _write(kept: str | os.PathLike[str] | None, parts: Sequence[Walks], table: Table, seed: int) -> None:
+def _write_walks(
+    kept: str | os.PathLike[str] | None, parts: Sequence[Walks], table: FlatNetwork, seed: int
+) -> None:
     if kept is None:
         return
-    data, joined = io.BytesIO(), _joined(parts)
+    data, joined = io.BytesIO(), _join(parts)
     arrays = {name: getattr(joined, name) for name in _ARRAYS}
     about = np.array([parts[0].rounds, len(parts), seed])
     np.savez(data, about=about, digest=np.array(table.digest), **arrays)
     write_bytes(kept, data.getvalue(), confidential=True, replace=True)
 
 
-def _read(
-    kept: str | os.PathLike[str] | None, table: Table, chains: int, starts: int, seed: int
+def _read_walks(
+    kept: str | os.PathLike[str] | None, table: FlatNetwork, chains: int, starts: int, seed: int
 ) -> list[Walks] | None:
-    """The walks in a file; None if there is none."""
+    """The walks in a file; None if there is no file."""
     if kept is None or not Path(kept).exists():
         return None
     try:
         with np.load(io.BytesIO(read_bytes(kept, _MOST_BYTES)), allow_pickle=False) as data:
             about, digest = data["about"], str(data["digest"])
-            whole = _walks({name: data[name] for name in _ARRAYS}, int(about[0]))
+            whole = _walks_from_arrays({name: data[name] for name in _ARRAYS}, int(about[0]))
     except (ValueError, KeyError, OSError):
         raise InputError(f"{os.fspath(kept)} holds no walks of an audit") from None
     same = digest == table.digest and whole.seen.size == chains and int(about[2]) == seed
     if not same or len(np.unique(whole.start)) != starts:
         raise InputError(f"{os.fspath(kept)} holds the walks of another audit: give another file")
-    return [_part(whole, one) for one in np.array_split(np.arange(chains), int(about[1]))]
+    return [_some_walks(whole, one) for one in np.array_split(np.arange(chains), int(about[1]))]

@@ -1,7 +1,8 @@
-"""Views of all papers -> `Findings`: what each adversary gains over a whole conference, and where.
+"""Findings: the gain of each adversary over a whole conference, and the most exposed reviews.
 
-For the chair alone: it says which reviews are exposed, and after the toss it is made with the true reviewers.
-Papers are taken one by one; `looking.coupled_findings` is the adversary who knows how they share reviewers.
+Findings are for the chair alone: they name exposed reviews, and after the draw they use the true reviewers.
+Each paper is treated separately here; `coupled_mcmc.coupled_findings` is the adversary who knows how papers
+share reviewers.
 """
 
 from __future__ import annotations
@@ -35,16 +36,20 @@ SCORES = "scores and decisions"
 
 @dataclass(frozen=True)
 class Finding:
-    """How often an adversary is right about a question: without the decisions of a policy and with them.
+    """An adversary's success in answering a question, without the decisions of a policy and with them.
 
-    `adversary`: what it knows, in words.
-    `question`: "author", "three guesses", "reviewed at all", "whole tuple" or "link"; beside an adversary who
-    learns across papers also "author, papers one by one".
-    `policy`: whose decisions it sees: "raw", "public", "chosen" or "full".
-    `baseline`, `success`: the chance of a correct answer from the scores alone, and with the decisions.
-    `error`: the standard error of what decisions add; 0 where it is exact.
-    `rise`: the most by which one decision makes this adversary's best guess likelier; None where that is not
-    worked out.
+    In quantitative information flow, `baseline` and `success` are prior and posterior Bayes vulnerability,
+    and `added` is additive leakage.
+
+    Attributes:
+        adversary: What the adversary knows, in words.
+        question: "author", "three guesses", "reviewed at all", "whole tuple" or "link"; for an adversary who
+            learns across papers also "author, papers one by one".
+        policy: The policy whose decisions it sees: "raw", "public", "chosen" or "full".
+        baseline: The chance of a correct answer from the scores alone.
+        success: The chance of a correct answer with the decisions.
+        error: Standard error of the added success; 0 if it is exact.
+        rise: The largest increase of the best guess's probability by one decision; None if not computed.
     """
 
     adversary: str
@@ -57,14 +62,16 @@ class Finding:
 
     @property
     def added(self) -> float:
-        """How much likelier a correct answer is with the decisions."""
+        """The additive leakage: success minus baseline."""
         return self.success - self.baseline
 
 
 @dataclass(frozen=True)
 class Exposure:
-    """One review, the `review`-th worst score of its paper: how likely its best guess is before and after
-    the decision. `right`: whether that guess is its author, where that is known."""
+    """One review: the probability of the best guess at its reviewer before and after the decision.
+
+    It has the `review`-th worst score of its paper. `right` tells whether that guess is correct, if known.
+    """
 
     paper: str
     review: int
@@ -77,16 +84,17 @@ class Exposure:
 
 @dataclass(frozen=True)
 class Findings:
-    """What adversaries gain. CONFIDENTIAL: for the chair alone.
+    """The gains of adversaries over a conference. Confidential, for the chair alone.
 
-    `papers`, `reviews`: how many there are.
-    `published`: whether it is about decisions that were made, or an average over those that may be.
-    `sampled`: how many papers have too many tuples to be listed; they are known from a sample of them.
-    `findings`: one for each question and policy.
-    `bits`: by policy, the information of a decision about a review's author, mean over the reviews.
-    `largest_rise`: by policy, the most by which a decision makes the best guess about a review likelier.
-    `exposures`: all reviews under the chosen policy, those first whose best guess is likeliest after the
-    decision.
+    Attributes:
+        papers: Number of papers.
+        reviews: Number of reviews.
+        published: Whether decisions were published; else the findings are averages over possible decisions.
+        sampled: Number of papers with too many tuples to list, of which a sample is used.
+        findings: One finding per question and policy.
+        bits: By policy, the mutual information of a decision and a reviewer, mean over the reviews.
+        largest_rise: By policy, the largest increase of a best guess's probability by a decision.
+        exposures: All reviews under the chosen policy, the most exposed first.
     """
 
     papers: int
@@ -101,31 +109,42 @@ class Findings:
     def to_frame(self) -> Any:
         """One row per adversary, question and policy, as a pandas data frame; needs pandas."""
         names = ("adversary", "question", "policy", "baseline", "success", "added", "error")
-        return frame({name: [getattr(one, name) for one in self.findings] for name in names})
+        return frame({name: [getattr(finding, name) for finding in self.findings] for name in names})
 
 
 def findings_of(
     views: Sequence[View], policies: Sequence[str] = POLICIES, *, better: str = "high"
 ) -> Findings:
-    """What is gained by an adversary who knows what the certificate says it knows.
+    """The gains of the certificate's adversary, who knows scores, decisions, calibration and pools.
 
-    `views` are the papers, as `planned_views` or `open_release` has them; `policies` whose decisions are
-    compared: the raw, public, chosen and fully calibrated ones by default. With `better="low"` the scores of
-    the views are negated ones, and are shown as they were given.
+    Args:
+        views: The papers, from `planned_views` or `open_release`.
+        policies: The policies to compare; raw, public, chosen and fully calibrated decisions by default.
+        better: The better end of the scale. With "low", the scores of the views are negated ones; the
+            findings state them on the scale of the reviews.
 
-    >>> accept = {"chosen": np.array([0.5, 0.5]), "full": np.array([1.0, 0.0])}
-    >>> rows, weight = np.array([[0], [1]]), np.array([0.75, 0.25])
-    >>> view = View("p", ("ada", "ben"), (5.0,), rows, weight, np.zeros(2), accept)
-    >>> found = findings_of([view], ["chosen", "full"])
-    >>> [(one.policy, one.baseline, one.success) for one in found.findings if one.question == AUTHOR]
-    [('chosen', 0.75, 0.75), ('full', 0.75, 1.0)]
+    Returns:
+        The findings.
+
+    Example:
+        >>> accept = {"chosen": np.array([0.5, 0.5]), "full": np.array([1.0, 0.0])}
+        >>> rows, weight = np.array([[0], [1]]), np.array([0.75, 0.25])
+        >>> view = View("p", ("ada", "ben"), (5.0,), rows, weight, np.zeros(2), accept)
+        >>> findings = findings_of([view], ["chosen", "full"]).findings
+        >>> [(one.policy, one.baseline, one.success) for one in findings if one.question == AUTHOR]
+        [('chosen', 0.75, 0.75), ('full', 0.75, 1.0)]
     """
-    linked = _linked(views, [view.alone for view in views])
-    found = list[Finding]()
+    linked = _linking_success(views, [view.alone for view in views])
+    all_findings = list[Finding]()
     for policy in policies:
-        # Decisions that are the same whoever reviewed leave every posterior as it was.
-        decided = linked if policy in CONSTANT else _linked(views, [view.mass(policy) for view in views])
-        found += [*paper_findings(SCORES, views, policy), Finding(SCORES, LINK, policy, linked, decided)]
+        # Decisions that do not depend on the reviewers leave every posterior unchanged.
+        decided = (
+            linked if policy in CONSTANT else _linking_success(views, [view.mass(policy) for view in views])
+        )
+        all_findings += [
+            *paper_findings(SCORES, views, policy),
+            Finding(SCORES, LINK, policy, linked, decided),
+        ]
     masses = {policy: [view.mass(policy) for view in views] for policy in policies}
     slots = np.array([len(view.scores) for view in views], dtype=np.float64)
     carried = {
@@ -137,7 +156,7 @@ def findings_of(
         reviews=int(slots.sum()),
         published=any(view.outcome is not None for view in views),
         sampled=sum(not view.exact for view in views),
-        findings=tuple(found),
+        findings=tuple(all_findings),
         bits={policy: float(np.average(carried[policy], weights=slots)) for policy in policies},
         largest_rise={
             policy: max(
@@ -153,11 +172,11 @@ def paper_findings(adversary: str, views: Sequence[View], policy: str) -> list[F
     """The questions about single papers, averaged: over reviews, over candidates of pools, over papers."""
     before = [answers(view, view.alone) for view in views]
     after = [answers(view, view.mass(policy)) for view in views]
-    found = []
+    answers_found = []
     for question in QUESTIONS:
         weight = np.array([_count(view, question) for view in views], dtype=np.float64)
         alone, decided = (np.array([one[question] for one in side]) for side in (before, after))
-        found.append(
+        answers_found.append(
             Finding(
                 adversary,
                 question,
@@ -167,18 +186,18 @@ def paper_findings(adversary: str, views: Sequence[View], policy: str) -> list[F
                 _sampling_error(views, alone, decided, weight),
             )
         )
-    return found
+    return answers_found
 
 
 def _count(view: View, question: str) -> int:
-    """How often a question is asked of a paper."""
+    """The number of times a question is asked about a paper."""
     if question == WHOLE:
         return 1
     return sum(name != "*" for name in view.names) if question == MEMBER else len(view.scores)
 
 
 def _sampling_error(views: Sequence[View], alone: Array, decided: Array, weight: Array) -> float:
-    """The standard error that papers known from a sample leave, at most: that of a share of the sample."""
+    """An upper bound on the standard error from papers with sampled tuples: that of a binomial share."""
     share = weight / weight.sum()
     variance = [
         0.0
@@ -189,14 +208,14 @@ def _sampling_error(views: Sequence[View], alone: Array, decided: Array, weight:
     return float(np.sqrt(sum(variance)))
 
 
-def _linked(views: Sequence[View], masses: Sequence[Array]) -> float:
-    """Naming, for a review, one of another paper by the same person; mean over all reviews."""
+def _linking_success(views: Sequence[View], masses: Sequence[Array]) -> float:
+    """The chance of naming a review of another paper by the same person, mean over all reviews."""
     return float(np.average(links(views, masses), weights=[len(view.scores) for view in views]))
 
 
 def exposures(views: Sequence[View], policy: str = "chosen", *, better: str = "high") -> tuple[Exposure, ...]:
-    """Every review, the most exposed first: ties by paper. Scores as they were given."""
-    found = []
+    """Every review, the most exposed first, ties by paper; scores on the scale of the reviews."""
+    reviews = []
     for view in views:
         mass = view.mass(policy)
         by_slot, before = authors(view, mass), authors(view, view.alone)[0]
@@ -207,8 +226,8 @@ def exposures(views: Sequence[View], policy: str = "chosen", *, better: str = "h
             right = None if view.truth is None else guess == view.truth[slot]
             after = float(by_slot[:, slot].max(axis=1).sum())
             top = float(before[slot].max())
-            found.append(Exposure(view.paper, slot + 1, score, top, after, float(worst[slot]), right))
-    return tuple(sorted(found, key=lambda one: (-one.after, one.paper, one.review)))
+            reviews.append(Exposure(view.paper, slot + 1, score, top, after, float(worst[slot]), right))
+    return tuple(sorted(reviews, key=lambda one: (-one.after, one.paper, one.review)))
 
 
 def named(found: Sequence[Finding], policy: str, question: str = AUTHOR) -> Finding:

@@ -1,9 +1,9 @@
-"""One paper as an adversary sees it: its tuples of reviewers, how likely each is, what decisions do to that.
+"""One paper as an adversary sees it: its tuples of reviewers, their probabilities, and the policies.
 
-A `View` is made from a planned table or from a sealed decision. Before the toss an adversary is averaged over
-both outcomes; afterwards the decision is known. Either way what it believes is `mass[outcome, tuple]`, which
-sums to 1, and every question about the secret (`questions`) is a function of such masses: from the scores
-alone it is the same function of `weight`.
+A `View` is made from a planned table or from a recorded decision. Before the draw an adversary is averaged
+over both outcomes; afterwards the decision is known. Either way its belief is `mass[outcome, tuple]`, which
+sums to 1, and every question about the reviewers (`single_paper`) is a function of such masses. From the
+scores alone it is the same function of `weight`.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ POLICIES = ("raw", "public", "chosen", "full")
 """Decisions by mean score, by public information, by the chosen policy, and fully calibrated."""
 
 CONSTANT = ("raw", "public")
-"""Those that are the same whoever reviewed the paper."""
+"""The policies that do not depend on who reviewed the paper."""
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What there is to know about one paper. CONFIDENTIAL where it has the `truth`.
+    """An adversary's view of one paper. Confidential if it has the `truth`.
 
-    `rows[tuple, slot]` are candidates (numbers of `names`; below 0: nobody), `weight` what the scores alone
-    say of each tuple, `log_prior` what was said before them. `accept` are the accept probabilities of every
-    policy, `outcome` the chance of what was published, where it was. `exact` is false where tuples are too
-    many to be listed and these are a sample. `reviewers` are the candidates' calibrations, all in one; None
-    where `weight` says more than prior, scores and calibration do.
+    `rows[tuple, slot]` are indices of `names` (below 0: nobody). `weight` is the posterior of each tuple
+    given the scores, and `log_prior` its log prior. `accept` has the accept probabilities under every policy,
+    and `outcome` the likelihood of the published decision, if there is one. `exact` is false if the tuples
+    are a sample because there are too many to list. `reviewers` has the candidates' calibrations; None if
+    `weight` contains more than prior, scores and calibration.
     """
 
     paper: str
@@ -56,22 +56,22 @@ class View:
     reviewers: Reviewer | None = field(default=None, repr=False)
 
     def mass(self, policy: str) -> Array:
-        """`[outcome, tuple]`: P(tuple, outcome | scores); of what was published, P(tuple | scores, it)."""
+        """`[outcome, tuple]`: P(tuple, outcome | scores); after publication P(tuple | scores, decision)."""
         if self.outcome is None:
             accept = self.accept[policy]
             return np.stack([self.weight * accept, self.weight * (1.0 - accept)])
         mass = self.weight * self.outcome[policy]
         total = mass.sum()
-        # A decision that nobody of the pool could have led to says nothing of who it was.
+        # A decision that no tuple could have led to tells nothing about the reviewers.
         return (mass / total if total > 0.0 else self.weight)[None, :]
 
     @property
     def alone(self) -> Array:
-        """`[1, tuple]`: what the scores alone say."""
+        """`[1, tuple]`: the posterior given the scores alone."""
         return self.weight[None, :]
 
     def believing(self, weight: Array) -> View:
-        """The same paper for somebody who believes something else of its tuples."""
+        """The same paper for an adversary with other weights of its tuples."""
         total = weight.sum()
         if not total > 0.0:
             raise InputError(f"nothing is possible any more for paper {self.paper!r}")
@@ -79,13 +79,13 @@ class View:
 
 
 def planned_view(case: PaperCase, plan: PaperPlan, raw: float, guarantee: Guarantee) -> View:
-    """A paper before the toss, with the table that would be sampled."""
+    """A paper before the draw, with the table that would be sampled."""
     case = case.promised(guarantee.promise)
     return case_view(case, plan.policy, raw)
 
 
 def case_view(case: PaperCase, policy: Policy, raw: float) -> View:
-    """A paper before the toss, under any table for it."""
+    """A paper before the draw, under any table for it."""
     belief, sample = case.belief, case.sample
     if sample is None:
         rows, weight, favor = case.tuples, belief.weight, belief.favor
@@ -115,29 +115,29 @@ def case_view(case: PaperCase, policy: Policy, raw: float) -> View:
 
 
 def published_views(past: Past, record: Record) -> list[View]:
-    """Every paper of a release as its one coin decided it, with the true reviewers, so CONFIDENTIAL.
+    """Every paper of a release as its one coin decided it, with the true reviewers; confidential.
 
-    A paper that was decided again was decided from public data, which reveals nothing further: its first
-    decision is the one to look at, with the scores of that release.
+    A paper that was decided again was decided from public data, which reveals nothing further. So its first
+    decision counts, with the scores of that release.
     """
     views = []
     for paper in record.papers:
         own = [ref for ref in paper.earlier if (ref[0], ref[2]) == (record.conference, paper.paper)]
-        tossed = own[0] if own else (record.conference, paper.release, paper.paper)
-        seen = past.decision(tossed)
-        case = seen.case.promised(record.request.guarantee.promise)
-        reviewers = past.tossed[tossed].reviewers
-        views.append(published_view(case, seen.policy, paper.raw_accepted, seen.accepted, reviewers))
+        drawn = own[0] if own else (record.conference, paper.release, paper.paper)
+        decision = past.decision(drawn)
+        case = decision.case.promised(record.request.guarantee.promise)
+        reviewers = past.tossed[drawn].reviewers
+        views.append(published_view(case, decision.policy, paper.raw_accepted, decision.accepted, reviewers))
     return views
 
 
 def published_view(
     case: PaperCase, policy: Policy, raw: float, accepted: bool, reviewers: Sequence[str]
 ) -> View:
-    """A paper whose decision is known, and who reviewed it: lowest score first."""
+    """A paper whose decision and reviewers are known, lowest score first."""
     view = case_view(case, policy, raw)
-    place = {name: index for index, name in enumerate(case.candidates)}
-    truth = [place.get(name, place.get(OUTSIDER, -1)) for name in reviewers]
+    index_of = {name: index for index, name in enumerate(case.candidates)}
+    truth = [index_of.get(name, index_of.get(OUTSIDER, -1)) for name in reviewers]
     if -1 in truth:
         raise InputError(f"the reviewers of paper {case.paper!r} must all be in its pool")
     favor = float(posteriors(case, np.array([truth]))[1][0])
@@ -152,8 +152,10 @@ def published_view(
 
 
 def released_view(case: PaperCase, accepted: bool) -> View:
-    """A paper of a conference that decided by calibrated scores, for anybody who has its scores, its decision
-    and a table of calibrations: nothing else is known, not even the true reviewers."""
+    """A paper of a conference that decided by calibrated scores, for anybody without the true reviewers.
+
+    The adversary has its scores, its decision and a table of calibrations.
+    """
     if not case.listed:
         raise InputError(f"the tuples of paper {case.paper!r} must be few enough to be listed")
     view = case_view(case, evidence_policy(case.belief), 1.0)

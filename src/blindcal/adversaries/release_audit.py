@@ -1,13 +1,10 @@
-"""A published folder and the key -> the views of its papers; a plan -> the same before the toss.
+"""The papers of a release, a plan or a published venue, as views for an adversary.
 
-The sealed record has everything: public data, tables, decisions and the true reviewers. So what is found is
-for whoever holds the key.
-
-Decisions, scores and calibrations that a venue published -> views of its papers: who wrote what?
-
-Such a venue decided by calibrated scores and thought of nothing else: a paper was accepted where its
-reviewers, calibrated, say that it is more likely above the bar than below. There is no policy, no key and no
-truth here: what is found is what anybody finds who has these tables.
+A release is opened with its key: its record has public data, tables, decisions and the true reviewers, so the
+views are for a holder of the key. A plan has the same views before the draw. A venue published decisions,
+scores and calibrations without a policy, a key or a guarantee: it is taken to have accepted a paper if its
+calibrated reviewers make it more likely above the bar than below. Its views are what anybody can compute from
+these tables.
 """
 
 from __future__ import annotations
@@ -43,45 +40,57 @@ from blindcal.reviews import as_given, recognize_grid, upright_reviewers, uprigh
 
 
 @dataclass(frozen=True, eq=False)
-class Decided:
-    """A release as it was published, and its papers with their true reviewers: CONFIDENTIAL."""
+class OpenedRelease:
+    """A published release, and its papers with their true reviewers; confidential."""
 
     record: Record
     views: list[View] = field(repr=False)
 
 
-def open_release(published: str | os.PathLike[str], key: str | os.PathLike[str]) -> Decided:
-    """The release in a folder that `decide` wrote, opened with the key it was made with. CONFIDENTIAL.
+def open_release(published: str | os.PathLike[str], key: str | os.PathLike[str]) -> OpenedRelease:
+    """Opens a published release with its key. The result is confidential.
 
-    `published` is the folder, `key` the file of the key. Returns the sealed `record` and the `views` of its
-    papers, which know the true reviewers; `findings_of` says what they reveal.
+    Args:
+        published: The folder that `decide` wrote.
+        key: The file of the key that made the release.
+
+    Returns:
+        The `record`, and the `views` of its papers with the true reviewers, for `findings_of`.
+
+    Raises:
+        InputError: If the folder holds no certificate.
     """
     check_paths(published=published, key=key)
-    seen = read_published(published)
-    if seen is None:
+    certificate = read_published(published)
+    if certificate is None:
         raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
     past = Past(read_ledger(key, read_key(key)))
-    check_published(past.ledger, [seen])
-    record = past.record(seen.counter - 1)
-    return Decided(record, published_views(past, record))
+    check_published(past.ledger, [certificate])
+    record = past.record(certificate.counter - 1)
+    return OpenedRelease(record, published_views(past, record))
 
 
 def planned_views(plan: Plan) -> list[View]:
-    """The papers of a plan before any coin is tossed: nothing here knows who reviewed them.
+    """The papers of a plan, before anything is drawn and without their reviewers.
 
-    `plan` is what `plans.plan` returns; the views are in the order of its papers.
+    Args:
+        plan: A planned conference.
 
-    >>> from blindcal.posterior.conference import Conference, PaperCase
-    >>> from blindcal.planning import Request, agreement, plan_conference
-    >>> from blindcal.policy.guarantee import UNLIMITED
-    >>> rows = ((1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0))
-    >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), rows, bar=0.0)
-    >>> conference, request = Conference((case,), 0.0, None, (1.0,)), Request(UNLIMITED, bar=0.0)
-    >>> papers, price = plan_conference(conference, UNLIMITED)
-    >>> found = Plan(conference, request, tuple(papers), price, agreement([case]), ())
-    >>> planned_views(found)[0].mass("chosen")
-    array([[0.5, 0. ],
-           [0. , 0.5]])
+    Returns:
+        One view per paper, in the order of the plan.
+
+    Example:
+        >>> from blindcal.posterior.conference import Conference, PaperCase
+        >>> from blindcal.planning import Request, agreement, plan_conference
+        >>> from blindcal.policy.guarantee import UNLIMITED
+        >>> rows = ((1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+        >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), rows, bar=0.0)
+        >>> conference, request = Conference((case,), 0.0, None, (1.0,)), Request(UNLIMITED, bar=0.0)
+        >>> papers, price = plan_conference(conference, UNLIMITED)
+        >>> planned = Plan(conference, request, tuple(papers), price, agreement([case]), ())
+        >>> planned_views(planned)[0].mass("chosen")
+        array([[0.5, 0. ],
+               [0. , 0.5]])
     """
     return [
         planned_view(case, paper, raw, plan.request.guarantee)
@@ -91,15 +100,15 @@ def planned_views(plan: Plan) -> list[View]:
     ]
 
 
-ACCEPT, REJECT = "accept", "reject"
+_ACCEPT, _REJECT = "accept", "reject"
 
 
 @dataclass(frozen=True, eq=False)
 class Venue:
     """The papers of a venue with their decisions, and the bar that it is taken to have had.
 
-    `unexplained` are papers whose decision no candidates lead to: it says nothing of who reviewed them, and
-    where there are many, bar, calibration or pools are not the venue's.
+    `unexplained` are papers whose decision follows from no candidates. It tells nothing about their
+    reviewers; if there are many, bar, calibration or pools are not those of the venue.
     """
 
     views: list[View] = field(repr=False)
@@ -118,36 +127,36 @@ def read_venue(
     grid: Sequence[float] | None = None,
     better: str = "high",
 ) -> Venue:
-    """A venue's tables: decisions (paper, decision), scores (paper, score; one row per review, in any order),
-    calibration and pools as everywhere. Without `bar` it is the one at which full calibration accepts as many
-    papers as were accepted, on average over the public belief. Papers without a decision are left out.
+    """Reads a venue's tables: decisions (paper, decision), scores (paper, score), calibration and pools.
 
-    `grid`: the scores that can be given, none of them if any number can be; None: as `recognize_grid` finds.
-    `better`: the better end of the scale, `high` or `low`; with `low`, views have scores negated.
+    Scores have one row per review, in any order. The default `bar` is the one at which full calibration
+    accepts as many papers as were accepted, on average over the public belief. Papers without a decision are
+    left out. `grid` has the possible scores, empty if any number is possible; by default it is recognized.
+    `better` is the better end of the scale; with "low", views have negated scores.
     """
     decided = read_decisions(decisions)
-    given = _scores_of(decided, read_scores(scores, grid), os.fspath(decisions), os.fspath(scores))
+    scores_by_paper = _scores_of(decided, read_scores(scores, grid), os.fspath(decisions), os.fspath(scores))
     parameters = upright_reviewers(read_reviewers(reviewers), better)
-    candidates = pools_of(pools, given, parameters)
+    candidates = pools_of(pools, scores_by_paper, parameters)
     files = Sources(os.fspath(scores), os.fspath(reviewers), os.fspath(pools))
     problems = [
         Problem(files.pools, None, None, rule, f"{found} for paper {paper!r}")
-        for paper, one in given.items()
+        for paper, one in scores_by_paper.items()
         for rule, found in pool_problems(len(one), candidates.get(paper))
     ]
-    problems += unknown_candidates(given, parameters, candidates, files)
+    problems += unknown_candidates(scores_by_paper, parameters, candidates, files)
     if problems:
         raise refuse(problems[:100], more=max(0, len(problems) - 100))
-    scores_given = np.concatenate([np.array(one) for one in given.values()])
+    scores_given = np.concatenate([np.array(one) for one in scores_by_paper.values()])
     declared = recognize_grid(scores_given) if grid is None else numbers("grid", grid)
     levels = None
     if declared is not None and declared.size:
         levels = upright_scores(declared.tolist(), better)
     cases = [
         public_case(paper, upright_scores(one, better), candidates[paper], parameters, "", levels)
-        for paper, one in given.items()
+        for paper, one in scores_by_paper.items()
     ]
-    accepted = sum(decided[paper] for paper in given)
+    accepted = sum(decided[paper] for paper in scores_by_paper)
     if bar is None and not 0 < accepted < len(cases):
         raise InputError("`bar` must be given where a venue accepted all papers or none")
     conference = assemble(cases, None if bar is not None else accepted / len(cases), bar)
@@ -165,23 +174,23 @@ def _explained(view: View) -> bool:
 
 
 def read_decisions(path: str | os.PathLike[str]) -> dict[str, bool]:
-    """Whether each paper of a table `paper,decision` was accepted; what else it holds is not read."""
-    columns = [Column("paper", "id"), Column("decision", choices=(ACCEPT, REJECT))]
+    """Whether each paper of a table `paper,decision` was accepted; other columns are ignored."""
+    columns = [Column("paper", "id"), Column("decision", choices=(_ACCEPT, _REJECT))]
     table = read_table(path, columns, extra=True)
-    found, problems = dict[str, bool](), list[Problem]()
+    accepted, problems = dict[str, bool](), list[Problem]()
     for row, paper, decision in zip(table.rows, table.text("paper"), table.text("decision"), strict=True):
-        if paper in found:
+        if paper in accepted:
             problems.append(Problem(table.file, row, "paper", "must not be listed twice"))
-        found[paper] = decision == ACCEPT
+        accepted[paper] = decision == _ACCEPT
     if problems:
         raise refuse(problems)
-    return found
+    return accepted
 
 
 def read_scores(
     path: str | os.PathLike[str], grid: Sequence[float] | None = None
 ) -> dict[str, tuple[float, ...]]:
-    """The scores of each paper in a table `paper,score`, lowest first; what else it holds is not read."""
+    """The scores of each paper in a table `paper,score`, lowest first; other columns are ignored."""
     columns = [Column("paper", "id"), Column("score", "number", synonyms=("rating",))]
     table = read_table(path, columns, extra=True)
     score = table.number("score")
@@ -191,10 +200,10 @@ def read_scores(
         off = [row for row, one in zip(table.rows, score.tolist(), strict=True) if one not in known]
         if off:
             raise refuse([Problem(table.file, row, "score", rule) for row in off])
-    found: dict[str, list[float]] = {}
+    by_paper: dict[str, list[float]] = {}
     for paper, one in zip(table.text("paper"), score.tolist(), strict=True):
-        found.setdefault(paper, []).append(one)
-    return {paper: tuple(sorted(found[paper])) for paper in in_natural_order(found)}
+        by_paper.setdefault(paper, []).append(one)
+    return {paper: tuple(sorted(by_paper[paper])) for paper in in_natural_order(by_paper)}
 
 
 def _scores_of(
@@ -211,9 +220,11 @@ def _scores_of(
 def posterior_table(
     views: Sequence[View], policy: str = "full", *, better: str = "high"
 ) -> dict[str, list[object]]:
-    """For each review, the `review`-th worst score of its paper, and each candidate: how likely they wrote it
-    by the scores alone, and with the decision. Scores as they were given, `better` being their better end.
-    CONFIDENTIAL: it names people."""
+    """For each review and candidate, the posterior from the scores alone and with the decision.
+
+    A review is the `review`-th worst score of its paper; scores are on the scale of the reviews, with
+    `better` as the better end. Confidential, because the table names people.
+    """
     columns = ("paper", "review", "score", "reviewer", "scores_alone", "with_decision")
     rows = []
     for view in views:

@@ -1,27 +1,22 @@
-"""Adversaries who know more than a certificate assumes, each against its own baseline without decisions.
+"""Adversaries with side knowledge, each compared with its own baseline without decisions.
 
-A prior of its own: nothing but other weights for the tuples. Evidence of its own, such as writing style: for
-each review and candidate a number from N(0,1), shifted by `strength` for the author, so that the author
-stands out by this many standard deviations (d'). Colluding reviewers: they know which reviews are theirs, and
-that they wrote no other. A co-reviewer: it knows its own review and who else reviewed the paper, and not who
-wrote which review. The author of a paper looks at that paper alone, and it may be the worst one.
+The first part has adversaries who know more than a certificate assumes. A prior of its own: other weights for
+the tuples. Evidence of its own, such as writing style: for each review and candidate a number from N(0, 1),
+shifted by `strength` for the reviewer, who therefore stands out by this many standard deviations (d').
+Colluding reviewers: they know which reviews are theirs, and that they wrote no other. A co-reviewer: it knows
+its own review and who else reviewed the paper, but not who wrote which review. The author of a paper: it
+looks at that paper alone, and it may be the worst one. Success is each adversary's own expectation, under its
+own belief.
 
-Success is each adversary's own expectation: right for its belief, whether or not that is the stated one.
+The second part has an adversary with a better model of reviewers. A certificate is exact for the adversary
+that believes the stated model; here the scores arose in another `World`, whose likelihoods the adversary
+knows, while decisions follow tables that were planned without it. Its gain is compared with the claims.
 
-Tables planned under one model of reviewers, in a world with another: what was claimed, and what is true.
-
-A certificate is exact for the adversary that believes the stated model. Here the adversary knows better: the
-scores arose in a `World`, it weighs tuples by that world's likelihoods, and decisions follow the tables that
-were planned without knowing it. What it gains is compared with what was claimed.
-
-Releases made again and again for other true reviewers, by whatever system: does anything but the decisions
-depend on them, and is every decision a toss of its own?
-
-What is public must be a function of public data and decisions, and tables of public data alone. So the same
-public data are released for many assignments and keys (`Trial`), and three things are looked for: tables that
-move with the truth (parameters fitted on the reviews being decided move them too), public texts that differ
-where the decisions do not (rows in the order of processing), and decisions that go together (a coin that is
-used twice) or that come more or less often than the tables say.
+The third part tests a whole system for dependence on the truth. Public texts must be a function of public
+data and decisions, and tables of public data alone. The same public data are released for many assignments
+and keys, and three signs are looked for: tables that change with the truth (as parameters fitted on the same
+reviews do), public texts that differ although the decisions do not (as rows in the order of processing do),
+and decisions that are correlated (a coin used twice) or biased.
 """
 
 from __future__ import annotations
@@ -46,17 +41,16 @@ from blindcal.errors import InputError
 from blindcal.posterior.paper import PaperCase
 
 PRIORS = ("given", "uniform", "sharpened")
-SHARPER = 1.0
-"""What a sharpened prior adds to the log odds of each true reviewer."""
+_SHARPENING = 1.0
+"""The increase of each true reviewer's log odds in a sharpened prior."""
 
-# This many draws of evidence for each paper, and of colluders for the conference.
+# Draws of evidence for each paper, and of colluders for the conference.
 _DRAWS, _COLLUSIONS = 64, 32
 _SEED = 17
 
 
 def with_prior(view: View, prior: str) -> View:
-    """The paper for somebody with another prior: the stated one, all tuples alike that it allows, or one that
-    leans towards the true reviewers."""
+    """The paper under another prior: the stated one, a uniform one, or one that favors the true reviewers."""
     if prior not in PRIORS:
         raise InputError(f"`prior` must be one of {', '.join(PRIORS)}, found {prior!r}")
     if prior == "given":
@@ -66,19 +60,21 @@ def with_prior(view: View, prior: str) -> View:
     if view.truth is None:
         raise InputError("`prior` sharpened leans towards the true reviewers: only a release has them")
     right = np.isin(view.rows, [who for who in view.truth if who >= 0]).sum(axis=1)
-    return view.believing(view.weight * np.exp(SHARPER * right))
+    return view.believing(view.weight * np.exp(_SHARPENING * right))
 
 
 def with_similarity(view: View, similarity: Similarity) -> View:
-    """The paper for somebody who takes reviewers to be as likely as the product of their similarities to it;
-    whoever the similarities do not mention has none, and cannot have reviewed."""
+    """The paper under a prior proportional to the product of the reviewers' similarities to it.
+
+    A candidate without a similarity has 0, and cannot have reviewed.
+    """
     place = {name: index for index, name in enumerate(similarity.reviewers)}
     known = view.paper in similarity.papers
     row = similarity.value[[similarity.papers.index(view.paper)]].toarray()[0] if known else []
-    near = np.array([row[place[name]] if known and name in place else 0.0 for name in view.names])
-    # Nobody (-1) is the last one: strangers are as near as `*` is.
-    stranger = near[view.names.index(OUTSIDER)] if OUTSIDER in view.names else 0.0
-    product = np.append(near, stranger)[view.rows].prod(axis=1)
+    similar = np.array([row[place[name]] if known and name in place else 0.0 for name in view.names])
+    # Nobody (-1) is the last entry: an outsider is as similar as `*` is.
+    stranger = similar[view.names.index(OUTSIDER)] if OUTSIDER in view.names else 0.0
+    product = np.append(similar, stranger)[view.rows].prod(axis=1)
     likelihood = _likelihood(view)
     if not (likelihood @ product) > 0.0:
         raise InputError(
@@ -88,8 +84,7 @@ def with_similarity(view: View, similarity: Similarity) -> View:
 
 
 def _likelihood(view: View) -> Array:
-    """What the scores alone say of each tuple, without the stated prior and up to a factor; 0 for tuples that
-    it rules out, such as those without a candidate who is certain."""
+    """The likelihood of each tuple, up to a factor; 0 for tuples that the stated prior rules out."""
     possible = np.isfinite(view.log_prior)
     least = view.log_prior[possible].min()
     return np.asarray(view.weight * possible * np.exp(least - np.where(possible, view.log_prior, least)))
@@ -98,8 +93,7 @@ def _likelihood(view: View) -> Array:
 def prior_findings(
     views: Sequence[View], prior: str | Similarity, policies: Sequence[str] = POLICIES
 ) -> list[Finding]:
-    """What decisions add for somebody with another prior, by its name or by similarities, and the most that
-    one of them does."""
+    """The gain of an adversary with another prior, given by name or by similarities, and its largest rise."""
     if isinstance(prior, str):
         name, other = prior, [with_prior(view, prior) for view in views]
     else:
@@ -107,7 +101,7 @@ def prior_findings(
     found = []
     for policy in policies:
         rise = max(float(rises(view, view.mass(policy)).max()) for view in other)
-        found += [replace(one, rise=rise) for one in paper_findings(f"prior: {name}", other, policy)]
+        found += [replace(finding, rise=rise) for finding in paper_findings(f"prior: {name}", other, policy)]
     return found
 
 
@@ -119,7 +113,7 @@ def evidence_findings(
     draws: int = _DRAWS,
     workers: Workers = 1,
 ) -> list[Finding]:
-    """Naming an author with evidence of one's own; its numbers are drawn, the same for every policy."""
+    """Naming a reviewer with evidence of one's own, drawn at random and shared by all policies."""
     if not 0.0 <= strength < np.inf:
         raise InputError(f"`evidence` must be a number at least 0, found {strength}")
     one = partial(_with_evidence, strength=strength, policies=tuple(policies), draws=draws)
@@ -128,10 +122,10 @@ def evidence_findings(
     share = _shares(views)
     mean, name = share @ right.mean(axis=1), f"evidence of strength {strength:g}"
     found = []
-    for place, policy in enumerate(policies, start=1):
-        added = right[:, :, place] - right[:, :, 0]
+    for column, policy in enumerate(policies, start=1):
+        added = right[:, :, column] - right[:, :, 0]
         error = float(np.sqrt((share**2) @ added.var(axis=1, ddof=1) / draws))
-        found.append(Finding(name, AUTHOR, policy, float(mean[0]), float(mean[place]), error))
+        found.append(Finding(name, AUTHOR, policy, float(mean[0]), float(mean[column]), error))
     return found
 
 
@@ -141,15 +135,15 @@ def _shares(views: Sequence[View]) -> Array:
 
 
 def _with_evidence(job: tuple[int, View], strength: float, policies: tuple[str, ...], draws: int) -> Array:
-    """`[draw, 1 + policy]`, by importance: what was drawn has the belief from the scores as its truth."""
+    """`[draw, 1 + policy]`: success by importance sampling, with the truth drawn given the scores alone."""
     number, view = job
     rng = np.random.default_rng([_SEED, number])
     (tuples, slots), people = view.rows.shape, len(view.names)
     truth = view.rows[rng.choice(tuples, draws, p=view.weight)]
     signal = rng.standard_normal((draws, slots, people + 1))
-    # Nobody (-1) has a column too: a review by a stranger looks like one by any other.
+    # Nobody (-1) has a column too: a review by an outsider looks like a review by any other.
     np.put_along_axis(
-        signal, truth[:, :, None] % (people + 1), strength + _at(signal, truth)[:, :, None], axis=2
+        signal, truth[:, :, None] % (people + 1), strength + _signal_of(signal, truth)[:, :, None], axis=2
     )
     likelihood = np.zeros((draws, tuples))
     for slot in range(slots):
@@ -167,12 +161,12 @@ def _with_evidence(job: tuple[int, View], strength: float, policies: tuple[str, 
     return np.stack(found, axis=1)
 
 
-def _at(signal: Array, truth: Integers) -> Array:
+def _signal_of(signal: Array, truth: Integers) -> Array:
     return np.take_along_axis(signal, truth[:, :, None] % signal.shape[2], axis=2)[:, :, 0]
 
 
 def _by_label(view: View) -> csr_array:
-    """`[tuple, slot * candidate]`: 1 where this candidate has this slot of the tuple."""
+    """`[tuple, slot * candidate]`: 1 if this candidate has this slot of the tuple."""
     tuples, slots = view.rows.shape
     row, slot = np.nonzero(view.rows >= 0)
     column = slot * len(view.names) + view.rows[row, slot]
@@ -180,8 +174,8 @@ def _by_label(view: View) -> csr_array:
 
 
 @dataclass(frozen=True, eq=False)
-class _Informed:
-    """A paper for colluders, and which of its reviews are not theirs."""
+class _InformedView:
+    """A paper as colluders see it; `open` is true for reviews that are not theirs."""
 
     view: View
     open: NDArray[np.bool_]
@@ -194,10 +188,10 @@ def collusion_findings(
     *,
     draws: int = _COLLUSIONS,
 ) -> list[Finding]:
-    """Naming the author of a review that no colluder wrote, for this many reviewers who share what they know.
+    """Naming the reviewer of a review that no colluder wrote, for reviewers who share their knowledge.
 
-    Colluders are drawn from all candidates; where the true reviewers are not known they are drawn from the
-    belief. What is found is the certificate, recomputed with the facts that colluders know.
+    Colluders are drawn from all candidates; if the true reviewers are unknown, they are drawn from the
+    belief. The result is the certificate's, computed again with the facts that colluders know.
     """
     people = sorted({name for view in views for name in view.names if name != "*"})
     if not 1 <= colluders < len(people):
@@ -206,14 +200,14 @@ def collusion_findings(
     for draw in range(draws):
         rng = np.random.default_rng([_SEED, colluders, draw])
         chosen = {people[i] for i in rng.choice(len(people), colluders, replace=False)}
-        informed = [one for view in views if (one := _informed(view, chosen, rng)).open.any()]
+        informed = [one for view in views if (one := _informed_view(view, chosen, rng)).open.any()]
         reviews = sum(float(one.open.sum()) for one in informed)
         for one in informed:
             masses = [one.view.alone, *(one.view.mass(policy) for policy in policies)]
             best = [authors(one.view, mass).max(axis=2).sum(axis=0)[one.open].sum() for mass in masses]
             right[draw] += np.array(best) / reviews
-            for place, mass in enumerate(masses[1:]):
-                rise[place] = max(rise[place], float(rises(one.view, mass)[:, one.open].max()))
+            for column, mass in enumerate(masses[1:]):
+                rise[column] = max(rise[column], float(rises(one.view, mass)[:, one.open].max()))
     name = f"{colluders} colluding reviewer{'s' * (colluders > 1)}"
     mean = right.mean(axis=0)
     return [
@@ -222,16 +216,16 @@ def collusion_findings(
             AUTHOR,
             policy,
             float(mean[0]),
-            float(mean[place]),
-            float((right[:, place] - right[:, 0]).std(ddof=1) / np.sqrt(draws)),
-            float(rise[place - 1]),
+            float(mean[column]),
+            float((right[:, column] - right[:, 0]).std(ddof=1) / np.sqrt(draws)),
+            float(rise[column - 1]),
         )
-        for place, policy in enumerate(policies, start=1)
+        for column, policy in enumerate(policies, start=1)
     ]
 
 
-def _informed(view: View, colluders: set[str], rng: np.random.Generator) -> _Informed:
-    """The paper with the facts that colluders know: theirs are their own reviews, and no others."""
+def _informed_view(view: View, colluders: set[str], rng: np.random.Generator) -> _InformedView:
+    """The paper given the colluders' facts: which reviews are theirs, and that no others are."""
     inside = np.array([name in colluders for name in view.names])
     truth = np.array(
         view.truth if view.truth is not None else view.rows[rng.choice(len(view.rows), p=view.weight)]
@@ -239,23 +233,23 @@ def _informed(view: View, colluders: set[str], rng: np.random.Generator) -> _Inf
     theirs = (truth >= 0) & inside[truth]
     mine = (view.rows >= 0) & inside[view.rows]
     possible = np.where(theirs, view.rows == truth, ~mine).all(axis=1)
-    return _Informed(view.believing(view.weight * possible), ~theirs)
+    return _InformedView(view.believing(view.weight * possible), ~theirs)
 
 
 def co_reviewer_findings(views: Sequence[View], policies: Sequence[str] = POLICIES) -> list[Finding]:
-    """Who wrote which of the other reviews, for a reviewer of the paper who knows its reviewers' names."""
+    """Matching the other reviews to their reviewers, for a reviewer who knows the names of all of them."""
     several = [view for view in views if len(view.scores) > 1]
     if not several:
         return []
     share = _shares(several)
-    groups = [_companies(view) for view in several]
+    groups = [_indistinguishable(view) for view in several]
     found = []
     for policy in policies:
         alone, decided = (
             float(
                 share
                 @ [
-                    _sorted_out(view, mass, group)
+                    _co_reviewer_success(view, mass, group)
                     for view, mass, group in zip(several, masses, groups, strict=True)
                 ]
             )
@@ -265,8 +259,8 @@ def co_reviewer_findings(views: Sequence[View], policies: Sequence[str] = POLICI
     return found
 
 
-def _companies(view: View) -> list[Integers]:
-    """For each slot: tuples that look alike to whoever wrote it and knows the names have the same number."""
+def _indistinguishable(view: View) -> list[Integers]:
+    """For each slot, equal numbers for tuples that its reviewer, who knows the names, cannot distinguish."""
     base = len(view.names) + 1
     ordered = np.sort(view.rows + 1, axis=1)
     key = np.zeros(len(ordered), dtype=np.int64)
@@ -275,26 +269,25 @@ def _companies(view: View) -> list[Integers]:
     return [np.unique(key * base + own + 1, return_inverse=True)[1].ravel() for own in view.rows.T]
 
 
-def _sorted_out(view: View, mass: Array, groups: Sequence[Integers]) -> float:
-    """Mean over who is the co-reviewer, and over the other reviews, of the chance of a right guess."""
+def _co_reviewer_success(view: View, mass: Array, groups: Sequence[Integers]) -> float:
+    """The chance of a correct guess, mean over the co-reviewer's slot and the other reviews."""
     base, found = len(view.names) + 1, []
     for own, group in enumerate(groups):
         for slot in range(len(view.scores)):
             if slot != own:
                 label, which = np.unique(group * base + view.rows[:, slot] + 1, return_inverse=True)
                 first = np.flatnonzero(np.diff(label // base, prepend=-1))
-                found.append(sum(_best(row, which.ravel(), label % base > 0, first) for row in mass))
+                found.append(sum(_best_guesses(row, which.ravel(), label % base > 0, first) for row in mass))
     return float(np.mean(found))
 
 
-def _best(row: Array, which: Integers, named: NDArray[np.bool_], first: Integers) -> float:
+def _best_guesses(row: Array, which: Integers, named: NDArray[np.bool_], first: Integers) -> float:
     sums = np.bincount(which, row, named.size) * named
     return float(np.maximum.reduceat(sums, first).sum())
 
 
 def author_findings(views: Sequence[View], policies: Sequence[str] = POLICIES) -> list[Finding]:
-    """The author of the paper on which decisions add most (the chosen ones, before those of full
-    calibration), who sees that paper's scores and decision."""
+    """The author of the paper on which decisions add most, who sees that paper's scores and decision."""
     papers = [_paper_findings(view, policies) for view in views]
     return max(papers, key=lambda found: [round(one.added, 9) for one in found])
 
@@ -312,9 +305,9 @@ def _paper_findings(view: View, policies: Sequence[str]) -> list[Finding]:
     return found
 
 
-# Qualities further out than this are neglected; this many of them are summed over.
-_REACH, _NODES = 8.0, 1601
-QUALITIES = np.linspace(-_REACH, _REACH, _NODES)
+# The grid of qualities for sums: N(0, 1) has less than 1e-14 beyond its ends.
+_LARGEST_QUALITY, _NODES = 8.0, 1601
+QUALITIES = np.linspace(-_LARGEST_QUALITY, _LARGEST_QUALITY, _NODES)
 
 Likelihood = Callable[[Array, Array, Array], Array]
 """`(score[slot], parameters[candidate, field], quality[node]) -> log density [slot, candidate, node]`."""
@@ -322,15 +315,17 @@ Likelihood = Callable[[Array, Array, Array], Array]
 
 @dataclass(frozen=True)
 class World:
-    """How scores really arise: log density of a score given reviewer and quality, and of quality."""
+    """A true model of scores: log density of a score given reviewer and quality, and of quality."""
 
     name: str
     log_score: Likelihood
     log_quality: Callable[[Array], Array]
 
     def weight(self, case: PaperCase, parameters: Array | None = None) -> Array:
-        """What each tuple of a paper weighs in this world, by sums over quality; `parameters` are the true
-        ones, where they are not those stated."""
+        """The posterior of each tuple of a paper in this world, by sums over quality.
+
+        `parameters` are the true ones, if they differ from those stated.
+        """
         if not case.listed:
             raise InputError(f"the tuples of paper {case.paper!r} must be few enough to be listed")
         known = np.array(case.parameters) if parameters is None else parameters
@@ -344,8 +339,7 @@ class World:
 
 @dataclass(frozen=True)
 class Misfit:
-    """Naming an author, mean over reviews, as claimed and as it is: from the scores and with decisions; and
-    the most that a decision makes the best guess likelier."""
+    """Claimed and true success in naming a reviewer, mean over reviews, and the largest rises."""
 
     world: str
     claimed_alone: float
@@ -365,22 +359,26 @@ class Misfit:
 
 
 def misfit(world: str, views: Sequence[View], weights: Sequence[Array], policy: str = "chosen") -> Misfit:
-    """Views as they were planned, and what their tuples weigh in truth."""
+    """Compares views as planned with the true weights of their tuples."""
     true = [view.believing(weight) for view, weight in zip(views, weights, strict=True)]
-    claimed_alone, claimed, claimed_rise = _named(views, policy)
-    alone, success, rise = _named(true, policy)
+    claimed_alone, claimed, claimed_rise = _naming_success(views, policy)
+    alone, success, rise = _naming_success(true, policy)
     return Misfit(world, claimed_alone, claimed, alone, success, claimed_rise, rise)
 
 
-def _named(views: Sequence[View], policy: str) -> tuple[float, float, float]:
-    """An author named from the scores and with decisions, mean over reviews, and the largest rise."""
-    one = named(paper_findings("", views, policy), policy)
-    return one.baseline, one.success, max(float(rises(view, view.mass(policy)).max()) for view in views)
+def _naming_success(views: Sequence[View], policy: str) -> tuple[float, float, float]:
+    """Success in naming a reviewer from the scores and with decisions, and the largest rise."""
+    finding = named(paper_findings("", views, policy), policy)
+    return (
+        finding.baseline,
+        finding.success,
+        max(float(rises(view, view.mass(policy)).max()) for view in views),
+    )
 
 
 def worst(found: Sequence[Misfit]) -> Misfit:
-    """The world in which decisions add most beyond what was claimed."""
-    return max(found, key=lambda one: one.added - one.claimed_added)
+    """The world in which decisions add most beyond the claim."""
+    return max(found, key=lambda misfit: misfit.added - misfit.claimed_added)
 
 
 def affine(score: Array, parameters: Array, quality: Array) -> Array:
@@ -390,7 +388,7 @@ def affine(score: Array, parameters: Array, quality: Array) -> Array:
     return np.asarray(-0.5 * gap**2 - np.log(noise))
 
 
-def heavy_tailed(score: Array, parameters: Array, quality: Array, freedom: float = 4.0) -> Array:
+def student_t(score: Array, parameters: Array, quality: Array, freedom: float = 4.0) -> Array:
     """Student's t around the same line, with the same standard deviation."""
     slope, offset, noise = (column[None, :, None] for column in parameters.T[:3])
     scale = noise * np.sqrt((freedom - 2.0) / freedom)
@@ -399,13 +397,14 @@ def heavy_tailed(score: Array, parameters: Array, quality: Array, freedom: float
     return np.asarray(constant - np.log(scale) - 0.5 * (freedom + 1.0) * np.log1p(gap**2 / freedom))
 
 
-def curved(score: Array, parameters: Array, quality: Array) -> Array:
-    """Reviewers who flatten out at both ends: slope where quality is 0, and half of it at about 1.8."""
+def saturating(score: Array, parameters: Array, quality: Array) -> Array:
+    """Reviewers who saturate at both ends: the full slope at quality 0, and half of it at about 1.8."""
     return affine(score, parameters, bent(quality))
 
 
 def bent(quality: Array) -> Array:
-    """
+    """Quality as saturating reviewers see it, `2 tanh(q / 2)`.
+
     >>> bent(np.array([0.0, 1.0, -2.0])).round(3)
     array([ 0.   ,  0.924, -1.523])
     """
@@ -413,13 +412,13 @@ def bent(quality: Array) -> Array:
 
 
 def rounded_to(step: float) -> Likelihood:
-    """Scores on a grid of this step, the nearest one, where the model takes them as exact."""
+    """Scores rounded to a grid of this step, although the stated model takes them as exact."""
 
     def log_score(score: Array, parameters: Array, quality: Array) -> Array:
         slope, offset, noise = (column[None, :, None] for column in parameters.T[:3])
         middle = slope * quality + offset
         low, high = ((score[:, None, None] + side * step / 2 - middle) / noise for side in (-1, 1))
-        # The difference of two normal chances, in the tail where both are small.
+        # The difference of two normal probabilities, in the tail in which both are small.
         upper, lower = np.where(low > 0.0, -low, high), np.where(low > 0.0, -high, low)
         with np.errstate(divide="ignore"):
             return np.asarray(log_ndtr(upper) + np.log(-np.expm1(log_ndtr(lower) - log_ndtr(upper))))
@@ -428,10 +427,11 @@ def rounded_to(step: float) -> Likelihood:
 
 
 def normal(quality: Array) -> Array:
+    """The stated N(0, 1)."""
     return np.asarray(-0.5 * quality**2)
 
 
-def two_humped(quality: Array, apart: float = 0.9) -> Array:
+def bimodal(quality: Array, apart: float = 0.9) -> Array:
     """Half of the papers good and half of them bad, with mean 0 and variance 1."""
     spread = np.sqrt(1.0 - apart**2)
     humps = [-0.5 * ((quality - side * apart) / spread) ** 2 for side in (-1.0, 1.0)]
@@ -440,22 +440,25 @@ def two_humped(quality: Array, apart: float = 0.9) -> Array:
 
 WORLDS = (
     World("as stated", affine, normal),
-    World("heavy tails (t with 4 degrees of freedom)", heavy_tailed, normal),
-    World("curved reviewers", curved, normal),
+    World("heavy tails (t with 4 degrees of freedom)", student_t, normal),
+    World("curved reviewers", saturating, normal),
     World("rounded scores, rounding ignored", rounded_to(1.0), normal),
-    World("two kinds of papers", affine, two_humped),
+    World("two kinds of papers", affine, bimodal),
 )
-"""Worlds with the stated parameters. In another one the parameters differ: `World.weight` takes true ones."""
+"""Worlds with the stated parameters; `World.weight` also takes true parameters that differ from these."""
 
 
 FALSE_ALARM = 1e-6
-"""How often a sound system is suspected for its coins, over all papers and pairs of papers together."""
+"""The probability that a sound system fails, over all papers and pairs together (Bonferroni)."""
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
-    """One release of the same public data: its tables, one for each paper; the chance of accepting each paper
-    under the true reviewers of this trial; the decisions; and everything that was made public."""
+class RepeatedRelease:
+    """One of several releases of the same public data.
+
+    It has one table per paper, the accept probability of each paper under this release's true reviewers, the
+    decisions, and all public bytes.
+    """
 
     tables: tuple[Array, ...] = field(repr=False)
     chance: tuple[float, ...] = field(repr=False)
@@ -464,9 +467,13 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Leaks:
-    """What depends on the truth: papers (by number) whose table does, how many pairs of trials with equal
-    decisions had other texts, papers decided too often one way, and pairs of papers decided together."""
+class TruthDependence:
+    """Signs of dependence on the truth, over several releases.
+
+    `tables` are papers whose table changed, `texts` counts releases with equal decisions and other texts,
+    `biased` are papers decided too often one way, and `together` are pairs of papers with correlated
+    decisions.
+    """
 
     tables: tuple[int, ...]
     texts: int
@@ -478,12 +485,12 @@ class Leaks:
         return bool(self.tables or self.texts or self.biased or self.together)
 
 
-def leaks(trials: Sequence[Trial]) -> Leaks:
-    """What the trials show.
+def truth_dependence(trials: Sequence[RepeatedRelease]) -> TruthDependence:
+    """Tests several releases of the same public data for dependence on the truth.
 
-    >>> one = Trial((np.array([0.5, 0.5]),), (0.5,), (True,), b"accept")
-    >>> other = Trial((np.array([0.5, 0.6]),), (0.6,), (True,), b"accept ")
-    >>> found = leaks([one, other])
+    >>> one = RepeatedRelease((np.array([0.5, 0.5]),), (0.5,), (True,), b"accept")
+    >>> other = RepeatedRelease((np.array([0.5, 0.6]),), (0.6,), (True,), b"accept ")
+    >>> found = truth_dependence([one, other])
     >>> found.tables, found.texts
     ((0,), 1)
     """
@@ -502,21 +509,24 @@ def leaks(trials: Sequence[Trial]) -> Leaks:
     spread = chance * (1.0 - chance)
     pairs = [(one, other) for one in papers for other in papers if one < other]
     limit = -float(ndtri(FALSE_ALARM / 2 / (len(pairs) + len(papers))))
-    return Leaks(
+    return TruthDependence(
         tables=tuple(moved),
         texts=differ,
-        biased=tuple(paper for paper in papers if _beyond(rest[:, paper], spread[:, paper], limit)),
+        biased=tuple(paper for paper in papers if _beyond_chance(rest[:, paper], spread[:, paper], limit)),
         together=tuple(
             (one, other)
             for one, other in pairs
-            if _beyond(rest[:, one] * rest[:, other], spread[:, one] * spread[:, other], limit)
+            if _beyond_chance(rest[:, one] * rest[:, other], spread[:, one] * spread[:, other], limit)
         ),
     )
 
 
-def _beyond(rest: Array, variance: Array, limit: float) -> bool:
-    """Whether a sum of independent numbers of mean 0 is further out than chance allows. What was certain
-    must come out so; where few tosses were open nothing can be said."""
+def _beyond_chance(rest: Array, variance: Array, limit: float) -> bool:
+    """Whether a sum of independent numbers of mean 0 is further from 0 than chance allows.
+
+    Below a total variance of 10/16, as of ten products of two fair coins, a normal limit says nothing; then
+    only decisions that were certain are tested.
+    """
     total = float(variance.sum())
     if total < 10.0 / 16.0:
         return bool(np.abs(rest[variance == 0.0]).max(initial=0.0) > 0.0)

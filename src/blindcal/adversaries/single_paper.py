@@ -1,16 +1,13 @@
-"""Adversaries: what a decision reveals about the secret, exactly and by playing the game.
+"""The adversary of a single paper: what a decision reveals about its reviewers, exactly and by simulation.
 
 The adversary knows the scores, the belief, the policy and the decision, and guesses the most likely secret
-(with labels, the most likely label in each slot). `audit` is exact for the stored numbers: it
-makes the claims of a certificate about any policy.
+(with labels, the most likely label in each slot). `audit` is exact for the stored numbers and makes the
+claims of a certificate about any policy; `play` simulates the same game. Each paper is treated separately;
+`coupled_mcmc.coupled_findings` is the adversary who knows how papers share reviewers.
 
-Each paper is taken by itself. The adversary who knows how papers share reviewers is
-`looking.coupled_findings`.
-
-What an adversary may want to know of a paper, and how often it gets it right: exact for the view it has.
-
-Each answer is a function of masses `[outcome, tuple]` that sum to 1, summed over the outcomes: with the
-weights alone in one row it is what the scores reveal, with one row for each outcome what decisions add.
+The second part answers questions about a `View`. Each answer is a function of masses `[outcome, tuple]` that
+sum to 1, summed over the outcomes. One row of weights gives what the scores reveal; one row per outcome gives
+what scores and decisions reveal.
 """
 
 from __future__ import annotations
@@ -34,152 +31,33 @@ from blindcal.posterior.belief import Belief
 
 AUTHOR, THREE, MEMBER, WHOLE, LINK = "author", "three guesses", "reviewed at all", "whole tuple", "link"
 QUESTIONS = (AUTHOR, THREE, MEMBER, WHOLE)
-"""Who wrote a review, in one guess or in three; whether somebody reviewed the paper; all of its reviewers."""
-
+"""The reviewer of a review, in one guess or three; whether a person reviewed the paper; all its reviewers."""
 ONE_BY_ONE = "author, papers one by one"
-"""Who wrote a review, for the same adversary if it took every paper on its own."""
-
+"""The reviewer of a review, for the same adversary if it treated every paper separately."""
 GUESSES = 3
-
-
-def authors(view: View, mass: Array) -> Array:
-    """`[outcome, slot, candidate]`: P(outcome and this candidate wrote this review | scores); of nobody
-    nothing is said."""
-    size = len(view.names)
-    slots = view.rows.T
-    found = np.array([[np.bincount(slot + 1, row, size + 1)[1:] for slot in slots] for row in mass])
-    return found.astype(np.float64)
-
-
-def members(view: View, mass: Array) -> Array:
-    """`[outcome, candidate]`: P(outcome and this candidate reviewed the paper | scores)."""
-    # Somebody named writes one review of a paper at most.
-    return np.asarray(authors(view, mass).sum(axis=1))
-
-
-def answers(view: View, mass: Array) -> dict[str, float]:
-    """The chance of a right answer to each of `QUESTIONS`: about a review, mean over the paper's reviews;
-    about a candidate, mean over the pool.
-
-    >>> view = View("p", ("a", "b"), (1.0,), np.array([[0], [1]]), np.array([0.75, 0.25]),
-    ...             np.zeros(2), {"full": np.array([1.0, 0.0])})
-    >>> answers(view, view.alone)["author"], answers(view, view.mass("full"))["author"]
-    (0.75, 1.0)
-    """
-    by_slot = authors(view, mass)
-    chance, reviewed = mass.sum(axis=1), by_slot.sum(axis=1)
-    named = np.array([name != "*" for name in view.names])
-    yes = reviewed[:, named]
-    ranked = -np.sort(-by_slot, axis=2)
-    return {
-        AUTHOR: float(ranked[:, :, 0].sum(axis=0).mean()),
-        THREE: float(ranked[:, :, :GUESSES].sum(axis=(0, 2)).mean()),
-        MEMBER: float(np.maximum(yes, chance[:, None] - yes).sum(axis=0).mean()) if named.any() else 1.0,
-        WHOLE: float(_named_rows(view, mass).max(axis=1, initial=0.0).sum()),
-    }
-
-
-def _named_rows(view: View, mass: Array) -> Array:
-    """Masses of tuples that can be named: those with nobody in them cannot. A sample may hold one twice."""
-    every = (view.rows >= 0).all(axis=1)
-    if view.exact:
-        return mass[:, every]
-    _, which = np.unique(view.rows[every], axis=0, return_inverse=True)
-    size = int(which.max(initial=-1)) + 1
-    return np.array([np.bincount(which.ravel(), row, size) for row in mass[:, every]])
-
-
-def bits_about_reviewer(view: View, mass: Array) -> float:
-    """Information of the decision about a review's author, mean over the reviews; of a decision that is known
-    the information gained, `sum_y P(y|d) log2(P(y|d)/P(y))`."""
-    with_nobody = _all_labels(view, mass)
-    before, chance = _all_labels(view, view.alone)[0], mass.sum(axis=1)
-    possible = with_nobody > 0.0
-    given = np.divide(with_nobody, before, out=np.ones_like(with_nobody), where=possible)
-    logs = np.log2(given) - np.log2(np.where(chance > 0.0, chance, 1.0))[:, None, None]
-    return max(0.0, float((with_nobody * np.where(possible, logs, 0.0)).sum(axis=(0, 2)).mean()))
-
-
-def _all_labels(view: View, mass: Array) -> Array:
-    size = len(view.names) + 1
-    found = np.array([[np.bincount(slot + 1, row, size) for slot in view.rows.T] for row in mass])
-    return found.astype(np.float64)
-
-
-def rises(view: View, mass: Array) -> Array:
-    """`[outcome, slot]`: by how much the best guess at a review's author becomes likelier; minus infinity
-    after an outcome that cannot happen."""
-    chance, before = mass.sum(axis=1), authors(view, view.alone)[0].max(axis=1)
-    after = authors(view, mass).max(axis=2)
-    possible = (chance > 0.0)[:, None]
-    return np.where(possible, after / np.where(possible, chance[:, None], 1.0) - before, -np.inf)
-
-
-def links(views: Sequence[View], masses: Sequence[Array]) -> list[float]:
-    """For each paper the chance to name, for one of its reviews, a review of another paper by the same
-    person; mean over its reviews.
-
-    Papers are independent, so for one review the best of the others' chances is the largest of independent
-    numbers, each with one value for each outcome of its paper.
-    """
-    people = {name: place for place, name in enumerate(sorted({n for view in views for n in view.names}))}
-    chances, blocks, owner, at = [], [], [], []
-    for index, (view, mass) in enumerate(zip(views, masses, strict=True)):
-        chance, by_slot = mass.sum(axis=1), authors(view, mass)
-        for one, part in zip(chance, by_slot, strict=True):
-            if one > 0.0:
-                chances.append(one)
-                blocks.append(part / one)
-                owner.append(index)
-                at.append([people[name] for name in view.names])
-    size = [block.shape[0] for block in blocks]
-    row = np.repeat(np.arange(sum(size)), np.repeat([len(names) for names in at], size))
-    column = np.concatenate([np.tile(names, number) for names, number in zip(at, size, strict=True)])
-    value = np.concatenate([block.ravel() for block in blocks])
-    table = csr_array((value, (row, column)), shape=(sum(size), len(people)))
-    starts, owners = np.concatenate([[0], np.cumsum(size)]), np.array(owner)
-    found, across = np.zeros(len(views)), table.T.tocsr()
-    for block, index in enumerate(owner):
-        near = (table[starts[block] : starts[block + 1]] @ across).toarray()
-        best = np.maximum.reduceat(near, starts[:-1], axis=1)
-        other = owners != index
-        if other.any():
-            expected = [_largest(one[other], np.array(chances)[other], owners[other]) for one in best]
-            found[index] += chances[block] * float(np.mean(expected))
-    return found.tolist()
-
-
-def _largest(value: Array, chance: Array, owner: Array) -> float:
-    """The mean of the largest of independent numbers: `value` has `chance` where it is its `owner`'s.
-
-    >>> _largest(np.array([1.0, 0.0, 0.5]), np.array([0.25, 0.75, 1.0]), np.array([0, 0, 1]))
-    0.625
-    """
-    order = np.argsort(-value, kind="stable")
-    first = np.zeros(order.size, dtype=np.bool_)
-    first[np.unique(owner[order], return_index=True)[1]] = True
-    # An owner has two values at most: after the larger one it has the other, after both none is left.
-    less = np.where(first, 1.0 - chance[order], 0.0)
-    below = np.concatenate([[1.0], np.cumprod(np.clip(less, 0.0, 1.0))])
-    return float(value[order] @ (below[:-1] - below[1:]))
-
-
 _GAMES_AT_ONCE = 1 << 22
-
 Adversary = Callable[[Belief, Policy], Integers]
-"""Belief and policy -> guesses [..., outcome, slot] after "accept" and after "reject", as `guess` makes."""
+"""A function of belief and policy that returns guesses [..., outcome, slot], as `guess` does."""
 
 
 def audit(belief: Belief, policy: Policy) -> Claim:
-    """What `policy` reveals under one `belief`, exactly, in the numbers of a certificate.
+    """The exact claims of a certificate about one policy under one belief.
 
-    Weights and probabilities are read as the rationals that floats are, so nothing is lost before the last
-    rounding, which is outwards. For many instances at once, in floats: `policy.adversary_error(belief)`,
-    `policy.epsilon`, `policy.multiplier`, `policy.largest_posterior(belief)` and `bits_about_reviewer`.
+    Weights and probabilities are read as the rational numbers that floats are, so nothing is lost before the
+    last rounding, which is outwards. For many instances at once, in floats: `policy.adversary_error(belief)`,
+    `policy.epsilon`, `policy.multiplier`, `policy.largest_posterior(belief)` and `bits`.
 
-    >>> found = audit(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1 / 3, 0.0]))
-    >>> print(f"{float(found.success):.3f} {found.epsilon} {found.largest_posterior}")
-    0.600 inf 1.0
+    Args:
+        belief: The adversary's belief before the decision.
+        policy: Accept probability of each secret.
+
+    Returns:
+        The claims.
+
+    Example:
+        >>> revealed = audit(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1 / 3, 0.0]))
+        >>> print(f"{float(revealed.success):.3f} {revealed.epsilon} {revealed.largest_posterior}")
+        0.600 inf 1.0
     """
     of_type("belief", belief, Belief)
     of_type("policy", policy, Policy)
@@ -190,14 +68,19 @@ def audit(belief: Belief, policy: Policy) -> Claim:
 
 
 def posterior(belief: Belief, policy: Policy) -> Array:
-    """`P(secret | scores, outcome)`, shape [..., 2, n]: after "accept", then after "reject".
+    """The adversary's posterior, `P(secret | scores, outcome)`.
 
-    `belief` is what the adversary thinks before the decision, `policy` the accept probability of each secret;
-    leading axes are instances. After an outcome that cannot happen nothing is known: nan.
+    Args:
+        belief: The adversary's belief before the decision; leading axes are instances.
+        policy: Accept probability of each secret.
 
-    >>> posterior(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.25])).round(3)
-    array([[0.857, 0.143],
-           [0.   , 1.   ]])
+    Returns:
+        Probabilities [..., 2, n]: after "accept", then after "reject"; nan after an impossible outcome.
+
+    Example:
+        >>> posterior(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.25])).round(3)
+        array([[0.857, 0.143],
+               [0.   , 1.   ]])
     """
     mass = outcome_mass(belief, policy)
     total = mass.sum(axis=-1, keepdims=True)
@@ -213,14 +96,20 @@ def outcome_mass(belief: Belief, policy: Policy) -> Array:
 
 
 def guess(belief: Belief, policy: Policy) -> Integers:
-    """The MAP adversary's guess after each outcome, shape [..., 2, slot]: a label, or the secret's index.
+    """The MAP adversary's guess after each outcome.
 
-    `belief` is what the adversary thinks before the decision, `policy` the accept probability of each secret;
-    leading axes are instances. Of equally likely labels it is the smallest; how ties are broken does not
-    change the chance of being right.
+    Of equally likely labels it is the smallest; breaking ties otherwise does not change the success.
 
-    >>> guess(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.25])).tolist()
-    [[0], [1]]
+    Args:
+        belief: The adversary's belief before the decision; leading axes are instances.
+        policy: Accept probability of each secret.
+
+    Returns:
+        Guesses [..., 2, slot]: a label, or the index of the secret.
+
+    Example:
+        >>> guess(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.25])).tolist()
+        [[0], [1]]
     """
     mass = outcome_mass(belief, policy)
     if belief.labels is None:
@@ -230,14 +119,20 @@ def guess(belief: Belief, policy: Policy) -> Integers:
 
 
 def top_k_success(belief: Belief, policy: Policy, k: int) -> Array:
-    """The chance that the truth is among the `k` best guesses after the decision, mean over slots.
+    """The chance that the truth is among the best guesses after the decision.
 
-    `belief` is what the adversary thinks before the decision, `policy` the accept probability of each secret;
-    leading axes are instances.
+    Args:
+        belief: The adversary's belief before the decision; leading axes are instances.
+        policy: Accept probability of each secret.
+        k: Number of guesses.
 
-    >>> belief = Belief([0.5, 0.3, 0.2], [0.9, 0.2, 0.7])
-    >>> [round(float(top_k_success(belief, Policy([1.0, 0.0, 1.0]), k)), 3) for k in (1, 2, 3)]
-    [0.8, 1.0, 1.0]
+    Returns:
+        The chance per instance, mean over slots.
+
+    Example:
+        >>> belief = Belief([0.5, 0.3, 0.2], [0.9, 0.2, 0.7])
+        >>> [round(float(top_k_success(belief, Policy([1.0, 0.0, 1.0]), k)), 3) for k in (1, 2, 3)]
+        [0.8, 1.0, 1.0]
     """
     if k < 1:
         raise InputError(f"k must be at least 1, found {k}")
@@ -245,20 +140,26 @@ def top_k_success(belief: Belief, policy: Policy, k: int) -> Array:
     if belief.labels is None:
         return np.asarray(np.sort(mass, axis=-1)[..., -k:].sum(axis=(-2, -1)))
     ranked = _ranked(mass, belief.labels)
-    rank = np.arange(ranked.mass.size) - np.repeat(ranked.first, _counts(ranked))
+    rank = np.arange(ranked.mass.size) - np.repeat(ranked.first, _row_sizes(ranked))
     sums = np.add.reduceat(np.where(rank < k, ranked.mass, 0.0), ranked.first).reshape(ranked.shape)
     return np.asarray(sums.sum(axis=-2).mean(axis=-1))
 
 
 def bits(belief: Belief, policy: Policy) -> Array:
-    """Mutual information of the decision and the adversary's question, in bits, mean over the slots.
+    """Mutual information of the decision and the adversary's question, in bits.
 
-    `sum_{y,d} P(y,d) log2(P(y,d) / (P(y) P(d)))`: 1 bit where the decision names one of two equal secrets.
-    `belief` is what the adversary thinks before the decision, `policy` the accept probability of each secret;
-    leading axes are instances.
+    `sum_{y,d} P(y,d) log2(P(y,d) / (P(y) P(d)))`: 1 bit if the decision names one of two equal secrets.
 
-    >>> float(bits_about_reviewer(Belief([0.5, 0.5], [1.0, 0.0]), Policy([1.0, 0.0])))
-    1.0
+    Args:
+        belief: The adversary's belief before the decision; leading axes are instances.
+        policy: Accept probability of each secret.
+
+    Returns:
+        Bits per instance, mean over the slots.
+
+    Example:
+        >>> float(bits(Belief([0.5, 0.5], [1.0, 0.0]), Policy([1.0, 0.0])))
+        1.0
     """
     mass = outcome_mass(belief, policy)
     weight = np.broadcast_to(belief.weight[..., None, :], mass.shape)
@@ -267,48 +168,38 @@ def bits(belief: Belief, policy: Policy) -> Array:
         return np.asarray(np.maximum(_divergence(mass, weight, chance[..., None]).sum(axis=(-2, -1)), 0.0))
     labels = belief.labels[..., None, :, :]
     joint, alone = label_sums(mass, labels), label_sums(weight, labels)
-    outcome = np.repeat(np.broadcast_to(chance[..., None], joint.shape).ravel(), _counts(joint))
+    outcome = np.repeat(np.broadcast_to(chance[..., None], joint.shape).ravel(), _row_sizes(joint))
     terms = np.add.reduceat(_divergence(joint.mass, alone.mass, outcome), joint.first)
     return np.asarray(np.maximum(terms.reshape(joint.shape).sum(axis=-2).mean(axis=-1), 0.0))
 
 
-@dataclass(frozen=True, eq=False)
-class Games:
-    """How often the empirical adversary named the right label: `wins[..., slot]` of `played` games each."""
-
-    wins: Integers
-    played: int
-
-    @property
-    def success(self) -> Array:
-        """The share of correct guesses, mean over the slots."""
-        return np.asarray(self.wins.mean(axis=-1) / self.played)
-
-    def to_frame(self) -> Any:
-        """One row per instance and slot, as a pandas data frame; needs pandas."""
-        return long_frame({"wins": self.wins, "played": np.full(self.wins.shape, self.played)}, "slot")
-
-
 def success_of(belief: Belief, policy: Policy, adversary: Adversary) -> Array:
-    """The exact chance that this adversary guesses right, mean over the slots, one number per instance.
+    """The exact success of an adversary.
 
-    `belief` is the truth, of which `adversary` may hold another one; `policy` is the accept probability of
-    each secret. None does better than the MAP adversary of the same belief, whose chance is
-    `1 - adversary_error`.
+    No adversary does better than the MAP adversary of the same belief, whose success is `1 -
+    adversary_error`.
 
-    >>> belief, policy = Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.25])
-    >>> stubborn = lambda belief, policy: np.ones((2, 1), int)
-    >>> [round(float(success_of(belief, policy, one)), 12) for one in (guess, stubborn)]
-    [0.9, 0.4]
+    Args:
+        belief: The true distribution of secrets; the adversary may believe another.
+        policy: Accept probability of each secret.
+        adversary: The function that guesses.
+
+    Returns:
+        The success per instance, mean over the slots.
+
+    Example:
+        >>> belief, policy = Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.25])
+        >>> stubborn = lambda belief, policy: np.ones((2, 1), int)
+        >>> [round(float(success_of(belief, policy, adversary)), 12) for adversary in (guess, stubborn)]
+        [0.9, 0.4]
     """
-    mass, guessed, labels = outcome_mass(belief, policy), *_guessed(belief, policy, adversary)
+    mass, guessed, labels = outcome_mass(belief, policy), *_guesses_and_labels(belief, policy, adversary)
     right = (guessed[..., None] == labels[..., None, :, :]) & (labels >= 0)[..., None, :, :]
     return np.asarray((mass[..., None, :] * right).sum(axis=(-3, -1)).mean(axis=-1))
 
 
-def _guessed(belief: Belief, policy: Policy, adversary: Adversary) -> tuple[Integers, Integers]:
-    """An adversary's guesses `[..., 2, slot]` and the labels `[..., slot, secret]`, both for every
-    instance."""
+def _guesses_and_labels(belief: Belief, policy: Policy, adversary: Adversary) -> tuple[Integers, Integers]:
+    """An adversary's guesses `[..., 2, slot]` and the labels `[..., slot, secret]` of every instance."""
     lead = np.broadcast_shapes(belief.weight.shape, policy.accept.shape)[:-1]
     n = belief.weight.shape[-1]
     labels = np.arange(n)[None, :] if belief.labels is None else belief.labels
@@ -323,6 +214,23 @@ def _guessed(belief: Belief, policy: Policy, adversary: Adversary) -> tuple[Inte
         ) from None
 
 
+@dataclass(frozen=True, eq=False)
+class Games:
+    """Results of simulated games: `wins[..., slot]` correct guesses in `played` games each."""
+
+    wins: Integers
+    played: int
+
+    @property
+    def success(self) -> Array:
+        """The share of correct guesses, mean over the slots."""
+        return np.asarray(self.wins.mean(axis=-1) / self.played)
+
+    def to_frame(self) -> Any:
+        """One row per instance and slot, as a pandas data frame; needs pandas."""
+        return long_frame({"wins": self.wins, "played": np.full(self.wins.shape, self.played)}, "slot")
+
+
 def play(
     belief: Belief,
     policy: Policy,
@@ -330,23 +238,28 @@ def play(
     rng: np.random.Generator,
     adversary: Adversary | None = None,
 ) -> Games:
-    """Play the game: draw the secret, toss the decision, let the adversary guess; for each instance.
+    """Simulates the game: draws the secret and the decision, and lets the adversary guess.
 
-    A simulation: no real decision is ever drawn here.
+    No real decision is ever drawn here.
 
-    `belief`: from which secrets are drawn; leading axes are instances.
-    `policy`: the accept probability of each secret.
-    `games`: how many are played for each instance.
-    `rng`: the generator that they are drawn with.
-    `adversary`: who guesses; by default `guess`, the MAP adversary.
+    Args:
+        belief: The distribution of secrets; leading axes are instances.
+        policy: Accept probability of each secret.
+        games: Number of games per instance.
+        rng: Random number generator.
+        adversary: The function that guesses; by default `guess`, the MAP adversary.
 
-    >>> rng = np.random.default_rng(1)
-    >>> play(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.0]), 1000, rng).success
-    array(1.)
+    Returns:
+        The number of correct guesses, and the success.
+
+    Example:
+        >>> rng = np.random.default_rng(1)
+        >>> play(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.0]), 1000, rng).success
+        array(1.)
     """
     if games < 1:
         raise InputError(f"games must be at least 1, found {games}")
-    best, labels = _guessed(belief, policy, guess if adversary is None else adversary)
+    best, labels = _guesses_and_labels(belief, policy, guess if adversary is None else adversary)
     lead, n = best.shape[:-2], belief.weight.shape[-1]
     reach = np.broadcast_to(np.cumsum(belief.weight, axis=-1), (*lead, n))
     accept = np.broadcast_to(policy.accept, (*lead, n))
@@ -369,20 +282,140 @@ def play(
 
 
 def _ranked(mass: Array, labels: Integers) -> LabelSums:
-    """Chances to be right, in each row from the best guess to the worst; `labels` are the belief's."""
+    """Chances of being right, in each row from the best guess to the worst."""
     sums = label_sums(mass, labels[..., None, :, :])
-    row = np.repeat(np.arange(sums.first.size), _counts(sums))
+    row = np.repeat(np.arange(sums.first.size), _row_sizes(sums))
     order = np.lexsort((sums.label < 0, -sums.guesses, row))
     return LabelSums(sums.guesses[order], sums.label[order], sums.first, sums.shape)
 
 
-def _counts(sums: LabelSums) -> Integers:
+def _row_sizes(sums: LabelSums) -> Integers:
     return np.diff(sums.first, append=sums.mass.size)
 
 
 def _divergence(joint: Array, alone: Array, chance: Array) -> Array:
-    """`joint * log2(joint / (alone*chance))`, 0 where the joint mass is 0."""
+    """`joint * log2(joint / (alone*chance))`; 0 if the joint mass is 0."""
     possible: NDArray[np.bool_] = joint > 0.0
     given = np.divide(joint, alone, out=np.ones(joint.shape), where=possible)
-    # Two logarithms: the product of two tiny chances may be 0.
+    # Two logarithms, because the product of two tiny probabilities may underflow to 0.
     return np.asarray(joint * (np.log2(given) - np.log2(np.where(possible, chance, 1.0))))
+
+
+def authors(view: View, mass: Array) -> Array:
+    """`[outcome, slot, candidate]`: P(outcome and this candidate wrote this review | scores)."""
+    size = len(view.names)
+    slots = view.rows.T
+    masses = np.array([[np.bincount(slot + 1, row, size + 1)[1:] for slot in slots] for row in mass])
+    return masses.astype(np.float64)
+
+
+def members(view: View, mass: Array) -> Array:
+    """`[outcome, candidate]`: P(outcome and this candidate reviewed the paper | scores)."""
+    # A named person writes at most one review of a paper.
+    return np.asarray(authors(view, mass).sum(axis=1))
+
+
+def answers(view: View, mass: Array) -> dict[str, float]:
+    """The chance of a correct answer to each of `QUESTIONS`, mean over the paper's reviews or its pool.
+
+    >>> view = View("p", ("a", "b"), (1.0,), np.array([[0], [1]]), np.array([0.75, 0.25]),
+    ...             np.zeros(2), {"full": np.array([1.0, 0.0])})
+    >>> answers(view, view.alone)["author"], answers(view, view.mass("full"))["author"]
+    (0.75, 1.0)
+    """
+    by_slot = authors(view, mass)
+    chance, reviewed = mass.sum(axis=1), by_slot.sum(axis=1)
+    named = np.array([name != "*" for name in view.names])
+    yes = reviewed[:, named]
+    ranked = -np.sort(-by_slot, axis=2)
+    return {
+        AUTHOR: float(ranked[:, :, 0].sum(axis=0).mean()),
+        THREE: float(ranked[:, :, :GUESSES].sum(axis=(0, 2)).mean()),
+        MEMBER: float(np.maximum(yes, chance[:, None] - yes).sum(axis=0).mean()) if named.any() else 1.0,
+        WHOLE: float(_named_rows(view, mass).max(axis=1, initial=0.0).sum()),
+    }
+
+
+def _named_rows(view: View, mass: Array) -> Array:
+    """Masses of tuples without nobody in them; a sample may contain a tuple twice."""
+    every = (view.rows >= 0).all(axis=1)
+    if view.exact:
+        return mass[:, every]
+    _, which = np.unique(view.rows[every], axis=0, return_inverse=True)
+    size = int(which.max(initial=-1)) + 1
+    return np.array([np.bincount(which.ravel(), row, size) for row in mass[:, every]])
+
+
+def bits_about_reviewer(view: View, mass: Array) -> float:
+    """Mutual information of the decision and a reviewer in bits, mean over the reviews.
+
+    For a published decision it is the information gained, `sum_y P(y|d) log2(P(y|d)/P(y))`.
+    """
+    with_nobody = _all_labels(view, mass)
+    before, chance = _all_labels(view, view.alone)[0], mass.sum(axis=1)
+    possible = with_nobody > 0.0
+    given = np.divide(with_nobody, before, out=np.ones_like(with_nobody), where=possible)
+    logs = np.log2(given) - np.log2(np.where(chance > 0.0, chance, 1.0))[:, None, None]
+    return max(0.0, float((with_nobody * np.where(possible, logs, 0.0)).sum(axis=(0, 2)).mean()))
+
+
+def _all_labels(view: View, mass: Array) -> Array:
+    size = len(view.names) + 1
+    found = np.array([[np.bincount(slot + 1, row, size) for slot in view.rows.T] for row in mass])
+    return found.astype(np.float64)
+
+
+def rises(view: View, mass: Array) -> Array:
+    """`[outcome, slot]`: the increase of the best guess's probability; -inf for an impossible outcome."""
+    chance, before = mass.sum(axis=1), authors(view, view.alone)[0].max(axis=1)
+    after = authors(view, mass).max(axis=2)
+    possible = (chance > 0.0)[:, None]
+    return np.where(possible, after / np.where(possible, chance[:, None], 1.0) - before, -np.inf)
+
+
+def links(views: Sequence[View], masses: Sequence[Array]) -> list[float]:
+    """For each paper, the chance of naming a review of another paper by the same person.
+
+    It is a mean over the paper's reviews. Papers are independent, so for one review the best chance is the
+    largest of independent numbers, each with one value per outcome of its paper.
+    """
+    people = {name: place for place, name in enumerate(sorted({n for view in views for n in view.names}))}
+    chances, blocks, owner, columns = [], [], [], []
+    for index, (view, mass) in enumerate(zip(views, masses, strict=True)):
+        chance, by_slot = mass.sum(axis=1), authors(view, mass)
+        for one, part in zip(chance, by_slot, strict=True):
+            if one > 0.0:
+                chances.append(one)
+                blocks.append(part / one)
+                owner.append(index)
+                columns.append([people[name] for name in view.names])
+    size = [block.shape[0] for block in blocks]
+    row = np.repeat(np.arange(sum(size)), np.repeat([len(names) for names in columns], size))
+    column = np.concatenate([np.tile(names, number) for names, number in zip(columns, size, strict=True)])
+    value = np.concatenate([block.ravel() for block in blocks])
+    table = csr_array((value, (row, column)), shape=(sum(size), len(people)))
+    starts, owners = np.concatenate([[0], np.cumsum(size)]), np.array(owner)
+    found, across = np.zeros(len(views)), table.T.tocsr()
+    for block, index in enumerate(owner):
+        near = (table[starts[block] : starts[block + 1]] @ across).toarray()
+        best = np.maximum.reduceat(near, starts[:-1], axis=1)
+        other = owners != index
+        if other.any():
+            expected = [_largest(one[other], np.array(chances)[other], owners[other]) for one in best]
+            found[index] += chances[block] * float(np.mean(expected))
+    return found.tolist()
+
+
+def _largest(value: Array, chance: Array, owner: Array) -> float:
+    """The expected maximum of independent numbers, each with the values and chances of one `owner`.
+
+    >>> _largest(np.array([1.0, 0.0, 0.5]), np.array([0.25, 0.75, 1.0]), np.array([0, 0, 1]))
+    0.625
+    """
+    order = np.argsort(-value, kind="stable")
+    first = np.zeros(order.size, dtype=np.bool_)
+    first[np.unique(owner[order], return_index=True)[1]] = True
+    # An owner has at most two values, so below the larger one it has the other with the remaining chance.
+    less = np.where(first, 1.0 - chance[order], 0.0)
+    below = np.concatenate([[1.0], np.cumprod(np.clip(less, 0.0, 1.0))])
+    return float(value[order] @ (below[:-1] - below[1:]))

@@ -1,13 +1,12 @@
-"""Secret, repeatable coins: the only file that draws a decision.
+"""Secret, repeatable coins and commitments: the only module that draws a decision.
 
-A coin is derived, not drawn: HMAC-SHA-256 of everything that shaped the decision, under a key that stays with
-the chair forever. The same input always gets the same decision; an input that changed in any part gets an
-independent coin. Nobody without the key can tell the coins from fair ones.
+A coin is derived by a pseudorandom function, HMAC-SHA-256 of everything that shaped the decision, under a key
+that stays with the chair forever. The same input always gets the same decision; an input that changed in any
+part gets an independent coin. Without the key, nobody can tell the coins from fair ones.
 
-Everything that a coin is derived from, and what tells one input from another, in one encoding.
-
-Only what was given enters: scores, pools, calibration, settings, reviewers. No bar, price or other number
-that is computed from them: whoever could choose such a number within some tolerance could choose the coins.
+Only given data enter a coin: scores, pools, calibration, settings, reviewers. A bar, a price or any other
+computed number does not: whoever could choose such a number within some tolerance could choose the coins.
+The same encoding identifies an input and commits to it.
 """
 
 from __future__ import annotations
@@ -37,7 +36,11 @@ _BLOCK_BITS = 8 * hashlib.sha256().digest_size
 
 @dataclass(frozen=True)
 class Key:
-    """A chair's key: `secret` is 32 bytes, which are never printed."""
+    """A chair's key.
+
+    Attributes:
+        secret: 32 bytes, which are never printed.
+    """
 
     secret: bytes = field(repr=False)
 
@@ -66,15 +69,22 @@ class Key:
 
 
 def make_key(path: str | os.PathLike[str]) -> Key:
-    """A new key in a new file at `path` that only its owner can read; an existing file is refused.
+    """Makes a new key in a new file that only its owner can read.
 
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> folder = TemporaryDirectory()
-    >>> key = make_key(Path(folder.name) / "key.bin")
-    >>> key.fingerprint == read_key(Path(folder.name) / "key.bin").fingerprint
-    True
-    >>> folder.cleanup()
+    Args:
+        path: The file; an existing one is refused.
+
+    Returns:
+        The key.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> folder = TemporaryDirectory()
+        >>> key = make_key(Path(folder.name) / "key.bin")
+        >>> key.fingerprint == read_key(Path(folder.name) / "key.bin").fingerprint
+        True
+        >>> folder.cleanup()
     """
     key = Key(secrets.token_bytes(KEY_BYTES))
     write_bytes(path, key.secret, confidential=True)
@@ -82,16 +92,26 @@ def make_key(path: str | os.PathLike[str]) -> Key:
 
 
 def read_key(path: str | os.PathLike[str]) -> Key:
-    """The key in the file `path`, or an `InputError` if others could have read it or it is no key.
+    """Reads a key.
 
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> folder = TemporaryDirectory()
-    >>> path = Path(folder.name) / "key.bin"
-    >>> made = make_key(path)
-    >>> read_key(path) == made, read_key(path)
-    (True, Key())
-    >>> folder.cleanup()
+    Args:
+        path: The file that `make_key` wrote.
+
+    Returns:
+        The key.
+
+    Raises:
+        InputError: If the file is no key, or if others could have read it.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> folder = TemporaryDirectory()
+        >>> path = Path(folder.name) / "key.bin"
+        >>> made = make_key(path)
+        >>> read_key(path) == made, read_key(path)
+        (True, Key())
+        >>> folder.cleanup()
     """
     data = read_bytes(path)
     if len(data) != KEY_BYTES:
@@ -102,12 +122,12 @@ def read_key(path: str | os.PathLike[str]) -> Key:
             f"{os.fspath(path)} must be readable by its owner only, which Linux and macOS can show and this "
             "system cannot"
         )
-    refuse_open(path)
+    refuse_shared_file(path)
     return Key(data)
 
 
-def refuse_open(path: str | os.PathLike[str]) -> None:
-    """An `InputError` if anyone but its owner could have read a file."""
+def refuse_shared_file(path: str | os.PathLike[str]) -> None:
+    """Refuses a file that others than its owner could have read."""
     mode = stat.S_IMODE(os.stat(path).st_mode)
     if mode & 0o077:
         raise InputError(
@@ -116,16 +136,24 @@ def refuse_open(path: str | os.PathLike[str]) -> None:
 
 
 def toss(key: Key, facts: Mapping[str, object], accept: Fraction) -> bool:
-    """Accept with probability exactly `accept`, by the coin that belongs to these facts.
+    """Accepts with probability exactly `accept`, by the coin that belongs to these facts.
 
-    The coin is a uniform number in [0, 1) given by as many blocks of 256 bits as it takes; it is below
-    `accept` with that very probability, dyadic or not. One block decides except with chance 2^-256. `facts`
-    are everything that shaped the decision, in JSON's types: the same facts under the same `key` have the
-    same coin.
+    The coin is a uniform number in [0, 1), given by as many blocks of 256 bits as it takes. It is below
+    `accept` with exactly that probability, dyadic or not. One block decides except with chance 2^-256.
 
-    >>> key = Key(bytes(32))
-    >>> toss(key, {"paper": "a"}, Fraction(1)), toss(key, {"paper": "a"}, Fraction(0))
-    (True, False)
+    Args:
+        key: The chair's key.
+        facts: Everything that shaped the decision, in JSON's types; the same facts under the same key have
+            the same coin.
+        accept: The accept probability.
+
+    Returns:
+        Whether the paper is accepted.
+
+    Example:
+        >>> key = Key(bytes(32))
+        >>> toss(key, {"paper": "a"}, Fraction(1)), toss(key, {"paper": "a"}, Fraction(0))
+        (True, False)
     """
     if not 0 <= accept <= 1:
         raise InputError("an accept probability must lie in [0, 1]")
@@ -150,23 +178,32 @@ def uniform(stamp: bytes) -> float:
 
 
 def commitment(key: Key, content: object) -> str:
-    """A number to publish before the draw: it fixes `key` and `content`, and reveals nothing about either.
+    """A commitment to publish before the draw.
 
-    `content` is anything in JSON's types; the order of keys and the type of a number do not matter.
+    It binds the chair, who can later show only this key and this content for it. It also hides them: without
+    the key it looks random.
 
-    >>> commitment(Key(bytes(32)), {"a": 1}) == commitment(Key(bytes(32)), {"a": 1.0})
-    True
+    Args:
+        key: The chair's key.
+        content: Anything in JSON's types; the order of keys and the type of a number do not matter.
+
+    Returns:
+        64 hexadecimal digits.
+
+    Example:
+        >>> commitment(Key(bytes(32)), {"a": 1}) == commitment(Key(bytes(32)), {"a": 1.0})
+        True
     """
     return key.stamp("commitment", content).hex()
 
 
 def input_commitment(key: Key, conference: str, input_stamp: str) -> str:
-    """The commitment to the input of a conference, which its stamp identifies."""
+    """The commitment to the input of a conference, by the stamp that identifies the input."""
     return commitment(key, {"conference": conference, "input": input_stamp})
 
 
 def public_facts(case: PaperCase) -> dict[str, Any]:
-    """What is public about a paper, numbers as they were given."""
+    """The public facts about a paper, with numbers as in the files."""
     pool = [
         [name, chance, *parameters]
         for name, chance, parameters in zip(case.candidates, case.inclusion, case.parameters, strict=True)
@@ -184,10 +221,10 @@ def coin_facts(
     reviewers: Sequence[str],
     accept: Number | None,
 ) -> dict[str, Any]:
-    """Everything that was given and shaped a decision: what its coin is derived from.
+    """All given data that shaped a decision: the facts that its coin is derived from.
 
-    `accept` is the number of papers that was requested first: it led to the bar. `select` changes the number
-    without a toss, and a paper that comes later is tossed as if it had been there.
+    `accept` is the number of papers that was requested first, because it led to the bar. `select` changes the
+    number without a draw, and a paper that comes later is decided as if it had been there.
     """
     return {
         "conference": request.conference,
@@ -203,8 +240,10 @@ def coin_facts(
 def input_stamp(
     key: Key, conference: Conference, truth: Truth, request: Request, accept: Number | None = None
 ) -> str:
-    """What identifies an input, whatever the order of its rows; it reveals nothing without the key. `accept`
-    is the number of papers that was requested first, by default the one requested now."""
+    """A stamp that identifies an input, whatever the order of its rows; without the key it reveals nothing.
+
+    `accept` is the number of papers that was requested first, by default the number requested now.
+    """
     accept = request.accept if accept is None else accept
     papers = {case.paper: [public_facts(case), list(truth[case.paper])] for case in conference.cases}
     return key.stamp("input", {"settings": request.settings, "accept": accept, "papers": papers}).hex()
@@ -213,11 +252,11 @@ def input_stamp(
 def commit_to(
     key: Key, conference: Conference, truth: Truth, request: Request, accept: Number | None = None
 ) -> str:
-    """The number that can be published before the draw: it fixes the key and the whole input."""
+    """The commitment to the key and the whole input, which can be published before the draw."""
     return input_commitment(key, request.conference, input_stamp(key, conference, truth, request, accept))
 
 
-def plain(content: Mapping[str, Any]) -> dict[str, Any]:
-    """As it comes back from a record."""
+def as_recorded(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Content as it is read back from a record, so that both can be compared: JSON has no tuples."""
     copied: dict[str, Any] = json.loads(json.dumps(content))
     return copied

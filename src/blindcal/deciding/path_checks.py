@@ -1,4 +1,4 @@
-"""Where secrets and public files may lie: never in one folder, by whatever name or link they go."""
+"""Checks that secrets and public files never lie in one folder, under any name or link."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ _MOST_LINKS = 40
 
 
 def check_paths(**paths: object) -> None:
-    """Refuse what is not a path, such as the `Key` that `make_key` returns in place of its file."""
+    """Refuses arguments that are no paths, such as the `Key` that `make_key` returns instead of its file."""
     for name, path in paths.items():
         if not isinstance(path, str | os.PathLike):
             raise InputError(f"`{name}` must be the path of a file or folder, found {type(path).__name__}")
 
 
 def check_apart(key_path: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
-    """Refuse public files among the sealed ones, and a key, a sealed folder or a fitted calibration in
-    what is to be shared."""
-    public, sealed = _places(Path(out)), _places(sealed_folder(key_path))
-    if any(_within(place, folder) for place in public for folder in sealed):
+    """Refuses public files in the ledger, and a key, ledger or fitted calibration in the public folder."""
+    public, sealed = _locations(Path(out)), _locations(sealed_folder(key_path))
+    if any(_within(location, folder) for location in public for folder in sealed):
         raise InputError("`out` must not lie in the sealed folder, which must never be shared")
     inside = sorted(Path(out).iterdir()) if Path(out).is_dir() else []
-    sent = [_real(out), *map(_real, inside)]
-    if any(_within(place, folder) for place in (*_places(Path(key_path)), *sealed) for folder in sent):
+    shared = [_real(out), *map(_real, inside)]
+    if any(
+        _within(location, folder) for location in (*_locations(Path(key_path)), *sealed) for folder in shared
+    ):
         raise InputError(
             "`key` and its sealed folder must not lie in the `out` folder, nor be linked from there: "
             "that folder is meant to be shared"
@@ -44,7 +45,7 @@ def check_apart(key_path: str | os.PathLike[str], out: str | os.PathLike[str]) -
 
 
 def _confidential(path: Path) -> bool:
-    """Whether a file is a calibration that was fitted, which says how people reviewed, or some key."""
+    """Whether a file is a key, or a fitted calibration, which tells how people reviewed."""
     if not path.is_file():
         return False
     if os.path.exists(beside(path)) or sealed_folder(path).is_dir():
@@ -56,48 +57,48 @@ def _confidential(path: Path) -> bool:
 
 
 def check_reviews_apart(reviews: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
-    """Refuse to publish in a folder that holds the reviews, which say who reviewed what."""
+    """Refuses to publish in a folder that holds the reviews, which name the reviewers."""
     # A data frame is no file; `Inputs` calls it by the argument's name.
-    if os.path.lexists(reviews) and any(_within(place, _real(out)) for place in _places(Path(reviews))):
+    if os.path.lexists(reviews) and any(_within(it, _real(out)) for it in _locations(Path(reviews))):
         raise InputError(
             f"{reviews} must not lie in the `out` folder: it says who reviewed what, and that folder is "
             "meant to be shared. Give a new `out` folder"
         )
 
 
-def _places(path: Path) -> list[Path]:
-    """Where a path lies: its own place, that of every link it leads through, and where it ends."""
-    places = [_own(path)]
-    while places[-1].is_symlink() and len(places) < _MOST_LINKS:
-        places.append(_own(places[-1].parent / os.readlink(places[-1])))
-    return [*places, _real(path)]
+def _locations(path: Path) -> list[Path]:
+    """The locations of a path: its own, that of every link on the way, and the final one."""
+    locations = [_location(path)]
+    while locations[-1].is_symlink() and len(locations) < _MOST_LINKS:
+        locations.append(_location(locations[-1].parent / os.readlink(locations[-1])))
+    return [*locations, _real(path)]
 
 
-def _own(path: Path) -> Path:
-    """The place of the last name of a path, which may be a link, in folders that are none."""
+def _location(path: Path) -> Path:
+    """A path with all links resolved except its last name."""
     return _real(path) if path.name in ("", "..") else _real(path.parent) / path.name
 
 
 def _real(path: str | os.PathLike[str]) -> Path:
-    # Unlike Path.resolve this does not fail where links lead in a circle.
+    # Unlike Path.resolve, this does not fail if links lead in a circle.
     return Path(os.path.realpath(path))
 
 
-def _within(place: Path, folder: Path) -> bool:
-    """Whether a place is a folder or lies in it, also where one folder has two spellings."""
+def _within(location: Path, folder: Path) -> bool:
+    """Whether a location is a folder or lies in it, even if the folder has two spellings."""
     return any(
-        one == folder or (one.exists() and folder.exists() and one.samefile(folder))
-        for one in (place, *place.parents)
+        parent == folder or (parent.exists() and folder.exists() and parent.samefile(folder))
+        for parent in (location, *location.parents)
     )
 
 
 def check_writable(out: str | os.PathLike[str]) -> None:
-    """Refuse a folder that cannot be made or written into, before anything is decided; nothing is left there.
+    """Refuses a folder that cannot be made or written into, before anything is decided.
 
-    One that holds a result already is only read.
+    Nothing is left there. A folder that already holds a result is only read.
     """
     folder = Path(out)
     if (folder / "certificate.json").exists():
         return
-    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-    check_folder(folder, there)
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    check_folder(folder, existing)

@@ -1,6 +1,9 @@
-"""Decide once: the same input returns the stored decisions, a changed one is a new, recorded release.
+"""Deciding a conference once: decisions are drawn, recorded beside the key, and then published.
 
-Inputs + Request + key -> decisions: tossed once, sealed beside the key, published in a folder.
+The same input always returns the stored decisions; a changed input is refused, or recorded as a new release.
+`decide` reads files and publishes; `release` is its core. A killed run resumes by itself: coins follow from
+key and input, the record is written before anything public, and public files that are missing are written
+again from the record.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from typing import Any
 
 from blindcal.cells import count
 from blindcal.compute.parallel import Progress, Workers, silent
-from blindcal.deciding.coins import Key, plain, public_facts, read_key
+from blindcal.deciding.coins import Key, as_recorded, public_facts, read_key
 from blindcal.deciding.draft import Changes, Planner, changes_since, draft, stamp_of
 from blindcal.deciding.ledger import (
     Ledger,
@@ -25,7 +28,7 @@ from blindcal.deciding.ledger import (
     check_published,
     check_vacant,
     commit,
-    finish,
+    finish_interrupted,
     open_ledger,
     publish,
     published_at,
@@ -34,7 +37,13 @@ from blindcal.deciding.ledger import (
     sealed_folder,
 )
 from blindcal.deciding.path_checks import check_apart, check_paths, check_reviews_apart, check_writable
-from blindcal.deciding.prior_decisions import Past, came_back, nearness, refuse_duplicates, renamed
+from blindcal.deciding.prior_decisions import (
+    Past,
+    common_tolerance,
+    refuse_duplicates,
+    renamed,
+    returned_papers,
+)
 from blindcal.errors import InputError, RefusedError
 from blindcal.io.atomic_files import CERTIFICATE, DECISIONS, clear_stale
 from blindcal.io.tables import frame
@@ -51,19 +60,20 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, Level, Truth
 from blindcal.posterior.inputs import Inputs
 
-# Of what full calibration would reveal: whoever spends so much says that decisions may leak.
-MOST_SPENT_UNSAID = 0.5
+# A budget that reveals this share of what full calibration would needs the chair's consent, `yes_leak`.
+_MOST_SPENT_WITHOUT_CONSENT = 0.5
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A release and how it came about.
+    """A release, and how it came about.
 
-    `record`: the sealed record, CONFIDENTIAL.
-    `how`: `new`, `stored` (nothing was tossed), `amended`, or `selected` (another number of papers accepted,
-    nothing was tossed).
-    `changes`: which papers differ from the release before, and how; empty for a first one.
-    `remarks`: what the chair should know, in words.
+    Attributes:
+        record: The confidential record.
+        how: "new", "stored" (nothing was drawn), "amended", or "selected" (another number of papers accepted,
+            nothing was drawn).
+        changes: The papers that differ from the release before; empty for a first release.
+        remarks: Remarks for the chair, in words.
     """
 
     record: Record
@@ -89,6 +99,203 @@ class Outcome:
         return content
 
 
+def decide(
+    inputs: Inputs,
+    request: Request,
+    key: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    numbered: bool = False,
+    published: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    amend: bool = False,
+    reason: str = "",
+    redecide: bool = False,
+    yes_leak: bool = False,
+    despite_misfit: bool = False,
+    distinct_papers: bool = False,
+    workers: Workers = 1,
+    progress: Progress = silent,
+) -> Outcome:
+    """Decides every paper once, records the release beside the key, and publishes it.
+
+    The folder `out` gets `decisions.csv` and `certificate.json`. The same input always returns the stored
+    decisions. If scores are confidential, nothing in `out` depends on them except the decisions.
+
+    Args:
+        inputs: The inputs of the conference, from `read_inputs`.
+        request: The guarantee, and how many papers to accept.
+        key: The file that `make_key` made; it and the ledger beside it must never be shared.
+        out: The folder to publish; it may hold this release already, but no other.
+        numbered: Whether each release has a folder of its own in `out`: `release-1`, `release-2`.
+        published: One or several folders that were published with this key, to check key and ledger against;
+            a folder may hold all releases.
+        amend: Accept a changed input, which is refused otherwise. New papers are decided, papers whose scores
+            changed are decided again from their public data alone, and all other decisions stand.
+        reason: The reason for the amendment, for the record.
+        redecide: With `amend`, decide papers with corrected pools or calibration again, from their public
+            data alone; else their decisions stand.
+        yes_leak: The chair's consent to decisions that reveal half or more of what full calibration would.
+        despite_misfit: Decide even if the calibration does not fit the scores at all.
+        distinct_papers: The chair's word that papers with the same reviewers, and the same score from each,
+            are different papers, as with a jury; otherwise they are refused as one paper under several ids.
+        workers: Number of processes, or a cluster's pool; results are the same.
+        progress: Called as work goes on; silent by default.
+
+    Returns:
+        The outcome, with the public certificate, the confidential record and remarks.
+
+    Raises:
+        InputError: If an argument or a file is wrong.
+        RefusedError: If a decision would be drawn again, or a published result overwritten.
+
+    Example:
+        >>> from blindcal import Guarantee, make_key, read_inputs
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> folder = TemporaryDirectory()
+        >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
+        >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,eve,6\\n")
+        >>> _ = reviewers.write_text("reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\neve,1,5,1\\n")
+        >>> inputs = read_inputs(reviews, reviewers, "everyone")
+        >>> key, out = Path(folder.name) / "key.bin", Path(folder.name) / "out"
+        >>> _ = make_key(key)
+        >>> outcome = decide(inputs, Request(Guarantee("steady"), accept_rate=0.5), key, out)
+        >>> outcome.how, sorted(path.name for path in out.iterdir())
+        ('new', ['certificate.json', 'decisions.csv'])
+        >>> outcome.certificate["largest_rise"]
+        0.0
+        >>> decide(inputs, Request(Guarantee("steady"), accept_rate=0.5), key, out).how
+        'stored'
+        >>> folder.cleanup()
+    """
+    for name, given in (("reason", reason.strip()), ("redecide", redecide)):
+        if given and not amend:
+            raise InputError(f"`{name}` goes with `amend`: without it nothing is decided again")
+    check_types(inputs, request)
+    check_paths(key=key, out=out)
+    request, key, out = request.checked().on_scale(inputs.scale), Path(key), Path(out)
+    check_reviews_apart(inputs.sources.reviews, out)
+    secret = _checked_key(key, out)
+    # Certificates are read before the ledger: the ledger can only grow in between, so no certificate of a
+    # concurrent run can seem to be missing from it.
+    certificates = [*all_published(published), *published_at(out, numbered)]
+    ledger = read_ledger(key, secret)
+    check_published(ledger, certificates)
+    if not distinct_papers:
+        refuse_duplicates(inputs.reviews, _decided_before(ledger, request))
+    latest = _latest_record(ledger, request)
+    frozen: Level | None = None
+    if latest is not None:
+        _refuse_other_readers(latest, request)
+        frozen, inputs = latest.bar, inputs.on_grid(latest.grid)
+    conference, truth = request.prepared(inputs, frozen, workers=workers, progress=progress)
+    fit = agreement(conference.cases, request.better)
+    # A conference that was decided once can be returned and corrected even if its calibration does not fit.
+    refuse_misfit(fit, despite_misfit=despite_misfit or frozen is not None)
+    work = f"deciding {count(len(conference.cases), 'paper')}"
+    steps = planning_steps(conference.cases, request.guarantee)
+    with open_ledger(key, secret) as ledger, progress(work, steps) as advance:
+        stamp = stamp_of(Past(ledger), conference, truth, request, amend=amend, redecide=redecide)
+        releases = ledger.of(request.conference)
+        if (amend or not releases) and all(earlier.input != stamp for earlier in releases):
+            check_vacant(release_folder(out, len(releases) + 1) if numbered else out, None)
+        planner = partial(plan_conference, workers=workers, advance=advance)
+        outcome = release(
+            conference,
+            truth,
+            request,
+            ledger,
+            planner,
+            amend=amend,
+            reason=reason,
+            redecide=redecide,
+            yes_leak=yes_leak,
+        )
+        publish(outcome.record, release_folder(out, outcome.record.release) if numbered else out)
+        completed = finish_interrupted(ledger, request.conference, out) if numbered else ()
+    remarks = _remarks(inputs, conference, request, outcome, fit.notes)
+    return replace(
+        outcome, remarks=(*completed, *_superseded(outcome, len(releases)), *outcome.remarks, *remarks)
+    )
+
+
+def _checked_key(path: Path, out: Path) -> Key:
+    """The key, after checking that it and its ledger lie apart from the public folder."""
+    check_apart(path, out)
+    check_writable(out)
+    sealed = sealed_folder(path)
+    if not path.exists():
+        if sealed.exists():
+            raise RefusedError(
+                f"{sealed} holds decisions of a missing key, {path}: restore the key from its "
+                "backup; a new one would draw new coins"
+            )
+        raise InputError(
+            f"there is no key {path}. If these papers were never decided, make one with "
+            "`blindcal new` or `blindcal.make_key`. "
+            "If they were, give the key they were decided with: another one would draw new coins"
+        )
+    for folder in (path.parent, out):
+        clear_stale(folder)
+    return read_key(path)
+
+
+def _latest_record(ledger: Ledger, request: Request) -> Record | None:
+    """The latest record of the conference, whose bar and grid are frozen."""
+    releases = ledger.of(request.conference)
+    return ledger.record(releases[-1]) if releases else None
+
+
+def _decided_before(ledger: Ledger, request: Request) -> set[str]:
+    """The ids that already have a decision."""
+    return {
+        paper.paper for release in ledger.of(request.conference) for paper in ledger.record(release).papers
+    }
+
+
+def _refuse_other_readers(latest: Record, request: Request) -> None:
+    """Refuses to publish more, or less, than the releases before."""
+    if latest.scores != request.scores:
+        raise RefusedError(
+            f"`scores` is {latest.scores} since release {latest.release} and cannot be changed, found "
+            f"{request.scores}"
+        )
+
+
+def _remarks(
+    inputs: Inputs, conference: Conference, request: Request, outcome: Outcome, misfit: Sequence[str]
+) -> tuple[str, ...]:
+    figures = plan_remarks(outcome.full_certificate, request.guarantee.never_against)
+    return *input_remarks(inputs, conference, request.bar), *misfit, *figures, *quota_remarks(request)
+
+
+def first_of_key(outcome: Outcome) -> str | None:
+    """A remark after the first release of a key: from now on, older copies of the key must not decide."""
+    if outcome.how != "new" or outcome.certificate["release_counter"] != 1:
+        return None
+    return (
+        "only this copy of the key and its sealed folder may decide from now on: a copy made before knows "
+        "nothing of this release, and would toss coins for changed papers as if it were the first"
+    )
+
+
+def _superseded(outcome: Outcome, releases: int) -> list[str]:
+    """A remark if stored decisions are not the latest, because old reviews lead to old decisions."""
+    record = outcome.record
+    number = record.release
+    if outcome.how != "stored" or number == releases:
+        return []
+    if record.selection is not None:
+        return [
+            f"this is the list of release {number}: release {releases} came after it and replaced it. "
+            "blindcal select accepts another number of papers, as they stand now"
+        ]
+    return [
+        f"this input is that of release {number}, and so are these decisions: release {releases} came after "
+        "it and replaced it. To decide by this input again, give `amend` `reason`"
+    ]
+
+
 def release(
     conference: Conference,
     truth: Truth,
@@ -101,13 +308,12 @@ def release(
     redecide: bool = False,
     yes_leak: bool = False,
 ) -> Outcome:
-    """The decisions for this input: stored ones if it was decided before, else tossed and sealed.
+    """The decisions for this input: the stored ones if it was decided before, else drawn and recorded.
 
-    A changed input is refused unless `amend`: then new papers are tossed, and papers whose scores changed are
+    A changed input is refused unless `amend`: then new papers are drawn, and papers whose scores changed are
     decided from public data; with `redecide`, so are all papers whose pools or calibration changed. Corrected
-    names of reviewers change nothing: the stored decisions are returned. `yes_leak` is the word of a chair
-    who lets decisions reveal half or more of what full calibration would. Nothing public is written here:
-    `records.publish` does that, after the release is in the ledger.
+    names of reviewers change nothing: the stored decisions are returned. Nothing public is written here;
+    `ledger.publish` does that after the release is in the ledger.
     """
     past = Past(ledger)
     stamp = stamp_of(past, conference, truth, request, amend=amend, redecide=redecide)
@@ -120,7 +326,7 @@ def release(
         return Outcome(ledger.record(listed[-1]), "stored", remarks=_renamed_reviewers(changes))
     if releases:
         _refuse_other_number(past.of(request.conference)[-1], request)
-    _refuse_unsaid(past, changes, conference, truth, request, amend, reason)
+    _refuse_unannounced(past, changes, conference, truth, request, amend, reason)
     drafted = draft(conference, truth, request, past, planner, reason if amend else "", redecide=redecide)
     if not releases:
         _refuse_leak(drafted.record, request.guarantee, yes_leak)
@@ -129,7 +335,7 @@ def release(
 
 
 def _renamed_reviewers(changes: Changes) -> tuple[str, ...]:
-    """What only the chair may know: that somebody else than recorded reviewed some papers."""
+    """A remark for the chair alone if some papers have other reviewers than those on record."""
     papers = len(changes.reviewers)
     if not papers:
         return ()
@@ -141,20 +347,21 @@ def _renamed_reviewers(changes: Changes) -> tuple[str, ...]:
 
 
 def _refuse_other_number(record: Record, request: Request) -> None:
-    """Refuse to change how many papers are accepted by deciding: no coin depends on it."""
+    """Refuses another number of accepted papers: `select` changes it, because no coin depends on it."""
     if record.request.quota != request.quota:
         was = record.request
         raise RefusedError(
-            f"`accept` is {_shown(was.accept)} and `wait_list` {_shown(was.wait_list)} since release "
-            f"{record.release}, and deciding does not change them: blindcal select does, without a coin"
+            f"`accept` is {_number_text(was.accept)} and `wait_list` {_number_text(was.wait_list)} since "
+            f"release {record.release}, and deciding does not change them: blindcal select does, "
+            "without a coin"
         )
 
 
-def _shown(number: Number | None) -> str:
+def _number_text(number: Number | None) -> str:
     return ",".join(f"{k}={v}" for k, v in number.items()) if isinstance(number, Mapping) else str(number)
 
 
-def _refuse_unsaid(
+def _refuse_unannounced(
     past: Past,
     changes: Changes,
     conference: Conference,
@@ -163,24 +370,24 @@ def _refuse_unsaid(
     amend: bool,
     reason: str,
 ) -> None:
-    """Refuse what would toss a coin again unless that is said, with a reason."""
+    """Refuses every input that would draw a coin again, unless the chair announced an amendment."""
     released = bool(past.ledger.of(request.conference))
     if not amend and released:
         raise RefusedError(_explain_change(past.of(request.conference)[-1], changes, conference))
     decided = [case for case in conference.cases if case.paper in changes.decided]
-    near = nearness(past, conference.cases)
-    back = came_back(past, request.conference, decided, truth, near)
-    if back and (released or not amend):
-        raise RefusedError(_explain_return(len(back), len(decided), released))
-    fresh = [case for case in decided if case.paper in changes.new and case.paper not in back]
-    other = renamed(past, request.conference, fresh, near)
+    tolerance = common_tolerance(past, conference.cases)
+    returned = returned_papers(past, request.conference, decided, truth, tolerance)
+    if returned and (released or not amend):
+        raise RefusedError(_explain_return(len(returned), len(decided), released))
+    fresh = [case for case in decided if case.paper in changes.new and case.paper not in returned]
+    other = renamed(past, request.conference, fresh, tolerance)
     if other is not None:
         raise RefusedError(
             f"these are the scores of conference {other!r}, which was decided with this key, with other "
             "reviewers' ids: deciding them under new names would draw new coins. Give the same ids as then, "
             "or use another key if these are other papers"
         )
-    if amend and not released and not back:
+    if amend and not released and not returned:
         raise InputError("there is no release to amend: this conference was not decided with this key")
     if amend and not reason.strip():
         raise InputError("an amendment needs a `reason` for the record")
@@ -200,7 +407,7 @@ def _explain_return(back: int, papers: int, released: bool) -> str:
 
 
 def _refuse_leak(record: Record, guarantee: Guarantee, yes_leak: bool) -> None:
-    """Refuse full calibration, or what comes near to it, unless the chair says so."""
+    """Refuses full calibration, or a budget that comes near to it, unless the chair consents."""
     if yes_leak:
         return
     if guarantee.name == "none":
@@ -208,7 +415,7 @@ def _refuse_leak(record: Record, guarantee: Guarantee, yes_leak: bool) -> None:
             "without a guarantee every decision may reveal who reviewed the paper: that needs `yes_leak`"
         )
     share = json.loads(record.certificate)["added_share_of_full"]
-    if guarantee.spends and share >= MOST_SPENT_UNSAID:
+    if guarantee.spends and share >= _MOST_SPENT_WITHOUT_CONSENT:
         raise InputError(
             f"this budget lets the decisions reveal {100 * share:.0f} % of what full calibration would "
             "reveal here: choose a smaller one, or allow it with `yes_leak`"
@@ -226,7 +433,7 @@ def _explain_change(record: Record, changes: Changes, conference: Conference) ->
     words |= {"returned": "returned", "withdrawn": "withdrawn"}
     parts = [(len(getattr(changes, kind)), word) for kind, word in words.items()]
     counted = ", ".join(f"{number} {word}" for number, word in parts if number)
-    grids = [plain(public_facts(case))["grid"] for case in conference.cases[:1]]
+    grids = [as_recorded(public_facts(case))["grid"] for case in conference.cases[:1]]
     if grids != [paper.public["grid"] for paper in record.papers[:1]]:
         return (
             f"the grid of scores is not that of release {record.release}, so all papers differ: "
@@ -240,190 +447,3 @@ def _explain_change(record: Record, changes: Changes, conference: Conference) ->
         "papers with other scores are decided from public data, and corrected pools or calibration leave "
         "decisions as they are unless `redecide` is given too"
     )
-
-
-def decide(
-    inputs: Inputs,
-    request: Request,
-    key: str | os.PathLike[str],
-    out: str | os.PathLike[str],
-    *,
-    numbered: bool = False,
-    published: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
-    amend: bool = False,
-    reason: str = "",
-    redecide: bool = False,
-    yes_leak: bool = False,
-    despite_misfit: bool = False,
-    distinct_papers: bool = False,
-    workers: Workers = 1,
-    progress: Progress = silent,
-) -> Outcome:
-    """Decide every paper once and publish: `decisions.csv` and `certificate.json` in the folder `out`, the
-    sealed record beside the file `key`. Returns an `Outcome`: `certificate`, sealed `record`, `how` it came
-    about. If the request says that scores are confidential, nothing in `out` depends on them but decisions.
-
-    The same input always returns the stored decisions.
-
-    `inputs`: those of `read_inputs`.
-    `request`: the guarantee, and how many papers are to be accepted.
-    `key`: the file that `make_key` made; it and the sealed folder beside it must never be shared.
-    `out`: the folder to publish; it may hold this release already, but no other.
-    `numbered`: each release has a folder of its own in `out`: `release-1`, `release-2`.
-    `published`: a folder published earlier with this key, or several, to check key and ledger against; one
-    may hold all releases, `release-1`, `release-2`.
-    `amend`: accept a changed input, which is refused otherwise: new papers are decided, papers whose scores
-    changed are decided again from their public data alone, and all other decisions stand.
-    `reason`: for the amendment, in words; it is sealed.
-    `redecide`: with `amend`, decide all papers whose pools or calibration were corrected again, from their
-    public data alone; else their decisions stand.
-    `yes_leak`: the consent of a chair who lets decisions reveal half or more of what full calibration would.
-    `despite_misfit`: decide even where the calibration does not fit the scores at all, which is refused
-    otherwise.
-    `distinct_papers`: the word of a chair that papers with the same reviewers, and the same score from each,
-    are different papers, as with a jury; otherwise they are refused as one paper under several ids.
-    `workers`: how many processes share the work, or a cluster's pool; results are the same.
-    `progress`: called as work goes on; silent by default.
-
-    >>> from blindcal import Guarantee, make_key, read_inputs
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> folder = TemporaryDirectory()
-    >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
-    >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,cleo,6\\n")
-    >>> _ = reviewers.write_text("reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\ncleo,1,5,1\\n")
-    >>> inputs = read_inputs(reviews, reviewers, "everyone")
-    >>> key, out = Path(folder.name) / "key.bin", Path(folder.name) / "out"
-    >>> _ = make_key(key)
-    >>> outcome = decide(inputs, Request(Guarantee("steady"), accept_rate=0.5), key, out)
-    >>> outcome.how, sorted(path.name for path in out.iterdir())
-    ('new', ['certificate.json', 'decisions.csv'])
-    >>> outcome.certificate["largest_rise"]
-    0.0
-    >>> decide(inputs, Request(Guarantee("steady"), accept_rate=0.5), key, out).how
-    'stored'
-    >>> folder.cleanup()
-    """
-    for name, given in (("reason", reason.strip()), ("redecide", redecide)):
-        if given and not amend:
-            raise InputError(f"`{name}` goes with `amend`: without it nothing is decided again")
-    check_types(inputs, request)
-    check_paths(key=key, out=out)
-    request, key, out = request.checked().on_scale(inputs.scale), Path(key), Path(out)
-    check_reviews_apart(inputs.sources.reviews, out)
-    secret = _key(key, out)
-    # What was published is read before the ledger, which can only have grown in between.
-    seen = [*all_published(published), *published_at(out, numbered)]
-    ledger = read_ledger(key, secret)
-    check_published(ledger, seen)
-    if not distinct_papers:
-        refuse_duplicates(inputs.reviews, _decided_before(ledger, request))
-    latest = _latest(ledger, request)
-    frozen: Level | None = None
-    if latest is not None:
-        _refuse_other_readers(latest, request)
-        frozen, inputs = latest.bar, inputs.on_grid(latest.grid)
-    conference, truth = request.prepared(inputs, frozen, workers=workers, progress=progress)
-    fit = agreement(conference.cases, request.better)
-    # What was decided once is returned, and corrected, whatever it was decided from.
-    refuse_misfit(fit, despite_misfit=despite_misfit or frozen is not None)
-    work = f"deciding {count(len(conference.cases), 'paper')}"
-    steps = planning_steps(conference.cases, request.guarantee)
-    with open_ledger(key, secret) as ledger, progress(work, steps) as advance:
-        stamp = stamp_of(Past(ledger), conference, truth, request, amend=amend, redecide=redecide)
-        past = ledger.of(request.conference)
-        if (amend or not past) and all(earlier.input != stamp for earlier in past):
-            check_vacant(release_folder(out, len(past) + 1) if numbered else out, None)
-        planner = partial(plan_conference, workers=workers, advance=advance)
-        outcome = release(
-            conference,
-            truth,
-            request,
-            ledger,
-            planner,
-            amend=amend,
-            reason=reason,
-            redecide=redecide,
-            yes_leak=yes_leak,
-        )
-        publish(outcome.record, release_folder(out, outcome.record.release) if numbered else out)
-        finished = finish(ledger, request.conference, out) if numbered else ()
-    remarks = _remarks(inputs, conference, request, outcome, fit.notes)
-    return replace(outcome, remarks=(*finished, *_superseded(outcome, len(past)), *outcome.remarks, *remarks))
-
-
-def first_of_key(outcome: Outcome) -> str | None:
-    """What to say when nothing was decided with a key before: from then on its copies must not decide."""
-    if outcome.how != "new" or outcome.certificate["release_counter"] != 1:
-        return None
-    return (
-        "only this copy of the key and its sealed folder may decide from now on: a copy made before knows "
-        "nothing of this release, and would toss coins for changed papers as if it were the first"
-    )
-
-
-def _superseded(outcome: Outcome, releases: int) -> list[str]:
-    """Whether stored decisions are not the latest: an old file of reviews leads to the old decisions."""
-    record = outcome.record
-    number = record.release
-    if outcome.how != "stored" or number == releases:
-        return []
-    if record.selection is not None:
-        return [
-            f"this is the list of release {number}: release {releases} came after it and replaced it. "
-            "blindcal select accepts another number of papers, as they stand now"
-        ]
-    return [
-        f"this input is that of release {number}, and so are these decisions: release {releases} came after "
-        "it and replaced it. To decide by this input again, give `amend` `reason`"
-    ]
-
-
-def _remarks(
-    inputs: Inputs, conference: Conference, request: Request, outcome: Outcome, misfit: Sequence[str]
-) -> tuple[str, ...]:
-    figures = plan_remarks(outcome.full_certificate, request.guarantee.never_against)
-    return *input_remarks(inputs, conference, request.bar), *misfit, *figures, *quota_remarks(request)
-
-
-def _refuse_other_readers(latest: Record, request: Request) -> None:
-    """Refuse to publish more, or less, than the releases before."""
-    if latest.scores != request.scores:
-        raise RefusedError(
-            f"`scores` is {latest.scores} since release {latest.release} and cannot be changed, found "
-            f"{request.scores}"
-        )
-
-
-def _latest(ledger: Ledger, request: Request) -> Record | None:
-    """The latest release of the conference: its bar and its grid are frozen."""
-    releases = ledger.of(request.conference)
-    return ledger.record(releases[-1]) if releases else None
-
-
-def _decided_before(ledger: Ledger, request: Request) -> set[str]:
-    """The ids that have a decision already; nothing is tossed for them unless they changed."""
-    return {
-        paper.paper for release in ledger.of(request.conference) for paper in ledger.record(release).papers
-    }
-
-
-def _key(path: Path, out: Path) -> Key:
-    """The key, once it is certain that it and its sealed folder lie apart from what is shared."""
-    check_apart(path, out)
-    check_writable(out)
-    sealed = sealed_folder(path)
-    if not path.exists():
-        if sealed.exists():
-            raise RefusedError(
-                f"{sealed} holds decisions of a missing key, {path}: restore the key from its "
-                "backup; a new one would draw new coins"
-            )
-        raise InputError(
-            f"there is no key {path}. If these papers were never decided, make one with "
-            f"`blindcal new` or `blindcal.make_key`. "
-            "If they were, give the key they were decided with: another one would draw new coins"
-        )
-    for folder in (path.parent, out):
-        clear_stale(folder)
-    return read_key(path)

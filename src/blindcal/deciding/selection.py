@@ -1,7 +1,7 @@
-"""Key + another number of papers -> a new list from the private decisions that were tossed once.
+"""Selection: another number of accepted papers, from private decisions that were drawn once.
 
-A list is a release: it is sealed and counted like any other, so that a correction starts from the cuts that
-were published last, and an auditor makes it again. No coin is tossed, and no input is read.
+A new list is a release. It is recorded and counted like any other, so that a correction starts from the cuts
+that were published last, and an auditor can make the list again. Nothing is drawn, and no input is read.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from blindcal.deciding.draft import listing, ranked, track_of, with_texts
 from blindcal.deciding.ledger import (
     Ledger,
     Record,
-    Release,
+    ReleaseEntry,
     check_published,
     check_vacant,
     commit,
-    finish,
+    finish_interrupted,
     open_ledger,
     publish,
     published_at,
@@ -46,34 +46,38 @@ def select(
     *,
     numbered: bool = False,
 ) -> Outcome:
-    """Accept another number of papers of a conference that was decided with such a number.
+    """Accepts another number of papers of a conference that was decided with such a number.
 
-    Papers are ranked anew by the private decisions as they stand, amendments included; no coin is tossed. The
-    same numbers return the stored list.
+    Papers are ranked again by their private decisions as they stand, including amendments. The same numbers
+    return the stored list.
 
-    `published`: the folder of an earlier release of the conference.
-    `key`: the file of the key that the papers were decided with.
-    `out`: the folder for the new list.
-    `accept`: exactly this many are accepted: one number, or one for each track, as it was when they were
-    decided.
-    `wait_list`: how many more may follow them, in the same form; by default those who wait now, less those
-    accepted now, and ahead of them those no longer accepted. Only another number makes papers leave it.
-    `numbered`: the list gets a folder of its own in `out`, as in `decide`.
+    Args:
+        published: The folder of an earlier release of the conference.
+        key: The file of the key that decided the papers.
+        out: The folder for the new list.
+        accept: The exact number of accepted papers: one number, or one per track, as when they were decided.
+        wait_list: The number of further papers that wait, in the same form. By default every paper that is
+            accepted or waits now is accepted or waits; only another number makes papers leave the list.
+        numbered: Whether the list gets a folder of its own in `out`, as in `decide`.
 
-    >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> folder = TemporaryDirectory()
-    >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
-    >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,cleo,6\\n")
-    >>> _ = reviewers.write_text("reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\ncleo,1,5,1\\n")
-    >>> inputs = read_inputs(reviews, reviewers, "everyone")
-    >>> key, out = Path(folder.name) / "key.bin", Path(folder.name) / "out"
-    >>> _ = make_key(key)
-    >>> _ = decide(inputs, Request(Guarantee("steady"), accept=1), key, out)
-    >>> select(out, key, Path(folder.name) / "two", accept=2).certificate["accepted"]
-    2
-    >>> folder.cleanup()
+    Returns:
+        The outcome, with the public certificate and remarks.
+
+    Example:
+        >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> folder = TemporaryDirectory()
+        >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
+        >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,eve,6\\n")
+        >>> _ = reviewers.write_text("reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\neve,1,5,1\\n")
+        >>> inputs = read_inputs(reviews, reviewers, "everyone")
+        >>> key, out = Path(folder.name) / "key.bin", Path(folder.name) / "out"
+        >>> _ = make_key(key)
+        >>> _ = decide(inputs, Request(Guarantee("steady"), accept=1), key, out)
+        >>> select(out, key, Path(folder.name) / "two", accept=2).certificate["accepted"]
+        2
+        >>> folder.cleanup()
     """
     check_paths(published=published, key=key, out=out)
     quota, key, out = Quota(accept, wait_list or 0), Path(key), Path(out)
@@ -82,34 +86,34 @@ def select(
     if not key.exists():
         raise InputError(f"there is no key {key}: give the key that the papers were decided with")
     secret = read_key(key)
-    seen = read_published(published)
-    there = published_at(out, numbered)
-    if seen is None:
+    certificate = read_published(published)
+    certificates = published_at(out, numbered)
+    if certificate is None:
         raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
     for folder in (key.parent, out):
         clear_stale(folder)
     with open_ledger(key, secret) as ledger:
-        check_published(ledger, [seen, *there])
-        given = json.loads(seen.text)
-        releases = ledger.of(given["conference"])
-        outcome = _selected(ledger, releases, quota, wait_list is None, out, numbered)
+        check_published(ledger, [certificate, *certificates])
+        content = json.loads(certificate.text)
+        releases = ledger.of(content["conference"])
+        outcome = _select(ledger, releases, quota, wait_list is None, out, numbered)
         publish(outcome.record, release_folder(out, outcome.record.release) if numbered else out)
-        finished = finish(ledger, given["conference"], out) if numbered else ()
-    superseded = _superseded(published, given["release"], releases[-1].number)
-    return replace(outcome, remarks=(*finished, *superseded, *outcome.remarks))
+        completed = finish_interrupted(ledger, content["conference"], out) if numbered else ()
+    superseded = _superseded(published, content["release"], releases[-1].number)
+    return replace(outcome, remarks=(*completed, *superseded, *outcome.remarks))
 
 
 def _superseded(published: str | os.PathLike[str], given: int, latest: int) -> tuple[str, ...]:
-    """Whether the folder that was given is not the latest release, whose decisions are the ones ranked."""
+    """A remark if the folder is not the latest release, whose decisions are ranked."""
     if given == latest:
         return ()
     return (f"{published} is release {given}: the papers are ranked as they stand since release {latest}",)
 
 
-def _selected(
-    ledger: Ledger, releases: Sequence[Release], quota: Quota, waiting: bool, out: Path, numbered: bool
+def _select(
+    ledger: Ledger, releases: Sequence[ReleaseEntry], quota: Quota, waiting: bool, out: Path, numbered: bool
 ) -> Outcome:
-    """The latest list if it has these numbers, else a new one, sealed; `waiting` keeps the wait list."""
+    """The latest list if it has these numbers, else a new, recorded list; `waiting` keeps the wait list."""
     latest = ledger.record(releases[-1])
     _refuse_other_kind(latest, quota)
     if waiting:
@@ -122,12 +126,12 @@ def _selected(
     check_vacant(release_folder(out, drafted.release) if numbered else out, None)
     drafted = with_texts(drafted, ledger)
     commit(ledger, drafted, {}, releases[-1].input)
-    return Outcome(drafted, "selected", remarks=_leaving(latest, drafted))
+    return Outcome(drafted, "selected", remarks=_leaving_remarks(latest, drafted))
 
 
 def _with_wait_list(latest: Record, quota: Quota) -> Quota:
-    """The quota with the wait list that there is: whoever is accepted or waits now is accepted or waits."""
-    words = _words(latest)
+    """The quota with a wait list such that every paper that is accepted or waits now is accepted or waits."""
+    words = _decisions_by_paper(latest)
     tracks = {paper.paper: track_of(paper) for paper in latest.papers}
     waiting = {
         group: max(0, sum(word != REJECT for word in here) - quota.of(group)[0])
@@ -137,24 +141,27 @@ def _with_wait_list(latest: Record, quota: Quota) -> Quota:
     return replace(quota, wait_list=waiting if quota.tracks else waiting.get(WHOLE, 0))
 
 
-def _leaving(latest: Record, drafted: Record) -> tuple[str, ...]:
-    """Which papers waited and are rejected now, in words."""
-    before, after = _words(latest), _words(drafted)
+def _leaving_remarks(latest: Record, drafted: Record) -> tuple[str, ...]:
+    """A remark on papers that waited and are rejected now."""
+    before, after = _decisions_by_paper(latest), _decisions_by_paper(drafted)
     left = [paper for paper, word in before.items() if word == WAIT and after[paper] == REJECT]
     if not left:
         return ()
     return (f"{count(len(left), 'paper')} no longer on the wait list: {', '.join(left)}",)
 
 
-def _words(record: Record) -> dict[str, str]:
+def _decisions_by_paper(record: Record) -> dict[str, str]:
     """The decision on each paper of a list."""
-    found = listing(record)
-    return {} if found is None else dict(zip((p.paper for p in record.papers), found.decisions, strict=True))
+    final_list = listing(record)
+    return (
+        {}
+        if final_list is None
+        else dict(zip((p.paper for p in record.papers), final_list.decisions, strict=True))
+    )
 
 
 def reselected(latest: Record, quota: Quota) -> Record:
-    """The next release: the same papers and private decisions, ranked anew. Its public files are still to be
-    written."""
+    """The next release, with the same private decisions ranked again; its texts are still to be written."""
     number = latest.release + 1
     selection = ranked(latest.papers, quota, number)
     return replace(latest, release=number, reason="", redecided=False, selection=selection)

@@ -1,20 +1,16 @@
-"""Conference (public side) -> how well pools and calibration predict all its scores together.
+"""Posterior predictive check: do pools and calibration predict the scores of a conference?
 
-A certificate is about the world that calibration and pools describe. Whether that is the world of the scores
-can be seen in public data, without the true reviewers: each score is taken to be written by candidate j of
-its paper's pool with chance `inclusion_j / reviews`, qualities are N(0,1), and papers are independent. A
-paper's reviews share its quality and have different authors.
+A certificate is true of the model that calibration and pools describe. This check compares that model with
+the scores, from public data alone: nothing here knows a true reviewer. The model takes each score to come
+from candidate j of its paper's pool with probability `inclusion_j / reviews`. Qualities are N(0, 1), and
+papers are independent. The reviews of one paper share its quality and have different reviewers; the
+candidate `*` stands for several people, one for each review that an outsider may have written.
 
-Every measure is judged by its size, and counts only if chance does not give it: a large conference is not
-blamed for a small misfit, nor a small one for bad luck.
+A misfit counts only if it is both large and significant. A large conference is not blamed for a small
+misfit, nor a small conference for bad luck.
 
-Papers, pools and calibration -> what all the scores of a conference together should be, and by how much
-chance moves that.
-
-Each score is taken to be written by candidate j of its paper's pool with chance `inclusion_j / reviews`;
-qualities are N(0,1), and papers are independent. A paper's reviews share its quality and have different
-reviewers; `*` is several people, one for each review that it may have written. Nothing here knows a true
-reviewer.
+The chapter reads top-down: thresholds, the check itself, the predictive distribution of the scores, the
+statistics that are compared, and the verdict with its notes.
 """
 
 from __future__ import annotations
@@ -30,323 +26,85 @@ from scipy.special import ndtr
 
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.assignment.prior import copied, seats
+from blindcal.cells import count
 from blindcal.checks import Array, Integers, roundoff
 from blindcal.errors import InputError
 from blindcal.io.tables import frame
 from blindcal.posterior.paper import PaperCase
 from blindcal.reviewers.base import Booleans
 
-# A score this many standard deviations from all its candidates was given by none of them: by chance one in
-# 10^9 is.
-_IMPOSSIBLE = 6.0
-# A candidate whose scores fall where anybody's do with less than this chance is not of this conference; with
-# fewer scores than that, what anybody gives is known less well.
-_FAR, _FEW_SCORES = 1e-3, 30
-# Nodes over quality (more change no fourth digit), and places at which distribution functions are compared.
-_QUALITIES, _POINTS = 16, 11
-# Pools are alike if their predictions differ by less than the root of this, in deviations of a mean score.
-_ALIKE = 1e-9
-# Of the standard deviation before rounding.
-_LEAST = 1e-6
-
-
-@dataclass(frozen=True, eq=False)
-class World:
-    """All pools and all scores of a conference. `chance[pool, person]`: of having reviewed a paper with that
-    pool; papers with one pool share a row, in which `*` has an entry for each review. `named[person]`: not
-    `*`. `paper[score]` and `pool[paper]` are places."""
-
-    people: Array
-    named: Booleans
-    chance: csr_array
-    pool: Integers
-    score: Array
-    paper: Integers
-    grid: Array | None
-
-    @property
-    def reviews(self) -> Integers:
-        return np.bincount(self.paper)
-
-    @property
-    def expected(self) -> Array:
-        """How many reviews each person is expected to have written."""
-        papers = np.bincount(self.pool, minlength=self.chance.shape[0]).astype(np.float64)
-        return np.asarray(self.chance.T @ papers)
-
-    @property
-    def spread(self) -> Array:
-        """Standard deviation of a score by each person, over qualities and all."""
-        slope, _, noise, slope_se, offset_se, _, noise_se = self.people.T
-        return np.asarray(np.sqrt(slope**2 + slope_se**2 + offset_se**2 + noise**2 + noise_se**2))
-
-    @property
-    def least_sd(self) -> float:
-        """No standard deviation of scores is taken to be smaller: beyond the end of a grid it may be 0."""
-        return _LEAST * float(self.spread.min())
-
-    @property
-    def half_step(self) -> float:
-        return 0.0 if self.grid is None else float(np.diff(self.grid).min()) / 2
-
-
-class Measure(Protocol):
-    """A function of a score: its mean and variance if the score before rounding is N(center, sd^2). (Not its
-    mean square: that of large scores hides their variance in the last digits.)"""
-
-    def moments(self, center: Array, sd: Array) -> tuple[Array, Array]: ...
-
-
-@dataclass(frozen=True)
-class Score:
-    def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
-        return center, sd**2
-
-
-@dataclass(frozen=True)
-class Square:
-    """`(score - about)^2`."""
-
-    about: float
-
-    def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
-        d, v = (center - self.about) ** 2, sd**2
-        return d + v, 4 * d * v + 2 * v**2
-
-
-@dataclass(frozen=True)
-class Below:
-    """1 for scores below `point`, else 0."""
-
-    point: float
-
-    def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
-        chance: Array = ndtr((self.point - center) / sd)
-        return chance, chance * (1.0 - chance)
-
-
-@dataclass(frozen=True, eq=False)
-class Graded:
-    """`value[level]` of a score on a grid: one more step of it above each edge."""
-
-    value: Array
-    edges: Array
-
-    def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
-        rise = self.value - self.value[0]
-        mean, square = np.zeros(center.shape), np.zeros(center.shape)
-        for edge, low, high in zip(self.edges, rise[:-1], rise[1:], strict=True):
-            above = ndtr((center - edge) / sd)
-            mean += (high - low) * above
-            square += (high**2 - low**2) * above
-        return self.value[0] + mean, np.maximum(square - mean**2, 0.0)
-
-
-def world_of(cases: Sequence[PaperCase]) -> World:
-    people: dict[tuple[str, tuple[float, ...]], int] = {}
-    pools: dict[object, tuple[int, object]] = {}
-    columns: list[int] = []
-    chances: list[float] = []
-    starts, pool = [0], []
-    for case in cases:
-        key = (case.candidates, case.inclusion)
-        known = pools.get(key)
-        if known is None or known[1] != case.parameters:
-            known = pools[key] = (len(starts) - 1, case.parameters)
-            rows, size = list(zip(case.candidates, case.parameters, strict=True)), len(case.scores)
-            columns += [
-                people.setdefault(rows[i], len(people)) for i in seats(len(rows), size, case.outsider)
-            ]
-            chances += copied(case.inclusion, size, case.outsider)
-            starts.append(len(columns))
-        pool.append(known[0])
-    shape = (len(starts) - 1, len(people))
-    reviews = [len(case.scores) for case in cases]
-    return World(
-        people=np.array([parameters for _, parameters in people]),
-        named=np.array([name != OUTSIDER for name, _ in people]),
-        chance=csr_array((chances, columns, starts), shape=shape),
-        pool=np.array(pool),
-        score=np.concatenate([case.scores for case in cases]),
-        paper=np.repeat(np.arange(len(cases)), reviews),
-        grid=None if cases[0].grid is None else np.array(cases[0].grid),
-    )
-
-
-def score_measure(world: World) -> Measure:
-    return Score() if world.grid is None else Graded(world.grid, _edges(world.grid))
-
-
-def square_measure(world: World, about: float) -> Measure:
-    if world.grid is None:
-        return Square(about)
-    return Graded((world.grid - about) ** 2, _edges(world.grid))
-
-
-def _edges(grid: Array) -> Array:
-    return np.asarray((grid[1:] + grid[:-1]) / 2)
-
-
-def expected(world: World, measure: Measure) -> tuple[float, float]:
-    """The expected mean of a measure over all scores, and its standard deviation by chance.
-
-    A person's scores are taken as normal before rounding, which they are but for errors of the slope.
-    """
-    by_person, _ = measure.moments(world.people[:, 1], world.spread)
-    mean = float(world.expected @ by_person) / world.score.size
-    variance = _variance(world, measure)[world.pool].sum() + _shared(world, measure)
-    return mean, float(np.sqrt(variance)) / world.score.size
-
-
-def _variance(world: World, measure: Measure) -> Array:
-    """For each pool the variance of the sum of a measure over the reviews of a paper.
-
-    Given the quality: the authors' own variances, and that of who the authors are, by Hájek's formula for
-    unequal chances p without replacement, `sum p(1-p) (g - mean g)^2`; then that of the expected sum over
-    qualities.
-    """
-    quality, weight = np.polynomial.hermite_e.hermegauss(_QUALITIES)
-    weight = weight / weight.sum()
-    center, sd = _given_quality(world.people, quality)
-    mean, variance = measure.moments(center, sd)
-    p = world.chance
-    # Somebody who is certain may have a chance of 1 and a rounding.
-    open_ = csr_array((p.data * np.maximum(1.0 - p.data, 0.0), p.indices, p.indptr), shape=p.shape)
-    own = p @ variance
-    size = np.maximum(np.asarray(open_.sum(axis=1)), np.finfo(float).tiny)[:, None]
-    # From their middle, so that large numbers with small differences lose nothing.
-    away = mean - mean.mean(axis=0)
-    who = open_ @ away**2 - (open_ @ away) ** 2 / size
-    total = p @ mean
-    over = (total - (total @ weight)[:, None]) ** 2 @ weight
-    return np.asarray((own + np.maximum(who, 0.0)) @ weight + over)
-
-
-def _given_quality(people: Array, quality: Array) -> tuple[Array, Array]:
-    """`[person, quality]`: mean and standard deviation of a score before rounding."""
-    slope, offset, noise, slope_se, offset_se, correlation, noise_se = people.T[:, :, None]
-    shared = 2 * correlation * slope_se * offset_se * quality
-    variance = (slope_se * quality) ** 2 + shared + offset_se**2 + noise**2 + noise_se**2
-    return slope * quality + offset, np.sqrt(variance)
-
-
-def _shared(world: World, measure: Measure) -> float:
-    """Variance from errors of the calibration, which all reviews of a person share: half the change of the
-    expected sum from one standard error below to one above. Those of `*`, who differ, share none."""
-    slope, offset, noise, slope_se, offset_se, _, _ = world.people.T
-    expected = world.expected * world.named
-    # By the offset, then by the slope, of which a standard deviation is at least that of noise.
-    low, high = (measure.moments(offset + step * offset_se, world.spread)[0] for step in (-1, 1))
-    total = float(np.sum((expected * (high - low) / 2) ** 2))
-    moved = slope + slope_se * np.array([[-1.0], [1.0]])
-    spread = np.sqrt(np.maximum(world.spread**2 + moved**2 - slope**2, noise**2))
-    low, high = (measure.moments(offset, one)[0] for one in spread)
-    return total + float(np.sum((expected * (high - low) / 2) ** 2))
-
-
-def points(world: World) -> Array:
-    """Some places between the scores that can be given, or that were: all of few, else evenly by rank."""
-    if world.grid is not None:
-        between = _edges(world.grid)
-    else:
-        ordered = np.sort(world.score)
-        steps = np.flatnonzero(np.diff(ordered))
-        ranks = np.linspace(0, ordered.size, _POINTS + 2)[1:-1]
-        near = np.minimum(np.searchsorted(steps, ranks), steps.size - 1)
-        chosen = steps[np.unique(near)] if steps.size else steps
-        between = (ordered[chosen] + ordered[chosen + 1]) / 2
-    few = np.linspace(0, between.size - 1, min(_POINTS, between.size))
-    return np.asarray(between[np.unique(few.round().astype(int))])
-
-
-def following(world: World) -> tuple[float | None, float]:
-    """The slope of papers' mean scores on those that their pools predict, and its deviation by chance."""
-    measure = score_measure(world)
-    by_person, _ = measure.moments(world.people[:, 1], world.spread)
-    reviews, middle = world.reviews, float(world.score.mean())
-    predicted = (world.chance @ (by_person - middle))[world.pool] / reviews
-    weight = reviews**2 / np.maximum(_variance(world, measure)[world.pool], world.least_sd**2)
-    observed = np.bincount(world.paper, world.score - middle) / reviews
-    away = predicted - np.average(predicted, weights=weight)
-    size = float(weight @ away**2)
-    # So little, in units of what chance does to a paper's mean score, says nothing of the slope. It may be
-    # roundoff, which reviewers without noise would make look large.
-    if size <= max(_ALIKE * reviews.size, float(weight.sum()) * roundoff(np.append(by_person, middle)) ** 2):
-        return None, np.inf
-    return float((weight * away) @ observed) / size, size**-0.5
-
-
-def impossible(world: World) -> int:
-    """Scores above or below all that any candidate of their paper gives."""
-    offset, spread = world.people[:, 1], world.spread
-    at, starts = world.chance.indices, world.chance.indptr[:-1]
-    lowest = np.minimum.reduceat((offset - _IMPOSSIBLE * spread)[at], starts)[world.pool][world.paper]
-    highest = np.maximum.reduceat((offset + _IMPOSSIBLE * spread)[at], starts)[world.pool][world.paper]
-    low, high = world.score - world.half_step, world.score + world.half_step
-    if world.grid is not None:
-        low = np.where(world.score == world.grid[0], -np.inf, low)
-        high = np.where(world.score == world.grid[-1], np.inf, high)
-    return int(((low > highest) | (high < lowest)).sum())
-
-
-def odd_people(world: World, sd: float) -> Integers:
-    """Candidates whose scores would hardly ever fall where anybody's scores do, or would spread over more
-    than all of them. Somebody who is listed is one of those who gave the scores, if by chance none of these;
-    `*` is odd only if it should have given some score elsewhere, or none on the grid."""
-    pad = world.half_step + (sd if world.score.size < _FEW_SCORES else 0.0)
-    low, high = world.score.min() - pad, world.score.max() + pad
-    inside, spread = _between(world, low, high), world.spread
-    wide = (spread > high - low) & (world.score.size >= _FEW_SCORES)
-    missed = np.exp(-world.expected * (1.0 - inside)) < _FAR
-    if world.grid is not None:
-        missed |= _between(world, world.grid[0] - world.half_step, world.grid[-1] + world.half_step) < _FAR
-    return np.flatnonzero(((inside < _FAR) | wide) & (world.named | missed))
-
-
-def _between(world: World, low: float, high: float) -> Array:
-    """The chance that each person's score lies there before it is rounded."""
-    offset, spread = world.people[:, 1], world.spread
-    return np.asarray(ndtr((high - offset) / spread) - ndtr((low - offset) / spread))
-
-
 FITS, DOUBTFUL, HOPELESS = "fits", "doubtful", "does not fit"
 
-# Sizes that are worth a word, as smaller ones hardly change a decision: a shift in standard deviations of a
-# score; a ratio of standard deviations; a difference of distribution functions; and how far papers follow the
-# offsets of their pools (1: fully, 0: not at all, -1: they were mirrored), halfway between each two.
-_SHIFT, _STRETCH, _SHAPE, _FOLLOWING = 0.3, 1.25, 0.1, 0.5
-# Beyond these nothing that is decided means anything: most scores lie outside what is predicted, or a few do
-# (but not one or two, which may be typos) that nobody can have given.
-_HOPELESS_SHIFT, _HOPELESS_STRETCH, _HOPELESS_SHARE, _HOPELESS_COUNT = 2.0, 2.5, 0.02, 3
-# This many standard deviations are more than chance gives to any of some ten measures in 200 conferences.
+# Significance. Every statistic must exceed this many of its own standard deviations. The check compares about
+# ten statistics; at 4 standard deviations, chance exceeds one of them in fewer than one of 200 conferences.
 _CHANCE = 4.0
-# Evidence (natural logs) for mirrored offsets that counts: chance gives it once in 40 conferences, and to
-# fewer in which papers do not follow their pools. No single paper says more than the other.
-_MIRRORED, _MOST_SAID = 2.0, 5.0
-# So many papers, of so many candidates together, are weighed for it: a second's work.
-_MOST_WEIGHED, _MOST_CANDIDATES = 120, 6_000
-# In a certificate: far more than anybody reads, far fewer than machines differ in.
+
+# Size, for a verdict of "doubtful": smaller misfits hardly change a decision.
+# A shift of the mean, in standard deviations of a score.
+_SHIFT = 0.3
+# A ratio of standard deviations, or its inverse.
+_STRETCH = 1.25
+# A difference of two distribution functions.
+_SHAPE = 0.1
+# The slope of papers' mean scores on those predicted is 1 if the calibration is right, 0 if rows belong to
+# other people, and -1 if offsets are mirrored. The threshold lies halfway between each two.
+_FOLLOWING = 0.5
+
+# Size, for a verdict of "does not fit": beyond these no decision means anything.
+# Most scores lie outside the range that is predicted.
+_HOPELESS_SHIFT, _HOPELESS_STRETCH = 2.0, 2.5
+# More than this share of the scores, and at least this many of them, are impossible. One or two may be typos.
+_HOPELESS_SHARE, _HOPELESS_COUNT = 0.02, 3
+
+# A score is impossible if it is this many standard deviations from every candidate: one in 10^9 by chance.
+_IMPOSSIBLE = 6.0
+# A candidate is an outlier if a score of theirs falls within the range of all scores with less than this
+# chance. The observed range of fewer scores than `_FEW_SCORES` is too short, and is widened.
+_OUTLYING, _FEW_SCORES = 1e-3, 30
+
+# Evidence for mirrored offsets, in natural logs: chance gives this much in one of 40 conferences (a normal
+# number exceeds sqrt(2 * 2) = 2 that often), and less often in those whose papers do not follow their pools.
+_EVIDENCE = 2.0
+# No paper contributes more than this: a single typo must not decide.
+_MOST_PER_PAPER = 5.0
+# The evidence is computed from this many papers, with this many candidates together: about a second's work.
+_MOST_PAPERS, _MOST_CANDIDATES = 120, 6_000
+
+# Numerical tolerances.
+# Gauss-Hermite nodes over quality; more of them change no fourth digit.
+_QUADRATURE_NODES = 16
+# Points at which distribution functions are compared.
+_POINTS = 11
+# Pools predict the same if their predictions differ by less than the root of this, in standard deviations of
+# a mean score.
+_EQUAL_POOLS = 1e-9
+# The least standard deviation of a score, as a share of the one before rounding: beyond the end of a grid the
+# standard deviation of rounded scores is 0, and ratios to it would be infinite.
+_LEAST_SD = 1e-6
+# Digits in a certificate: more than anybody reads, fewer than machines differ in.
 _DIGITS = 4
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Predicted and observed scores, all papers together, in the units of the scores.
+    """Predicted and observed scores of a conference, in the units of the scores.
 
-    `predicted_mean`, `predicted_sd`: mean and standard deviation of a score, as pools and calibration predict
-    it.
-    `observed_mean`, `observed_sd`: those of the scores that were given.
-    `shift`: observed less predicted mean, in predicted standard deviations of a score.
-    `stretch`: observed over predicted standard deviation.
-    `shape`: the largest difference of the two distribution functions, from 0 to 1.
-    `following`: by how much the mean score of a paper grows with the one that its pool predicts: 1 if the
-    calibration is right, None where all pools are alike.
-    `mirrored`: the log of how many times better the scores are explained if strict and lenient reviewers are
-    exchanged; None where all offsets are equal.
-    `impossible`: how many scores no candidate of their paper gives.
-    `odd`: how many candidates would hardly ever give scores like those that were given.
-    `verdict`: "fits", "doubtful" or "does not fit".
-    `notes`: what was found, in words.
+    Attributes:
+        predicted_mean: Mean of a score, as pools and calibration predict it.
+        observed_mean: Mean of the scores.
+        predicted_sd: Standard deviation of a score, as pools and calibration predict it.
+        observed_sd: Standard deviation of the scores.
+        shift: Observed minus predicted mean, in predicted standard deviations of a score.
+        stretch: Observed over predicted standard deviation.
+        shape: Largest difference of the two distribution functions, from 0 to 1.
+        following: Slope of papers' mean scores on those that their pools predict: 1 if the calibration is
+            right; None if all pools predict the same.
+        mirrored: Log likelihood ratio of the scores if strict and lenient reviewers are exchanged; None if
+            all offsets are equal.
+        impossible: Number of scores that no candidate of their paper gives.
+        odd: Number of candidates who would hardly ever give scores like the observed ones.
+        verdict: "fits", "doubtful" or "does not fit".
+        notes: The misfits in words.
     """
 
     predicted_mean: float
@@ -369,130 +127,426 @@ class Agreement:
 
     @property
     def public(self) -> dict[str, object]:
-        """What a certificate repeats: the figures and the verdict, in digits that any machine agrees on."""
-        found = {name: value for name, value in vars(self).items() if name != "notes"}
-        return {k: round(v, _DIGITS) if isinstance(v, float) else v for k, v in found.items()}
+        """The figures and the verdict as a certificate states them, in digits that any machine agrees on."""
+        figures = {name: value for name, value in vars(self).items() if name != "notes"}
+        return {k: round(v, _DIGITS) if isinstance(v, float) else v for k, v in figures.items()}
 
 
 def agreement(cases: Sequence[PaperCase], better: str = "high") -> Agreement:
-    """How well the pools and the calibration of these papers predict their scores.
+    """Checks how well the pools and the calibration of these papers predict their scores.
 
-    `cases` are papers as `Conference.cases` has them. With `better="low"` their scores and offsets are
-    negated ones, and are shown as they were given.
+    Args:
+        cases: Papers, as in `Conference.cases`.
+        better: The better end of the scale. With "low", the scores and offsets of the cases are negated ones;
+            the result states them on the scale of the reviews.
 
-    >>> rows = ((1.0, 5.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 7.0, 1.0, 0.0, 0.0, 0.0, 0.0))
-    >>> found = agreement([PaperCase("p", (5.0, 7.0), ("a", "b"), (1.0, 1.0), rows, 0.0)])
-    >>> found.predicted_mean, found.shift, round(found.predicted_sd**2, 9), found.verdict
-    (6.0, 0.0, 3.0, 'fits')
+    Returns:
+        Predicted and observed figures, with a verdict and notes.
+
+    Example:
+        >>> rows = ((1.0, 5.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 7.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+        >>> check = agreement([PaperCase("p", (5.0, 7.0), ("a", "b"), (1.0, 1.0), rows, 0.0)])
+        >>> check.predicted_mean, check.shift, round(check.predicted_sd**2, 9), check.verdict
+        (6.0, 0.0, 3.0, 'fits')
     """
     return _agreement(tuple(cases), better)
 
 
 @lru_cache(maxsize=2)
 def _agreement(cases: tuple[PaperCase, ...], better: str) -> Agreement:
-    """Once for all that is said of a conference: before it is decided, and in its certificate."""
-    world, sign = world_of(cases), -1.0 if better == "low" else 1.0
-    mean, mean_chance = expected(world, score_measure(world))
-    variance, variance_chance = expected(world, square_measure(world, mean))
-    sd, off = max(float(np.sqrt(variance)), world.least_sd), float(world.score.mean()) - mean
-    stretch = float(world.score.std()) / sd
-    shape, bent = _shape(world)
-    slope, slope_chance = following(world)
-    odd = odd_people(world, sd)
-    flags = _Flags(
-        shifted=abs(off) > max(_SHIFT * sd, _CHANCE * mean_chance),
+    """The check, computed once per conference: `decide` needs it before deciding and in the certificate."""
+    data, sign = conference_scores(cases), -1.0 if better == "low" else 1.0
+    mean, mean_chance = predicted_mean(data, score_value(data))
+    variance, variance_chance = predicted_mean(data, squared_deviation(data, mean))
+    sd, difference = max(float(np.sqrt(variance)), data.least_sd), float(data.score.mean()) - mean
+    stretch = float(data.score.std()) / sd
+    shape, bent = _largest_cdf_difference(data)
+    slope, slope_chance = slope_on_predictions(data)
+    outliers = outlying_candidates(data, sd)
+    flags = _Significant(
+        shifted=abs(difference) > max(_SHIFT * sd, _CHANCE * mean_chance),
         stretched=not 1 / _STRETCH < stretch < _STRETCH
         and abs(stretch**2 - 1) * variance > _CHANCE * variance_chance,
         bent=bent,
         astray=slope is not None and 1 - slope > max(_FOLLOWING, _CHANCE * slope_chance),
     )
-    found = Agreement(
+    result = Agreement(
         predicted_mean=sign * mean,
-        observed_mean=sign * (mean + off),
+        observed_mean=sign * (mean + difference),
         predicted_sd=sd,
         observed_sd=stretch * sd,
-        shift=sign * off / sd,
+        shift=sign * difference / sd,
         stretch=stretch,
         shape=shape,
         following=slope,
-        mirrored=_mirrored(cases, world, off),
-        impossible=impossible(world),
-        odd=odd.size,
+        mirrored=_log_ratio_if_mirrored(cases, data, difference),
+        impossible=impossible_scores(data),
+        odd=outliers.size,
         verdict=FITS,
         notes=(),
     )
-    return _judged(found, flags, world, odd, sign)
+    return _with_verdict(result, flags, data, outliers, sign)
 
 
 def refuse_misfit(fit: Agreement, *, despite_misfit: bool) -> None:
     """Refuse a calibration that does not fit the scores at all."""
     if fit.verdict == HOPELESS and not despite_misfit:
-        found = "; ".join(fit.notes)
+        problems = "; ".join(fit.notes)
         raise InputError(
-            f"{found}{'' if found.endswith('?') else '.'} Whatever is planned or certified would not be "
-            "about these scores; to continue anyway, give `despite_misfit`"
+            f"{problems}{'' if problems.endswith('?') else '.'} Whatever is planned or certified would not "
+            "be about these scores; to continue anyway, give `despite_misfit`"
         )
 
 
-def _shape(world: World) -> tuple[float, bool]:
-    """The largest difference of the distribution functions, and whether it is large beyond chance anywhere.
+@dataclass(frozen=True, eq=False)
+class ConferenceScores:
+    """All pools and all scores of a conference, as arrays.
 
-    Looked at between scores that were given, so that rounding that was not declared does not count. One paper
-    may have rare scores: what it can add does not count either.
+    `people[person]` is a row of the calibration, and `named[person]` is false for `*`. `chance[pool, person]`
+    is the chance of having reviewed a paper with that pool; papers with equal pools share a row, in which `*`
+    has an entry for each review. `paper[score]` and `pool[paper]` are indices.
     """
-    shape, bent, one_paper = 0.0, False, float(world.reviews.max()) / world.score.size
-    for point in points(world):
-        chance, deviation = expected(world, Below(point))
-        difference = abs(float((world.score < point).mean()) - chance)
+
+    people: Array
+    named: Booleans
+    chance: csr_array
+    pool: Integers
+    score: Array
+    paper: Integers
+    grid: Array | None
+
+    @property
+    def reviews(self) -> Integers:
+        return np.bincount(self.paper)
+
+    @property
+    def expected(self) -> Array:
+        """The expected number of reviews of each person."""
+        papers = np.bincount(self.pool, minlength=self.chance.shape[0]).astype(np.float64)
+        return np.asarray(self.chance.T @ papers)
+
+    @property
+    def spread(self) -> Array:
+        """Standard deviation of a score by each person, over qualities, noise and errors of calibration."""
+        slope, _, noise, slope_se, offset_se, _, noise_se = self.people.T
+        return np.asarray(np.sqrt(slope**2 + slope_se**2 + offset_se**2 + noise**2 + noise_se**2))
+
+    @property
+    def least_sd(self) -> float:
+        """The least standard deviation that divides anything."""
+        return _LEAST_SD * float(self.spread.min())
+
+    @property
+    def half_step(self) -> float:
+        """Half the distance of two grades: how far rounding can have moved a score."""
+        return 0.0 if self.grid is None else float(np.diff(self.grid).min()) / 2
+
+
+def conference_scores(cases: Sequence[PaperCase]) -> ConferenceScores:
+    """All pools and scores of these papers, with equal pools stored once."""
+    people: dict[tuple[str, tuple[float, ...]], int] = {}
+    pools: dict[object, tuple[int, object]] = {}
+    columns: list[int] = []
+    chances: list[float] = []
+    starts, pool = [0], []
+    for case in cases:
+        key = (case.candidates, case.inclusion)
+        row = pools.get(key)
+        if row is None or row[1] != case.parameters:
+            row = pools[key] = (len(starts) - 1, case.parameters)
+            rows, size = list(zip(case.candidates, case.parameters, strict=True)), len(case.scores)
+            columns += [
+                people.setdefault(rows[i], len(people)) for i in seats(len(rows), size, case.outsider)
+            ]
+            chances += copied(case.inclusion, size, case.outsider)
+            starts.append(len(columns))
+        pool.append(row[0])
+    shape = (len(starts) - 1, len(people))
+    reviews = [len(case.scores) for case in cases]
+    return ConferenceScores(
+        people=np.array([parameters for _, parameters in people]),
+        named=np.array([name != OUTSIDER for name, _ in people]),
+        chance=csr_array((chances, columns, starts), shape=shape),
+        pool=np.array(pool),
+        score=np.concatenate([case.scores for case in cases]),
+        paper=np.repeat(np.arange(len(cases)), reviews),
+        grid=None if cases[0].grid is None else np.array(cases[0].grid),
+    )
+
+
+class ScoreFunction(Protocol):
+    """A function of a score, by its mean and variance if the score before rounding is N(center, sd^2).
+
+    It returns the variance and not the mean square: for large scores, subtracting the squared mean would
+    cancel all digits.
+    """
+
+    def moments(self, center: Array, sd: Array) -> tuple[Array, Array]: ...
+
+
+@dataclass(frozen=True)
+class ScoreValue:
+    """The score itself."""
+
+    def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
+        return center, sd**2
+
+
+@dataclass(frozen=True)
+class SquaredDeviation:
+    """`(score - about)^2`."""
+
+    about: float
+
+    def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
+        d, v = (center - self.about) ** 2, sd**2
+        return d + v, 4 * d * v + 2 * v**2
+
+
+@dataclass(frozen=True)
+class BelowPoint:
+    """1 for scores below `point`, else 0."""
+
+    point: float
+
+    def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
+        chance: Array = ndtr((self.point - center) / sd)
+        return chance, chance * (1.0 - chance)
+
+
+@dataclass(frozen=True, eq=False)
+class GridFunction:
+    """`value[level]` of a score on a grid: the sum of the steps at all edges below the score."""
+
+    value: Array
+    edges: Array
+
+    def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
+        rise = self.value - self.value[0]
+        mean, square = np.zeros(center.shape), np.zeros(center.shape)
+        for edge, low, high in zip(self.edges, rise[:-1], rise[1:], strict=True):
+            above = ndtr((center - edge) / sd)
+            mean += (high - low) * above
+            square += (high**2 - low**2) * above
+        return self.value[0] + mean, np.maximum(square - mean**2, 0.0)
+
+
+def score_value(data: ConferenceScores) -> ScoreFunction:
+    """The score, rounded if the conference has a grid."""
+    return ScoreValue() if data.grid is None else GridFunction(data.grid, _rounding_edges(data.grid))
+
+
+def squared_deviation(data: ConferenceScores, about: float) -> ScoreFunction:
+    """The squared deviation of a score from `about`, rounded if the conference has a grid."""
+    if data.grid is None:
+        return SquaredDeviation(about)
+    return GridFunction((data.grid - about) ** 2, _rounding_edges(data.grid))
+
+
+def _rounding_edges(grid: Array) -> Array:
+    return np.asarray((grid[1:] + grid[:-1]) / 2)
+
+
+def predicted_mean(data: ConferenceScores, measure: ScoreFunction) -> tuple[float, float]:
+    """The predicted mean of a function over all scores, and the standard deviation of that mean.
+
+    A person's scores are taken as normal before rounding; they are, except for errors of the slope.
+    """
+    by_person, _ = measure.moments(data.people[:, 1], data.spread)
+    mean = float(data.expected @ by_person) / data.score.size
+    variance = _paper_variance(data, measure)[data.pool].sum() + _calibration_variance(data, measure)
+    return mean, float(np.sqrt(variance)) / data.score.size
+
+
+def _paper_variance(data: ConferenceScores, measure: ScoreFunction) -> Array:
+    """For each pool, the variance of the sum of a function over the reviews of a paper.
+
+    By the law of total variance over the quality: the expected variance given the quality, and the variance
+    of the expected sum. The former consists of the reviewers' own variances and of the variance from who the
+    reviewers are. The latter follows Hájek's formula for sampling with unequal probabilities p without
+    replacement, `sum p(1-p) (g - mean g)^2` (Ann. Math. Stat. 35, 1964).
+    """
+    quality, weight = np.polynomial.hermite_e.hermegauss(_QUADRATURE_NODES)
+    weight = weight / weight.sum()
+    center, sd = _moments_given_quality(data.people, quality)
+    mean, variance = measure.moments(center, sd)
+    p = data.chance
+    # A certain candidate may have a chance above 1 by a rounding error.
+    uncertain = csr_array((p.data * np.maximum(1.0 - p.data, 0.0), p.indices, p.indptr), shape=p.shape)
+    within_person = p @ variance
+    total_uncertain = np.maximum(np.asarray(uncertain.sum(axis=1)), np.finfo(float).tiny)[:, None]
+    # Centered first: the difference of two large sums of squares would lose all digits.
+    centered = mean - mean.mean(axis=0)
+    between_people = uncertain @ centered**2 - (uncertain @ centered) ** 2 / total_uncertain
+    total = p @ mean
+    over_quality = (total - (total @ weight)[:, None]) ** 2 @ weight
+    return np.asarray((within_person + np.maximum(between_people, 0.0)) @ weight + over_quality)
+
+
+def _moments_given_quality(people: Array, quality: Array) -> tuple[Array, Array]:
+    """`[person, quality]`: mean and standard deviation of a score before rounding."""
+    slope, offset, noise, slope_se, offset_se, correlation, noise_se = people.T[:, :, None]
+    shared = 2 * correlation * slope_se * offset_se * quality
+    variance = (slope_se * quality) ** 2 + shared + offset_se**2 + noise**2 + noise_se**2
+    return slope * quality + offset, np.sqrt(variance)
+
+
+def _calibration_variance(data: ConferenceScores, measure: ScoreFunction) -> float:
+    """Variance of the sum from errors of the calibration, which all reviews of a person share.
+
+    By the delta method: each parameter's contribution is half the change of the expected sum from one
+    standard error below to one above. The people behind `*` differ, so they share no error.
+    """
+    slope, offset, noise, slope_se, offset_se, _, _ = data.people.T
+    expected = data.expected * data.named
+    # First the offset, then the slope. Whatever the slope, a score varies at least by its noise.
+    low, high = (measure.moments(offset + step * offset_se, data.spread)[0] for step in (-1, 1))
+    total = float(np.sum((expected * (high - low) / 2) ** 2))
+    moved = slope + slope_se * np.array([[-1.0], [1.0]])
+    spreads = np.sqrt(np.maximum(data.spread**2 + moved**2 - slope**2, noise**2))
+    low, high = (measure.moments(offset, spread)[0] for spread in spreads)
+    return total + float(np.sum((expected * (high - low) / 2) ** 2))
+
+
+def _largest_cdf_difference(data: ConferenceScores) -> tuple[float, bool]:
+    """The largest difference of the two distribution functions, and whether any is large and significant.
+
+    They are compared between observed scores, so that undeclared rounding does not count. One paper may have
+    rare scores, so the share of the scores that one paper has is allowed for.
+    """
+    shape, bent, one_paper = 0.0, False, float(data.reviews.max()) / data.score.size
+    for point in comparison_points(data):
+        chance, deviation = predicted_mean(data, BelowPoint(point))
+        difference = abs(float((data.score < point).mean()) - chance)
         shape = max(shape, difference)
         bent |= difference - one_paper > max(_SHAPE, _CHANCE * deviation)
     return shape, bent
 
 
-def _mirrored(cases: Sequence[PaperCase], world: World, drift: float) -> float | None:
-    """Log of how many times likelier the scores are if all offsets are mirrored, at their mean or where the
-    mean score then fits (for which it pays 1); against the offsets as they are, or all shifted alike (for
-    which these pay what counts as evidence).
+def comparison_points(data: ConferenceScores) -> Array:
+    """Points between grades, or between observed scores: all of them if few, else evenly spaced by rank."""
+    if data.grid is not None:
+        between = _rounding_edges(data.grid)
+    else:
+        ordered = np.sort(data.score)
+        steps = np.flatnonzero(np.diff(ordered))
+        ranks = np.linspace(0, ordered.size, _POINTS + 2)[1:-1]
+        near = np.minimum(np.searchsorted(steps, ranks), steps.size - 1)
+        chosen = steps[np.unique(near)] if steps.size else steps
+        between = (ordered[chosen] + ordered[chosen + 1]) / 2
+    spread = np.linspace(0, between.size - 1, min(_POINTS, between.size))
+    return np.asarray(between[np.unique(spread.round().astype(int))])
 
-    If the calibration is right, this exceeds c with a chance of at most about that of a normal number
-    exceeding sqrt(2c), whatever the size of the conference.
+
+def slope_on_predictions(data: ConferenceScores) -> tuple[float | None, float]:
+    """The weighted least-squares slope of papers' mean scores on those predicted, and its standard error."""
+    measure = score_value(data)
+    by_person, _ = measure.moments(data.people[:, 1], data.spread)
+    reviews, middle = data.reviews, float(data.score.mean())
+    predicted = (data.chance @ (by_person - middle))[data.pool] / reviews
+    weight = reviews**2 / np.maximum(_paper_variance(data, measure)[data.pool], data.least_sd**2)
+    observed = np.bincount(data.paper, data.score - middle) / reviews
+    centered = predicted - np.average(predicted, weights=weight)
+    sum_of_squares = float(weight @ centered**2)
+    # Predictions that differ by so little, in standard errors of a paper's mean score, say nothing about the
+    # slope. They may be roundoff, which the weights of nearly noiseless reviewers would make look large.
+    if sum_of_squares <= max(
+        _EQUAL_POOLS * reviews.size, float(weight.sum()) * roundoff(np.append(by_person, middle)) ** 2
+    ):
+        return None, np.inf
+    return float((weight * centered) @ observed) / sum_of_squares, sum_of_squares**-0.5
+
+
+def _log_ratio_if_mirrored(cases: Sequence[PaperCase], data: ConferenceScores, drift: float) -> float | None:
+    """Log likelihood ratio of the scores if all offsets are mirrored, against the offsets as they are.
+
+    Mirrored offsets have two forms: mirrored at their mean, or also shifted so that the mean score fits, for
+    which the fitted shift pays 1, as in Akaike's criterion. Unmirrored offsets may be shifted too, for which
+    they pay the amount that counts as evidence. A mere shift is therefore not taken for mirroring.
+
+    If the calibration is right, the result exceeds c at most about as often as a normal number exceeds
+    sqrt(2c), whatever the size of the conference.
     """
-    if np.ptp(world.people[:, 1]) == 0.0:
+    if np.ptp(data.people[:, 1]) == 0.0:
         return None
-    center = float(world.expected @ world.people[:, 1]) / world.score.size
-    few = _weighed(cases)
-    given = np.array([case.log_evidence for case in few])
-    drifted = np.array([_moved(case, 1.0, drift).log_evidence for case in few])
-    turned = [
-        np.array([_moved(case, -1.0, 2 * center + more).log_evidence for case in few])
-        for more in (0.0, drift)
+    center = float(data.expected @ data.people[:, 1]) / data.score.size
+    papers = _sampled_papers(cases)
+    as_calibrated = np.array([case.log_evidence for case in papers])
+    shifted = np.array([_with_offsets(case, 1.0, drift).log_evidence for case in papers])
+    mirrored = [
+        np.array([_with_offsets(case, -1.0, 2 * center + shift).log_evidence for case in papers])
+        for shift in (0.0, drift)
     ]
-    mean, matched = (_gain(one, given) for one in turned)
-    return float(np.logaddexp(mean, matched - 1) - np.log(2)) - max(0.0, _gain(drifted, given) - _MIRRORED)
+    about_mean, matched = (_sum_of_log_ratios(one, as_calibrated) for one in mirrored)
+    return float(np.logaddexp(about_mean, matched - 1) - np.log(2)) - max(
+        0.0, _sum_of_log_ratios(shifted, as_calibrated) - _EVIDENCE
+    )
 
 
-def _gain(one: Array, other: Array) -> float:
-    """The sum of log ratios, so that no single paper decides; what nobody can have written says nothing."""
+def _sum_of_log_ratios(log_likelihood: Array, reference: Array) -> float:
+    """The sum over papers of log ratios, each clipped so that no single paper decides.
+
+    A paper that is impossible under both (-inf - -inf) says nothing.
+    """
     with np.errstate(invalid="ignore"):
-        return float(np.nan_to_num(np.clip(one - other, -_MOST_SAID, _MOST_SAID)).sum())
+        log_ratio = np.clip(log_likelihood - reference, -_MOST_PER_PAPER, _MOST_PER_PAPER)
+    return float(np.nan_to_num(log_ratio).sum())
 
 
-def _weighed(cases: Sequence[PaperCase]) -> Sequence[PaperCase]:
-    """Some papers, evenly spread: all of a small conference."""
+def _sampled_papers(cases: Sequence[PaperCase]) -> Sequence[PaperCase]:
+    """All papers of a small conference, else some that are evenly spread."""
     pool = sum(len(case.candidates) for case in cases) / len(cases)
-    most = max(1, min(len(cases), _MOST_WEIGHED, int(_MOST_CANDIDATES / pool)))
+    most = max(1, min(len(cases), _MOST_PAPERS, int(_MOST_CANDIDATES / pool)))
     return [cases[i] for i in np.unique(np.linspace(0, len(cases) - 1, most).astype(int))]
 
 
-def _moved(case: PaperCase, sign: float, by: float) -> PaperCase:
+def _with_offsets(case: PaperCase, sign: float, by: float) -> PaperCase:
     """The paper if each candidate's offset were `sign * offset + by`."""
     rows = tuple((row[0], sign * row[1] + by, *row[2:]) for row in case.parameters)
     return replace(case, parameters=rows)
 
 
+def impossible_scores(data: ConferenceScores) -> int:
+    """The number of scores above or below those of every candidate of their paper."""
+    offset, spread = data.people[:, 1], data.spread
+    at, starts = data.chance.indices, data.chance.indptr[:-1]
+    lowest = np.minimum.reduceat((offset - _IMPOSSIBLE * spread)[at], starts)[data.pool][data.paper]
+    highest = np.maximum.reduceat((offset + _IMPOSSIBLE * spread)[at], starts)[data.pool][data.paper]
+    low, high = data.score - data.half_step, data.score + data.half_step
+    if data.grid is not None:
+        low = np.where(data.score == data.grid[0], -np.inf, low)
+        high = np.where(data.score == data.grid[-1], np.inf, high)
+    return int(((low > highest) | (high < lowest)).sum())
+
+
+def outlying_candidates(data: ConferenceScores, sd: float) -> Integers:
+    """Candidates whose scores would hardly ever fall within the observed range, or vary by more than it.
+
+    A named candidate is taken to be one of the people who gave the scores. `*` stands for nobody in
+    particular: it is an outlier only if the observed scores should have included some outside the range, or
+    if it gives none on the grid.
+    """
+    pad = data.half_step + (sd if data.score.size < _FEW_SCORES else 0.0)
+    low, high = data.score.min() - pad, data.score.max() + pad
+    inside, spread = _chance_between(data, low, high), data.spread
+    wide = (spread > high - low) & (data.score.size >= _FEW_SCORES)
+    missed = np.exp(-data.expected * (1.0 - inside)) < _OUTLYING
+    if data.grid is not None:
+        missed |= (
+            _chance_between(data, data.grid[0] - data.half_step, data.grid[-1] + data.half_step) < _OUTLYING
+        )
+    return np.flatnonzero(((inside < _OUTLYING) | wide) & (data.named | missed))
+
+
+def _chance_between(data: ConferenceScores, low: float, high: float) -> Array:
+    """The chance that each person's score lies between two numbers before it is rounded."""
+    offset, spread = data.people[:, 1], data.spread
+    return np.asarray(ndtr((high - offset) / spread) - ndtr((low - offset) / spread))
+
+
 @dataclass(frozen=True)
-class _Flags:
-    """Which measures are both large and beyond chance."""
+class _Significant:
+    """Which statistics are both large and significant."""
 
     shifted: bool
     stretched: bool
@@ -500,161 +554,164 @@ class _Flags:
     astray: bool
 
 
-def _judged(found: Agreement, flags: _Flags, world: World, odd: Integers, sign: float) -> Agreement:
-    share = found.impossible / world.score.size
+def _with_verdict(
+    check: Agreement, flags: _Significant, data: ConferenceScores, odd: Integers, sign: float
+) -> Agreement:
+    share = check.impossible / data.score.size
     hopeless = (
-        (flags.shifted and abs(found.shift) > _HOPELESS_SHIFT)
-        or (flags.stretched and not 1 / _HOPELESS_STRETCH < found.stretch < _HOPELESS_STRETCH)
-        or (found.impossible >= _HOPELESS_COUNT and share > _HOPELESS_SHARE)
+        (flags.shifted and abs(check.shift) > _HOPELESS_SHIFT)
+        or (flags.stretched and not 1 / _HOPELESS_STRETCH < check.stretch < _HOPELESS_STRETCH)
+        or (check.impossible >= _HOPELESS_COUNT and share > _HOPELESS_SHARE)
     )
-    found = replace(found, verdict=HOPELESS if hopeless else DOUBTFUL)
-    notes = _notes(found, flags, world, odd, sign)
-    return replace(found, verdict=found.verdict if hopeless or notes else FITS, notes=notes)
+    check = replace(check, verdict=HOPELESS if hopeless else DOUBTFUL)
+    notes = _notes(check, flags, data, odd, sign)
+    return replace(check, verdict=check.verdict if hopeless or notes else FITS, notes=notes)
 
 
-def _notes(found: Agreement, flags: _Flags, world: World, odd: Integers, sign: float) -> tuple[str, ...]:
-    """What was found, and what was probably meant."""
+def _notes(
+    check: Agreement, flags: _Significant, data: ConferenceScores, odd: Integers, sign: float
+) -> tuple[str, ...]:
+    """The misfits in words, with the probable mistake behind each."""
     off = flags.shifted or flags.stretched
-    # One wild row of the calibration bends every other measure: that first, the rest once it is mended.
-    if 0 < odd.size <= len(world.people) / 2 and not (off and (_gross(world) or _swapped(world, sign))):
-        return (_odd_note(world.people[odd], world, sign),)
+    # One outlying row of the calibration distorts every other statistic, so it is reported alone; the others
+    # can be judged once it is fixed.
+    if 0 < odd.size <= len(data.people) / 2 and not (
+        off and (_far_from_most_candidates(data) or _slopes_and_offsets_swapped(data, sign))
+    ):
+        return (_outlier_note(data.people[odd], data, sign),)
     if off:
-        return (_overall(found, flags, world, sign),)
+        return (_mean_and_sd_note(check, flags, data, sign),)
     notes = []
-    if flags.astray and (found.following or 0.0) > -_FOLLOWING:
+    if flags.astray and (check.following or 0.0) > -_FOLLOWING:
         notes.append(
             "papers whose pools have high offsets do not get higher scores: check that each row of the "
             "reviewers' calibration, and of the pools, belongs to the person it names"
         )
-    elif flags.astray or _looks_mirrored(found):
+    elif flags.astray or _looks_mirrored(check):
         notes.append(
-            f"the scores are {_times(found.mirrored)} likelier if the offsets are mirrored: an offset is the "
-            "score a reviewer gives to an average paper, so lenient reviewers have high ones; check the sign "
-            "of the offsets, and `better`"
+            f"the scores are {_times_text(check.mirrored)} likelier if the offsets are mirrored: an offset "
+            "is the score a reviewer gives to an average paper, so lenient reviewers have high ones; check "
+            "the sign of the offsets, and `better`"
         )
-    if found.impossible:
+    if check.impossible:
         notes.append(
-            f"{_counted(found.impossible, 'score')} so far out that no candidate of the paper gives it: "
+            f"{count(check.impossible, 'score')} so far out that no candidate of the paper gives it: "
             "check the scores for typos, and the pools"
         )
     if flags.bent and not notes:
-        notes.append(_overall(found, flags, world, sign))
+        notes.append(_mean_and_sd_note(check, flags, data, sign))
     return tuple(notes)
 
 
-def _looks_mirrored(found: Agreement) -> bool:
-    """Whether mirrored offsets explain the scores better, and papers do not follow their pools after all."""
-    follows = found.following is not None and found.following >= _FOLLOWING
-    return found.mirrored is not None and found.mirrored > _MIRRORED and not follows
+def _looks_mirrored(check: Agreement) -> bool:
+    """Whether mirrored offsets explain the scores better, and papers do not follow their pools."""
+    follows = check.following is not None and check.following >= _FOLLOWING
+    return check.mirrored is not None and check.mirrored > _EVIDENCE and not follows
 
 
-def _gross(world: World) -> bool:
-    """Whether the scores are far from what most candidates give: no few wild rows can make that."""
-    own, people = float(np.median(world.spread)), _middle_half(world.people[:, 1])
-    away = abs(float(np.median(world.score) - np.median(world.people[:, 1])))
+def _far_from_most_candidates(data: ConferenceScores) -> bool:
+    """Whether the scores are far from those of most candidates, which a few outlying rows cannot cause."""
+    own, people = float(np.median(data.spread)), _sd_from_quartiles(data.people[:, 1])
+    away = abs(float(np.median(data.score) - np.median(data.people[:, 1])))
     usual = float(np.hypot(own, people))
-    return away > _HOPELESS_SHIFT * usual or _middle_half(world.score) > _HOPELESS_STRETCH * usual
+    return away > _HOPELESS_SHIFT * usual or _sd_from_quartiles(data.score) > _HOPELESS_STRETCH * usual
 
 
-def _middle_half(values: Array) -> float:
+def _sd_from_quartiles(values: Array) -> float:
     """The standard deviation that a normal distribution with these quartiles has."""
     low, high = np.quantile(values, (0.25, 0.75))
     return float(high - low) / 1.349
 
 
-def _swapped(world: World, sign: float) -> bool:
+def _slopes_and_offsets_swapped(data: ConferenceScores, sign: float) -> bool:
     """Whether mean and spread of the scores are right once slopes and offsets are exchanged."""
-    slope, offset = sign * world.people[:, 1], sign * world.people[:, 0]
+    slope, offset = sign * data.people[:, 1], sign * data.people[:, 0]
     if (slope <= 0).any():
         return False
-    other = replace(world, people=np.column_stack([slope, offset, world.people[:, 2:]]))
-    mean, mean_chance = expected(other, score_measure(other))
-    variance, _ = expected(other, square_measure(other, mean))
-    sd = max(float(np.sqrt(variance)), other.least_sd)
-    stretch, shift = float(world.score.std()) / sd, abs(float(world.score.mean()) - mean)
+    exchanged = replace(data, people=np.column_stack([slope, offset, data.people[:, 2:]]))
+    mean, mean_chance = predicted_mean(exchanged, score_value(exchanged))
+    variance, _ = predicted_mean(exchanged, squared_deviation(exchanged, mean))
+    sd = max(float(np.sqrt(variance)), exchanged.least_sd)
+    stretch, shift = float(data.score.std()) / sd, abs(float(data.score.mean()) - mean)
     return shift < max(_SHIFT * sd, _CHANCE * mean_chance) and 1 / _STRETCH < stretch < _STRETCH
 
 
-def _overall(found: Agreement, flags: _Flags, world: World, sign: float) -> str:
+def _mean_and_sd_note(check: Agreement, flags: _Significant, data: ConferenceScores, sign: float) -> str:
     text = (
-        f"the calibration {'does' if found.verdict == HOPELESS else 'may'} not fit the scores: it predicts a "
-        f"mean of {found.predicted_mean:.2f} and a standard deviation of {found.predicted_sd:.2f}, and the "
-        f"scores have {found.observed_mean:.2f} and {found.observed_sd:.2f}"
+        f"the calibration {'does' if check.verdict == HOPELESS else 'may'} not fit the scores: it predicts a "
+        f"mean of {check.predicted_mean:.2f} and a standard deviation of {check.predicted_sd:.2f}, and the "
+        f"scores have {check.observed_mean:.2f} and {check.observed_sd:.2f}"
     )
     if flags.shifted or flags.stretched:
-        return f"{text}. {_meant(found, flags, world, sign)}"
-    return f"{text}; the shares of low and high scores differ by up to {100 * found.shape:.0f} in 100"
+        return f"{text}. {_probable_cause(check, flags, data, sign)}"
+    return f"{text}; the shares of low and high scores differ by up to {100 * check.shape:.0f} in 100"
 
 
-def _meant(found: Agreement, flags: _Flags, world: World, sign: float) -> str:
-    """What was probably meant by a calibration whose mean or spread is off."""
-    offset, noise = sign * world.people[:, 1], world.people[:, 2]
-    if np.ptp(world.score) == 0.0:
-        return f"Here {_ends(world, sign)}: is that the right column?"
-    if _swapped(world, sign):
+def _probable_cause(check: Agreement, flags: _Significant, data: ConferenceScores, sign: float) -> str:
+    """The probable cause of a mean or standard deviation that does not fit."""
+    offset, noise = sign * data.people[:, 1], data.people[:, 2]
+    if np.ptp(data.score) == 0.0:
+        return f"Here {_range_text(data, sign)}: is that the right column?"
+    if _slopes_and_offsets_swapped(data, sign):
         return "Are the columns slope and offset swapped?"
-    within = world.score.min() <= np.median(world.people[:, 1]) <= world.score.max()
-    if within and np.median(noise) > _width(world):
-        return f"Most have {_too_noisy(float(np.median(noise)), world, sign)}"
-    if flags.shifted and abs(np.median(offset)) < 0.5 * found.predicted_sd < abs(found.observed_mean) / 2:
+    within = data.score.min() <= np.median(data.people[:, 1]) <= data.score.max()
+    if within and np.median(noise) > _scale_width(data):
+        return f"Most have {_noise_text(float(np.median(noise)), data, sign)}"
+    if flags.shifted and abs(np.median(offset)) < 0.5 * check.predicted_sd < abs(check.observed_mean) / 2:
         return (
             "The offsets look centered at 0; an offset is the score a reviewer gives to an average paper, in "
             "the units of the scores"
         )
-    low, high = _reach(world, sign)
+    low, high = _two_sd_range(data, sign)
     return (
-        f"It looks like one for scores from about {low:.1f} to {high:.1f}; {_ends(world, sign)}: was it made "
-        "for another scale, year or question?"
+        f"It looks like one for scores from about {low:.1f} to {high:.1f}; {_range_text(data, sign)}: was it "
+        "made for another scale, year or question?"
     )
 
 
-def _reach(world: World, sign: float) -> tuple[float, float]:
-    """Two standard deviations about the mean of the scores that candidates give before these are rounded."""
-    offset, weight = sign * world.people[:, 1], world.expected
+def _two_sd_range(data: ConferenceScores, sign: float) -> tuple[float, float]:
+    """Two standard deviations about the mean of candidates' scores before rounding."""
+    offset, weight = sign * data.people[:, 1], data.expected
     mean = float(np.average(offset, weights=weight))
-    sd = float(np.sqrt(np.average((offset - mean) ** 2 + world.spread**2, weights=weight)))
+    sd = float(np.sqrt(np.average((offset - mean) ** 2 + data.spread**2, weights=weight)))
     return mean - 2 * sd, mean + 2 * sd
 
 
-def _ends(world: World, sign: float) -> str:
-    low, high = sorted((sign * float(world.score.min()), sign * float(world.score.max())))
+def _range_text(data: ConferenceScores, sign: float) -> str:
+    low, high = sorted((sign * float(data.score.min()), sign * float(data.score.max())))
     return f"all scores are {low:g}" if low == high else f"the scores go from {low:g} to {high:g}"
 
 
-def _width(world: World) -> float:
-    """How wide the scale is, or the scores are that were given."""
-    return float(np.ptp(world.score if world.grid is None else world.grid))
+def _scale_width(data: ConferenceScores) -> float:
+    """The range of the grid, or of the observed scores."""
+    return float(np.ptp(data.score if data.grid is None else data.grid))
 
 
-def _too_noisy(noise: float, world: World, sign: float) -> str:
+def _noise_text(noise: float, data: ConferenceScores, sign: float) -> str:
     return (
-        f"a noise of about {noise:.3g}, larger than the whole scale ({_ends(world, sign)}); noise is a "
+        f"a noise of about {noise:.3g}, larger than the whole scale ({_range_text(data, sign)}); noise is a "
         "standard deviation, in the units of the scores"
     )
 
 
-def _odd_note(rows: Array, world: World, sign: float) -> str:
+def _outlier_note(rows: Array, data: ConferenceScores, sign: float) -> str:
     slope, offset, noise = rows[0, 0], sign * rows[0, 1], rows[0, 2]
     more = "" if len(rows) == 1 else f", the first of {len(rows)} such candidates,"
     text = (
         f"a candidate with slope {slope:g}, offset {offset:g} and noise {noise:g}{more} would not give "
         "scores like these"
     )
-    if noise > _width(world) > 0:
-        return f"{text}: {_too_noisy(noise, world, sign)}"
-    return f"{text} ({_ends(world, sign)}): a typo in the calibration?"
+    if noise > _scale_width(data) > 0:
+        return f"{text}: {_noise_text(noise, data, sign)}"
+    return f"{text} ({_range_text(data, sign)}): a typo in the calibration?"
 
 
-def _times(log: float | None) -> str:
+def _times_text(log: float | None) -> str:
     """How many times likelier, in words.
 
-    >>> _times(3.0), _times(40.0), _times(None)
+    >>> _times_text(3.0), _times_text(40.0), _times_text(None)
     ('20 times', 'over 100,000 times', 'far')
     """
     if log is None or log < 0:
         return "far"
     return f"{np.exp(log):,.0f} times" if log < 12 else "over 100,000 times"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -1,6 +1,8 @@
-"""A policy -> what it does on average over the public belief, beside what the alternatives would.
+"""Expected errors of a policy and of its alternatives, and the summary of a whole conference.
 
-Claims about all tables -> what is promised of a whole conference, and on what assumptions.
+Every number is an expectation over the public belief. `expected_figures` computes them for one paper's table;
+`summary` joins claims and figures of all papers into the numbers of the certificate. The certificate states
+the assumptions behind them: `ASSUMPTIONS`, and `SELECTED` if an exact number of papers is accepted.
 """
 
 from __future__ import annotations
@@ -21,143 +23,6 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import TIED
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.paper import Sample
-
-
-class Standing(NamedTuple):
-    """Where a paper stands once its private decision is known: the chance of that decision, `favor` (P(right
-    to accept | scores, decision)), and the chances that the evidence was for accepting and against it."""
-
-    chance: float
-    favor: float
-    evidence_for: float
-    evidence_against: float
-
-
-@dataclass(frozen=True)
-class Figures:
-    """What one paper's table does on average over the public belief, beside full and public calibration.
-
-    Errors are chances of a wrong decision; `against` is the chance of deciding against the evidence;
-    `success_fully_calibrated` is summed over the reviews. `wrong` exceeds the least possible one by at most
-    `gap`. `standings` are those after rejecting and after accepting.
-    """
-
-    wrong: float
-    wrong_raw: float
-    wrong_public: float
-    wrong_fully_calibrated: float
-    against: float
-    success_fully_calibrated: float
-    gap: float = 0.0
-    standings: tuple[Standing, Standing] | None = field(default=None, repr=False)
-
-
-def expected_figures(
-    belief: Belief,
-    accept: Array,
-    raw_accept: float,
-    *,
-    sample: Sample | None = None,
-    bound: float = inf,
-) -> Figures:
-    """The errors of a table and of its alternatives; what single tuples reveal comes from a `sample` of them
-    where they are not listed. `bound` is an error that no table can beat. `raw_accept` is 1 or 0, or at a tie
-    of mean scores the share of the tied papers that fits.
-
-    >>> belief = Belief([0.75, 0.25], [0.5, 0.0])
-    >>> expected_figures(belief, np.array([1.0, 0.0]), raw_accept=1.0)
-    Figures(wrong=0.375, wrong_raw=0.625, wrong_public=0.375, wrong_fully_calibrated=0.375, against=0.0,
-            success_fully_calibrated=1.0, gap=0.0)
-    """
-    weight, favor, chance = belief.weight, _tied(belief.favor), belief.spread(accept)
-    right = float(weight @ favor)
-    wrong = float(weight @ (chance * (1 - favor) + (1 - chance) * favor))
-    if sample is None:
-        tuples, full = (weight, favor, chance), success_by_slot(belief, favor >= 0.5, weight).sum()
-    else:
-        tuples = np.full(sample.favor.shape, 1 / sample.favor.size), _tied(sample.favor), accept[sample.entry]
-        # A decision never makes the best guess less likely on average.
-        full = max(_sampled_success(sample), success_by_slot(belief, np.ones_like(weight), weight).sum())
-    mass, evidence_for, chance = tuples
-    against = np.where(evidence_for > 0.5, 1 - chance, np.where(evidence_for < 0.5, chance, 0.0))
-    return Figures(
-        wrong=wrong,
-        wrong_raw=raw_accept * (1 - right) + (1 - raw_accept) * right,
-        wrong_public=min(right, 1 - right),
-        wrong_fully_calibrated=float(mass @ np.minimum(evidence_for, 1 - evidence_for)),
-        against=float(mass @ against),
-        success_fully_calibrated=float(full),
-        gap=max(0.0, wrong - bound),
-        standings=_standings((weight, favor, belief.spread(accept)), tuples),
-    )
-
-
-def _tied(favor: Array) -> Array:
-    """Evidence with ties made exact: which side a tie is on must not depend on the machine."""
-    return np.where(np.abs(favor - 0.5) <= TIED, 0.5, favor)
-
-
-def _standings(
-    every: tuple[Array, Array, Array], tuples: tuple[Array, Array, Array]
-) -> tuple[Standing, Standing]:
-    """After rejecting and accepting: `every` secret says what is right, `tuples` what the evidence is."""
-    weight, favor, accept = every
-    mass, evidence, accept_tuple = tuples
-    right = float(weight @ favor)
-
-    def after(chance: Array, chance_tuple: Array) -> Standing:
-        total, seen = float(weight @ chance), float(mass @ chance_tuple)
-        sides = (float(mass @ (chance_tuple * side)) for side in (evidence > 0.5, evidence < 0.5))
-        # What cannot happen says nothing.
-        above, below = (side / seen if seen > 0.0 else 0.0 for side in sides)
-        mean = float(weight @ (chance * favor)) / total if total > 0.0 else right
-        return Standing(total, mean, above, below)
-
-    return after(1.0 - accept, 1.0 - accept_tuple), after(accept, accept_tuple)
-
-
-def evidence(belief: Belief, sample: Sample | None, side: int) -> float:
-    """The chance that the true tuple's evidence is on one side: 1 for accepting, -1 for rejecting."""
-    if sample is not None:
-        return float((side * (sample.favor - 0.5) > 0.0).mean())
-    return float(belief.weight[side * (belief.favor - 0.5) > 0.0].sum())
-
-
-def success_by_slot(belief: Belief, chance: ArrayLike, weight: Array | None = None) -> Array:
-    """The adversary's chance of naming the author of each slot, given `chance[secret]` to be accepted.
-
-    >>> success_by_slot(Belief([0.6, 0.4], [0.9, 0.2], [[-1, 3]]), [1.0, 0.0])  # a label below 0 is nobody
-    array([0.4])
-    """
-    mass = belief.weight if weight is None else weight
-    labels = np.arange(mass.size)[None] if belief.labels is None else belief.labels
-    sides = (mass * np.asarray(chance), mass * (1.0 - np.asarray(chance)))
-    alike = np.ones(int(labels.max()) + 1) if belief.alike is None else belief.alike
-    named = [np.flatnonzero(slot >= 0) for slot in labels]
-    return np.array(
-        [
-            sum((np.bincount(slot[who], side[who], alike.size) / alike).max(initial=0.0) for side in sides)
-            for slot, who in zip(labels, named, strict=True)
-        ]
-    )
-
-
-def _sampled_success(sample: Sample) -> float:
-    """The adversary's chance against full calibration, summed over the slots: who is guessed is read off
-    every other draw, and the rest says how often that is right."""
-    full, total = sample.favor >= 0.5, 0.0
-    for accepted in (full, ~full):
-        for slot in sample.named.T:
-            seen = accepted & (slot >= 0)
-            for learn, test in (
-                (slice(0, None, 2), slice(1, None, 2)),
-                (slice(1, None, 2), slice(0, None, 2)),
-            ):
-                if seen[learn].any():
-                    guess = np.bincount(slot[learn][seen[learn]]).argmax()
-                    total += 0.5 * float(((slot[test] == guess) & accepted[test]).mean())
-    return total
-
 
 ASSUMPTIONS = (
     "Against whom: someone who knows all scores, all decisions, this method, how each reviewer scores (the "
@@ -196,14 +61,174 @@ SELECTED = (
     "what is publicly possible; a paper on the wait list counts as not accepted. gap and never_against are "
     "about the private decisions: whatever the evidence, a paper at the cut may be accepted or not.",
 )
+# If full calibration adds less success than this, it adds none: the rest is a difference of rounded sums.
+_ROUNDING = 1e-9
 
-# Full calibration that adds less success than this adds none: a difference of rounded sums.
-_NOTHING = 1e-9
+
+class Standing(NamedTuple):
+    """A paper given its private decision, over the public belief.
+
+    Attributes:
+        chance: Probability of that decision.
+        favor: P(right to accept | scores, decision).
+        evidence_for: Probability that the true reviewers' evidence is for accepting.
+        evidence_against: Probability that it is against accepting.
+    """
+
+    chance: float
+    favor: float
+    evidence_for: float
+    evidence_against: float
 
 
-def overdrawn(claims: Sequence[Claim], guarantee: Guarantee) -> Fraction:
-    """By how much the added success, summed over reviews, exceeds what was requested, exactly; 0: it does
-    not."""
+@dataclass(frozen=True)
+class Figures:
+    """Expected errors of one paper's table, beside those of its alternatives.
+
+    Attributes:
+        wrong: Probability of a wrong decision by the table.
+        wrong_raw: Probability of a wrong decision by the mean score.
+        wrong_public: Probability of a wrong decision by public information alone.
+        wrong_fully_calibrated: Probability of a wrong decision by full calibration.
+        against: Probability of deciding against the reviewers' evidence.
+        success_fully_calibrated: The adversary's success if decisions followed full calibration, summed over
+            the reviews.
+        gap: By how much `wrong` may exceed the least possible error.
+        standings: The paper after rejecting it and after accepting it.
+    """
+
+    wrong: float
+    wrong_raw: float
+    wrong_public: float
+    wrong_fully_calibrated: float
+    against: float
+    success_fully_calibrated: float
+    gap: float = 0.0
+    standings: tuple[Standing, Standing] | None = field(default=None, repr=False)
+
+
+def expected_figures(
+    belief: Belief,
+    accept: Array,
+    raw_accept: float,
+    *,
+    sample: Sample | None = None,
+    bound: float = inf,
+) -> Figures:
+    """The expected errors of a table and of its alternatives.
+
+    `raw_accept` is 1 or 0, or at a tie of mean scores the share of the tied papers that fits. If a belief
+    does not list its tuples, figures about single tuples come from a `sample` of them. `bound` is an error
+    that no table can beat.
+
+    >>> belief = Belief([0.75, 0.25], [0.5, 0.0])
+    >>> expected_figures(belief, np.array([1.0, 0.0]), raw_accept=1.0)
+    Figures(wrong=0.375, wrong_raw=0.625, wrong_public=0.375, wrong_fully_calibrated=0.375, against=0.0,
+            success_fully_calibrated=1.0, gap=0.0)
+    """
+    weight, favor, chance = belief.weight, _exact_ties(belief.favor), belief.spread(accept)
+    right = float(weight @ favor)
+    wrong = float(weight @ (chance * (1 - favor) + (1 - chance) * favor))
+    if sample is None:
+        tuples, full = (weight, favor, chance), success_by_slot(belief, favor >= 0.5, weight).sum()
+    else:
+        tuples = (
+            np.full(sample.favor.shape, 1 / sample.favor.size),
+            _exact_ties(sample.favor),
+            accept[sample.entry],
+        )
+        # A decision never makes the best guess less likely on average.
+        full = max(_sampled_success(sample), success_by_slot(belief, np.ones_like(weight), weight).sum())
+    mass, evidence_for, chance = tuples
+    against = np.where(evidence_for > 0.5, 1 - chance, np.where(evidence_for < 0.5, chance, 0.0))
+    return Figures(
+        wrong=wrong,
+        wrong_raw=raw_accept * (1 - right) + (1 - raw_accept) * right,
+        wrong_public=min(right, 1 - right),
+        wrong_fully_calibrated=float(mass @ np.minimum(evidence_for, 1 - evidence_for)),
+        against=float(mass @ against),
+        success_fully_calibrated=float(full),
+        gap=max(0.0, wrong - bound),
+        standings=_standings((weight, favor, belief.spread(accept)), tuples),
+    )
+
+
+def _exact_ties(favor: Array) -> Array:
+    """Evidence with ties made exact: the side of a tie must not depend on the machine's rounding."""
+    return np.where(np.abs(favor - 0.5) <= TIED, 0.5, favor)
+
+
+def _standings(
+    every: tuple[Array, Array, Array], tuples: tuple[Array, Array, Array]
+) -> tuple[Standing, Standing]:
+    """The paper after rejecting and after accepting.
+
+    `every` has weight, favor and accept probability of every secret, which say what is right; `tuples` the
+    same of listed or sampled tuples, which say what the evidence is.
+    """
+    weight, favor, accept = every
+    mass, evidence, accept_tuple = tuples
+    right = float(weight @ favor)
+
+    def after(chance: Array, chance_tuple: Array) -> Standing:
+        total, seen = float(weight @ chance), float(mass @ chance_tuple)
+        sides = (float(mass @ (chance_tuple * side)) for side in (evidence > 0.5, evidence < 0.5))
+        # A decision that cannot happen tells nothing: 0 for the evidence, the prior for what is right.
+        above, below = (side / seen if seen > 0.0 else 0.0 for side in sides)
+        mean = float(weight @ (chance * favor)) / total if total > 0.0 else right
+        return Standing(total, mean, above, below)
+
+    return after(1.0 - accept, 1.0 - accept_tuple), after(accept, accept_tuple)
+
+
+def _sampled_success(sample: Sample) -> float:
+    """The adversary's success against full calibration, summed over the slots, by two-fold cross-validation.
+
+    The best guess is learned from every other draw and tested on the rest; testing on the same draws would
+    overstate the success.
+    """
+    full, total = sample.favor >= 0.5, 0.0
+    for accepted in (full, ~full):
+        for slot in sample.named.T:
+            usable = accepted & (slot >= 0)
+            for learn, test in (
+                (slice(0, None, 2), slice(1, None, 2)),
+                (slice(1, None, 2), slice(0, None, 2)),
+            ):
+                if usable[learn].any():
+                    guess = np.bincount(slot[learn][usable[learn]]).argmax()
+                    total += 0.5 * float(((slot[test] == guess) & accepted[test]).mean())
+    return total
+
+
+def success_by_slot(belief: Belief, chance: ArrayLike, weight: Array | None = None) -> Array:
+    """The adversary's chance of naming the reviewer of each slot, given `chance[secret]` to be accepted.
+
+    >>> success_by_slot(Belief([0.6, 0.4], [0.9, 0.2], [[-1, 3]]), [1.0, 0.0])  # a label below 0 is nobody
+    array([0.4])
+    """
+    mass = belief.weight if weight is None else weight
+    labels = np.arange(mass.size)[None] if belief.labels is None else belief.labels
+    sides = (mass * np.asarray(chance), mass * (1.0 - np.asarray(chance)))
+    alike = np.ones(int(labels.max()) + 1) if belief.alike is None else belief.alike
+    named = [np.flatnonzero(slot >= 0) for slot in labels]
+    return np.array(
+        [
+            sum((np.bincount(slot[who], side[who], alike.size) / alike).max(initial=0.0) for side in sides)
+            for slot, who in zip(labels, named, strict=True)
+        ]
+    )
+
+
+def evidence(belief: Belief, sample: Sample | None, side: int) -> float:
+    """The probability that the true tuple's evidence is on one side: 1 for accepting, -1 for rejecting."""
+    if sample is not None:
+        return float((side * (sample.favor - 0.5) > 0.0).mean())
+    return float(belief.weight[side * (belief.favor - 0.5) > 0.0].sum())
+
+
+def budget_excess(claims: Sequence[Claim], guarantee: Guarantee) -> Fraction:
+    """By how much the added success, summed over reviews, exceeds the requested budget, exactly; else 0."""
     if not guarantee.spends:
         return Fraction(0)
     reviews = sum(c.reviews for c in claims)
@@ -212,7 +237,7 @@ def overdrawn(claims: Sequence[Claim], guarantee: Guarantee) -> Fraction:
 
 
 def summary(claims: Sequence[Claim], numbers: Sequence[Figures]) -> dict[str, float | int]:
-    """The certificate's numbers: success is a mean over reviews, errors are means over papers."""
+    """The certificate's numbers: mean success over reviews, mean errors over papers, and worst claims."""
     papers, reviews = len(claims), sum(c.reviews for c in claims)
 
     def share(parts: Sequence[Fraction]) -> float:
@@ -232,7 +257,7 @@ def summary(claims: Sequence[Claim], numbers: Sequence[Figures]) -> dict[str, fl
         "success_scores_only": share([c.success_scores_only for c in claims]),
         "success": share([c.success for c in claims]),
         "added_success": added,
-        "added_share_of_full": min(1.0, added / would_add) if would_add > _NOTHING else 0.0,
+        "added_share_of_full": min(1.0, added / would_add) if would_add > _ROUNDING else 0.0,
         "success_fully_calibrated": full,
         "largest_rise": max(c.largest_rise for c in claims),
         "epsilon": max(c.epsilon for c in claims),

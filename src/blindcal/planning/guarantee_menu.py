@@ -1,7 +1,7 @@
-"""The menu for one conference: what each guarantee would cost and keep, before any coin is tossed.
+"""The menu of guarantees for one conference: the cost and the protection of each, before anything is drawn.
 
-Every number is an expectation over the public belief. Of a large conference some papers are weighed, chosen
-by their ids alone, and the numbers have standard errors.
+Every number is an expectation over the public belief. Of a large conference only a sample of the papers is
+solved, chosen by their ids alone, and the numbers have standard errors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from blindcal.compute.parallel import Workers, each, stepping
 from blindcal.io.tables import frame
 from blindcal.planning.expected_errors import evidence, expected_figures, success_by_slot
-from blindcal.planning.shared_budget import exploring_steps, shares_of
+from blindcal.planning.shared_budget import exploration_steps, shares_of
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.conference import Conference
@@ -34,11 +34,11 @@ MENU = (
     Guarantee("average", added_success=0.01, epsilon=None),
     Guarantee("none", epsilon=None),
 )
-# Of more papers than this, this many are weighed.
-MOST_WEIGHED = 1_000
-# A review whose author the scores alone name with this chance has no secret left to keep.
+# At most this many papers are solved.
+MOST_SOLVED = 1_000
+# If the scores alone name the reviewer with this chance, the review has no secret left to keep.
 KNOWN = 0.95
-# Reviewers that could turn a decision, together no likelier than this, put nothing at stake.
+# If the reviewers who would change the decision are together less likely than this, nothing is at stake.
 UNLIKELY = 0.001
 
 
@@ -46,9 +46,17 @@ UNLIKELY = 0.001
 class Choice:
     """One guarantee on this conference: means over papers, and success as a mean over reviews.
 
-    `kept` is the share of full calibration's benefit over raw decisions that is kept; `against` the expected
-    share of papers decided against their reviewers' evidence. The standard errors are 0 where every paper was
-    weighed.
+    The standard errors are 0 if every paper was solved.
+
+    Attributes:
+        guarantee: The guarantee.
+        wrong: Expected share of wrong decisions.
+        kept: Share of full calibration's benefit over raw decisions that is kept.
+        against: Expected share of papers decided against their reviewers' evidence.
+        success: The adversary's chance of naming a reviewer.
+        wrong_se: Standard error of `wrong`.
+        kept_se: Standard error of `kept`.
+        success_se: Standard error of `success`.
     """
 
     guarantee: Guarantee
@@ -63,18 +71,18 @@ class Choice:
 
 @dataclass(frozen=True)
 class Menu:
-    """What each guarantee would cost and keep, beside the raw decision, and the papers where there is nothing
-    to choose.
+    """Guarantees compared on one conference, beside the raw decision.
 
-    `choices`: one for each guarantee, in the order in which they were given.
-    `wrong_raw`: the expected share of wrong decisions by mean score.
-    `success_scores_only`: how often a review's author can be named from the scores alone.
-    `nothing_secret`: papers whose reviews all have authors that the scores alone name almost surely.
-    `nothing_at_stake`: papers for which all likely reviewers lead to the same decision.
-    `papers`, `weighed`: how many there are, and how many were solved; if fewer, the other numbers are
-    estimates.
-    `gap`: by how much the mean share of wrong decisions may exceed the least possible one, whichever the
-    guarantee; proved, or from a sample of tuples where a pool is too large to list them.
+    Attributes:
+        choices: One per guarantee, in the order of the guarantees.
+        wrong_raw: Expected share of wrong decisions by mean score.
+        success_scores_only: The chance of naming a reviewer from the scores alone.
+        nothing_secret: Number of papers whose reviewers the scores alone name almost surely.
+        nothing_at_stake: Number of papers for which all likely reviewers lead to the same decision.
+        papers: Number of papers.
+        weighed: Number of papers that were solved; if fewer, the other numbers are estimates.
+        gap: By how much the mean share of wrong decisions may exceed the least possible one, for every
+            guarantee; proved, or estimated from a sample of tuples if a pool is too large to list them.
     """
 
     choices: tuple[Choice, ...]
@@ -88,13 +96,14 @@ class Menu:
 
     def to_frame(self) -> Any:
         """One row per guarantee, as a pandas data frame; needs pandas."""
-        kinds = {name: [getattr(one.guarantee, name) for one in self.choices] for name in ("name", "epsilon")}
+        limits = ("name", "epsilon")
+        guarantees = {k: [getattr(choice.guarantee, k) for choice in self.choices] for k in limits}
         names = ("wrong", "kept", "against", "success", "wrong_se", "kept_se", "success_se")
-        return frame(kinds | {name: [getattr(one, name) for one in self.choices] for name in names})
+        return frame(guarantees | {k: [getattr(choice, k) for choice in self.choices] for k in names})
 
 
 @dataclass(frozen=True)
-class _Paper:
+class _PaperUnderGuarantees:
     wrong: tuple[float, ...]
     against: tuple[float, ...]
     gap: tuple[float, ...]
@@ -111,33 +120,40 @@ def menu(
     conference: Conference,
     guarantees: Sequence[Guarantee] = MENU,
     *,
-    most: int = MOST_WEIGHED,
+    most: int = MOST_SOLVED,
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
 ) -> Menu:
-    """What each guarantee would cost and keep, from papers solved under every one of them.
+    """Compares guarantees on one conference by solving its papers under each of them.
 
-    `conference`: its public side, the first that `Inputs.prepared` returns.
-    `guarantees`: which to compare; by default eight, from public decisions to full calibration.
-    `most`: how many papers to solve; of more, this many are chosen by their ids.
-    `workers`: how many processes share the work, or a cluster's pool; results are the same.
-    `advance`: called with the number of steps done, `menu_steps` in all.
+    Args:
+        conference: Public side of the conference, the first item that `Inputs.prepared` returns.
+        guarantees: The guarantees to compare; by default eight, from public decisions to full calibration.
+        most: The largest number of papers to solve; a larger conference is sampled by paper ids.
+        workers: Number of processes, or a cluster's pool; results are the same.
+        advance: Called with the number of steps done, `menu_steps` in all.
 
-    >>> rows = ((1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0))
-    >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), rows, bar=0.0)
-    >>> found = menu(Conference((case,), 0.0, None, (1.0,)), [MENU[0], MENU[-1]])
-    >>> [(one.guarantee.name, one.success, round(one.wrong, 2)) for one in found.choices]
-    [('public', 0.5, 0.5), ('none', 1.0, 0.24)]
+    Returns:
+        The menu, with standard errors if papers were sampled.
+
+    Example:
+        >>> rows = ((1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+        >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), rows, bar=0.0)
+        >>> compared = menu(Conference((case,), 0.0, None, (1.0,)), [MENU[0], MENU[-1]])
+        >>> [(choice.guarantee.name, choice.success, round(choice.wrong, 2)) for choice in compared.choices]
+        [('public', 0.5, 0.5), ('none', 1.0, 0.24)]
     """
     every = len(conference.cases)
-    conference = some_papers(conference, most)
-    shares = [shares_of(conference, one, workers=workers, advance=advance)[0] for one in guarantees]
+    conference = sample_papers(conference, most)
+    shares = [shares_of(conference, limits, workers=workers, advance=advance)[0] for limits in guarantees]
     jobs = list(zip(conference.cases, conference.raw_accept, zip(*shares, strict=True), strict=True))
     step = stepping(advance, 2 * len(guarantees))
-    papers = each(partial(_paper, guarantees=guarantees), jobs, workers=workers, advance=step)
+    papers = each(
+        partial(_solve_under_guarantees, guarantees=guarantees), jobs, workers=workers, advance=step
+    )
     raw = fsum(paper.wrong_raw for paper in papers) / len(papers)
     full = fsum(paper.wrong_fully_calibrated for paper in papers) / len(papers)
-    weigh = partial(_choice, papers=papers, every=every, raw=raw, full=full)
+    weigh = partial(_summarize, papers=papers, every=every, raw=raw, full=full)
     choices = map(weigh, range(len(guarantees)), guarantees)
     reviews = sum(paper.reviews for paper in papers)
     return Menu(
@@ -153,30 +169,39 @@ def menu(
 
 
 def menu_steps(
-    conference: Conference, guarantees: Sequence[Guarantee] = MENU, most: int = MOST_WEIGHED
+    conference: Conference, guarantees: Sequence[Guarantee] = MENU, most: int = MOST_SOLVED
 ) -> int:
-    """How many steps the menu takes: two for each paper under each guarantee, and those of exploring what a
-    budget buys."""
-    cases = some_papers(conference, most).cases
-    return 2 * len(cases) * len(guarantees) + sum(exploring_steps(cases, one) for one in guarantees)
+    """The number of steps of the menu: two per paper and guarantee, and those of exploring shared budgets."""
+    cases = sample_papers(conference, most).cases
+    return 2 * len(cases) * len(guarantees) + sum(exploration_steps(cases, limits) for limits in guarantees)
 
 
-def some_papers(conference: Conference, most: int) -> Conference:
-    """The conference, or this many of its papers: in the order of a digest of their ids, which are public."""
+def sample_papers(conference: Conference, most: int) -> Conference:
+    """The conference, or this many of its papers.
+
+    They are the first in the order of a digest of their ids. Ids are public and have nothing to do with
+    scores, so this is a simple random sample, and the same one on every run.
+    """
     digest = [sha256(case.paper.encode()).digest() for case in conference.cases]
     chosen = sorted(sorted(range(len(digest)), key=digest.__getitem__)[:most])
     cases = tuple(conference.cases[index] for index in chosen)
     return replace(conference, cases=cases, raw_accept=tuple(conference.raw_accept[i] for i in chosen))
 
 
-def _choice(
-    index: int, guarantee: Guarantee, *, papers: Sequence[_Paper], every: int, raw: float, full: float
+def _summarize(
+    index: int,
+    guarantee: Guarantee,
+    *,
+    papers: Sequence[_PaperUnderGuarantees],
+    every: int,
+    raw: float,
+    full: float,
 ) -> Choice:
     count, reviews = len(papers), sum(paper.reviews for paper in papers)
     wrong = fsum(paper.wrong[index] for paper in papers) / count
     kept = (raw - wrong) / (raw - full) if raw > full else 1.0
     success = fsum(paper.success[index] for paper in papers) / reviews
-    # A ratio of means errs as the mean of what each paper is off it does.
+    # Delta method: the error of a ratio of means is the mean of the papers' residuals from that ratio.
     gains = [p.wrong_raw - p.wrong[index] - kept * (p.wrong_raw - p.wrong_fully_calibrated) for p in papers]
     named = [paper.success[index] - success * paper.reviews for paper in papers]
     return Choice(
@@ -192,7 +217,7 @@ def _choice(
 
 
 def _standard_error(values: Sequence[float], every: int) -> float:
-    """Of the mean of some values drawn without replacement from this many: none if these are all of them.
+    """Standard error of the mean of values drawn without replacement from `every`; 0 if they are all drawn.
 
     >>> _standard_error([0.0, 1.0, 0.0, 1.0], 4), round(_standard_error([0.0, 1.0, 0.0, 1.0], 400), 3)
     (0.0, 0.287)
@@ -201,7 +226,9 @@ def _standard_error(values: Sequence[float], every: int) -> float:
     return float(np.std(values, ddof=1)) * sqrt((1 - drawn / every) / drawn) if drawn < every else 0.0
 
 
-def _paper(job: tuple[PaperCase, float, Sequence[float | None]], guarantees: Sequence[Guarantee]) -> _Paper:
+def _solve_under_guarantees(
+    job: tuple[PaperCase, float, Sequence[float | None]], guarantees: Sequence[Guarantee]
+) -> _PaperUnderGuarantees:
     """One paper under every guarantee, with its posterior computed once."""
     case, raw, shares = job
     belief = case.belief
@@ -209,19 +236,21 @@ def _paper(job: tuple[PaperCase, float, Sequence[float | None]], guarantees: Seq
     numbers, success = [], []
     for guarantee, share in zip(guarantees, shares, strict=True):
         paper = case.promised(guarantee.promise)
-        found, one = solve(paper, guarantee, success=share), paper.belief
-        numbers.append(expected_figures(one, found.accept, raw, sample=paper.sample, bound=found.bound))
-        success.append(float(success_by_slot(one, one.spread(found.accept)).sum()))
-    favoring = [evidence(belief, case.sample, side) for side in (1, -1)]
-    return _Paper(
-        wrong=tuple(one.wrong for one in numbers),
-        against=tuple(one.against for one in numbers),
-        gap=tuple(one.gap for one in numbers),
+        solution, after = solve(paper, guarantee, success=share), paper.belief
+        numbers.append(
+            expected_figures(after, solution.accept, raw, sample=paper.sample, bound=solution.bound)
+        )
+        success.append(float(success_by_slot(after, after.spread(solution.accept)).sum()))
+    sides = [evidence(belief, case.sample, side) for side in (1, -1)]
+    return _PaperUnderGuarantees(
+        wrong=tuple(figures.wrong for figures in numbers),
+        against=tuple(figures.against for figures in numbers),
+        gap=tuple(figures.gap for figures in numbers),
         success=tuple(success),
         wrong_raw=numbers[0].wrong_raw,
         wrong_fully_calibrated=numbers[0].wrong_fully_calibrated,
         scores_only=float(before.sum()),
         reviews=before.size,
         known=bool((before >= KNOWN).all()),
-        settled=min(favoring) < UNLIKELY,
+        settled=min(sides) < UNLIKELY,
     )

@@ -30,8 +30,8 @@ from blindcal.cells import in_natural_order
 from blindcal.checks import Array, Integers
 from blindcal.deciding.coins import Key, read_key
 from blindcal.deciding.ledger import (
-    Seal,
-    changed,
+    RecordHead,
+    changed_record,
     full_head,
     held,
     read_chain,
@@ -48,7 +48,7 @@ from blindcal.fitting.shared_sums import POINTS, REACH, SHARED_FORMAT, statement
 from blindcal.io.atomic_files import check_folder_of, make_folder, refuse_empty, refuse_existing, write_bytes
 from blindcal.io.tables import format_table
 from blindcal.reviews import Reviews
-from blindcal.sharing.privacy_loss import Limit, Total, noisy, total_of
+from blindcal.sharing.privacy_loss import Limit, TotalLoss, add_noise, compose
 
 # How much of a score's variance may be the paper's: papers of one review each say nothing about it.
 _LEAST, _MOST = 0.05, 0.95
@@ -103,12 +103,12 @@ def differences(score: Array, paper: Integers) -> Array:
     z = (score - score.mean()) / score.std()
     reviews: Integers = np.bincount(paper).astype(np.int64)
     total: Array = np.bincount(paper, z).astype(np.float64)
-    part = _part(z, paper, reviews, total)
+    part = _paper_variance_share(z, paper, reviews, total)
     others = reviews[paper] - 1
     return np.asarray(z - part * (total[paper] - z) / (1.0 - part + others * part))
 
 
-def _part(z: Array, paper: Integers, reviews: Integers, total: Array) -> float:
+def _paper_variance_share(z: Array, paper: Integers, reviews: Integers, total: Array) -> float:
     """The paper's part of the variance of a score: the mean product of two scores of one paper."""
     pairs = float((reviews * (reviews - 1)).sum())
     products = float((total**2).sum() - (z**2).sum())
@@ -118,10 +118,10 @@ def _part(z: Array, paper: Integers, reviews: Integers, total: Array) -> float:
 def upright_scores(past: Past) -> dict[str, list[float]]:
     """The scores of each paper, high ones better."""
     sign = 1.0 if past.better == "high" else -1.0
-    found = defaultdict[str, list[float]](list)
+    by_paper = defaultdict[str, list[float]](list)
     for paper, score in zip(past.paper, past.score.tolist(), strict=True):
-        found[paper].append(sign * score)
-    return dict(found)
+        by_paper[paper].append(sign * score)
+    return dict(by_paper)
 
 
 def sums_of(points: Points, past: Past, people: Sequence[str]) -> Integers:
@@ -147,7 +147,7 @@ _FIELDS: Mapping[str, tuple[type, ...]] = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class SharedRelease:
     """One release of sums: for which reviews, with which limit, and what was published."""
 
     counter: int
@@ -172,14 +172,14 @@ class Account:
 
     folder: Path
     key: Key
-    entries: tuple[Entry, ...]
+    entries: tuple[SharedRelease, ...]
     last: str = ""
 
-    def again(self, input_stamp: str) -> Entry | None:
+    def again(self, input_stamp: str) -> SharedRelease | None:
         """The release that this very input led to before."""
         return next((entry for entry in self.entries if entry.input == input_stamp), None)
 
-    def about(self, conference: str, footprint: Footprint) -> tuple[Entry, ...]:
+    def about(self, conference: str, footprint: Footprint) -> tuple[SharedRelease, ...]:
         """Earlier releases about the same reviews: of the same name, or as alike as chance makes them once in
         a hundred times. (A total that is too high does no harm.)"""
         return tuple(
@@ -219,9 +219,9 @@ def read_account(key_path: str | os.PathLike[str], key: Key) -> Account:
     return Account(folder, key, tuple(map(_entry, chain)), chain[-1].stamp if chain else "")
 
 
-def enter(
+def record_share(
     account: Account, conference: str, limit: Limit, stamp: str, reason: str, parts: Mapping[str, Any]
-) -> Entry:
+) -> SharedRelease:
     """Seal a release in one new file; `parts` are footprint, table and statement."""
     counter = len(account.entries) + 1
     fields = {
@@ -245,13 +245,13 @@ def enter(
     return _entry(read_seal(path, account.key))
 
 
-def _entry(seal: Seal) -> Entry:
+def _entry(seal: RecordHead) -> SharedRelease:
     head = seal.fields(_FIELDS, ("footprint", "table", "statement"))
     try:
         footprint = as_footprint(json.loads(seal.part("footprint")))
         if footprint is None:
             raise KeyError
-        return Entry(
+        return SharedRelease(
             counter=seal.head["counter"],
             conference=head["conference"],
             limit=Limit(head["epsilon"], head["zcdp"]),
@@ -262,7 +262,7 @@ def _entry(seal: Seal) -> Entry:
             statement=seal.part("statement"),
         )
     except (KeyError, ValueError, TypeError):
-        raise changed(seal.path) from None
+        raise changed_record(seal.path) from None
 
 
 _DELTA = 1e-6
@@ -281,7 +281,7 @@ class Share:
 
     how: str
     statement: dict[str, Any]
-    total: Total
+    total: TotalLoss
     left_out: int = field(repr=False)
 
 
@@ -311,26 +311,26 @@ def share(
     `better`: which end of the scale of scores is the better one, "high" or "low".
     `reason`: for a further release about the same reviews, in words; without one it is refused.
     """
-    past = _one(reviews, conference, better)
+    past = _single_conference(reviews, conference, better)
     people = tuple(in_natural_order(set(committee)))
     if not people or ANYONE in people:
         raise InputError(f"committee must list people, at least one, and not {ANYONE}")
-    _check_place(key, out)
+    _check_location(key, out)
     left_out = sum(who not in set(people) for who in past.reviewer)
     secret = read_key(key)
     stamp = secret.stamp("shared input", _identity(past, people, limit)).hex()
     with open_account(key, secret) as account:
         stored = account.again(stamp)
         _check_vacant(out, stored)
-        entry = stored or _released(account, past, people, limit, stamp, reason)
+        entry = stored or _release_sums(account, past, people, limit, stamp, reason)
         about = account.about(past.name, footprint(past))
-        total = total_of(one.limit for one in (*about, *(() if stored else (entry,))))
+        total = compose(one.limit for one in (*about, *(() if stored else (entry,))))
     _publish(entry, out)
     statement = json.loads(entry.statement)
     return Share("stored" if stored else "new", statement, total, left_out)
 
 
-def _check_place(key: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
+def _check_location(key: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
     """Public tables never lie among sealed files."""
     refuse_empty(out)
     folder = Path(os.path.realpath(Path(out).parent))
@@ -338,7 +338,7 @@ def _check_place(key: str | os.PathLike[str], out: str | os.PathLike[str]) -> No
         raise InputError("`out` must not lie in a sealed folder, which must never be shared")
 
 
-def _one(reviews: Reviews, conference: str, better: str) -> Past:
+def _single_conference(reviews: Reviews, conference: str, better: str) -> Past:
     if reviews.conferences and len(reviews.conferences) > 1:
         raise InputError("share one conference at a time: the table has several")
     past = pasts_of({conference: reviews}, better=better)[0]
@@ -360,37 +360,43 @@ def _identity(past: Past, people: tuple[str, ...], limit: Limit) -> dict[str, An
     }
 
 
-def _released(
+def _release_sums(
     account: Account, past: Past, people: tuple[str, ...], limit: Limit, stamp: str, reason: str
-) -> Entry:
+) -> SharedRelease:
     used = footprint(past)
     earlier = account.about(past.name, used)
-    total = total_of([*(entry.limit for entry in earlier), limit])
+    total = compose([*(entry.limit for entry in earlier), limit])
     if earlier and not reason.strip():
-        spent = total_of(entry.limit for entry in earlier)
+        spent = compose(entry.limit for entry in earlier)
         raise RefusedError(
-            f"sums of these reviews were shared before ({_said(spent)} spent); a further release would make "
-            f"it {_said(total)}: give a `reason`"
+            f"sums of these reviews were shared before ({_spent_text(spent)} spent); a further release would make "
+            f"it {_spent_text(total)}: give a `reason`"
         )
     points = points_of(upright_scores(past))
-    drawn = noisy(sums_of(points, past, people), limit)
+    drawn = add_noise(sums_of(points, past, people), limit)
     statement = _statement(account, past.name, points, limit, total, len(earlier) + 1, len(people))
-    parts = {"footprint": used, "table": _table(people, drawn), "statement": statement}
-    return enter(account, past.name, limit, stamp, reason, parts)
+    parts = {"footprint": used, "table": _table_bytes(people, drawn), "statement": statement}
+    return record_share(account, past.name, limit, stamp, reason, parts)
 
 
-def _said(total: Total) -> str:
+def _spent_text(total: TotalLoss) -> str:
     pure = "" if total.epsilon is None else f"epsilon {total.epsilon:g}, "
     return f"{pure}zCDP {total.zcdp:g}"
 
 
-def _table(people: tuple[str, ...], drawn: Integers) -> bytes:
+def _table_bytes(people: tuple[str, ...], drawn: Integers) -> bytes:
     above, below = (np.asarray(row).tolist() for row in drawn)
     return format_table({"reviewer": people, "above": above, "below": below})
 
 
 def _statement(
-    account: Account, conference: str, points: Points, limit: Limit, total: Total, number: int, people: int
+    account: Account,
+    conference: str,
+    points: Points,
+    limit: Limit,
+    total: TotalLoss,
+    number: int,
+    people: int,
 ) -> bytes:
     promise = (
         "Whoever wrote one review, and whoever else had written it, any table is at most e^epsilon times as "
@@ -423,23 +429,23 @@ def _statement(
     return (json.dumps(content, indent=1, allow_nan=False) + "\n").encode()
 
 
-def _files(entry: Entry, out: str | os.PathLike[str]) -> dict[Path, bytes]:
+def _files(entry: SharedRelease, out: str | os.PathLike[str]) -> dict[Path, bytes]:
     # A table must never be there without what it is read by.
     return {Path(statement_path(out)): entry.statement, Path(out): entry.table}
 
 
-def _check_vacant(out: str | os.PathLike[str], entry: Entry | None) -> None:
+def _check_vacant(out: str | os.PathLike[str], entry: SharedRelease | None) -> None:
     """Refuse an `out` that could not be written, before anything is spent of the reviews' privacy."""
     files = (Path(statement_path(out)), Path(out))
-    there = [path for path in files if os.path.lexists(path)]
-    for path in there:
+    existing = [path for path in files if os.path.lexists(path)]
+    for path in existing:
         if entry is None or not path.is_file() or path.read_bytes() != _files(entry, out)[path]:
             refuse_existing(path)
-    if len(there) < len(files):
+    if len(existing) < len(files):
         check_folder_of(out)
 
 
-def _publish(entry: Entry, out: str | os.PathLike[str]) -> None:
+def _publish(entry: SharedRelease, out: str | os.PathLike[str]) -> None:
     for path, data in _files(entry, out).items():
         if not os.path.lexists(path):
             write_bytes(path, data)

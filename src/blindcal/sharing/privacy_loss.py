@@ -26,7 +26,7 @@ from blindcal.fitting.shared_sums import POINTS
 SENSITIVITY_1 = 2 * POINTS
 # Squared; the most where a review's points are all above or all below.
 SENSITIVITY_2_SQUARED = 2 * POINTS**2
-_LEAST, _MOST = 0.01, 100.0
+_LEAST_LIMIT, _MOST_LIMIT = 0.01, 100.0
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,10 @@ class Limit:
         given = [value for value in (self.epsilon, self.zcdp) if value is not None]
         if len(given) != 1:
             raise InputError("give either `epsilon` or `zcdp`")
-        if not (isfinite(given[0]) and _LEAST <= given[0] <= _MOST):
-            raise InputError(f"`epsilon` or `zcdp` must be from {_LEAST:g} to {_MOST:g}, found {given[0]:g}")
+        if not (isfinite(given[0]) and _LEAST_LIMIT <= given[0] <= _MOST_LIMIT):
+            raise InputError(
+                f"`epsilon` or `zcdp` must be from {_LEAST_LIMIT:g} to {_MOST_LIMIT:g}, found {given[0]:g}"
+            )
 
     @property
     def pure(self) -> bool:
@@ -78,7 +80,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Total:
+class TotalLoss:
     """What releases about the same reviews add up to: `epsilon` where each was pure, and `zcdp` always."""
 
     epsilon: float | None
@@ -87,25 +89,25 @@ class Total:
     def epsilon_at(self, delta: float) -> float:
         """An epsilon that holds but for `delta`.
 
-        >>> round(Total(None, 0.5).epsilon_at(1e-6), 2)
+        >>> round(TotalLoss(None, 0.5).epsilon_at(1e-6), 2)
         5.76
         """
         mixed = self.zcdp + 2.0 * sqrt(self.zcdp * log(1.0 / delta))
         return mixed if self.epsilon is None else min(mixed, self.epsilon)
 
 
-def total_of(limits: Iterable[Limit]) -> Total:
+def compose(limits: Iterable[Limit]) -> TotalLoss:
     """Losses add up, whatever was released first.
 
-    >>> total_of([Limit(epsilon=1.0), Limit(epsilon=2.0)])
+    >>> compose([Limit(epsilon=1.0), Limit(epsilon=2.0)])
     Total(epsilon=3.0, zcdp=2.5)
-    >>> total_of([Limit(epsilon=1.0), Limit(zcdp=0.5)])
+    >>> compose([Limit(epsilon=1.0), Limit(zcdp=0.5)])
     Total(epsilon=None, zcdp=1.0)
     """
     each = list(limits)
     pure = [limit.epsilon for limit in each if limit.epsilon is not None]
     epsilon = sum(pure) if len(pure) == len(each) else None
-    return Total(epsilon, sum(limit._rho for limit in each))
+    return TotalLoss(epsilon, sum(limit._rho for limit in each))
 
 
 # --- what no method can do
@@ -148,7 +150,7 @@ def _half_normal(sd: float, points: int = 80) -> tuple[Array, Array]:
 _ROUNDING = 1e-9
 
 
-def noisy(sums: Integers, limit: Limit) -> Integers:
+def add_noise(sums: Integers, limit: Limit) -> Integers:
     """Each number with noise of its own; refused where OpenDP's own account says more than the limit."""
     prelude = _opendp()
     domain = prelude.vector_domain(prelude.atom_domain(T="i64"))
