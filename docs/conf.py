@@ -40,7 +40,7 @@ class Floors(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         seen: set[object] = set()
-        text = [line for name in ("", *blindcal._FLOORS) for line in _section(name, seen)]
+        text = [line for name in ("", *blindcal._PACKAGES) for line in _section(name, seen)]
         lines = StringList(text, "floors")
         place = nodes.section()
         self.state.nested_parse(lines, self.content_offset, place, match_titles=1)

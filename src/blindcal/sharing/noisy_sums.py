@@ -369,8 +369,8 @@ def _release_sums(
     if earlier and not reason.strip():
         spent = compose(entry.limit for entry in earlier)
         raise RefusedError(
-            f"sums of these reviews were shared before ({_spent_text(spent)} spent); a further release would make "
-            f"it {_spent_text(total)}: give a `reason`"
+            f"sums of these reviews were shared before ({_spent_text(spent)} spent); a further release would "
+            f"make it {_spent_text(total)}: give a `reason`"
         )
     points = points_of(upright_scores(past))
     drawn = add_noise(sums_of(points, past, people), limit)
