@@ -32,7 +32,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     make_key("key.bin")
     rng = np.random.default_rng(5)
-    monkeypatch.setattr(noisy_sums, "add_noise", lambda sums, limit: sums + rng.integers(-500, 500, sums.shape))
+    monkeypatch.setattr(
+        noisy_sums, "add_noise", lambda sums, limit: sums + rng.integers(-500, 500, sums.shape)
+    )
     return tmp_path
 
 

@@ -11,7 +11,7 @@ from blindcal.deciding.coins import make_key, read_key
 from blindcal.errors import RefusedError, VerificationError
 from blindcal.fitting.history import Past
 from blindcal.fitting.reuse_guard import Footprint, footprint
-from blindcal.sharing.noisy_sums import SharedRelease, record_share, open_account, read_account, shared_folder
+from blindcal.sharing.noisy_sums import SharedRelease, open_account, read_account, record_share, shared_folder
 from blindcal.sharing.privacy_loss import Limit
 
 
