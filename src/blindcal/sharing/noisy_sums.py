@@ -1,16 +1,13 @@
-"""share: the reviews of a past conference -> noisy sums for a public list of people, sealed and published.
+"""Noisy sums of a past conference for a public list of people: points, the account of a key, and `share`.
 
-What each review is worth when a past conference shares sums: points, from papers and scores alone.
+A review is worth `POINTS` points, split between *above* and *below* by how far its score is above the
+prediction from the other scores of the paper. Points depend on papers and scores alone. So a change of one
+review's reviewer moves `POINTS` points from one person to another and nothing else, which bounds the
+sensitivity of the sums.
 
-Who wrote a review plays no part here. A review is worth `POINTS` points, split between *above* and *below* by
-how far its score is above what the other scores of the paper suggest. So a change of one review's author
-moves `POINTS` points from one person to another and nothing else, whatever the paper's other reviews are.
-
-The account of a key: every release of sums, sealed beside it, and what is spent of each review's privacy.
-
-The files lie in a folder beside the key (`key.bin` -> `key.bin.shared`), one per release, like those of
-decisions: numbered, chained, written once. A release counts from the moment its file has its name, and
-nothing public is written before that.
+The account has a record of every release, in a folder beside the key (`key.bin` -> `key.bin.shared`):
+numbered, chained and written once, like those of decisions. A release counts from the moment its file has its
+name, and nothing public is written before that.
 """
 
 from __future__ import annotations
@@ -91,8 +88,7 @@ def points_of(scores: Mapping[str, Sequence[float]]) -> Points:
 
 
 def differences(score: Array, paper: Integers) -> Array:
-    """Each score less what the others of its paper suggest, if all reviewers are alike, in standard
-    deviations of all scores.
+    """Each score minus its prediction from the paper's other scores, in standard deviations of all scores.
 
     Of k other scores with mean m, `k r / (1 - r + k r) * m` is expected, where r is the paper's part of a
     score's variance.
@@ -164,10 +160,11 @@ class SharedRelease:
 class Account:
     """The releases of sums made with one key.
 
-    `folder`: where their sealed files lie.
-    `key`: that they are sealed with.
-    `entries`: one for each release, oldest first.
-    `last`: the stamp of the latest one's head, to which the next will be chained; empty before the first.
+    Attributes:
+        folder: The folder of the records.
+        key: The key that stamps them.
+        entries: One entry per release, oldest first.
+        last: Stamp of the latest head, to which the next is chained; empty before the first.
     """
 
     folder: Path
@@ -180,8 +177,10 @@ class Account:
         return next((entry for entry in self.entries if entry.input == input_stamp), None)
 
     def about(self, conference: str, footprint: Footprint) -> tuple[SharedRelease, ...]:
-        """Earlier releases about the same reviews: of the same name, or as alike as chance makes them once in
-        a hundred times. (A total that is too high does no harm.)"""
+        """Earlier releases about the same reviews: of the same name, or alike beyond chance (1 in 100).
+
+        A false match only makes the total too high, which does no harm.
+        """
         return tuple(
             entry
             for entry in self.entries
@@ -206,13 +205,18 @@ def open_account(key_path: str | os.PathLike[str], key: Key) -> Iterator[Account
 
 
 def read_account(key_path: str | os.PathLike[str], key: Key) -> Account:
-    """The account of a key as it stands; empty if nothing was shared.
+    """Reads the account of a key; empty if nothing was shared.
 
-    `key_path` is the file of the key, beside which the sealed files lie; `key` is what `read_key` found
-    there.
+    Args:
+        key_path: The file of the key, beside which the records lie.
+        key: The key in that file.
 
-    >>> read_account("nowhere/key.bin", Key(bytes(32))).entries
-    ()
+    Returns:
+        The account.
+
+    Example:
+        >>> read_account("nowhere/key.bin", Key(bytes(32))).entries
+        ()
     """
     folder = shared_folder(key_path)
     chain = read_chain(folder, key, _KIND)
@@ -270,13 +274,13 @@ _DELTA = 1e-6
 
 @dataclass(frozen=True)
 class Share:
-    """What was released.
+    """A release of noisy sums.
 
-    `how`: `new`, or `stored` where this very input was released before.
-    `statement`: what the table promises and how it is read; public, as the table is. Its total is as it was
-    when the table was released.
-    `total`: what all releases about the same reviews add up to now, later ones included.
-    `left_out`: the number of reviews by people who are not on the list; for the chair alone.
+    Attributes:
+        how: "new", or "stored" if the same input was released before.
+        statement: The public promise of the table and how to read it, with the total loss at its release.
+        total: Total privacy loss of all releases about the same reviews, including later ones.
+        left_out: Number of reviews by people who are not on the list; for the chair alone.
     """
 
     how: str
@@ -296,20 +300,23 @@ def share(
     better: str = "high",
     reason: str = "",
 ) -> Share:
-    """Release noisy sums of one past conference for each person of a public list.
+    """Releases noisy sums of one past conference for each person of a public list.
 
-    The same input and key return the same release. Another release about the same reviews adds to what is
-    spent of their privacy.
+    The same input and key return the same release. Another release about the same reviews adds to their
+    privacy loss.
 
-    `reviews`: of that conference, with the true reviewers.
-    `committee`: the ids of the people to publish sums for, whether or not they reviewed.
-    `limit`: the privacy loss of one review, as `Limit(epsilon=1.0)`.
-    `key`: the file that `make_key` made; what is drawn is sealed beside it.
-    `out`: the table to write, a CSV; its statement is written beside it, as `out` with .share.json at the
-    end.
-    `conference`: its name, public.
-    `better`: which end of the scale of scores is the better one, "high" or "low".
-    `reason`: for a further release about the same reviews, in words; without one it is refused.
+    Args:
+        reviews: The reviews of that conference, with the true reviewers.
+        committee: Ids of the people to publish sums for, whether or not they reviewed.
+        limit: Privacy loss of one review, such as `Limit(epsilon=1.0)`.
+        key: The file that `make_key` made; the noise is recorded beside it.
+        out: The CSV table to write; its statement is written beside it, with .share.json appended.
+        conference: Public name of the conference.
+        better: The better end of the scale of scores, "high" or "low".
+        reason: The reason for a further release about the same reviews, which is refused without one.
+
+    Returns:
+        The statement of the release, and the total privacy loss.
     """
     past = _single_conference(reviews, conference, better)
     people = tuple(in_natural_order(set(committee)))

@@ -1,9 +1,7 @@
-"""Limits of privacy loss for one review, what noise they need, what several releases add up to, and what no
-release can reveal within them.
+"""Privacy loss of one review: limits, noise, composition, and a lower bound on what stays unknown.
 
-Two tables are neighbors if they differ in the author of one review. Papers and scores are public.
-
-Discrete noise by OpenDP: the one place where it is drawn. It takes no seed, so what is drawn is sealed.
+Two tables are neighbors if they differ in the reviewer of one review. Papers and scores are public. Discrete
+noise is drawn by OpenDP, in this module only. OpenDP takes no seed, so the drawn sums are recorded.
 """
 
 from __future__ import annotations
@@ -31,11 +29,15 @@ _LEAST_LIMIT, _MOST_LIMIT = 0.01, 100.0
 
 @dataclass(frozen=True)
 class Limit:
-    """The privacy loss of one review, from 0.01 to 100: either `epsilon` (pure), or `zcdp` (rho of
-    zero-concentrated privacy).
+    """A limit on the privacy loss of one review, from 0.01 to 100.
 
-    >>> Limit(epsilon=1.0).scale, Limit(zcdp=0.5).scale
-    (200.0, 141.4213562373095)
+    Attributes:
+        epsilon: Pure differential privacy.
+        zcdp: The rho of zero-concentrated differential privacy; exactly one of the two is given.
+
+    Example:
+        >>> Limit(epsilon=1.0).scale, Limit(zcdp=0.5).scale
+        (200.0, 141.4213562373095)
     """
 
     epsilon: float | None = None
@@ -100,9 +102,9 @@ def compose(limits: Iterable[Limit]) -> TotalLoss:
     """Losses add up, whatever was released first.
 
     >>> compose([Limit(epsilon=1.0), Limit(epsilon=2.0)])
-    Total(epsilon=3.0, zcdp=2.5)
+    TotalLoss(epsilon=3.0, zcdp=2.5)
     >>> compose([Limit(epsilon=1.0), Limit(zcdp=0.5)])
-    Total(epsilon=None, zcdp=1.0)
+    TotalLoss(epsilon=None, zcdp=1.0)
     """
     each = list(limits)
     pure = [limit.epsilon for limit in each if limit.epsilon is not None]
@@ -110,26 +112,28 @@ def compose(limits: Iterable[Limit]) -> TotalLoss:
     return TotalLoss(epsilon, sum(limit._rho for limit in each))
 
 
-# --- what no method can do
-
-
 def unlearned(epsilon: float, reviews: int, offset_sd: float, review_sd: float) -> float:
-    """At least this share of the variance of an offset stays unknown, whatever is released within `epsilon`.
-
-    `epsilon`: the privacy loss of one review, pure.
-    `reviews`: how many the reviewer wrote; the difference of each is N(offset, review_sd^2).
-    `offset_sd`: offsets are N(0, offset_sd^2).
-    `review_sd`: the standard deviation of one review.
+    """A lower bound on the share of an offset's variance that stays unknown within `epsilon`.
 
     Without a limit, `review_sd^2 / (review_sd^2 + reviews offset_sd^2)` stays unknown. Within it, let the
     size b of an offset be known and its sign not. If p and q are the probabilities of what is seen under b
     and -b, the best estimate errs by `b^2 (1 - D)` with `D = sum (p - q)^2 / 2(p + q)`. To lead from one to
-    the other, K reviews are exchanged for others, two authors changed for each: then
+    the other, K reviews are exchanged for others, two reviewers changed for each: then
     `|p - q| / (p + q) <= tanh(K epsilon)` and `D <= tanh(K epsilon)^2`. K can be binomial, its chance the
     total variation of one review, and D is convex in (p, q), so that D is at most the mean over K.
 
-    >>> [round(unlearned(epsilon, 5, 0.35, 0.65), 2) for epsilon in (0.1, 0.25, 0.5, 1.0)]
-    [0.91, 0.61, 0.41, 0.41]
+    Args:
+        epsilon: Pure privacy loss of one review.
+        reviews: Number of reviews of the reviewer; the difference of each is N(offset, review_sd^2).
+        offset_sd: Standard deviation of offsets, which are N(0, offset_sd^2).
+        review_sd: Standard deviation of one review.
+
+    Returns:
+        The share, from 0 to 1.
+
+    Example:
+        >>> [round(unlearned(epsilon, 5, 0.35, 0.65), 2) for epsilon in (0.1, 0.25, 0.5, 1.0)]
+        [0.91, 0.61, 0.41, 0.41]
     """
     size, weight = _half_normal(offset_sd)
     one = 2.0 * ndtr(size / review_sd) - 1.0
@@ -151,7 +155,7 @@ _ROUNDING = 1e-9
 
 
 def add_noise(sums: Integers, limit: Limit) -> Integers:
-    """Each number with noise of its own; refused where OpenDP's own account says more than the limit."""
+    """Adds independent noise to each number; refused if OpenDP's own account exceeds the limit."""
     prelude = _opendp()
     domain = prelude.vector_domain(prelude.atom_domain(T="i64"))
     if limit.pure:
