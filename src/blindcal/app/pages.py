@@ -103,7 +103,7 @@ class Found:
 
 
 def notice(error: BaseException | None, private: Path) -> Notice | None:
-    """What a page says of an `error`; files below `private`, the session's own place, go by their names alone.
+    """What a page says of an `error`; files below `private`, the session's own, go by their names alone.
 
     >>> notice(InputError("give one of `accept_rate`, `accept` and `bar`"), Path("/x")).text
     'give one of “Share”, “Number” and bar'
