@@ -134,6 +134,11 @@ def write_redirect(address: str, place: Path) -> Path:
 
     A browser started with the address itself would show it, token included, to everyone who lists this
     machine's processes.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as place:
+    ...     "url=http://127.0.0.1:80/t/" in write_redirect("http://127.0.0.1:80/t/", Path(place)).read_text()
+    True
     """
     path = place / "open-blindcal.html"
     text = f'<!DOCTYPE html><meta http-equiv="refresh" content="0; url={html.escape(address)}">\n'

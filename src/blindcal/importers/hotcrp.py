@@ -337,6 +337,11 @@ def _decision_words(decided: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The site's words for its decisions, from each paper's decision and status.
 
     Without a status the word must say it itself; of several words for one decision none is taken.
+
+    >>> _decision_words([("Accept (talk)", ""), ("Rejected", ""), ("", "")])
+    {'accept': 'Accept (talk)', 'reject': 'Rejected'}
+    >>> _decision_words([("A", "accept")])
+    {'accept': 'A'}
     """
     words: dict[str, set[str]] = {"accept": set(), "reject": set()}
     for word, status in {(word.strip(), status) for word, status in decided if word.strip()}:

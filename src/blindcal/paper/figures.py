@@ -333,6 +333,10 @@ def eight_cases() -> Figure:
     """The eight noisy cases side by side, of which the paper works out the second.
 
     They differ in which product is larger, which paper A1 favors, and whose evidence is weaker.
+
+    Example:
+        >>> [panel.title.split(",")[0] for panel in eight_cases().panels[3:5]]
+        ['u < v', 'u > v']
     """
     panels = []
     sides = ("Phi_1 < 1/2 < Phi_2", "Phi_2 < 1/2 < Phi_1")
@@ -355,7 +359,12 @@ def eight_cases() -> Figure:
 
 
 def noise_limit() -> Figure:
-    """The noisy frontier of a pair of reviewers and scores as the noise goes to 0, and its ends."""
+    """The noisy frontier of a pair of reviewers and scores as the noise goes to 0, and its ends.
+
+    Example:
+        >>> [curve.label for curve in noise_limit().panels[0].curves][-1]
+        'sigma = 0 (Theorem 4.2)'
+    """
     curves = []
     for sigma in _LIMIT:
         belief = _example(sigma)

@@ -129,6 +129,9 @@ def spans(rows: Sequence[tuple[str, float, float]]) -> tuple[Span, ...]:
     """Means with their standard deviations, drawn to one scale with a margin at both ends.
 
     Each of the `rows` has a label, a mean and a standard deviation.
+
+    >>> [round(span.middle) for span in spans([("a", 0.0, 1.0), ("b", 0.0, 2.0)])]
+    [320, 320]
     """
     low, high = min(mean - sd for _, mean, sd in rows), max(mean + sd for _, mean, sd in rows)
     room = 0.08 * (high - low) or 1.0

@@ -53,6 +53,9 @@ class Population:
         noise_spread: If above 0, each reviewer has a noise of its own, lognormal with median `noise` and this
             log-sd.
         grid: Each score moves to the nearest grid point (to the higher one from the middle); None: to none.
+
+    >>> Population(slopes="equal", offset=0.7).parameters(np.random.default_rng(1), (2,))[0]
+    array([1., 1.])
     """
 
     slopes: Slopes = "equal"
