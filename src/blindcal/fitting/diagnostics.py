@@ -17,6 +17,7 @@ from scipy.special import ndtri
 
 from blindcal.cells import count
 from blindcal.checks import Array, Integers
+from blindcal.compute.mcmc import ess_bulk, ess_tail, rhat
 from blindcal.fitting.gibbs import TRACES, Moments, parameters
 from blindcal.fitting.history import Dated, History, Past, Scale, history_of
 
@@ -136,6 +137,8 @@ _LEVEL = 0.9
 _BENT, _LEANING, _RARE = 3.0, 0.3, 0.01
 # A standard error of so much of the population's tells nothing worth the name.
 _LITTLE = 0.95
+# Chains agree up to this R-hat of any offset (see `calibrators.hierarchical_model.CONVERGED`).
+_CONVERGED = 1.05
 
 
 @dataclass(frozen=True)
@@ -191,7 +194,8 @@ class Checks:
     `line`: what straight lines leave unexplained; None where no two reviews can be compared.
     `outliers`: people the fit is for who are unlike the population.
     `newcomers`, `unknown`: how many of the people have no history, or one that says next to nothing.
-    `disagreement`: how far two runs of the sampler differ, in standard errors; well below 1 in a sound fit.
+    `rhat`: the largest rank-normalized split R-hat of offsets of a few reviewers: near 1 in a sound fit.
+    `ess`: the smallest effective sample size of these offsets, of the bulk or of a tail.
     `forecast`: a test on the last conference; None with one conference, or if no reviewer came back.
     `notes`: sentences about all of this, for the chair.
     """
@@ -206,7 +210,8 @@ class Checks:
     newcomers: int
     unknown: int
     reviewers: int
-    disagreement: float
+    rhat: float
+    ess: float
     forecast: Forecast | None
     notes: tuple[str, ...]
 
@@ -235,7 +240,7 @@ def checks_of(
     wanted = {name: known[name] for name in people if name in known}
     anyone = parameters(moments.anyone)
     unknown = sum(bool(row[4] > _LITTLE * anyone[4]) for row in wanted.values())
-    bend = bend_of(history)
+    bend, offsets = bend_of(history), np.stack([part.offsets for part in chains])
     found = Checks(
         shares=shares_of(traces),
         persistence=_range(traces[:, TRACES.index("persistence")]),
@@ -247,7 +252,8 @@ def checks_of(
         newcomers=len(people) - len(wanted),
         unknown=unknown,
         reviewers=len(people),
-        disagreement=_disagreement(moments, chains),
+        rhat=float(rhat(offsets).max()),
+        ess=float(min(ess_bulk(offsets).min(), ess_tail(offsets).min())),
         forecast=forecast,
         notes=(),
     )
@@ -293,12 +299,6 @@ def _far(row: Array, anyone: Array, people: int) -> bool:
     return bool(habits > -2.0 * np.log(rare / 2) or abs(noise) > -ndtri(rare / 4))
 
 
-def _disagreement(moments: Moments, chains: Sequence[Moments]) -> float:
-    """How far chains differ about offsets, as a share of their standard errors (root mean square)."""
-    between = np.var([one.reviewers[1] for one in chains], axis=0)
-    return float(np.sqrt((between / parameters(moments.reviewers)[4] ** 2).mean()))
-
-
 def _notes(checks: Checks, history: History) -> list[str]:
     notes = []
     if len(history.conferences) == 1:
@@ -314,9 +314,10 @@ def _notes(checks: Checks, history: History) -> list[str]:
             "calibration is an approximation there"
         )
     notes += [] if checks.line is None else checks.line.notes
-    if checks.disagreement > 0.3:
+    if checks.rhat > _CONVERGED:
         notes.append(
-            f"two runs differ by {checks.disagreement:.2f} standard errors on average: ask for more sweeps"
+            f"two runs do not agree yet (R-hat {checks.rhat:.2f}, effective sample size {checks.ess:.0f}): "
+            "ask for more sweeps"
         )
     return notes
 
