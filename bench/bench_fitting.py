@@ -48,7 +48,7 @@ def main() -> None:
         f"{len(reviews):,} past reviews by {REVIEWERS:,} reviewers: {seconds:.1f} s "
         f"({processor:.0f} s of processor time in all) at load {os.getloadavg()[0]:.1f}"
     )
-    print(f"  at most {memory:.2f} GiB; chains differ by {fitted.checks.disagreement:.3f} standard errors")
+    print(f"  at most {memory:.2f} GiB; R-hat of offsets {fitted.checks.rhat:.3f}")
     print(f"  promise of 60 s and 2 GiB: {'kept' if seconds < 60 and memory < 2 else 'BROKEN'}")
 
 

@@ -16,6 +16,7 @@ from scipy.special import ndtri
 
 from blindcal.cells import count
 from blindcal.checks import Array, Integers
+from blindcal.compute.mcmc import ess_bulk, ess_tail, rhat
 from blindcal.fitting.gibbs import TRACES, Moments, parameters
 from blindcal.fitting.history import Dated, History, Past, Scale, history_of, score_moments
 
@@ -29,6 +30,8 @@ _SKEW_ERRORS, _MIN_SKEW, _OUTLIER_RATE = 3.0, 0.3, 0.01
 
 # A standard error of so much of the population's tells nothing worth the name.
 _UNINFORMED = 0.95
+# Chains agree up to this R-hat of any offset (see `calibrators.hierarchical_model.CONVERGED`).
+_CONVERGED = 1.05
 _BINS = 7
 
 # Said where it is beyond so many standard errors, and large: noise that changes by a quarter of its variance
@@ -53,7 +56,8 @@ class Checks:
         newcomers: How many of the people have no history.
         unknown: How many have a history that says next to nothing.
         reviewers: How many people the fit is for.
-        disagreement: How far two runs of the sampler differ, in standard errors; well below 1 in a sound fit.
+        rhat: The largest rank-normalized split R-hat of offsets of a few reviewers; near 1 in a sound fit.
+        ess: The smallest effective sample size of these offsets, of the bulk or of a tail.
         forecast: A test on the last conference; None with one conference, or if no reviewer came back.
         notes: Sentences about all of this, for the chair.
     """
@@ -68,7 +72,8 @@ class Checks:
     newcomers: int
     unknown: int
     reviewers: int
-    disagreement: float
+    rhat: float
+    ess: float
     forecast: Forecast | None
     notes: tuple[str, ...]
 
@@ -167,7 +172,7 @@ def checks_of(
     rows = {name: known[name] for name in people if name in known}
     anyone = parameters(moments.anyone)
     unknown = sum(bool(row[4] > _UNINFORMED * anyone[4]) for row in rows.values())
-    bend = bend_of(history)
+    bend, offsets = bend_of(history), np.stack([chain.offsets for chain in chains])
     checks = Checks(
         shares=shares_of(traces),
         persistence=_credible_interval(traces[:, TRACES.index("persistence")]),
@@ -179,7 +184,8 @@ def checks_of(
         newcomers=len(people) - len(rows),
         unknown=unknown,
         reviewers=len(people),
-        disagreement=_between_chains(moments, chains),
+        rhat=float(rhat(offsets).max()),
+        ess=float(min(ess_bulk(offsets).min(), ess_tail(offsets).min())),
         forecast=forecast,
         notes=(),
     )
@@ -236,12 +242,6 @@ def _is_outlier(row: Array, anyone: Array, people: int) -> bool:
     return bool(habits > -2.0 * np.log(rare / 2) or abs(noise) > -ndtri(rare / 4))
 
 
-def _between_chains(moments: Moments, chains: Sequence[Moments]) -> float:
-    """How far chains differ about offsets, as a share of their standard errors (root mean square)."""
-    between = np.var([chain.reviewers[1] for chain in chains], axis=0)
-    return float(np.sqrt((between / parameters(moments.reviewers)[4] ** 2).mean()))
-
-
 def _notes(checks: Checks, history: History) -> list[str]:
     notes = []
     if len(history.conferences) == 1:
@@ -257,9 +257,10 @@ def _notes(checks: Checks, history: History) -> list[str]:
             "calibration is an approximation there"
         )
     notes += [] if checks.line is None else checks.line.notes
-    if checks.disagreement > 0.3:
+    if checks.rhat > _CONVERGED:
         notes.append(
-            f"two runs differ by {checks.disagreement:.2f} standard errors on average: ask for more sweeps"
+            f"two runs do not agree yet (R-hat {checks.rhat:.2f}, effective sample size {checks.ess:.0f}): "
+            "ask for more sweeps"
         )
     return notes
 

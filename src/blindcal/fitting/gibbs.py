@@ -440,6 +440,7 @@ class Moments:
         levels: Noise at each level of confidence, relative to the most frequent level.
         stretch: Scale of each conference, relative to the last one.
         traces: Draws `[draw, 5]` of the quantities that `TRACES` names.
+        offsets: Draws `[draw, reviewer]` of the offsets of a few reviewers at their last conference.
     """
 
     reviewers: Array
@@ -447,8 +448,10 @@ class Moments:
     levels: Array
     stretch: Array
     traces: Array
+    offsets: Array
 
 
+_JUDGED = 20  # reviewers whose offsets are kept, to compare chains by
 # Quantities that are kept of every draw: the variance of a score by source, and the correlation of
 # (slope, offset) from one conference to the next.
 TRACES = ("quality", "slope", "offset", "noise", "persistence")
@@ -482,6 +485,8 @@ class _Sums:
         self.levels = np.zeros(len(history.levels))
         self.stretch = np.zeros(len(history.conferences))
         self.traces: list[tuple[float, ...]] = []
+        self.judged = history.visits.last[:: -(-len(history.reviewers) // _JUDGED)]
+        self.offsets: list[Array] = []
 
     def add(self, sampler: HistorySampler) -> None:
         s = sampler.state
@@ -497,11 +502,17 @@ class _Sums:
         (slope, _), (_, offset) = unit**2 * s.covariance
         variance = (unit * s.mean_slope) ** 2, slope, offset, noise**2 * np.exp(2 * half)
         self.traces.append((*map(float, variance), s.persistence))
+        self.offsets.append(unit * (s.offset[self.judged] + shift))
 
     def moments(self) -> Moments:
         n = len(self.traces)
         return Moments(
-            self.reviewers / n, self.anyone / n, self.levels / n, self.stretch / n, np.array(self.traces)
+            reviewers=self.reviewers / n,
+            anyone=self.anyone / n,
+            levels=self.levels / n,
+            stretch=self.stretch / n,
+            traces=np.array(self.traces),
+            offsets=np.array(self.offsets),
         )
 
 
@@ -517,7 +528,8 @@ def pooled(chains: Sequence[Moments]) -> Moments:
     """Chains of equal length as one."""
     names = ("reviewers", "anyone", "levels", "stretch")
     means = {name: np.mean([getattr(part, name) for part in chains], axis=0) for name in names}
-    return Moments(**means, traces=np.concatenate([part.traces for part in chains]))
+    draws = {name: np.concatenate([getattr(part, name) for part in chains]) for name in ("traces", "offsets")}
+    return Moments(**means, **draws)
 
 
 def parameters(moments: Array) -> Array:
