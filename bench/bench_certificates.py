@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from blindcal.certify.claims import certify
-from blindcal.deciding.coins import Key, toss
+from blindcal.deciding.coins import Key
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.conference import Conference, PaperCase
@@ -52,7 +52,7 @@ def main() -> None:
     key, draws = Key(bytes(32)), 20_000
     began = time.process_time()
     for draw in range(draws):
-        toss(key, {"paper": "p", "draw": draw}, Fraction(1, 3))
+        draw(key, {"paper": "p", "draw": draw}, Fraction(1, 3))
     print(f"coin: {1e6 * (time.process_time() - began) / draws:.0f} microseconds")
 
 

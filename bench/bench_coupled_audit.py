@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
 from audit import MENU, Setting, conference, decided
 from blindcal.adversaries.coupled_exact import true_loads
 from blindcal.adversaries.coupled_mcmc import coupled_findings
-from blindcal.compute.parallel import each
+from blindcal.compute.parallel import parallel_map
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def main() -> None:
     setting = Setting(options.papers, options.reviews, options.load, options.pool)
     papers, truth = conference(setting, 0)
     jobs = list(zip(papers, truth, np.random.default_rng(7).random(len(papers)).tolist(), strict=True))
-    views = each(
+    views = parallel_map(
         partial(decided, guarantee=MENU["steady, epsilon 2 (default)"]), jobs, workers=options.workers
     )
     began = time.perf_counter()

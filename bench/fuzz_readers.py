@@ -45,9 +45,9 @@ with atheris.instrument_imports(include=INSTRUMENTED):
     from blindcal.deciding.ledger import read_ledger, read_published
     from blindcal.errors import BlindcalError, InputError
     from blindcal.exporters.decisions import read_decided, read_titles
-    from blindcal.fitting.committee import read_committee, read_same
-    from blindcal.fitting.reuse_guard import Footprint, overlap, read_footprints, read_scale
-    from blindcal.fitting.shared_sums import read_shared
+    from blindcal.fitting.committee import read_aliases, read_committee
+    from blindcal.fitting.reuse_guard import Fingerprint, overlap, read_fingerprints, read_scale
+    from blindcal.fitting.shared_sums import read_shared_sums
     from blindcal.importers import Choices, import_reviews, read_codes, read_conflicts, read_map, read_people
     from blindcal.io.tables import format_table
     from blindcal.posterior.conference import read_reviewers
@@ -69,7 +69,7 @@ _BOOK = (ROOT / "tests" / "vectors" / "exports" / "cmt" / "resaved-2021.xlsx").r
 _FOLDER = tempfile.TemporaryDirectory(prefix="fuzzed-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
 FILE = Path(_FOLDER.name) / "fuzzed"
 KNOWN = Similarity.dense(["1", "2"], ["a", "b"], [[1.0, 0.5], [0.0, 1.0]])
-NOW = Footprint("now", frozenset({("x", "a", 1.0), ("x", "b", 2.0), ("y", "a", 2.0)}))
+NOW = Fingerprint("now", frozenset({("x", "a", 1.0), ("x", "b", 2.0), ("y", "a", 2.0)}))
 KEY = Key(bytes(32))
 
 
@@ -219,7 +219,7 @@ def barred(data: bytes, first: int, second: int) -> None:
 
 
 def lists(data: bytes, first: int, second: int) -> None:
-    [read_papers, read_titles, read_committee, read_same, read_decided][first % 5](put(data))
+    [read_papers, read_titles, read_committee, read_aliases, read_decided][first % 5](put(data))
 
 
 def calibrations(data: bytes, first: int, second: int) -> None:
@@ -230,7 +230,7 @@ def calibrations(data: bytes, first: int, second: int) -> None:
 def shares(data: bytes, first: int, second: int) -> None:
     table, _, statement = data.partition(b"\0")
     put(statement, ".share.json")
-    found = read_shared(put(table))
+    found = read_shared_sums(put(table))
     if not np.isfinite([*found.counts, *found.sums, found.count_variance, found.gain]).all():
         raise FoundError("a number that is none")
     check_rows(table, len(found.reviewers))
@@ -238,7 +238,7 @@ def shares(data: bytes, first: int, second: int) -> None:
 
 def records(data: bytes, first: int, second: int) -> None:
     if first % 3 == 0:
-        for past in read_footprints(put(data)):
+        for past in read_fingerprints(put(data)):
             overlap(past, NOW)
     elif first % 3 == 1:
         put(data, ".fit.json")

@@ -20,8 +20,8 @@ from PIL import Image
 from playwright.sync_api import Page
 
 from blindcal.app.server import running
-from blindcal.app.session import Desk
-from blindcal.compute.parallel import cores
+from blindcal.app.session import Session
+from blindcal.compute.parallel import available_cores
 from report_page import browser
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="also dark, narrow and whole pages, to look at")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home, browser() as found:
-        desk = Desk(Path(home), workers=cores())
+        desk = Session(Path(home), workers=available_cores())
         with running(desk) as app:
             size: Any = {"width": 1180, "height": 900}
             context = found.new_context(viewport=size, color_scheme="light")

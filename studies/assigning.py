@@ -24,10 +24,10 @@ from scipy.special import ndtri
 from scipy.stats import binom, multivariate_normal
 
 from blindcal.assignment.marginal_probabilities import Marginals, marginals
-from blindcal.assignment.sampling import Assigned, _halves, _Parts, assign
+from blindcal.assignment.sampling import SampledAssignment, _halves, _Parts, assign
 from blindcal.assignment.similarity import Similarity
 from blindcal.checks import Array
-from blindcal.compute.parallel import cores, each
+from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.planning.conference_plan import plan_conference
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
@@ -65,7 +65,7 @@ def similarity_of(folder: Path, otherwise: float = 0.0) -> Similarity:
     return Similarity.dense(*names, value[bids], bids == CONFLICT)
 
 
-def cases_of(assigned: Assigned, papers: int, seed: int) -> list[PaperCase]:
+def cases_of(assigned: SampledAssignment, papers: int, seed: int) -> list[PaperCase]:
     """Every so many papers with made-up scores of the reviewers they were assigned."""
     rng, population = np.random.default_rng(seed), prototype_population()
     people = assigned.similarity.reviewers
@@ -121,7 +121,7 @@ def solved(case: PaperCase) -> tuple[list[float], list[float]]:
 
 
 def measured(cases: Sequence[PaperCase], workers: int) -> Measured:
-    wrong, named = zip(*each(solved, cases, workers=workers), strict=True)
+    wrong, named = zip(*parallel_map(solved, cases, workers=workers), strict=True)
     return Measured(np.array(wrong), np.array(named))
 
 
@@ -206,7 +206,7 @@ def draw_table(similarity: Similarity, papers: int, workers: int) -> list[str]:
             cases = cases_of(assigned, papers, seed=1)
             found = measured(cases, workers)
             claimed, true = (
-                np.array(part) for part in zip(*each(misread, cases, workers=workers), strict=True)
+                np.array(part) for part in zip(*parallel_map(misread, cases, workers=workers), strict=True)
             )
             sets = np.median([len(case.sets or ()) for case in cases])
             cells = [f"{cap:g}", f"{draws}", f"{sets:g}", percent(found.named[:, 0].mean())]
@@ -221,7 +221,7 @@ def frequencies(similarity: Similarity, samples: int, workers: int) -> list[str]
     chances = marginals(
         similarity, per_paper=PER_PAPER, per_reviewer=PER_REVIEWER, cap=0.5, spread=0.05, draws=DRAWS
     )
-    counted = each(
+    counted = parallel_map(
         partial(_counted, chances=chances), np.array_split(np.arange(samples), 50), workers=workers
     )
     times, p = np.sum(counted, axis=0)[chances.paper, chances.reviewer], chances.probability
@@ -267,7 +267,9 @@ def adversary(similarity: Similarity, papers: int, workers: int) -> list[str]:
         seed=bytes(32),
     )
     cases = cases_of(assigned, papers, seed=1)
-    certified, listed = (np.array(part) for part in zip(*each(_listed, cases, workers=workers), strict=True))
+    certified, listed = (
+        np.array(part) for part in zip(*parallel_map(_listed, cases, workers=workers), strict=True)
+    )
     if np.abs(certified - listed).max() > ROUNDING:
         raise SystemExit("somebody who lists all draws does better than certified")
     return [f"for {len(cases)} papers under the default guarantee, someone who lists all draws"]
@@ -293,7 +295,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--papers", type=int, default=300)
     parser.add_argument("--samples", type=int, default=20_000)
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     if options.data is None:
         print("give --data, a folder with the bids: nothing was computed")

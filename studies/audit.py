@@ -17,10 +17,10 @@ from functools import partial
 import numpy as np
 from scipy.special import ndtri
 
-from blindcal.adversaries.findings import named, paper_findings
+from blindcal.adversaries.findings import finding_about, paper_findings
 from blindcal.adversaries.paper_view import View, case_view, published_view
 from blindcal.adversaries.side_knowledge import co_reviewer_findings, collusion_findings, evidence_findings
-from blindcal.compute.parallel import cores, each
+from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import Policy
 from blindcal.policy.solver import solve
@@ -111,8 +111,8 @@ def knowing(papers: int, workers: int) -> tuple[list[str], dict[str, float]]:
     ]
     gains = {}
     for name, guarantee in MENU.items():
-        views = each(partial(_planned, guarantee=guarantee), drawn, workers=workers)
-        plain = named(paper_findings("", views, "chosen"), "chosen")
+        views = parallel_map(partial(_planned, guarantee=guarantee), drawn, workers=workers)
+        plain = finding_about(paper_findings("", views, "chosen"), "chosen")
         (informed,) = evidence_findings(views, STRENGTH, ["chosen"], workers=workers)
         (company,) = co_reviewer_findings(views, ["chosen"])
         gains[name] = 100 * informed.added
@@ -135,7 +135,7 @@ def colluding(setting: Setting, seed: int, workers: int) -> list[str]:
     jobs = list(zip(papers, truth, toss.tolist(), strict=True))
     rows = []
     for name in TOSSED:
-        views = each(partial(decided, guarantee=MENU[name]), jobs, workers=workers)
+        views = parallel_map(partial(decided, guarantee=MENU[name]), jobs, workers=workers)
         (found,) = collusion_findings(views, COLLUDERS, ["chosen"])
         rise = 0.0 if found.rise is None else found.rise
         rows.append(
@@ -161,7 +161,7 @@ def sentences(gains: dict[str, float]) -> dict[str, list[str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--papers", type=int, default=300)
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     known, gains = knowing(options.papers, options.workers)
     together = [

@@ -25,7 +25,7 @@ from assigning import GUARANTEES, cases_of, similarity_of
 from blindcal.assignment.sampling import assign
 from blindcal.assignment.similarity import Similarity
 from blindcal.checks import Array
-from blindcal.compute.parallel import cores, each
+from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.errors import InputError
 from blindcal.policy.solver import solve
 from blindcal.posterior.paper import PaperCase
@@ -156,7 +156,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--conferences", type=int, default=400)
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     if options.data is None:
         print("give --data, a folder with the bids: nothing was computed")
@@ -166,7 +166,9 @@ def main() -> None:
     for reviewers in REVIEWERS:
         run = partial(compute, similarity=similarity, reviewers=reviewers)
         done = [
-            one for one in each(run, range(options.conferences), workers=options.workers) if one is not None
+            one
+            for one in parallel_map(run, range(options.conferences), workers=options.workers)
+            if one is not None
         ]
         print(f"{reviewers} reviewers: {len(done)} of {options.conferences} conferences can be assigned")
         found[reviewers] = np.array(done)

@@ -23,7 +23,7 @@ from scipy.special import ndtri
 
 import blindcal as bc
 from blindcal.checks import Array
-from blindcal.compute.parallel import cores, each
+from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import Policy
 from blindcal.policy.solver import solve
@@ -172,14 +172,16 @@ def compute(
         crowd, others = drawn_people(rng, population, people), drawn_people(rng, population, OTHERS)
         year = drawn_year(rng, crowd, papers)
         true = cases(year, crowd.rows)
-        known = np.array(each(run, list(zip(true, true, strict=True)), workers=workers))
+        known = np.array(parallel_map(run, list(zip(true, true, strict=True)), workers=workers))
         for length in lengths:
             rows = fitted_rows(np.random.default_rng([number, length]), crowd, length, others)
             certain = rows * np.array([1, 1, 1, 0, 0, 0, 0])
             found.setdefault((length, "known"), []).append(known)
             for name, stated in (("fitted", rows), ("uncertainty ignored", certain)):
                 pairs = list(zip(cases(year, stated), true, strict=True))
-                found.setdefault((length, name), []).append(np.array(each(run, pairs, workers=workers)))
+                found.setdefault((length, name), []).append(
+                    np.array(parallel_map(run, pairs, workers=workers))
+                )
     return {key: np.concatenate(parts) for key, parts in found.items()}
 
 
@@ -253,7 +255,7 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=150)
     parser.add_argument("--papers", type=int, default=150)
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     found = {
         name: compute(one, LENGTHS, options.people, options.papers, options.rounds, options.workers)

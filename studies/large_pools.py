@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from blindcal.checks import Array
-from blindcal.compute.parallel import cores, each
+from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.planning.expected_errors import expected_figures, success_by_slot
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
@@ -58,7 +58,7 @@ def row(pool: int, exact: Array | None, shared: Array) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--papers", type=int, default=60)
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     lines = [
         "| pool | author named | public | " + " | ".join(GUARANTEES) + " | full |",
@@ -67,7 +67,7 @@ def main() -> None:
     for pool, enumerable in POOLS.items():
         papers = cases(prototype_population(), options.papers, pool, seed=4)
         exact, shared = (
-            np.mean(each(partial(measured, listed=listed), papers, workers=options.workers), axis=0)
+            np.mean(parallel_map(partial(measured, listed=listed), papers, workers=options.workers), axis=0)
             if enumerable or not listed
             else None
             for listed in (True, False)

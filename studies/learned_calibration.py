@@ -23,15 +23,15 @@ from itertools import product
 import numpy as np
 
 from blindcal.adversaries.learned_calibration import (
-    Block,
     CalibrationModel,
-    People,
-    at_start,
-    deciding,
-    swept,
+    PaperBlock,
+    StatedReviewers,
+    continue_chains,
+    start_chains,
+    with_decisions,
 )
 from blindcal.checks import Array, Integers
-from blindcal.compute.parallel import cores, each
+from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.policy.solver import solve
 from blindcal.posterior.paper import PaperCase
 from from_history import (
@@ -54,18 +54,20 @@ SHOWN = ("steady and epsilon 2", "average", "full calibration")
 WARMUP = 5  # one sweep of so many is not counted
 
 
-def people_of(rows: Array) -> People:
+def people_of(rows: Array) -> StatedReviewers:
     """What is stated of all people: slope, offset, noise, slope_se, offset_se, correlation, noise_se."""
     slope, offset, noise, slope_se, offset_se, correlation, noise_se = rows.T
     covariance = slope_se**2, correlation * slope_se * offset_se, offset_se**2
-    return People(np.stack([slope, offset], axis=1), np.stack(covariance, axis=1), noise**2 + noise_se**2)
+    return StatedReviewers(
+        np.stack([slope, offset], axis=1), np.stack(covariance, axis=1), noise**2 + noise_se**2
+    )
 
 
 def sheet(year: Year, tuples: Integers, likely: Array, rows: Array) -> CalibrationModel:
     """All scores of pools; `tuples[tuple, slot]` are places, the same for all papers.
     `likely[paper, tuple]`: the probability of the paper's decision; 1 without one."""
     papers, slots = year.score.shape
-    block = Block(
+    block = PaperBlock(
         paper=np.arange(papers),
         review=np.arange(papers * slots).reshape(papers, slots),
         rows=tuples,
@@ -75,13 +77,13 @@ def sheet(year: Year, tuples: Integers, likely: Array, rows: Array) -> Calibrati
         log_base=np.zeros(likely.shape),
     )
     named = np.ones((papers * slots, year.pool.shape[1]), dtype=np.bool_)
-    return deciding(CalibrationModel(people_of(rows), (block,), papers, named), likely)
+    return with_decisions(CalibrationModel(people_of(rows), (block,), papers, named), likely)
 
 
 def learned(seen: CalibrationModel, sweeps: int, rng: np.random.Generator) -> Array:
     """`[paper, slot, place]`: how likely each candidate is the author, given everything that is seen and what
     is stated of all people: by one chain from there."""
-    chain = swept(at_start(seen, [0], 1, 0), seen, sweeps, rng, sweeps // WARMUP)
+    chain = continue_chains(start_chains(seen, [0], 1, 0), seen, sweeps, rng, sweeps // WARMUP)
     return (chain.tally[0] / chain.seen[0]).reshape(seen.papers, PER_PAPER, POOL)
 
 
@@ -153,13 +155,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     for name, default in (("people", 60), ("papers", 100), ("rounds", 4), ("sweeps", 1000)):
         parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     given = parser.parse_args()
     jobs = [
         (regime, length, turn) for regime in REGIMES for length in LENGTHS for turn in range(given.rounds)
     ]
     run = partial(compute, people=given.people, papers=given.papers, sweeps=given.sweeps)
-    done = dict(zip(jobs, each(run, jobs, workers=given.workers), strict=True))
+    done = dict(zip(jobs, parallel_map(run, jobs, workers=given.workers), strict=True))
     found = {
         (regime, length): np.array([done[regime, length, turn] for turn in range(given.rounds)])
         for regime, length in product(REGIMES, LENGTHS)

@@ -20,10 +20,10 @@ import numpy as np
 from scipy.special import ndtr
 
 from blindcal.checks import Array
-from blindcal.compute.parallel import cores, each
+from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.multi_outcome import least_loss
-from blindcal.posterior.acceptance_bar import bar_of
+from blindcal.posterior.acceptance_bar import choose_bar
 from blindcal.posterior.paper import PaperCase
 from blindcal.simulation.population import (
     Population,
@@ -81,7 +81,7 @@ def listed(cases: list[PaperCase], levels: list[Array], seed: int) -> list[float
     rng, found = np.random.default_rng(seed), []
     uniform = rng.random((TOSSES, len(cases)))
     for share in LISTS:
-        bar, wanted = bar_of(cases, share, None)[0], round(share * len(cases))
+        bar, wanted = choose_bar(cases, share, None)[0], round(share * len(cases))
         favor = np.empty((TOSSES, len(cases)))
         for i, (case, chance) in enumerate(zip(cases, levels, strict=True)):
             weight, right = case.belief.weight, above(case, np.array([bar]))[:, 0]
@@ -103,7 +103,7 @@ def conference(seed: int, regime: str, name: str) -> list[list[float]]:
     cases = cases_of(REGIMES[regime], seed)
     found = []
     for shares in CUTS.values():
-        bars = np.array([bar_of(cases, share, None)[0] for share in shares])
+        bars = np.array([choose_bar(cases, share, None)[0] for share in shares])
         solved = [
             least_loss(
                 case.belief.weight, losses(above(case, bars)), case.belief.labels, GUARANTEES[name]
@@ -132,7 +132,7 @@ def rows(regime: str, name: str, found: Array) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--conferences", type=int, default=30)
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     header = [f"best {100 * share:.0f} of 100" for share in LISTS]
     lines = ["| | " + " | ".join(header) + " |", "|---" * (1 + len(header)) + "|"]
@@ -141,7 +141,7 @@ def main() -> None:
     for regime in REGIMES:
         for name in GUARANTEES:
             run = partial(conference, regime=regime, name=name)
-            found = np.array(each(run, range(options.conferences), workers=options.workers))
+            found = np.array(parallel_map(run, range(options.conferences), workers=options.workers))
             lines += rows(regime, name, found)
             worst = max(worst, *(100 * (found[:, place] - found[:, 0])[:, 0].mean() for place in own))
             print("\n".join(lines[-len(CUTS) :]), flush=True)

@@ -17,10 +17,10 @@ import numpy as np
 
 from audit import MENU, Setting, conference, decided
 from blindcal.adversaries.coupled_exact import network, true_loads
-from blindcal.adversaries.coupled_mcmc import Walked, walk
+from blindcal.adversaries.coupled_mcmc import WalkEstimate, walk
 from blindcal.adversaries.paper_view import View
 from blindcal.checks import Array
-from blindcal.compute.parallel import cores, each
+from blindcal.compute.parallel import available_cores, parallel_map
 from stated import keep
 
 REVIEWS, LOADS, POOL = range(1, 6), range(1, 7), 8
@@ -50,7 +50,7 @@ def added(job: tuple[int, int, int]) -> tuple[float, float, float, float] | None
     return 100 * alone.success, gains[0], gains[1], max(errors)
 
 
-def played(views: list[View], masses: list[Array]) -> Walked:
+def played(views: list[View], masses: list[Array]) -> WalkEstimate:
     loads = true_loads(views)
     return walk(views, loads, network(views, loads, masses), target=2e-3, most=3, chains=64)
 
@@ -65,10 +65,10 @@ def cell(found: tuple[float, float, float, float] | None) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--papers", type=int, default=60)
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     jobs = [(options.papers, reviews, load) for reviews in REVIEWS for load in LOADS]
-    found = dict(zip(jobs, each(added, jobs, workers=options.workers), strict=True))
+    found = dict(zip(jobs, parallel_map(added, jobs, workers=options.workers), strict=True))
     lines = [
         "| reviews per paper | " + " | ".join(f"loads of {load}" for load in LOADS) + " |",
         "|---|" + "---|" * len(LOADS),

@@ -18,7 +18,7 @@ import numpy as np
 from audit import MENU, POOL, TOSSED, Setting, conference, decided
 from blindcal.adversaries.coupled_exact import network, true_loads
 from blindcal.adversaries.coupled_mcmc import walk
-from blindcal.compute.parallel import cores, each
+from blindcal.compute.parallel import available_cores, parallel_map
 from stated import keep
 
 TARGET = 1e-3
@@ -32,7 +32,7 @@ def coupled(setting: Setting, seed: int, workers: int) -> dict[str, tuple[float,
     jobs = list(zip(papers, truth, toss.tolist(), strict=True))
     found: dict[str, tuple[float, float]] = {}
     for name in TOSSED:
-        views = each(partial(decided, guarantee=MENU[name]), jobs, workers=workers)
+        views = parallel_map(partial(decided, guarantee=MENU[name]), jobs, workers=workers)
         loads = true_loads(views)
         if not found:
             alone = walk(
@@ -70,7 +70,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--papers", type=int, default=300)
     parser.add_argument("--conferences", type=int, default=2)
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     lines = [
         "| conference | guarantee | author named: scores and loads | added by all decisions (points) |",

@@ -22,7 +22,7 @@ from scipy.stats import norm
 
 import blindcal as bc
 from blindcal.checks import Array
-from blindcal.compute.parallel import cores, each
+from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.simulation.population import Population, prototype_population
 from stated import keep
 
@@ -230,10 +230,10 @@ def _mean(gains: list[list[Gain]], column: int, part: str) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--conferences", type=int, default=200)
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     found = {
-        setting: each(
+        setting: parallel_map(
             compute, [(setting, seed) for seed in range(options.conferences)], workers=options.workers
         )
         for setting in SETTINGS

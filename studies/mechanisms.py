@@ -7,7 +7,7 @@ Writes docs/numbers/mechanisms.json and the tables of docs/benchmark.md.
 
 from __future__ import annotations
 
-from blindcal.benchmark import INSTANCES, MECHANISMS, Score, run
+from blindcal.benchmark import INSTANCES, MECHANISMS, BenchmarkScore, run
 from stated import keep
 
 HEAD = ["mechanism", "wrong", "wasted", "added", "hinted", "coupled", "rise", "epsilon"]
@@ -19,22 +19,22 @@ SHOWN = {
 }
 
 
-def table(scores: list[Score]) -> list[str]:
+def table(scores: list[BenchmarkScore]) -> list[str]:
     lines = [HEAD, ["---"] * len(HEAD), *(row(one) for one in scores)]
     return ["| " + " | ".join(line) + " |" for line in lines]
 
 
-def row(one: Score) -> list[str]:
+def row(one: BenchmarkScore) -> list[str]:
     percents = (one.error, one.wasted, one.added, one.hinted, one.coupled)
     shown = ["-" if value != value else f"{100 * max(value, 0.0):.2f} %" for value in percents]
     return [one.mechanism, *shown, f"{one.rise:.3f}", f"{one.epsilon:.2f}"]
 
 
-def compute(names: tuple[str, ...] = INSTANCES) -> dict[str, list[Score]]:
+def compute(names: tuple[str, ...] = INSTANCES) -> dict[str, list[BenchmarkScore]]:
     return {name: run(MECHANISMS, [name]) for name in names}
 
 
-def tables(found: dict[str, list[Score]]) -> dict[str, list[str]]:
+def tables(found: dict[str, list[BenchmarkScore]]) -> dict[str, list[str]]:
     return {SHOWN[name]: table(scores) for name, scores in found.items() if name in SHOWN}
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from blindcal.checks import Array
-from blindcal.compute.parallel import cores, each
+from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.paper import PaperCase
@@ -87,7 +87,7 @@ def compute(
     population: Population, papers: int, pool: int, names: tuple[str, ...], workers: int, seed: int
 ) -> Sample:
     run = partial(solve_all, guarantees=tuple(MENU[name] for name in names))
-    found = each(run, cases(population, papers, pool, seed), workers=workers)
+    found = parallel_map(run, cases(population, papers, pool, seed), workers=workers)
     wrong, success = (np.array(part) for part in zip(*found, strict=True))
     return Sample(wrong, success)
 
@@ -161,7 +161,7 @@ def short_table(sample: Sample) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--papers", type=int, default=1500)
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     samples = {
         name: compute(population, options.papers, 10, tuple(MENU), options.workers, seed=1)

@@ -18,9 +18,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from blindcal.adversaries.paper_view import View, case_view
-from blindcal.adversaries.side_knowledge import WORLDS, Misfit, World, bent, misfit, worst
+from blindcal.adversaries.side_knowledge import SCORE_MODELS, Misfit, ScoreModel, bent, misfit, worst_misfit
 from blindcal.checks import Array
-from blindcal.compute.parallel import cores, each
+from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import Policy
 from blindcal.policy.solver import solve
@@ -30,7 +30,7 @@ from stated import keep
 
 BAR, POOL, REVIEWS = float(ndtri(0.75)), 10, 3
 SLOPE_ERROR, OFFSET_ERROR = 0.2, 0.3
-UNSURE = replace(WORLDS[0], name="parameters off by their stated errors")
+UNSURE = replace(SCORE_MODELS[0], name="parameters off by their stated errors")
 GUARANTEES = {
     "steady, epsilon 2 (default)": Guarantee(),
     "average": Guarantee("average", epsilon=None),
@@ -38,7 +38,7 @@ GUARANTEES = {
 }
 
 
-def paper(rng: np.random.Generator, world: World) -> tuple[PaperCase, Array]:
+def paper(rng: np.random.Generator, world: ScoreModel) -> tuple[PaperCase, Array]:
     """A paper as it is stated, and the true parameters of its pool."""
     slope, offset, noise = prototype_population().parameters(rng, (POOL,))
     true = np.column_stack([slope, offset, noise, np.zeros((POOL, 4))])
@@ -73,14 +73,14 @@ def seen(case: PaperCase, guarantee: Guarantee) -> View:
     return case_view(case, Policy(np.clip(solve(case, guarantee).accept, 0.0, 1.0)), 1.0)
 
 
-def compute(world: World, papers: int, workers: int) -> dict[str, Misfit]:
+def compute(world: ScoreModel, papers: int, workers: int) -> dict[str, Misfit]:
     rng = np.random.default_rng([31, len(world.name)])
     drawn = [paper(rng, world) for _ in range(papers)]
     weights = [world.weight(case, true) for case, true in drawn]
     return {
         name: misfit(
             world.name,
-            each(partial(seen, guarantee=guarantee), [case for case, _ in drawn], workers=workers),
+            parallel_map(partial(seen, guarantee=guarantee), [case for case, _ in drawn], workers=workers),
             weights,
         )
         for name, guarantee in GUARANTEES.items()
@@ -106,7 +106,7 @@ def table(found: list[dict[str, Misfit]]) -> list[str]:
 
 
 def sentences(found: list[dict[str, Misfit]]) -> dict[str, list[str]]:
-    default = worst([one["steady, epsilon 2 (default)"] for one in found])
+    default = worst_misfit([one["steady, epsilon 2 (default)"] for one in found])
     rise = max(one["steady, epsilon 2 (default)"].rise for one in found)
     return {
         "docs/audit.md": [
@@ -120,9 +120,9 @@ def sentences(found: list[dict[str, Misfit]]) -> dict[str, list[str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--papers", type=int, default=300)
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
-    found = [compute(world, options.papers, options.workers) for world in (*WORLDS, UNSURE)]
+    found = [compute(world, options.papers, options.workers) for world in (*SCORE_MODELS, UNSURE)]
     lines, told = table(found), sentences(found)
     print("\n".join([*lines, *told["docs/audit.md"]]))
     keep(

@@ -17,7 +17,7 @@ from itertools import permutations, product
 import numpy as np
 
 from blindcal.checks import Array, Integers
-from blindcal.compute.parallel import cores, each
+from blindcal.compute.parallel import available_cores, parallel_map
 from stated import keep
 
 PAPERS, REVIEWS = 4, 2
@@ -130,9 +130,9 @@ def sentences(found: Array) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--conferences", type=int, default=300)
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
-    found = np.array(each(compute, range(options.conferences), workers=options.workers))
+    found = np.array(parallel_map(compute, range(options.conferences), workers=options.workers))
     lines, said = table(found), sentences(found)
     print("\n".join([*lines, *said]))
     command = f"python studies/no_history.py --conferences {options.conferences}"

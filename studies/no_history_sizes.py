@@ -21,7 +21,7 @@ from functools import partial
 import numpy as np
 
 from blindcal.checks import Array, Integers
-from blindcal.compute.parallel import cores, each
+from blindcal.compute.parallel import available_cores, parallel_map
 from no_history import NOISE, OFFSET, REVIEWS
 from stated import keep
 
@@ -189,11 +189,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--conferences", type=int, default=30)
     parser.add_argument("--sweeps", type=int, default=250)
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     given = parser.parse_args()
     jobs = [(people, seed) for people in SIZES[::-1] for seed in range(given.conferences)]
     done = dict(
-        zip(jobs, each(partial(compute, sweeps=given.sweeps), jobs, workers=given.workers), strict=True)
+        zip(
+            jobs,
+            parallel_map(partial(compute, sweeps=given.sweeps), jobs, workers=given.workers),
+            strict=True,
+        )
     )
     found = {
         people: np.array([done[people, seed][0] for seed in range(given.conferences)]) for people in SIZES

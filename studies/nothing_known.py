@@ -16,7 +16,7 @@ import numpy as np
 
 from blindcal.calibrators import hierarchical_quality, offsets_quality, raw_quality, standardized_quality
 from blindcal.checks import Array
-from blindcal.compute.parallel import cores, each
+from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error
 from blindcal.simulation.population import Population, Slopes, simulate
 from stated import keep
@@ -95,10 +95,10 @@ def sentences(drawn: dict[float, Array], equal: dict[float, Array]) -> dict[str,
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--conferences", type=int, default=400)
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     sizes = [min(CHUNK, options.conferences - start) for start in range(0, options.conferences, CHUNK)]
-    run = partial(each, errors, workers=options.workers)
+    run = partial(parallel_map, errors, workers=options.workers)
     populations: tuple[Slopes, ...] = ("exponential", "equal")
     by_population = {}
     for slopes in populations:

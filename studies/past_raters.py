@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 
 import blindcal as bc
-from blindcal.fitting.diagnostics import Forecast, forecast_of
+from blindcal.fitting.diagnostics import Forecast, forecast_last_conference
 from blindcal.fitting.gibbs import chain
-from blindcal.fitting.history import history_of, pasts_of
+from blindcal.fitting.history import build_history, past_conferences
 from real_raters import SETS, Row
 from stated import keep
 
@@ -80,11 +80,11 @@ def load(folder: Path, name: str) -> bc.Reviews:
 
 
 def foretold(reviews: bc.Reviews, events: int, sweeps: int) -> Foretold:
-    pasts = pasts_of({"past": reviews})
+    pasts = past_conferences({"past": reviews})
     found = []
     for last in range(max(1, len(pasts) - events), len(pasts)):
-        moments = chain(history_of(pasts[:last]), [31, last], sweeps)
-        forecast = forecast_of(pasts[: last + 1], moments)
+        moments = chain(build_history(pasts[:last]), [31, last], sweeps)
+        forecast = forecast_last_conference(pasts[: last + 1], moments)
         if forecast is not None:
             found.append(forecast)
     return pooled(found)

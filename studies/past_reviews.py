@@ -22,8 +22,8 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 import blindcal as bc
-from blindcal.compute.parallel import cores, each
-from blindcal.fitting.history import History, history_of, pasts_of
+from blindcal.compute.parallel import available_cores, parallel_map
+from blindcal.fitting.history import History, build_history, past_conferences
 from stated import keep
 
 _INTERVAL = 1.6448536269514722  # 90 %
@@ -172,7 +172,7 @@ class Compared:
 
 def compared(drawn: Drawn, *, sweeps: int | None = None) -> Compared:
     fitted = bc.fit(drawn.reviews, sweeps=sweeps)
-    history = history_of(pasts_of({"past": drawn.reviews}))
+    history = build_history(past_conferences({"past": drawn.reviews}))
     middle, width = history.middle[-1], history.width[-1]
     truth = np.array([drawn.truth[name] for name in history.reviewers]).T
     found = np.array([fitted.roster[name] for name in history.reviewers]).T
@@ -265,14 +265,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--histories", type=int, default=20, help="histories without drift, for each setting")
     parser.add_argument("--drifting", type=int, default=60, help="histories with drift, for each setting")
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     sizes = {
         name: options.histories if persistence == 1.0 else options.drifting
         for name, (persistence, _) in SETTINGS.items()
     }
     jobs = [(name, number) for name, histories in sizes.items() for number in range(histories)]
-    runs = each(compute, jobs, workers=options.workers)
+    runs = parallel_map(compute, jobs, workers=options.workers)
     found = {name: [run for run, job in zip(runs, jobs, strict=True) if job[0] == name] for name in sizes}
     for name in sizes:
         print(*coverage_table({name: found[name]})[2:], *error_table(found[name]), sep="\n")

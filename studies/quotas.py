@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from blindcal.checks import Array
-from blindcal.compute.parallel import cores, each
+from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.planning.conference_plan import plan_conference
-from blindcal.planning.ranking import both_ranks, listed_figures, pass_chances
+from blindcal.planning.ranking import acceptance_probabilities, both_ranks, listed_figures
 from blindcal.planning.request import WHOLE, Quota
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, assemble
@@ -64,7 +64,7 @@ def cost(job: tuple[str, str, int]) -> Cost:
     ranks = [both_ranks(case.paper, case.scores, one) for case, one in zip(found.cases, figures, strict=True)]
     listed = listed_figures(figures, ranks, [WHOLE] * PAPERS, Quota(ACCEPTED))
     accept = np.array([one.standings[1].chance for one in figures if one.standings is not None])
-    passed = pass_chances(ranks, accept.tolist(), ACCEPTED)
+    passed = acceptance_probabilities(ranks, accept.tolist(), ACCEPTED)
     return Cost(
         alone=float(np.mean([one.wrong for one in figures])),
         listed=float(np.mean([one.wrong for one in listed])),
@@ -98,7 +98,7 @@ def row(regime: str, name: str, costs: list[Cost]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--conferences", type=int, default=24)
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     header = (
         "one by one",
@@ -111,7 +111,7 @@ def main() -> None:
     for regime in REGIMES:
         for name in GUARANTEES:
             jobs = [(regime, name, seed) for seed in range(options.conferences)]
-            lines.append(row(regime, name, each(cost, jobs, workers=options.workers)))
+            lines.append(row(regime, name, parallel_map(cost, jobs, workers=options.workers)))
             print(lines[-1], flush=True)
     command = f"python studies/quotas.py --conferences {options.conferences}"
     keep("quotas", command, {"docs/menu.md": {"quotas": lines}}, {})

@@ -29,16 +29,16 @@ from scipy.special import ndtr
 
 import blindcal as bc
 from assigning import similarity_of
-from blindcal.adversaries.findings import Finding, named, paper_findings
+from blindcal.adversaries.findings import Finding, finding_about, paper_findings
 from blindcal.adversaries.paper_view import View, case_view
 from blindcal.adversaries.side_knowledge import collusion_findings, evidence_findings
-from blindcal.adversaries.single_paper import THREE, rises
+from blindcal.adversaries.single_paper import THREE_GUESSES, rises
 from blindcal.assignment.candidates import SampledPool
 from blindcal.assignment.sampling import assign
 from blindcal.assignment.similarity import Similarity
 from blindcal.certify.claims import certify
 from blindcal.checks import Array
-from blindcal.compute.parallel import cores, each
+from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import Policy
 from blindcal.policy.solver import solve
@@ -377,7 +377,7 @@ def compute(found: Published, latent: Latent, split: Split, pools: Candidates, w
     conference = conference_of(found, crowd, pools)
     partly = conference_of(found, crowd_of(latent, split.after(HISTORY, latent), grid), pools)
     jobs = list(zip(conference.cases, conference.raw_accept, strict=True))
-    by_paper = each(decided, jobs, workers=workers)
+    by_paper = parallel_map(decided, jobs, workers=workers)
     lines = {}
     for place, name in enumerate(MENU):
         views = [paper[place][0] for paper in by_paper]
@@ -386,8 +386,8 @@ def compute(found: Published, latent: Latent, split: Split, pools: Candidates, w
         (colluders,) = collusion_findings(views, COLLUDERS, ["chosen"], draws=8)
         lines[name] = Line(
             np.array([paper[place][1] for paper in by_paper]),
-            named(plain, "chosen"),
-            named(plain, "chosen", THREE),
+            finding_about(plain, "chosen"),
+            finding_about(plain, "chosen", THREE_GUESSES),
             evidence,
             colluders,
             max(float(rises(view, view.mass("chosen")).max()) for view in views),
@@ -397,7 +397,7 @@ def compute(found: Published, latent: Latent, split: Split, pools: Candidates, w
     anonymous = np.array([anonymous_wrong(case, crowd) for case in conference.cases])
     print(found.venue.name, split.name, f"{100 * raw.mean():.1f}", flush=True)
     overruled = float(np.abs(np.array(conference.raw_accept) - found.accepted).mean())
-    less = each(spared, list(zip(partly.cases, partly.raw_accept, strict=True)), workers=workers)
+    less = parallel_map(spared, list(zip(partly.cases, partly.raw_accept, strict=True)), workers=workers)
     return Cell(found.venue.name, split, size, overruled, raw, anonymous, np.array(less), lines)
 
 
@@ -534,7 +534,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder with the public tables")
     parser.add_argument("--papers", type=int, default=300)
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     if options.data is None:
         print("real_conferences needs --data FOLDER with the public tables; nothing done")

@@ -18,9 +18,9 @@ import numpy as np
 
 import blindcal as bc
 from blindcal.checks import Array, Integers
-from blindcal.compute.parallel import cores, each
-from blindcal.fitting.history import pasts_of
-from blindcal.fitting.shared_sums import Shared
+from blindcal.compute.parallel import available_cores, parallel_map
+from blindcal.fitting.history import past_conferences
+from blindcal.fitting.shared_sums import SharedSums
 from blindcal.sharing.noisy_sums import points_of, sums_of, upright_scores
 from blindcal.sharing.privacy_loss import Limit, unlearned
 from blindcal.simulation.population import Population, prototype_population
@@ -52,11 +52,11 @@ def seeded(sums: Integers, limit: Limit, rng: np.random.Generator) -> Integers:
     return sums + np.rint(limit.scale * rng.standard_normal(sums.shape)).astype(np.int64)
 
 
-def shared_by(reviews: bc.Reviews, names: list[str], limit: Limit, rng: np.random.Generator) -> Shared:
-    past = pasts_of({"elsewhere": reviews})[0]
+def shared_by(reviews: bc.Reviews, names: list[str], limit: Limit, rng: np.random.Generator) -> SharedSums:
+    past = past_conferences({"elsewhere": reviews})[0]
     points = points_of(upright_scores(past))
     above, below = seeded(sums_of(points, past, names), limit, rng)
-    return Shared(
+    return SharedSums(
         "elsewhere", tuple(names), above, below, points.mean, points.gain, points.variance, limit.variance
     )
 
@@ -75,7 +75,7 @@ def rosters(rng: np.random.Generator, people: People, others: People, length: in
     """The committee's rows without sums, with sums at each epsilon, with the reviews themselves."""
     theirs = one_conference(rng, people, length)
     own = renamed(others, past_reviews(rng, others, np.full(OTHERS, OTHERS_REVIEWS), conferences=2))
-    tables: dict[str, dict[str, bc.Reviews | Shared]] = {"nothing shared": {"own": own}}
+    tables: dict[str, dict[str, bc.Reviews | SharedSums]] = {"nothing shared": {"own": own}}
     for epsilon in EPSILONS:
         shared = shared_by(theirs, people.names, Limit(epsilon=epsilon), rng)
         tables[f"epsilon {epsilon:g}"] = {"elsewhere": shared, "own": own}
@@ -103,7 +103,7 @@ def compute(
             inside = np.abs(error) < _INTERVAL * rows[:, 4]
             left = (error**2).mean() / crowd.offset.var()
             pairs = list(zip(cases(year, rows), true, strict=True)) if papers else []
-            played = np.array(each(run, pairs, workers=workers))
+            played = np.array(parallel_map(run, pairs, workers=workers))
             numbers, wrong = found.setdefault(name, ([], []))
             numbers.append(np.array([left, inside.mean()]))
             wrong.append(played)
@@ -139,7 +139,7 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=200)
     parser.add_argument("--papers", type=int, default=120)
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     found = {
         length: compute(

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from blindcal.checks import Array
-from blindcal.compute.parallel import cores, each
+from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.belief import Belief
@@ -88,11 +88,11 @@ def sentences(found: Array) -> dict[str, list[str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--papers", type=int, default=400)
-    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     run = partial(compute, guarantees=tuple(GUARANTEES.values()))
     drawn = cases(prototype_population(), options.papers, POOL, seed=5)
-    found = np.array(each(run, drawn, workers=options.workers))
+    found = np.array(parallel_map(run, drawn, workers=options.workers))
     told = sentences(found)
     print(*told["docs/limitations.md"], sep="\n")
     error = 100 * found.std(axis=0) / np.sqrt(options.papers)

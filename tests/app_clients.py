@@ -16,7 +16,7 @@ from blindcal.importers import MAX_EXPORT
 
 if TYPE_CHECKING:  # the core's tests read this file too, without FastAPI
     from blindcal.app.server import Listening
-    from blindcal.app.session import Desk
+    from blindcal.app.session import Session
 
 PATIENCE = 120.0
 
@@ -99,12 +99,12 @@ class Client:
 @contextmanager
 def served(
     home: Path, folder: Path | None = None, *, limit: int = MAX_EXPORT
-) -> Iterator[tuple[Client, Desk, Listening]]:
+) -> Iterator[tuple[Client, Session, Listening]]:
     """A desk in a folder, and a client of its server."""
     from blindcal.app.server import running
-    from blindcal.app.session import Desk
+    from blindcal.app.session import Session
 
-    desk = Desk(home, folder)
+    desk = Session(home, folder)
     try:
         with running(desk, limit=limit) as found:
             yield Client(found.port, found.token), desk, found

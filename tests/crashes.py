@@ -17,7 +17,7 @@ from typing import Any
 
 from blindcal.errors import RefusedError
 from blindcal.io import atomic_files as files
-from blindcal.io.atomic_files import clear_stale, lock, write_bytes
+from blindcal.io.atomic_files import lock, remove_stale_files, write_bytes
 
 SIZE = 50_000
 CALLS = ("open", "mkdir", "chmod", "listdir", "fsync", "link", "replace", "unlink", "close")
@@ -79,7 +79,7 @@ def kill_within_the_write(folder: Path, kills: int, replace: int, named: int) ->
         code = code_of(fork(write))
         seen["torn"] += code != -signal.SIGXFSZ or state(path) != (0 if replace else None)
         seen["temporaries"] += len(strays(home, {"result"}))
-        clear_stale(home)
+        remove_stale_files(home)
         seen["temporaries_after_clearing"] += len(strays(home, {"result"}))
     return seen
 
@@ -118,7 +118,7 @@ def kill_at_every_call(folder: Path, replace: int, named: int) -> dict[str, int]
 def kill_at_every_call_of_a_release(folder: Path, named: int) -> dict[str, int]:
     """A second release is sealed by a writer that dies, at one call after another, then by one that lives."""
     from blindcal.deciding.coins import make_key, read_key
-    from blindcal.deciding.ledger import open_ledger, read_ledger, sealed_folder
+    from blindcal.deciding.ledger import ledger_folder, open_ledger, read_ledger
     from sealed_releases import seal_next
 
     seen = dict.fromkeys(("torn", "left_over", "calls", "old", "new"), 0)
@@ -145,7 +145,7 @@ def kill_at_every_call_of_a_release(folder: Path, named: int) -> dict[str, int]:
         with open_ledger(path, key) as ledger:
             after = seal_next(ledger)
         names = {f"{counter:04d}.sealed" for counter in range(1, after.counter + 1)}
-        seen["left_over"] += names != set(os.listdir(sealed_folder(path)))
+        seen["left_over"] += names != set(os.listdir(ledger_folder(path)))
     raise RuntimeError("the release was never sealed")
 
 

@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 
 from blindcal.certify.claims import claim
-from blindcal.certify.exact import UNIT, ExactPolicy, Tables, packed
+from blindcal.certify.exact import UNIT, ExactPolicy, PolicyTables, pack_policy
 from blindcal.deciding.certificate_file import probability_of
-from blindcal.deciding.coins import Key, coin_facts, toss, write_bytes
+from blindcal.deciding.coins import Key, coin_facts, draw, write_bytes
 from blindcal.deciding.draft import Changes, Draft, decide_paper, draft, ranked_again, stamp_of, with_texts
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, commit, open_ledger, publish
-from blindcal.deciding.prior_decisions import Past
+from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.deciding.selection import reselected
 from blindcal.errors import BlindcalError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.planning.expected_errors import expected_figures
 from blindcal.planning.request import Quota, Request
 from blindcal.policy.guarantee import Guarantee
-from blindcal.posterior.conference import Conference, Truth, assemble
+from blindcal.posterior.conference import Conference, TrueReviewers, assemble
 from blindcal.posterior.paper import PaperCase
 from blindcal.verification import verify
 from machines import conference as conference_files
@@ -46,9 +46,9 @@ class Scene:
     """A conference, and what the forger has before the release that is forged."""
 
     request: Request
-    past: Past
+    past: PriorDecisions
     conference: Conference
-    truth: Truth
+    truth: TrueReviewers
     rng: np.random.Generator = field(repr=False)
 
     @property
@@ -161,7 +161,7 @@ def with_other_coin(name: str, *values: object) -> Change:
             for place in tossed(made):
                 paper = made.record.papers[place]
                 facts = {**facts_of(scene, paper, made.record), name: value}
-                if toss(scene.key, facts, probability_of(paper)) != paper.accepted:
+                if draw(scene.key, facts, probability_of(paper)) != paper.accepted:
                     changed[place] = replace(paper, accepted=not paper.accepted)
             if changed:
                 return papers(scene, made, changed)
@@ -211,7 +211,7 @@ def replanned(
                 sample=case.promised(promise).sample,
                 bound=plan.figures.wrong - plan.figures.gap,
             )
-            plan = replace(plan, packed=packed(table), claim=claim(belief, table), figures=numbers)
+            plan = replace(plan, packed=pack_policy(table), claim=claim(belief, table), figures=numbers)
         found.append(plan)
     return found
 
@@ -250,7 +250,7 @@ def bent(to: float) -> Forger:
             exact = tuple(pair for pair in table.exact if pair[0] != paper.secret)
             new = ExactPolicy(numerator, exact)
             facts = facts_of(scene, paper, made.record)
-            if toss(scene.key, facts, new.probability(paper.secret)) != paper.accepted:
+            if draw(scene.key, facts, new.probability(paper.secret)) != paper.accepted:
                 tables[case.paper] = new
                 break
         return replanned(scene, honest, part, tables), price
@@ -329,8 +329,8 @@ def moved_bar(off: float) -> Change:
 def other_table(change: Callable[[ExactPolicy], ExactPolicy]) -> Change:
     def forge(_: Scene, made: Draft) -> Draft | None:
         name = made.cases[0].paper
-        tables = {**made.policies.packed, name: packed(change(made.policies[name]))}
-        return replace(made, policies=Tables(tables))
+        tables = {**made.policies.packed, name: pack_policy(change(made.policies[name]))}
+        return replace(made, policies=PolicyTables(tables))
 
     return forge
 
@@ -367,7 +367,7 @@ def tossed_again(scene: Scene, made: Draft) -> Draft | None:
         )
         if again.accepted != record.papers[place].accepted:
             changed[place], tables[case.paper] = again, plans[0].packed
-    return papers(scene, replace(made, policies=Tables(tables)), changed) if changed else None
+    return papers(scene, replace(made, policies=PolicyTables(tables)), changed) if changed else None
 
 
 def standing_changed(scene: Scene, made: Draft) -> Draft | None:
@@ -424,7 +424,7 @@ def look_alike_tossed(scene: Scene, made: Draft) -> Draft | None:
         price,
         made.record.first_accept,
     )
-    tables = Tables({**made.policies.packed, "p9": plans[0].packed})
+    tables = PolicyTables({**made.policies.packed, "p9": plans[0].packed})
     return papers(scene, replace(made, policies=tables), {place: coin})
 
 
@@ -616,7 +616,7 @@ def release(scene: Scene, forgery: Forgery | None, number: int, correction: str)
 def drafted(scene: Scene, planner: Any, number: int, correction: str) -> Draft:
     if number == 2 and correction == "select":
         record = reselected(scene.past.of(scene.request.conference)[-1], Quota(2, 1))
-        return Draft(with_texts(record, scene.ledger), (), Tables({}), Changes())
+        return Draft(with_texts(record, scene.ledger), (), PolicyTables({}), Changes())
     reason = "typo" if number > 1 else ""
     return draft(scene.conference, scene.truth, scene.request, scene.past, planner, reason)
 
@@ -632,7 +632,7 @@ def sealed(folder: Path, kind: str, seed: int, correction: str, forgery: Forgery
     for number, what in enumerate(corrections, start=1):
         correct(folder, what)
         with open_ledger(path, secret) as ledger:
-            past = Past(ledger)
+            past = PriorDecisions(ledger)
             bar = past.record(0).bar if ledger.releases else None
             conference, truth = request.prepared(read(folder, kind), bar)
             scene = Scene(request, past, conference, truth, np.random.default_rng(seed))

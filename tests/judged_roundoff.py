@@ -11,9 +11,9 @@ from blindcal.adversaries.coupled_mcmc import _largest_disagreement
 from blindcal.calibrators import isotonic, raw, standardized
 from blindcal.calibrators.assessment import assess
 from blindcal.errors import InputError
-from blindcal.fitting.diagnostics import _curved, bend_of
-from blindcal.fitting.history import History, Past, history_of, matched
-from blindcal.planning.calibration_check import agreement
+from blindcal.fitting.diagnostics import _curved, mean_score_skewness
+from blindcal.fitting.history import History, PastConference, build_history, match_scale
+from blindcal.planning.calibration_check import check_calibration
 from blindcal.posterior.paper import PaperCase
 from blindcal.reviews import Reviews
 
@@ -36,7 +36,7 @@ def cases(offset: float, reviews: int, papers: int) -> list[PaperCase]:
 
 def agreements() -> None:
     found = [
-        agreement(cases(offset, reviews, papers))
+        check_calibration(cases(offset, reviews, papers))
         for offset in VALUES
         for reviews in (1, 2, 3, 5)
         for papers in (1, 2, 3, 7)
@@ -81,12 +81,14 @@ def history(scores: list[list[float]]) -> History:
     rows = [(f"p{i}", f"r{j}", s) for i, row in enumerate(scores) for j, s in enumerate(row)]
     paper, reviewer, score = zip(*rows, strict=True)
     unknown = np.full(len(rows), np.nan)
-    return history_of([Past("then", "then.csv", paper, reviewer, np.array(score), unknown, None, "high")])
+    return build_history(
+        [PastConference("then", "then.csv", paper, reviewer, np.array(score), unknown, None, "high")]
+    )
 
 
 def fits() -> None:
     alike = [history([list(np.roll(scores, i)) for i in range(7)]) for scores in SCORES]
-    print(f"bend: {max(abs(bend_of(one).value) for one in alike)}")
+    print(f"bend: {max(abs(mean_score_skewness(one).value) for one in alike)}")
     strangers = replace(alike[0], reviewer=np.arange(21), reviewers=tuple(f"r{j}" for j in range(21)))
     rng = np.random.default_rng(1)
     found = {_curved(strangers, *rng.standard_normal((2, 21))) for _ in range(9)}
@@ -107,7 +109,7 @@ def scale() -> None:
     refusals = set()
     for score, papers in product(VALUES, range(1, 7)):
         try:
-            matched(rows, equal(papers, score))
+            match_scale(rows, equal(papers, score))
         except InputError as error:
             refusals.add(str(error))
     alike = refusals == {"this year's scores are all equal: they have no scale"}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from blindcal.cli import run
 from blindcal.deciding.coins import COIN_FORMAT
-from blindcal.deciding.ledger import SEALED_FORMAT
+from blindcal.deciding.ledger import RECORD_FORMAT
 from small_conferences import SmallConference, arguments, small_conference
 
 ARCHIVE = Path(__file__).with_name("archive")
@@ -70,4 +70,4 @@ def make(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    make(ARCHIVE / f"sealed-{SEALED_FORMAT}-coins-{COIN_FORMAT}")
+    make(ARCHIVE / f"sealed-{RECORD_FORMAT}-coins-{COIN_FORMAT}")

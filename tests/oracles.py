@@ -16,7 +16,7 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from blindcal.certify.claims import Claim
-from blindcal.certify.exact import FINE, ExactPolicy
+from blindcal.certify.exact import CLAIM_DENOMINATOR, ExactPolicy
 from blindcal.planning.conference_plan import PaperPlan
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.belief import Belief
@@ -216,7 +216,7 @@ def agree(stated: Claim, true: Oracle, alone: Oracle | None = None) -> None:
         (stated.success_scores_only, alone.scores_only),
         (stated.added, true.success - true.scores_only),
     ):
-        assert exact <= said <= exact + Fraction(1, FINE)
+        assert exact <= said <= exact + Fraction(1, CLAIM_DENOMINATOR)
     floats = (
         (stated.largest_rise, max(0, *rises)),
         (stated.largest_posterior, max(after for after, _ in true.posteriors)),

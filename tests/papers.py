@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import norm
 
-from blindcal.planning.shared_budget import shares_of
+from blindcal.planning.shared_budget import success_limits
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.multi_outcome import least_loss
 from blindcal.policy.solver import solve
@@ -49,6 +49,6 @@ class Solved(NamedTuple):
 
 def solve_all(conference: Conference, guarantee: Guarantee, *, price: float | None = None) -> Solved:
     """Every paper within its share, as a plan solves them."""
-    shares, spent = shares_of(conference, guarantee, price=price)
+    shares, spent = success_limits(conference, guarantee, price=price)
     jobs = zip(conference.cases, shares, strict=True)
     return Solved(tuple(solve(case, guarantee, success=share).accept for case, share in jobs), spent)

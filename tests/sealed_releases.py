@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.certify.exact import UNIT, ExactPolicy, Tables
+from blindcal.certify.exact import UNIT, ExactPolicy, PolicyTables
 from blindcal.deciding import ledger as ledger_module
 from blindcal.deciding.coins import Key, input_commitment, read_key
 from blindcal.deciding.ledger import (
@@ -20,9 +20,9 @@ from blindcal.deciding.ledger import (
     PaperRecord,
     Record,
     commit,
+    ledger_folder,
     open_ledger,
     read_ledger,
-    sealed_folder,
 )
 
 PAPER = PaperRecord(
@@ -81,10 +81,10 @@ def several(key_path: Path, releases: int = 3) -> list[Path]:
     for _ in range(releases):
         with open_ledger(key_path, read_key(key_path)) as ledger:
             seal_next(ledger)
-    return sorted(sealed_folder(key_path).iterdir())
+    return sorted(ledger_folder(key_path).iterdir())
 
 
-def everything(key_path: Path) -> list[Tables]:
+def everything(key_path: Path) -> list[PolicyTables]:
     """Every part of every file, read."""
     ledger = read_ledger(key_path, read_key(key_path))
     return [ledger.tables(ledger.record(release)) for release in ledger.releases]
@@ -95,7 +95,7 @@ def forge(
 ) -> None:
     """A sealed file with other fields in its head or its record, stamped as only the key's holder can; a
     field that is None is left out."""
-    seal = ledger_module.read_seal(path, key)
+    seal = ledger_module.read_head(path, key)
     parts = {part["name"]: seal.part(part["name"]) for part in seal.head["parts"]}
     if record is not None:
         parts["record"] = json.dumps(_with(json.loads(parts["record"]), record)).encode()
@@ -103,7 +103,7 @@ def forge(
         {"name": name, "size": len(data), "sha256": sha256(data).hexdigest()} for name, data in parts.items()
     ]
     path.write_bytes(
-        ledger_module.sealed(key, _with({**seal.head, "parts": described}, head or {}), parts)[1]
+        ledger_module.record_bytes(key, _with({**seal.head, "parts": described}, head or {}), parts)[1]
     )
 
 

@@ -15,10 +15,10 @@ import numpy as np
 from blindcal.cli import run
 from blindcal.deciding.coins import Key, make_key
 from blindcal.deciding.draft import decide_paper
-from blindcal.deciding.ledger import PaperRecord, read_seal, sealed_folder, sealed_name
+from blindcal.deciding.ledger import PaperRecord, ledger_folder, read_head, record_name
 from blindcal.planning.conference_plan import PaperPlan
 from blindcal.planning.request import Request
-from blindcal.posterior.conference import Conference, Truth, prepare, true_reviewers
+from blindcal.posterior.conference import Conference, TrueReviewers, prepare, true_reviewers
 from blindcal.posterior.inputs import Inputs, read_inputs
 from blindcal.reviews import Reviews
 
@@ -107,7 +107,7 @@ def loaded(
 
 
 def drawn(
-    key: Key, conference: Conference, truth: Truth, request: Request, plans: list[PaperPlan]
+    key: Key, conference: Conference, truth: TrueReviewers, request: Request, plans: list[PaperPlan]
 ) -> tuple[PaperRecord, ...]:
     """Every paper's coin under a key, without any file."""
     return tuple(
@@ -166,8 +166,8 @@ def with_key(path: Path) -> Path:
 
 def sealed_tables(key: Path, counter: int = 1) -> bytes:
     """The tables of a release as they were sealed."""
-    path = sealed_folder(key) / sealed_name(counter)
-    return read_seal(path, Key(key.read_bytes())).part("tables")
+    path = ledger_folder(key) / record_name(counter)
+    return read_head(path, Key(key.read_bytes())).part("tables")
 
 
 def decided(folder: Path, key: Path, out: Path, *more: str) -> tuple[bytes, dict[str, object]]:

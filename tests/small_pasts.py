@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from blindcal.fitting.history import History, history_of, pasts_of
-from blindcal.fitting.shared_sums import Shared
+from blindcal.fitting.history import History, build_history, past_conferences
+from blindcal.fitting.shared_sums import SharedSums
 from blindcal.reviews import Reviews
 
 ROWS = [
@@ -31,15 +31,15 @@ def tiny_reviews() -> Reviews:
     return Reviews.from_table(dict(zip(NAMES, zip(*ROWS, strict=True), strict=True)))
 
 
-def tiny_shared() -> Shared:
+def tiny_shared() -> SharedSums:
     """What a conference between the two shared: of ann, and of eve, who came to neither."""
     above, below = np.array([310, 70]), np.array([120, 190])
-    return Shared("M", ("ann", "eve"), above, below, mean=0.05, gain=0.8, variance=0.4, noise=4000.0)
+    return SharedSums("M", ("ann", "eve"), above, below, mean=0.05, gain=0.8, variance=0.4, noise=4000.0)
 
 
 def tiny_history(*, shared: bool = False) -> History:
     """The same; the second conference is rounded to 1, 2, 3, 4."""
-    pasts = pasts_of({"past": tiny_reviews()})
+    pasts = past_conferences({"past": tiny_reviews()})
     grid = np.array([1.0, 2.0, 3.0, 4.0])
     object.__setattr__(pasts[1], "grid", grid)
-    return history_of(pasts, [(1, tiny_shared())] if shared else ())
+    return build_history(pasts, [(1, tiny_shared())] if shared else ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindcal.cells import Column, cell_problem, escape, in_natural_order, natural, unescape
+from blindcal.cells import Column, cell_problem, escape, natural_key, natural_sorted, unescape
 from blindcal.io.tables import format_table
 from strategies import TEXT
 
@@ -50,4 +50,4 @@ SHAPES = (
 def test_ids_of_one_shape_and_of_many_are_sorted_alike(lists: tuple[list[str], ...]) -> None:
     """Without the slower key where it makes no difference; a digit of another alphabet is a letter."""
     for ids in (*lists, [one for some in lists for one in some]):
-        assert in_natural_order(ids) == sorted(ids, key=natural)
+        assert natural_sorted(ids) == sorted(ids, key=natural_key)

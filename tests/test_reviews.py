@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bad_files import write
 from blindcal.errors import InputError, RefusedError
-from blindcal.reviews import Reviews, recognize_grid, twin_remarks
+from blindcal.reviews import Reviews, infer_grid, similar_id_warnings
 
 FIXTURES = sorted((Path(__file__).parent / "vectors" / "reviews").glob("*.csv"))
 IDS = (
@@ -267,15 +267,15 @@ def test_a_paper_that_is_withdrawn_does_not_change_what_scores_can_be_given(tmp_
 def test_a_grid_is_recognized_in_whole_scores_and_in_few_that_repeat() -> None:
     rng = np.random.default_rng(3)
     irregular = np.array([1.0, 3, 5, 6, 8, 10])
-    found = recognize_grid(rng.choice(irregular, 200))
+    found = infer_grid(rng.choice(irregular, 200))
     assert found is not None
     assert found.tolist() == irregular.tolist()
-    assert recognize_grid(rng.normal(size=200)) is None
-    assert recognize_grid(np.array([1.5, 2.0, 3.0])) is None
-    whole = recognize_grid(np.array([4.0, 1.0, 3.0]))
+    assert infer_grid(rng.normal(size=200)) is None
+    assert infer_grid(np.array([1.5, 2.0, 3.0])) is None
+    whole = infer_grid(np.array([4.0, 1.0, 3.0]))
     assert whole is not None
     assert whole.tolist() == [1, 2, 3, 4]
-    assert recognize_grid(np.array([1.0, 30.0])) is None
+    assert infer_grid(np.array([1.0, 30.0])) is None
     table = {"paper": list(range(30)), "reviewer": ["x"] * 30, "score": [1, 2.5, 4] * 10}
     grid = Reviews.from_table(table).grid
     assert grid is not None
@@ -295,7 +295,7 @@ TWINS = {
 def test_ids_that_are_almost_equal_are_remarked_and_not_quoted(text: str, tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text(text)
     parts, name = TWINS[text]
-    (remark,) = twin_remarks(Reviews.read(tmp_path / "r.csv"), "x.csv")
+    (remark,) = similar_id_warnings(Reviews.read(tmp_path / "r.csv"), "x.csv")
     assert [part for part in parts if part not in remark] == []
     assert name not in remark
 
@@ -320,7 +320,7 @@ def test_ids_that_differ_in_more_are_not_remarked() -> None:
         "x.5",
     ]
     table = {"paper": ids, "reviewer": [f"r{name}" for name in ids], "score": [1] * len(ids)}
-    assert twin_remarks(Reviews.from_table(table), "x.csv") == []
+    assert similar_id_warnings(Reviews.from_table(table), "x.csv") == []
 
 
 def test_components_agree_with_a_search_through_the_graph() -> None:

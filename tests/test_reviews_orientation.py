@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.reviews import Reviews, as_given, upright_reviewers, upright_reviews
+from blindcal.reviews import Reviews, orient_reviewers, orient_reviews, original_scores
 
 
 def test_upright_reviews_and_reviewers_have_the_likelihood_of_those_given() -> None:
@@ -14,7 +14,7 @@ def test_upright_reviews_and_reviewers_have_the_likelihood_of_those_given() -> N
     reviews = Reviews.from_table(
         {"paper": ["p", "p"], "reviewer": ["a", "b"], "score": [1, 0]}, grid=[0, 1, 5]
     )
-    turned = upright_reviews(reviews, "low")
+    turned = orient_reviews(reviews, "low")
     assert turned.score.tolist() == [-1.0, 0.0]
     assert turned.grid is not None
     assert turned.grid.tolist() == [-5.0, -1.0, 0.0]
@@ -30,12 +30,12 @@ def test_upright_reviews_and_reviewers_have_the_likelihood_of_those_given() -> N
         400_000,
     )
     scores = (5 + errors[:, 1]) - (1.5 + errors[:, 0]) * t
-    row = upright_reviewers({"a": (1.5, 5.0, 0.5, slope_se, offset_se, correlation, 0.0)}, "low")["a"]
+    row = orient_reviewers({"a": (1.5, 5.0, 0.5, slope_se, offset_se, correlation, 0.0)}, "low")["a"]
     # Six standard errors of 400,000 draws.
     assert -scores.mean() == pytest.approx(row[0] * t + row[1], abs=6 * scores.std() / np.sqrt(400_000))
     variance = (row[3] * t) ** 2 + 2 * row[5] * row[3] * row[4] * t + row[4] ** 2
     # 400,000 draws: a relative error of 0.22 % a standard deviation; false alarm below 1e-5.
     assert scores.var() == pytest.approx(variance, rel=0.01)
-    assert as_given(turned.score, "low") == [0.0, 1.0]
+    assert original_scores(turned.score, "low") == [0.0, 1.0]
     with pytest.raises(InputError, match="high or low"):
-        upright_reviewers({}, "best")
+        orient_reviewers({}, "best")

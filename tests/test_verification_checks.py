@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 
 from blindcal.certify.claims import claim
-from blindcal.certify.exact import FINE, UNIT, ExactPolicy, Tables, packed
+from blindcal.certify.exact import CLAIM_DENOMINATOR, UNIT, ExactPolicy, PolicyTables, pack_policy
 from blindcal.deciding.coins import Key, input_stamp
 from blindcal.deciding.draft import Draft, Planner, draft, ranked_again, with_texts
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, commit, open_ledger
-from blindcal.deciding.prior_decisions import Past
+from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.deciding.release import release
 from blindcal.errors import InputError, VerificationError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference, plan_paper
 from blindcal.planning.expected_errors import expected_figures
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
-from blindcal.posterior.conference import Conference, Truth, assemble
+from blindcal.posterior.conference import Conference, TrueReviewers, assemble
 from blindcal.posterior.paper import PaperCase
 from blindcal.verification import Check, _chernoff_bound, _close, _near_price, checks_of, refuse_failed
 from small_conferences import loaded, small_conference
@@ -36,21 +36,21 @@ Forgery = Callable[[Draft], Draft]
 
 
 @pytest.fixture(scope="module")
-def honest() -> tuple[Conference, Truth]:
+def honest() -> tuple[Conference, TrueReviewers]:
     return loaded(small_conference(papers=16))
 
 
-def checked(ledger: Ledger, conference: Conference, truth: Truth, request: Request) -> list[Check]:
-    return checks_of(conference, truth, request, Past(ledger), plan_conference, assemble)
+def checked(ledger: Ledger, conference: Conference, truth: TrueReviewers, request: Request) -> list[Check]:
+    return checks_of(conference, truth, request, PriorDecisions(ledger), plan_conference, assemble)
 
 
 def forged(
-    tmp_path: Path, given: tuple[Conference, Truth], request: Request, forgery: Forgery
+    tmp_path: Path, given: tuple[Conference, TrueReviewers], request: Request, forgery: Forgery
 ) -> list[Check]:
     """The checks of a first release that was forged and then sealed with the key."""
     conference, truth = given
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:
-        made = forgery(draft(conference, truth, request, Past(ledger), plan_conference, ""))
+        made = forgery(draft(conference, truth, request, PriorDecisions(ledger), plan_conference, ""))
         sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, conference, truth, request))
         return checked(sealed, conference, truth, request)
 
@@ -73,7 +73,9 @@ def other_number(figures: dict[str, Any], part: str, name: str) -> dict[str, Any
 
 
 @pytest.mark.parametrize("request_", [REQUEST, BUDGET], ids=("steady", "budget"))
-def test_an_honest_record_passes(tmp_path: Path, honest: tuple[Conference, Truth], request_: Request) -> None:
+def test_an_honest_record_passes(
+    tmp_path: Path, honest: tuple[Conference, TrueReviewers], request_: Request
+) -> None:
     checks = forged(tmp_path, honest, request_, lambda made: made)
     refuse_failed(checks)
     assert not any(check.note for check in checks)
@@ -98,7 +100,7 @@ RECORD = {
 
 
 @pytest.mark.parametrize("name", sorted(RECORD))
-def test_every_field_of_a_record(tmp_path: Path, honest: tuple[Conference, Truth], name: str) -> None:
+def test_every_field_of_a_record(tmp_path: Path, honest: tuple[Conference, TrueReviewers], name: str) -> None:
     def forge(made: Draft) -> Draft:
         value = RECORD[name]
         if name == "settings":
@@ -114,11 +116,11 @@ def test_every_field_of_a_record_is_forged_above() -> None:
     assert {one.name for one in fields(Record)} == {*RECORD, "papers"}
 
 
-def test_an_honest_list_passes(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
+def test_an_honest_list_passes(tmp_path: Path, honest: tuple[Conference, TrueReviewers]) -> None:
     refuse_failed(forged(tmp_path, listed(honest), EXACTLY, lambda made: made))
 
 
-def listed(honest: tuple[Conference, Truth]) -> tuple[Conference, Truth]:
+def listed(honest: tuple[Conference, TrueReviewers]) -> tuple[Conference, TrueReviewers]:
     conference, truth = honest
     return assemble(conference.cases, 6 / 16, None), truth
 
@@ -134,7 +136,7 @@ LISTS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_every_part_of_a_list(tmp_path: Path, honest: tuple[Conference, Truth], name: str) -> None:
+def test_every_part_of_a_list(tmp_path: Path, honest: tuple[Conference, TrueReviewers], name: str) -> None:
     """With the public files that follow from it: who was accepted must follow from the private decisions."""
 
     def forge(made: Draft) -> Draft:
@@ -146,7 +148,7 @@ def test_every_part_of_a_list(tmp_path: Path, honest: tuple[Conference, Truth], 
         refuse_failed(forged(tmp_path, listed(honest), EXACTLY, forge))
 
 
-def test_standings_that_were_made_up(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
+def test_standings_that_were_made_up(tmp_path: Path, honest: tuple[Conference, TrueReviewers]) -> None:
     """A paper raised to the top by its recorded standing, and the list ranked by it."""
 
     def forge(made: Draft) -> Draft:
@@ -177,7 +179,7 @@ PAPER: dict[str, Callable[[PaperRecord], Any]] = {
 
 
 @pytest.mark.parametrize("name", sorted(PAPER))
-def test_every_field_of_a_paper(tmp_path: Path, honest: tuple[Conference, Truth], name: str) -> None:
+def test_every_field_of_a_paper(tmp_path: Path, honest: tuple[Conference, TrueReviewers], name: str) -> None:
     def forge(made: Draft) -> Draft:
         return papers_changed(**{name: PAPER[name](made.record.papers[0])})(made)
 
@@ -197,18 +199,20 @@ def test_every_field_of_a_paper_is_forged_above() -> None:
     ]
     + [("claim", name) for name in ("success", "added", "largest_rise", "largest_posterior", "multiplier")],
 )
-def test_every_figure(tmp_path: Path, honest: tuple[Conference, Truth], part: str, name: str) -> None:
+def test_every_figure(tmp_path: Path, honest: tuple[Conference, TrueReviewers], part: str, name: str) -> None:
     def forge(made: Draft) -> Draft:
         figures = json.loads(json.dumps(made.record.papers[0].figures))
         value = figures[part][name]
-        figures[part][name] = value - FINE // 10**8 if isinstance(value, int) else value - 1e-8
+        figures[part][name] = value - CLAIM_DENOMINATOR // 10**8 if isinstance(value, int) else value - 1e-8
         return papers_changed(figures=figures)(made)
 
     with pytest.raises(VerificationError, match="claims and figures"):
         refuse_failed(forged(tmp_path, honest, REQUEST, forge))
 
 
-def test_tables_that_follow_the_true_reviewers(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
+def test_tables_that_follow_the_true_reviewers(
+    tmp_path: Path, honest: tuple[Conference, TrueReviewers]
+) -> None:
     """Constant tables keep every limit; those that were chosen by who wrote the reviews leak all the same."""
     conference, truth = honest
 
@@ -221,13 +225,13 @@ def test_tables_that_follow_the_true_reviewers(tmp_path: Path, honest: tuple[Con
             row = (case.tuples == [place[name] for name in truth[case.paper]]).all(axis=1).argmax()
             table = np.full(len(case.tuples), float(case.belief.favor[row] > 0.5))
             plan = plan_paper(case.belief, table, raw, guarantee)
-            plans.append(replace(plan, packed=packed(ExactPolicy((table * UNIT).astype(np.int64)))))
+            plans.append(replace(plan, packed=pack_policy(ExactPolicy((table * UNIT).astype(np.int64)))))
         return plans, price
 
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:
         release(conference, truth, REQUEST, ledger, by_truth)
         sealed = replace(ledger, releases=())
-        made = draft(conference, truth, REQUEST, Past(sealed), plan_conference, "")
+        made = draft(conference, truth, REQUEST, PriorDecisions(sealed), plan_conference, "")
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:
         tables = ledger.tables(ledger.record(ledger.releases[0]))
         assert any((tables[p].accept != made.policies[p].accept).any() for p in tables)
@@ -241,13 +245,13 @@ def key_in(folder: Path) -> Path:
     return folder / "key.bin"
 
 
-def test_a_bar_picked_by_hand(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
+def test_a_bar_picked_by_hand(tmp_path: Path, honest: tuple[Conference, TrueReviewers]) -> None:
     """Everything follows from the bar but the bar from nothing."""
     conference, truth = honest
     cases = [replace(case, bar=0.0) for case in conference.cases]
     picked = assemble(cases, None, conference.bar + 0.3)
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:
-        made = draft(picked, truth, REQUEST, Past(ledger), plan_conference, "")
+        made = draft(picked, truth, REQUEST, PriorDecisions(ledger), plan_conference, "")
         sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, picked, truth, REQUEST))
         with pytest.raises(VerificationError, match="bar and price"):
             refuse_failed(checked(sealed, conference, truth, REQUEST))
@@ -269,7 +273,7 @@ def test_what_nearly_agrees() -> None:
     assert not any(_close(other, numbers, 1e-9) for other in others)
 
 
-def test_a_price_picked_by_hand(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
+def test_a_price_picked_by_hand(tmp_path: Path, honest: tuple[Conference, TrueReviewers]) -> None:
     conference, truth = honest
 
     def dearer(
@@ -291,12 +295,14 @@ def shifted(conference: Conference, bar: float) -> Conference:
 
 
 @pytest.mark.parametrize("off", [-1e-2, -1e-4, 1e-4, 1e-3])
-def test_a_bar_that_is_nearly_right(tmp_path: Path, honest: tuple[Conference, Truth], off: float) -> None:
+def test_a_bar_that_is_nearly_right(
+    tmp_path: Path, honest: tuple[Conference, TrueReviewers], off: float
+) -> None:
     """No bar but the one computed here, unless a rounding may have led to the neighbor."""
     conference, truth = honest
     near = shifted(conference, round(conference.bar + off, 4))
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:
-        made = draft(near, truth, REQUEST, Past(ledger), plan_conference, "")
+        made = draft(near, truth, REQUEST, PriorDecisions(ledger), plan_conference, "")
         sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, conference, truth, REQUEST))
         failed = [c.name for c in checked(sealed, conference, truth, REQUEST) if c.failed]
     assert "release 1: bar and price" in failed
@@ -309,7 +315,7 @@ def test_a_price_is_the_one_computed_or_the_neighbor_that_a_rounding_leads_to() 
     assert _near_price(0.0407662, 0.04076615 * (1 - 1e-9)) == 0.0407662, "a rounding away from it"
 
 
-def planner_of(tables: Tables) -> Planner:
+def planner_of(tables: PolicyTables) -> Planner:
     """A planner that claims of these tables what they promise, exactly."""
 
     def planner(
@@ -319,7 +325,7 @@ def planner_of(tables: Tables) -> Planner:
         return [
             replace(
                 plan,
-                packed=packed(tables[case.paper]),
+                packed=pack_policy(tables[case.paper]),
                 claim=claim(case.belief, tables[case.paper]),
                 figures=expected_figures(
                     case.belief, tables[case.paper].accept, raw, bound=plan.figures.wrong - plan.figures.gap
@@ -332,17 +338,17 @@ def planner_of(tables: Tables) -> Planner:
 
 
 def sealed_checks(
-    path: Path, given: tuple[Conference, Truth], request: Request, planner: Planner
+    path: Path, given: tuple[Conference, TrueReviewers], request: Request, planner: Planner
 ) -> list[Check]:
     conference, truth = given
     with open_ledger(path, KEY) as ledger:
-        made = draft(conference, truth, request, Past(ledger), planner, "")
+        made = draft(conference, truth, request, PriorDecisions(ledger), planner, "")
         sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, conference, truth, request))
         return checked(sealed, conference, truth, request)
 
 
 def test_tables_that_were_chosen_otherwise_are_found(
-    tmp_path: Path, honest: tuple[Conference, Truth]
+    tmp_path: Path, honest: tuple[Conference, TrueReviewers]
 ) -> None:
     """Whatever they claim of themselves is right: but they leak more, or cost more, or overdraw."""
 
@@ -367,12 +373,12 @@ def test_tables_that_were_chosen_otherwise_are_found(
 
 
 def test_a_table_bent_at_the_true_reviewers_is_found(
-    tmp_path: Path, honest: tuple[Conference, Truth]
+    tmp_path: Path, honest: tuple[Conference, TrueReviewers]
 ) -> None:
     """One entry of one table moved to the other side of its coin, within epsilon: each paper in turn."""
     limits = Request(Guarantee("none", epsilon=2.0), accept_rate=0.4)
     with open_ledger(key_in(tmp_path / "first"), KEY) as ledger:
-        made = draft(*honest, limits, Past(ledger), plan_conference, "")
+        made = draft(*honest, limits, PriorDecisions(ledger), plan_conference, "")
     moved = 0
     for number, paper in enumerate(made.record.papers):
         table = made.policies[paper.paper]
@@ -384,19 +390,21 @@ def test_a_table_bent_at_the_true_reviewers_is_found(
         if numerator[paper.secret] == table.numerator[paper.secret]:
             continue
         moved += 1
-        tables = Tables({**made.policies.packed, paper.paper: packed(ExactPolicy(numerator, table.exact))})
+        tables = PolicyTables(
+            {**made.policies.packed, paper.paper: pack_policy(ExactPolicy(numerator, table.exact))}
+        )
         checks = sealed_checks(key_in(tmp_path / f"{number}"), honest, limits, planner_of(tables))
         assert [c.name for c in checks if c.failed], "the paper costs more, or only its reviewers differ"
     assert moved > 3
 
 
 def test_tables_that_differ_in_the_last_digits_pass_and_epsilon_has_no_slack(
-    tmp_path: Path, honest: tuple[Conference, Truth]
+    tmp_path: Path, honest: tuple[Conference, TrueReviewers]
 ) -> None:
     """As another machine's do: every entry moved by some 1e-13. A table of 0 and 1e-9 has no epsilon."""
     limits = Request(Guarantee("none", epsilon=2.0), accept_rate=0.4)
     with open_ledger(key_in(tmp_path / "first"), KEY) as ledger:
-        made = draft(*honest, limits, Past(ledger), plan_conference, "")
+        made = draft(*honest, limits, PriorDecisions(ledger), plan_conference, "")
     rng = np.random.default_rng(5)
 
     def nudged(table: ExactPolicy) -> ExactPolicy:
@@ -404,13 +412,13 @@ def test_tables_that_differ_in_the_last_digits_pass_and_epsilon_has_no_slack(
         step = rng.integers(-900, 900, table.numerator.size)
         return ExactPolicy(np.clip(table.numerator + step, low, high), table.exact)
 
-    near = Tables({name: packed(nudged(made.policies[name])) for name in made.policies})
+    near = PolicyTables({name: pack_policy(nudged(made.policies[name])) for name in made.policies})
     checks = sealed_checks(key_in(tmp_path / "near"), honest, limits, planner_of(near))
     refuse_failed(checks)
     paper = next(name for name in made.policies if made.policies[name].ends[1] == 0)
     thin = np.zeros_like(made.policies[paper].numerator)
     thin[0] = UNIT // 10**9
-    sharp = Tables({**made.policies.packed, paper: packed(ExactPolicy(thin))})
+    sharp = PolicyTables({**made.policies.packed, paper: pack_policy(ExactPolicy(thin))})
     with pytest.raises(VerificationError, match="limits of each table: 1 of 16 does not agree"):
         refuse_failed(sealed_checks(key_in(tmp_path / "thin"), honest, limits, planner_of(sharp)))
 
@@ -430,7 +438,7 @@ def test_more_decisions_than_the_tables_explain_is_unlikely() -> None:
     assert _chernoff_bound(1.0, 1e-9) < 1e-6 < _chernoff_bound(1.0, 1e-3)
 
 
-def test_amended_tables_that_leak_are_found(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
+def test_amended_tables_that_leak_are_found(tmp_path: Path, honest: tuple[Conference, TrueReviewers]) -> None:
     """Full calibration for the papers of a second release: what is decided again must be a constant."""
     conference, truth = honest
     moved = [replace(c, scores=tuple(s + 0.25 for s in c.scores)) for c in conference.cases]
@@ -444,7 +452,7 @@ def test_amended_tables_that_leak_are_found(tmp_path: Path, honest: tuple[Confer
         path = key_in(tmp_path / f"{index}")
         for now, plans in ((conference, plan_conference), (corrected, planner)):
             with open_ledger(path, KEY) as ledger:
-                made = draft(now, truth, REQUEST, Past(ledger), plans, "mistyped")
+                made = draft(now, truth, REQUEST, PriorDecisions(ledger), plans, "mistyped")
                 stamp = input_stamp(KEY, now, truth, REQUEST)
                 sealed = commit(ledger, made.record, made.policies, stamp)
         checks = checked(sealed, corrected, truth, REQUEST)
@@ -454,7 +462,9 @@ def test_amended_tables_that_leak_are_found(tmp_path: Path, honest: tuple[Confer
         assert {c.name: c.items for c in checks}["release 2: limits of each table"] == 16, "never 0 of 0"
 
 
-def test_a_forgery_in_an_earlier_release_is_found(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
+def test_a_forgery_in_an_earlier_release_is_found(
+    tmp_path: Path, honest: tuple[Conference, TrueReviewers]
+) -> None:
     """Of three releases the first: it is found when the third is verified."""
     conference, truth = honest
     fewer = replace(conference, cases=conference.cases[1:], raw_accept=conference.raw_accept[1:])
@@ -466,7 +476,7 @@ def test_a_forgery_in_an_earlier_release_is_found(tmp_path: Path, honest: tuple[
         path = key_in(tmp_path / f"{index}")
         for number, now in enumerate((conference, fewer, conference)):
             with open_ledger(path, KEY) as ledger:
-                made = draft(now, truth, REQUEST, Past(ledger), plan_conference, "why")
+                made = draft(now, truth, REQUEST, PriorDecisions(ledger), plan_conference, "why")
                 made = forgery(made) if number == 0 else made
                 sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, now, truth, REQUEST))
         failed = [check.name for check in checked(sealed, conference, truth, REQUEST) if check.failed]
@@ -491,7 +501,7 @@ ORDERS: dict[str, Callable[[list[PaperRecord]], list[PaperRecord]]] = {
 
 @pytest.mark.parametrize("name", ORDERS)
 def test_papers_in_another_order_or_twice(
-    tmp_path: Path, honest: tuple[Conference, Truth], name: str
+    tmp_path: Path, honest: tuple[Conference, TrueReviewers], name: str
 ) -> None:
     """Whoever sorts the public table by who reviewed publishes who reviewed."""
 
@@ -504,7 +514,7 @@ def test_papers_in_another_order_or_twice(
 
 
 @pytest.mark.parametrize("name", ["longer", "shorter", "above 1", "below 0"])
-def test_what_is_no_table(tmp_path: Path, honest: tuple[Conference, Truth], name: str) -> None:
+def test_what_is_no_table(tmp_path: Path, honest: tuple[Conference, TrueReviewers], name: str) -> None:
     """Entries that no coin is compared with: said as what it is, and no accident."""
 
     def forge(made: Draft) -> Draft:
@@ -514,7 +524,7 @@ def test_what_is_no_table(tmp_path: Path, honest: tuple[Conference, Truth], name
         for what, value in (("above 1", 2 * UNIT), ("below 0", -1)):
             changed[what] = whole.copy()
             changed[what][other] = value
-        tables = Tables({**made.policies.packed, paper.paper: packed(ExactPolicy(changed[name]))})
+        tables = PolicyTables({**made.policies.packed, paper.paper: pack_policy(ExactPolicy(changed[name]))})
         return replace(made, policies=tables)
 
     with pytest.raises(VerificationError, match="limits of each table: 1 of 16 does not agree"):
@@ -531,7 +541,7 @@ def test_a_table_of_the_same_cost_chosen_for_its_decision_is_found(tmp_path: Pat
     limits = Request(Guarantee("none", epsilon=None), bar=0.25)
     assert case.belief.favor[0] == 0.5
     for accept, failed in ((UNIT, []), (0, ["release 1: coins under the tables planned here"])):
-        tables = Tables({"p0": packed(ExactPolicy(np.array([accept, UNIT])))})
+        tables = PolicyTables({"p0": pack_policy(ExactPolicy(np.array([accept, UNIT])))})
         checks = sealed_checks(key_in(tmp_path / f"{accept}"), given, limits, planner_of(tables))
         assert [check.name for check in checks if check.failed] == failed
 
@@ -557,18 +567,20 @@ def test_papers_added_within_what_is_left_of_a_budget(tmp_path: Path) -> None:
     for planner, over in ((plan_conference, False), (full, True)):
         for now, plans in ((first, plan_conference), (whole, planner)):
             with open_ledger(key_in(tmp_path / f"{over}"), KEY) as ledger:
-                made = draft(now, truth, request, Past(ledger), plans, "late")
+                made = draft(now, truth, request, PriorDecisions(ledger), plans, "late")
                 sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, now, truth, request))
         assert len({paper.price for paper in made.record.papers}) == 2, "not at the frozen price"
         failed = [check.name for check in checked(sealed, whole, truth, request) if check.failed]
         assert failed == ["release 2: the budget"] * over
 
 
-def test_a_corrected_paper_under_a_budget_passes(tmp_path: Path, honest: tuple[Conference, Truth]) -> None:
+def test_a_corrected_paper_under_a_budget_passes(
+    tmp_path: Path, honest: tuple[Conference, TrueReviewers]
+) -> None:
     """What is said of it is what its first decision promised; what its new table costs is its own."""
     conference, truth = honest
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:
-        made = draft(conference, truth, BUDGET, Past(ledger), plan_conference, "")
+        made = draft(conference, truth, BUDGET, PriorDecisions(ledger), plan_conference, "")
         commit(ledger, made.record, made.policies, input_stamp(KEY, conference, truth, BUDGET))
     place = max(range(16), key=lambda one: made.record.papers[one].figures["added"])
     assert made.record.papers[place].figures["added"] > 0
@@ -576,6 +588,6 @@ def test_a_corrected_paper_under_a_budget_passes(tmp_path: Path, honest: tuple[C
     cases[place] = replace(cases[place], scores=tuple(score + 0.25 for score in cases[place].scores))
     corrected = replace(conference, cases=tuple(cases))
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:
-        made = draft(corrected, truth, BUDGET, Past(ledger), plan_conference, "typo")
+        made = draft(corrected, truth, BUDGET, PriorDecisions(ledger), plan_conference, "typo")
         sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, corrected, truth, BUDGET))
     refuse_failed(checked(sealed, corrected, truth, BUDGET))

@@ -28,7 +28,7 @@ import numpy as np
 from blindcal.adversaries.single_paper import audit
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
-from blindcal.io.tables import frame
+from blindcal.io.tables import data_frame
 from blindcal.paper.theorems import setting
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.pareto_frontier import frontier
@@ -47,9 +47,9 @@ from blindcal.simulation.population import (
 __all__ = [
     "INSTANCES",
     "MECHANISMS",
+    "BenchmarkScore",
     "Instance",
     "Mechanism",
-    "Score",
     "instance",
     "load",
     "measure",
@@ -230,7 +230,7 @@ HINT = 0.5
 
 
 @dataclass(frozen=True)
-class Score:
+class BenchmarkScore:
     """One mechanism on one instance; all numbers except `rise` and `epsilon` are means over papers.
 
     Attributes:
@@ -273,7 +273,7 @@ def _plain(difference: float) -> float:
     return 0.0 if abs(difference) < 1e-12 else difference
 
 
-def measure(mechanism: Mechanism, name: str, known: Instance) -> Score:
+def measure(mechanism: Mechanism, name: str, known: Instance) -> BenchmarkScore:
     """The score of a mechanism on an instance.
 
     Args:
@@ -292,7 +292,7 @@ def measure(mechanism: Mechanism, name: str, known: Instance) -> Score:
     audits = [audit(belief, policy) for belief, policy in pairs]
     errors = [float(policy.conference_error(belief)) for belief, policy in pairs]
     success = [1.0 - float(policy.adversary_error(belief)) for belief, policy in pairs]
-    return Score(
+    return BenchmarkScore(
         mechanism=name,
         instance=known.name,
         error=float(np.mean(errors)),
@@ -312,8 +312,8 @@ def measure(mechanism: Mechanism, name: str, known: Instance) -> Score:
     )
 
 
-def run(mechanisms: Mapping[str, Mechanism], names: Sequence[str] = INSTANCES) -> list[Score]:
-    """Every mechanism on every instance: one `Score` each, instance by instance.
+def run(mechanisms: Mapping[str, Mechanism], names: Sequence[str] = INSTANCES) -> list[BenchmarkScore]:
+    """Every mechanism on every instance: one `BenchmarkScore` each, instance by instance.
 
     Args:
         mechanisms: Functions from a belief to a policy, by name, such as `MECHANISMS`.
@@ -332,7 +332,7 @@ def run(mechanisms: Mapping[str, Mechanism], names: Sequence[str] = INSTANCES) -
     ]
 
 
-def results_frame(scores: Sequence[Score]) -> Any:
+def results_frame(scores: Sequence[BenchmarkScore]) -> Any:
     """One row per mechanism and instance, as a pandas data frame; needs pandas.
 
     The columns are the fields of the scores, `added` and `wasted`.
@@ -341,7 +341,7 @@ def results_frame(scores: Sequence[Score]) -> Any:
         scores: Those that `run` returns, at least one.
     """
     rows = [asdict(score) | {"added": score.added, "wasted": score.wasted} for score in scores]
-    return frame({name: [row[name] for row in rows] for name in rows[0]})
+    return data_frame({name: [row[name] for row in rows] for name in rows[0]})
 
 
 def _policy(mechanism: Mechanism, belief: Belief) -> Policy:

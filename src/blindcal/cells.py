@@ -32,7 +32,7 @@ _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 Kind = Literal["id", "text", "number", "integer"]
 
 # The rule that is broken, and what stands there instead if that can be said without quoting the cell.
-Broken = tuple[str, str | None]
+Violation = tuple[str, str | None]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Column:
     secret: bool = False
 
 
-def cell_problem(cell: str, column: Column) -> Broken | None:
+def cell_problem(cell: str, column: Column) -> Violation | None:
     """The rule that `cell` breaks in `column`, or None.
 
     >>> cell_problem("2.5", Column("score", "number")), cell_problem("1_000", Column("score", "number"))
@@ -78,7 +78,7 @@ def cell_problem(cell: str, column: Column) -> Broken | None:
     return id_problem(text) if column.kind == "id" else None
 
 
-def _number_problem(cell: str, column: Column) -> Broken | None:
+def _number_problem(cell: str, column: Column) -> Violation | None:
     if column.infinite and cell == "inf":
         return None
     if not _NUMBER.fullmatch(cell):
@@ -93,7 +93,7 @@ def _number_problem(cell: str, column: Column) -> Broken | None:
     return None
 
 
-def _not_a_number(cell: str) -> Broken:
+def _not_a_number(cell: str) -> Violation:
     bare = cell.strip().lower().lstrip("+-")
     if cell != cell.strip():
         return "must not start or end with a space", None
@@ -114,7 +114,7 @@ def _not_a_number(cell: str) -> Broken:
     return "must be a number", None
 
 
-def id_problem(text: str) -> Broken | None:
+def id_problem(text: str) -> Violation | None:
     """The rule that `text` breaks as an id, or None.
 
     >>> id_problem("007"), id_problem("NA"), id_problem(" 7")
@@ -140,13 +140,13 @@ def cell_value(cell: str, column: Column) -> str | float:
     """What a cell without a problem holds; a missing number is `nan`."""
     if column.kind in ("number", "integer"):
         return float(cell) if cell else math.nan
-    return same_id(unescape(cell)) if column.kind == "id" else unescape(cell)
+    return normalize_id(unescape(cell)) if column.kind == "id" else unescape(cell)
 
 
-def same_id(text: str) -> str:
+def normalize_id(text: str) -> str:
     """The id that `text` stands for: an email in lower case, as its capitals mean nothing; others as is.
 
-    >>> same_id("Ada@Example.EDU"), same_id("Ada Byron"), same_id("~Ada_Byron1")
+    >>> normalize_id("Ada@Example.EDU"), normalize_id("Ada Byron"), normalize_id("~Ada_Byron1")
     ('ada@example.edu', 'Ada Byron', '~Ada_Byron1')
     """
     return text.lower() if "@" in text and text.isascii() and _EMAIL.fullmatch(text) else text
@@ -186,10 +186,10 @@ def count(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
-def natural(text: str) -> tuple[tuple[str | int, ...], str]:
+def natural_key(text: str) -> tuple[tuple[str | int, ...], str]:
     """The key that sorts ids as a person would: numbers in them by value. No two ids are equal.
 
-    >>> sorted(["p10", "p2", "7", "10", "007", "p2b"], key=natural)
+    >>> sorted(["p10", "p2", "7", "10", "007", "p2b"], key=natural_key)
     ['007', '7', '10', 'p2', 'p2b', 'p10']
     """
     parts: list[str | int] = [*_DIGITS.split(text)]
@@ -197,10 +197,10 @@ def natural(text: str) -> tuple[tuple[str | int, ...], str]:
     return tuple(parts), text
 
 
-def in_natural_order(ids: Iterable[str]) -> list[str]:
-    """Ids sorted by `natural`, without its slow key if they differ in their digits alone.
+def natural_sorted(ids: Iterable[str]) -> list[str]:
+    """Ids sorted by `natural_key`, without its slow key if they differ in their digits alone.
 
-    >>> in_natural_order(["p10", "p02"]), in_natural_order(["p10", "p2"])
+    >>> natural_sorted(["p10", "p02"]), natural_sorted(["p10", "p2"])
     (['p02', 'p10'], ['p2', 'p10'])
     """
     in_text_order = sorted(ids)
@@ -209,15 +209,15 @@ def in_natural_order(ids: Iterable[str]) -> list[str]:
         return in_text_order  # digits stand under digits: text order is natural order
     shape, *others = {_ZEROS.sub("0", shape) for shape in shapes}
     if others or shape.count("0") != 1:
-        return sorted(in_text_order, key=natural)
+        return sorted(in_text_order, key=natural_key)
     before, after = map(len, shape.split("0"))
     return sorted(in_text_order, key=lambda name: int(name[before : len(name) - after]))
 
 
-def loose(text: str) -> str:
+def loose_id(text: str) -> str:
     """An id without what is easily written in two ways: capital letters, spaces, leading zeros, a final `.0`.
 
-    >>> loose("P 02"), loose("p2"), loose("7.0"), loose("10")
+    >>> loose_id("P 02"), loose_id("p2"), loose_id("7.0"), loose_id("10")
     ('p2', 'p2', '7', '10')
     """
     bare = "".join(unicodedata.normalize("NFKC", text).casefold().split())

@@ -32,19 +32,19 @@ def numbers(name: str, value: ArrayLike) -> Array:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(f"{name} must be numbers, found {value!r}") from None
-    return where(name, array, np.isfinite(array), "must be finite")
+    return require_all(name, array, np.isfinite(array), "must be finite")
 
 
 def positive(name: str, value: ArrayLike) -> Array:
     """Finite numbers above 0."""
     array = numbers(name, value)
-    return where(name, array, array > 0, "must be above 0")
+    return require_all(name, array, array > 0, "must be above 0")
 
 
 def nonnegative(name: str, value: ArrayLike) -> Array:
     """Finite numbers of at least 0."""
     array = numbers(name, value)
-    return where(name, array, array >= 0, "must be at least 0")
+    return require_all(name, array, array >= 0, "must be at least 0")
 
 
 def within(name: str, value: ArrayLike, low: float, high: float) -> Array:
@@ -56,38 +56,38 @@ def within(name: str, value: ArrayLike, low: float, high: float) -> Array:
     blindcal.errors.InputError: error must lie in [0.5, 1], found 0.4
     """
     array = numbers(name, value)
-    return where(name, array, (array >= low) & (array <= high), f"must lie in [{low:g}, {high:g}]")
+    return require_all(name, array, (array >= low) & (array <= high), f"must lie in [{low:g}, {high:g}]")
 
 
 def nearly_within(name: str, value: ArrayLike, low: float, high: float, slack: float) -> Array:
     """Finite numbers in [low, high], or `slack` beyond it, as computed ones may be."""
     array = numbers(name, value)
     good = (array >= low - slack) & (array <= high + slack)
-    return where(name, array, good, f"must lie in [{low:g}, {high:g}]")
+    return require_all(name, array, good, f"must lie in [{low:g}, {high:g}]")
 
 
 def strictly_within(name: str, value: ArrayLike, low: float, high: float) -> Array:
     """Finite numbers between low and high, ends excluded."""
     array = numbers(name, value)
-    return where(name, array, (array > low) & (array < high), between(low, high))
+    return require_all(name, array, (array > low) & (array < high), open_interval_rule(low, high))
 
 
-def between(low: float, high: float) -> str:
+def open_interval_rule(low: float, high: float) -> str:
     """The rule of a number in (low, high)."""
     return f"must be between {low:g} and {high:g}, ends excluded"
 
 
-def where(name: str, array: Array, good: NDArray[np.bool_], rule: str) -> Array:
+def require_all(name: str, array: Array, good: NDArray[np.bool_], rule: str) -> Array:
     """`array` if `good` everywhere, else an error that quotes the first bad value."""
     if not good.all():
         raise InputError(f"{name} {rule}, found {number_text(array[~good].flat[0])}")
     return array
 
 
-def one_number(name: str, value: object) -> None:
+def check_scalar(name: str, value: object) -> None:
     """Refuse what is not one number: text, a truth value, or a list.
 
-    >>> one_number("epsilon", "2")
+    >>> check_scalar("epsilon", "2")
     Traceback (most recent call last):
     ...
     blindcal.errors.InputError: epsilon must be one number, found '2'
@@ -96,10 +96,10 @@ def one_number(name: str, value: object) -> None:
         raise InputError(f"{name} must be one number, found {value!r}")
 
 
-def of_type(name: str, value: object, kind: type | UnionType, rule: str = "") -> None:
+def check_type(name: str, value: object, kind: type | UnionType, rule: str = "") -> None:
     """Refuse what is not of a type, such as an argument in another's place.
 
-    >>> of_type("score", "high", float)
+    >>> check_type("score", "high", float)
     Traceback (most recent call last):
     ...
     blindcal.errors.InputError: score must be a float, found str

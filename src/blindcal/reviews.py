@@ -1,8 +1,8 @@
 """Reviews: the long table of paper, reviewer and score. Ids outside, integers inside.
 
 Inside, higher scores are better. If a conference's low scores are the better ones, scores, offsets and grid
-are negated when they come in (`upright_reviews`), and negated back wherever they are shown (`as_given`). No
-public data can tell which end is better, because reversed scores look the same as reversed qualities: the
+are negated when they come in (`orient_reviews`), and negated back wherever they are shown
+(`original_scores`). No public data can tell which end is better, because reversed scores look the same as reversed qualities: the
 chair must say it.
 """
 
@@ -18,13 +18,13 @@ from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from blindcal.cells import Column, count, in_natural_order, loose, number_text
+from blindcal.cells import Column, count, loose_id, natural_sorted, number_text
 from blindcal.checks import Array, Integers, numbers
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import digest, read_table, write_table
 from blindcal.io.tables import Problems, Table, table_from_frame
 
-__all__ = ["Components", "Reviews", "absent_remarks", "recognize_grid", "twin_remarks"]
+__all__ = ["Components", "Reviews", "infer_grid", "missing_withdrawn_warnings", "similar_id_warnings"]
 COLUMNS = (
     Column("paper", "id", synonyms=("paperid", "paper_id", "submission", "item", "task")),
     Column(
@@ -70,7 +70,7 @@ class Reviews:
         tracks: Sorted names.
         track: For each review, the index of its track, -1 if its paper has none; None without such a column.
         grid: The scores that can be given, rising; None if any number can be, so that scores are not rounded.
-        grid_declared: Whether the caller declared the grid; otherwise `recognize_grid` inferred it.
+        grid_declared: Whether the caller declared the grid; otherwise `infer_grid` inferred it.
 
     Example:
         >>> table = {"paper": ["P2", "P1", "P1"], "reviewer": ["007", "007", "NA"], "score": [3, 2, 5]}
@@ -105,7 +105,7 @@ class Reviews:
         Args:
             path: The file.
             grid: The possible scores; any other score is refused. An empty grid says that any number can be
-                given. By default `recognize_grid` infers it from the scores.
+                given. By default `infer_grid` infers it from the scores.
 
         Raises:
             InputError: With every problem of the file.
@@ -234,7 +234,7 @@ class Components:
     reviewer: Integers
 
 
-def recognize_grid(score: Array) -> Array | None:
+def infer_grid(score: Array) -> Array | None:
     """The scores that reviewers could give, as far as the scores tell; None if any number can be one.
 
     Whole scores: all from the lowest to the highest given, if that is at most 21; without those that nobody
@@ -245,11 +245,11 @@ def recognize_grid(score: Array) -> Array | None:
         score: The score of each review.
 
     Example:
-        >>> recognize_grid(np.array([1.0, 4.0, 3.0]))
+        >>> infer_grid(np.array([1.0, 4.0, 3.0]))
         array([1., 2., 3., 4.])
-        >>> recognize_grid(np.repeat([1.0, 3.0, 6.0], 40)), recognize_grid(np.repeat([0.5, 2.0], 3))
+        >>> infer_grid(np.repeat([1.0, 3.0, 6.0], 40)), infer_grid(np.repeat([0.5, 2.0], 3))
         (array([1., 3., 6.]), array([0.5, 2. ]))
-        >>> recognize_grid(np.array([0.12, 0.57, 0.93])) is None
+        >>> infer_grid(np.array([0.12, 0.57, 0.93])) is None
         True
     """
     distinct = np.unique(score)
@@ -268,7 +268,7 @@ def _reviews(table: Table, grid: ArrayLike | None) -> Reviews:
     log, columns, first = Problems(table.file), dict[str, Any](table.columns), table.rows.start
     conferences, conference = encode_ids(columns.get("conference"))
     names = _qualified(columns["paper"], conferences, conference)
-    papers, paper = encode_ids(names, in_natural_order)
+    papers, paper = encode_ids(names, natural_sorted)
     reviewers, reviewer = encode_ids(columns["reviewer"])
     tracks, track = encode_ids(columns.get("track"))
     score = columns["score"]
@@ -295,7 +295,7 @@ def _reviews(table: Table, grid: ArrayLike | None) -> Reviews:
         conference=conference[order] if conferences else None,
         tracks=tuple(name for name in tracks if name),
         track=_without_empty(tracks, track)[order] if tracks else None,
-        grid=recognize_grid(score) if levels is None else levels if levels.size else None,
+        grid=infer_grid(score) if levels is None else levels if levels.size else None,
         grid_declared=levels is not None,
     )
 
@@ -362,7 +362,7 @@ def _check_conferences(names: tuple[str, ...], code: Integers, first: int, log: 
             log.add(row, "conference", "must not contain a slash")
 
 
-def twin_remarks(reviews: Reviews, file: str) -> list[str]:
+def similar_id_warnings(reviews: Reviews, file: str) -> list[str]:
     """Sentences about ids that differ so little that one paper or person may count as two.
 
     Papers are named by their rows in the file. Reviewers are only counted, since their rows would reveal who
@@ -377,7 +377,7 @@ def twin_remarks(reviews: Reviews, file: str) -> list[str]:
 
     Example:
         >>> reviews = Reviews.from_table({"paper": ["p1", "q"], "reviewer": ["Ada", "ada"], "score": [3, 4]})
-        >>> print(twin_remarks(reviews, "r.csv")[0].split(": ")[1])
+        >>> print(similar_id_warnings(reviews, "r.csv")[0].split(": ")[1])
         the ids of 2 reviewers differ from another's only in capital letters, spaces or leading zeros
     """
     how, remarks = "only in capital letters, spaces or leading zeros", []
@@ -400,11 +400,11 @@ def _twins(ids: Sequence[str]) -> list[list[int]]:
     """The places of ids that are loosely spelled alike, for each such id."""
     alike: dict[str, list[int]] = {}
     for index, name in enumerate(ids):
-        alike.setdefault(loose(name), []).append(index)
+        alike.setdefault(loose_id(name), []).append(index)
     return [indices for indices in alike.values() if len(indices) > 1]
 
 
-def absent_remarks(reviews: Reviews, withdrawn: Collection[str], file: str) -> list[str]:
+def missing_withdrawn_warnings(reviews: Reviews, withdrawn: Collection[str], file: str) -> list[str]:
     """A sentence for each withdrawn paper without a review: its id may be mistyped.
 
     The paper that was meant is then decided.
@@ -416,59 +416,59 @@ def absent_remarks(reviews: Reviews, withdrawn: Collection[str], file: str) -> l
 
     Example:
         >>> reviews = Reviews.from_table({"paper": ["p1"], "reviewer": ["ada"], "score": [3]})
-        >>> absent_remarks(reviews, ["p1", "p7"], "r.csv")
+        >>> missing_withdrawn_warnings(reviews, ["p1", "p7"], "r.csv")
         ["withdrawn: 'p7' has no review in r.csv"]
     """
     known = {*reviews.papers}
     return [f"withdrawn: {name!r} has no review in {file}" for name in withdrawn if name not in known]
 
 
-def known_end(better: str) -> str:
+def check_better(better: str) -> str:
     """`better` if it is `high` or `low`."""
     if better not in BETTER:
         raise InputError(f"`better` must be high or low, found {better!r}")
     return better
 
 
-def upright_reviews(reviews: Reviews, better: str) -> Reviews:
+def orient_reviews(reviews: Reviews, better: str) -> Reviews:
     """The reviews with high scores the better ones."""
-    if known_end(better) == "high":
+    if check_better(better) == "high":
         return reviews
     # 0 - x and not -x: a score of 0 stays 0.
     grid = None if reviews.grid is None else 0.0 - reviews.grid[::-1]
     return replace(reviews, score=0.0 - reviews.score, grid=grid)
 
 
-def upright_reviewers(
+def orient_reviewers(
     parameters: Mapping[str, tuple[float, ...]], better: str
 ) -> dict[str, tuple[float, ...]]:
     """The calibration for scores of which high ones are better.
 
     For `low`, the calibration says `score = offset - slope * quality`.
 
-    >>> upright_reviewers({"a": (1.5, 3.0, 0.5, 0.1, 0.2, 0.4, 0.0)}, "low")
+    >>> orient_reviewers({"a": (1.5, 3.0, 0.5, 0.1, 0.2, 0.4, 0.0)}, "low")
     {'a': (1.5, -3.0, 0.5, 0.1, 0.2, -0.4, 0.0)}
     """
-    turned = (_OFFSET, _CORRELATION) if known_end(better) == "low" else ()
+    turned = (_OFFSET, _CORRELATION) if check_better(better) == "low" else ()
     return {
         name: tuple(0.0 - value if index in turned else value for index, value in enumerate(row))
         for name, row in parameters.items()
     }
 
 
-def upright_scores(scores: Iterable[float], better: str) -> tuple[float, ...]:
+def orient_scores(scores: Iterable[float], better: str) -> tuple[float, ...]:
     """Scores with high ones the better ones, lowest first.
 
-    >>> upright_scores([1.0, 5.0], "low")
+    >>> orient_scores([1.0, 5.0], "low")
     (-5.0, -1.0)
     """
-    return tuple(sorted(0.0 - score if known_end(better) == "low" else score for score in scores))
+    return tuple(sorted(0.0 - score if check_better(better) == "low" else score for score in scores))
 
 
-def as_given(scores: Iterable[float], better: str) -> list[float]:
+def original_scores(scores: Iterable[float], better: str) -> list[float]:
     """Upright scores as the chair knows them, lowest first.
 
-    >>> as_given([-5.0, -1.0], "low")
+    >>> original_scores([-5.0, -1.0], "low")
     [1.0, 5.0]
     """
     return sorted(0.0 - score if better == "low" else score for score in scores)

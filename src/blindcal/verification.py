@@ -30,12 +30,12 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.cells import count, in_natural_order
-from blindcal.certify.claims import claim, keeps
-from blindcal.certify.exact import FINE, ExactPolicy, Tables, packed
-from blindcal.compute.parallel import Progress, Workers, silent
+from blindcal.cells import count, natural_sorted
+from blindcal.certify.claims import claim, keeps_guarantee
+from blindcal.certify.exact import CLAIM_DENOMINATOR, ExactPolicy, PolicyTables, pack_policy
+from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.deciding.certificate_file import SUMS
-from blindcal.deciding.coins import Key, coin_facts, input_stamp, read_key, toss
+from blindcal.deciding.coins import Key, coin_facts, draw, input_stamp, read_key
 from blindcal.deciding.draft import (
     Draft,
     PlannedTables,
@@ -53,22 +53,22 @@ from blindcal.deciding.ledger import (
     PublishedCertificate,
     Record,
     all_published,
+    ledger_folder,
     published_problems,
     read_ledger,
-    sealed_folder,
 )
 from blindcal.deciding.path_checks import check_paths
-from blindcal.deciding.prior_decisions import Past, recorded_case
+from blindcal.deciding.prior_decisions import PriorDecisions, recorded_case
 from blindcal.errors import InputError, VerificationError
-from blindcal.io.tables import frame
+from blindcal.io.tables import data_frame
 from blindcal.planning.conference_plan import PaperPlan, plan_conference, planning_steps
 from blindcal.planning.expected_errors import expected_figures
 from blindcal.planning.request import Request, shares
 from blindcal.planning.shared_budget import frozen_price
-from blindcal.policy.aggregated_lp import MOST_EXACT
+from blindcal.policy.aggregated_lp import MAX_EXACT_TUPLES
 from blindcal.policy.guarantee import LIMITS, PUBLIC, Guarantee
-from blindcal.posterior.acceptance_bar import bar_of
-from blindcal.posterior.conference import Conference, Level, Truth, assemble, level_of
+from blindcal.posterior.acceptance_bar import choose_bar
+from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers, assemble, track_level
 from blindcal.posterior.inputs import Inputs, check_inputs
 from blindcal.posterior.paper import PaperCase
 
@@ -118,7 +118,7 @@ _CHECK_OF_PAPER_FIELD = {
     "figures": "claims and figures",
     "corrected": "public data",
 }
-Prepare = Callable[[Sequence[PaperCase], Level | None, Level | None], Conference]
+Prepare = Callable[[Sequence[PaperCase], LevelByTrack | None, LevelByTrack | None], Conference]
 """A function of cases, accept rate and bar (one of the latter None) that prepares a conference."""
 
 
@@ -176,7 +176,7 @@ class Verification:
     def to_frame(self) -> Any:
         """One row per check, as a pandas data frame; needs pandas."""
         names = ("name", "items", "failed", "note")
-        return frame({name: [getattr(check, name) for check in self.checks] for name in names})
+        return data_frame({name: [getattr(check, name) for check in self.checks] for name in names})
 
     def raise_if_not(self) -> None:
         """Raises a `VerificationError` that names everything that does not agree, and the release."""
@@ -198,7 +198,7 @@ def verify(
     conference: str = "conference",
     commitment: str | None = None,
     workers: Workers = 1,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Verification:
     """Derives everything again with the key: input, commitment, coins, tables, claims and public files.
 
@@ -220,14 +220,12 @@ def verify(
         Every check, and whether all of them agree.
 
     Example:
-        >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
+        >>> from blindcal import Guarantee, Request, decide, make_key
+        >>> from blindcal.posterior.inputs import example_inputs
         >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
         >>> folder = TemporaryDirectory()
-        >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
-        >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,eve,6\\n")
-        >>> _ = reviewers.write_text("reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\neve,1,5,1\\n")
-        >>> inputs = read_inputs(reviews, reviewers, "everyone")
+        >>> inputs = example_inputs()
         >>> key, out = Path(folder.name) / "key.bin", Path(folder.name) / "out"
         >>> _ = make_key(key)
         >>> _ = decide(inputs, Request(Guarantee("steady"), accept_rate=0.5), key, out)
@@ -250,28 +248,28 @@ def verify(
     )
 
 
-def latest(key: str | os.PathLike[str], conference: str = "conference") -> tuple[Past, Record]:
+def latest(key: str | os.PathLike[str], conference: str = "conference") -> tuple[PriorDecisions, Record]:
     """The decisions of a key, and the latest record of a conference."""
-    past = Past(read_ledger(key, read_key(key)))
+    past = PriorDecisions(read_ledger(key, read_key(key)))
     records = [i for i, release in enumerate(past.ledger.releases) if release.conference == conference]
     if not records:
         raise InputError(
             f"conference {conference!r} was never decided with this key, or its record is not in "
-            f"{sealed_folder(key)}"
+            f"{ledger_folder(key)}"
         )
     return past, past.record(records[-1])
 
 
 def verify_latest(
     inputs: Inputs,
-    past: Past,
+    past: PriorDecisions,
     record: Record,
     out: str | os.PathLike[str] | None = None,
     *,
     published: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     commitment: str | None = None,
     workers: Workers = 1,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Verification:
     """The same as `verify`, with the decisions and the record that `latest` returned."""
     if out is not None and not Path(out).is_dir():
@@ -316,7 +314,9 @@ def _steps(record: Record) -> int:
     return planning_steps(drawn, record.request.guarantee, price)
 
 
-def _releases_with_input(past: Past, record: Record, conference: Conference, truth: Truth) -> tuple[int, ...]:
+def _releases_with_input(
+    past: PriorDecisions, record: Record, conference: Conference, truth: TrueReviewers
+) -> tuple[int, ...]:
     same = tuple(
         release.number
         for release, record_of_release in zip(
@@ -330,9 +330,9 @@ def _releases_with_input(past: Past, record: Record, conference: Conference, tru
 
 def checks_of(
     conference: Conference,
-    truth: Truth,
+    truth: TrueReviewers,
     request: Request,
-    past: Past,
+    past: PriorDecisions,
     planner: Planner,
     prepare: Prepare,
     out: Path | None = None,
@@ -368,18 +368,20 @@ def refuse_failed(checks: Sequence[Check]) -> None:
         raise VerificationError("verification failed. " + "; ".join(failed))
 
 
-def stamp_as_recorded(past: Past, record: Record, conference: Conference, truth: Truth) -> str:
+def stamp_as_recorded(
+    past: PriorDecisions, record: Record, conference: Conference, truth: TrueReviewers
+) -> str:
     """The stamp of an input with the reviewers on record, because reviewers are compared separately."""
     names = {**truth, **_recorded_reviewers(record)}
     accept = first_accept(past, record.request)
     return input_stamp(past.ledger.key, conference, names, record.request, accept)
 
 
-def _recorded_reviewers(record: Record) -> Truth:
+def _recorded_reviewers(record: Record) -> TrueReviewers:
     return {paper.paper: paper.reviewers for paper in record.papers}
 
 
-def _reviewers_check(record: Record, truth: Truth) -> Check:
+def _reviewers_check(record: Record, truth: TrueReviewers) -> Check:
     """Whether the reviewers are those that the coins were derived from."""
     differ = [
         paper for paper, names in _recorded_reviewers(record).items() if truth.get(paper, names) != names
@@ -394,7 +396,7 @@ def _reviewers_check(record: Record, truth: Truth) -> Check:
     return Check("reviewers are those recorded", len(record.papers), len(differ), note)
 
 
-def _recorded_input(past: Past, index: int, prepare: Prepare) -> tuple[Conference, Truth]:
+def _recorded_input(past: PriorDecisions, index: int, prepare: Prepare) -> tuple[Conference, TrueReviewers]:
     """The input of a release as on record; the bar of a first release is derived again."""
     record = past.record(index)
     request, first = record.request, record.release == 1
@@ -403,14 +405,14 @@ def _recorded_input(past: Past, index: int, prepare: Prepare) -> tuple[Conferenc
     return prepare(cases, rate, bar), _recorded_reviewers(record)
 
 
-def recorded_rate(request: Request, cases: Sequence[PaperCase]) -> Level | None:
+def recorded_rate(request: Request, cases: Sequence[PaperCase]) -> LevelByTrack | None:
     """The requested share of these papers, or the share that the requested number is."""
     quota = request.quota
     return request.accept_rate if quota is None else shares(quota, [case.track for case in cases])
 
 
 def _release_checks(
-    past: Past, index: int, given: tuple[Conference, Truth], planner: Planner
+    past: PriorDecisions, index: int, given: tuple[Conference, TrueReviewers], planner: Planner
 ) -> Iterator[Check]:
     """Makes one release again and compares it with its record."""
     stored, before, tables = past.record(index), past.before(index), past.tables(index)
@@ -423,7 +425,7 @@ def _release_checks(
     drafted = draft(
         conference, truth, request, before, planner, stored.reason, redecide=again, replayed=replay
     )
-    tables = Tables(
+    tables = PolicyTables(
         {
             k: table
             for k, table in tables.packed.items()
@@ -447,13 +449,13 @@ def _release_checks(
     yield _decisions_check(name, drafted, planned, tables, past.ledger.key)
 
 
-def with_bar(conference: Conference, bar: Level) -> Conference:
+def with_bar(conference: Conference, bar: LevelByTrack) -> Conference:
     """The conference with another bar."""
-    cases = tuple(replace(case, bar=level_of(bar, case.track)) for case in conference.cases)
+    cases = tuple(replace(case, bar=track_level(bar, case.track)) for case in conference.cases)
     return replace(conference, bar=bar, cases=cases)
 
 
-def _near_bar(stored: Level, conference: Conference) -> bool:
+def _near_bar(stored: LevelByTrack, conference: Conference) -> bool:
     """Whether another machine may have computed this bar.
 
     It must be the bar computed here for a share that differs by at most the numerical error, in every track.
@@ -463,9 +465,9 @@ def _near_bar(stored: Level, conference: Conference) -> bool:
         return False
     for track in {case.track for case in conference.cases}:
         cases = [case for case in conference.cases if case.track == track]
-        requested = level_of(rate, track)
+        requested = track_level(rate, track)
         ends = [float(np.clip(requested + error, 0.0, 1.0)) for error in (-_BAR_ERROR, 0.0, _BAR_ERROR)]
-        if level_of(stored, track) not in [bar_of(cases, end, None)[0] for end in ends]:
+        if track_level(stored, track) not in [choose_bar(cases, end, None)[0] for end in ends]:
             return False
     return True
 
@@ -477,7 +479,7 @@ def _near_price(stored: float, computed: float) -> float:
 
 
 def _replay_tables(
-    stored: Record, tables: Tables, here: dict[str, PaperPlan], sealed: dict[str, PaperPlan]
+    stored: Record, tables: PolicyTables, here: dict[str, PaperPlan], sealed: dict[str, PaperPlan]
 ) -> Callable[[Conference, PlannedTables], PlannedTables]:
     """A function that replaces planned tables by recorded ones, with claims under the weights computed here.
 
@@ -505,11 +507,11 @@ def _replayed_plan(case: PaperCase, plan: PaperPlan, stored: ExactPolicy | None,
         return plan
     bound = plan.figures.wrong - plan.figures.gap
     numbers = expected_figures(case.belief, stored.accept, raw, sample=case.sample, bound=bound)
-    return replace(plan, packed=packed(stored), claim=claim(case.belief, stored), figures=numbers)
+    return replace(plan, packed=pack_policy(stored), claim=claim(case.belief, stored), figures=numbers)
 
 
 def _compare_records(
-    stored: Record, tables: Tables, made: Draft, before: Past, wrong_bar: bool
+    stored: Record, tables: PolicyTables, made: Draft, before: PriorDecisions, wrong_bar: bool
 ) -> dict[str, list[int]]:
     """For each check, the number of items and the number of those that differ."""
     tallies: dict[str, list[int]] = {
@@ -534,7 +536,7 @@ def _compare_records(
         for name in _CHECK_OF_PAPER_FIELD:
             tally(_CHECK_OF_PAPER_FIELD[name], other is None or not _agree(name, paper, other))
     # Every paper once, in the order of files: another order could tell who reviewed.
-    tally("public data", [paper.paper for paper in stored.papers] != in_natural_order(again))
+    tally("public data", [paper.paper for paper in stored.papers] != natural_sorted(again))
     tally("accept probabilities", set(tables) != set(made.policies))
     return tallies
 
@@ -553,8 +555,10 @@ def _agree(name: str, stored: PaperRecord, made: PaperRecord) -> bool:
 
 def _as_floats(figures: Mapping[str, Any]) -> dict[str, Any]:
     """Figures with sums as floats; a record has them as multiples of 2^-80."""
-    claimed = {name: value / FINE if name in SUMS else value for name, value in figures["claim"].items()}
-    return {**figures, "added": figures["added"] / FINE, "claim": claimed}
+    claimed = {
+        name: value / CLAIM_DENOMINATOR if name in SUMS else value for name, value in figures["claim"].items()
+    }
+    return {**figures, "added": figures["added"] / CLAIM_DENOMINATOR, "claim": claimed}
 
 
 def _close(recorded: Any, derived: Any, slack: float) -> bool:
@@ -586,7 +590,7 @@ def _same_table(table: ExactPolicy, other: ExactPolicy) -> bool:
     return np.array_equal(table.numerator, other.numerator) and table.exact == other.exact
 
 
-def _tables_beyond_limits(made: Draft, tables: Tables, guarantee: Guarantee) -> int:
+def _tables_beyond_limits(made: Draft, tables: PolicyTables, guarantee: Guarantee) -> int:
     """The number of recorded tables that exceed the requested limits under the weights computed here."""
     limits = [(case.promised(guarantee.promise), tables.get(case.paper)) for case in made.cases]
     return sum(
@@ -596,10 +600,10 @@ def _tables_beyond_limits(made: Draft, tables: Tables, guarantee: Guarantee) -> 
 
 
 def _keeps_limits(case: PaperCase, table: ExactPolicy, guarantee: Guarantee) -> bool:
-    return keeps(case.belief, table, guarantee, slack=_WEIGHT_SLACK)
+    return keeps_guarantee(case.belief, table, guarantee, slack=_WEIGHT_SLACK)
 
 
-def _budget_check(name: str, made: Draft, sealed: Mapping[str, PaperPlan], before: Past) -> Check:
+def _budget_check(name: str, made: Draft, sealed: Mapping[str, PaperPlan], before: PriorDecisions) -> Check:
     """Whether all tables together, with those of earlier releases, keep the shared budget."""
     claims = [plan.claim for plan in sealed.values()]
     spent, reached = (sum((getattr(c, part) for c in claims), Fraction(0)) for part in ("added", "success"))
@@ -624,12 +628,12 @@ def _cost(plan: PaperPlan, price: float | None) -> float:
 
 
 def _slack(case: PaperCase) -> float:
-    few = case.listed and case.belief.weight.size <= MOST_EXACT
+    few = case.listed and case.belief.weight.size <= MAX_EXACT_TUPLES
     return _COST_SLACK if few else _COST_SLACK_LARGE_POOLS
 
 
 def _decisions_check(
-    name: str, made: Draft, here: Mapping[str, PaperPlan], tables: Tables, key: Key
+    name: str, made: Draft, here: Mapping[str, PaperPlan], tables: PolicyTables, key: Key
 ) -> Check:
     """The recorded coins under the tables planned here, and whether last digits explain different decisions.
 
@@ -653,7 +657,7 @@ def _decisions_check(
         belief = case.promised(request.guarantee.promise).belief
         at_truth.append(abs(float(stored - own)))
         on_average.append(float(belief.weight @ belief.spread(np.abs(table.accept - plan.policy.accept))))
-        if toss(key, facts, own) != paper.accepted:
+        if draw(key, facts, own) != paper.accepted:
             different.append(paper.paper)
             suspicious += on_average[-1] > _TABLE_DIGITS
     unlikely = (

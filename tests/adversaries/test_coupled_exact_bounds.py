@@ -7,7 +7,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from blindcal.adversaries.coupled_exact import budget, capacity, ceilings, components
+from blindcal.adversaries.coupled_exact import capacity, components, coupled_bounds, epsilon_per_paper
 from loaded_conferences import Assigned, assigned
 from sizes import count
 from whole_conferences import random_views
@@ -22,7 +22,7 @@ def test_no_coupled_adversary_exceeds_a_ceiling() -> None:
         weights = [view.weight for view in views]
         alone, scale = lister.authors(weights), lister.total(weights)
         after = np.zeros(sum(len(view.scores) for view in views))
-        found = ceilings(views)
+        found = coupled_bounds(views)
         for outcome in product((True, False), repeat=len(views)):
             masses = [
                 view.weight * (view.accept["chosen"] if yes else 1.0 - view.accept["chosen"])
@@ -61,7 +61,7 @@ def test_a_swap_moves_odds_by_two_epsilons() -> None:
     masses = [view.weight * view.accept["chosen"] for view in views]
     (first, _) = Assigned(views, {"a": 1, "b": 1}).authors(masses)
     assert np.log(first[0, 0] / first[0, 1]) == pytest.approx(2 * np.log(3.0))
-    assert ceilings(views)[0].epsilon == pytest.approx(2 * np.log(3.0))
+    assert coupled_bounds(views)[0].epsilon == pytest.approx(2 * np.log(3.0))
 
 
 def test_papers_that_share_nobody_are_apart() -> None:
@@ -95,4 +95,4 @@ def test_capacity_is_the_largest_information() -> None:
 
 
 def test_a_budget_is_shared() -> None:
-    assert sum([budget(3.0, 6)] * 6) == pytest.approx(3.0)
+    assert sum([epsilon_per_paper(3.0, 6)] * 6) == pytest.approx(3.0)

@@ -123,6 +123,6 @@ def test_findings_by_walks_are_those_by_sums(tmp_path: Path, monkeypatch: pytest
 def test_walks_that_disagree_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     views, loads = published(np.random.default_rng(86))
     monkeypatch.setattr(coupled_mcmc, "is_small", lambda *_: False)
-    monkeypatch.setattr(coupled_mcmc, "AGREEMENT", -1.0)
+    monkeypatch.setattr(coupled_mcmc, "MOST_STANDARD_ERRORS", -1.0)
     with pytest.raises(InputError, match="do not agree"):
         coupled_findings(views, loads, ["full"], target=1.0, most=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blindcal.adversaries.findings import SCORES, Exposure, exposures, findings_of, named
+from blindcal.adversaries.findings import SCORES, Exposure, exposures, finding_about, findings_of
 from blindcal.adversaries.paper_view import POLICIES
 from sizes import count
 from whole_conferences import Lister, random_views
@@ -21,7 +21,7 @@ def test_findings_equal_a_list_of_all_assignments_and_outcomes() -> None:
             lister = Lister(views, policy)
             before, after = lister.right(decided=False), lister.right(decided=True)
             for question in before:
-                one = named(found.findings, policy, question)
+                one = finding_about(found.findings, policy, question)
                 assert (one.adversary, one.error) == (SCORES, 0.0)
                 assert one.baseline == pytest.approx(before[question], abs=1e-12), question
                 assert one.success == pytest.approx(after[question], abs=1e-12), question
@@ -49,7 +49,7 @@ def test_the_most_exposed_come_first() -> None:
         isinstance(one, Exposure) and one.right is None and one.after >= one.before - 1e-12 for one in found
     )
     mean = np.mean([one.after for one in found])
-    assert named(findings_of(views).findings, "chosen").success == pytest.approx(mean, abs=1e-12)
+    assert finding_about(findings_of(views).findings, "chosen").success == pytest.approx(mean, abs=1e-12)
 
 
 def test_exposed_reviews_have_the_scores_that_were_given() -> None:

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from blindcal.adversaries.findings import SCORES, Finding, findings_of, named
+from blindcal.adversaries.findings import SCORES, Finding, finding_about, findings_of
 from blindcal.adversaries.learned_calibration import LEARNS, calibration_model, learn, learning_findings
 from blindcal.adversaries.paper_view import POLICIES, View
 from blindcal.adversaries.single_paper import AUTHOR, ONE_BY_ONE
@@ -60,7 +60,7 @@ def test_findings_of_a_release_against_all_joint_assignments(star: bool) -> None
         found = learning_findings(views, target=0.002, seed=number)
         alone = best(listed(cases, ones(views)), cases)
         for policy in POLICIES:
-            one, error = named(found, policy), max(each.error for each in found)
+            one, error = finding_about(found, policy), max(each.error for each in found)
             likely = [view.outcome[policy] for view in views if view.outcome is not None]
             decided = best(listed(cases, likely), cases)
             assert abs(one.baseline - alone) < SPREAD * error
@@ -75,7 +75,7 @@ def test_rounded_scores_of_a_release_against_quadrature() -> None:
     rows["r0"] = (*rows["r0"][:3], 0.4, 0.9, 0.5, 0.2)
     cases = [paper(rng, one, rows, list(rows), 2, grid=GRID) for one in range(3)]
     views = published(seen(cases, rng), 1)
-    one = named(learning_findings(views, ["chosen"], target=0.002), "chosen")
+    one = finding_about(learning_findings(views, ["chosen"], target=0.002), "chosen")
     likely = [view.outcome["chosen"] for view in views if view.outcome is not None]
     assert abs(one.baseline - best(integrated(cases, ones(views), ["r0"]), cases)) < SPREAD * one.error
     assert abs(one.success - best(integrated(cases, likely, ["r0"]), cases)) < SPREAD * one.error
@@ -89,7 +89,7 @@ def test_beside_it_stands_what_papers_one_by_one_reveal() -> None:
         one.adversary.startswith(LEARNS) and "no certificate covers it" in one.adversary for one in found
     )
     for policy in POLICIES:
-        one, other = named(found, policy, ONE_BY_ONE), named(plain, policy)
+        one, other = finding_about(found, policy, ONE_BY_ONE), finding_about(plain, policy)
         assert (one.baseline, one.success, one.error) == (other.baseline, other.success, 0.0)
     assert [one.question for one in found] == [AUTHOR] * 4 + [ONE_BY_ONE] * 4
 
@@ -104,7 +104,7 @@ def test_before_the_toss_against_all_outcomes() -> None:
         for outcome in product((True, False), repeat=2):
             likely = [t[policy] if yes else 1.0 - t[policy] for t, yes in zip(tables, outcome, strict=True)]
             exact += chance_of(cases, likely) * best(listed(cases, likely), cases)
-        one = named(learning_findings(views, [policy], target=0.002), policy)
+        one = finding_about(learning_findings(views, [policy], target=0.002), policy)
         assert one.error < 0.05
         assert abs(one.success - exact) < SPREAD * one.error
         assert abs(one.baseline - best(listed(cases, ones(views)), cases)) < SPREAD * one.error
@@ -144,7 +144,7 @@ def test_without_errors_it_is_exactly_the_certificates_adversary() -> None:
     for views in (seen(cases, rng), published(seen(cases, rng), 2)):
         plain = findings_of(views).findings
         for policy in POLICIES:
-            one, other = named(learning_findings(views), policy), named(plain, policy)
+            one, other = finding_about(learning_findings(views), policy), finding_about(plain, policy)
             assert other.adversary == SCORES
             assert "nothing to learn" in one.adversary
             assert (one.baseline, one.success, one.error) == (other.baseline, other.success, 0.0)
@@ -164,7 +164,7 @@ def test_learning_gains_more_than_papers_one_by_one() -> None:
         learning_findings(views, ["full"], target=0.002),
         learn(calibration_model(views), target=0.002),
     )
-    one, plain = named(found, "full"), named(found, "full", ONE_BY_ONE)
+    one, plain = finding_about(found, "full"), finding_about(found, "full", ONE_BY_ONE)
     assert one.baseline == chains.success
     assert abs(chains.success - best(listed(cases, ones(views)), cases)) < SPREAD * chains.error
     assert one.baseline > plain.baseline + 0.05
@@ -236,7 +236,7 @@ def test_decisions_that_are_the_same_whoever_reviewed_add_nothing() -> None:
         replace(view, accept={**view.accept, "chosen": np.full_like(view.weight, 0.3)})
         for view in drawn(4, 2)[1]
     ]
-    one = named(learning_findings(views, ["chosen"], target=1.0), "chosen")
+    one = finding_about(learning_findings(views, ["chosen"], target=1.0), "chosen")
     assert one.added == one.error == 0.0
 
 

@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm
 
-from blindcal.adversaries.learned_calibration import Chains, at_start, calibration_model, deciding, swept
+from blindcal.adversaries.learned_calibration import (
+    Chains,
+    calibration_model,
+    continue_chains,
+    start_chains,
+    with_decisions,
+)
 from blindcal.adversaries.paper_view import View, case_view
 from blindcal.errors import InputError
 from blindcal.policy.policy import Policy
@@ -26,9 +32,9 @@ SPREAD, CHAINS = 7.0, 64
 def swept_from_four_starts(
     views: Sequence[View], likely: Sequence[np.ndarray], seed: int, sweeps: int
 ) -> Chains:
-    sheet = deciding(calibration_model(views), likely)
-    chains = at_start(sheet, range(4), CHAINS // 4, seed)
-    return swept(chains, sheet, sweeps + 100, np.random.default_rng([seed, 9]), 100)
+    sheet = with_decisions(calibration_model(views), likely)
+    chains = start_chains(sheet, range(4), CHAINS // 4, seed)
+    return continue_chains(chains, sheet, sweeps + 100, np.random.default_rng([seed, 9]), 100)
 
 
 def worst(chains: Chains, exact: Sequence[np.ndarray]) -> float:
@@ -126,7 +132,7 @@ def test_without_errors_every_sweep_has_the_exact_chances() -> None:
     views = seen(cases, rng)
     sheet = calibration_model(views)
     assert not sheet.people.uncertain
-    chains = swept(at_start(sheet, [1], 2, 0), sheet, 3, np.random.default_rng(0))
+    chains = continue_chains(start_chains(sheet, [1], 2, 0), sheet, 3, np.random.default_rng(0))
     for number, view in enumerate(views):
         exact = np.array([np.bincount(slot, view.weight, 4) for slot in view.rows.T])
         found = chains.tally[:, 2 * number : 2 * number + 2] / 3
@@ -150,7 +156,7 @@ def test_only_what_is_uncertain_moves() -> None:
     rows["r2"] = (*rows["r2"][:3], 0.5, 0.0, 0.0, 0.0)
     views = seen([paper(rng, 0, rows, list(rows), 2)], rng)
     sheet = calibration_model(views)
-    moved = swept(at_start(sheet, [1], 8, 0), sheet, 5, rng).drawn - sheet.people.mean
+    moved = continue_chains(start_chains(sheet, [1], 8, 0), sheet, 5, rng).drawn - sheet.people.mean
     assert (moved.std(axis=0) > 0).tolist() == [[False, False], [False, True], [True, False]]
 
 
@@ -161,7 +167,7 @@ def test_the_quality_of_a_paper_whose_reviewer_is_known(grid: tuple[float, ...] 
     row = (1.2, 0.1, 0.7, 0.0, 0.0, 0.0, 0.0)
     case = PaperCase("p", (1.0,), ("r0",), (1.0,), (row,), bar=0.0, grid=grid)
     sheet = calibration_model(seen([case], np.random.default_rng(0)))
-    chains = swept(at_start(sheet, [0], 40_000, 0), sheet, 20, np.random.default_rng(183))
+    chains = continue_chains(start_chains(sheet, [0], 40_000, 0), sheet, 20, np.random.default_rng(183))
     quality = np.linspace(-8.0, 8.0, 4001)
     mean = 1.2 * quality + 0.1
     likely = norm.pdf(1.0, mean, 0.7) if grid is None else norm.cdf(1.5, mean, 0.7) - norm.cdf(0.5, mean, 0.7)
@@ -173,7 +179,7 @@ def test_a_decision_that_nobody_leads_to_says_nothing() -> None:
     rng = np.random.default_rng(179)
     rows = people(rng, 3, errors=(0.0, 0.5, 0.0, 0.0))
     sheet = calibration_model(seen([paper(rng, 0, rows, list(rows), 1)], rng))
-    assert np.array_equal(deciding(sheet, [np.zeros(3)]).blocks[0].log_base, sheet.blocks[0].log_base)
+    assert np.array_equal(with_decisions(sheet, [np.zeros(3)]).blocks[0].log_base, sheet.blocks[0].log_base)
 
 
 def test_papers_are_worked_on_in_parts_with_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +190,7 @@ def test_papers_are_worked_on_in_parts_with_the_same_numbers(monkeypatch: pytest
     for most in (1 << 14, 24):
         monkeypatch.setattr("blindcal.adversaries.learned_calibration._AT_ONCE", most)
         sheet = calibration_model(views)
-        found.append(swept(at_start(sheet, [1], 3, 0), sheet, 4, np.random.default_rng(1)))
+        found.append(continue_chains(start_chains(sheet, [1], 3, 0), sheet, 4, np.random.default_rng(1)))
     assert np.allclose(found[0].tally, found[1].tally, rtol=0, atol=1e-12)
     assert np.array_equal(found[0].pick, found[1].pick)
 
@@ -196,7 +202,7 @@ def test_wide_pools_are_summed_with_the_same_numbers(monkeypatch: pytest.MonkeyP
     found = []
     for narrow in (64, 0):
         monkeypatch.setattr("blindcal.adversaries.learned_calibration._NARROW", narrow)
-        found.append(swept(at_start(sheet, [1], 3, 0), sheet, 4, np.random.default_rng(1)))
+        found.append(continue_chains(start_chains(sheet, [1], 3, 0), sheet, 4, np.random.default_rng(1)))
     assert np.allclose(found[0].tally, found[1].tally, rtol=0, atol=1e-12)
 
 

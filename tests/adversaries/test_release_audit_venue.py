@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from blindcal.adversaries.findings import findings_of, named
+from blindcal.adversaries.findings import finding_about, findings_of
 from blindcal.adversaries.release_audit import Venue, posterior_table, read_decisions, read_scores, read_venue
 from blindcal.errors import InputError
 from blindcal.posterior.conference import prepare
@@ -94,7 +94,7 @@ def test_posteriors_equal_a_list_of_everybody(tmp_path: Path) -> None:
                         assert mine[paper, slot + 1, name][place] == pytest.approx(chance[name], abs=1e-9)
                     right[place] += max(chance.values())
             reviews += len(given)
-        found = named(findings_of(venue.views, ("full",)).findings, "full")
+        found = finding_about(findings_of(venue.views, ("full",)).findings, "full")
         assert (found.baseline, found.success) == pytest.approx(tuple(right / reviews), abs=1e-9)
     assert unexplained > 0
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from blindcal.adversaries.findings import named, paper_findings
+from blindcal.adversaries.findings import finding_about, paper_findings
 from blindcal.adversaries.paper_view import View, case_view
 from blindcal.adversaries.side_knowledge import (
     _SHARPENING,
@@ -84,7 +84,7 @@ def test_a_sharpened_prior_leans_towards_the_truth() -> None:
 def test_no_evidence_is_the_certificates_adversary() -> None:
     views = a_few(4)
     (found,) = evidence_findings(views, 0.0, ["chosen"], draws=4)
-    exact = named(paper_findings("x", views, "chosen"), "chosen")
+    exact = finding_about(paper_findings("x", views, "chosen"), "chosen")
     assert (found.baseline, found.success) == pytest.approx((exact.baseline, exact.success), abs=1e-12)
 
 
@@ -173,7 +173,7 @@ def test_a_co_reviewer_sorts_the_names_out() -> None:
 def test_the_author_of_the_worst_paper() -> None:
     views = a_few(12, 6)
     (found,) = author_findings(views, ["full"])
-    each = [named(paper_findings("x", [view], "full"), "full") for view in views]
+    each = [finding_about(paper_findings("x", [view], "full"), "full") for view in views]
     assert found.added == pytest.approx(max(one.added for one in each))
 
 
@@ -208,7 +208,7 @@ def test_a_prior_by_similarities_equals_a_list_of_all_tuples() -> None:
                             chance[who] += mass / sum(prior) * (yes if seen else 1.0 - yes)
                         right[place] += max(chance.values())
                 reviews += 1
-        found = named(prior_findings(views, similarity, ["chosen"]), "chosen")
+        found = finding_about(prior_findings(views, similarity, ["chosen"]), "chosen")
         assert found.adversary == "prior: similarity"
         assert (found.baseline, found.success) == pytest.approx(tuple(right / reviews), abs=1e-12)
 

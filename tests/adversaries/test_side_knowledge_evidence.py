@@ -11,7 +11,7 @@ import pytest
 from blindcal.adversaries.side_knowledge import RepeatedRelease, truth_dependence
 from blindcal.certify.claims import certify
 from blindcal.certify.exact import ExactPolicy
-from blindcal.deciding.coins import Key, toss
+from blindcal.deciding.coins import Key, draw
 from blindcal.errors import InputError
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
@@ -72,7 +72,7 @@ def played(
             policies.append(tables[place])
         chance = [policy.probability(who) for policy, who in zip(policies, truth, strict=True)]
         accepted = [
-            toss(key, coin(case.paper, who), one) for case, who, one in zip(cases, truth, chance, strict=True)
+            draw(key, coin(case.paper, who), one) for case, who, one in zip(cases, truth, chance, strict=True)
         ]
         rows = [
             f"{cases[i].paper},{'accept' if accepted[i] else 'reject'}" for i in order(cases, truth, accepted)

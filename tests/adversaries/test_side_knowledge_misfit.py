@@ -9,8 +9,8 @@ from scipy import integrate, stats
 from blindcal.adversaries.paper_view import case_view
 from blindcal.adversaries.side_knowledge import (
     QUALITIES,
-    WORLDS,
-    World,
+    SCORE_MODELS,
+    ScoreModel,
     affine,
     bent,
     bimodal,
@@ -19,7 +19,7 @@ from blindcal.adversaries.side_knowledge import (
     rounded_to,
     saturating,
     student_t,
-    worst,
+    worst_misfit,
 )
 from blindcal.errors import InputError
 from blindcal.policy.policy import Policy
@@ -30,9 +30,9 @@ def test_the_stated_world_is_the_model() -> None:
     rng = np.random.default_rng(21)
     for _ in range(5):
         case = random_case(rng, 5, 2)
-        np.testing.assert_allclose(WORLDS[0].weight(case), case.belief.weight, rtol=1e-7, atol=1e-12)
+        np.testing.assert_allclose(SCORE_MODELS[0].weight(case), case.belief.weight, rtol=1e-7, atol=1e-12)
     with pytest.raises(InputError, match="listed"):
-        WORLDS[0].weight(crowded(case))
+        SCORE_MODELS[0].weight(crowded(case))
 
 
 ROWS = np.array([[1.3, 0.4, 0.5, 0, 0, 0, 0], [0.7, -0.2, 0.8, 0, 0, 0, 0]])
@@ -76,7 +76,7 @@ def test_qualities_have_mean_0_and_variance_1() -> None:
 def test_what_is_claimed_and_what_is_true() -> None:
     rng = np.random.default_rng(22)
     views, weights = [], []
-    world = World("other", student_t, bimodal)
+    world = ScoreModel("other", student_t, bimodal)
     for _ in range(6):
         case = random_case(rng, 4, 2)
         views.append(case_view(case, Policy(rng.random(len(case.tuples))), 1.0))
@@ -92,11 +92,11 @@ def test_what_is_claimed_and_what_is_true() -> None:
     ]
     slots = [len(view.scores) for view in views]
     assert found.alone == pytest.approx(np.average(alone, weights=slots))
-    assert worst([same, found]) is max([same, found], key=lambda one: one.added - one.claimed_added)
+    assert worst_misfit([same, found]) is max([same, found], key=lambda one: one.added - one.claimed_added)
 
 
 def test_other_parameters() -> None:
     case = random_case(np.random.default_rng(23), 4, 1)
     other = np.array(case.parameters)
     other[0, 1] += 50.0
-    assert WORLDS[0].weight(case, other)[0] == pytest.approx(0.0, abs=1e-12)
+    assert SCORE_MODELS[0].weight(case, other)[0] == pytest.approx(0.0, abs=1e-12)

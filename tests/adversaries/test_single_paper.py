@@ -16,7 +16,7 @@ from blindcal import Affine, Belief, InputError, Policy, audit, frontier, pair_b
 from blindcal.adversaries import bits, guess, posterior, success_of
 from blindcal.adversaries.single_paper import top_k_success
 from blindcal.certify.claims import Claim, certify
-from blindcal.certify.exact import FINE
+from blindcal.certify.exact import CLAIM_DENOMINATOR
 from blindcal.checks import Array
 from blindcal.policy.solver import solve
 from oracles import solvable
@@ -69,7 +69,7 @@ def the_exact_value(found: Claim, belief: Belief, policy: Policy) -> None:
         (found.success_scores_only, sum(before) / total),
         (found.added, success - sum(before) / total),
     ):
-        assert 0 <= stated - true < Fraction(1, FINE)
+        assert 0 <= stated - true < Fraction(1, CLAIM_DENOMINATOR)
     chances = [Fraction(float(a)) for a in policy.accept]
     multiplier = max(chances) + max(1 - a for a in chances)
     assert Fraction(float(found.multiplier)) >= multiplier

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from blindcal.app.jobs import CanceledError, Job
-from blindcal.compute.parallel import Progress, each
+from blindcal.compute.parallel import Progress, parallel_map
 
 
 def ended(job: Job) -> None:
@@ -67,7 +67,7 @@ def test_a_canceled_job_stops_at_its_next_step(before: bool) -> None:
 
     def work(progress: Progress) -> list[int]:
         with progress("items", 10) as advance:
-            return each(one, range(10), advance=advance)
+            return parallel_map(one, range(10), advance=advance)
 
     job = Job("job", work, lambda result, error: told.append(error))
     if before:

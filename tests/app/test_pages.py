@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("jinja2")
 
-from blindcal.app.jobs import CanceledError, State
+from blindcal.app.jobs import CanceledError, JobState
 from blindcal.app.pages import MOST_LISTED, fault, fit_view, found_upload, job_view, notice, plain
 from blindcal.app.session import Upload
 from blindcal.errors import InputError, Problem, RefusedError
@@ -76,9 +76,9 @@ def test_an_upload_goes_by_its_own_name() -> None:
 
 def test_progress_says_how_much_is_left() -> None:
     assert job_view(None) == {"running": False}
-    state = State("job", "weighing", 3, 9, 12.3, True, False)
+    state = JobState("job", "weighing", 3, 9, 12.3, True, False)
     assert job_view(state)["left"] == "about 12 s left"
-    assert job_view(State("job", "weighing", 0, 9, None, True, False))["left"] == ""
+    assert job_view(JobState("job", "weighing", 0, 9, None, True, False))["left"] == ""
     assert plain("see `blindcal key`", PRIVATE) == "see `blindcal key`"
 
 

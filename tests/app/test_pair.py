@@ -19,7 +19,7 @@ from blindcal.app.pair import (
     plane,
     read_settings,
 )
-from blindcal.io.atomic_files import jsonable
+from blindcal.io.atomic_files import to_jsonable
 from blindcal.policy.policy import epsilon_policy
 from chances import within
 from sizes import count
@@ -71,7 +71,7 @@ def test_the_numbers_are_those_of_the_library() -> None:
         float(policy.adversary_error(belief)), abs=1e-9
     )
     assert found["full"]["accept"].tolist() == [1.0 * (one > 0.5) for one in belief.favor]
-    jsonable(found)
+    to_jsonable(found)
 
 
 def test_a_limit_on_odds_is_kept() -> None:

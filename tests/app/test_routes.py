@@ -13,7 +13,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("jinja2")
 
 from app_clients import Client, served
-from blindcal.app.session import Desk
+from blindcal.app.session import Session
 from chair_exports import PEOPLE, write_exports
 from small_bombs import BOMBS, MEMORY
 from small_conferences import SmallConference, small_conference
@@ -33,7 +33,7 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def both(home: Path) -> Iterator[tuple[Client, Desk]]:
+def both(home: Path) -> Iterator[tuple[Client, Session]]:
     with served(home, limit=LIMIT) as (client, desk, _):
         yield client, desk
 
@@ -55,7 +55,7 @@ def put_all(client: Client, small: SmallConference) -> None:
 
 
 def test_a_whole_conference_and_no_reviewer_anywhere(
-    both: tuple[Client, Desk], home: Path, capfd: pytest.CaptureFixture[str]
+    both: tuple[Client, Session], home: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Canary ids, and a paper that is called like a script, through every page, download and message."""
     client, _ = both
@@ -109,7 +109,7 @@ def test_a_whole_conference_and_no_reviewer_anywhere(
     assert not [one for one in small.canaries for text in said if one in text]
 
 
-def test_pages_have_no_script_or_style_of_their_own_and_load_only_ours(both: tuple[Client, Desk]) -> None:
+def test_pages_have_no_script_or_style_of_their_own_and_load_only_ours(both: tuple[Client, Session]) -> None:
     client, _ = both
     for path in PAGES:
         page = client.get(path).text
@@ -121,7 +121,7 @@ def test_pages_have_no_script_or_style_of_their_own_and_load_only_ours(both: tup
                 assert client.ask("GET", found, whole=True).status == 200
 
 
-def test_numbers_and_draws(both: tuple[Client, Desk]) -> None:
+def test_numbers_and_draws(both: tuple[Client, Session]) -> None:
     client, _ = both
     found = json.loads(client.get("/pair/numbers?noise=0.3&by=epsilon").body)
     assert len(found["plane"]) == 61
@@ -134,7 +134,7 @@ def test_numbers_and_draws(both: tuple[Client, Desk]) -> None:
         assert client.post("/pair/draws", {"number": number}).status == 400
 
 
-def test_a_file_that_is_too_large_is_refused_while_it_is_read(both: tuple[Client, Desk]) -> None:
+def test_a_file_that_is_too_large_is_refused_while_it_is_read(both: tuple[Client, Session]) -> None:
     client, desk = both
     answer = client.put("reviews", "a.csv", b"x" * (LIMIT + 1))
     assert (answer.status, answer.text) == (413, "a file must have at most 100,000 bytes\n")
@@ -143,14 +143,14 @@ def test_a_file_that_is_too_large_is_refused_while_it_is_read(both: tuple[Client
 
 
 @pytest.mark.parametrize("role", ["reviews", "past", "committee", "conflicts"])
-def test_a_small_file_that_would_take_gigabytes_is_refused(both: tuple[Client, Desk], role: str) -> None:
+def test_a_small_file_that_would_take_gigabytes_is_refused(both: tuple[Client, Session], role: str) -> None:
     client, _ = both
     assert client.put(role, "a.csv.gz", BOMBS["rows.csv.gz"][0]()).status == 200
     assert MEMORY in client.get("/conference").text
 
 
 @pytest.mark.parametrize("name", ["../evil.csv", "..", "a/b.csv", "/etc/passwd", "a\\b", ".x", "a\x00b"])
-def test_a_path_for_a_name_is_refused(both: tuple[Client, Desk], home: Path, name: str) -> None:
+def test_a_path_for_a_name_is_refused(both: tuple[Client, Session], home: Path, name: str) -> None:
     client, desk = both
     assert client.put("reviews", name, b"paper,reviewer,score\n1,a,2\n").status == 400
     assert client.put("reviews/../past", "a.csv", b"x").status in (400, 404)
@@ -178,12 +178,12 @@ def test_a_path_for_a_name_is_refused(both: tuple[Client, Desk], home: Path, nam
         "/openapi.json",
     ],
 )
-def test_other_files_cannot_be_had(both: tuple[Client, Desk], path: str) -> None:
+def test_other_files_cannot_be_had(both: tuple[Client, Session], path: str) -> None:
     client, _ = both
     assert client.get(path).status in (403, 404, 405)
 
 
-def test_a_name_with_a_script_in_it_is_text(both: tuple[Client, Desk]) -> None:
+def test_a_name_with_a_script_in_it_is_text(both: tuple[Client, Session]) -> None:
     client, _ = both
     client.put("reviews", "<img src=x onerror=alert(1)>.csv", f"{ATTACK}\n1\n".encode())
     page = client.get("/conference").text
@@ -206,7 +206,7 @@ def test_a_name_with_a_script_in_it_is_text(both: tuple[Client, Desk]) -> None:
     ],
 )
 def test_what_cannot_be_done_is_told_on_the_page(
-    both: tuple[Client, Desk], action: str, fields: dict[str, str], told: str
+    both: tuple[Client, Session], action: str, fields: dict[str, str], told: str
 ) -> None:
     client, _ = both
     assert not client.do(action, **fields)
@@ -214,7 +214,9 @@ def test_what_cannot_be_done_is_told_on_the_page(
     assert client.post("/conference/do/nothing", {}).status == 404
 
 
-def test_the_embedded_conference_opens_and_is_compared_in_the_background(both: tuple[Client, Desk]) -> None:
+def test_the_embedded_conference_opens_and_is_compared_in_the_background(
+    both: tuple[Client, Session],
+) -> None:
     client, _ = both
     assert client.do("example")
     page = client.get("/conference").text
@@ -227,7 +229,7 @@ def test_the_embedded_conference_opens_and_is_compared_in_the_background(both: t
 
 
 def test_a_conference_with_past_reviews_is_calibrated_and_no_reviewer_is_named(
-    both: tuple[Client, Desk], home: Path
+    both: tuple[Client, Session], home: Path
 ) -> None:
     client, _ = both
     files = write_exports(home.parent / "downloads")

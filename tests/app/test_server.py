@@ -15,7 +15,7 @@ pytest.importorskip("jinja2")
 from app_clients import Client, served
 from blindcal.app import server
 from blindcal.app.server import listen, write_redirect
-from blindcal.app.session import Desk
+from blindcal.app.session import Session
 from blindcal.errors import InputError
 
 pytestmark = pytest.mark.edge
@@ -53,7 +53,7 @@ def test_it_logs_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> N
 
 
 def test_ports_that_are_taken_or_none_are_refused(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
+    desk = Session(tmp_path)
     with served(tmp_path) as (client, _, _):
         for port in (client.port, 70_000):
             with pytest.raises(InputError, match=f"`port` {port} cannot be used"):

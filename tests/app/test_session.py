@@ -12,14 +12,14 @@ pytest.importorskip("jinja2")
 
 from blindcal.app import session, steps
 from blindcal.app.jobs import CanceledError
-from blindcal.app.session import Desk, Upload
+from blindcal.app.session import Session, Upload
 from blindcal.deciding.coins import read_key
 from blindcal.errors import BlindcalError, InputError, RefusedError
 from blindcal.importers import Choices
 from blindcal.planning.guarantee_menu import MENU
 from blindcal.policy.guarantee import Guarantee
-from blindcal.project.create import Wishes
-from blindcal.project.settings import asked, read_folder
+from blindcal.project.create import InitialSettings
+from blindcal.project.settings import folder_request, read_folder
 from blindcal.verification import verify
 from small_conferences import SmallConference, everything, small_conference
 
@@ -29,14 +29,14 @@ SMALL = small_conference(papers=8)
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def desk(tmp_path: Path) -> Iterator[Session]:
     (tmp_path / "home").mkdir()
-    found = Desk(tmp_path / "home")
+    found = Session(tmp_path / "home")
     yield found
     found.close()
 
 
-def bring(desk: Desk, small: SmallConference = SMALL) -> None:
+def bring(desk: Session, small: SmallConference = SMALL) -> None:
     """The files of a small conference, as if they were uploaded."""
     for role in ("reviews", "reviewers", "pools"):
         text = "".join(",".join(row) + "\n" for row in getattr(small, role))
@@ -45,21 +45,21 @@ def bring(desk: Desk, small: SmallConference = SMALL) -> None:
         desk.check_upload(role, incoming.target)
 
 
-def wait(desk: Desk) -> None:
+def wait(desk: Session) -> None:
     assert desk.job is not None
     desk.job.wait(120.0)
     if desk.error is not None:
         raise desk.error
 
 
-def founded(desk: Desk) -> Path:
+def founded(desk: Session) -> Path:
     bring(desk)
-    desk.found("icx", Wishes("public", accept_rate=0.4))
+    desk.found("icx", InitialSettings("public", accept_rate=0.4))
     wait(desk)
     return desk.home / "icx"
 
 
-def test_a_conference_from_files_to_decisions_that_verify(desk: Desk) -> None:
+def test_a_conference_from_files_to_decisions_that_verify(desk: Session) -> None:
     folder = founded(desk)
     assert desk.opened is not None
     assert not desk.uploads
@@ -70,7 +70,7 @@ def test_a_conference_from_files_to_decisions_that_verify(desk: Desk) -> None:
     menu = desk.opened.compared.survey.menu
     assert menu is not None
     desk.choose_guarantee([one.guarantee for one in menu.choices].index(Guarantee("steady", epsilon=1.0)))
-    assert asked(read_folder(folder)).request.guarantee == Guarantee("steady", epsilon=1.0)
+    assert folder_request(read_folder(folder)).request.guarantee == Guarantee("steady", epsilon=1.0)
     desk.decide()
     wait(desk)
     release, pages = desk.opened.release, desk.opened.pages
@@ -79,7 +79,7 @@ def test_a_conference_from_files_to_decisions_that_verify(desk: Desk) -> None:
     assert release.path == folder / "public" / "release-1"
     assert release.certificate["limits"]["epsilon"] == 1.0
     assert len(release.decided) == 8
-    wanted = asked(read_folder(folder))
+    wanted = folder_request(read_folder(folder))
     assert verify(wanted.inputs(), wanted.key, release.path, conference="icx").agrees
     for name, text in everything(folder / "public").items():
         assert not [one for one in SMALL.canaries if one.encode() in text], name
@@ -87,12 +87,12 @@ def test_a_conference_from_files_to_decisions_that_verify(desk: Desk) -> None:
         assert not [one for one in SMALL.canaries if one in text]
 
 
-def test_what_is_decided_is_found_again_and_frozen(desk: Desk, tmp_path: Path) -> None:
+def test_what_is_decided_is_found_again_and_frozen(desk: Session, tmp_path: Path) -> None:
     folder = founded(desk)
     desk.decide()
     wait(desk)
     before = everything(desk.home)
-    again = Desk(desk.home, folder)
+    again = Session(desk.home, folder)
     assert again.opened is not None
     assert again.opened.release is not None
     assert again.opened.pages is None
@@ -110,9 +110,9 @@ def test_what_is_decided_is_found_again_and_frozen(desk: Desk, tmp_path: Path) -
     again.close()
 
 
-def test_how_many_to_accept_is_set_in_the_folder(desk: Desk) -> None:
+def test_how_many_to_accept_is_set_in_the_folder(desk: Session) -> None:
     bring(desk)
-    desk.found("icx", Wishes("public"))
+    desk.found("icx", InitialSettings("public"))
     wait(desk)
     assert desk.opened is not None
     assert desk.opened.wanted is None
@@ -123,11 +123,11 @@ def test_how_many_to_accept_is_set_in_the_folder(desk: Desk) -> None:
     assert desk.opened.wanted is not None
     assert desk.opened.wanted.request.accept == 3
     desk.accept({"accept-rate": 0.5})
-    request = asked(read_folder(desk.home / "icx")).request
+    request = folder_request(read_folder(desk.home / "icx")).request
     assert (request.accept, request.accept_rate) == (None, 0.5)
 
 
-def test_a_line_that_is_not_in_the_menu_or_reveals_everything_is_refused(desk: Desk) -> None:
+def test_a_line_that_is_not_in_the_menu_or_reveals_everything_is_refused(desk: Session) -> None:
     founded(desk)
     with pytest.raises(InputError, match="no such line"):
         desk.choose_guarantee(0)
@@ -139,14 +139,14 @@ def test_a_line_that_is_not_in_the_menu_or_reveals_everything_is_refused(desk: D
         desk.choose_guarantee(len(MENU) - 1)
 
 
-def upload(desk: Desk, role: str, text: str, name: str = "x.csv") -> Upload:
+def upload(desk: Session, role: str, text: str, name: str = "x.csv") -> Upload:
     with desk.staging.open(role, name) as incoming:
         incoming.write(text.encode(), 10**6)
     desk.check_upload(role, incoming.target)
     return next(one for one in desk.uploads if one.role == role)
 
 
-def test_a_file_with_problems_is_told_and_one_that_was_mended_is_read(desk: Desk) -> None:
+def test_a_file_with_problems_is_told_and_one_that_was_mended_is_read(desk: Session) -> None:
     bad = upload(desk, "reviews", "paper,reviewer,score\n1,canary-a,good\n2,canary-a,3\n2,canary-a,4\n")
     assert isinstance(bad.error, InputError)
     assert [(one.row, one.column) for one in bad.error.problems] == [(2, "score"), (4, "reviewer")]
@@ -166,13 +166,13 @@ def test_a_file_with_problems_is_told_and_one_that_was_mended_is_read(desk: Desk
         ("pools", "anything", "checked once the folder is made, against reviews and reviewers"),
     ],
 )
-def test_each_kind_of_file_is_read_as_what_it_is(desk: Desk, role: str, text: str, line: str) -> None:
+def test_each_kind_of_file_is_read_as_what_it_is(desk: Session, role: str, text: str, line: str) -> None:
     assert line in upload(desk, role, text).lines
     desk.remove_upload(role, "x.csv")
     assert not desk.uploads
 
 
-def test_files_are_read_again_by_other_choices(desk: Desk) -> None:
+def test_files_are_read_again_by_other_choices(desk: Session) -> None:
     asked_for = upload(desk, "reviews", "paper,reviewer,mark,other\n1,a,A,1\n2,a,B,2\n")
     assert asked_for.error is not None
     desk.choose(
@@ -182,14 +182,14 @@ def test_files_are_read_again_by_other_choices(desk: Desk) -> None:
     assert found.error is None, found.error
 
 
-def test_a_bad_folder_is_refused_and_nothing_is_made(desk: Desk) -> None:
+def test_a_bad_folder_is_refused_and_nothing_is_made(desk: Session) -> None:
     with pytest.raises(InputError, match="needs this year's reviews"):
-        desk.found("icx", Wishes("public"))
+        desk.found("icx", InitialSettings("public"))
     bring(desk)
     for name in ("../icx", "", ".icx", "a/b"):
         with pytest.raises(InputError, match="plain name"):
-            desk.found(name, Wishes("public"))
-    desk.found("icx", Wishes("public", accept_rate=0.4, grid="1..3"))
+            desk.found(name, InitialSettings("public"))
+    desk.found("icx", InitialSettings("public", accept_rate=0.4, grid="1..3"))
     with pytest.raises(InputError, match="must hold every score"):
         wait(desk)
     assert not everything(desk.home)
@@ -201,7 +201,7 @@ def test_a_bad_folder_is_refused_and_nothing_is_made(desk: Desk) -> None:
 
 
 def test_one_job_at_a_time_and_a_canceled_one_changes_nothing(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     founded(desk)
     before = everything(desk.home)
@@ -229,7 +229,7 @@ def test_one_job_at_a_time_and_a_canceled_one_changes_nothing(
 
 
 def test_whether_calibration_is_worth_it_is_estimated_apart_and_can_be_canceled(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     founded(desk)
 
@@ -238,7 +238,7 @@ def test_whether_calibration_is_worth_it_is_estimated_apart_and_can_be_canceled(
         waiting()
         return "verdict"
 
-    monkeypatch.setattr(session, "apart", fake)
+    monkeypatch.setattr(session, "run_in_process", fake)
     desk.assess()
     wait(desk)
     assert desk.opened is not None
@@ -251,7 +251,7 @@ def test_whether_calibration_is_worth_it_is_estimated_apart_and_can_be_canceled(
         while True:
             waiting()
 
-    monkeypatch.setattr(session, "apart", endless)
+    monkeypatch.setattr(session, "run_in_process", endless)
     desk.assess()
     assert begun.wait(60.0)
     desk.cancel()
@@ -259,7 +259,7 @@ def test_whether_calibration_is_worth_it_is_estimated_apart_and_can_be_canceled(
         wait(desk)
 
 
-def test_the_embedded_conference_lives_in_a_private_place_that_goes(desk: Desk) -> None:
+def test_the_embedded_conference_lives_in_a_private_place_that_goes(desk: Session) -> None:
     desk.open_example()
     assert desk.is_example
     assert desk.opened is not None
@@ -273,7 +273,7 @@ def test_the_embedded_conference_lives_in_a_private_place_that_goes(desk: Desk) 
     assert not desk.private.exists()
 
 
-def test_folders_at_home_are_found_and_opened_by_name(desk: Desk) -> None:
+def test_folders_at_home_are_found_and_opened_by_name(desk: Session) -> None:
     founded(desk)
     (desk.home / "other").mkdir()
     assert desk.folders == ["icx"]
@@ -283,9 +283,9 @@ def test_folders_at_home_are_found_and_opened_by_name(desk: Desk) -> None:
     assert desk.opened.calibrated == 8
 
 
-def test_confidential_scores_are_in_the_report_of_the_chair_alone(desk: Desk) -> None:
+def test_confidential_scores_are_in_the_report_of_the_chair_alone(desk: Session) -> None:
     bring(desk)
-    desk.found("icx", Wishes("confidential", accept_rate=0.4))
+    desk.found("icx", InitialSettings("confidential", accept_rate=0.4))
     wait(desk)
     desk.decide()
     wait(desk)
@@ -302,11 +302,11 @@ def test_confidential_scores_are_in_the_report_of_the_chair_alone(desk: Desk) ->
     assert all(one.advice for one in desk.opened.release.decided)
 
 
-def test_reviewers_whom_no_pool_holds_are_listed_in_a_file_and_named_nowhere_else(desk: Desk) -> None:
+def test_reviewers_whom_no_pool_holds_are_listed_in_a_file_and_named_nowhere_else(desk: Session) -> None:
     paper, author = SMALL.reviews[1][:2]
     pools = tuple(row for row in SMALL.pools if row[:2] != (paper, author))
     bring(desk, SmallConference(SMALL.reviews, SMALL.reviewers, pools))
-    desk.found("icx", Wishes("public", accept_rate=0.4))
+    desk.found("icx", InitialSettings("public", accept_rate=0.4))
     wait(desk)
     desk.compare()
     with pytest.raises(InputError) as caught:

@@ -12,7 +12,7 @@ from blindcal.app.steps import open_folder, published, requested
 from blindcal.errors import InputError
 from blindcal.planning.guarantee_menu import MENU
 from blindcal.policy.guarantee import Guarantee
-from blindcal.project.settings import asked, guarantee_settings, read_folder
+from blindcal.project.settings import folder_request, guarantee_settings, read_folder
 from blindcal.project.template import conference_text, with_settings
 
 pytestmark = pytest.mark.edge
@@ -25,7 +25,7 @@ BASE["scores"] = "public"
 def test_every_guarantee_of_the_menu_can_be_written_and_read(guarantee: Guarantee, tmp_path: Path) -> None:
     text = conference_text({**BASE, "pools": "everyone", "epsilon": 2.0, "accept-rate": 0.3})
     (tmp_path / "conference.toml").write_text(with_settings(text, guarantee_settings(guarantee)))
-    assert asked(read_folder(tmp_path)).request.guarantee == guarantee
+    assert folder_request(read_folder(tmp_path)).request.guarantee == guarantee
 
 
 def test_a_folder_that_leaves_something_open_says_what(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binomtest
 
 from blindcal.assignment.candidates import read_draws, read_pools
-from blindcal.assignment.sampling import Assigned, assign
+from blindcal.assignment.sampling import SampledAssignment, assign
 from blindcal.errors import InputError, RefusedError
 from drawn_bids import random_similarity, seed_of
 from sizes import count
@@ -20,7 +20,7 @@ from sizes import count
 ASKED = {"per_paper": 2, "per_reviewer": 4, "cap": 0.5, "draws": 16}
 
 
-def assigned(seed: int = 1, **changed: object) -> Assigned:
+def assigned(seed: int = 1, **changed: object) -> SampledAssignment:
     similarity = random_similarity(np.random.default_rng(9), 12, 8)
     return assign(similarity, **{**ASKED, **changed}, seed=seed_of(seed))
 
@@ -60,7 +60,7 @@ def test_the_file_of_draws_does_not_say_which_draws_of_two_papers_belong_togethe
     one = assigned()
     order = np.stack([np.random.default_rng(i).permutation(16) for i in range(12)])
     mixed = np.stack([one.drawn[order[i], i] for i in range(12)], axis=1)
-    other = Assigned(one.similarity, one.chances, mixed, 3)
+    other = SampledAssignment(one.similarity, one.chances, mixed, 3)
     one.write(tmp_path / "one")
     other.write(tmp_path / "other")
     for name in ("assignments.csv", "pools.csv"):

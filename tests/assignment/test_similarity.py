@@ -14,10 +14,10 @@ import pytest
 import blindcal.assignment.similarity as similarity
 from blindcal.assignment.similarity import (
     Similarity,
-    nothing_known,
     read_conflicts,
     read_papers,
     read_similarity,
+    zero_similarity,
 )
 from blindcal.errors import InputError
 from sizes import count
@@ -104,7 +104,7 @@ def test_a_changed_number_or_name_changes_the_digest() -> None:
 
 
 def test_papers_and_people_of_whom_nothing_is_known(tmp_path: Path) -> None:
-    found = nothing_known(["q", "p"], ["b", "a"])
+    found = zero_similarity(["q", "p"], ["b", "a"])
     assert (found.papers, found.reviewers, found.value.nnz, found.barred.nnz) == (
         ("p", "q"),
         ("a", "b"),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blindcal.certify.claims import certify, claim
-from blindcal.certify.claims import keeps as kept
+from blindcal.certify.claims import keeps_guarantee as kept
 from blindcal.certify.exact import UNIT, ExactPolicy, weight_integers
 from blindcal.errors import CertificateError
 from blindcal.policy import guarantee as guarantee_module
@@ -162,7 +162,7 @@ def test_weights_are_read_exactly() -> None:
 
 
 def test_what_is_never_decided_against_is_decided_for_sure() -> None:
-    """By the evidence from .8 on, either way, whatever the rest is mixed with; and `keeps` says so."""
+    """By the evidence from .8 on, either way, whatever the rest is mixed with; the check says so."""
     rng, sure = np.random.default_rng(21), Guarantee("none", epsilon=None, never_against=0.8)
     for _ in range(20):
         belief = random_paper(rng, 5, 2)

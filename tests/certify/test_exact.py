@@ -8,7 +8,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindcal.certify.exact import UNIT, ExactPolicy, Tables, exact_case, exactly, packed, weight_integers
+from blindcal.certify.exact import (
+    UNIT,
+    ExactPolicy,
+    PolicyTables,
+    exact_case,
+    exact_policy,
+    pack_policy,
+    weight_integers,
+)
 from blindcal.policy.policy import Policy
 from blindcal.posterior.belief import Belief, unchecked_belief
 
@@ -89,12 +97,12 @@ def test_floats_become_the_rationals_they_are() -> None:
         10.0 ** rng.uniform(-320, 0, 50),
     ):
         policy = Policy(accept)
-        exact = exactly(policy)
+        exact = exact_policy(policy)
         assert [exact.probability(i) for i in range(len(policy.accept))] == [
             Fraction(float(chance)) for chance in policy.accept
         ]
         np.testing.assert_array_equal(exact.accept, policy.accept)
-        assert exactly(exact) is exact
+        assert exact_policy(exact) is exact
 
 
 def test_tables_at_rest_are_the_tables() -> None:
@@ -103,7 +111,7 @@ def test_tables_at_rest_are_the_tables() -> None:
     policies = {
         f"p{n}": ExactPolicy(rng.choice([0, 7, UNIT], 20_000), ((n, Fraction(1, 3 + n)),)) for n in range(3)
     }
-    tables = Tables({paper: packed(policy) for paper, policy in policies.items()})
+    tables = PolicyTables({paper: pack_policy(policy) for paper, policy in policies.items()})
     assert list(tables) == list(policies)
     assert len(tables) == 3
     for paper, policy in policies.items():

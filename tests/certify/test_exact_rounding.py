@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blindcal.certify.exact import (
-    FINE,
+    CLAIM_DENOMINATOR,
     ceiling,
     downward,
     exponential_below,
@@ -35,7 +35,7 @@ def test_a_float_is_the_nearest_on_its_side(numerator: int, denominator: int) ->
 
 @given(st.integers(0, 10**40), WHOLE)
 def test_sums_are_kept_a_unit_above_at_most(numerator: int, denominator: int) -> None:
-    exact = Fraction(numerator, denominator) * FINE
+    exact = Fraction(numerator, denominator) * CLAIM_DENOMINATOR
     assert exact <= ceiling(numerator, denominator) < exact + 1
 
 

@@ -12,7 +12,7 @@ import typer
 
 from blindcal.cli.arguments import by_option, decimal, decimals, probability, reviewer_pair, share
 from blindcal.errors import InputError
-from blindcal.project.settings import meant
+from blindcal.project.settings import number_hint
 from blindcal.reviewers import Affine, Logistic, Power
 
 pytestmark = pytest.mark.edge
@@ -58,7 +58,7 @@ def test_numbers_within_their_limits_and_no_others(parse: Parser, good: list[str
 )
 def test_what_was_probably_meant(text: str, percent: bool, said: str) -> None:
     """A comma before three digits may be one of thousands, and 1 is a share already: nothing is guessed."""
-    assert meant(text, percent=percent) == said
+    assert number_hint(text, percent=percent) == said
 
 
 def test_a_refused_number_says_what_was_meant() -> None:

@@ -31,7 +31,7 @@ PAPERS = 24
 def few(monkeypatch: pytest.MonkeyPatch) -> PooledConference:
     """The demo with fewer papers, and the conference that it draws, with the qualities that nobody sees."""
     monkeypatch.setattr(module, "PAPERS", PAPERS)
-    monkeypatch.setattr(module, "cores", lambda: 1)
+    monkeypatch.setattr(module, "available_cores", lambda: 1)
     return pooled_conference(np.random.default_rng(14), PAPERS, 8, 3, prototype_population())
 
 

@@ -29,7 +29,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two past years and the reviews of this one; chains are short, and what is tested does not need more."""
     for name in ("_MOST", "_LEAST"):
         monkeypatch.setattr(estimate, name, 60)
-    monkeypatch.setattr("blindcal.cli.fit.cores", lambda: 1)
+    monkeypatch.setattr("blindcal.cli.fit.available_cores", lambda: 1)
     monkeypatch.chdir(tmp_path)
     past = drawn_pasts(np.random.default_rng(4), 40, 3, grid=np.arange(1.0, 11.0)).reviews
     for name, year in (("c0", "2023"), ("c1", "2024"), ("c2", "reviews")):

@@ -10,7 +10,7 @@ pytest.importorskip("typer")
 
 from blindcal.cli.inputs import loaded
 from blindcal.errors import InputError
-from blindcal.project.outsiders import NAME
+from blindcal.project.outsiders import UNKNOWN_REVIEWERS_FILE
 from blindcal.project.settings import read_folder
 from small_conferences import project, small_conference
 
@@ -35,6 +35,6 @@ def test_files_are_loaded_and_whoever_is_in_no_pool_is_listed_beside_them(tmp_pa
         return str(caught.value)
 
     assert author not in prepared(tmp_path)
-    assert not (files / NAME).exists(), "the folder is within what will be shared"
+    assert not (files / UNKNOWN_REVIEWERS_FILE).exists(), "the folder is within what will be shared"
     assert author not in prepared(tmp_path / "out")
-    assert author in (files / NAME).read_text()
+    assert author in (files / UNKNOWN_REVIEWERS_FILE).read_text()

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.edge
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_MOST", "_LEAST"):
         monkeypatch.setattr(estimate, name, 60)
-    monkeypatch.setattr("blindcal.cli.fit.cores", lambda: 1)
+    monkeypatch.setattr("blindcal.cli.fit.available_cores", lambda: 1)
     monkeypatch.chdir(tmp_path)
     tiny_reviews().write("past.csv")
     rows = (("x", "ann", 3), ("x", "bob", 2), ("y", "ann", 2), ("y", "cyd", 1), ("z", "bob", 4))

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.report.explanation import explained, read_certificate
+from blindcal.report.explanation import explain_certificate, read_certificate
 from chair_exports import options, write_exports
 from commands import call
 from small_conferences import SmallConference, command_line, decided, small_conference
@@ -177,7 +177,7 @@ def test_every_line_of_the_text_is_printed_and_no_reviewer(small: SmallConferenc
     assert call("report", "--text", str(tmp_path / "out"))[1] == said
     text = " ".join(said.split())
     content = read_certificate(tmp_path / "out")
-    for part in explained(content):
+    for part in explain_certificate(content):
         assert part.title in text
         for line in part.lines:
             assert f"{line.name}: {line.value}" in text

@@ -26,7 +26,7 @@ SHARE = ("share", "past.csv", "--committee", "people.csv", "--key", "key.bin", "
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_MOST", "_LEAST"):
         monkeypatch.setattr(estimate, name, 60)
-    monkeypatch.setattr("blindcal.cli.fit.cores", lambda: 1)
+    monkeypatch.setattr("blindcal.cli.fit.available_cores", lambda: 1)
     monkeypatch.chdir(tmp_path)
     Path("past.csv").write_text(PAST)
     Path("people.csv").write_text("reviewer\nann\nbob\ndan\n")

@@ -39,8 +39,8 @@ def test_verify_reads_the_ledger_once(
     folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
     decided(folder, key, tmp_path / "out")
     listed: list[Path] = []
-    sealed_files = ledger.sealed_files
-    monkeypatch.setattr(ledger, "sealed_files", lambda path: listed.append(path) or sealed_files(path))
+    sealed_files = ledger.record_files
+    monkeypatch.setattr(ledger, "record_files", lambda path: listed.append(path) or sealed_files(path))
     assert run(command_line("verify", folder, key)) == 0
     assert len(listed) == 1
 

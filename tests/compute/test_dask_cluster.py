@@ -17,7 +17,7 @@ import pytest
 
 from blindcal.compute import dask_cluster
 from blindcal.compute.dask_cluster import Cluster, connected, environment, payload, run
-from blindcal.compute.parallel import THREADS, Running, each
+from blindcal.compute.parallel import THREADS, Running, parallel_map
 from blindcal.errors import BlindcalError, InputError
 
 LOCAL = "tcp://127.0.0.1:8786"
@@ -222,8 +222,8 @@ def test_an_encrypted_cluster_works_with_the_certificates_of_dasks_configuration
         with local, connected(local.scheduler_address) as cluster:
             assert cluster.address.startswith("tls://")
             assert cluster.size == 2
-            assert each(abs, range(-60, 60), workers=cluster) == list(map(abs, range(-60, 60)))
+            assert parallel_map(abs, range(-60, 60), workers=cluster) == list(map(abs, range(-60, 60)))
             with pytest.raises(ZeroDivisionError):
-                each((0).__rtruediv__, range(60), workers=cluster)
-            assert each(abs, range(-60, 0), workers=cluster)[0] == 60
+                parallel_map((0).__rtruediv__, range(60), workers=cluster)
+            assert parallel_map(abs, range(-60, 0), workers=cluster)[0] == 60
     assert os.environ["OMP_NUM_THREADS"] == "1"

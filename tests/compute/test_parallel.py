@@ -8,13 +8,13 @@ from time import sleep
 import pytest
 
 from blindcal.compute import parallel
-from blindcal.compute.parallel import apart, each
+from blindcal.compute.parallel import parallel_map, run_in_process
 
 
 def test_workers_give_results_in_order_and_count_them():
     done: list[int] = []
     items = list(range(-60, 60))
-    assert each(abs, items, workers=2, advance=done.append) == [abs(item) for item in items]
+    assert parallel_map(abs, items, workers=2, advance=done.append) == [abs(item) for item in items]
     assert sum(done) == len(items)
 
 
@@ -26,12 +26,12 @@ def _slow(item: int) -> tuple[int, int]:
 def test_few_items_are_shared_out_once_they_take_long(monkeypatch):
     pytest.importorskip("joblib")
     monkeypatch.setattr(parallel, "_PATIENCE", 0.3)
-    found = each(_slow, list(range(8)), workers=2)
+    found = parallel_map(_slow, list(range(8)), workers=2)
     assert [item for item, _ in found] == list(range(8))
     here = [pid == os.getpid() for _, pid in found]
     assert here[0]
     assert not here[-1]
-    assert all(pid == os.getpid() for _, pid in each(_slow, [1, 2, 3], workers=1))
+    assert all(pid == os.getpid() for _, pid in parallel_map(_slow, [1, 2, 3], workers=1))
 
 
 def _threads(name: str) -> str | None:
@@ -43,7 +43,7 @@ def test_workers_have_one_thread_each_and_leave_the_environment_as_it_was(monkey
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     before = dict(os.environ)
-    assert set(each(_threads, ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"] * 30, workers=2)) == {"1"}
+    assert set(parallel_map(_threads, ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"] * 30, workers=2)) == {"1"}
     assert dict(os.environ) == before
 
 
@@ -57,18 +57,18 @@ def test_a_thousand_processes_are_not_started(monkeypatch):
         return loky.ProcessPoolExecutor(2)
 
     monkeypatch.setattr(loky, "get_reusable_executor", pool)
-    assert dict(parallel.shared(abs, [-1, -2, -3], 1000)) == {0: 1, 1: 2, 2: 3}
-    assert started == [max(8, 2 * parallel.cores())]
+    assert dict(parallel.unordered_results(abs, [-1, -2, -3], 1000)) == {0: 1, 1: 2, 2: 3}
+    assert started == [max(8, 2 * parallel.available_cores())]
 
 
 def test_work_without_steps_is_done_apart(monkeypatch):
     pytest.importorskip("joblib")
     calls: list[int] = []
-    item, pid = apart(_slow, 3, waiting=lambda: calls.append(1), pause=0.01)
+    item, pid = run_in_process(_slow, 3, waiting=lambda: calls.append(1), pause=0.01)
     assert (item, pid == os.getpid()) == (3, False)
     assert calls
     monkeypatch.setattr(parallel, "find_spec", lambda name: None)
-    assert apart(_slow, 3, waiting=lambda: None)[1] == os.getpid()
+    assert run_in_process(_slow, 3, waiting=lambda: None)[1] == os.getpid()
 
 
 def test_work_apart_ends_when_nobody_waits_for_it_any_more():
@@ -78,5 +78,5 @@ def test_work_apart_ends_when_nobody_waits_for_it_any_more():
         raise TimeoutError
 
     with pytest.raises(TimeoutError):
-        apart(sleep, 3600, waiting=enough, pause=0.01)
-    assert apart(abs, -3, waiting=lambda: None) == 3
+        run_in_process(sleep, 3600, waiting=enough, pause=0.01)
+    assert run_in_process(abs, -3, waiting=lambda: None) == 3

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blindcal.certify.claims import Claim
-from blindcal.certify.exact import FINE
+from blindcal.certify.exact import CLAIM_DENOMINATOR
 from blindcal.deciding.certificate_file import (
     Listing,
     claim_json,
@@ -93,7 +93,7 @@ def test_a_figure_is_stated_above_what_it_is_and_not_past_a_limit_that_it_keeps(
     assert stated == limit or stated == float(f"{stated:.9f}")
 
 
-UNITS = st.integers(0, 4 * FINE).map(lambda units: Fraction(units, FINE))
+UNITS = st.integers(0, 4 * CLAIM_DENOMINATOR).map(lambda units: Fraction(units, CLAIM_DENOMINATOR))
 
 
 @given(UNITS, UNITS, UNITS, st.floats(0.0))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from blindcal.certify.exact import UNIT
 from blindcal.deciding import coins
-from blindcal.deciding.coins import Key, commitment, make_key, read_key, toss
+from blindcal.deciding.coins import Key, commitment, draw, make_key, read_key
 from blindcal.errors import InputError, RefusedError
 from chances import within
 from sizes import count
@@ -46,7 +46,7 @@ def test_sampler_frequencies() -> None:
     probabilities = [*inside, *odd, *edges, Fraction(1, 1000), Fraction(1, 3), Fraction(2, 3)]
     assert len(probabilities) == 64
     for index, p in enumerate(probabilities):
-        hits = sum(toss(KEY, {"index": index, "draw": draw}, p) for draw in range(draws))
+        hits = sum(draw(KEY, {"index": index, "draw": draw}, p) for draw in range(draws))
         assert within(hits, draws, float(p), tests=64)
 
 
@@ -69,16 +69,16 @@ def test_comparison_is_exact_at_the_boundary(blocks: Callable[[list[int]], None]
     edge = 5 << (256 - 53)
     for value, expected in ((edge - 1, True), (edge, False), (edge + 1, False), (0, True)):
         blocks([value])
-        assert toss(KEY, {}, accept) is expected
+        assert draw(KEY, {}, accept) is expected
 
 
 def test_a_coin_that_equals_the_first_block_goes_on_to_the_next(blocks: Callable[[list[int]], None]) -> None:
     third = (1 << 256) // 3
     for second, expected in ((third - 1, True), (third + 1, False)):
         blocks([third, second])
-        assert toss(KEY, {}, Fraction(1, 3)) is expected
+        assert draw(KEY, {}, Fraction(1, 3)) is expected
     blocks([third, third, 0])
-    assert toss(KEY, {}, Fraction(1, 3)) is True
+    assert draw(KEY, {}, Fraction(1, 3)) is True
 
 
 @given(st.fractions(0, 1))
@@ -188,7 +188,7 @@ def test_a_key_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 def test_a_probability_outside_the_unit_interval_is_refused() -> None:
     for bad in (Fraction(-1, 2), Fraction(3, 2)):
         with pytest.raises(InputError):
-            toss(KEY, {}, bad)
+            draw(KEY, {}, bad)
 
 
 def test_a_coin_that_agrees_with_the_probability_goes_on_with_its_next_block() -> None:
@@ -199,5 +199,5 @@ def test_a_coin_that_agrees_with_the_probability_goes_on_with_its_next_block() -
     for depth in (1, 2):
         start = sum(Fraction(block, whole ** (n + 1)) for n, block in enumerate(blocks[:depth]))
         last = whole ** (depth + 1)
-        assert toss(key, facts, start + Fraction(blocks[depth] + 1, last))
-        assert not toss(key, facts, start + Fraction(blocks[depth], 2 * last))
+        assert draw(key, facts, start + Fraction(blocks[depth] + 1, last))
+        assert not draw(key, facts, start + Fraction(blocks[depth], 2 * last))

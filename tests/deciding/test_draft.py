@@ -11,24 +11,24 @@ from typing import Any
 
 import pytest
 
-from blindcal.certify.exact import FINE
+from blindcal.certify.exact import CLAIM_DENOMINATOR
 from blindcal.deciding.certificate_file import claim_of
 from blindcal.deciding.coins import Key, input_stamp
 from blindcal.deciding.draft import Changes, changes_since, decide_paper, draft, true_secret
 from blindcal.deciding.ledger import Ledger, commit, open_ledger
-from blindcal.deciding.prior_decisions import Past
+from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.errors import InputError, RefusedError
 from blindcal.planning.conference_plan import plan_conference
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
-from blindcal.posterior.conference import Conference, Truth, secret_of
+from blindcal.posterior.conference import Conference, TrueReviewers, secret_of
 from chances import keys, within
 from sizes import count
 from small_conferences import loaded, small_conference
 
 KEY = Key(bytes(range(32)))
 REQUEST = Request(Guarantee(), accept_rate=0.4)
-Given = tuple[Conference, Truth]
+Given = tuple[Conference, TrueReviewers]
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def given() -> Given:
 def ledger(tmp_path: Path, given: Given) -> Iterator[Ledger]:
     """The first release of a conference of six papers, in a ledger that is open."""
     with open_ledger(tmp_path / "key.bin", KEY) as empty:
-        made = draft(*given, REQUEST, Past(empty), plan_conference, "")
+        made = draft(*given, REQUEST, PriorDecisions(empty), plan_conference, "")
         yield commit(empty, made.record, made.policies, input_stamp(KEY, *given, REQUEST))
 
 
@@ -97,7 +97,7 @@ def changed(given: Given, kind: str) -> Given:
 def test_every_kind_of_change_is_told_as_what_it_is(kind: str, ledger: Ledger, given: Given) -> None:
     """And nothing else is: the other five papers are as they were."""
     now = given if kind == "nothing" else changed(given, kind)
-    found = changes_since(Past(ledger), *now, REQUEST)
+    found = changes_since(PriorDecisions(ledger), *now, REQUEST)
     paper = "p99" if kind == "new" else "p00"
     field = "pools" if kind == "chances" else kind
     expected = Changes() if kind == "nothing" else Changes(**{field: (paper,)})
@@ -105,7 +105,7 @@ def test_every_kind_of_change_is_told_as_what_it_is(kind: str, ledger: Ledger, g
     coins = {paper} if kind == "new" else set()
     settled = {paper} if kind in ("scores", "late") else set()
     assert (found.decided, found.settled) == (coins | settled, settled)
-    again = changes_since(Past(ledger), *now, REQUEST, redecide=True)
+    again = changes_since(PriorDecisions(ledger), *now, REQUEST, redecide=True)
     corrected = {paper} if kind in ("pools", "chances", "grid") else set()
     assert again.settled == settled | corrected, "all or none of the papers whose public data changed"
     assert found.public is (kind not in ("reviewers", "nothing"))
@@ -118,35 +118,35 @@ def test_of_several_changes_the_first_that_matters_is_told(ledger: Ledger, given
         now = given
         for other in order[place:]:
             now = changed(now, other)
-        assert changes_since(Past(ledger), *now, REQUEST) == Changes(**{kind: ("p00",)})
+        assert changes_since(PriorDecisions(ledger), *now, REQUEST) == Changes(**{kind: ("p00",)})
 
 
 def test_before_the_first_release_every_paper_is_new(tmp_path: Path, given: Given) -> None:
     with open_ledger(tmp_path / "key.bin", KEY) as empty:
-        found = changes_since(Past(empty), *given, REQUEST)
+        found = changes_since(PriorDecisions(empty), *given, REQUEST)
     assert found == Changes(new=tuple(case.paper for case in given[0].cases))
 
 
 def test_a_paper_that_comes_back_as_it_was_keeps_its_decision(ledger: Ledger, given: Given) -> None:
     fewer = changed(given, "withdrawn")
-    gone = draft(*fewer, REQUEST, Past(ledger), plan_conference, "withdrawn")
+    gone = draft(*fewer, REQUEST, PriorDecisions(ledger), plan_conference, "withdrawn")
     assert gone.cases == ()
     assert [paper.paper for paper in gone.record.papers] == [case.paper for case in fewer[0].cases]
     again = commit(ledger, gone.record, gone.policies, input_stamp(KEY, *fewer, REQUEST))
-    assert changes_since(Past(again), *given, REQUEST) == Changes(returned=("p00",))
-    back = draft(*given, REQUEST, Past(again), plan_conference, "back")
+    assert changes_since(PriorDecisions(again), *given, REQUEST) == Changes(returned=("p00",))
+    back = draft(*given, REQUEST, PriorDecisions(again), plan_conference, "back")
     assert back.cases == ()
-    assert back.record.papers == Past(ledger).record(0).papers
-    other = changes_since(Past(again), *changed(given, "scores"), REQUEST)
+    assert back.record.papers == PriorDecisions(ledger).record(0).papers
+    other = changes_since(PriorDecisions(again), *changed(given, "scores"), REQUEST)
     assert other == Changes(scores=("p00",)), "one that comes back changed is decided again"
-    name = changes_since(Past(again), *changed(given, "reviewers"), REQUEST)
+    name = changes_since(PriorDecisions(again), *changed(given, "reviewers"), REQUEST)
     assert name == Changes(returned=("p00",)), "that it came back is public, that a name was corrected is not"
 
 
 def test_a_new_paper_with_the_scores_of_another_is_told(ledger: Ledger, given: Given) -> None:
     """Of one that is gone: it may be that paper under another name."""
     moved = part_of(renamed(given, given[0].cases[0].scores), slice(1, None))
-    found = changes_since(Past(ledger), *moved, REQUEST)
+    found = changes_since(PriorDecisions(ledger), *moved, REQUEST)
     assert found == Changes(new=("p99",), withdrawn=("p00",), alike=("p99",))
 
 
@@ -161,8 +161,8 @@ def test_a_new_paper_with_the_scores_of_another_is_told(ledger: Ledger, given: G
 )
 def test_what_was_requested_is_frozen(other: Request, told: str, ledger: Ledger, given: Given) -> None:
     for ask in (
-        lambda: changes_since(Past(ledger), *given, other),
-        lambda: draft(*given, other, Past(ledger), plan_conference, "x"),
+        lambda: changes_since(PriorDecisions(ledger), *given, other),
+        lambda: draft(*given, other, PriorDecisions(ledger), plan_conference, "x"),
     ):
         with pytest.raises(RefusedError, match=rf"frozen with the first release.*\({told}\)"):
             ask()
@@ -171,12 +171,12 @@ def test_what_was_requested_is_frozen(other: Request, told: str, ledger: Ledger,
 def test_an_amendment_with_another_bar_is_refused(ledger: Ledger, given: Given) -> None:
     moved = replace(given[0], bar=given[0].bar + 0.25)
     with pytest.raises(InputError, match="must be prepared with the frozen bar"):
-        draft(moved, given[1], REQUEST, Past(ledger), plan_conference, "x")
+        draft(moved, given[1], REQUEST, PriorDecisions(ledger), plan_conference, "x")
 
 
 def test_only_what_changed_is_decided_and_the_rest_is_kept(ledger: Ledger, given: Given) -> None:
-    before = Past(ledger).record(0)
-    made = draft(*changed(given, "scores"), REQUEST, Past(ledger), plan_conference, "mistyped")
+    before = PriorDecisions(ledger).record(0)
+    made = draft(*changed(given, "scores"), REQUEST, PriorDecisions(ledger), plan_conference, "mistyped")
     assert [case.paper for case in made.cases] == list(made.policies) == ["p00"]
     assert made.record.papers[1:] == before.papers[1:]
     assert made.record.papers[0] != before.papers[0]
@@ -192,8 +192,8 @@ def test_a_paper_with_other_scores_is_decided_from_public_data(
 ) -> None:
     """A constant, by the evidence of all who may have reviewed; what its one coin promised is still said."""
     now = changed(given, kind)
-    made = draft(*now, REQUEST, Past(ledger), plan_conference, "corrected")
-    before, after = Past(ledger).record(0).papers[0], made.record.papers[0]
+    made = draft(*now, REQUEST, PriorDecisions(ledger), plan_conference, "corrected")
+    before, after = PriorDecisions(ledger).record(0).papers[0], made.record.papers[0]
     belief = now[0].cases[0].belief
     likely = float(belief.weight @ belief.favor) > 0.5
     assert made.policies["p00"].ends == ((made.policies["p00"].denominator,) * 2 if likely else (0, 0))
@@ -203,7 +203,8 @@ def test_a_paper_with_other_scores_is_decided_from_public_data(
         {**given[1], "p00": who} for who in permutations(now[0].cases[0].candidates, len(after.reviewers))
     ]
     texts = {
-        draft(now[0], one, REQUEST, Past(ledger), plan_conference, "x").record.decisions for one in others
+        draft(now[0], one, REQUEST, PriorDecisions(ledger), plan_conference, "x").record.decisions
+        for one in others
     }
     assert texts == {made.record.decisions}, "whoever wrote the reviews"
 
@@ -212,24 +213,24 @@ def test_a_paper_with_other_scores_is_decided_from_public_data(
 def test_corrected_pools_leave_decisions_standing_unless_all_are_decided_again(
     kind: str, ledger: Ledger, given: Given
 ) -> None:
-    now, before = changed(given, kind), Past(ledger).record(0)
-    kept = draft(*now, REQUEST, Past(ledger), plan_conference, "corrected")
+    now, before = changed(given, kind), PriorDecisions(ledger).record(0)
+    kept = draft(*now, REQUEST, PriorDecisions(ledger), plan_conference, "corrected")
     assert kept.cases == ()
     assert kept.record.decisions == before.decisions
     assert kept.record.papers[0].public != before.papers[0].public, "the correction itself is on record"
     same = replace(kept.record.papers[0], public=before.papers[0].public, corrected=False)
     assert (same, kept.record.papers[0].corrected) == (before.papers[0], True)
-    again = draft(*now, REQUEST, Past(ledger), plan_conference, "corrected", redecide=True)
+    again = draft(*now, REQUEST, PriorDecisions(ledger), plan_conference, "corrected", redecide=True)
     assert [case.paper for case in again.cases] == ["p00"]
     assert again.policies["p00"].ends[0] == again.policies["p00"].ends[1]
 
 
 def test_corrected_names_change_nothing(ledger: Ledger, given: Given) -> None:
     """Neither alone nor beside another change: the reviewers of a decision are those recorded."""
-    before = Past(ledger).record(0)
+    before = PriorDecisions(ledger).record(0)
     more = changed(changed(given, "new"), "reviewers")
-    made = draft(*more, REQUEST, Past(ledger), plan_conference, "one more")
-    plain = draft(*changed(given, "new"), REQUEST, Past(ledger), plan_conference, "one more")
+    made = draft(*more, REQUEST, PriorDecisions(ledger), plan_conference, "one more")
+    plain = draft(*changed(given, "new"), REQUEST, PriorDecisions(ledger), plan_conference, "one more")
     assert made.record.papers[0] == before.papers[0]
     assert (made.record.decisions, made.record.certificate) == (
         plain.record.decisions,
@@ -240,8 +241,12 @@ def test_corrected_names_change_nothing(ledger: Ledger, given: Given) -> None:
 def test_a_first_release_has_no_reason_and_is_the_same_again(tmp_path: Path, given: Given) -> None:
     """Everything follows from input, key and past: `verify` makes it again."""
     with open_ledger(tmp_path / "key.bin", KEY) as empty:
-        one, two = (draft(*given, REQUEST, Past(empty), plan_conference, why) for why in ("", "why"))
-        other = draft(*given, REQUEST, Past(replace(empty, key=Key(bytes(32)))), plan_conference, "")
+        one, two = (
+            draft(*given, REQUEST, PriorDecisions(empty), plan_conference, why) for why in ("", "why")
+        )
+        other = draft(
+            *given, REQUEST, PriorDecisions(replace(empty, key=Key(bytes(32)))), plan_conference, ""
+        )
     assert one.record == two.record
     assert one.record.reason == ""
     assert one.record.commitment != other.record.commitment
@@ -263,7 +268,10 @@ def test_the_sealed_probability_is_that_of_the_true_reviewers(given: Given) -> N
         assert rows[paper.secret] == who == paper.reviewers
         numerator, denominator = (int(part, 16) for part in paper.probability)
         assert Fraction(numerator, denominator) == plan.policy.probability(paper.secret)
-        assert (paper.raw_accepted, paper.figures["added"]) == (0.5, int(plan.claim.added * FINE))
+        assert (paper.raw_accepted, paper.figures["added"]) == (
+            0.5,
+            int(plan.claim.added * CLAIM_DENOMINATOR),
+        )
         seen.add(paper.probability)
     assert len(seen) > 1, "the table must use the secret"
 

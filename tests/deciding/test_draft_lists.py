@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 
 from blindcal.deciding.certificate_file import claim_of
-from blindcal.deciding.coins import Key, coin_facts, commit_to, input_stamp, public_facts
+from blindcal.deciding.coins import Key, coin_facts, commitment_to_input, input_stamp, public_facts
 from blindcal.deciding.draft import draft, listing, own_rank, ranked, ranked_again
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record
-from blindcal.deciding.prior_decisions import Past
+from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.planning.ranking import cuts_from_json, list_decision
 from blindcal.planning.request import WHOLE, Quota, Request
 from blindcal.policy.guarantee import Guarantee
-from blindcal.posterior.conference import Conference, Truth
+from blindcal.posterior.conference import Conference, TrueReviewers
 from blindcal.posterior.paper import PaperCase
 from chances import keys, within
 from sizes import count
@@ -45,7 +45,7 @@ OPEN = (4, 8, 12)
 
 def planned(
     seed: int, guarantee: Guarantee, papers: int = 5, accept: int = 2, wait_list: int = 1
-) -> tuple[Conference, Truth, Request, list[PaperPlan]]:
+) -> tuple[Conference, TrueReviewers, Request, list[PaperPlan]]:
     """A small conference whose bar is chosen for so many papers, and its tables."""
     request = Request(guarantee, accept=accept, wait_list=wait_list).checked()
     close = small_conference(seed=seed, papers=papers, noise=1.0, spread=0.3)
@@ -55,10 +55,10 @@ def planned(
 
 
 def first_release(
-    conference: Conference, truth: Truth, request: Request, plans: list[PaperPlan], key: Key = KEY
+    conference: Conference, truth: TrueReviewers, request: Request, plans: list[PaperPlan], key: Key = KEY
 ) -> Record:
     """The first release, by the door that `decide` goes through, without any file."""
-    past = Past(Ledger(Path(), key, ()))
+    past = PriorDecisions(Ledger(Path(), key, ()))
     return draft(conference, truth, request, past, lambda *_: (plans, None), "").record
 
 
@@ -268,7 +268,9 @@ def test_the_number_requested_first_is_part_of_a_coin_and_no_later_one() -> None
         coin_facts(each, 1, case.paper, public_facts(case), truth[case.paper], 2) for each in (request, more)
     )
     assert one == two
-    assert commit_to(KEY, conference, truth, request) != commit_to(KEY, conference, truth, more)
+    assert commitment_to_input(KEY, conference, truth, request) != commitment_to_input(
+        KEY, conference, truth, more
+    )
     assert input_stamp(KEY, conference, truth, more, 2) == input_stamp(KEY, conference, truth, request)
     moved = replace(conference, bar=0.123)
     assert input_stamp(KEY, moved, truth, request) == input_stamp(KEY, conference, truth, request)

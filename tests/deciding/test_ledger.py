@@ -23,13 +23,13 @@ from blindcal.deciding.ledger import (
     finish_interrupted,
     interrupted_release,
     latest_release,
+    ledger_folder,
     open_ledger,
     publish,
+    read_head,
     read_ledger,
     read_published,
-    read_seal,
     release_folder,
-    sealed_folder,
 )
 from blindcal.deciding.release import Outcome
 from blindcal.errors import InputError, RefusedError, VerificationError
@@ -69,7 +69,7 @@ def test_a_refused_run_leaves_no_empty_folder(key_path: Path) -> None:
 
     with pytest.raises(RefusedError):
         refused()
-    assert not sealed_folder(key_path).exists()
+    assert not ledger_folder(key_path).exists()
     sealed(key_path)
     with pytest.raises(RefusedError):
         refused()
@@ -93,7 +93,7 @@ def test_releases_are_counted_over_all_conferences_of_a_key(key_path: Path) -> N
 
 def test_sealed_files_are_confidential_and_lie_beside_the_key(key_path: Path) -> None:
     files = several(key_path, 2)
-    folder = sealed_folder(key_path)
+    folder = ledger_folder(key_path)
     assert folder.parent == key_path.parent
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert [file.name for file in files] == ["0001.sealed", "0002.sealed"]
@@ -160,7 +160,7 @@ def test_a_file_of_another_ledger_of_the_same_key_is_refused(key_path: Path, tmp
     other.write_bytes(key_path.read_bytes())
     other.chmod(0o600)
     sealed(other, replace(RECORD, bar=0.25))
-    files[0].write_bytes((sealed_folder(other) / "0001.sealed").read_bytes())
+    files[0].write_bytes((ledger_folder(other) / "0001.sealed").read_bytes())
     with pytest.raises(VerificationError, match=r"0002\.sealed does not follow"):
         read_ledger(key_path, read_key(key_path))
     with pytest.raises(VerificationError, match=r"0001\.sealed was changed"):
@@ -173,7 +173,7 @@ def test_a_file_of_another_ledger_of_the_same_key_is_refused(key_path: Path, tmp
 def test_a_record_that_is_not_that_of_its_head_is_refused(fields: dict[str, object], key_path: Path) -> None:
     """Sealed with the key, but not by blindcal."""
     sealed(key_path)
-    forge(sealed_folder(key_path) / "0001.sealed", read_key(key_path), record=fields)
+    forge(ledger_folder(key_path) / "0001.sealed", read_key(key_path), record=fields)
     with pytest.raises(VerificationError, match="was changed"):
         everything(key_path)
 
@@ -197,7 +197,7 @@ FORGED = {
 def test_a_head_that_was_forged_with_the_key_is_refused(key_path: Path, name: str, value: object) -> None:
     """Every field of a head follows from the key, the chain and the record."""
     sealed(key_path)
-    forge(sealed_folder(key_path) / "0001.sealed", read_key(key_path), {name: value})
+    forge(ledger_folder(key_path) / "0001.sealed", read_key(key_path), {name: value})
     with pytest.raises(VerificationError):
         everything(key_path)
 
@@ -205,9 +205,9 @@ def test_a_head_that_was_forged_with_the_key_is_refused(key_path: Path, name: st
 @pytest.mark.parametrize("name", ["format", "made", "papers", "decided", "reason", "note"])
 def test_a_head_holds_nothing_that_nobody_checks(key_path: Path, name: str) -> None:
     sealed(key_path)
-    head = read_seal(sealed_folder(key_path) / "0001.sealed", read_key(key_path)).head
+    head = read_head(ledger_folder(key_path) / "0001.sealed", read_key(key_path)).head
     assert head.keys() == FORGED.keys(), "every field is forged above"
-    forge(sealed_folder(key_path) / "0001.sealed", read_key(key_path), {name: 1})
+    forge(ledger_folder(key_path) / "0001.sealed", read_key(key_path), {name: 1})
     with pytest.raises(VerificationError, match="was changed"):
         everything(key_path)
 
@@ -226,10 +226,10 @@ def test_a_sealed_file_that_others_could_read_is_refused(key_path: Path, mode: i
 @pytest.mark.parametrize("name", ["ledger.json", "1-1.tables", "0002.sealed.bak", "notes", "002.sealed"])
 def test_a_stray_file_is_named(key_path: Path, name: str) -> None:
     several(key_path, 1)
-    (sealed_folder(key_path) / name).write_text("x", encoding="utf-8")
+    (ledger_folder(key_path) / name).write_text("x", encoding="utf-8")
     with pytest.raises(VerificationError, match=f"{name} is no sealed release"):
         read_ledger(key_path, read_key(key_path))
-    (sealed_folder(key_path) / name).rename(sealed_folder(key_path) / f".{name}")
+    (ledger_folder(key_path) / name).rename(ledger_folder(key_path) / f".{name}")
     assert len(everything(key_path)) == 1, "the system's own files have a dot in front"
 
 
@@ -241,8 +241,8 @@ def test_another_key_cannot_read_the_ledger(key_path: Path) -> None:
 
 def test_a_head_says_everything_about_its_release_but_the_reviews(key_path: Path) -> None:
     key, path = read_key(key_path), several(key_path, 2)[1]
-    head = dict(read_seal(path, key).head)
-    first = read_seal(path.with_name("0001.sealed"), key)
+    head = dict(read_head(path, key).head)
+    first = read_head(path.with_name("0001.sealed"), key)
     assert [part.pop("name") for part in head["parts"]] == ["record", "tables"]
     assert all(part.keys() == {"size", "sha256"} for part in head.pop("parts"))
     assert head == {
@@ -262,22 +262,24 @@ def test_coins_of_a_later_format_do_not_change_how_heads_are_read(
 ) -> None:
     several(key_path, 2)
     key = read_key(key_path)
-    heads = [read_seal(path, key).stamp for path in sorted(sealed_folder(key_path).iterdir())]
+    heads = [read_head(path, key).stamp for path in sorted(ledger_folder(key_path).iterdir())]
     real = coins.Key.stamp
     monkeypatch.setattr(
         coins.Key, "stamp", lambda self, purpose, content, version=2: real(self, purpose, content, version)
     )
     assert key.stamp("coin", "x") != real(key, "coin", "x")
-    assert [read_seal(path, key).stamp for path in sorted(sealed_folder(key_path).iterdir())] == heads
+    assert [read_head(path, key).stamp for path in sorted(ledger_folder(key_path).iterdir())] == heads
     assert read_ledger(key_path, key).counter == 2
 
 
 def test_the_ledger_is_read_from_heads_alone(key_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     several(key_path)
     read: list[int] = []
-    real = ledger_module.read_part
+    real = ledger_module.read_range
     monkeypatch.setattr(
-        ledger_module, "read_part", lambda path, start, size: (read.append(start), real(path, start, size))[1]
+        ledger_module,
+        "read_range",
+        lambda path, start, size: (read.append(start), real(path, start, size))[1],
     )
     read_ledger(key_path, read_key(key_path))
     assert read == [0, 0, 0]
@@ -288,7 +290,7 @@ def test_a_release_that_is_sealed_already_is_finished_and_never_replaced(key_pat
     key = read_key(key_path)
     before = read_ledger(key_path, key)
     first = sealed(key_path)
-    data = (sealed_folder(key_path) / "0001.sealed").read_bytes()
+    data = (ledger_folder(key_path) / "0001.sealed").read_bytes()
     same = committed(key, RECORD, "s")
     assert commit(before, same, POLICIES, "s") == first
     for record, stamp in ((replace(same, bar=0.25), "s"), (same, "t")):
@@ -296,21 +298,21 @@ def test_a_release_that_is_sealed_already_is_finished_and_never_replaced(key_pat
             commit(before, record, POLICIES, stamp)
     with pytest.raises(RefusedError, match="never replaced"):
         commit(before, same, {}, "s")
-    assert (sealed_folder(key_path) / "0001.sealed").read_bytes() == data
-    assert os.listdir(sealed_folder(key_path)) == ["0001.sealed"]
+    assert (ledger_folder(key_path) / "0001.sealed").read_bytes() == data
+    assert os.listdir(ledger_folder(key_path)) == ["0001.sealed"]
 
 
 def test_a_name_that_no_head_can_hold_is_refused_and_nothing_is_sealed(key_path: Path) -> None:
     with pytest.raises(InputError, match="must be shorter"):
         sealed(key_path, replace(RECORD, conference="x" * 40_000))
-    assert not sealed_folder(key_path).exists()
+    assert not ledger_folder(key_path).exists()
     sealed(key_path, replace(RECORD, conference="\n" + "é" * 5_000, reason="\udcff" * 40_000))
     assert len(everything(key_path)) == 1
 
 
 def test_temporaries_of_killed_writers_are_cleared_at_the_start(key_path: Path) -> None:
     several(key_path, 1)
-    stale = sealed_folder(key_path) / ".0002.sealed.0123456789abcdef.blindcal-new"
+    stale = ledger_folder(key_path) / ".0002.sealed.0123456789abcdef.blindcal-new"
     stale.write_bytes(b"who reviewed what")
     read_ledger(key_path, read_key(key_path))
     with open_ledger(key_path, read_key(key_path)) as ledger:
@@ -332,7 +334,7 @@ def test_a_ledger_that_gets_no_release_leaves_nothing(key_path: Path) -> None:
     with open_ledger(key_path, read_key(key_path)) as ledger:
         assert ledger.counter == 0
     assert list(key_path.parent.iterdir()) == [key_path]
-    sealed_folder(key_path).write_bytes(b"")
+    ledger_folder(key_path).write_bytes(b"")
     with pytest.raises(InputError, match="must be a folder"), open_ledger(key_path, read_key(key_path)):
         pass
 

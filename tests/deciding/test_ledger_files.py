@@ -45,7 +45,7 @@ def test_a_chain_has_every_head_and_the_stamp_of_the_one_before(key_path: Path) 
 
 def test_later_formats_are_named_and_not_guessed(key_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as later:
-        later.setattr(ledger, "SEALED_FORMAT", 2)
+        later.setattr(ledger, "RECORD_FORMAT", 2)
         several(key_path, 1)
     with pytest.raises(
         VerificationError, match="sealed format 2, and this version of blindcal reads format 1"

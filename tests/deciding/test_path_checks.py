@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from blindcal.deciding.coins import make_key, read_key
-from blindcal.deciding.ledger import check_vacant, sealed_folder
+from blindcal.deciding.ledger import check_vacant, ledger_folder
 from blindcal.deciding.path_checks import check_apart, check_paths
 from blindcal.errors import InputError, RefusedError
 
@@ -150,7 +150,7 @@ def test_nothing_is_published_beside_what_is_confidential(kind: str, tmp_path: P
 @pytest.mark.parametrize("key", [".", "..", "/", "chair/..", ""])
 def test_a_folder_is_no_key(key: str) -> None:
     with pytest.raises(InputError, match="must be the name of a key file"):
-        sealed_folder(key)
+        ledger_folder(key)
 
 
 def test_two_spellings_of_one_folder_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

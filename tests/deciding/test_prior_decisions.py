@@ -14,13 +14,13 @@ import pytest
 from blindcal.deciding.certificate_file import claim_of, probability_of
 from blindcal.deciding.coins import Key
 from blindcal.deciding.ledger import PaperRecord, open_ledger
-from blindcal.deciding.prior_decisions import FEWEST, Past, same_reviews, same_scores
+from blindcal.deciding.prior_decisions import FEWEST, PriorDecisions, same_reviews, same_scores
 from blindcal.deciding.release import Outcome, release
 from blindcal.errors import InputError, RefusedError
 from blindcal.planning.conference_plan import plan_conference
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
-from blindcal.posterior.conference import Conference, Truth, assemble
+from blindcal.posterior.conference import Conference, TrueReviewers, assemble
 from blindcal.posterior.paper import PaperCase
 from blindcal.verification import checks_of, refuse_failed
 from sizes import count
@@ -28,7 +28,7 @@ from small_conferences import loaded, small_conference
 
 KEY = Key(bytes(range(32)))
 REQUEST = Request(Guarantee("average", epsilon=2.0), accept_rate=0.4)
-Given = tuple[Conference, Truth]
+Given = tuple[Conference, TrueReviewers]
 
 
 def decided(path: Path, given: Given, request: Request = REQUEST, *, amend: bool = False) -> Outcome:
@@ -37,7 +37,7 @@ def decided(path: Path, given: Given, request: Request = REQUEST, *, amend: bool
         return release(*given, request, ledger, plan_conference, amend=amend, reason="again")
 
 
-def with_cases(given: Given, cases: list[PaperCase], truth: Truth) -> Given:
+def with_cases(given: Given, cases: list[PaperCase], truth: TrueReviewers) -> Given:
     return replace(given[0], cases=tuple(cases)), truth
 
 
@@ -171,7 +171,7 @@ def test_thirteen_copies_in_a_row_reveal_no_more_than_the_first(tmp_path: Path) 
             assert best <= first.setdefault(case.paper, best) + 1e-12
             assert best <= float(claim_of(paper).success) + 1e-9 or number == 0
     with open_ledger(key, KEY) as ledger:
-        refuse_failed(checks_of(*copy, request, Past(ledger), plan_conference, assemble))
+        refuse_failed(checks_of(*copy, request, PriorDecisions(ledger), plan_conference, assemble))
 
 
 def test_other_reviewers_ids_for_the_same_scores_are_refused(tmp_path: Path) -> None:

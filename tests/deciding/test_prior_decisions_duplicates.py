@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.deciding.ledger import sealed_folder
+from blindcal.deciding.ledger import ledger_folder
 from blindcal.deciding.prior_decisions import duplicates
 from blindcal.deciding.release import Outcome, decide
 from blindcal.errors import RefusedError
@@ -81,7 +81,7 @@ def test_one_paper_under_several_ids_is_refused(
         decide(inputs, REQUEST, key_path, tmp_path / "out")
     assert not any(canary in str(caught.value) for canary in small.canaries)
     assert everything(tmp_path) == before
-    assert not sealed_folder(key_path).exists()
+    assert not ledger_folder(key_path).exists()
     assert decide(inputs, REQUEST, key_path, tmp_path / "out", distinct_papers=True).how == "new"
     assert decide(inputs, REQUEST, key_path, tmp_path / "out").how == "stored"
 

@@ -12,14 +12,14 @@ import pytest
 from blindcal.deciding.certificate_file import claim_of, probability_of
 from blindcal.deciding.coins import Key, make_key
 from blindcal.deciding.ledger import open_ledger
-from blindcal.deciding.prior_decisions import Past
+from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.deciding.release import Outcome, release
 from blindcal.errors import CertificateError, InputError, RefusedError, VerificationError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.planning.expected_errors import summary
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
-from blindcal.posterior.conference import Conference, Truth, assemble
+from blindcal.posterior.conference import Conference, TrueReviewers, assemble
 from blindcal.verification import checks_of, refuse_failed
 from chances import keys, within
 from sizes import count
@@ -29,14 +29,16 @@ REQUEST = Request(Guarantee(), accept_rate=0.4)
 
 
 @pytest.fixture(scope="module")
-def planned() -> tuple[Conference, Truth, list[PaperPlan]]:
+def planned() -> tuple[Conference, TrueReviewers, list[PaperPlan]]:
     conference, truth = loaded(small_conference(seed=4, papers=16))
     plans, _ = plan_conference(conference, REQUEST.guarantee)
     assert sum(np.ptp(plan.policy.accept) > 0.1 for plan in plans) >= 3, "some tables must use the secret"
     return conference, truth, plans
 
 
-def test_frequencies_with_a_fixed_assignment(planned: tuple[Conference, Truth, list[PaperPlan]]) -> None:
+def test_frequencies_with_a_fixed_assignment(
+    planned: tuple[Conference, TrueReviewers, list[PaperPlan]],
+) -> None:
     """Over fresh keys every paper is accepted as often as its sealed probability says."""
     conference, truth, plans = planned
     draws = count(2_000, 20_000)
@@ -48,7 +50,7 @@ def test_frequencies_with_a_fixed_assignment(planned: tuple[Conference, Truth, l
         assert within(int(accepted), draws, float(probability_of(paper)), tests=len(plans))
 
 
-def test_frequencies_over_the_belief(planned: tuple[Conference, Truth, list[PaperPlan]]) -> None:
+def test_frequencies_over_the_belief(planned: tuple[Conference, TrueReviewers, list[PaperPlan]]) -> None:
     """Assignments redrawn from the belief: an adversary of its own code wins as often as certified."""
     conference, _, plans = planned
     draws, rng = count(2_000, 20_000), np.random.default_rng(2)
@@ -129,14 +131,14 @@ def success_by_slot(weight: np.ndarray, tuples: np.ndarray, plan: PaperPlan) -> 
 
 
 def decided(
-    path: Path, conference: Conference, truth: Truth, *, amend: bool = False, reason: str = ""
+    path: Path, conference: Conference, truth: TrueReviewers, *, amend: bool = False, reason: str = ""
 ) -> Outcome:
     key = Key(path.read_bytes()) if path.exists() else make_key(path)
     with open_ledger(path, key) as ledger:
         return release(conference, truth, REQUEST, ledger, plan_conference, amend=amend, reason=reason)
 
 
-def swapped(truth: Truth, paper: str) -> Truth:
+def swapped(truth: TrueReviewers, paper: str) -> TrueReviewers:
     return {**truth, paper: tuple(reversed(truth[paper]))}
 
 
@@ -156,7 +158,7 @@ def test_a_paper_corrected_many_times_has_one_coin(tmp_path: Path) -> None:
         assert outcome.record.papers[1:] == first.record.papers[1:], "everything else is frozen"
     assert paper.earlier == tuple(("conference", number, "p00") for number in range(1, 6))
     with open_ledger(key, Key(key.read_bytes())) as ledger:
-        refuse_failed(checks_of(now, truth, REQUEST, Past(ledger), plan_conference, assemble))
+        refuse_failed(checks_of(now, truth, REQUEST, PriorDecisions(ledger), plan_conference, assemble))
 
 
 def test_a_corrected_name_is_told_to_the_chair_alone(tmp_path: Path) -> None:
@@ -172,7 +174,9 @@ def test_a_corrected_name_is_told_to_the_chair_alone(tmp_path: Path) -> None:
         assert ledger.counter == 1
         now = swapped(truth, "p00")
         with pytest.raises(VerificationError, match="reviewers are those recorded: 1 of 6 does not agree"):
-            refuse_failed(checks_of(conference, now, REQUEST, Past(ledger), plan_conference, assemble))
+            refuse_failed(
+                checks_of(conference, now, REQUEST, PriorDecisions(ledger), plan_conference, assemble)
+            )
 
 
 def test_new_and_withdrawn_papers(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.exporters import Decided, overrides_of, read_decided
+from blindcal.exporters import DecidedPaper, parse_overrides, read_decided
 
 TABLE = """paper,decision,raw_decision,advice
 1,accept,reject,raise
@@ -26,11 +26,13 @@ def test_papers_have_titles_where_known_and_overridden_decisions(tmp_path: Path)
     (tmp_path / "titles.csv").write_text("paper,title\n1,\"A, b\"\n'=2,'=x\n99,other\n")
     found = read_decided(release(tmp_path / "out"), tmp_path / "titles.csv", {"10": "accept"})
     assert found == (
-        Decided("1", "accept", "reject", "raise", "A, b"),
-        Decided("=2", "reject", "tie", "reject", "=x"),
-        Decided("10", "accept", "reject", "leave", "", overridden=True),
+        DecidedPaper("1", "accept", "reject", "raise", "A, b"),
+        DecidedPaper("=2", "reject", "tie", "reject", "=x"),
+        DecidedPaper("10", "accept", "reject", "leave", "", overridden=True),
     )
-    assert read_decided(tmp_path / "out" / "decisions.csv")[0] == Decided("1", "accept", "reject", "raise")
+    assert read_decided(tmp_path / "out" / "decisions.csv")[0] == DecidedPaper(
+        "1", "accept", "reject", "raise"
+    )
 
 
 def test_tracks_and_the_wait_list_are_read_where_there_are_any(tmp_path: Path) -> None:
@@ -39,8 +41,8 @@ def test_tracks_and_the_wait_list_are_read_where_there_are_any(tmp_path: Path) -
 2,wait list,accept,lower,main,1
 """
     found = read_decided(release(tmp_path / "out", table), None, {"2": "accept"})
-    assert found[0] == Decided("1", "accept", "reject", "raise", track="main")
-    assert found[1] == Decided("2", "accept", "accept", "lower", overridden=True, track="main")
+    assert found[0] == DecidedPaper("1", "accept", "reject", "raise", track="main")
+    assert found[1] == DecidedPaper("2", "accept", "accept", "lower", overridden=True, track="main")
     assert read_decided(tmp_path / "out")[1].wait_list == "1"
 
 
@@ -63,4 +65,4 @@ def test_what_is_no_release_is_refused(case: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("given", [["17"], ["17=maybe"], ["=accept"], ["17=accept", "17=reject"]])
 def test_bad_overrides_are_refused(given: list[str]) -> None:
     with pytest.raises(InputError, match="`overridden` must"):
-        overrides_of(given)
+        parse_overrides(given)

@@ -11,14 +11,14 @@ import pytest
 
 from blindcal.cells import unescape
 from blindcal.errors import InputError
-from blindcal.exporters import FORMATS, Decided, export
+from blindcal.exporters import FORMATS, DecidedPaper, export
 from blindcal.importers.open import open_export
 
 PAPERS = (
-    Decided("2", "accept", "reject", "raise", title='=HYPERLINK("http://x"), "a"'),
-    Decided("10", "reject", "accept", "lower", title="On Widgets\nand more"),
-    Decided("11", "reject", "reject", "leave"),
-    Decided("12", "accept", "tie", "accept", title="+1", overridden=True),
+    DecidedPaper("2", "accept", "reject", "raise", title='=HYPERLINK("http://x"), "a"'),
+    DecidedPaper("10", "reject", "accept", "lower", title="On Widgets\nand more"),
+    DecidedPaper("11", "reject", "reject", "leave"),
+    DecidedPaper("12", "accept", "tie", "accept", title="+1", overridden=True),
 )
 
 
@@ -60,9 +60,9 @@ def test_openreview_reads_rows_without_a_header() -> None:
 
 
 CODES = (
-    Decided("UMNSRA", "accept", "reject", "raise", title="On Widgets"),
-    Decided("DNDY9B", "reject", "accept", "lower"),
-    Decided("CLMQUY", "wait list", "accept", "lower", wait_list="1"),
+    DecidedPaper("UMNSRA", "accept", "reject", "raise", title="On Widgets"),
+    DecidedPaper("DNDY9B", "reject", "accept", "lower"),
+    DecidedPaper("CLMQUY", "wait list", "accept", "lower", wait_list="1"),
 )
 
 
@@ -84,7 +84,7 @@ def test_pretalx_gets_a_script_without_a_token() -> None:
     for words in ({"accepted": "Yes"}, {"rejected": "No"}, {"waiting": "Maybe"}):
         with pytest.raises(InputError, match="pretalx has states of its own"):
             export(CODES, "pretalx", **words)
-    bad = [CODES[0], Decided('"+evil', "accept", "accept", "leave")]
+    bad = [CODES[0], DecidedPaper('"+evil', "accept", "accept", "leave")]
     with pytest.raises(InputError, match="row 3, column paper: must be a code of pretalx, like ABC37X"):
         export(bad, "pretalx")
 
@@ -94,7 +94,7 @@ def test_pretalx_gets_a_script_without_a_token() -> None:
 )
 def test_systems_without_an_upload_get_a_list_to_type_from(to: str, yes: str, no: str) -> None:
     """In the order of their numbers, as the systems list papers, and in the systems' own words."""
-    papers = [PAPERS[1], PAPERS[0], Decided("3", "wait list", "tie", "wait list")]
+    papers = [PAPERS[1], PAPERS[0], DecidedPaper("3", "wait list", "tie", "wait list")]
     assert rows(export(papers, to)) == [
         ["paper", "title", "decision"],
         ["2", '\'=HYPERLINK("http://x"), "a"', yes],
@@ -123,7 +123,7 @@ def test_tables_for_people_have_titles_and_round_trip(what: str) -> None:
 
 
 def test_without_titles_and_overrides_there_are_no_columns_for_them() -> None:
-    plain = [Decided("a", "accept", "accept", "leave")]
+    plain = [DecidedPaper("a", "accept", "accept", "leave")]
     assert export(plain, "csv") == b"paper,decision\na,accept\n"
 
 
@@ -139,8 +139,8 @@ def test_no_cell_of_a_text_file_can_be_run(to: str) -> None:
 def test_the_wait_list_is_for_people_and_for_systems_that_have_a_word_for_it() -> None:
     papers = [
         PAPERS[0],
-        Decided("7", "wait list", "accept", "lower", track="short", wait_list="1"),
-        Decided("8", "wait list", "tie", "wait list", track="main", wait_list="2"),
+        DecidedPaper("7", "wait list", "accept", "lower", track="short", wait_list="1"),
+        DecidedPaper("8", "wait list", "tie", "wait list", track="main", wait_list="2"),
     ]
     assert [row[0] for row in rows(export(papers, "hotcrp"))] == ["paper", "2"], "they are not decided"
     assert rows(export(papers, "openreview", waiting="Wait"))[1] == ["7", "Wait", ""]
@@ -173,7 +173,11 @@ def test_bad_requests_are_refused(case: str) -> None:
 
 @pytest.mark.parametrize("to", ["hotcrp", "openreview"])
 def test_papers_without_a_number_are_refused_by_row(to: str) -> None:
-    bad = [PAPERS[0], Decided("p7", "accept", "accept", "leave"), Decided("007", "accept", "accept", "leave")]
+    bad = [
+        PAPERS[0],
+        DecidedPaper("p7", "accept", "accept", "leave"),
+        DecidedPaper("007", "accept", "accept", "leave"),
+    ]
     with pytest.raises(InputError, match=r"knows papers by their numbers\. Export as csv") as caught:
         export(bad, to)
     assert [problem.row for problem in caught.value.problems] == [3, 4]

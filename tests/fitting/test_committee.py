@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.fitting.committee import read_committee, read_same, rows_of, similar_names
+from blindcal.fitting.committee import calibration_rows, read_aliases, read_committee, similar_names
 
 
 def written(path: Path, text: str) -> Path:
@@ -42,7 +42,7 @@ def test_a_bad_committee_is_refused_without_a_name(tmp_path: Path, text: str, to
 
 def test_changes_of_ids_are_followed_to_the_end(tmp_path: Path) -> None:
     path = written(tmp_path / "s.csv", "old,new\na,b\nb,c\nx,y\n")
-    assert read_same(path) == {"a": "c", "b": "c", "x": "y"}
+    assert read_aliases(path) == {"a": "c", "b": "c", "x": "y"}
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_changes_of_ids_are_followed_to_the_end(tmp_path: Path) -> None:
 )
 def test_an_id_that_becomes_two_or_comes_back_is_refused(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(InputError, match=told):
-        read_same(written(tmp_path / "s.csv", text))
+        read_aliases(written(tmp_path / "s.csv", text))
 
 
 def test_similar_names_are_reported_and_different_people_are_not() -> None:
@@ -65,5 +65,5 @@ def test_similar_names_are_reported_and_different_people_are_not() -> None:
 
 
 def test_numbers_are_written_to_six_digits() -> None:
-    (row,) = rows_of(["a"], np.array([[1.23456789], [-0.000123456789]])).values()
+    (row,) = calibration_rows(["a"], np.array([[1.23456789], [-0.000123456789]])).values()
     assert row == (1.23457, -0.000123457)

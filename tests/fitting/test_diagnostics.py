@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import zscore
 from studies.past_reviews import Drawn, drawn_pasts
 
-from blindcal.fitting.diagnostics import Forecast, forecast_of
+from blindcal.fitting.diagnostics import Forecast, forecast_last_conference
 from blindcal.fitting.estimate import fit
 from blindcal.fitting.gibbs import chain, parameters
-from blindcal.fitting.history import history_of, pasts_of
+from blindcal.fitting.history import build_history, past_conferences
 from blindcal.reviews import Reviews
 
 SWEEPS = 240
@@ -105,10 +105,10 @@ def test_one_conference_says_that_drift_cannot_be_seen(plain: Drawn) -> None:
 
 
 def test_the_forecast_is_what_a_loop_over_the_reviews_finds(plain: Drawn) -> None:
-    pasts = pasts_of({"past": plain.reviews})
-    earlier, last = history_of(pasts[:-1]), history_of(pasts[-1:])
+    pasts = past_conferences({"past": plain.reviews})
+    earlier, last = build_history(pasts[:-1]), build_history(pasts[-1:])
     moments = chain(earlier, [1], 120)
-    found = forecast_of(pasts, moments)
+    found = forecast_last_conference(pasts, moments)
     rows = dict(zip(earlier.reviewers, parameters(moments.reviewers).T, strict=True))
     anyone = parameters(moments.anyone)
     everyone = np.array([rows.get(name, anyone) for name in last.reviewers])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blindcal.fitting.diagnostics import Line, line_of, others_quality, standard
-from blindcal.fitting.history import History, history_of, pasts_of
+from blindcal.fitting.diagnostics import LinearityCheck, check_linearity, leave_one_out_quality, standardize
+from blindcal.fitting.history import History, build_history, past_conferences
 from blindcal.reviews import Reviews
 from small_pasts import tiny_history
 
@@ -21,14 +21,14 @@ def drawn(seed: int, wider: float = 0.0, curved: float = 0.0) -> tuple[History, 
     noise = 0.5 * np.exp(wider * quality / 2) * rng.standard_normal(who.shape)
     score = (quality + own + noise).ravel()
     table = {"paper": np.repeat(np.arange(papers), 4).tolist(), "reviewer": who.ravel().tolist()}
-    history = history_of(pasts_of({"x": Reviews.from_table({**table, "score": score.tolist()})}))
+    history = build_history(past_conferences({"x": Reviews.from_table({**table, "score": score.tolist()})}))
     rows = np.tile(np.array([1.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0])[:, None], people)
-    return history, standard(rows)
+    return history, standardize(rows)
 
 
 def test_where_the_model_holds_nothing_is_said() -> None:
-    found = line_of(*drawn(1))
-    assert isinstance(found, Line)
+    found = check_linearity(*drawn(1))
+    assert isinstance(found, LinearityCheck)
     assert abs(found.wider) < 5 * found.wider_error < 0.5
     assert abs(found.curved) < 5 * found.curved_error
     assert found.notes == []
@@ -41,14 +41,14 @@ def test_where_the_model_holds_nothing_is_said() -> None:
 
 @pytest.mark.parametrize(("wider", "which"), [(0.6, "better"), (-0.6, "weaker")])
 def test_noise_that_depends_on_quality_is_noticed(wider: float, which: str) -> None:
-    found = line_of(*drawn(2, wider=wider))
+    found = check_linearity(*drawn(2, wider=wider))
     assert found is not None
     assert found.wider * wider > 0
     assert any(f"reviews of {which} papers are noisier" in note for note in found.notes)
 
 
 def test_curves_of_their_own_are_noticed() -> None:
-    found = line_of(*drawn(3, curved=0.3))
+    found = check_linearity(*drawn(3, curved=0.3))
     assert found is not None
     assert found.curved > 3 * found.curved_error
     assert any("ways of their own" in note for note in found.notes)
@@ -59,7 +59,7 @@ def test_the_numbers_are_those_of_a_loop_over_the_reviews() -> None:
     rng = np.random.default_rng(4)
     rows = np.abs(rng.normal(0.5, 0.2, (7, len(history.reviewers))))
     rows[5] = 0.0
-    quality, variance = others_quality(history, rows)
+    quality, variance = leave_one_out_quality(history, rows)
     for n in range(len(history)):
         top, bottom = 0.0, 1.0
         for m in range(len(history)):
@@ -75,7 +75,7 @@ def test_the_numbers_are_those_of_a_loop_over_the_reviews() -> None:
             for n, (a, b, s, ae, be, _, se) in enumerate(rows[:, history.reviewer].T)
         ]
     )
-    found = line_of(history, rows)
+    found = check_linearity(history, rows)
     assert found is not None
     slope = np.polyfit(quality, left**2, 1)[0]
     assert found.wider == pytest.approx(slope / (left**2).mean())
@@ -92,7 +92,7 @@ def test_the_numbers_are_those_of_a_loop_over_the_reviews() -> None:
 
 def test_standard_rows_have_scores_of_mean_0_and_deviation_1() -> None:
     rows = np.array([[1.0, 2.0, 0.5, 0.1, 0.2, 0.0, 0.0], [0.5, 4.0, 1.0, 0.2, 0.1, 0.0, 0.3]]).T
-    slope, offset, noise, slope_se, offset_se, _, noise_se = standard(rows)
+    slope, offset, noise, slope_se, offset_se, _, noise_se = standardize(rows)
     assert offset.mean() == pytest.approx(0.0)
     variance = slope**2 + slope_se**2 + offset_se**2 + noise**2 + noise_se**2
     assert variance.mean() + offset.var() == pytest.approx(1.0)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from blindcal.checks import Array
-from blindcal.fitting.drift import drawn_back, filtered, kept, later
+from blindcal.fitting.drift import filtered, persistence_over, predicted, sample_backward
 from blindcal.fitting.history import Visits
 from sizes import count
 
@@ -74,7 +74,7 @@ def test_draws_have_the_joint_law_of_dense_algebra() -> None:
     """Means and products of all pairs, at a false-alarm rate of 1e-6 over all comparisons."""
     rng, draws = np.random.default_rng(4), count(3000, 30000)
     after, _ = filtered(VISITS, observed(), POPULATION, 0.7)
-    found = np.stack([drawn_back(VISITS, after, POPULATION, 0.7, rng) for _ in range(draws)])
+    found = np.stack([sample_backward(VISITS, after, POPULATION, 0.7, rng) for _ in range(draws)])
     own = [[0, 3, 5], [1, 4], [2]]
     limit = norm.isf(1e-6 / 2 / 100)
     for reviewer, visits in enumerate(own):
@@ -88,6 +88,6 @@ def test_draws_have_the_joint_law_of_dense_algebra() -> None:
 
 def test_in_the_long_run_only_the_population_is_left() -> None:
     state = np.array([[9.0], [9.0], [0.01], [0.0], [0.01]])
-    far = later(state, POPULATION, kept(0.5, np.array([200])))
+    far = predicted(state, POPULATION, persistence_over(0.5, np.array([200])))
     np.testing.assert_allclose(far[:, 0], POPULATION)
-    np.testing.assert_allclose(later(state, POPULATION, kept(0.5, np.array([0]))), state)
+    np.testing.assert_allclose(predicted(state, POPULATION, persistence_over(0.5, np.array([0]))), state)

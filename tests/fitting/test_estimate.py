@@ -12,7 +12,7 @@ from studies.past_reviews import compared, drawn_pasts, paired
 import blindcal as bc
 from blindcal.errors import InputError, RefusedError
 from blindcal.fitting.committee import FIELDS
-from blindcal.fitting.reuse_guard import beside
+from blindcal.fitting.reuse_guard import fit_record_path
 from blindcal.posterior.conference import read_reviewers
 from sizes import count
 from small_pasts import tiny_reviews
@@ -94,7 +94,7 @@ def test_who_wrote_which_review_of_this_year_changes_no_byte(past: bc.Reviews, t
         found = bc.fit(past, committee=["r1", "r2", "x"], this_year=given, sweeps=60)
         path = tmp_path / f"{number}.csv"
         found.write(path)
-        files.append((path.read_bytes(), Path(beside(path)).read_bytes()))
+        files.append((path.read_bytes(), Path(fit_record_path(path)).read_bytes()))
         names = list(dict.fromkeys(table["reviewer"]))
         other = dict(zip(names, rng.permutation(names), strict=True))
         table = {**table, "reviewer": [other[name] for name in table["reviewer"]]}
@@ -131,7 +131,7 @@ def test_the_table_is_what_plan_and_decide_read(fitted: bc.Fitted, tmp_path: Pat
     fitted.write(path)
     assert read_reviewers(path) == {name: pytest.approx(row) for name, row in fitted.roster.items()}
     assert path.read_text().splitlines()[0] == ",".join(["reviewer", *FIELDS, "reviews"])
-    for name in (path, beside(path)):
+    for name in (path, fit_record_path(path)):
         assert os.stat(name).st_mode & 0o777 == 0o600
     with pytest.raises(RefusedError, match="never overwritten"):
         fitted.write(path)

@@ -9,7 +9,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import norm
 
 from blindcal.errors import InputError
-from blindcal.fitting.estimate import covariances, prospects, twice_as_much
+from blindcal.fitting.estimate import covariances, twice_as_much, value_of_history
 
 # slope, offset, noise, slope_se, offset_se, correlation, noise_se
 ANYONE = np.array([1.0, 5.0, 0.6, 0.3, 0.7, 0.2, 0.0])
@@ -21,7 +21,7 @@ def rows(people: int, se: float) -> np.ndarray:
 
 
 def test_with_known_and_equal_reviewers_the_share_is_an_integral() -> None:
-    found = prospects(rows(9, 0.0), ANYONE, 1.0, accept_rate=0.3)
+    found = value_of_history(rows(9, 0.0), ANYONE, 1.0, accept_rate=0.3)
     bar, precision = ndtri(0.7), 1 + 3 / 0.36
     # E[q | scores] is N(0, 1 - 1/precision), and quality is 1/sqrt(precision) around it.
     sd = np.sqrt(1 - 1 / precision)
@@ -34,10 +34,10 @@ def test_with_known_and_equal_reviewers_the_share_is_an_integral() -> None:
 def test_more_history_is_worth_more_and_none_is_worth_nothing() -> None:
     given, rng = rows(30, 0.6), np.random.default_rng(3)
     given[1] += 0.7 * 0.8 * rng.standard_normal(30)
-    some = prospects(given, ANYONE, 1.0)
+    some = value_of_history(given, ANYONE, 1.0)
     assert some.alike > some.now > some.twice > some.known
     assert some.to_gain[0] == pytest.approx(some.now - some.known)
-    none = prospects(rows(30, 1.0), ANYONE, 1.0)
+    none = value_of_history(rows(30, 1.0), ANYONE, 1.0)
     assert none.now == none.twice == none.alike
     assert none.twice_gains == (0.0, 0.0)
 
@@ -70,6 +70,6 @@ def test_twice_as_much_is_the_posterior_after_the_same_reviews_again() -> None:
 
 def test_bad_requests_are_refused() -> None:
     with pytest.raises(InputError, match="accept_rate"):
-        prospects(rows(5, 0.5), ANYONE, 1.0, accept_rate=1.0)
+        value_of_history(rows(5, 0.5), ANYONE, 1.0, accept_rate=1.0)
     with pytest.raises(InputError, match="from 1 to 5 reviews"):
-        prospects(rows(5, 0.5), ANYONE, 1.0, reviews_per_paper=6)
+        value_of_history(rows(5, 0.5), ANYONE, 1.0, reviews_per_paper=6)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from blindcal.checks import Array
-from blindcal.fitting.gibbs import TRACES, HistorySampler, chain, parameters, pooled
+from blindcal.fitting.gibbs import TRACES, HistorySampler, chain, parameters, pooled_moments
 from sizes import count
 from small_pasts import tiny_history
 
@@ -43,7 +43,7 @@ def test_chains_of_one_seed_are_equal_and_two_are_pooled() -> None:
     history = tiny_history()
     one, again, other = chain(history, [1], 60), chain(history, [1], 60), chain(history, [2], 60)
     np.testing.assert_array_equal(one.reviewers, again.reviewers)
-    both = pooled([one, other])
+    both = pooled_moments([one, other])
     np.testing.assert_allclose(both.reviewers, (one.reviewers + other.reviewers) / 2)
     assert len(both.traces) == 80
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.fitting.history import cells, history_of, pasts_of
+from blindcal.fitting.history import build_history, past_conferences, rounding_cells
 from blindcal.reviews import Reviews
 from small_pasts import tiny_history, tiny_reviews
 
@@ -55,14 +55,14 @@ def test_each_conference_has_a_scale_of_its_own() -> None:
 def test_a_confidence_that_is_not_given_is_a_level_of_its_own() -> None:
     columns = {**tiny_reviews().columns()}
     columns["confidence"] = [np.nan if value == 2 else value for value in columns["confidence"]]
-    history = history_of(pasts_of({"x": Reviews.from_table(columns)}))
+    history = build_history(past_conferences({"x": Reviews.from_table(columns)}))
     assert history.levels[0] == 3.0
     assert np.isnan(history.levels[1])
     assert history.per_level().tolist() == [9.0, 4.0]
 
 
 def test_a_rounded_score_is_known_up_to_its_cell() -> None:
-    low, high = cells(np.array([1.0, 3.0, 8.0]), np.array([1.0, 3.0, 8.0]))
+    low, high = rounding_cells(np.array([1.0, 3.0, 8.0]), np.array([1.0, 3.0, 8.0]))
     assert low.tolist() == [-np.inf, 2.0, 5.5]
     assert high.tolist() == [2.0, 5.5, np.inf]
     history = tiny_history()
@@ -73,10 +73,10 @@ def test_a_rounded_score_is_known_up_to_its_cell() -> None:
 
 def test_where_low_scores_are_better_everything_is_turned() -> None:
     grid = [1.0, 2.0, 3.0, 4.0]
-    high = history_of(pasts_of({"x": table(GOOD, grid=grid)}))
+    high = build_history(past_conferences({"x": table(GOOD, grid=grid)}))
     turned = table("1 a 4, 1 b 3, 2 a 1, 2 c 2", grid=grid)
-    low = history_of(pasts_of({"x": turned}, better="low"))
-    by_name = history_of(pasts_of({"x": turned}, past_better={"x": "low"}))
+    low = build_history(past_conferences({"x": turned}, better="low"))
+    by_name = build_history(past_conferences({"x": turned}, past_better={"x": "low"}))
     for name in ("score", "low", "high"):
         np.testing.assert_allclose(getattr(low, name), getattr(high, name))
         np.testing.assert_allclose(getattr(by_name, name), getattr(high, name))
@@ -91,12 +91,12 @@ def test_conferences_stand_in_the_order_of_tables_then_of_names() -> None:
             "score": [1, 2, 3, 4, 5, 6, 7, 8],
         }
     )
-    pasts = pasts_of({"folder/zeta.csv": table(GOOD), "two.csv": two})
+    pasts = past_conferences({"folder/zeta.csv": table(GOOD), "two.csv": two})
     assert [past.name for past in pasts] == ["zeta", "9", "10"]
 
 
 def test_people_with_a_new_id_are_one_person() -> None:
-    history = history_of(pasts_of({"x": tiny_reviews()}, same={"dan": "cyd"}))
+    history = build_history(past_conferences({"x": tiny_reviews()}, same={"dan": "cyd"}))
     assert set(history.reviewers) == {"ann", "bob", "cyd"}
     assert len(history.visits) == 6
 
@@ -112,7 +112,7 @@ def test_people_with_a_new_id_are_one_person() -> None:
 )
 def test_a_conference_that_teaches_nothing_is_refused(rows: str, told: str) -> None:
     with pytest.raises(InputError) as error:
-        pasts_of({"x.csv": table(rows)})
+        past_conferences({"x.csv": table(rows)})
     assert told in str(error.value)
     assert str(error.value).startswith("x.csv")
 
@@ -121,14 +121,14 @@ def test_a_reviewer_twice_on_a_paper_is_refused_in_a_table_and_after_merging() -
     with pytest.raises(InputError, match="must not repeat an earlier row's paper and reviewer"):
         table("1 a 1, 1 a 2, 2 b 3")
     with pytest.raises(InputError, match="one person twice on a paper"):
-        pasts_of({"x": table(GOOD)}, same={"b": "a"})
+        past_conferences({"x": table(GOOD)}, same={"b": "a"})
 
 
 def test_names_of_conferences_must_be_distinct_and_known() -> None:
     with pytest.raises(InputError, match="must not share the conference 'x' with another table"):
-        pasts_of({"x": table(GOOD), "folder/x.csv": table(GOOD)})
+        past_conferences({"x": table(GOOD), "folder/x.csv": table(GOOD)})
     with pytest.raises(InputError, match="must have the conference 'y', for which `past_better` is given"):
-        pasts_of({"x": table(GOOD)}, past_better={"y": "low"})
+        past_conferences({"x": table(GOOD)}, past_better={"y": "low"})
 
 
 def test_an_empty_file_and_scores_off_the_grid_are_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from blindcal.checks import Array
 from blindcal.errors import InputError
-from blindcal.fitting.history import matched
+from blindcal.fitting.history import match_scale
 from blindcal.reviews import Reviews
 
 PEOPLE = np.array(
@@ -36,7 +36,7 @@ def test_scores_without_a_grid_are_matched_in_mean_and_spread() -> None:
     """Against simulated people: standard errors of mean and deviation are below 0.5 % at this number."""
     rng = np.random.default_rng(1)
     score = np.array([3.1, 4.7, 5.2, 6.6, 7.4, 5.9])
-    scale = matched(PEOPLE, reviews(score))
+    scale = match_scale(PEOPLE, reviews(score))
     again = simulated(scale.moved(PEOPLE), 200_000, rng)
     assert again.mean() == pytest.approx(score.mean(), abs=6 * score.std() / np.sqrt(2e5))
     assert again.std() == pytest.approx(score.std(), rel=0.015)
@@ -46,7 +46,7 @@ def test_scores_without_a_grid_are_matched_in_mean_and_spread() -> None:
 def test_rounded_scores_are_matched_as_rounded() -> None:
     rng, grid = np.random.default_rng(2), np.arange(1.0, 6.0)
     score = np.repeat(grid, [5, 9, 14, 20, 12])
-    scale = matched(0.8 * PEOPLE, reviews(score, grid))
+    scale = match_scale(0.8 * PEOPLE, reviews(score, grid))
     raw = simulated(scale.moved(0.8 * PEOPLE), 200_000, rng)
     seen = grid[np.abs(raw[:, None] - grid).argmin(axis=1)]
     assert seen.mean() == pytest.approx(score.mean(), abs=6 * score.std() / np.sqrt(2e5))
@@ -57,13 +57,13 @@ def test_rounded_scores_are_matched_as_rounded() -> None:
 def test_who_wrote_which_review_is_not_looked_at() -> None:
     score = np.array([3.1, 4.7, 5.2, 6.6, 7.4, 5.9])
     one, other = reviews(score), reviews(score[::-1])
-    assert matched(PEOPLE, one) == matched(PEOPLE, other)
+    assert match_scale(PEOPLE, one) == match_scale(PEOPLE, other)
 
 
 def test_another_scale_is_refused_and_not_corrected() -> None:
     score = np.array([3.1, 4.7, 5.2, 6.6, 7.4, 5.9])
     for changed in (10 * score, score + 5, 0.3 * (score - 5.5) + 5.5):
         with pytest.raises(InputError, match=r"another scale .* and at most 1 and 1\.5 are corrected"):
-            matched(PEOPLE, reviews(changed))
+            match_scale(PEOPLE, reviews(changed))
     with pytest.raises(InputError, match="all equal"):
-        matched(PEOPLE, reviews(np.full(4, 5.0)))
+        match_scale(PEOPLE, reviews(np.full(4, 5.0)))

@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.fitting.history import Scale, pasts_of
+from blindcal.fitting.history import Scale, past_conferences
 from blindcal.fitting.reuse_guard import (
-    beside,
-    footprint,
-    footprint_of,
+    fingerprint_of_past,
+    fingerprint_of_reviews,
+    fingerprint_record,
+    fit_record_path,
+    is_unchanged,
+    offsets_are_own_means,
     overlap,
-    own_means,
-    read_footprints,
+    read_fingerprints,
     read_scale,
-    refuse_own,
-    reuse_remarks,
+    refuse_reused,
+    reuse_warnings,
     table_digest,
-    unchanged,
-    written,
 )
 from blindcal.io.atomic_files import write_json
 from blindcal.reviews import Reviews
@@ -43,11 +43,11 @@ def conference(seed: int, papers: int = 40, people: int = 30) -> Columns:
 
 
 def past(table: Columns, name: str = "2025") -> object:
-    return footprint(pasts_of({name: Reviews.from_table(table)})[0])
+    return fingerprint_of_past(past_conferences({name: Reviews.from_table(table)})[0])
 
 
 def shared(table: Columns, other: Columns) -> str:
-    return overlap(past(table), footprint_of(Reviews.from_table(other)))
+    return overlap(past(table), fingerprint_of_reviews(Reviews.from_table(other)))
 
 
 def test_the_same_reviews_are_known_whatever_the_order_and_with_several_conferences() -> None:
@@ -56,8 +56,8 @@ def test_the_same_reviews_are_known_whatever_the_order_and_with_several_conferen
     assert "with the same reviewers and scores" in shared(table, turned)
     both = {name: [*table[name], *conference(2)[name]] for name in table}
     both["conference"] = ["a"] * 120 + ["b"] * 120
-    first, second = map(footprint, pasts_of({"x": Reviews.from_table(both)}))
-    now = footprint_of(Reviews.from_table(table))
+    first, second = map(fingerprint_of_past, past_conferences({"x": Reviews.from_table(both)}))
+    now = fingerprint_of_reviews(Reviews.from_table(table))
     assert overlap(first, now)
     assert not overlap(second, now)
 
@@ -84,32 +84,32 @@ def test_other_ids_of_reviewers_or_a_part_of_the_papers_do_not_hide_it() -> None
 
 def test_other_conferences_are_never_refused() -> None:
     """False alarm 1e-6 each, so below 1e-3 over all of them."""
-    now = footprint_of(Reviews.from_table(conference(0)))
+    now = fingerprint_of_reviews(Reviews.from_table(conference(0)))
     for seed in range(1, count(60, 600)):
         assert not overlap(past(conference(seed)), now)
 
 
 def test_the_file_beside_a_table_says_what_was_used(tmp_path: Path) -> None:
     table, path = conference(1), tmp_path / "reviewers.csv"
-    write_json(beside(path), written([past(table)]))
-    assert read_footprints(beside(path)) == [past(table)]
+    write_json(fit_record_path(path), fingerprint_record([past(table)]))
+    assert read_fingerprints(fit_record_path(path)) == [past(table)]
     parameters = {"*": (1.0, 3.5, 1.0)}
     with pytest.raises(InputError, match=r"was fitted on these reviews .* names 40\.0 % of the authors"):
-        refuse_own(path, parameters, Reviews.from_table(table))
-    refuse_own(path, parameters, Reviews.from_table(conference(3)))
-    refuse_own(tmp_path / "other.csv", parameters, Reviews.from_table(table))
+        refuse_reused(path, parameters, Reviews.from_table(table))
+    refuse_reused(path, parameters, Reviews.from_table(conference(3)))
+    refuse_reused(tmp_path / "other.csv", parameters, Reviews.from_table(table))
 
 
 def test_the_file_beside_a_table_says_how_it_was_moved(tmp_path: Path) -> None:
     path, scale = tmp_path / "reviewers.csv", Scale(0.3, 1.1, 5.0, 0.2)
     assert read_scale(path) is None
-    write_json(beside(path), {"scale": scale})
+    write_json(fit_record_path(path), {"scale": scale})
     assert read_scale(path) == scale
     for content, found in (({"scale": Scale()}, None), ({}, None)):
-        write_json(beside(path), content, replace=True)
+        write_json(fit_record_path(path), content, replace=True)
         assert read_scale(path) == found
     for bad in ({"shift": 1.0}, 7, {"shift": 1, "stretch": -1, "center": 0, "shift_in_sds": 0}):
-        write_json(beside(path), {"scale": bad}, replace=True)
+        write_json(fit_record_path(path), {"scale": bad}, replace=True)
         with pytest.raises(InputError, match="must state shift and stretch"):
             read_scale(path)
 
@@ -132,45 +132,49 @@ NOTHING = {"conference": "a", "reviews": []}
 )
 def test_a_file_that_no_fit_wrote_is_refused(tmp_path: Path, content: object) -> None:
     path = tmp_path / "reviewers.csv"
-    write_json(beside(path), content)
+    write_json(fit_record_path(path), content)
     with pytest.raises(InputError, match="must be what `blindcal fit` wrote"):
-        refuse_own(path, {}, Reviews.from_table(conference(1)))
+        refuse_reused(path, {}, Reviews.from_table(conference(1)))
 
 
 def test_a_table_is_unchanged_by_the_digest_beside_it_alone(tmp_path: Path) -> None:
     path, table = tmp_path / "reviewers.csv", b"reviewer,slope\nada,1\n"
-    record = {**written([]), "table": table_digest(table)}
+    record = {**fingerprint_record([]), "table": table_digest(table)}
     path.write_bytes(table)
-    assert not unchanged(path), "made by hand"
-    for content, expected in ((written([]), False), ({"table": table_digest(table)}, False), (record, True)):
-        write_json(beside(path), content, replace=True)
-        assert unchanged(path) is expected
+    assert not is_unchanged(path), "made by hand"
+    for content, expected in (
+        (fingerprint_record([]), False),
+        ({"table": table_digest(table)}, False),
+        (record, True),
+    ):
+        write_json(fit_record_path(path), content, replace=True)
+        assert is_unchanged(path) is expected
     path.write_bytes(table + b"\n")
-    assert not unchanged(path)
+    assert not is_unchanged(path)
     path.unlink()
-    assert unchanged(path), "what a killed fit left"
+    assert is_unchanged(path), "what a killed fit left"
     path.symlink_to(tmp_path / "elsewhere.csv")
-    assert not unchanged(path)
+    assert not is_unchanged(path)
     path.unlink()
-    Path(beside(path)).write_text("no record")
-    assert not unchanged(path)
+    Path(fit_record_path(path)).write_text("no record")
+    assert not is_unchanged(path)
 
 
 def test_offsets_that_are_this_years_means_are_noticed() -> None:
     reviews = Reviews.from_table(conference(1))
     means = np.bincount(reviews.reviewer, reviews.score) / np.bincount(reviews.reviewer)
     own = {name: (1.0, round(mean, 2), 1.0) for name, mean in zip(reviews.reviewers, means, strict=True)}
-    assert own_means(own, reviews)
+    assert offsets_are_own_means(own, reviews)
     with pytest.raises(InputError, match="own mean scores of this year"):
-        refuse_own("reviewers.csv", own, reviews)
+        refuse_reused("reviewers.csv", own, reviews)
     tenths = {name: (1.0, round(row[1], 1), 1.0) for name, row in own.items()}
-    assert own_means(tenths, reviews)
+    assert offsets_are_own_means(tenths, reviews)
     # Right about everybody, to half a point, as somebody might write it down: no two decimals.
     coarse = {name: (1.0, round(2 * row[1]) / 2, 1.0) for name, row in own.items()}
-    assert not own_means(coarse, reviews)
+    assert not offsets_are_own_means(coarse, reviews)
     last_year = {name: (1.0, row[1] + 0.1, 1.0) for name, row in own.items()}
-    assert not own_means(last_year, reviews)
-    assert not own_means({"*": (1.0, 3.0, 1.0)}, reviews)
+    assert not offsets_are_own_means(last_year, reviews)
+    assert not offsets_are_own_means({"*": (1.0, 3.0, 1.0)}, reviews)
 
 
 @pytest.mark.parametrize("unit", [1, 10, 100])
@@ -188,7 +192,7 @@ def test_offsets_that_are_right_about_everybody_are_no_alarm(unit: int, width: i
         table = dict(zip(("paper", "reviewer", "score"), zip(*rows, strict=True), strict=True))
         rounded = np.round(unit * score.mean(axis=1)) / unit
         honest = {f"r{j}": (1.0, float(offset), 1.0) for j, offset in enumerate(rounded)}
-        assert not own_means(honest, Reviews.from_table(table))
+        assert not offsets_are_own_means(honest, Reviews.from_table(table))
 
 
 def moved(table: Columns, same: int) -> Columns:
@@ -198,7 +202,7 @@ def moved(table: Columns, same: int) -> Columns:
 
 
 def remarks(then: Columns, now: Columns) -> list[str]:
-    return reuse_remarks([past(then)], Reviews.from_table(now))
+    return reuse_warnings([past(then)], Reviews.from_table(now))
 
 
 def test_reviews_that_were_moved_or_a_few_whole_papers_are_worth_a_remark() -> None:
@@ -259,8 +263,8 @@ def test_a_link_to_a_fit_is_the_fit(tmp_path: Path) -> None:
     (tmp_path / "fits").mkdir()
     real, link = tmp_path / "fits" / "reviewers.csv", tmp_path / "reviewers.csv"
     real.write_text("reviewer,slope,offset,noise\n")
-    write_json(beside(real), written([past(table)]), confidential=True)
+    write_json(fit_record_path(real), fingerprint_record([past(table)]), confidential=True)
     link.symlink_to(real)
-    assert beside(link) == beside(real.resolve())
+    assert fit_record_path(link) == fit_record_path(real.resolve())
     with pytest.raises(InputError, match="was fitted on these reviews"):
-        refuse_own(link, {}, Reviews.from_table(table))
+        refuse_reused(link, {}, Reviews.from_table(table))

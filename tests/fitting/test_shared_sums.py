@@ -11,7 +11,14 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.fitting.estimate import fit
-from blindcal.fitting.shared_sums import Shared, as_regression, gather, is_shared, read_shared, renamed
+from blindcal.fitting.shared_sums import (
+    SharedSums,
+    as_regression,
+    has_share_statement,
+    read_shared_sums,
+    rename_reviewers,
+    stack_sums,
+)
 from blindcal.reviews import Reviews
 from small_pasts import tiny_history, tiny_reviews, tiny_shared
 
@@ -34,9 +41,9 @@ def written(
 
 def test_a_shared_table_is_read_as_it_was_written(tmp_path: Path) -> None:
     path, one = written(tmp_path), tiny_shared()
-    assert is_shared(path)
-    assert not is_shared(tmp_path / "n.csv")
-    found = read_shared(path)
+    assert has_share_statement(path)
+    assert not has_share_statement(tmp_path / "n.csv")
+    found = read_shared_sums(path)
     assert (found.conference, found.reviewers) == (one.conference, one.reviewers)
     assert found.counts == pytest.approx([4.3, 2.6])
     assert found.sums == pytest.approx([1.9, -1.2])
@@ -59,7 +66,7 @@ def test_a_shared_table_is_read_as_it_was_written(tmp_path: Path) -> None:
 )
 def test_statements_that_share_never_wrote_are_refused(tmp_path: Path, stated: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="must be what `blindcal share` wrote beside its table, format 1"):
-        read_shared(written(tmp_path, **stated))
+        read_shared_sums(written(tmp_path, **stated))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +80,7 @@ def test_statements_that_share_never_wrote_are_refused(tmp_path: Path, stated: d
 )
 def test_tables_that_share_never_wrote_are_refused(tmp_path: Path, table: str, why: str) -> None:
     with pytest.raises(InputError, match=why):
-        read_shared(written(tmp_path, table))
+        read_shared_sums(written(tmp_path, table))
 
 
 def test_in_a_history_a_shared_row_is_a_visit_of_its_own_between_the_others() -> None:
@@ -92,7 +99,7 @@ def test_in_a_history_a_shared_row_is_a_visit_of_its_own_between_the_others() ->
 
 
 def test_what_a_sum_says_of_an_offset_is_a_regression() -> None:
-    gathered = gather([tiny_shared()], np.array([0, 1]))
+    gathered = stack_sums([tiny_shared()], np.array([0, 1]))
     x, y = as_regression(gathered, np.array([4.0, 0.0]))
     sd = np.sqrt(0.8 + 4 * (0.4 - 0.64 * 0.12))
     assert x == pytest.approx([4 * 0.8 / sd, 0.0])
@@ -100,7 +107,7 @@ def test_what_a_sum_says_of_an_offset_is_a_regression() -> None:
 
 
 def test_nothing_shared_is_nothing_gathered() -> None:
-    assert gather([], np.empty(0, dtype=np.int64)).total.size == 0
+    assert stack_sums([], np.empty(0, dtype=np.int64)).total.size == 0
 
 
 def test_a_fit_takes_what_was_shared_and_its_noise() -> None:
@@ -111,7 +118,7 @@ def test_a_fit_takes_what_was_shared_and_its_noise() -> None:
     found = {}
     for noise in (1e3, 1e8):
         names = tuple(f"n{i}" for i in range(20))
-        shared = Shared("M", names, sums, 2000 - sums, mean=0.0, gain=0.8, variance=0.4, noise=noise)
+        shared = SharedSums("M", names, sums, 2000 - sums, mean=0.0, gain=0.8, variance=0.4, noise=noise)
         fitted = fit({"own": tiny_reviews(), "M": shared}, sweeps=150)
         rows = np.array([fitted.roster[name] for name in names])
         found[noise] = np.stack([rows[:, 1], rows[:, 4] / fitted.population[4]])
@@ -133,6 +140,6 @@ def test_a_conference_is_given_once_and_people_keep_one_id() -> None:
         fit({"x": shared, "M": named})
     with pytest.raises(InputError, match="at least one table of past reviews"):
         fit({"x": shared})
-    assert renamed(shared, {"eve": "eva"}).reviewers == ("ann", "eva")
+    assert rename_reviewers(shared, {"eve": "eva"}).reviewers == ("ann", "eva")
     with pytest.raises(InputError, match="each person once"):
-        renamed(shared, {"eve": "ann"})
+        rename_reviewers(shared, {"eve": "ann"})

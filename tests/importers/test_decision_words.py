@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from blindcal.importers import import_reviews
-from blindcal.project.create import Given, Wishes, found_folder
+from blindcal.project.create import InitialSettings, SourceFiles, create_folder
 from blindcal.project.settings import read_folder
 
 SYSTEMS = Path(__file__).parents[1] / "systems"
@@ -52,9 +52,11 @@ def test_a_folder_keeps_the_words_of_the_latest_year_that_has_them(tmp_path: Pat
             lines.append(f"{paper},{title},{word} {'accept' if int(paper) % 2 else 'reject'},{rest}")
         table = "\n".join(lines).replace("(2025)", f"({year})") + "\n"
         (tmp_path / f"{year}.csv").write_text(table, encoding="utf-8")
-    given = Given(
+    given = SourceFiles(
         tmp_path / "now.csv", tmp_path / "committee.csv", [tmp_path / "2024.csv", tmp_path / "2025.csv"]
     )
-    made = found_folder(tmp_path / "icx", given, Wishes("public", accept_rate=0.5), tmp_path / "icx.key")
+    made = create_folder(
+        tmp_path / "icx", given, InitialSettings("public", accept_rate=0.5), tmp_path / "icx.key"
+    )
     assert (made.settings["accepted"], made.settings["rejected"]) == ("New accept", "New reject")
     assert read_folder(tmp_path / "icx").settings["accepted"] == "New accept"

@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from blindcal.importers import Choices, import_reviews, read_people
-from blindcal.project.create import Given, read_contents
+from blindcal.project.create import SourceFiles, read_contents
 from exports import BY_NAME, packed, refused, rows
 
 
@@ -126,7 +126,7 @@ def test_one_workbook_is_reviews_and_committee() -> None:
         committee = read_people(BY_NAME[name].data, name)
         assert everyone.items() <= committee.items()
         assert "cy@example.org" not in committee, "a sub-reviewer is no member"
-        given = Given(BY_NAME[name].path, BY_NAME[name].path, choices=Choices(unit="member"))
+        given = SourceFiles(BY_NAME[name].path, BY_NAME[name].path, choices=Choices(unit="member"))
         contents, _ = read_contents(given)
         assert {*contents.imported.reviews.reviewers} <= {*contents.committee}
 

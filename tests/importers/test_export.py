@@ -10,8 +10,8 @@ from blindcal.importers.export import (
     ORDINALS,
     TIMES,
     UNUSED,
-    chosen_confidence,
-    chosen_score,
+    choose_confidence_field,
+    choose_score_field,
     dropped_columns,
 )
 from exports import BY_NAME, refused, rows
@@ -61,8 +61,8 @@ def test_what_is_dropped_is_said_with_the_reason() -> None:
 )
 def test_a_field_is_known_by_its_name(names: list[str], score: str, confidence: str | None) -> None:
     fields = dict.fromkeys(names, ())
-    assert chosen_score(fields, None, "x") == score
-    assert chosen_confidence(fields, score) == confidence
+    assert choose_score_field(fields, None, "x") == score
+    assert choose_confidence_field(fields, score) == confidence
 
 
 @pytest.mark.parametrize(
@@ -76,16 +76,16 @@ def test_a_field_is_known_by_its_name(names: list[str], score: str, confidence: 
 )
 def test_a_field_that_cannot_be_told_is_asked_for(names: list[str], told: str) -> None:
     with pytest.raises(InputError, match=told):
-        chosen_score(dict.fromkeys(names, ()), None, "x")
+        choose_score_field(dict.fromkeys(names, ()), None, "x")
 
 
 def test_a_given_field_goes_by_any_of_its_names_and_may_be_one_that_was_passed_over() -> None:
     fields = {"Q1 (Overall)": ("Q1", "Overall"), "Q2 (Overall)": ("Q2", "Overall")}
-    assert chosen_score(fields, " q2 ", "x") == "Q2 (Overall)"
-    assert chosen_score(fields, "remarks", "x", others=["Remarks"]) == "Remarks"
+    assert choose_score_field(fields, " q2 ", "x") == "Q2 (Overall)"
+    assert choose_score_field(fields, "remarks", "x", others=["Remarks"]) == "Remarks"
     for name in ("overall", "Q3"):
         with pytest.raises(InputError, match=f"the field '{name}'.*found Q1 .Overall., Q2 .Overall."):
-            chosen_score(fields, name, "x")
+            choose_score_field(fields, name, "x")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.importers import Choices, import_reviews
-from blindcal.importers.export import Found, Row
+from blindcal.importers.export import RawExport, RawReview
 from blindcal.importers.normalize import coded, gather
 from exports import BY_NAME, refused, rows
 
@@ -62,20 +62,20 @@ def test_two_rounds_by_one_reviewer_are_asked_about() -> None:
     )
 
 
-def found(*reviews: Row, **more: object) -> Found:
-    return Found("panel", "x.csv", reviews, "score", **more)
+def found(*reviews: RawReview, **more: object) -> RawExport:
+    return RawExport("panel", "x.csv", reviews, "score", **more)
 
 
 def test_a_blank_score_is_no_review_however_it_is_written() -> None:
-    blank = [Row(4 + i, f"{i}", "a", cell) for i, cell in enumerate(("", "  ", "No Entry", "n/a"))]
-    imported = gather(found(Row(2, "7", "a", "1"), Row(3, "8", "a", "2"), *blank), Choices())
+    blank = [RawReview(4 + i, f"{i}", "a", cell) for i, cell in enumerate(("", "  ", "No Entry", "n/a"))]
+    imported = gather(found(RawReview(2, "7", "a", "1"), RawReview(3, "8", "a", "2"), *blank), Choices())
     assert imported.reviews.papers == ("7", "8")
     assert imported.warnings == ("4 reviews without a score left out (row 4, row 5, row 6, row 7)",)
 
 
 def test_the_places_of_five_reviews_without_a_score_are_all_of_them() -> None:
-    blank = [Row(4 + i, f"{i}", "a", "") for i in range(5)]
-    imported = gather(found(Row(2, "7", "a", "1"), Row(3, "8", "a", "2"), *blank), Choices())
+    blank = [RawReview(4 + i, f"{i}", "a", "") for i in range(5)]
+    imported = gather(found(RawReview(2, "7", "a", "1"), RawReview(3, "8", "a", "2"), *blank), Choices())
     places = "row 4, row 5, row 6, row 7, row 8"
     assert imported.warnings == (f"5 reviews without a score left out ({places})",)
 
@@ -91,7 +91,7 @@ def test_the_places_of_five_reviews_without_a_score_are_all_of_them() -> None:
 def test_decimal_commas_are_said_where_they_are_read_as_such(
     cells: tuple[str, str], order: tuple[str, ...], scores: list[float], said: bool
 ) -> None:
-    rows_ = [Row(2 + i, f"{i}", "a", cell) for i, cell in enumerate(cells)]
+    rows_ = [RawReview(2 + i, f"{i}", "a", cell) for i, cell in enumerate(cells)]
     imported = gather(found(*rows_), Choices(best_first=order))
     assert imported.columns()["score"] == scores
     assert ("decimals written with a comma" in imported.recognized) == said
@@ -100,7 +100,7 @@ def test_decimal_commas_are_said_where_they_are_read_as_such(
 def test_ids_have_one_form_and_a_map_joins_them() -> None:
     """A letter with its accent apart is the letter with its accent; spaces around an id are none of it."""
     apart, joined = "Zoe\u0308", "Zo\u00eb"
-    rows_ = [Row(2, " 1", apart, "1"), Row(3, "1", "ZZ ", "2"), Row(4, "2", joined, "3")]
+    rows_ = [RawReview(2, " 1", apart, "1"), RawReview(3, "1", "ZZ ", "2"), RawReview(4, "2", joined, "3")]
     assert gather(found(*rows_), Choices()).reviews.reviewers == ("ZZ", joined)
     mapped = gather(found(*rows_), Choices(people={joined: "z", "gone": "g"}))
     assert mapped.reviews.reviewers == ("ZZ", "z")
@@ -112,9 +112,9 @@ def test_ids_have_one_form_and_a_map_joins_them() -> None:
 
 def test_tracks_titles_and_names_come_from_rows_or_from_beside_them() -> None:
     rows_ = [
-        Row(2, "1", "a", "1", track="Main", title="One\n title", name="Ada"),
-        Row(3, "2", "a", "2", title="Two", name="Ada B."),
-        Row(4, "2", "b", "3", title="Zwei"),
+        RawReview(2, "1", "a", "1", track="Main", title="One\n title", name="Ada"),
+        RawReview(3, "2", "a", "2", title="Two", name="Ada B."),
+        RawReview(4, "2", "b", "3", title="Zwei"),
     ]
     imported = gather(found(*rows_, titles={"3": "Three"}, committee={"c": "Cy"}), Choices())
     assert imported.titles == {"1": "One title", "2": "Two", "3": "Three"}
@@ -128,7 +128,7 @@ def test_tracks_titles_and_names_come_from_rows_or_from_beside_them() -> None:
 
 
 def test_confidence_in_words_is_left_out_and_said() -> None:
-    rows_ = [Row(2, "1", "a", "1", "high"), Row(3, "2", "a", "2", "low")]
+    rows_ = [RawReview(2, "1", "a", "1", "high"), RawReview(3, "2", "a", "2", "low")]
     imported = gather(found(*rows_, confidence_field="Sure"), Choices())
     assert imported.confidence_field is None
     assert "Sure holds no numbers: left out, and so there is no confidence" in imported.warnings
@@ -140,7 +140,11 @@ def test_confidence_in_words_is_left_out_and_said() -> None:
 
 def test_rounds_follow_their_reviews_through_sorting_and_codes() -> None:
     """Papers, reviewers and codes sort in three different ways: each review keeps its own round."""
-    rows_ = [Row(2, "2", "a", "1", round="R1"), Row(3, "1", "b", "2", round="R2"), Row(4, "1", "a", "3")]
+    rows_ = [
+        RawReview(2, "2", "a", "1", round="R1"),
+        RawReview(3, "1", "b", "2", round="R2"),
+        RawReview(4, "1", "a", "3"),
+    ]
     imported = gather(found(*rows_, conflicts=[("1", "c"), ("1", "c ")]), Choices())
     by_score = {1.0: "R1", 2.0: "R2", 3.0: ""}
     hidden, code = coded(imported, {"a": "R900", "b": "R100"})

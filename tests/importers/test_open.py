@@ -28,9 +28,9 @@ def test_nothing_unpacks_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(open, "MAX_EXPORT", 100_000)
     refused(packed({"a.csv": b"x" * 60_000, "b.csv": b"x" * 60_000}), "must unpack to at most 100,000 bytes")
     with pytest.raises(InputError, match="must unpack to at most 50,000 bytes, found more"):
-        open.unpacked(gzip.compress(b"x" * 60_000), "x", 50_000)
+        open.gunzip(gzip.compress(b"x" * 60_000), "x", 50_000)
     with pytest.raises(InputError, match="must unpack to at most 50,000 bytes, found more"):
-        open.unpacked(gzip.compress(b"x" * 30_000) * 2, "x", 50_000)
+        open.gunzip(gzip.compress(b"x" * 30_000) * 2, "x", 50_000)
     refused(b"x" * 100_001, "must have at most 100,000 bytes")
 
 

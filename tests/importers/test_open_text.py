@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from blindcal.importers import import_reviews, read_people
-from blindcal.importers.open import decoded
+from blindcal.importers.open import decode_text
 from blindcal.importers.sheet import Memory
 from exports import refused
 
@@ -53,4 +53,4 @@ def test_windows_text_is_told_from_damaged_utf8() -> None:
     refused(text.encode("utf-16")[:-1], "must be UTF-16 text throughout")
     refused(text.encode("utf-32"), "must be UTF-8, UTF-16 or Windows-1252 text")
     refused(text.encode().replace(b"3", b"\0"), "must have no NUL characters")
-    assert decoded(b"", "x", Memory("x")) == ("", "UTF-8")
+    assert decode_text(b"", "x", Memory("x")) == ("", "UTF-8")

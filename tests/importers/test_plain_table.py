@@ -6,16 +6,16 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.importers import Choices, plain_table
-from blindcal.importers.export import Found
-from blindcal.importers.sheet import Opened, Sheet
+from blindcal.importers.export import RawExport
+from blindcal.importers.sheet import OpenedExport, Worksheet
 
 
-def opened(*lines: str) -> Opened:
+def opened(*lines: str) -> OpenedExport:
     rows = [(number, line.split(",")) for number, line in enumerate(lines, start=1)]
-    return Opened("x.csv", (Sheet("x.csv", "x", rows),))
+    return OpenedExport("x.csv", (Worksheet("x.csv", "x", rows),))
 
 
-def read(*lines: str, **options: object) -> Found:
+def read(*lines: str, **options: object) -> RawExport:
     return plain_table.read(opened(*lines), Choices(**options))
 
 
@@ -81,11 +81,11 @@ def test_ids_that_blindcal_escaped_are_themselves_again() -> None:
 
 def test_a_json_list_of_flat_objects_is_a_table() -> None:
     value = [{"paper": 1, "reviewer": "a", "score": 2.5}, {"reviewer": "b", "paper": 2, "note": "x"}]
-    found = plain_table.read(Opened("x.json", value=value, is_json=True), Choices())
+    found = plain_table.read(OpenedExport("x.json", value=value, is_json=True), Choices())
     assert [row[:4] for row in found.rows] == [(1, "1", "a", "2.5"), (2, "2", "b", "")]
     assert [item.what for item in found.dropped] == ["note"]
     for other in ([*value, 7], {"paper": 1}, "text"):
-        assert plain_table.recognize(Opened("x.json", value=other, is_json=True), Choices()) is None
+        assert plain_table.recognize(OpenedExport("x.json", value=other, is_json=True), Choices()) is None
 
 
 def test_columns_are_named_once_and_by_known_fields() -> None:

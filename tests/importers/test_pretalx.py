@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from blindcal.importers import Choices, pretalx
-from blindcal.importers.export import Row
-from blindcal.importers.sheet import Opened
+from blindcal.importers.export import RawReview
+from blindcal.importers.sheet import OpenedExport
 from exports import refused
 
 
-def found(*reviews: dict[str, Any], **options: Any) -> list[Row]:
-    opened = Opened("x.json", value=list(reviews), is_json=True)
+def found(*reviews: dict[str, Any], **options: Any) -> list[RawReview]:
+    opened = OpenedExport("x.json", value=list(reviews), is_json=True)
     assert pretalx.recognize(opened, Choices()) == "pretalx reviews"
     return list(pretalx.read(opened, Choices(**options)).rows)
 
@@ -67,7 +67,7 @@ def test_the_total_is_taken_unless_a_category_is_named() -> None:
 
 def test_other_json_is_not_taken_for_pretalx() -> None:
     for value in ([{"submission": "A", "user": "a"}], {"results": [{"score": 1}]}, [], 7, None):
-        assert pretalx.recognize(Opened("x", value=value, is_json=True), Choices()) is None
+        assert pretalx.recognize(OpenedExport("x", value=value, is_json=True), Choices()) is None
 
 
 def test_a_category_that_is_called_score_is_not_the_total() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from blindcal.importers import Choices, import_reviews, read_map, read_people
-from blindcal.project.create import Given, read_contents
+from blindcal.project.create import SourceFiles, read_contents
 from exports import refused, rows
 
 SYSTEMS = Path(__file__).parents[1] / "systems"
@@ -95,7 +95,7 @@ def test_a_folder_takes_codes_and_committee_from_one_list(tmp_path: Path) -> Non
     (tmp_path / "reviews.json").write_bytes(dumped(API))
     (tmp_path / "teams.json").write_bytes(dumped(teams(*people())))
     (tmp_path / "past.csv").write_bytes(EXPORT)
-    given = Given(tmp_path / "reviews.json", tmp_path / "teams.json", [tmp_path / "past.csv"])
+    given = SourceFiles(tmp_path / "reviews.json", tmp_path / "teams.json", [tmp_path / "past.csv"])
     contents, _ = read_contents(given)
     assert {*contents.imported.reviews.reviewers} == {*contents.committee}
     assert {*contents.past["past"].reviews.reviewers} == {*contents.committee}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blindcal.importers.sheet import Headed, Sheet, headed
+from blindcal.importers.sheet import HeadedTable, Worksheet, find_table
 from exports import packed, refused
 
 
@@ -15,9 +15,9 @@ def test_two_tables_of_reviews_in_one_file_are_asked_about() -> None:
     assert [problem.file for problem in error.problems] == ["x.csv: old.csv", "x.csv: new.csv"]
 
 
-def table(*lines: str, workbook: bool = False) -> Headed | None:
+def table(*lines: str, workbook: bool = False) -> HeadedTable | None:
     rows = [(number, line.split(",")) for number, line in enumerate(lines, start=1)]
-    return headed(Sheet("x.csv", "x", rows, workbook), lambda names: "paper id" in names)
+    return find_table(Worksheet("x.csv", "x", rows, workbook), lambda names: "paper id" in names)
 
 
 @pytest.mark.parametrize("above", range(8))

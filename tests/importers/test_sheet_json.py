@@ -7,7 +7,7 @@ import json
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.importers.sheet import MixedListError, cell_of, objects, pages, whole
+from blindcal.importers.sheet import MixedListError, all_pages, json_cell, json_objects, json_pages
 from exports import BY_NAME, refused
 
 
@@ -28,13 +28,13 @@ def test_a_page_of_many_is_not_taken_for_all() -> None:
 
 
 def test_objects_of_a_list_are_all_of_it_or_none() -> None:
-    assert objects([{"a": 1}, {}]) == pages([{"a": 1}, {}]) == [{"a": 1}, {}]
+    assert json_objects([{"a": 1}, {}]) == json_pages([{"a": 1}, {}]) == [{"a": 1}, {}]
     for value in ([], [1, "x", None], "text", 7, None, {"a": 1}):
-        assert objects(value) == []
-    assert pages({"a": 1}) == [{"a": 1}]
+        assert json_objects(value) == []
+    assert json_pages({"a": 1}) == [{"a": 1}]
     for mixed in ([{}, 1], [None, {}]):
         with pytest.raises(MixedListError):
-            objects(mixed)
+            json_objects(mixed)
 
 
 @pytest.mark.parametrize(
@@ -53,15 +53,17 @@ def test_objects_of_a_list_are_all_of_it_or_none() -> None:
     ],
 )
 def test_a_value_is_the_text_that_a_table_would_have(value: object, text: str) -> None:
-    assert cell_of(value) == text
+    assert json_cell(value) == text
 
 
 def test_pages_hold_as_many_as_the_longest_says() -> None:
     """Every page of a longer answer tells how many there are in all."""
     parts = [{"count": 3, "results": [{"id": 1}, {"id": 2}]}, {"count": 3, "results": [{"id": 3}]}]
-    assert [item["id"] for item in whole(parts, "results", "x")] == [1, 2, 3]
-    assert list(whole([{"results": [{}]}, {"count": "9"}], "results", "x")) == [{}], "no number, no promise"
-    assert list(whole([], "results", "x")) == list(whole([{"results": []}], "results", "x")) == []
+    assert [item["id"] for item in all_pages(parts, "results", "x")] == [1, 2, 3]
+    assert list(all_pages([{"results": [{}]}, {"count": "9"}], "results", "x")) == [{}], (
+        "no number, no promise"
+    )
+    assert list(all_pages([], "results", "x")) == list(all_pages([{"results": []}], "results", "x")) == []
     for part in parts:
         with pytest.raises(InputError, match=rf"x: must hold all 3 entries.*, found {len(part['results'])}"):
-            list(whole([part], "results", "x"))
+            list(all_pages([part], "results", "x"))

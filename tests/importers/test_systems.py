@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
-from blindcal.cells import natural
+from blindcal.cells import natural_key
 from blindcal.errors import InputError
 from blindcal.importers import (
     Choices,
@@ -309,7 +309,7 @@ def test_papers_go_by_forum_only_if_numbers_of_reviewed_ones_are_unknown() -> No
     notes[0]["signatures"] = ["~Ada_Byron1"]
     notes[0]["details"]["replies"] = notes[0]["details"]["replies"][:1]
     imported = openreview(notes)
-    assert imported.reviews.papers == tuple(sorted((note["forum"] for note in notes), key=natural))
+    assert imported.reviews.papers == tuple(sorted((note["forum"] for note in notes), key=natural_key))
     assert "decisions cannot go back to OpenReview by file" in imported.warnings[0]
 
 

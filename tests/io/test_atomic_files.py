@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 from blindcal.errors import InputError, Problem, RefusedError
 from blindcal.io import atomic_files as files
 from blindcal.io.atomic_files import (
-    canonical,
-    clear_stale,
+    canonical_json,
     digest,
-    jsonable,
     lock,
     make_folder,
     read_bytes,
     read_json,
-    read_part,
+    read_range,
+    remove_stale_files,
+    to_jsonable,
     write_bytes,
     write_json,
     write_table,
@@ -211,21 +211,21 @@ def test_only_temporaries_that_nobody_holds_are_cleared(
         monkeypatch.setattr(files, "_open_nameless", lambda folder, mode: None)
         os.close(descriptor)
         descriptor, _ = files._open_temporary(tmp_path / ".held.0123456789abcdef.blindcal-new", 0o600)
-    clear_stale(tmp_path)
+    remove_stale_files(tmp_path)
     kept = {*others, *(f".{name}.0123456789abcdef.blindcal-new" for name in ("linked", "folder", "held"))}
     assert set(os.listdir(tmp_path)) == kept
     os.close(descriptor)
-    clear_stale(tmp_path)
+    remove_stale_files(tmp_path)
     assert stale.with_name(".held.0123456789abcdef.blindcal-new").name not in os.listdir(tmp_path)
-    clear_stale(tmp_path / "nowhere")
-    clear_stale(tmp_path / "out.csv")
+    remove_stale_files(tmp_path / "nowhere")
+    remove_stale_files(tmp_path / "out.csv")
 
 
 def test_parts_of_files(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"0123456789")
-    assert [read_part(tmp_path / "x", *at) for at in ((0, 3), (8, 3), (20, 3))] == [b"012", b"89", b""]
+    assert [read_range(tmp_path / "x", *at) for at in ((0, 3), (8, 3), (20, 3))] == [b"012", b"89", b""]
     with pytest.raises(InputError, match="regular file"):
-        read_part(tmp_path, 0, 1)
+        read_range(tmp_path, 0, 1)
 
 
 def test_a_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ PLAIN = st.recursive(
 
 @given(PLAIN)
 def test_canonical_content_is_json_of_equal_value(value: object) -> None:
-    text = canonical(value).decode().replace("-inf", "-Infinity").replace("inf", "Infinity")
+    text = canonical_json(value).decode().replace("-inf", "-Infinity").replace("inf", "Infinity")
     if "inf" not in repr(value):
         assert json.loads(text) == value
 
@@ -289,18 +289,22 @@ def test_canonical_content_differs_where_values_differ(one: object, other: objec
             return (type(value).__name__, value)
         return ("number", value)
 
-    assert (canonical(one) == canonical(other)) == (repr(typed(one)) == repr(typed(other)))
+    assert (canonical_json(one) == canonical_json(other)) == (repr(typed(one)) == repr(typed(other)))
 
 
 def test_canonical_content_by_value() -> None:
-    assert canonical({"b": 1, "a": np.float64(0.5)}) == canonical({"a": 0.5, "b": 1.0}) == b'{"a":0.5,"b":1}'
-    assert canonical(np.array([[1.0, -0.0]])) == canonical([[1, 0]]) == b"[[1,0]]"
-    assert canonical(2**53 + 1) != canonical(float(2**53))
-    assert canonical("inf") != canonical(math.inf)
+    assert (
+        canonical_json({"b": 1, "a": np.float64(0.5)})
+        == canonical_json({"a": 0.5, "b": 1.0})
+        == b'{"a":0.5,"b":1}'
+    )
+    assert canonical_json(np.array([[1.0, -0.0]])) == canonical_json([[1, 0]]) == b"[[1,0]]"
+    assert canonical_json(2**53 + 1) != canonical_json(float(2**53))
+    assert canonical_json("inf") != canonical_json(math.inf)
     assert digest([1]) == "080a9ed428559ef602668b4c00f114f1a11c3f6b02a435f0bdc154578e4d7f22"
     for bad in (math.nan, {1: 2}, object(), "\ud800", b"x", {"a": {1}}):
         with pytest.raises(InputError):
-            canonical(bad)
+            canonical_json(bad)
 
 
 def test_json_of_results(tmp_path: Path) -> None:
@@ -322,4 +326,4 @@ def test_json_of_results(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="half a surrogate pair"):
         write_json(tmp_path / "y.json", "\udc80")
     with pytest.raises(InputError, match="cannot be written as JSON: object"):
-        jsonable(object())
+        to_jsonable(object())

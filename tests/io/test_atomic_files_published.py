@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.io.atomic_files import is_shared, refuse_published, write_bytes, write_json, write_table
+from blindcal.io.atomic_files import is_release_folder, refuse_published, write_bytes, write_json, write_table
 
 
 def publish(folder: Path) -> Path:
@@ -46,14 +46,14 @@ def test_a_folder_to_work_in_may_have_releases_in_it(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     for name in ("key.bin", "key.bin.sealed/000001", "icx/conference.toml", "icx/inputs/reviews.csv"):
         write_bytes(tmp_path / name, b"x", confidential=True)
-    assert not is_shared(tmp_path)
+    assert not is_release_folder(tmp_path)
 
 
 def test_numbered_releases_may_be_in_a_folder_of_any_name(tmp_path: Path) -> None:
     out = tmp_path / "to send"
     publish(out / "release-2")
-    assert is_shared(out)
+    assert is_release_folder(out)
     for name in ("decisions.csv", "certificate.json"):
         (out / "release-2" / name).unlink()
-        assert not is_shared(out), "half a release is none"
-    assert not is_shared(tmp_path / "nowhere")
+        assert not is_release_folder(out), "half a release is none"
+    assert not is_release_folder(tmp_path / "nowhere")

@@ -9,7 +9,7 @@ import pytest
 
 from blindcal.errors import InputError, RefusedError
 from blindcal.io import atomic_files
-from blindcal.io.atomic_files import check_folder_of, check_targets, make_folder, write_bytes
+from blindcal.io.atomic_files import check_parent_folder, check_targets, make_folder, write_bytes
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,7 @@ def test_a_folder_that_cannot_be_written_into_is_named(monkeypatch: pytest.Monke
     # Permissions do not bind an administrator, who may run the tests.
     monkeypatch.setattr(atomic_files, "_open_temporary", denied)
     with pytest.raises(InputError, match="there must be a folder that can be written: Permission denied"):
-        check_folder_of("there/a.csv")
+        check_parent_folder("there/a.csv")
 
 
 def test_an_empty_path_is_no_folder(folder: Path) -> None:

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bad_files import FAMILIES, Bad, good_rows, write
-from blindcal.cells import Column, natural, unescape
+from blindcal.cells import Column, natural_key, unescape
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import read_table, write_table
 from blindcal.io.tables import format_table, parse_table
@@ -267,7 +267,7 @@ def test_a_written_table_reads_back_equal(rows: list[tuple[str, float]]) -> None
     rows = [(text.replace("\0", ""), value) for text, value in rows]
     data = format_table({"text": [t for t, _ in rows], "value": [v for _, v in rows]})
     table = parse_table(data, "t.csv", [Column("text", empty=True), Column("value", "number")])
-    expected = sorted(rows, key=lambda row: (natural(row[0]), row[1]))
+    expected = sorted(rows, key=lambda row: (natural_key(row[0]), row[1]))
     assert list(zip(table.text("text"), table.number("value").tolist(), strict=True)) == expected
 
 

@@ -12,7 +12,7 @@ pytest.importorskip("typer")
 
 from blindcal.cli import run
 from blindcal.deciding.coins import COIN_FORMAT, read_key
-from blindcal.deciding.ledger import SEALED_FORMAT, read_ledger, sealed_folder, sealed_name
+from blindcal.deciding.ledger import RECORD_FORMAT, ledger_folder, read_ledger, record_name
 from make_archive import ARCHIVE
 from small_conferences import command_line
 
@@ -23,8 +23,8 @@ FORMATS = sorted(path.name for path in ARCHIVE.glob("*"))
 def test_every_format_is_archived() -> None:
     """A format that changes without an archive of its own is noticed here."""
     pairs = [tuple(map(int, re.findall(r"[0-9]+", name))) for name in FORMATS]
-    assert (SEALED_FORMAT, COIN_FORMAT) in pairs, "run tests/make_archive.py"
-    assert {sealed for sealed, _ in pairs} == set(range(1, SEALED_FORMAT + 1))
+    assert (RECORD_FORMAT, COIN_FORMAT) in pairs, "run tests/make_archive.py"
+    assert {sealed for sealed, _ in pairs} == set(range(1, RECORD_FORMAT + 1))
     assert {coins for _, coins in pairs} == set(range(1, COIN_FORMAT + 1))
 
 
@@ -49,7 +49,7 @@ def test_every_archived_release_verifies(chair: Path, capsys: pytest.CaptureFixt
         said = capsys.readouterr()
         assert code == 0, said.err
         assert f"release {release.number} verified" in said.out
-        (sealed_folder(key) / sealed_name(release.counter)).unlink()
+        (ledger_folder(key) / record_name(release.counter)).unlink()
 
 
 def test_an_archived_release_that_was_changed_does_not_verify(chair: Path) -> None:

@@ -14,19 +14,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.certify.claims import keeps
-from blindcal.certify.exact import FINE, UNIT, ExactPolicy
+from blindcal.certify.claims import keeps_guarantee
+from blindcal.certify.exact import CLAIM_DENOMINATOR, UNIT, ExactPolicy
 from blindcal.deciding.certificate_file import probability_of
 from blindcal.deciding.coins import Key, make_key
-from blindcal.deciding.ledger import Ledger, PaperRecord, open_ledger, read_ledger, sealed_folder
-from blindcal.deciding.prior_decisions import Past
+from blindcal.deciding.ledger import Ledger, PaperRecord, ledger_folder, open_ledger, read_ledger
+from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.deciding.release import Outcome, release
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.belief import Belief
-from blindcal.posterior.conference import Conference, Truth, assemble
+from blindcal.posterior.conference import Conference, TrueReviewers, assemble
 from blindcal.verification import Check, checks_of, refuse_failed
 from sealed_releases import forge
 from small_conferences import (
@@ -54,8 +54,8 @@ def key(tmp_path: Path) -> Path:
     return tmp_path / "key.bin"
 
 
-def verified(conference: Conference, truth: Truth, request: Request, key: Path) -> list[Check]:
-    return checks_of(conference, truth, request, Past(ledger_of(key)), plan_conference, assemble)
+def verified(conference: Conference, truth: TrueReviewers, request: Request, key: Path) -> list[Check]:
+    return checks_of(conference, truth, request, PriorDecisions(ledger_of(key)), plan_conference, assemble)
 
 
 def ledger_of(key: Path) -> Ledger:
@@ -63,7 +63,12 @@ def ledger_of(key: Path) -> Ledger:
 
 
 def decided(
-    key: Path, conference: Conference, truth: Truth, request: Request = REQUEST, *, amend: bool = False
+    key: Path,
+    conference: Conference,
+    truth: TrueReviewers,
+    request: Request = REQUEST,
+    *,
+    amend: bool = False,
 ) -> Outcome:
     with open_ledger(key, Key(key.read_bytes())) as ledger:
         return release(conference, truth, request, ledger, plan_conference, amend=amend, reason="attack")
@@ -166,7 +171,7 @@ def test_a_link_to_the_key_has_the_same_ledger(key: Path, tmp_path: Path) -> Non
     (tmp_path / "elsewhere").mkdir()
     link = tmp_path / "elsewhere" / "link.bin"
     link.symlink_to(key)
-    assert sealed_folder(link) == sealed_folder(key)
+    assert ledger_folder(link) == ledger_folder(key)
     conference, truth = loaded(small_conference(papers=2))
     decided(key, conference, truth)
     with pytest.raises(RefusedError):
@@ -190,15 +195,15 @@ def test_a_key_under_another_name_tosses_no_coin_again(
     decided(key, conference, truth)
     other = tmp_path / "chair.key"
     RENAMES[renamed](key, other)
-    sealed_folder(key).rename(tmp_path / folder)
+    ledger_folder(key).rename(tmp_path / folder)
     swapped = {paper: who[::-1] for paper, who in truth.items()}
     for now in (truth, swapped):
         with pytest.raises(
             RefusedError, match=rf"{folder} holds releases .*rename that folder to chair\.key\.sealed"
         ):
             decided(other, conference, now)
-    assert not sealed_folder(other).exists()
-    (tmp_path / folder).rename(sealed_folder(other))
+    assert not ledger_folder(other).exists()
+    (tmp_path / folder).rename(ledger_folder(other))
     assert decided(other, conference, truth).how == "stored"
 
 
@@ -206,12 +211,12 @@ def test_a_backup_beside_the_sealed_folder_is_no_second_ledger(key: Path, tmp_pa
     """As long as the folder of the key holds all that the backup does."""
     conference, truth = loaded(small_conference(papers=3))
     decided(key, conference, truth)
-    shutil.copytree(sealed_folder(key), tmp_path / "backup.sealed")
+    shutil.copytree(ledger_folder(key), tmp_path / "backup.sealed")
     fewer = only(conference, 0, 1)
     decided(key, fewer, truth, amend=True)
-    shutil.copytree(sealed_folder(key), tmp_path / "later.sealed")
+    shutil.copytree(ledger_folder(key), tmp_path / "later.sealed")
     assert decided(key, fewer, truth).how == "stored"
-    (sealed_folder(key) / "0002.sealed").unlink()
+    (ledger_folder(key) / "0002.sealed").unlink()
     with pytest.raises(RefusedError, match=r"later\.sealed holds releases made with this key"):
         decided(key, conference, truth)
 
@@ -227,12 +232,12 @@ def test_the_folder_of_another_key_is_no_ledger_of_this_one(key: Path, tmp_path:
 
 
 def test_the_sealed_folder_is_closed_to_others_even_if_it_was_there(key: Path) -> None:
-    sealed_folder(key).mkdir(mode=0o777)
-    sealed_folder(key).chmod(0o777)
+    ledger_folder(key).mkdir(mode=0o777)
+    ledger_folder(key).chmod(0o777)
     conference, truth = loaded(small_conference(papers=2))
     decided(key, conference, truth)
-    assert sealed_folder(key).stat().st_mode & 0o777 == 0o700
-    assert all(file.stat().st_mode & 0o777 == 0o600 for file in sealed_folder(key).iterdir())
+    assert ledger_folder(key).stat().st_mode & 0o777 == 0o700
+    assert all(file.stat().st_mode & 0o777 == 0o600 for file in ledger_folder(key).iterdir())
 
 
 def test_a_record_in_the_place_of_another_is_found(key: Path) -> None:
@@ -241,7 +246,7 @@ def test_a_record_in_the_place_of_another_is_found(key: Path) -> None:
     two, others = loaded(small_conference(seed=2, papers=2))
     decided(key, one, theirs)
     decided(key, two, others, OTHERS[0])
-    folder = sealed_folder(key)
+    folder = ledger_folder(key)
     (folder / "0001.sealed").write_bytes((folder / "0002.sealed").read_bytes())
     with pytest.raises(VerificationError, match=r"0001\.sealed does not follow"):
         decided(key, one, theirs)
@@ -391,7 +396,7 @@ def test_a_certificate_that_names_another_version_has_no_words_of_its_own(key: P
     told = decided(key, conference, truth).certificate
     other = {**told, "version": "0.0.9", "assumptions": ["Against whom: everyone, whatever they know."]}
     certificate = json.dumps(other, indent=1, sort_keys=True) + "\n"
-    forge(sealed_folder(key) / "0001.sealed", Key(key.read_bytes()), record={"certificate": certificate})
+    forge(ledger_folder(key) / "0001.sealed", Key(key.read_bytes()), record={"certificate": certificate})
     with pytest.raises(VerificationError, match="public files follow from the record"):
         refuse_failed(verified(conference, truth, REQUEST, key))
 
@@ -415,7 +420,7 @@ def test_verify_finds_tables_that_break_the_promise(key: Path) -> None:
 def test_never_against_is_part_of_what_is_checked(sure: float) -> None:
     belief, asked = Belief([0.6, 0.4], [0.95, 0.2]), Guarantee("none", epsilon=None, never_against=sure)
     table = ExactPolicy(np.array([UNIT // 2, 0]))
-    assert keeps(belief, table, asked) == (sure > 0.95)
+    assert keeps_guarantee(belief, table, asked) == (sure > 0.95)
 
 
 @pytest.mark.parametrize("name", ["public", "steady", "none"])
@@ -434,7 +439,7 @@ def test_weights_that_are_no_numbers_are_refused_and_not_certified(
 def test_any_epsilon_is_kept_by_a_constant(epsilon: float) -> None:
     """However small: a constant tells nothing. However large: e^epsilon is a number."""
     asked = Guarantee("none", epsilon=epsilon)
-    assert keeps(Belief([0.6, 0.4], [0.95, 0.2]), ExactPolicy(np.array([UNIT, UNIT])), asked)
+    assert keeps_guarantee(Belief([0.6, 0.4], [0.95, 0.2]), ExactPolicy(np.array([UNIT, UNIT])), asked)
     conference, _ = loaded(small_conference(papers=2))
     plans, _ = plan_conference(conference, asked)
     assert all(plan.claim.epsilon <= epsilon for plan in plans)
@@ -479,12 +484,12 @@ def test_an_amended_paper_does_not_overdraw_the_budget(key: Path) -> None:
     conference, truth = loaded(small_conference(seed=1, papers=12, pool=6))
     request = Request(Guarantee("average", 0.004, None), accept_rate=0.4)
     decided(key, conference, truth, request)
-    first = sum(p.figures["added"] for p in Past(ledger_of(key)).tossed.values())
+    first = sum(p.figures["added"] for p in PriorDecisions(ledger_of(key)).tossed.values())
     moved = tuple(replace(case, scores=tuple(s + 0.5 for s in case.scores)) for case in conference.cases)
     corrected = replace(conference, cases=moved)
     outcome = decided(key, corrected, truth, request, amend=True)
-    spent = sum(p.figures["added"] for p in Past(ledger_of(key)).tossed.values())
-    assert 0 < spent == first <= Fraction(0.004) * outcome.certificate["reviews"] * FINE
+    spent = sum(p.figures["added"] for p in PriorDecisions(ledger_of(key)).tossed.values())
+    assert 0 < spent == first <= Fraction(0.004) * outcome.certificate["reviews"] * CLAIM_DENOMINATOR
     refuse_failed(verified(corrected, truth, request, key))
 
 

@@ -296,7 +296,7 @@ def test_ctrl_c_ends_what_a_cluster_is_busy_with_in_one_line(cluster: DaskCluste
     assert (process.returncode, out, err) == (130, "", "blindcal: interrupted\n")
     assert everything(tmp_path) == before
     with dask_cluster_module.connected(cluster.address) as again:
-        assert parallel.each(abs, range(-60, 0), workers=again)[0] == 60
+        assert parallel.parallel_map(abs, range(-60, 0), workers=again)[0] == 60
 
 
 @pytest.mark.edge

@@ -19,7 +19,7 @@ from joblib.externals.loky import get_reusable_executor
 
 from blindcal.compute import dask_cluster as dask_cluster_module
 from blindcal.compute import parallel
-from blindcal.compute.parallel import THREADS, each
+from blindcal.compute.parallel import THREADS, parallel_map
 from dask_clusters import dask_cluster
 from documents import ROOT, blocks
 
@@ -49,12 +49,12 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Module
 
 def test_every_example_gives_the_same_on_any_workers(examples: ModuleType, tmp_path: Path) -> None:
     functions = [getattr(examples, name) for name in EXAMPLES]
-    alone = each(called, functions)
+    alone = parallel_map(called, functions)
     calibrated = examples.own_calibrator()
-    assert each(called, functions, workers=2) == alone
+    assert parallel_map(called, functions, workers=2) == alone
     assert examples.own_calibrator(workers=2) == calibrated
     with dask_cluster(tmp_path / "dask") as cluster, dask_cluster_module.connected(cluster.address) as hired:
-        assert each(called, functions, workers=hired) == alone
+        assert parallel_map(called, functions, workers=hired) == alone
         assert examples.own_calibrator(workers=hired) == calibrated
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from blindcal.compute import parallel
-from blindcal.compute.parallel import each
+from blindcal.compute.parallel import parallel_map
 from small_conferences import command_line, small_conference
 
 pytestmark = pytest.mark.edge
@@ -116,7 +116,7 @@ def test_a_script_without_a_guard_may_use_several_processes(tmp_path: Path) -> N
 
 def test_without_joblib_everything_runs_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "find_spec", lambda _: None)
-    assert set(each(_process, range(60), workers=2)) == {os.getpid()}
+    assert set(parallel_map(_process, range(60), workers=2)) == {os.getpid()}
 
 
 def _process(_: int) -> int:
@@ -125,8 +125,8 @@ def _process(_: int) -> int:
 
 def test_a_problem_in_one_process_ends_all_and_the_next_call_starts_new_ones() -> None:
     with pytest.raises(ZeroDivisionError):
-        each(_inverse, range(60), workers=2)
-    assert each(_inverse, range(1, 60), workers=2) == [1 / item for item in range(1, 60)]
+        parallel_map(_inverse, range(60), workers=2)
+    assert parallel_map(_inverse, range(1, 60), workers=2) == [1 / item for item in range(1, 60)]
 
 
 def _inverse(item: int) -> float:

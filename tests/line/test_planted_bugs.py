@@ -28,9 +28,9 @@ from blindcal.cli import console, run
 from blindcal.deciding import certificate_file, coins, draft
 from blindcal.deciding import ledger as ledger_module
 from blindcal.deciding import release as release_module
-from blindcal.deciding.coins import Key, toss
+from blindcal.deciding.coins import Key, draw
 from blindcal.deciding.ledger import unpack
-from blindcal.deciding.prior_decisions import Past
+from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.planning import conference_plan as plans
 from blindcal.planning.ranking import Rank, rank
 from blindcal.planning.request import Request
@@ -150,7 +150,7 @@ def coin_is_compared_exactly(folder: Path) -> None:
     accept, edge = Fraction(5, UNIT), 5 << (256 - 53)
     for value, expected in ((edge - 1, True), (edge, False), (edge + 1, False)):
         key = _FixedKey(value)
-        assert coins.toss(key, {}, accept) is expected
+        assert coins.draw(key, {}, accept) is expected
 
 
 class _FixedKey(Key):
@@ -321,7 +321,7 @@ def lists_follow_from_the_private_decisions_alone(folder: Path) -> None:
     plans_, _ = plans.plan_conference(conference, request.guarantee)
     lists: dict[tuple[bool, ...], set[str]] = {}
     for number, who in product(range(20), (truth, {paper: one[::-1] for paper, one in truth.items()})):
-        past = Past(ledger_module.Ledger(folder, Key(bytes([number]) * 32), ()))
+        past = PriorDecisions(ledger_module.Ledger(folder, Key(bytes([number]) * 32), ()))
         made = draft.draft(conference, who, request, past, lambda *_: (plans_, None), "").record
         lists.setdefault(tuple(p.accepted for p in made.papers), set()).add(made.decisions)
         assert [row.split(",")[1] for row in made.decisions.splitlines()].count("accept") == 3
@@ -333,13 +333,13 @@ def another_number_tosses_no_coin(folder: Path) -> None:
     small, tossed = small_conference(seed=4), []
     first = replace(small, reviews=tuple(row for row in small.reviews if row[0] != "p05"))
     with pytest.MonkeyPatch.context() as watch:
-        real = draft.toss
+        real = draft.draw
 
         def watched(key: Key, facts: Mapping[str, object], accept: Fraction) -> bool:
             tossed.append(dict(facts))
             return real(key, facts, accept)
 
-        watch.setattr(draft, "toss", watched)
+        watch.setattr(draft, "draw", watched)
         later = []
         for number in ("3", "4"):
             key = a_chair(folder, f"chair{number}")
@@ -361,12 +361,12 @@ def another_number_tosses_no_coin(folder: Path) -> None:
 
 @caught_by(coin_is_compared_exactly)
 def probability_off_by_one_percent(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(coins, "toss", lambda key, facts, accept: toss(key, facts, accept * Fraction(101, 100)))
+    patch.setattr(coins, "draw", lambda key, facts, accept: draw(key, facts, accept * Fraction(101, 100)))
 
 
 @caught_by(public_decisions_follow_the_evidence)
 def accept_and_reject_swapped(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(draft, "toss", lambda key, facts, accept: not toss(key, facts, accept))
+    patch.setattr(draft, "draw", lambda key, facts, accept: not draw(key, facts, accept))
 
 
 def without(part: str) -> Plant:
@@ -402,7 +402,7 @@ def at_most_for_below(patch: pytest.MonkeyPatch) -> None:
         coin = int.from_bytes(key.stamp("coin", {"block": 0, "facts": dict(facts)}))
         return coin * accept.denominator <= accept.numerator << 256
 
-    patch.setattr(coins, "toss", at_most)
+    patch.setattr(coins, "draw", at_most)
 
 
 @caught_by(claims_agree_with_fractions)
@@ -449,14 +449,14 @@ def rows_in_processing_order(patch: pytest.MonkeyPatch) -> None:
 def second_toss_after_a_crash(patch: pytest.MonkeyPatch) -> None:
     fresh = count(1)
     patch.setattr(
-        draft, "toss", lambda key, facts, accept: toss(Key(next(fresh).to_bytes(32)), facts, accept)
+        draft, "draw", lambda key, facts, accept: draw(Key(next(fresh).to_bytes(32)), facts, accept)
     )
 
 
 @caught_by(a_new_folder_does_not_toss_again)
 def second_toss_in_a_new_folder(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ledger_module.Ledger, "of", lambda ledger, conference: ())
-    patch.setattr(Past, "of", lambda past, conference: [])
+    patch.setattr(PriorDecisions, "of", lambda past, conference: [])
 
 
 @caught_by(certificates_do_not_depend_on_the_truth)
@@ -508,7 +508,7 @@ def float_table_sampled(patch: pytest.MonkeyPatch) -> None:
 
 @caught_by(claims_agree_with_fractions)
 def claims_rounded_inwards(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(claims, "ceiling", lambda top, bottom: top * claims.FINE // bottom)
+    patch.setattr(claims, "ceiling", lambda top, bottom: top * claims.CLAIM_DENOMINATOR // bottom)
     patch.setattr(claims, "upward", lambda value: math.nextafter(float(value), 0))
 
 

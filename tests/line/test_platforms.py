@@ -120,7 +120,7 @@ def test_processes_share_the_work_where_interrupts_cannot_be_held_back() -> None
     program = """
 import os, signal
 del signal.pthread_sigmask
-from blindcal.compute.parallel import cores, each
+from blindcal.compute.parallel import available_cores, parallel_map
 del os.sched_getaffinity
 print(each(abs, [-n for n in range(60)], workers=2) == list(range(60)), cores() == os.cpu_count())
 """

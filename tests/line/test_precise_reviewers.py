@@ -10,7 +10,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from blindcal.certify.claims import certify, keeps
+from blindcal.certify.claims import certify, keeps_guarantee
 from blindcal.certify.exact import ExactPolicy
 from blindcal.errors import InputError
 from blindcal.planning.conference_plan import plan_conference
@@ -143,7 +143,7 @@ def test_a_tuple_too_unlikely_for_a_float_does_nothing_that_no_other_does() -> N
     ):
         policy, _ = certify(belief, np.array([1.0, 1.0, 0.0]), guarantee)
         assert policy.probability(2) == 1
-        assert keeps(belief, policy, guarantee)
+        assert keeps_guarantee(belief, policy, guarantee)
     policy, _ = certify(belief, np.array([0.75, 0.5, 0.0]), Guarantee("none", epsilon=None))
     assert policy.probability(2) == Fraction(1, 2)
 

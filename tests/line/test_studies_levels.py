@@ -8,7 +8,7 @@ from studies import levels
 
 from blindcal.planning.conference_plan import plan_conference
 from blindcal.policy.multi_outcome import least_loss
-from blindcal.posterior.acceptance_bar import bar_of
+from blindcal.posterior.acceptance_bar import choose_bar
 from blindcal.posterior.conference import assemble
 
 
@@ -33,7 +33,7 @@ def test_a_list_of_levels_that_say_nothing_is_the_public_one(monkeypatch: pytest
     cases = levels.cases_of(levels.REGIMES["prototype"], 6)
     silent = [np.full((len(case.tuples), 3), 1 / 3) for case in cases]
     for share, wrong in zip(levels.LISTS, levels.listed(cases, silent, 1), strict=True):
-        bar = bar_of(cases, share, None)[0]
+        bar = choose_bar(cases, share, None)[0]
         favor = np.sort([case.belief.weight @ levels.above(case, np.array([bar]))[:, 0] for case in cases])
         accepted = round(20 * share)
         assert wrong == pytest.approx((favor[:-accepted].sum() + (1 - favor[-accepted:]).sum()) / 20)

@@ -7,13 +7,13 @@ import pytest
 from scipy.optimize import minimize
 from studies.past_reviews import drawn_pasts, regressions, shrunken_offsets
 
-from blindcal.fitting.history import History, history_of, pasts_of
+from blindcal.fitting.history import History, build_history, past_conferences
 
 
 @pytest.fixture(scope="module")
 def history() -> History:
     drawn = drawn_pasts(np.random.default_rng(1), 25, 2, most=9)
-    return history_of(pasts_of({"past": drawn.reviews}))
+    return build_history(past_conferences({"past": drawn.reviews}))
 
 
 def test_shrunken_offsets_are_those_of_dense_restricted_likelihood(history: History) -> None:

@@ -132,8 +132,8 @@ def test_codes_of_the_api_are_the_same_people(live: Live, made: Conference, tmp_
     assert b'"count": 90' in pages[0]
     (tmp_path / "codes.json").write_bytes(pages[0])
     (tmp_path / "teams.json").write_bytes(live.get("organisers/org/teams/?expand=members"))
-    from blindcal.project.create import Given, read_contents
+    from blindcal.project.create import SourceFiles, read_contents
 
-    codes, _ = read_contents(Given(tmp_path / "codes.json", tmp_path / "teams.json"))
+    codes, _ = read_contents(SourceFiles(tmp_path / "codes.json", tmp_path / "teams.json"))
     assert codes.imported.reviews.columns() == export.reviews.columns()
     assert import_reviews(pages[1], "x.json").reviews.columns() == export.reviews.columns()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from blindcal.planning.calibration_check import DOUBTFUL, FITS, HOPELESS, _looks_mirrored, agreement
+from blindcal.planning.calibration_check import DOUBTFUL, FITS, HOPELESS, _looks_mirrored, check_calibration
 from blindcal.posterior.paper import PaperCase
 from drawn_worlds import Drawn, any_world, centered, for_five_points, mirrored, one_sixty, with_outsiders
 from sizes import count
@@ -46,7 +46,7 @@ def test_a_right_calibration_is_seldom_doubted() -> None:
     doubted = 0
     for seed in range(worlds):
         rng = np.random.default_rng([71, seed])
-        doubted += agreement(any_world(rng, count(400, 5000)).cases(rng)).verdict != FITS
+        doubted += check_calibration(any_world(rng, count(400, 5000)).cases(rng)).verdict != FITS
     assert doubted <= (3 if worlds == 25 else 4)
 
 
@@ -61,7 +61,7 @@ def test_a_right_calibration_is_seldom_doubted_where_outsiders_may_have_reviewed
     for seed in range(conferences := count(40, 150)):
         rng = np.random.default_rng([72, seed])
         cases = with_outsiders(rng, papers, far=far, chance=chance, reviews=reviews)
-        doubted += agreement(cases).verdict != FITS
+        doubted += check_calibration(cases).verdict != FITS
     assert doubted <= (4 if conferences == 40 else 9)
 
 
@@ -69,7 +69,7 @@ def test_an_offset_of_outsiders_that_no_score_shows_is_named_if_some_score_shoul
     """60 for 6, where outsiders were expected to write most reviews, or hardly any."""
     for chance, seen in ((1.0, 1), (0.002, 0)):
         rng = np.random.default_rng(3)
-        found = agreement(with_outsiders(rng, 12, far=6.0, chance=chance, reviews=2, stated=60.0))
+        found = check_calibration(with_outsiders(rng, 12, far=6.0, chance=chance, reviews=2, stated=60.0))
         assert found.odd == seen
         assert (found.verdict == FITS) == (not seen)
 
@@ -77,7 +77,9 @@ def test_an_offset_of_outsiders_that_no_score_shows_is_named_if_some_score_shoul
 def test_an_offset_of_outsiders_beyond_the_scale_is_named_however_rare_they_are() -> None:
     cases = with_outsiders(np.random.default_rng(3), 3, far=0.0, chance=0.002, reviews=2, stated=60.0)
     scale = tuple(float(level) for level in range(-10, 11))
-    found = agreement([replace(one, scores=tuple(map(round, one.scores)), grid=scale) for one in cases])
+    found = check_calibration(
+        [replace(one, scores=tuple(map(round, one.scores)), grid=scale) for one in cases]
+    )
     assert (found.verdict, found.odd) == (DOUBTFUL, 1)
 
 
@@ -87,7 +89,7 @@ def test_an_offset_of_outsiders_beyond_the_scale_is_named_however_rare_they_are(
 )
 def test_a_calibration_for_another_scale_is_refused(grid: bool, change, said: str) -> None:
     for seed in range(count(4, 40)):
-        found = agreement(Drawn(grid=grid).cases(np.random.default_rng([5, seed]), change))
+        found = check_calibration(Drawn(grid=grid).cases(np.random.default_rng([5, seed]), change))
         assert found.verdict == HOPELESS
         assert said in found.notes[0]
 
@@ -96,7 +98,7 @@ def test_a_calibration_for_another_scale_is_refused(grid: bool, change, said: st
 @pytest.mark.parametrize("grid", [False, True])
 def test_one_offset_of_60_for_6_is_named(grid: bool, papers: int) -> None:
     for seed in range(count(3, 40)):
-        found = agreement(Drawn(papers, grid=grid).cases(np.random.default_rng([6, seed]), one_sixty))
+        found = check_calibration(Drawn(papers, grid=grid).cases(np.random.default_rng([6, seed]), one_sixty))
         assert found.verdict != FITS
         assert (found.odd, len(found.notes)) == (1, 1)
         assert "offset 60 " in found.notes[0]
@@ -109,7 +111,8 @@ def test_mirrored_offsets_are_mostly_seen_in_forty_papers(offset: float, least: 
     worlds = count(14, 100)
     drawn = Drawn(offset=offset)
     found = [
-        agreement(drawn.cases(np.random.default_rng([8, seed]), mirrored)).verdict for seed in range(worlds)
+        check_calibration(drawn.cases(np.random.default_rng([8, seed]), mirrored)).verdict
+        for seed in range(worlds)
     ]
     assert HOPELESS not in found
     assert found.count(DOUBTFUL) >= (8 if worlds == 14 else least * worlds)
@@ -118,7 +121,7 @@ def test_mirrored_offsets_are_mostly_seen_in_forty_papers(offset: float, least: 
 def test_mirrored_offsets_are_seen_for_what_they_are_in_three_hundred_papers() -> None:
     """Scores that follow the offsets would grow by 1 with them; mirrored ones fall, by 0.3 to 1.5."""
     for seed in range(count(2, 20)):
-        found = agreement(Drawn(300, 150).cases(np.random.default_rng([9, seed]), mirrored))
+        found = check_calibration(Drawn(300, 150).cases(np.random.default_rng([9, seed]), mirrored))
         assert found.verdict == DOUBTFUL
         assert found.mirrored is not None
         assert found.mirrored > 3 or found.shift > 0.3
@@ -129,7 +132,7 @@ def test_mirrored_offsets_are_seen_for_what_they_are_in_three_hundred_papers() -
 def test_rows_given_to_the_wrong_people_are_seen_in_a_large_conference() -> None:
     for seed in range(count(2, 10)):
         drawn = Drawn(1500, 300, grid=False)
-        found = agreement(
+        found = check_calibration(
             drawn.cases(np.random.default_rng([2, seed]), lambda rows: np.roll(rows, 7, axis=0))
         )
         assert found.verdict == DOUBTFUL
@@ -143,23 +146,23 @@ def test_a_small_misfit_is_no_matter_however_many_papers_show_it() -> None:
         rows[:, 1] += 0.4
         return rows
 
-    found = agreement(Drawn(2000, 400, grid=False).cases(np.random.default_rng(1), moved))
+    found = check_calibration(Drawn(2000, 400, grid=False).cases(np.random.default_rng(1), moved))
     assert -0.25 < found.shift < -0.15
     assert found.verdict == FITS
 
 
 def test_a_score_that_no_candidate_gives_is_counted() -> None:
     cases = Drawn(grid=False).cases(np.random.default_rng(3))
-    assert agreement(cases).impossible == 0
+    assert check_calibration(cases).impossible == 0
     cases[7] = replace(cases[7], scores=(*cases[7].scores[:-1], 70.0))
-    found = agreement(cases)
+    found = check_calibration(cases)
     assert found.impossible == 1
     assert found.verdict != FITS
 
 
 def test_where_low_is_better_everything_is_shown_as_it_was_given() -> None:
     cases = Drawn().cases(np.random.default_rng(4), for_five_points)
-    high, low = agreement(cases), agreement(cases, "low")
+    high, low = check_calibration(cases), check_calibration(cases, "low")
     assert (low.predicted_mean, low.observed_mean, low.shift) == (
         -high.predicted_mean,
         -high.observed_mean,
@@ -170,7 +173,7 @@ def test_where_low_is_better_everything_is_shown_as_it_was_given() -> None:
 
 
 def test_what_a_certificate_repeats_names_no_candidate_and_has_few_digits() -> None:
-    public = agreement(Drawn().cases(np.random.default_rng(4), one_sixty)).public
+    public = check_calibration(Drawn().cases(np.random.default_rng(4), one_sixty)).public
     assert "notes" not in public
     assert public["odd"] == 1
     assert all(round(v, 4) == v for v in public.values() if isinstance(v, float))
@@ -181,7 +184,7 @@ def test_few_scores_or_all_the_same_can_be_judged(scores: tuple[float, ...]) -> 
     row = (1.0, 5.0, 1.0, 0.0, 0.0, 0.0, 0.0)
     names = ("a", "b", "c")
     case = PaperCase("p", scores, names, (len(scores) / 3,) * 3, (row,) * 3, 0.0)
-    found = agreement([case])
+    found = check_calibration([case])
     assert (found.verdict, found.following, found.mirrored) == (FITS, None, None)
     assert found.observed_mean == pytest.approx(5)
 
@@ -190,7 +193,7 @@ def test_few_scores_or_all_the_same_can_be_judged(scores: tuple[float, ...]) -> 
 def test_the_scale_that_a_calibration_was_made_for_is_not_cut_to_the_grid(grid: bool) -> None:
     """Rows for scores from 10 to 100: two standard deviations about 58 by hand from the rows themselves."""
     cases = Drawn(grid=grid).cases(np.random.default_rng(5), lambda rows: 10 * rows)
-    found = agreement(cases)
+    found = check_calibration(cases)
     assert found.verdict == HOPELESS
     low, high = (float(x) for x in found.notes[0].split("from about ")[1].split(";")[0].split(" to "))
     rows = np.array([row for case in cases for row in case.parameters])
@@ -204,7 +207,9 @@ def test_the_scale_that_a_calibration_was_made_for_is_not_cut_to_the_grid(grid: 
 def test_scores_in_other_units_are_no_typo_of_a_few_candidates() -> None:
     for seed in range(count(4, 40)):
         cases = Drawn(grid=False).cases(np.random.default_rng([12, seed]))
-        found = agreement([replace(case, scores=tuple(10 * x for x in case.scores)) for case in cases])
+        found = check_calibration(
+            [replace(case, scores=tuple(10 * x for x in case.scores)) for case in cases]
+        )
         assert found.verdict == HOPELESS
         assert found.notes[0].startswith("the calibration does not fit the scores: it predicts a mean of")
         assert "typo" not in found.notes[0]
@@ -228,7 +233,7 @@ def test_swapped_slopes_and_offsets_are_asked_for(grid: bool, better: str) -> No
                 )
                 for case in cases
             ]
-        found = agreement(cases, better)
+        found = check_calibration(cases, better)
         assert found.verdict != FITS
         asked += found.notes[0].endswith("Are the columns slope and offset swapped?")
     assert asked >= 0.9 * worlds
@@ -244,13 +249,13 @@ def test_noise_larger_than_the_whole_scale_is_said() -> None:
         return rows
 
     for change in (noisy, one_noisy):
-        (said,) = agreement(Drawn().cases(np.random.default_rng(5), change)).notes
+        (said,) = check_calibration(Drawn().cases(np.random.default_rng(5), change)).notes
         assert "a noise of about 50, larger than the whole scale (the scores go from 1 to 10)" in said
 
 
 def test_scores_that_are_all_the_same_are_said_to_be() -> None:
     cases = [replace(case, scores=(6.0,) * 3) for case in Drawn().cases(np.random.default_rng(5))]
-    (said,) = agreement(cases).notes
+    (said,) = check_calibration(cases).notes
     assert "all scores are 6: is that the right column?" in said
     assert "from 6" not in said
 
@@ -262,7 +267,7 @@ def test_a_calibration_beyond_the_end_of_the_grid_does_not_fit(scale: float) -> 
     def all_sixty(rows: np.ndarray) -> np.ndarray:
         return np.column_stack([scale * rows[:, 0], np.full(len(rows), 60.0), scale * rows[:, 2]])
 
-    found = agreement(Drawn().cases(np.random.default_rng(5), all_sixty))
+    found = check_calibration(Drawn().cases(np.random.default_rng(5), all_sixty))
     assert (found.verdict, found.following) == (HOPELESS, None)
     assert found.predicted_mean == pytest.approx(10.0)
     assert np.isfinite([found.shift, found.stretch]).all()
@@ -278,7 +283,7 @@ def test_a_constant_added_to_scores_and_offsets_changes_nothing() -> None:
         )
         for case in cases
     ]
-    plain, moved = agreement(cases), agreement(added)
+    plain, moved = check_calibration(cases), check_calibration(added)
     assert moved.verdict == plain.verdict == FITS
     for name in ("shift", "stretch", "shape", "following", "mirrored"):
         assert getattr(moved, name) == pytest.approx(getattr(plain, name), abs=1e-4)
@@ -289,14 +294,14 @@ def test_a_doubtful_calibration_may_not_fit() -> None:
         rows[:, 1] += 1.5
         return rows
 
-    found = agreement(Drawn(300, 150).cases(np.random.default_rng(5), moved))
+    found = check_calibration(Drawn(300, 150).cases(np.random.default_rng(5), moved))
     assert found.verdict == DOUBTFUL
     assert found.notes[0].startswith("the calibration may not fit the scores: ")
 
 
 def test_offsets_that_papers_follow_are_not_called_mirrored() -> None:
     """The evidence for mirroring may exceed its bar by chance where papers do follow their pools."""
-    found = agreement(Drawn().cases(np.random.default_rng(5)))
+    found = check_calibration(Drawn().cases(np.random.default_rng(5)))
     lucky = replace(found, mirrored=2.5, following=0.6)
     assert not _looks_mirrored(lucky)
     assert _looks_mirrored(replace(lucky, following=0.4))

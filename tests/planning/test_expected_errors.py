@@ -7,9 +7,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from blindcal.planning.expected_errors import Standing, evidence, expected_figures, success_by_slot
+from blindcal.planning.expected_errors import (
+    Standing,
+    evidence_probability,
+    expected_figures,
+    success_by_slot,
+)
 from blindcal.posterior.belief import Belief, unchecked_belief
-from blindcal.posterior.paper import Sample
+from blindcal.posterior.paper import TupleSample
 from papers import random_paper
 
 CASES = [(seed, candidates, reviews) for seed, (candidates, reviews) in enumerate(((4, 1), (4, 2), (5, 3)))]
@@ -125,17 +130,17 @@ def test_a_label_that_stands_for_several_people_is_worth_one_of_them() -> None:
     assert success_by_slot(alike, [1.0, 1.0]) == pytest.approx([0.4])
 
 
-def drawn(favor: list[float], author: list[int], entry: list[int]) -> Sample:
+def drawn(favor: list[float], author: list[int], entry: list[int]) -> TupleSample:
     """Draws of papers with one review."""
     rows = np.array(author)[:, None]
-    return Sample(rows, rows, np.array(favor), np.array(entry))
+    return TupleSample(rows, rows, np.array(favor), np.array(entry))
 
 
 def test_evidence_on_one_side_is_the_weight_of_its_tuples() -> None:
     belief = Belief([0.5, 0.3, 0.2], [0.9, 0.5, 0.1])
-    assert (evidence(belief, None, 1), evidence(belief, None, -1)) == (0.5, 0.2)
+    assert (evidence_probability(belief, None, 1), evidence_probability(belief, None, -1)) == (0.5, 0.2)
     sample = drawn([0.9, 0.5, 0.1, 0.2], [0, 0, 0, 0], [0, 0, 0, 0])
-    assert (evidence(belief, sample, 1), evidence(belief, sample, -1)) == (0.25, 0.5)
+    assert (evidence_probability(belief, sample, 1), evidence_probability(belief, sample, -1)) == (0.25, 0.5)
 
 
 def test_a_sample_stands_for_the_tuples_by_hand() -> None:

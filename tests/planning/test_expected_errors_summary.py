@@ -9,7 +9,7 @@ from math import nextafter
 import pytest
 
 from blindcal.certify.claims import Claim
-from blindcal.certify.exact import FINE
+from blindcal.certify.exact import CLAIM_DENOMINATOR
 from blindcal.planning.conference_plan import plan_conference
 from blindcal.planning.expected_errors import Figures, budget_excess, summary
 from blindcal.policy.guarantee import Guarantee
@@ -46,7 +46,9 @@ def test_a_budget_is_kept_to_the_last_digit() -> None:
     exact, four = Guarantee("average", 0.03125, None), [ONE, replace(TWO, reviews=2)]
     assert not budget_excess(four, exact)
     assert budget_excess(four, replace(exact, added_success=nextafter(0.03125, 0.0)))
-    assert budget_excess([replace(ONE, added=Fraction(1, 8) + Fraction(1, FINE)), four[1]], exact)
+    assert budget_excess(
+        [replace(ONE, added=Fraction(1, 8) + Fraction(1, CLAIM_DENOMINATOR)), four[1]], exact
+    )
     for name in ("steady", "public", "average"):
         assert not budget_excess(four, Guarantee(name, epsilon=None)), (
             "nothing is shared, so nothing is counted"

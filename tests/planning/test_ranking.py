@@ -12,11 +12,11 @@ from blindcal.planning.expected_errors import Figures, expected_figures
 from blindcal.planning.ranking import (
     Rank,
     RankPair,
+    acceptance_probabilities,
     both_ranks,
     cuts,
     list_decision,
     listed_figures,
-    pass_chances,
     rank,
 )
 from blindcal.planning.request import WHOLE, Quota
@@ -42,7 +42,7 @@ def test_chances_of_a_place_by_every_outcome_of_every_coin(seed: int) -> None:
     papers = int(rng.integers(1, 8))
     ranks, chance = contest(rng, papers, coarse=bool(seed % 2))
     for places in range(papers + 1):
-        found = pass_chances(ranks, chance.tolist(), places)
+        found = acceptance_probabilities(ranks, chance.tolist(), places)
         expected = np.zeros((papers, 2))
         for coins in product((0, 1), repeat=papers):
             drawn = [pair[d] for pair, d in zip(ranks, coins, strict=True)]
@@ -58,7 +58,7 @@ def test_chances_of_a_place_among_many_by_simulation() -> None:
     """600 papers, 150 places, 4,000 draws: exact binomial intervals, false alarms 1e-6 together."""
     rng = np.random.default_rng(3)
     ranks, chance = contest(rng, 600, coarse=False)
-    found = pass_chances(ranks, chance.tolist(), 150)
+    found = acceptance_probabilities(ranks, chance.tolist(), 150)
     order = {one: at for at, one in enumerate(sorted(r for pair in ranks for r in pair))}
     at = np.array([[order[one] for one in pair] for pair in ranks])
     coins = rng.random((4000, 600)) < chance

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from blindcal.planning.conference_plan import plan_conference
-from blindcal.planning.shared_budget import exploration_steps, explore, shares_of
+from blindcal.planning.shared_budget import exploration_steps, explore, success_limits
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.multi_outcome import least_loss
 from blindcal.posterior.conference import Conference
@@ -63,7 +63,7 @@ def test_steps_are_counted_beforehand_as_they_are_done(price: float | None):
     cases[-1] = replace(cases[-1], most_listed=1)
     guarantee = Guarantee("average", added_success=0.005, epsilon=None)
     done: list[int] = []
-    shares_of(_conference(cases), guarantee, price=price, advance=done.append)
+    success_limits(_conference(cases), guarantee, price=price, advance=done.append)
     expected = 64 * 6 + 2 * 4 - 3 if price is None else 66 * 4 - 1
     assert sum(done) == exploration_steps(cases, guarantee, price) == expected
     assert exploration_steps(cases, Guarantee()) == 0

@@ -12,11 +12,11 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from blindcal.errors import CertificateError
-from blindcal.policy.accept_lp import solve_model, tuple_classes
+from blindcal.policy.accept_lp import solve_with_retries, tuple_classes
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.multi_outcome import least_loss
 from blindcal.policy.pareto_frontier import frontier
-from blindcal.policy.solver import program, solve
+from blindcal.policy.solver import accept_program, solve
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import prepare
 from blindcal.posterior.paper import PaperCase
@@ -252,9 +252,9 @@ def test_tuples_that_look_alike_must_weigh_alike():
 def test_a_warm_program_answers_like_a_fresh_one():
     guarantee = Guarantee("average", added_success=0.01, epsilon=None)
     for case in random_cases(20, 10, 210):
-        warm = program(case, guarantee)
+        warm = accept_program(case, guarantee)
         for price in (3.0, 0.2, 1.0):
-            fresh = program(case, guarantee).solve(price=price)
+            fresh = accept_program(case, guarantee).solve(price=price)
             again = warm.solve(price=price)
             value = [one.error + price * one.success for one in (fresh, again)]
             assert value[0] == pytest.approx(value[1], abs=1e-9)
@@ -279,12 +279,12 @@ class StubbornSolver:
 def test_a_numerical_failure_is_tried_again_by_other_means_and_told_apart_from_impossible_limits():
     """Two of 300 papers with pools of 60 need this."""
     solver = StubbornSolver(["kUnknown", "kUnknown", "kOptimal"])
-    solve_model(solver)
+    solve_with_retries(solver)
     assert [asked["presolve"] for asked in solver.asked] == ["off", "off", "on"]
     assert solver.cleared == 2
     assert solver.options["presolve"] == "off"
     last = StubbornSolver(["kUnknown"] * 3 + ["kOptimal"])
-    solve_model(last)
+    solve_with_retries(last)
     assert last.asked[-1]["solver"] == "ipm"
     assert last.options["solver"] == "choose"
     with pytest.raises(CertificateError, match=r"could not be solved \(Unknown\)"):

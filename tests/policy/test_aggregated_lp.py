@@ -12,7 +12,7 @@ from blindcal.errors import CertificateError
 from blindcal.policy.accept_lp import DualSolution, forced_decisions, tuple_classes
 from blindcal.policy.aggregated_lp import AggregatedProgram, _row_prices, aggregate_columns, initial_columns
 from blindcal.policy.guarantee import Guarantee
-from blindcal.policy.solver import program
+from blindcal.policy.solver import accept_program
 from oracles import Enumerator, promises, solvable
 from random_cases import GUARANTEES, random_case, random_cases
 from sizes import count
@@ -29,8 +29,8 @@ def _pairs(seed: int, papers: int, most: int):
 
 def test_aggregated_tables_keep_every_guarantee_and_their_bound_is_below_the_optimum():
     for case, guarantee in _pairs(31, count(60, 300), 1320):
-        exact = program(case, guarantee).solve()
-        solved = program(case, guarantee, most_columns=0).solve()
+        exact = accept_program(case, guarantee).solve()
+        solved = accept_program(case, guarantee, most_columns=0).solve()
         kept = promises(Enumerator(case, solved.accept), guarantee)
         assert all(kept.values()), (guarantee, kept)
         assert solved.bound <= exact.error + 1e-9
@@ -43,7 +43,7 @@ def test_prices_and_budgets_on_success_are_aggregated_too():
     rng = np.random.default_rng(32)
     for _ in range(count(4, 30)):
         case = random_case(rng, 9, 3)
-        exact, rough = program(case, guarantee), program(case, guarantee, most_columns=0)
+        exact, rough = accept_program(case, guarantee), accept_program(case, guarantee, most_columns=0)
         assert rough.scores_only == pytest.approx(exact.scores_only, abs=1e-12)
         for price in (0.1, 0.6):
             one, other = exact.solve(price=price), rough.solve(price=price)
@@ -58,7 +58,7 @@ def test_prices_and_budgets_on_success_are_aggregated_too():
 def _impossible(case, guarantee: Guarantee) -> bool:
     """Whether not even a table with a column for each tuple keeps the limits."""
     try:
-        program(case, guarantee).solve()
+        accept_program(case, guarantee).solve()
     except CertificateError:
         return True
     return False
@@ -69,7 +69,7 @@ def test_never_against_holds_in_every_column():
     guarantee = Guarantee("average", epsilon=None, never_against=0.9)
     for _ in range(count(10, 60)):
         case = random_case(rng, 8, 3)
-        rough = program(case, guarantee, most_columns=0)
+        rough = accept_program(case, guarantee, most_columns=0)
         if _impossible(case, guarantee):
             with pytest.raises(CertificateError, match="no policy keeps"):
                 rough.solve()
@@ -109,7 +109,7 @@ def test_dropping_the_rows_of_light_candidates_would_break_the_promise():
     rng, broken = np.random.default_rng(36), 0
     for _ in range(6):
         case = random_case(rng, 9, 2)
-        rough = program(case, Guarantee("average", epsilon=None), most_columns=0)
+        rough = accept_program(case, Guarantee("average", epsilon=None), most_columns=0)
         assert isinstance(rough, AggregatedProgram)
         accept = _with_heavy_rows_only(case)
         adversary = Enumerator(case, accept)
@@ -136,7 +136,7 @@ def _with_heavy_rows_only(case) -> np.ndarray:
 
 def test_a_large_pool_is_solved_to_a_stated_gap():
     case = replace(random_case(np.random.default_rng(37), count(30, 70), 3), most_listed=400_000)
-    solved = program(case, Guarantee(), most_columns=1000).solve()
+    solved = accept_program(case, Guarantee(), most_columns=1000).solve()
     assert 0 <= solved.error - solved.bound + 1e-12 <= 1e-6 + 1e-12
     weight, accept = case.belief.weight, solved.accept
     for slot in case.tuples.T:

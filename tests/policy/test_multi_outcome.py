@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 from blindcal import Affine, Belief, Guarantee, InputError, Policy, frontier, pair_belief
 from blindcal.checks import Array, Integers
-from blindcal.policy import Chances, epsilon_policy, least_loss, loss_frontier
+from blindcal.policy import OutcomeProbabilities, epsilon_policy, least_loss, loss_frontier
 from blindcal.policy.pareto_frontier import trace_frontier
 from blindcal.policy.policy import label_tops
 from blindcal.simulation import selection
@@ -78,7 +78,7 @@ def random_case(rng: np.random.Generator) -> tuple[Array, Array, Integers]:
 
 
 def kept(
-    found: Chances, weight: Array, labels: Integers, guarantee: Guarantee, success: float | None
+    found: OutcomeProbabilities, weight: Array, labels: Integers, guarantee: Guarantee, success: float | None
 ) -> None:
     """Every promise, checked on the table itself."""
     p, mass = found.chance, weight[:, None] * found.chance
@@ -277,11 +277,11 @@ def test_two_outcomes_have_the_frontier_of_their_belief() -> None:
 
 def test_what_chances_of_any_outcomes_reveal() -> None:
     chance = np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5]])
-    found = Chances(chance, 0.0, 0.0)
+    found = OutcomeProbabilities(chance, 0.0, 0.0)
     assert found.epsilon == pytest.approx(np.log(5.0))
     assert found.multiplier == pytest.approx(0.6 + 0.3 + 0.5)
     assert found.largest_posterior([0.5, 0.5]) == pytest.approx(0.5 / 0.6)
     two = Policy([0.7, 0.2])
-    both = Chances(np.stack([two.accept, 1 - two.accept], axis=-1), 0.0, 0.0)
+    both = OutcomeProbabilities(np.stack([two.accept, 1 - two.accept], axis=-1), 0.0, 0.0)
     assert both.epsilon == pytest.approx(float(two.epsilon))
     assert both.multiplier == pytest.approx(float(two.multiplier))

@@ -16,7 +16,7 @@ from blindcal.checks import Array
 from blindcal.policy import epsilon_policy, evidence_policy, least_loss, proposition_strategy, public_policy
 from blindcal.policy.accept_lp import AcceptProgram, secret_classes
 from blindcal.policy.guarantee import Guarantee
-from blindcal.policy.policy import TIED, label_tops, missed_mass
+from blindcal.policy.policy import TIE_TOLERANCE, label_tops, missed_mass
 from strategies import beliefs, beliefs_with_policies, random_beliefs, random_policies
 
 
@@ -124,7 +124,7 @@ def test_the_public_decision_is_the_best_that_tells_nothing(belief: Belief) -> N
     public = public_policy(belief)
     assert public.epsilon == 0.0
     least = min(Policy(np.full(belief.weight.size, c)).conference_error(belief) for c in (0.0, 0.5, 1.0))
-    assert public.conference_error(belief) <= least + 2.1 * TIED, "a tie is rejected"
+    assert public.conference_error(belief) <= least + 2.1 * TIE_TOLERANCE, "a tie is rejected"
     assert public.adversary_error(belief) == pytest.approx(missed_mass(belief.weight, None), abs=1e-15)
 
 

@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal, norm, truncnorm
 from blindcal.assignment.prior import inclusion
 from blindcal.errors import InputError
 from blindcal.posterior import acceptance_bar
-from blindcal.posterior.acceptance_bar import bar_of, quality_medians, review_sites
+from blindcal.posterior.acceptance_bar import choose_bar, quality_medians, review_sites
 from blindcal.posterior.paper import PaperCase
 from random_cases import random_case, row_of
 from sizes import count
@@ -76,13 +76,13 @@ def test_known_reviewers_have_the_medians_and_weights_of_multivariate_normal_sco
 def test_known_reviewers_are_accepted_at_exactly_the_requested_share(rate: float) -> None:
     """Or as near to it as whole tuples allow: no bar around comes nearer."""
     cases = conference(4, 30, 5, 3, None, 0.0)
-    bar, share = bar_of(cases, rate, None)
+    bar, share = choose_bar(cases, rate, None)
     assert share == rate
     missed = abs(exact_share(cases, bar) - rate)
     assert missed < 1e-3
     for steps in (-30, -10, -3, -2, -1, 1, 2, 3, 10, 30):
         assert missed <= abs(exact_share(cases, bar + steps * 1e-4) - rate) + 2e-9
-    assert bar_of(cases, None, bar) == (bar, pytest.approx(exact_share(cases, bar), abs=1e-9))
+    assert choose_bar(cases, None, bar) == (bar, pytest.approx(exact_share(cases, bar), abs=1e-9))
 
 
 def two_scores(low: int, high: int) -> list[PaperCase]:
@@ -111,7 +111,7 @@ def test_between_two_medians_the_bar_is_in_the_middle(
 ) -> None:
     """At the lower one, half of the papers that are rejected would be stated to be rejected wrongly."""
     cases = two_scores(low, high)
-    bar, _ = bar_of(cases, rate, None)
+    bar, _ = choose_bar(cases, rate, None)
     assert bar == pytest.approx(height, abs=2e-4)
     wrong = [
         np.minimum(one.favor, 1 - one.favor) @ one.weight
@@ -124,16 +124,16 @@ def test_between_two_medians_the_bar_is_in_the_middle(
 
 def test_papers_that_are_all_alike_are_at_the_bar() -> None:
     for rate in (0.1, 0.5, 0.9):
-        assert bar_of(two_scores(20, 0), rate, None)[0] == pytest.approx(-0.75, abs=2e-4)
+        assert choose_bar(two_scores(20, 0), rate, None)[0] == pytest.approx(-0.75, abs=2e-4)
 
 
 @pytest.mark.parametrize("papers", [1, 30])
 def test_where_all_or_none_are_to_pass_the_bar_is_just_beyond_the_papers(papers: int) -> None:
     cases = conference(4, papers, 5, 3, None, 0.0)
     for rate, short in ((0.0, 0.01 / papers), (1.0, 1 - 0.01 / papers)):
-        bar, share = bar_of(cases, rate, None)
+        bar, share = choose_bar(cases, rate, None)
         assert share == rate
-        assert bar == bar_of(cases, short, None)[0]
+        assert bar == choose_bar(cases, short, None)[0]
         assert exact_share(cases, bar) == pytest.approx(rate, abs=0.02 / papers)
 
 
@@ -157,7 +157,7 @@ def test_rounded_and_uncertain_reviews_are_accepted_at_nearly_the_requested_shar
     for seed in range(count(1, 40)):
         cases = [case for k in (1, 2, 3, 4) for case in conference(seed, 15, 6, k, grid, unsure)]
         for rate in (0.1, 0.25, 0.5):
-            bar, _ = bar_of(cases, rate, None)
+            bar, _ = choose_bar(cases, rate, None)
             assert exact_share(cases, bar) == pytest.approx(rate, abs=within)
 
 
@@ -221,19 +221,23 @@ def test_the_bar_is_that_of_the_public_data_alone_and_the_same_every_time() -> N
     """Papers in another order, candidates in another order: nothing else of an assignment is there to see."""
     cases = conference(6, 8, 9, 5, (-2.0, -1.0, 0.0, 1.0, 2.0), 0.2)
     cases = [replace(case, bar=float(i)) for i, case in enumerate(cases)]
-    found = bar_of(cases, 0.3, None)
-    assert bar_of(cases, 0.3, None) == bar_of([replace(case, bar=0.0) for case in cases], 0.3, None) == found
-    assert bar_of(cases[::-1], 0.3, None) == found
+    found = choose_bar(cases, 0.3, None)
+    assert (
+        choose_bar(cases, 0.3, None)
+        == choose_bar([replace(case, bar=0.0) for case in cases], 0.3, None)
+        == found
+    )
+    assert choose_bar(cases[::-1], 0.3, None) == found
 
 
 def test_papers_are_told_as_they_are_added_up() -> None:
     told: list[int] = []
     cases = conference(7, 70, 3, 1, None, 0.0)
-    bar_of(cases, 0.3, None, advance=told.append)
+    choose_bar(cases, 0.3, None, advance=told.append)
     assert told == [32, 32, 6]
 
 
 def test_scores_that_floats_cannot_weigh_are_refused() -> None:
     case = PaperCase("p", (1e200,), ("a", "b"), (0.5, 0.5), (row_of(1, 0, 0.5), row_of(1, 1, 0.5)), 0.0)
     with pytest.raises(InputError, match="paper 'p' are too far"):
-        bar_of([case], 0.5, None)
+        choose_bar([case], 0.5, None)

@@ -10,14 +10,14 @@ import pytest
 from scipy.stats import binomtest, chi2
 
 from blindcal.assignment.candidates import everyone
-from blindcal.certify.claims import keeps
+from blindcal.certify.claims import keeps_guarantee
 from blindcal.certify.exact import UNIT, ExactPolicy
 from blindcal.compute import parallel
 from blindcal.deciding.certificate_file import claim_of
 from blindcal.deciding.coins import Key
 from blindcal.deciding.draft import decide_paper, true_secret
 from blindcal.deciding.ledger import open_ledger
-from blindcal.deciding.prior_decisions import Past
+from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.deciding.release import release
 from blindcal.errors import CertificateError, InputError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference, plan_paper
@@ -26,7 +26,7 @@ from blindcal.planning.request import Request
 from blindcal.planning.shared_budget import explore
 from blindcal.policy.aggregated_lp import EntryProgram
 from blindcal.policy.guarantee import Guarantee
-from blindcal.policy.solver import program
+from blindcal.policy.solver import accept_program
 from blindcal.posterior import paper as paper_module
 from blindcal.posterior.conference import MOST_REVIEWS, Conference, assemble, prepare, true_reviewers
 from blindcal.posterior.paper import PaperCase
@@ -62,7 +62,7 @@ def test_a_sample_of_tuples_has_the_distribution_of_the_belief():
 
 
 def crowd_plan(case: PaperCase, guarantee: Guarantee) -> PaperPlan:
-    solved = program(case, guarantee).solve()
+    solved = accept_program(case, guarantee).solve()
     return plan_paper(case.belief, solved.accept, True, guarantee, sample=case.sample)
 
 
@@ -76,7 +76,7 @@ def test_every_candidate_is_protected_against_an_adversary_that_lists_all_tuples
         if not solvable(listed, guarantee):
             continue
         plan = crowd_plan(case, guarantee)
-        assert keeps(case.belief, plan.policy, guarantee)
+        assert keeps_guarantee(case.belief, plan.policy, guarantee)
         adversary = Enumerator(listed, case.layout.expected(plan.policy.accept, listed.tuples))
         kept = promises(adversary, guarantee)
         assert all(kept.values()), (guarantee, kept)
@@ -108,8 +108,8 @@ def test_tables_are_nearly_as_good_as_with_an_entry_for_each_tuple_and_the_bound
         listed = random_case(rng, count(20, 40), 3)
         for guarantee in (Guarantee(), Guarantee("steady", epsilon=None), Guarantee("average", epsilon=None)):
             case = crowded(listed).promised(guarantee.promise)
-            found = program(case, guarantee).solve()
-            exact = program(listed, guarantee).solve()
+            found = accept_program(case, guarantee).solve()
+            exact = accept_program(listed, guarantee).solve()
             assert exact.error - 1e-9 <= found.error <= exact.error + 0.02
             assert found.bound <= exact.error + 1e-9
             plan = plan_paper(case.belief, found.accept, True, guarantee, bound=found.bound)
@@ -127,7 +127,7 @@ def test_tables_of_look_alikes_are_repaired_at_no_cost(members: int):
             case, parameters=tuple(kinds[j // members] for j in range(24)), inclusion=(0.125,) * 24
         )
         for guarantee in (Guarantee(), Guarantee("average", epsilon=None)):
-            found = program(case, guarantee).solve()
+            found = accept_program(case, guarantee).solve()
             plan = plan_paper(case.belief, found.accept, True, guarantee)
             assert plan.figures.wrong <= found.error + 1e-6
 
@@ -140,7 +140,7 @@ def test_prices_lead_from_the_evidence_to_no_added_success():
     assert (np.diff(errors) > -1e-9).all()
     assert (np.diff(successes) < 1e-9).all()
     assert errors[0] < errors[-1]
-    assert successes[-1] == pytest.approx(program(case, guarantee).scores_only, abs=1e-9)
+    assert successes[-1] == pytest.approx(accept_program(case, guarantee).scores_only, abs=1e-9)
 
 
 def test_look_alikes_share_entries():
@@ -159,10 +159,10 @@ def test_look_alikes_share_entries():
 def test_what_needs_every_tuple_is_refused():
     case = crowded(random_case(np.random.default_rng(47), 8, 3))
     with pytest.raises(CertificateError, match="never-against"):
-        program(case, Guarantee(never_against=0.9))
+        accept_program(case, Guarantee(never_against=0.9))
     policy = ExactPolicy(np.zeros(case.aggregated.weight.size, dtype=np.int64))
     with pytest.raises(CertificateError, match="never-against"):
-        keeps(case.belief, policy, Guarantee("none", epsilon=None, never_against=0.9))
+        keeps_guarantee(case.belief, policy, Guarantee("none", epsilon=None, never_against=0.9))
 
 
 def crowd_conference(papers: int, people: int, seed: int = 48, reviews: int = 3):
@@ -189,7 +189,7 @@ def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
     reviews = Reviews.from_table(table)
     conference = prepare(reviews, parameters, pools, accept_rate=0.5)
     assert not any(case.listed for case in conference.cases)
-    assert isinstance(program(conference.cases[0], Guarantee()), EntryProgram)
+    assert isinstance(accept_program(conference.cases[0], Guarantee()), EntryProgram)
     truth, request, key = (
         true_reviewers(conference, reviews),
         Request(Guarantee(), accept_rate=0.5),
@@ -199,7 +199,7 @@ def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
         outcome = release(conference, truth, request, ledger, plan_conference)
     with open_ledger(tmp_path / "key.bin", key) as ledger:
         again = release(conference, truth, request, ledger, plan_conference)
-        checks = checks_of(conference, truth, request, Past(ledger), plan_conference, assemble)
+        checks = checks_of(conference, truth, request, PriorDecisions(ledger), plan_conference, assemble)
     refuse_failed(checks)
     assert again.how == "stored"
     certificate = outcome.certificate
@@ -260,7 +260,9 @@ def test_a_paper_with_a_large_pool_is_decided_again_by_public_information(tmp_pa
             )
         with open_ledger(tmp_path / "key.bin", key) as ledger:
             policy = ledger.tables(ledger.record(ledger.releases[-1]))["p00"]
-            refuse_failed(checks_of(conference, truth, request, Past(ledger), plan_conference, assemble))
+            refuse_failed(
+                checks_of(conference, truth, request, PriorDecisions(ledger), plan_conference, assemble)
+            )
         stated = claim_of(again.record.papers[0])
         assert again.record.release == number
         assert set(policy.numerator.tolist()) in ({0}, {UNIT})

@@ -9,14 +9,14 @@ import pytest
 
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
-from blindcal.posterior.large_pools import STEPS, EvidenceSteps, Promise, evidence_steps
+from blindcal.posterior.large_pools import STEPS, EvidenceSteps, LayoutTarget, evidence_steps
 from blindcal.posterior.paper import PaperCase, _nodes
 from blindcal.posterior.tuple_weights import acceptance_evidence
 from random_cases import crowded, random_case
 from sizes import count
 
 
-def penalized(case: PaperCase, promise: Promise) -> EvidenceSteps:
+def penalized(case: PaperCase, promise: LayoutTarget) -> EvidenceSteps:
     tied, alike = case.look_alikes
     return evidence_steps(_nodes(case), acceptance_evidence(case), 0.0, alike, tied, promise)
 
@@ -44,7 +44,7 @@ def test_nobody_becomes_likelier_than_the_likeliest_reviewer(name: str) -> None:
     rng, span, missed = np.random.default_rng(74), Guarantee().promise.span, []
     for _ in range(count(6, 60)):
         listed = random_case(rng, 20, 3)
-        evidence, weight = penalized(crowded(listed), Promise(name, span)), listed.belief.weight
+        evidence, weight = penalized(crowded(listed), LayoutTarget(name, span)), listed.belief.weight
         accept = accepted(listed, evidence, span)
         before = by_candidate(listed, weight)
         for chance in (accept, 1.0 - accept):
@@ -59,7 +59,7 @@ def test_nobody_becomes_likelier_than_the_likeliest_reviewer(name: str) -> None:
 
 def test_without_a_promise_nobody_has_a_penalty() -> None:
     case = crowded(random_case(np.random.default_rng(75), 9, 3))
-    for promise in (Promise("none", 1.0), Promise("public", 0.0), Promise("steady", 0.0)):
+    for promise in (LayoutTarget("none", 1.0), LayoutTarget("public", 0.0), LayoutTarget("steady", 0.0)):
         evidence = penalized(case, promise)
         assert not evidence.penalty.any()
         assert (evidence.steps >= 0.0).all()
@@ -69,7 +69,7 @@ def test_without_a_promise_nobody_has_a_penalty() -> None:
 def test_candidates_and_slots_that_look_alike_are_treated_alike() -> None:
     case = random_case(np.random.default_rng(76), 8, 3)
     case = replace(case, parameters=case.parameters[:4] * 2, inclusion=(0.375,) * 8, scores=(0.0, 1.0, 1.0))
-    evidence = penalized(crowded(case), Promise())
+    evidence = penalized(crowded(case), LayoutTarget())
     np.testing.assert_array_equal(evidence.steps[:, :4], evidence.steps[:, 4:])
     np.testing.assert_allclose(evidence.steps[1], evidence.steps[2], rtol=1e-12)
 

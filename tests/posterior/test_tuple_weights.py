@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal, norm
 
 from blindcal.assignment.prior import inclusion, log_prior
 from blindcal.posterior.paper import PaperCase
-from blindcal.posterior.tuple_weights import _panels, _sums_in_logs, log_likelihoods, posteriors
+from blindcal.posterior.tuple_weights import _panels, _sums_in_logs, log_likelihoods, tuple_posteriors
 from blindcal.reviewers.rounded import Rounded
 from oracles import integrals
 from random_cases import row_of
@@ -152,7 +152,7 @@ def test_matrix_products_give_the_integrals_of_tuples() -> None:
     for seed in range(count(1, 10)):
         for case in unequal_cases(seed):
             some = rng.permutation(len(case.tuples))[: count(15, 60)]
-            log_weight, favor = (part[some] for part in posteriors(case))
+            log_weight, favor = (part[some] for part in tuple_posteriors(case))
             expected, right = integrals(case, some.tolist())
             prior = prior_of(case)[some]
             possible = np.isfinite(prior)
@@ -173,7 +173,10 @@ def test_matrix_products_agree_with_logarithms_at_the_same_nodes_and_light_tuple
             expected, right = _sums_in_logs(likelihood, log_rule - 0.5 * quality**2, edge, case.tuples)
             expected += prior_of(case)
             some = rng.permutation(len(case.tuples))[:50]
-            for found, rows in ((posteriors(case), slice(None)), (posteriors(case, case.tuples[some]), some)):
+            for found, rows in (
+                (tuple_posteriors(case), slice(None)),
+                (tuple_posteriors(case, case.tuples[some]), some),
+            ):
                 np.testing.assert_allclose(found[0], expected[rows], rtol=1e-12, atol=1e-12)
                 np.testing.assert_allclose(found[1], right[rows], atol=1e-12)
             light += int((expected[np.isfinite(expected)] < expected.max() - 600.0).any())
@@ -190,5 +193,5 @@ def test_equal_scores_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> Non
         return plain(self, score, quality)
 
     monkeypatch.setattr(Rounded, "log_likelihood", counted)
-    posteriors(case)
+    tuple_posteriors(case)
     assert asked == [0.0, 1.0]

@@ -11,22 +11,22 @@ from blindcal.deciding.coins import read_key
 from blindcal.deciding.release import decide
 from blindcal.errors import InputError, RefusedError
 from blindcal.posterior.inputs import read_inputs
-from blindcal.project.create import Given, Wishes, found_folder, read_contents
-from blindcal.project.settings import asked, read_folder
+from blindcal.project.create import InitialSettings, SourceFiles, create_folder, read_contents
+from blindcal.project.settings import folder_request, read_folder
 from small_conferences import everything, small_conference
 
 
-def given(folder: Path) -> Given:
+def given(folder: Path) -> SourceFiles:
     small_conference().write(folder)
-    return Given(folder / "reviews.csv", pools=folder / "pools.csv", reviewers=folder / "reviewers.csv")
+    return SourceFiles(folder / "reviews.csv", pools=folder / "pools.csv", reviewers=folder / "reviewers.csv")
 
 
 def test_a_folder_is_made_that_can_be_read_and_decided(tmp_path: Path) -> None:
     files, key = given(tmp_path / "in"), tmp_path / "icx.key"
-    made = found_folder(tmp_path / "icx", files, Wishes("public", accept_rate=0.4), key)
+    made = create_folder(tmp_path / "icx", files, InitialSettings("public", accept_rate=0.4), key)
     assert made.calibrated
     assert read_key(key) == made.secret
-    wanted = asked(read_folder(tmp_path / "icx"))
+    wanted = folder_request(read_folder(tmp_path / "icx"))
     assert (wanted.request.accept_rate, wanted.key) == (0.4, key)
     conference, _ = wanted.inputs().prepared(accept_rate=0.4)
     assert len(conference.cases) == 6
@@ -35,17 +35,19 @@ def test_a_folder_is_made_that_can_be_read_and_decided(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wishes", "told"),
     [
-        (Wishes("public", 0.4, "3"), "either `accept_rate` or `accept`"),
-        (Wishes("public", 0.4, grid="1..3"), "`grid` 1..3 must hold every score"),
-        (Wishes("public", 0.4, better="up"), "high"),
-        (Wishes("public", accept="3.5"), "`accept` must be a whole number"),
+        (InitialSettings("public", 0.4, "3"), "either `accept_rate` or `accept`"),
+        (InitialSettings("public", 0.4, grid="1..3"), "`grid` 1..3 must hold every score"),
+        (InitialSettings("public", 0.4, better="up"), "high"),
+        (InitialSettings("public", accept="3.5"), "`accept` must be a whole number"),
     ],
 )
-def test_a_bad_wish_is_refused_and_nothing_is_written(tmp_path: Path, wishes: Wishes, told: str) -> None:
+def test_a_bad_wish_is_refused_and_nothing_is_written(
+    tmp_path: Path, wishes: InitialSettings, told: str
+) -> None:
     files = given(tmp_path / "in")
     before = everything(tmp_path)
     with pytest.raises(InputError, match=told):
-        found_folder(tmp_path / "icx", files, wishes, tmp_path / "icx.key")
+        create_folder(tmp_path / "icx", files, wishes, tmp_path / "icx.key")
     assert everything(tmp_path) == before
 
 
@@ -55,8 +57,8 @@ def test_a_folder_loose_files_and_python_give_one_certificate(tmp_path: Path) ->
     small = small_conference()
     rows = [(paper, who, f"{round(float(score))}") for paper, who, score in small.reviews[1:]]
     replace(small, reviews=(small.reviews[0], *rows)).write(tmp_path / "in")
-    made = found_folder(tmp_path / "icx", files, Wishes("public", accept_rate=0.4), key)
-    wanted = asked(read_folder(tmp_path / "icx"))
+    made = create_folder(tmp_path / "icx", files, InitialSettings("public", accept_rate=0.4), key)
+    wanted = folder_request(read_folder(tmp_path / "icx"))
     assert made.settings["grid"] != "none"
     texts = []
     for name, inputs in (
@@ -76,19 +78,21 @@ def test_files_that_exclude_or_need_each_other_are_refused(tmp_path: Path) -> No
     files = given(tmp_path / "in")
     reviews, other = files.reviews, files.pools
     cases = [
-        (Given(reviews, past=[reviews]), "`past` needs `committee`"),
-        (Given(reviews, past=[reviews], reviewers=reviews), "`past` or `reviewers`, not both"),
-        (Given(reviews, conflicts=other, pools=other), "`conflicts` or `pools`, not both"),
+        (SourceFiles(reviews, past=[reviews]), "`past` needs `committee`"),
+        (SourceFiles(reviews, past=[reviews], reviewers=reviews), "`past` or `reviewers`, not both"),
+        (SourceFiles(reviews, conflicts=other, pools=other), "`conflicts` or `pools`, not both"),
     ]
     for bad, told in cases:
         with pytest.raises(InputError, match=told):
-            found_folder(tmp_path / "icx", bad, Wishes("public"), tmp_path / "icx.key")
+            create_folder(tmp_path / "icx", bad, InitialSettings("public"), tmp_path / "icx.key")
 
 
 def test_an_existing_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "icx").mkdir()
     with pytest.raises(RefusedError, match="never overwritten"):
-        found_folder(tmp_path / "icx", given(tmp_path / "in"), Wishes("public"), tmp_path / "icx.key")
+        create_folder(
+            tmp_path / "icx", given(tmp_path / "in"), InitialSettings("public"), tmp_path / "icx.key"
+        )
 
 
 def test_this_years_reviews_are_no_past_ones(tmp_path: Path) -> None:
@@ -96,13 +100,13 @@ def test_this_years_reviews_are_no_past_ones(tmp_path: Path) -> None:
     people = tmp_path / "pc.csv"
     people.write_text("reviewer\n" + "\n".join(small_conference().canaries) + "\n")
     with pytest.raises(InputError, match="other conferences than the one being decided"):
-        found_folder(
+        create_folder(
             tmp_path / "icx",
-            Given(files.reviews, people, [files.reviews]),
-            Wishes("public"),
+            SourceFiles(files.reviews, people, [files.reviews]),
+            InitialSettings("public"),
             tmp_path / "icx.key",
         )
-    contents, _ = read_contents(Given(files.reviews, people))
+    contents, _ = read_contents(SourceFiles(files.reviews, people))
     assert len(contents.committee) == 8
 
 
@@ -114,8 +118,8 @@ def test_past_years_whose_files_have_one_name_go_by_their_folders(tmp_path: Path
     for path in past:
         path.parent.mkdir(exist_ok=True)
         path.write_text("paper,reviewer,score\n1,ada,2\n2,ada,3\n")
-    contents, _ = read_contents(Given(files.reviews, people, past))
+    contents, _ = read_contents(SourceFiles(files.reviews, people, past))
     assert [*contents.past] == ["2025-notes", "2026-notes", "2024"]
     assert contents.settings["past"] == [f"inputs/past/{name}.csv" for name in contents.past]
     with pytest.raises(InputError, match="must have different names, or lie in folders of different names"):
-        read_contents(Given(files.reviews, people, [past[0], past[0]]))
+        read_contents(SourceFiles(files.reviews, people, [past[0], past[0]]))

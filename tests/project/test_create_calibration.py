@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from blindcal.importers import Choices, import_reviews
-from blindcal.project.create import Contents, grid_text, import_past, write_inputs
-from blindcal.project.settings import levels
-from blindcal.reviews import recognize_grid
+from blindcal.project.create import FolderContents, grid_text, import_past, write_inputs
+from blindcal.project.settings import parse_grid
+from blindcal.reviews import infer_grid
 
 TABLE = b"paper,reviewer,score,title,track\n1,a,3,On Widgets,x\n2,a,2,Gizmos,x\n2,b,1,Gizmos,x\n"
 PLAIN = b"paper,reviewer,score\n1,a,3\n2,a,2\n"
 
 
 def test_only_what_there_is_is_written_and_named(tmp_path: Path) -> None:
-    contents = Contents(import_reviews(PLAIN, "x.csv"))
+    contents = FolderContents(import_reviews(PLAIN, "x.csv"))
     write_inputs(tmp_path, contents)
     assert [path.name for path in tmp_path.rglob("*.csv")] == ["reviews.csv"]
     assert contents.settings == {
@@ -33,7 +33,9 @@ def test_everything_is_written_for_its_owner_alone(tmp_path: Path) -> None:
     (tmp_path / "known.csv.fit.json").write_text("{}\n")
     past = {"2025": import_reviews(PLAIN, "2025.csv")}
     files = {"reviewers": tmp_path / "known.csv"}
-    contents = Contents(import_reviews(TABLE, "x.csv"), past, {"a": "Ada", "c": ""}, [("1", "c")], files)
+    contents = FolderContents(
+        import_reviews(TABLE, "x.csv"), past, {"a": "Ada", "c": ""}, [("1", "c")], files
+    )
     (tmp_path / "icx").mkdir()
     write_inputs(tmp_path / "icx", contents)
     found = {path.relative_to(tmp_path / "icx").as_posix(): path for path in (tmp_path / "icx").rglob("*")}
@@ -53,7 +55,7 @@ def test_everything_is_written_for_its_owner_alone(tmp_path: Path) -> None:
 def test_pools_that_are_given_come_before_conflicts(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("paper,reviewer\n1,a\n")
     imported = import_reviews(PLAIN, "x.csv")
-    contents = Contents(imported, conflicts=[("1", "c")], files={"pools": tmp_path / "p.csv"})
+    contents = FolderContents(imported, conflicts=[("1", "c")], files={"pools": tmp_path / "p.csv"})
     assert contents.settings["pools"] == "inputs/pools.csv"
 
 
@@ -81,6 +83,6 @@ LEVELS: list[tuple[list[float], str]] = [
 
 @pytest.mark.parametrize(("score", "expected"), LEVELS)
 def test_the_grid_is_written_as_it_is_recognized(score: list[float], expected: str) -> None:
-    found = recognize_grid(np.array(score, dtype=float))
+    found = infer_grid(np.array(score, dtype=float))
     assert grid_text(found) == expected
-    assert levels(expected) == ([] if found is None else found.tolist())
+    assert parse_grid(expected) == ([] if found is None else found.tolist())

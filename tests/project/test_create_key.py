@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.deciding.ledger import sealed_folder
+from blindcal.deciding.ledger import ledger_folder
 from blindcal.errors import InputError, RefusedError
 from blindcal.project.create import check_key, key_beside, new_key, refuse_lost
 
@@ -30,7 +30,7 @@ def test_a_key_within_the_folder_is_refused(tmp_path: Path) -> None:
 
 def test_no_key_is_made_in_the_place_of_one_that_was_lost(tmp_path: Path) -> None:
     key = tmp_path / "icx.key"
-    sealed_folder(key).mkdir()
+    ledger_folder(key).mkdir()
     for call in (refuse_lost, new_key):
         with pytest.raises(RefusedError, match="a key that is missing"):
             call(key)

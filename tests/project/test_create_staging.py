@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from blindcal.errors import InputError, RefusedError
-from blindcal.project.create import new_folder
+from blindcal.project.create import staged_folder
 
 
 def test_a_folder_has_its_name_when_it_is_filled(tmp_path: Path) -> None:
-    with new_folder(tmp_path / "icx") as filled:
+    with staged_folder(tmp_path / "icx") as filled:
         (filled / "a").write_text("1")
         assert not (tmp_path / "icx").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["icx"]
@@ -23,7 +23,7 @@ def test_a_folder_has_its_name_when_it_is_filled(tmp_path: Path) -> None:
 @pytest.mark.parametrize("error", [InputError("no"), KeyboardInterrupt()])
 def test_a_folder_that_cannot_be_filled_leaves_nothing(error: BaseException, tmp_path: Path) -> None:
     def fill() -> None:
-        with new_folder(tmp_path / "icx") as filled:
+        with staged_folder(tmp_path / "icx") as filled:
             (filled / "a").write_text("1")
             raise error
 
@@ -37,7 +37,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path: Path) -> None:
     for path in (stale, other):
         path.mkdir()
         (path / "a").write_text("secret")
-    with new_folder(tmp_path / "icx"):
+    with staged_folder(tmp_path / "icx"):
         pass
     assert not stale.exists()
     assert other.exists()
@@ -52,13 +52,13 @@ def test_bad_names_are_refused(tmp_path: Path) -> None:
         ("ic\x1bx", InputError, r"'ic\\x1bx' must be a name without control"),
         ("icx\ngrid = 1", InputError, r"'icx\\ngrid = 1' must be a name without control"),
     ):
-        with pytest.raises(error, match=message), new_folder(tmp_path / name):
+        with pytest.raises(error, match=message), staged_folder(tmp_path / name):
             pass
 
 
 def test_a_name_taken_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     def fill() -> None:
-        with new_folder(tmp_path / "icx"):
+        with staged_folder(tmp_path / "icx"):
             (tmp_path / "icx").mkdir()
 
     with pytest.raises(RefusedError):

@@ -8,7 +8,7 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.importers import Choices
-from blindcal.project.create import Given, Wishes, found_folder
+from blindcal.project.create import InitialSettings, SourceFiles, create_folder
 from blindcal.project.imports import (
     Source,
     decided,
@@ -28,7 +28,7 @@ from small_conferences import everything, small_conference
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     small_conference().write(tmp_path / "in")
-    found_folder(tmp_path / "icx", Given(), Wishes(), tmp_path / "icx.key")
+    create_folder(tmp_path / "icx", SourceFiles(), InitialSettings(), tmp_path / "icx.key")
     return tmp_path / "icx"
 
 

@@ -12,7 +12,7 @@ import pytest
 from blindcal.errors import InputError
 from blindcal.posterior.conference import refuse_mismatches
 from blindcal.posterior.inputs import read_inputs
-from blindcal.project.outsiders import NAME, strangers_listed
+from blindcal.project.outsiders import UNKNOWN_REVIEWERS_FILE, unknown_reviewers_listed
 from small_conferences import SmallConference, small_conference
 
 NAMES = ("Ada Lovelace", "Kurt Gödel", "Emmy Noether", "R07", "R08", "Alan Turing")
@@ -38,9 +38,9 @@ def _refused(small: SmallConference, place: Path, out: Path | None = None) -> tu
     folder = small.write(place / "in")
     reviews, reviewers, pools = (folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools"))
     inputs = read_inputs(reviews, reviewers, pools)
-    with pytest.raises(InputError) as refusal, strangers_listed(reviews, out):
+    with pytest.raises(InputError) as refusal, unknown_reviewers_listed(reviews, out):
         refuse_mismatches(inputs.reviews, inputs.parameters, inputs.pools, inputs.sources)
-    return str(refusal.value).replace(f"{folder}/", ""), folder / NAME
+    return str(refusal.value).replace(f"{folder}/", ""), folder / UNKNOWN_REVIEWERS_FILE
 
 
 def _rows(path: Path) -> list[list[str]]:
@@ -80,7 +80,7 @@ def test_every_cause_has_its_message_and_blames_the_right_file(
     first, last = said.splitlines()
     assert first.startswith(start)
     assert first.endswith(f"for paper '{row[0]}' (reviews.csv, row 2)")
-    assert last.startswith(f"their names, and the closest known names: {NAME}")
+    assert last.startswith(f"their names, and the closest known names: {UNKNOWN_REVIEWERS_FILE}")
     assert not any(name in said for name in (*NAMES, row[1]))
     assert _rows(file) == [["paper", "reviewer", "cause", "nearest"], row]
 
@@ -105,7 +105,7 @@ def test_a_list_of_ours_is_replaced_and_a_file_of_yours_is_left(
 def test_names_never_go_into_the_folder_that_is_sent_on(small: SmallConference, tmp_path: Path) -> None:
     message, _ = _refused(small.with_review(1, reviewer="Xyq"), tmp_path, out=tmp_path)
     assert "their names are not written down" in message
-    assert not list(tmp_path.rglob(f"*{NAME}*"))
+    assert not list(tmp_path.rglob(f"*{UNKNOWN_REVIEWERS_FILE}*"))
 
 
 def test_papers_are_in_natural_order(small: SmallConference, tmp_path: Path) -> None:

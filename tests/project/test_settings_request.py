@@ -10,13 +10,13 @@ from blindcal.errors import InputError
 from blindcal.planning.guarantee_menu import MENU
 from blindcal.policy.guarantee import Guarantee
 from blindcal.project.settings import (
-    asked,
+    folder_request,
     guarantee_settings,
     guarantee_text,
-    levels,
-    meant,
-    papers,
+    number_hint,
+    parse_grid,
     parse_guarantee,
+    parse_paper_counts,
     read_folder,
 )
 from blindcal.project.template import with_settings
@@ -62,7 +62,7 @@ def test_a_guarantee_reads_back_from_its_text_and_from_settings(guarantee: Guara
     assert parse_guarantee(guarantee_text(guarantee)) == guarantee
     text = with_settings(SETTINGS, guarantee_settings(guarantee))
     (tmp_path / "conference.toml").write_text(text)
-    assert asked(read_folder(tmp_path), yes_leak=True).request.guarantee == guarantee
+    assert folder_request(read_folder(tmp_path), yes_leak=True).request.guarantee == guarantee
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_refused_guarantee_names_its_setting(text: str, message: str) -> None:
     ],
 )
 def test_a_grid_is_a_range_of_whole_numbers_or_a_list(text: str | None, grid: list[float] | None) -> None:
-    assert levels(text) == grid
+    assert parse_grid(text) == grid
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_grid_is_a_range_of_whole_numbers_or_a_list(text: str | None, grid: li
 )
 def test_what_is_no_grid_is_told_how_to_write_one(text: str, told: str) -> None:
     with pytest.raises(InputError) as caught:
-        levels(text)
+        parse_grid(text)
     assert str(caught.value).startswith("`grid` must")
     assert told in str(caught.value)
 
@@ -144,18 +144,18 @@ def test_what_is_no_grid_is_told_how_to_write_one(text: str, told: str) -> None:
     ],
 )
 def test_papers_are_a_number_or_one_for_each_track(text: str | None, number: object) -> None:
-    assert papers("`accept`", text) == number
+    assert parse_paper_counts("`accept`", text) == number
 
 
 @pytest.mark.parametrize("text", ["", "x", "-3", "1e3", "3.0", "1_0", "40,10", "٣", "main=", "main=-1", "=3"])
 def test_what_is_no_number_of_papers_is_told_how_to_write_one(text: str) -> None:
     with pytest.raises(InputError, match="main=40,short=10"):
-        papers("`accept`", text)
+        parse_paper_counts("`accept`", text)
 
 
 def test_a_number_that_was_probably_meant() -> None:
-    assert meant("0,25") == ": give 0.25"
-    assert meant("25%") == ": for 25 % give 0.25"
+    assert number_hint("0,25") == ": give 0.25"
+    assert number_hint("25%") == ": for 25 % give 0.25"
 
 
 SETTINGS = """\
@@ -181,7 +181,7 @@ numbered = true
 def test_what_a_folder_requests(tmp_path: Path) -> None:
     (tmp_path / "icx").mkdir()
     (tmp_path / "icx" / "conference.toml").write_text(SETTINGS)
-    found = asked(read_folder(tmp_path / "icx"))
+    found = folder_request(read_folder(tmp_path / "icx"))
     assert found.request.guarantee == Guarantee("average", 0.01, None)
     request = found.request
     assert (request.conference, request.accept_rate, request.better) == ("icx", 0.25, "low")
@@ -205,4 +205,4 @@ def test_what_a_folder_requests(tmp_path: Path) -> None:
 def test_what_a_folder_leaves_open_is_refused(tmp_path: Path, old: str, new: str, told: str) -> None:
     (tmp_path / "conference.toml").write_text(SETTINGS.replace(old, new))
     with pytest.raises(InputError, match=told):
-        asked(read_folder(tmp_path))
+        folder_request(read_folder(tmp_path))

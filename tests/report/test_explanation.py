@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.report.explanation import explained, read_certificate
+from blindcal.report.explanation import explain_certificate, read_certificate
 from small_conferences import decided, small_conference
 
 pytestmark = pytest.mark.edge
@@ -45,7 +45,7 @@ def test_every_field_that_says_something_has_a_sentence(name: str, tmp_path: Pat
     small = small_conference()
     decided(small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out", *OPTIONS[name])
     content = read_certificate(tmp_path / "out")
-    lines = [line for part in explained(content) for line in part.lines]
+    lines = [line for part in explain_certificate(content) for line in part.lines]
     told = {line.name for line in lines}
     absent = {"limits.added_success"} if not content["limits"]["added_success"] else set()
     if not content["decided_again"]["papers"]:
@@ -62,7 +62,7 @@ def test_every_field_that_says_something_has_a_sentence(name: str, tmp_path: Pat
 def test_numbers_in_sentences_are_those_of_the_certificate(tmp_path: Path) -> None:
     decided(small_conference().write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out")
     content = read_certificate(tmp_path / "out")
-    lines = {line.name: line for part in explained(content) for line in part.lines}
+    lines = {line.name: line for part in explain_certificate(content) for line in part.lines}
     papers = content["papers"]
     assert f"{content['expected_wrong_raw'] * papers:.1f} papers" in lines["expected_wrong_raw"].sentence
     assert f"{100 * content['success']:.1f} %" in lines["success"].sentence
@@ -80,6 +80,10 @@ def test_a_fit_without_its_optional_parts_is_explained(tmp_path: Path) -> None:
     for name in ("following", "mirrored"):
         content["calibration_fit"].pop(name)
     (tmp_path / "short.json").write_text(json.dumps(content))
-    told = {line.name for part in explained(read_certificate(tmp_path / "short.json")) for line in part.lines}
+    told = {
+        line.name
+        for part in explain_certificate(read_certificate(tmp_path / "short.json"))
+        for line in part.lines
+    }
     assert "calibration_fit.shape" in told
     assert not told & {"calibration_fit.following", "calibration_fit.mirrored"}

@@ -11,7 +11,7 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.policy.guarantee import Guarantee
-from blindcal.report.explanation import guarantee_of, read_certificate
+from blindcal.report.explanation import certified_guarantee, read_certificate
 
 ARCHIVED = sorted((Path(__file__).parents[1] / "archive").glob("*/*/out/certificate.json"))
 
@@ -27,7 +27,7 @@ def test_certificates_of_every_version_are_read(path: Path):
     content = read_certificate(path)
     assert read_certificate(path.parent) == content
     assert content["papers"] > 0
-    assert isinstance(guarantee_of(content), Guarantee)
+    assert isinstance(certified_guarantee(content), Guarantee)
 
 
 def test_an_epsilon_without_limit_is_infinite(tmp_path: Path):

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("jinja2")
 
-from blindcal.exporters.decisions import Decided
+from blindcal.exporters.decisions import DecidedPaper
 from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED
 from blindcal.planning.guarantee_menu import MENU, Choice, Menu
 from blindcal.policy.guarantee import Guarantee
@@ -40,7 +40,8 @@ def made(
     content = {**read_certificate(CERTIFICATE), "papers": papers, "reviews": 3 * papers, **more}
     ids = [*names, *(f"p{i}" for i in range(papers - len(names)))]
     rows = tuple(
-        Decided(one, "accept" if i % 3 == 0 else "reject", "reject", "leave") for i, one in enumerate(ids)
+        DecidedPaper(one, "accept" if i % 3 == 0 else "reject", "reject", "leave")
+        for i, one in enumerate(ids)
     )
     stands = tuple(Surveyed(one, 3.25, (i % 21) / 20, i % 2 == 0, 7) for i, one in enumerate(ids))
     choices = tuple(Choice(one, 0.1 - 0.01 * i, 0.1 * i, 0.05, 0.3) for i, one in enumerate(MENU))

@@ -10,7 +10,7 @@ import pytest
 from blindcal.calibrators.assessment import Verdict
 from blindcal.fitting.gibbs import TRACES
 from blindcal.policy.guarantee import NAMES, Guarantee
-from blindcal.report.wording import SOURCES, VERDICTS, after_odds, expected, factor, promises, shown
+from blindcal.report.wording import SOURCES, VERDICTS, after_odds, expected, factor, guarantee_words, promises
 
 
 @pytest.mark.parametrize("before", [0.01, 0.3, 0.5, 0.99])
@@ -39,7 +39,7 @@ def test_every_guarantee_and_limit_has_a_promise_of_its_own(name: str):
     assert len({*promises(limited)}) == 5
     for number in ("a factor of 4.5", "1.25", "75.0 %", "90.0 %"):
         assert any(number in one for one in promises(limited))
-    assert shown(bare).startswith(f"{name}:")
+    assert guarantee_words(bare).startswith(f"{name}:")
 
 
 def test_a_budget_is_in_reviewers_and_not_as_a_promise_of_nothing():

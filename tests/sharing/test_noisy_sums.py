@@ -11,7 +11,7 @@ import pytest
 
 from blindcal.deciding.coins import make_key
 from blindcal.errors import InputError, RefusedError
-from blindcal.fitting.shared_sums import read_shared
+from blindcal.fitting.shared_sums import read_shared_sums
 from blindcal.reviews import Reviews
 from blindcal.sharing import noisy_sums
 from blindcal.sharing.noisy_sums import Share, share, shared_folder
@@ -91,7 +91,7 @@ def test_sums_are_of_the_listed_and_the_statement_is_enough_to_read_them(
 ) -> None:
     monkeypatch.setattr(noisy_sums, "add_noise", lambda sums, limit: sums)
     shared()
-    found = read_shared("out.csv")
+    found = read_shared_sums("out.csv")
     assert found.counts.tolist() == [3.0, 2.0, 2.0, 0.0]
     assert found.conference == "C"
     assert found.noise == pytest.approx(ONE.variance)

@@ -9,18 +9,20 @@ import pytest
 
 from blindcal.deciding.coins import make_key, read_key
 from blindcal.errors import RefusedError, VerificationError
-from blindcal.fitting.history import Past
-from blindcal.fitting.reuse_guard import Footprint, footprint
+from blindcal.fitting.history import PastConference
+from blindcal.fitting.reuse_guard import Fingerprint, fingerprint_of_past
 from blindcal.sharing.noisy_sums import SharedRelease, open_account, read_account, record_share, shared_folder
 from blindcal.sharing.privacy_loss import Limit
 
 
-def used(name: str, first: float) -> Footprint:
+def used(name: str, first: float) -> Fingerprint:
     """A conference of 40 papers with scores that nobody else's have."""
     rng = np.random.default_rng(int(10 * first))
     paper = [str(i) for i in range(40)]
-    return footprint(
-        Past(name, name, paper, ["a"] * 40, first + rng.random(40), np.full(40, np.nan), None, "high")
+    return fingerprint_of_past(
+        PastConference(
+            name, name, paper, ["a"] * 40, first + rng.random(40), np.full(40, np.nan), None, "high"
+        )
     )
 
 
@@ -97,14 +99,16 @@ def test_two_runs_at_once_are_refused(key: Path) -> None:
         pass
 
 
-def reviewed(score: np.ndarray, papers: int = 60) -> Footprint:
+def reviewed(score: np.ndarray, papers: int = 60) -> Fingerprint:
     """Three reviews a paper by 20 people, of the first papers."""
     paper = np.repeat(np.arange(60), 3)
     who = np.random.default_rng(1).permuted(np.tile(np.arange(20), (60, 1)), axis=1)[:, :3].ravel()
     kept = paper < papers
     names = [f"r{one}" for one in who[kept]]
     ids = [str(one) for one in paper[kept]]
-    return footprint(Past("x", "x", ids, names, score[kept], np.full(kept.sum(), np.nan), None, "high"))
+    return fingerprint_of_past(
+        PastConference("x", "x", ids, names, score[kept], np.full(kept.sum(), np.nan), None, "high")
+    )
 
 
 def test_a_few_papers_or_a_score_changed_in_each_are_still_the_same_reviews(key: Path) -> None:

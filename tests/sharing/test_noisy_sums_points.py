@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindcal.fitting.history import Past
+from blindcal.fitting.history import PastConference
 from blindcal.sharing.noisy_sums import differences, points_of, sums_of, upright_scores
 
 PAPER = ("1", "1", "2", "2", "2", "3")
 SCORE = np.array([7.0, 4.0, 3.0, 5.0, 3.0, 9.0])
 
 
-def past(authors: tuple[str, ...], better: str = "high") -> Past:
-    return Past("A", "A", PAPER, authors, SCORE, np.full(6, np.nan), None, better)
+def past(authors: tuple[str, ...], better: str = "high") -> PastConference:
+    return PastConference("A", "A", PAPER, authors, SCORE, np.full(6, np.nan), None, better)
 
 
 def test_a_difference_is_the_score_less_what_the_others_let_expect() -> None:
@@ -79,7 +79,7 @@ def test_one_author_moves_one_reviews_points_and_nothing_else_whoever_wrote_the_
 def test_the_order_of_rows_leaves_no_trace(order: list[int]) -> None:
     authors = ("a", "b", "a", "b", "c", "c")
     one = past(authors)
-    two = Past(
+    two = PastConference(
         "A",
         "A",
         [PAPER[i] for i in order],

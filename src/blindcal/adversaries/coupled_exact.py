@@ -21,7 +21,7 @@ average of such L, over the assignments in which they wrote the review. Hence
 
 over the papers of the component; papers decided by public information count nothing. The last follows from
 `E TV(P(y|d), P(y)) <= sqrt(I(y; D)/2)` and `I(y; D) <= I(A; D) <= sum_j I(A_j; D_j)`: coins are independent.
-A promise against the coupled adversary therefore costs epsilon per paper: `budget` divides it.
+A promise against the coupled adversary therefore costs epsilon per paper: `epsilon_per_paper` divides it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from blindcal.cells import Column, count
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_table
-from blindcal.io.tables import refuse
+from blindcal.io.tables import input_error
 from blindcal.policy.policy import Policy
 
 LOADS = "knows everybody's load"
@@ -178,7 +178,7 @@ def read_loads(path: str | os.PathLike[str]) -> dict[str, int]:
     names = table.text("reviewer")
     if len(set(names)) < len(names):
         twice = f"{count(len(names) - len(set(names)), 'row')} too many"
-        raise refuse([Problem(os.fspath(path), None, "reviewer", "must name everybody once", twice)])
+        raise input_error([Problem(os.fspath(path), None, "reviewer", "must name everybody once", twice)])
     return dict(zip(names, table.number("load").astype(int).tolist(), strict=True))
 
 
@@ -313,13 +313,14 @@ class CoupledBound:
     added: float
 
 
-def ceilings(views: Sequence[View], policy: str = "chosen") -> list[CoupledBound]:
+def coupled_bounds(views: Sequence[View], policy: str = "chosen") -> list[CoupledBound]:
     """For each paper, bounds that hold against every coupled adversary, under any prior.
 
     >>> def one(paper: str, names: str, accept: list[float]) -> View:
     ...     rows, weight = np.array([[0], [1]]), np.array([0.5, 0.5])
     ...     return View(paper, tuple(names), (1.0,), rows, weight, np.zeros(2), {"chosen": np.array(accept)})
-    >>> found = ceilings([one("p", "ab", [0.6, 0.4]), one("q", "bc", [0.4, 0.6]), one("r", "de", [0.0, 1.0])])
+    >>> views = one("p", "ab", [0.6, 0.4]), one("q", "bc", [0.4, 0.6]), one("r", "de", [0.0, 1.0])
+    >>> found = coupled_bounds(list(views))
     >>> [(each.papers, round(each.epsilon, 3), round(each.factor, 3)) for each in found]
     [(2, 0.811, 1.44), (2, 0.811, 1.44), (1, inf, 2.0)]
     """
@@ -381,10 +382,10 @@ def _bernoulli_divergence(one: float, other: float) -> float:
     return float(rel_entr(one, other) + rel_entr(1.0 - one, 1.0 - other))
 
 
-def budget(epsilon: float, papers: int) -> float:
+def epsilon_per_paper(epsilon: float, papers: int) -> float:
     """The epsilon per paper such that all papers together move no odds by more than e^epsilon.
 
-    >>> budget(2.0, 5)
+    >>> epsilon_per_paper(2.0, 5)
     0.4
     """
     return epsilon / papers

@@ -49,7 +49,7 @@ from blindcal.adversaries.findings import Finding
 from blindcal.adversaries.paper_view import CONSTANT, POLICIES, View
 from blindcal.adversaries.single_paper import AUTHOR
 from blindcal.checks import Array, Integers
-from blindcal.compute.parallel import Progress, Workers, shared, silent
+from blindcal.compute.parallel import Progress, Workers, no_progress, unordered_results
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import make_folder, read_bytes, write_bytes
 
@@ -59,7 +59,7 @@ _WARM_UP, _BETWEEN_LOOKS = 30, 10
 TARGET = 7e-4
 """The standard error of a success at which walks stop: the difference of two such is within a tenth of a
 percentage point."""
-AGREEMENT = 4.5
+MOST_STANDARD_ERRORS = 4.5
 """Starts disagree if one differs from the others by more standard errors than this. Walks that have not
 converged then refuse to answer; converged ones do so with a chance of 7e-6 per start."""
 # No tuple gets less than this part of the mean weight, divided by the number of papers.
@@ -378,7 +378,7 @@ class _WalkState:
 
 
 @dataclass(frozen=True)
-class Guessed:
+class GuessEstimate:
     """The estimated chance that the best guess at a reviewer is right, mean over reviews.
 
     It lies between `low` and `high`, up to the standard error. `apart` is the largest difference of one start
@@ -393,11 +393,11 @@ class Guessed:
 
     @property
     def agrees(self) -> bool:
-        return self.apart <= AGREEMENT
+        return self.apart <= MOST_STANDARD_ERRORS
 
 
 @dataclass(frozen=True)
-class Walked(Guessed):
+class WalkEstimate(GuessEstimate):
     """The estimate of walks.
 
     `drawn[walk, review]` is one of the assignments that each walk counted, as members of pools; with the
@@ -411,10 +411,10 @@ class Walked(Guessed):
     share: Array = field(repr=False, compare=False)
 
 
-def estimate_of(walks: Walks, named: NDArray[np.bool_] | bool = True) -> Walked:
+def estimate_of(walks: Walks, named: NDArray[np.bool_] | bool = True) -> WalkEstimate:
     """The estimate from the walks so far; only members who are `named[review, member]` can be guessed."""
-    return Walked(
-        **vars(guessed(walks.tally, walks.seen, walks.start, named)),
+    return WalkEstimate(
+        **vars(estimate_success(walks.tally, walks.seen, walks.start, named)),
         walks=walks.seen.size,
         starts=len(np.unique(walks.start)),
         assignments=round(float(walks.seen.sum())),
@@ -423,14 +423,16 @@ def estimate_of(walks: Walks, named: NDArray[np.bool_] | bool = True) -> Walked:
     )
 
 
-def guessed(tally: Array, seen: Array, start: Integers, named: NDArray[np.bool_] | bool = True) -> Guessed:
+def estimate_success(
+    tally: Array, seen: Array, start: Integers, named: NDArray[np.bool_] | bool = True
+) -> GuessEstimate:
     """The success of the best guesses, from counts of chains.
 
     Chains from `start[chain]` have `seen[chain]` states; in `tally[chain, review, member]` of them a member
     wrote a review. Only members who are `named[review, member]` can be guessed.
 
     >>> tally = np.array([[[3.0, 1.0]], [[3.0, 1.0]], [[1.0, 3.0]], [[1.0, 3.0]]])
-    >>> guessed(tally, np.full(4, 4.0), np.array([0, 0, 1, 1])).low
+    >>> estimate_success(tally, np.full(4, 4.0), np.array([0, 0, 1, 1])).low
     0.25
     """
     reviews = np.arange(tally.shape[1])
@@ -445,7 +447,7 @@ def guessed(tally: Array, seen: Array, start: Integers, named: NDArray[np.bool_]
     low, error = _ratio_estimate(right, seen)
     # The agreement of starts is tested with the same guesses for all of them.
     same = tally[:, reviews, whole.argmax(axis=1)].mean(axis=1)
-    return Guessed(
+    return GuessEstimate(
         success=0.5 * (low + max(high, low)),
         error=float(np.hypot(error, 0.5 * (max(high, low) - low))),
         low=low,
@@ -500,7 +502,7 @@ def walk(
     kept: str | os.PathLike[str] | None = None,
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
-) -> Walked:
+) -> WalkEstimate:
     """Walks until the standard error is at most `target`, or `most` looks were taken.
 
     If a file is `kept` (it is confidential), an interrupted run continues from it and ends as it would have:
@@ -526,7 +528,9 @@ def walk(
         if many == 1:
             parts = [onward(job) for job in jobs]
         else:
-            parts = [part for _, part in sorted(shared(onward, jobs, many), key=lambda one: one[0])]
+            parts = [
+                part for _, part in sorted(unordered_results(onward, jobs, many), key=lambda one: one[0])
+            ]
         if looks == 0:
             parts = [without_counts(part) for part in parts]
         looks += 1
@@ -544,7 +548,7 @@ def coupled_findings(
     target: float = TARGET,
     most: int = 40,
     workers: Workers = 1,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> list[Finding]:
     """The gain of an adversary who knows all loads from published decisions.
 
@@ -558,7 +562,7 @@ def coupled_findings(
     revealing = [policy for policy in policies if policy not in CONSTANT]
     if keep is not None:
         make_folder(keep)
-    estimates: dict[str, Walked] = {}
+    estimates: dict[str, WalkEstimate] = {}
     with progress("walking over assignments", (1 + len(revealing)) * most) as advance:
         for name in ("scores", *revealing):
             masses = [view.weight if name == "scores" else view.mass(name)[0] for view in views]

@@ -27,8 +27,8 @@ from blindcal.adversaries.single_paper import (
     rises,
 )
 from blindcal.checks import Array
-from blindcal.io.tables import frame
-from blindcal.reviews import as_given
+from blindcal.io.tables import data_frame
+from blindcal.reviews import original_scores
 
 SCORES = "scores and decisions"
 """The adversary of the certificate: it knows all scores, decisions, calibration and pools."""
@@ -109,7 +109,7 @@ class Findings:
     def to_frame(self) -> Any:
         """One row per adversary, question and policy, as a pandas data frame; needs pandas."""
         names = ("adversary", "question", "policy", "baseline", "success", "added", "error")
-        return frame({name: [getattr(finding, name) for finding in self.findings] for name in names})
+        return data_frame({name: [getattr(finding, name) for finding in self.findings] for name in names})
 
 
 def findings_of(
@@ -221,7 +221,7 @@ def exposures(views: Sequence[View], policy: str = "chosen", *, better: str = "h
         by_slot, before = authors(view, mass), authors(view, view.alone)[0]
         worst = rises(view, mass).max(axis=0)
         for slot, upright in enumerate(view.scores):
-            (score,) = as_given([upright], better)
+            (score,) = original_scores([upright], better)
             guess = int(by_slot[0, slot].argmax())
             right = None if view.truth is None else guess == view.truth[slot]
             after = float(by_slot[:, slot].max(axis=1).sum())
@@ -230,6 +230,6 @@ def exposures(views: Sequence[View], policy: str = "chosen", *, better: str = "h
     return tuple(sorted(reviews, key=lambda one: (-one.after, one.paper, one.review)))
 
 
-def named(found: Sequence[Finding], policy: str, question: str = AUTHOR) -> Finding:
+def finding_about(found: Sequence[Finding], policy: str, question: str = AUTHOR) -> Finding:
     """The finding of one policy about one question, of the first adversary that has it."""
     return next(one for one in found if (one.policy, one.question) == (policy, question))

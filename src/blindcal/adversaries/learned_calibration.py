@@ -38,8 +38,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from blindcal.adversaries.coupled_exact import member_rows
-from blindcal.adversaries.coupled_mcmc import TARGET, Guessed, guessed
-from blindcal.adversaries.findings import Finding, named, paper_findings
+from blindcal.adversaries.coupled_mcmc import TARGET, GuessEstimate, estimate_success
+from blindcal.adversaries.findings import Finding, finding_about, paper_findings
 from blindcal.adversaries.paper_view import POLICIES, View
 from blindcal.adversaries.single_paper import AUTHOR, ONE_BY_ONE
 from blindcal.assignment.candidates import OUTSIDER
@@ -51,10 +51,10 @@ from blindcal.compute.mcmc import (
     regression_sums,
     truncated_normal,
 )
-from blindcal.compute.parallel import Progress, Workers, each, silent
+from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine
-from blindcal.reviewers.rounded import Rounded, log_normal_between
+from blindcal.reviewers.rounded import Rounded, log_normal_probability
 
 # Chains start this many times as far from the stated calibration as its standard errors say; the first
 # start is at the stated calibration itself.
@@ -69,7 +69,7 @@ _STANDARD = np.array([0.0, 0.0, 1.0, 0.0, 1.0])[:, None, None]
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class StatedReviewers:
     """The stated calibration of everybody.
 
     Attributes:
@@ -98,7 +98,7 @@ class People:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class PaperBlock:
     """Papers whose tuples have the same candidates, by their position in the pool.
 
     Attributes:
@@ -149,8 +149,8 @@ class CalibrationModel:
         named: Which positions `[review, position]` of a paper's pool can be guessed: `*` cannot.
     """
 
-    people: People
-    blocks: tuple[Block, ...]
+    people: StatedReviewers
+    blocks: tuple[PaperBlock, ...]
     papers: int
     named: NDArray[np.bool_] = field(repr=False)
 
@@ -262,7 +262,7 @@ def _model_of(views: Sequence[View], whos: Sequence[Integers], people: Array) ->
         kind = row.shape, len(view.names), bool((low < high).any()), row.tobytes()
         alike.setdefault(kind, []).append(number)
     blocks = [
-        Block(
+        PaperBlock(
             paper=np.array(papers),
             review=first[papers][:, None] + np.arange(rows[papers[0]].shape[1]),
             rows=rows[papers[0]],
@@ -275,7 +275,7 @@ def _model_of(views: Sequence[View], whos: Sequence[Integers], people: Array) ->
         for papers in _parted(kin, rows[kin[0]])
     ]
     return CalibrationModel(
-        People(people[:, :2], people[:, 2:5], people[:, 5]), tuple(blocks), len(views), named
+        StatedReviewers(people[:, :2], people[:, 2:5], people[:, 5]), tuple(blocks), len(views), named
     )
 
 
@@ -294,7 +294,7 @@ def _cells(view: View) -> tuple[Array, Array]:
     return low, high
 
 
-def deciding(model: CalibrationModel, likely: Sequence[Array]) -> CalibrationModel:
+def with_decisions(model: CalibrationModel, likely: Sequence[Array]) -> CalibrationModel:
     """The papers with their decisions.
 
     `likely[paper]` is the probability of the paper's decision under each tuple. A decision that no tuple
@@ -309,7 +309,7 @@ def deciding(model: CalibrationModel, likely: Sequence[Array]) -> CalibrationMod
     return replace(model, blocks=tuple(blocks))
 
 
-def at_start(model: CalibrationModel, starts: Sequence[int], chains: int, seed: int) -> Chains:
+def start_chains(model: CalibrationModel, starts: Sequence[int], chains: int, seed: int) -> Chains:
     """So many chains at each of these starts: at the stated calibration (0), or away from it."""
     parts = [_drawn_start(model.people, start, np.random.default_rng([seed, start])) for start in starts]
     start = np.repeat(starts, chains)
@@ -324,13 +324,13 @@ def at_start(model: CalibrationModel, starts: Sequence[int], chains: int, seed: 
     )
 
 
-def _drawn_start(people: People, start: int, rng: np.random.Generator) -> Array:
+def _drawn_start(people: StatedReviewers, start: int, rng: np.random.Generator) -> Array:
     """(slope, offset) of everybody at this start."""
     normal = rng.standard_normal(people.mean.shape) * (_WIDER if start else 0.0)
     return people.mean + _rooted(people.root, normal.T)
 
 
-def swept(
+def continue_chains(
     chains: Chains, model: CalibrationModel, sweeps: int, rng: np.random.Generator, skipped: int = 0
 ) -> Chains:
     """The chains after this many sweeps, of which the first `skipped` ones are not counted."""
@@ -359,7 +359,7 @@ def swept(
     return Chains(chains.start, drawn, quality, pick, seen, tally, chains.rounds + 1)
 
 
-def _shares(block: Block, on: Array | csr_array, drawn: Array, variance: Array, quality: Array) -> Array:
+def _shares(block: PaperBlock, on: Array | csr_array, drawn: Array, variance: Array, quality: Array) -> Array:
     """The probability `[chain, paper, tuple]` of each tuple, given everybody's slope and offset.
 
     Quality is integrated out; only if scores are rounded it is given too.
@@ -369,7 +369,7 @@ def _shares(block: Block, on: Array | csr_array, drawn: Array, variance: Array, 
         mean, spread = a * quality[:, :, None, None] + b, np.sqrt(v)
         ends = (block.low[..., None] - mean) / spread, (block.high[..., None] - mean) / spread
         # A cell whose probability is 0 as a float must not turn a whole tuple into nan.
-        (log,) = _summed([np.maximum(log_normal_between(*ends), _LOWEST)], on)
+        (log,) = _summed([np.maximum(log_normal_probability(*ends), _LOWEST)], on)
     else:
         rest = block.low[..., None] - b
         known, pull, square = _summed([a**2 / v, a * rest / v, rest**2 / v + np.log(v)], on)
@@ -421,7 +421,7 @@ class _Written:
 
 
 def _written(
-    block: Block, drawn: Array, variance: Array, quality: Array, pick: Integers, within: Array | None
+    block: PaperBlock, drawn: Array, variance: Array, quality: Array, pick: Integers, within: Array | None
 ) -> _Written:
     """The reviews that the picked tuples wrote; `within` are uniform draws for scores that were rounded."""
     position = block.rows[pick]
@@ -434,7 +434,7 @@ def _written(
     return _Written(who, a, b, v, score)
 
 
-def _reviewer_sums(reviews: _Written, quality: Array, people: People) -> Array:
+def _reviewer_sums(reviews: _Written, quality: Array, people: StatedReviewers) -> Array:
     """What reviews say about the differences of slopes and offsets from the stated ones.
 
     A log likelihood `[5, chain, person]` in the rows of `bivariate_posterior`.
@@ -452,7 +452,7 @@ def _reviewer_sums(reviews: _Written, quality: Array, people: People) -> Array:
     return sums.reshape(5, chains, size)
 
 
-def _drawn_people(people: People, root: Array, sums: Array, normal: Array) -> Array:
+def _drawn_people(people: StatedReviewers, root: Array, sums: Array, normal: Array) -> Array:
     """(slope, offset) of everybody, `[chain, person, 2]`, given the sums of their reviews.
 
     They are `mean + root u` with u ~ N(0, I) beforehand, and u is what is drawn: unlike (slope, offset) it
@@ -492,7 +492,7 @@ _TOGETHER = 1 << 16
 
 
 @dataclass(frozen=True)
-class Learned(Guessed):
+class Learned(GuessEstimate):
     """What chains found about an adversary's success.
 
     Attributes:
@@ -526,12 +526,12 @@ def learn(
     `advance` is called with 1 for each start of a look, and at the end with what was not needed.
     """
     groups = _grouped_starts(model, chains, starts)
-    parts = [at_start(model, group, chains // starts, seed) for group in groups]
+    parts = [start_chains(model, group, chains // starts, seed) for group in groups]
     done = None if advance is None else lambda ended: advance(ended * starts // len(parts))
     for look in range(most):
         warm = 0 if look else _WARM
         onward = partial(_onward, model=model, sweeps=warm + _LOOK, skipped=warm, seed=seed)
-        parts = each(onward, parts, workers=workers, advance=done)
+        parts = parallel_map(onward, parts, workers=workers, advance=done)
         result = _joined(parts, model)
         # Two looks at least: the error of one is itself too uncertain to stop at.
         if look and result.error <= target:
@@ -553,7 +553,7 @@ def _grouped_starts(model: CalibrationModel, chains: int, starts: int) -> list[l
 def _onward(chains: Chains, model: CalibrationModel, sweeps: int, skipped: int, seed: int) -> Chains:
     """The chains after more sweeps, with a generator of their own for each round."""
     rng = np.random.default_rng([seed, int(chains.start[0]), 1 + chains.rounds])
-    return swept(chains, model, sweeps, rng, skipped)
+    return continue_chains(chains, model, sweeps, rng, skipped)
 
 
 def _joined(parts: Sequence[Chains], model: CalibrationModel) -> Learned:
@@ -565,7 +565,7 @@ def _joined(parts: Sequence[Chains], model: CalibrationModel) -> Learned:
     right = tally[:, np.arange(guess.size), guess].mean(axis=1) / seen
     starts = np.unique(start)
     return Learned(
-        **vars(guessed(tally, seen, start, model.named)),
+        **vars(estimate_success(tally, seen, start, model.named)),
         chains=seen.size,
         starts=starts.size,
         sweeps=round(float(seen.max())),
@@ -582,7 +582,7 @@ def learning_findings(
     most: int = MOST,
     seed: int = 0,
     workers: Workers = 1,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> list[Finding]:
     """How much decisions help an adversary who learns calibration across papers.
 
@@ -616,7 +616,7 @@ def learning_findings(
         >>> [(one.question, one.policy, one.baseline, one.success) for one in found][:2]
         [('author', 'chosen', 0.5, 0.5), ('author', 'full', 0.5, 1.0)]
     """
-    plain = [named(paper_findings(LEARNS, views, policy), policy) for policy in policies]
+    plain = [finding_about(paper_findings(LEARNS, views, policy), policy) for policy in policies]
     model = calibration_model(views)
     if not model.people.uncertain:
         name = f"{LEARNS} (which is stated without errors, so there is nothing to learn)"
@@ -627,10 +627,10 @@ def learning_findings(
     with progress("learning calibration from all papers", steps) as advance:
         sweep = partial(learn, target=target, most=most, seed=seed, workers=workers, advance=advance)
         alone = sweep(model)
-        decided: dict[str, Guessed] = {}
+        decided: dict[str, GuessEstimate] = {}
         for policy in revealing:
             if drawn:
-                decided[policy] = sweep(deciding(model, [_likely(view, policy) for view in views]))
+                decided[policy] = sweep(with_decisions(model, [_likely(view, policy) for view in views]))
             else:
                 decided[policy] = _expected(views, model, policy, alone, seed, workers, advance)
     results = [alone, *decided.values()]
@@ -657,7 +657,7 @@ def _likely(view: View, policy: str) -> Array:
     return chance if (view.weight * chance).any() else np.ones_like(chance)
 
 
-def _finding(name: str, policy: str, alone: Guessed, decided: Guessed | None) -> Finding:
+def _finding(name: str, policy: str, alone: GuessEstimate, decided: GuessEstimate | None) -> Finding:
     """The success from scores alone, and with decisions unless these depend on nobody."""
     if decided is None:
         return Finding(name, AUTHOR, policy, alone.success, alone.success)
@@ -682,7 +682,7 @@ def _expected(
     seed: int,
     workers: Workers,
     advance: Callable[[int], None],
-) -> Guessed:
+) -> GuessEstimate:
     """The mean over outcomes, one for each chain.
 
     A paper's decision is drawn by its table for the tuple that the chain drew last. The error is that of the
@@ -690,14 +690,14 @@ def _expected(
     """
     accept = [view.accept[policy] for view in views]
     with_outcome = partial(_with_outcome, model=model, accept=accept, seed=seed)
-    results = each(with_outcome, list(enumerate(alone.pick)), workers=workers, advance=advance)
+    results = parallel_map(with_outcome, list(enumerate(alone.pick)), workers=workers, advance=advance)
     success, low = np.array([[result.success, result.low] for result in results]).T
     by_start = np.array([result.by_start for result in results])
     others = (by_start.sum(axis=1, keepdims=True) - by_start) / (by_start.shape[1] - 1)
     rest, root = by_start - others, np.sqrt(len(results))
     spread = np.maximum(rest.std(axis=0, ddof=1), _LEAST) / root
     middle, least = float(success.mean()), float(low.mean())
-    return Guessed(
+    return GuessEstimate(
         success=middle,
         error=float(np.hypot(success.std(ddof=1) / root, middle - least)),
         low=least,
@@ -716,7 +716,7 @@ def _with_outcome(
         table if draw < table[row] else 1.0 - table
         for draw, row, table in zip(uniform, pick, accept, strict=True)
     ]
-    decided = deciding(model, likely)
+    decided = with_decisions(model, likely)
     return learn(
         decided, target=0.0, most=_FEW_LOOKS, chains=_FEW, starts=_FEW_STARTS, seed=seed + 1 + number
     )

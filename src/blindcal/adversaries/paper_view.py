@@ -16,13 +16,13 @@ import numpy as np
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.checks import Array, Integers
 from blindcal.deciding.ledger import Record
-from blindcal.deciding.prior_decisions import Past
+from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.errors import InputError
 from blindcal.planning.conference_plan import PaperPlan
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import Policy, evidence_policy
 from blindcal.posterior.paper import PaperCase
-from blindcal.posterior.tuple_weights import posteriors
+from blindcal.posterior.tuple_weights import tuple_posteriors
 from blindcal.reviewers.base import Reviewer
 
 POLICIES = ("raw", "public", "chosen", "full")
@@ -114,7 +114,7 @@ def case_view(case: PaperCase, policy: Policy, raw: float) -> View:
     )
 
 
-def published_views(past: Past, record: Record) -> list[View]:
+def published_views(past: PriorDecisions, record: Record) -> list[View]:
     """Every paper of a release as its one coin decided it, with the true reviewers; confidential.
 
     A paper that was decided again was decided from public data, which reveals nothing further. So its first
@@ -140,7 +140,7 @@ def published_view(
     truth = [index_of.get(name, index_of.get(OUTSIDER, -1)) for name in reviewers]
     if -1 in truth:
         raise InputError(f"the reviewers of paper {case.paper!r} must all be in its pool")
-    favor = float(posteriors(case, np.array([truth]))[1][0])
+    favor = float(tuple_posteriors(case, np.array([truth]))[1][0])
     decided = {"raw": raw > 0.5, "public": view.accept["public"][0] > 0.5, "full": favor >= 0.5}
     decided["chosen"] = accepted
     outcome = {name: view.accept[name] if yes else 1.0 - view.accept[name] for name, yes in decided.items()}

@@ -18,15 +18,15 @@ import numpy as np
 from blindcal.adversaries.paper_view import View, planned_view, published_views, released_view
 from blindcal.adversaries.single_paper import authors
 from blindcal.assignment.candidates import pools_of
-from blindcal.cells import Column, in_natural_order
+from blindcal.cells import Column, natural_sorted
 from blindcal.checks import numbers
 from blindcal.deciding.coins import read_key
 from blindcal.deciding.ledger import Record, check_published, read_ledger, read_published
 from blindcal.deciding.path_checks import check_paths
-from blindcal.deciding.prior_decisions import Past
+from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_table
-from blindcal.io.tables import refuse
+from blindcal.io.tables import input_error
 from blindcal.planning.conference_plan import Plan
 from blindcal.posterior.conference import (
     Sources,
@@ -36,7 +36,7 @@ from blindcal.posterior.conference import (
     read_reviewers,
     unknown_candidates,
 )
-from blindcal.reviews import as_given, recognize_grid, upright_reviewers, upright_scores
+from blindcal.reviews import infer_grid, orient_reviewers, orient_scores, original_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ def open_release(published: str | os.PathLike[str], key: str | os.PathLike[str])
     certificate = read_published(published)
     if certificate is None:
         raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
-    past = Past(read_ledger(key, read_key(key)))
+    past = PriorDecisions(read_ledger(key, read_key(key)))
     check_published(past.ledger, [certificate])
     record = past.record(certificate.counter - 1)
     return OpenedRelease(record, published_views(past, record))
@@ -81,13 +81,13 @@ def planned_views(plan: Plan) -> list[View]:
 
     Example:
         >>> from blindcal.posterior.conference import Conference, PaperCase
-        >>> from blindcal.planning import Request, agreement, plan_conference
+        >>> from blindcal.planning import Request, check_calibration, plan_conference
         >>> from blindcal.policy.guarantee import UNLIMITED
         >>> rows = ((1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0))
         >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), rows, bar=0.0)
         >>> conference, request = Conference((case,), 0.0, None, (1.0,)), Request(UNLIMITED, bar=0.0)
         >>> papers, price = plan_conference(conference, UNLIMITED)
-        >>> planned = Plan(conference, request, tuple(papers), price, agreement([case]), ())
+        >>> planned = Plan(conference, request, tuple(papers), price, check_calibration([case]), ())
         >>> planned_views(planned)[0].mass("chosen")
         array([[0.5, 0. ],
                [0. , 0.5]])
@@ -136,7 +136,7 @@ def read_venue(
     """
     decided = read_decisions(decisions)
     scores_by_paper = _scores_of(decided, read_scores(scores, grid), os.fspath(decisions), os.fspath(scores))
-    parameters = upright_reviewers(read_reviewers(reviewers), better)
+    parameters = orient_reviewers(read_reviewers(reviewers), better)
     candidates = pools_of(pools, scores_by_paper, parameters)
     files = Sources(os.fspath(scores), os.fspath(reviewers), os.fspath(pools))
     problems = [
@@ -146,14 +146,14 @@ def read_venue(
     ]
     problems += unknown_candidates(scores_by_paper, parameters, candidates, files)
     if problems:
-        raise refuse(problems[:100], more=max(0, len(problems) - 100))
+        raise input_error(problems[:100], more=max(0, len(problems) - 100))
     scores_given = np.concatenate([np.array(one) for one in scores_by_paper.values()])
-    declared = recognize_grid(scores_given) if grid is None else numbers("grid", grid)
+    declared = infer_grid(scores_given) if grid is None else numbers("grid", grid)
     levels = None
     if declared is not None and declared.size:
-        levels = upright_scores(declared.tolist(), better)
+        levels = orient_scores(declared.tolist(), better)
     cases = [
-        public_case(paper, upright_scores(one, better), candidates[paper], parameters, "", levels)
+        public_case(paper, orient_scores(one, better), candidates[paper], parameters, "", levels)
         for paper, one in scores_by_paper.items()
     ]
     accepted = sum(decided[paper] for paper in scores_by_paper)
@@ -183,7 +183,7 @@ def read_decisions(path: str | os.PathLike[str]) -> dict[str, bool]:
             problems.append(Problem(table.file, row, "paper", "must not be listed twice"))
         accepted[paper] = decision == _ACCEPT
     if problems:
-        raise refuse(problems)
+        raise input_error(problems)
     return accepted
 
 
@@ -199,11 +199,11 @@ def read_scores(
         rule = "must be a score of the grid"
         off = [row for row, one in zip(table.rows, score.tolist(), strict=True) if one not in known]
         if off:
-            raise refuse([Problem(table.file, row, "score", rule) for row in off])
+            raise input_error([Problem(table.file, row, "score", rule) for row in off])
     by_paper: dict[str, list[float]] = {}
     for paper, one in zip(table.text("paper"), score.tolist(), strict=True):
         by_paper.setdefault(paper, []).append(one)
-    return {paper: tuple(sorted(by_paper[paper])) for paper in in_natural_order(by_paper)}
+    return {paper: tuple(sorted(by_paper[paper])) for paper in natural_sorted(by_paper)}
 
 
 def _scores_of(
@@ -213,7 +213,9 @@ def _scores_of(
     without = [paper for paper in decided if paper not in scores]
     if without:
         rule = f"must have scores in {file} for a paper with a decision"
-        raise refuse([Problem(decisions, None, "paper", rule, f"none for {paper!r}") for paper in without])
+        raise input_error(
+            [Problem(decisions, None, "paper", rule, f"none for {paper!r}") for paper in without]
+        )
     return {paper: one for paper, one in scores.items() if paper in decided}
 
 
@@ -230,7 +232,7 @@ def posterior_table(
     for view in views:
         before, after = (authors(view, mass)[0] for mass in (view.alone, view.mass(policy)))
         for slot, upright in enumerate(view.scores):
-            (score,) = as_given([upright], better)
+            (score,) = original_scores([upright], better)
             rows += [
                 (view.paper, slot + 1, score, name, float(before[slot, who]), float(after[slot, who]))
                 for who, name in enumerate(view.names)

@@ -9,7 +9,7 @@ looks at that paper alone, and it may be the worst one. Success is each adversar
 own belief.
 
 The second part has an adversary with a better model of reviewers. A certificate is exact for the adversary
-that believes the stated model; here the scores arose in another `World`, whose likelihoods the adversary
+that believes the stated model; here the scores arose in another `ScoreModel`, whose likelihoods the adversary
 knows, while decisions follow tables that were planned without it. Its gain is compared with the claims.
 
 The third part tests a whole system for dependence on the truth. Public texts must be a function of public
@@ -30,13 +30,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import gammaln, log_ndtr, logsumexp, ndtri
 
-from blindcal.adversaries.findings import Finding, named, paper_findings
+from blindcal.adversaries.findings import Finding, finding_about, paper_findings
 from blindcal.adversaries.paper_view import POLICIES, View
 from blindcal.adversaries.single_paper import AUTHOR, authors, rises
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.assignment.similarity import Similarity
 from blindcal.checks import Array, Integers
-from blindcal.compute.parallel import Workers, each
+from blindcal.compute.parallel import Workers, parallel_map
 from blindcal.errors import InputError
 from blindcal.posterior.paper import PaperCase
 
@@ -118,7 +118,7 @@ def evidence_findings(
         raise InputError(f"`evidence` must be a number at least 0, found {strength}")
     one = partial(_with_evidence, strength=strength, policies=tuple(policies), draws=draws)
     # [paper, draw, 1 + policy]: mean over reviews of the chance that the best guess is right.
-    right = np.array(each(one, list(enumerate(views)), workers=workers))
+    right = np.array(parallel_map(one, list(enumerate(views)), workers=workers))
     share = _shares(views)
     mean, name = share @ right.mean(axis=1), f"evidence of strength {strength:g}"
     found = []
@@ -314,7 +314,7 @@ Likelihood = Callable[[Array, Array, Array], Array]
 
 
 @dataclass(frozen=True)
-class World:
+class ScoreModel:
     """A true model of scores: log density of a score given reviewer and quality, and of quality."""
 
     name: str
@@ -368,7 +368,7 @@ def misfit(world: str, views: Sequence[View], weights: Sequence[Array], policy: 
 
 def _naming_success(views: Sequence[View], policy: str) -> tuple[float, float, float]:
     """Success in naming a reviewer from the scores and with decisions, and the largest rise."""
-    finding = named(paper_findings("", views, policy), policy)
+    finding = finding_about(paper_findings("", views, policy), policy)
     return (
         finding.baseline,
         finding.success,
@@ -376,7 +376,7 @@ def _naming_success(views: Sequence[View], policy: str) -> tuple[float, float, f
     )
 
 
-def worst(found: Sequence[Misfit]) -> Misfit:
+def worst_misfit(found: Sequence[Misfit]) -> Misfit:
     """The world in which decisions add most beyond the claim."""
     return max(found, key=lambda misfit: misfit.added - misfit.claimed_added)
 
@@ -438,12 +438,12 @@ def bimodal(quality: Array, apart: float = 0.9) -> Array:
     return np.asarray(np.logaddexp(humps[0], humps[1]))
 
 
-WORLDS = (
-    World("as stated", affine, normal),
-    World("heavy tails (t with 4 degrees of freedom)", student_t, normal),
-    World("curved reviewers", saturating, normal),
-    World("rounded scores, rounding ignored", rounded_to(1.0), normal),
-    World("two kinds of papers", affine, bimodal),
+SCORE_MODELS = (
+    ScoreModel("as stated", affine, normal),
+    ScoreModel("heavy tails (t with 4 degrees of freedom)", student_t, normal),
+    ScoreModel("curved reviewers", saturating, normal),
+    ScoreModel("rounded scores, rounding ignored", rounded_to(1.0), normal),
+    ScoreModel("two kinds of papers", affine, bimodal),
 )
 """Worlds with the stated parameters; `World.weight` also takes true parameters that differ from these."""
 

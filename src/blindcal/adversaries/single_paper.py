@@ -22,15 +22,21 @@ from scipy.sparse import csr_array
 
 from blindcal.adversaries.paper_view import View
 from blindcal.certify.claims import Claim, claim
-from blindcal.certify.exact import exactly
-from blindcal.checks import Array, Integers, of_type
+from blindcal.certify.exact import exact_policy
+from blindcal.checks import Array, Integers, check_type
 from blindcal.errors import InputError
 from blindcal.io.tables import long_frame
 from blindcal.policy.policy import LabelSums, Policy, label_sums
 from blindcal.posterior.belief import Belief
 
-AUTHOR, THREE, MEMBER, WHOLE, LINK = "author", "three guesses", "reviewed at all", "whole tuple", "link"
-QUESTIONS = (AUTHOR, THREE, MEMBER, WHOLE)
+AUTHOR, THREE_GUESSES, MEMBER, WHOLE, LINK = (
+    "author",
+    "three guesses",
+    "reviewed at all",
+    "whole tuple",
+    "link",
+)
+QUESTIONS = (AUTHOR, THREE_GUESSES, MEMBER, WHOLE)
 """The reviewer of a review, in one guess or three; whether a person reviewed the paper; all its reviewers."""
 ONE_BY_ONE = "author, papers one by one"
 """The reviewer of a review, for the same adversary if it treated every paper separately."""
@@ -59,12 +65,12 @@ def audit(belief: Belief, policy: Policy) -> Claim:
         >>> print(f"{float(revealed.success):.3f} {revealed.epsilon} {revealed.largest_posterior}")
         0.600 inf 1.0
     """
-    of_type("belief", belief, Belief)
-    of_type("policy", policy, Policy)
+    check_type("belief", belief, Belief)
+    check_type("policy", policy, Policy)
     policy.conference_error(belief)  # names shapes that do not fit
     if belief.weight.ndim > 1 or policy.accept.ndim > 1:
         raise InputError("an audit is of one belief and one policy: take the instances one by one")
-    return claim(belief, exactly(policy))
+    return claim(belief, exact_policy(policy))
 
 
 def posterior(belief: Belief, policy: Policy) -> Array:
@@ -330,7 +336,7 @@ def answers(view: View, mass: Array) -> dict[str, float]:
     ranked = -np.sort(-by_slot, axis=2)
     return {
         AUTHOR: float(ranked[:, :, 0].sum(axis=0).mean()),
-        THREE: float(ranked[:, :, :GUESSES].sum(axis=(0, 2)).mean()),
+        THREE_GUESSES: float(ranked[:, :, :GUESSES].sum(axis=(0, 2)).mean()),
         MEMBER: float(np.maximum(yes, chance[:, None] - yes).sum(axis=0).mean()) if named.any() else 1.0,
         WHOLE: float(_named_rows(view, mass).max(axis=1, initial=0.0).sum()),
     }

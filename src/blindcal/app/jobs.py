@@ -23,7 +23,7 @@ class CanceledError(Exception):
 
 
 @dataclass(frozen=True)
-class State:
+class JobState:
     """How far a job is.
 
     `name`: its own; `work`: what it does at the moment.
@@ -72,12 +72,12 @@ class Job:
             raise CanceledError
 
     @property
-    def state(self) -> State:
+    def state(self) -> JobState:
         with self._lock:
             spent, done, steps = monotonic() - self._began, self._done, self._steps
             left = spent * (steps - done) / done if done and spent > 1.0 else None
             canceled = self._canceled.is_set()
-            return State(self.name, self._now, done, steps, left, self._running, canceled)
+            return JobState(self.name, self._now, done, steps, left, self._running, canceled)
 
     @contextmanager
     def progress(self, work: str, steps: int) -> Iterator[Callable[[int], None]]:

@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.app.jobs import CanceledError, State
-from blindcal.app.session import ROLES, SEVERAL, Desk, Upload
-from blindcal.app.steps import Compared, Opened, Release
+from blindcal.app.jobs import CanceledError, JobState
+from blindcal.app.session import ROLES, SEVERAL, Session, Upload
+from blindcal.app.steps import Compared, LatestRelease, OpenedFolder
 from blindcal.calibrators.assessment import Assessment
 from blindcal.cells import count, number_text
-from blindcal.deciding.ledger import sealed_folder
+from blindcal.deciding.ledger import ledger_folder
 from blindcal.errors import BlindcalError, InputError, Problem, unexpected
 from blindcal.fitting.diagnostics import Forecast
 from blindcal.planning.calibration_check import FITS
 from blindcal.planning.request import Request
 from blindcal.report.charts import Bar, Span
-from blindcal.report.explanation import explained
+from blindcal.report.explanation import explain_certificate
 from blindcal.report.html_page import menu_bars, more_words, score_spans
-from blindcal.report.wording import SOURCES, VERDICTS, expected, percent, promises, shown
+from blindcal.report.wording import SOURCES, VERDICTS, expected, guarantee_words, percent, promises
 
 MOST_LISTED = 200
 """More papers, or problems, than this are not listed one by one."""
@@ -87,7 +87,7 @@ class Notice:
 
 
 @dataclass(frozen=True)
-class Found:
+class UploadedFile:
     """An uploaded file as the page lists it.
 
     It has a `role` with its `label`, a `name` and `size`, the `lines` that say what was recognized, and the
@@ -156,7 +156,7 @@ def plain(text: str, private: Path) -> str:
     return re.sub(r"`([a-z_]+)`", lambda one: LABELS.get(one[1], one[1].replace("_", " ")), text)
 
 
-def found_upload(upload: Upload, private: Path) -> Found:
+def found_upload(upload: Upload, private: Path) -> UploadedFile:
     """An `upload` as the page lists it; files below `private` go by their names alone.
 
     >>> found = found_upload(Upload("past", "2026.csv", 2500, ("12 reviews",)), Path("/x"))
@@ -165,10 +165,10 @@ def found_upload(upload: Upload, private: Path) -> Found:
     """
     lines = tuple(plain(line, private) for line in upload.lines)
     label, said = ROLES[upload.role], notice(upload.error, private)
-    return Found(upload.role, label, upload.name, _size(upload.size), lines, said)
+    return UploadedFile(upload.role, label, upload.name, _size(upload.size), lines, said)
 
 
-def conference_view(session: Desk) -> dict[str, Any]:
+def conference_view(session: Session) -> dict[str, Any]:
     """All that the page of the page *Conference* says about a `session`, by the names of its template."""
     opened, private = session.opened, session.private
     state = None if session.job is None else session.job.state
@@ -187,10 +187,10 @@ def conference_view(session: Desk) -> dict[str, Any]:
     }
 
 
-def job_view(state: State | None) -> dict[str, Any]:
+def job_view(state: JobState | None) -> dict[str, Any]:
     """How far a job in this `state` is, as its page asks again and again.
 
-    >>> job_view(State("planning", "planning 9 papers", 3, 18, 2.4, True, False))["left"]
+    >>> job_view(JobState("planning", "planning 9 papers", 3, 18, 2.4, True, False))["left"]
     'about 2 s left'
     """
     if state is None:
@@ -206,7 +206,7 @@ def job_view(state: State | None) -> dict[str, Any]:
     }
 
 
-def _opened_view(opened: Opened, session: Desk) -> dict[str, Any]:
+def _opened_view(opened: OpenedFolder, session: Session) -> dict[str, Any]:
     reviews, private = opened.reviews, session.private
     wanted, request = opened.wanted, None if opened.wanted is None else opened.wanted.request
     per_paper = np.bincount(reviews.paper)
@@ -218,7 +218,7 @@ def _opened_view(opened: Opened, session: Desk) -> dict[str, Any]:
         if session.is_example
         else opened.folder.path,
         "key": "the example's own" if session.is_example else key,
-        "sealed": "" if session.is_example else sealed_folder(key),
+        "sealed": "" if session.is_example else ledger_folder(key),
         "reviews": count(len(reviews), "review"),
         "papers": count(len(reviews.papers), "paper"),
         "reviewers": count(len(reviews.reviewers), "reviewer"),
@@ -234,14 +234,14 @@ def _opened_view(opened: Opened, session: Desk) -> dict[str, Any]:
         "rate": None if request is None else request.accept_rate,
         "number": None if request is None or not isinstance(request.accept, int) else request.accept,
         "compared": None if opened.compared is None else compared_view(opened.compared, private),
-        "guarantee": None if wanted is None else shown(wanted.request.guarantee),
+        "guarantee": None if wanted is None else guarantee_words(wanted.request.guarantee),
         "promises": [] if wanted is None else promises(wanted.request.guarantee),
         "release": None if opened.release is None else release_view(opened.release, private),
         "pages": opened.pages is not None,
     }
 
 
-def _name(opened: Opened) -> str:
+def _name(opened: OpenedFolder) -> str:
     return str(opened.folder.settings.get("conference", opened.folder.path.name))
 
 
@@ -311,7 +311,7 @@ def compared_view(found: Compared, private: Path) -> dict[str, Any]:
     }
 
 
-def release_view(release: Release, private: Path) -> dict[str, Any]:
+def release_view(release: LatestRelease, private: Path) -> dict[str, Any]:
     """What a `release` decided, in words and numbers; files below `private` go by their names alone."""
     content = release.certificate
     papers = content["papers"]
@@ -327,7 +327,7 @@ def release_view(release: Release, private: Path) -> dict[str, Any]:
         "changed": sum(one.advice in ("raise", "lower") for one in release.decided),
         "rows": release.decided[:MOST_LISTED],
         "all": len(release.decided),
-        "explained": explained(content),
+        "explained": explain_certificate(content),
         "remarks": [plain(one, private) for one in release.remarks],
         "place": plain(str(release.path), private),
     }

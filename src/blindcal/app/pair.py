@@ -10,7 +10,7 @@ import numpy as np
 
 from blindcal.adversaries.single_paper import audit, guess, outcome_mass, posterior
 from blindcal.cells import Column, cell_problem
-from blindcal.checks import Array, Integers, between
+from blindcal.checks import Array, Integers, open_interval_rule
 from blindcal.errors import InputError
 from blindcal.policy.pareto_frontier import Frontier, frontier
 from blindcal.policy.policy import Policy, epsilon_policy, evidence_policy
@@ -204,7 +204,7 @@ def drawn(settings: Settings, number: int, rng: np.random.Generator) -> dict[str
     (100, 100)
     """
     if not 1 <= number <= MOST_DRAWS:
-        raise InputError(f"the number of draws {between(0, MOST_DRAWS + 1)}")
+        raise InputError(f"the number of draws {open_interval_rule(0, MOST_DRAWS + 1)}")
     belief = settings.belief
     policy = chosen_policy(settings, belief, frontier(belief))
     mass = outcome_mass(belief, policy)

@@ -17,13 +17,13 @@ from blindcal import __version__
 from blindcal.app.guard import policy
 from blindcal.app.pages import conference_view, job_view
 from blindcal.app.pair import SLIDERS, drawn, picture, read_settings
-from blindcal.app.session import Desk, TooLargeError
+from blindcal.app.session import Session, TooLargeError
 from blindcal.app.steps import PUBLISHED
 from blindcal.errors import BlindcalError, InputError, unexpected
 from blindcal.importers import MAX_EXPORT, Choices
 from blindcal.importers.plain_table import columns_of
-from blindcal.io.atomic_files import jsonable, read_bytes
-from blindcal.project.create import Wishes
+from blindcal.io.atomic_files import read_bytes, to_jsonable
+from blindcal.project.create import InitialSettings
 from blindcal.project.settings import Value
 from blindcal.report.charts import WIDTH
 
@@ -44,7 +44,7 @@ _DOWNLOADS = {
 }
 
 
-def make_app(session: Desk, token: str, *, limit: int = MAX_EXPORT) -> FastAPI:
+def make_app(session: Session, token: str, *, limit: int = MAX_EXPORT) -> FastAPI:
     """The application behind the guard; its pages are about one session.
 
     Every address begins with the `token`. An uploaded file has at most `limit` bytes.
@@ -66,7 +66,7 @@ def make_app(session: Desk, token: str, *, limit: int = MAX_EXPORT) -> FastAPI:
 Shown = Callable[..., HTMLResponse]
 
 
-def _rooms(session: Desk, token: str, limit: int) -> APIRouter:
+def _rooms(session: Session, token: str, limit: int) -> APIRouter:
     pages = _environment()
 
     def shown(name: str, **facts: Any) -> HTMLResponse:
@@ -124,7 +124,7 @@ def _pair(shown: Shown) -> APIRouter:
     return router
 
 
-def _conference(session: Desk, shown: Shown) -> APIRouter:
+def _conference(session: Session, shown: Shown) -> APIRouter:
     """The routes of *Conference*: its page, the job that runs, and its actions."""
     router = APIRouter()
 
@@ -152,7 +152,7 @@ def _conference(session: Desk, shown: Shown) -> APIRouter:
     return router
 
 
-def _files(session: Desk, limit: int) -> APIRouter:
+def _files(session: Session, limit: int) -> APIRouter:
     """What comes in, of at most `limit` bytes, and what goes out."""
     router = APIRouter()
 
@@ -198,7 +198,7 @@ def _environment() -> Environment:
 
 def _json_or_refusal(found: Callable[[], Any]) -> Response:
     try:
-        return JSONResponse(jsonable(found()))
+        return JSONResponse(to_jsonable(found()))
     except InputError as error:
         return _refusal(error, 400)
 
@@ -207,7 +207,7 @@ def _refusal(error: InputError, status: int) -> Response:
     return PlainTextResponse(f"{error}\n", status_code=status)
 
 
-def _page(session: Desk, kind: str) -> Response:
+def _page(session: Session, kind: str) -> Response:
     """A report as it is, with a policy that allows the styles in it and nothing else."""
     with session.lock:
         pages = None if session.opened is None else session.opened.pages
@@ -217,7 +217,7 @@ def _page(session: Desk, kind: str) -> Response:
     return HTMLResponse(text, headers={"content-security-policy": policy(text)})
 
 
-def _download(session: Desk, name: str) -> Response:
+def _download(session: Session, name: str) -> Response:
     with session.lock:
         opened = session.opened
     if opened is None or opened.release is None:
@@ -235,24 +235,24 @@ def _download(session: Desk, name: str) -> Response:
 # What can be done at the session.
 
 
-def _open_example(session: Desk, fields: Form) -> None:
+def _open_example(session: Session, fields: Form) -> None:
     session.open_example()
     _compare_if_ready(session)
 
 
-def _open(session: Desk, fields: Form) -> None:
+def _open(session: Session, fields: Form) -> None:
     session.open_named(fields.get("name", ""))
     _compare_if_ready(session)
 
 
-def _compare_if_ready(session: Desk) -> None:
+def _compare_if_ready(session: Session) -> None:
     """Start on what everybody who opens a conference wants to see."""
     opened = session.opened
     if opened and opened.wanted and opened.calibrated and not opened.release and not opened.compared:
         session.compare()
 
 
-def _choose(session: Desk, fields: Form) -> None:
+def _choose(session: Session, fields: Form) -> None:
     given = {name: fields.get(name, "").strip() for name in ("score_field", "columns", "best_first")}
     session.choose(
         Choices(
@@ -263,9 +263,9 @@ def _choose(session: Desk, fields: Form) -> None:
     )
 
 
-def _found(session: Desk, fields: Form) -> None:
+def _found(session: Session, fields: Form) -> None:
     rate = fields.get("accept_rate", "").strip()
-    wishes = Wishes(
+    wishes = InitialSettings(
         fields.get("scores"),
         accept_rate=_share(rate) if rate else None,
         grid=fields.get("grid", "").strip() or None,
@@ -274,7 +274,7 @@ def _found(session: Desk, fields: Form) -> None:
     session.found(fields.get("name", "").strip(), wishes)
 
 
-def _accept(session: Desk, fields: Form) -> None:
+def _accept(session: Session, fields: Form) -> None:
     rate, number = (fields.get(name, "").strip() for name in ("accept_rate", "accept"))
     if bool(rate) == bool(number):
         raise InputError("give either a share of the papers or a number of them")
@@ -304,17 +304,17 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _guarantee(session: Desk, fields: Form) -> None:
+def _guarantee(session: Session, fields: Form) -> None:
     session.choose_guarantee(_whole(fields.get("place", "")))
 
 
-def _decide(session: Desk, fields: Form) -> None:
+def _decide(session: Session, fields: Form) -> None:
     if fields.get("sure") != "yes":
         raise InputError("tick that you are sure: decisions are drawn once")
     session.decide()
 
 
-ACTIONS: Mapping[str, Callable[[Desk, Form], None]] = {
+ACTIONS: Mapping[str, Callable[[Session, Form], None]] = {
     "example": _open_example,
     "open": _open,
     "leave": lambda session, fields: session.leave(),

@@ -18,7 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from blindcal.app.guard import ADMITTED, Guard, new_token
 from blindcal.app.routes import make_app
-from blindcal.app.session import Desk
+from blindcal.app.session import Session
 from blindcal.errors import InputError
 from blindcal.importers import MAX_EXPORT
 from blindcal.io.atomic_files import write_bytes
@@ -77,7 +77,7 @@ class Listening:
         self.socket.close()
 
 
-def listen(session: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
+def listen(session: Session, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
     """Listen on a `port` of 127.0.0.1, or on any free one if it is 0.
 
     Pages are about the `session`; an uploaded file has at most `limit` bytes.
@@ -114,7 +114,7 @@ def listen(session: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Listenin
 
 
 @contextmanager
-def running(session: Desk, port: int = 0, *, limit: int = MAX_EXPORT) -> Iterator[Listening]:
+def running(session: Session, port: int = 0, *, limit: int = MAX_EXPORT) -> Iterator[Listening]:
     """Listen as `listen` does, and answer in a thread until the block ends."""
     found = listen(session, port, limit=limit)
     thread = Thread(target=found.run, name="server", daemon=True)

@@ -20,7 +20,7 @@ from typing import Any
 
 from blindcal.app.jobs import Job, Work
 from blindcal.app.steps import (
-    Opened,
+    OpenedFolder,
     compare_guarantees,
     decide_folder,
     listing_strangers,
@@ -31,9 +31,9 @@ from blindcal.app.steps import (
 )
 from blindcal.calibrators.assessment import Assessment, assess
 from blindcal.cells import count
-from blindcal.compute.parallel import Progress, apart
+from blindcal.compute.parallel import Progress, run_in_process
 from blindcal.errors import InputError, RefusedError
-from blindcal.fitting.committee import read_same
+from blindcal.fitting.committee import read_aliases
 from blindcal.importers import (
     MAX_EXPORT,
     Choices,
@@ -45,8 +45,22 @@ from blindcal.importers import (
 )
 from blindcal.io.atomic_files import read_bytes, write_bytes
 from blindcal.posterior.conference import read_reviewers
-from blindcal.project.create import Founded, Given, Wishes, found_folder, import_past, key_beside
-from blindcal.project.settings import FILE, Asked, Value, asked, guarantee_settings, read_folder
+from blindcal.project.create import (
+    CreatedFolder,
+    InitialSettings,
+    SourceFiles,
+    create_folder,
+    import_past,
+    key_beside,
+)
+from blindcal.project.settings import (
+    FILE,
+    FolderRequest,
+    Value,
+    folder_request,
+    guarantee_settings,
+    read_folder,
+)
 from blindcal.project.template import with_settings
 from blindcal.reviews import Reviews
 from blindcal.simulation.population import RATE, example, example_files
@@ -180,7 +194,7 @@ class Upload:
     error: Exception | None = None
 
 
-class Desk:
+class Session:
     """One session: a folder at most, one job at a time.
 
     `home` is where conferences' folders are and new ones are made; `folder` is opened at once, or if there is
@@ -237,10 +251,10 @@ class Desk:
                 files.mkdir(mode=0o700, exist_ok=True)
                 for name, data in example_files(example()).items():
                     write_bytes(files / name, data, confidential=True, replace=True)
-                given = Given(
+                given = SourceFiles(
                     files / "reviews.csv", pools=files / "pools.csv", reviewers=files / "reviewers.csv"
                 )
-                found_folder(place, given, Wishes("public", accept_rate=RATE), key_beside(place))
+                create_folder(place, given, InitialSettings("public", accept_rate=RATE), key_beside(place))
             self.opened = open_folder(place, None)
 
     def leave(self) -> None:
@@ -298,10 +312,10 @@ class Desk:
         if role == "reviewers":
             return [f"{count(len(read_reviewers(path)), 'row')} of reviewers"]
         if role == "same":
-            return [count(len(read_same(path)), "changed id")]
+            return [count(len(read_aliases(path)), "changed id")]
         return ["checked once the folder is made, against reviews and reviewers"]
 
-    def found(self, name: str, wishes: Wishes) -> None:
+    def found(self, name: str, wishes: InitialSettings) -> None:
         """Make a folder of the files that are there, and open it."""
         with self.lock:
             self.free()
@@ -310,7 +324,7 @@ class Desk:
             reviews = one["reviews"]
             if reviews is None:
                 raise InputError("a folder needs this year's reviews: choose their file first")
-            given = Given(
+            given = SourceFiles(
                 reviews,
                 one["committee"],
                 self.staging.files("past"),
@@ -322,11 +336,13 @@ class Desk:
             )
             self._start("making the folder", partial(self._found, place, given, wishes), self._open_founded)
 
-    def _found(self, place: Path, given: Given, wishes: Wishes, progress: Progress) -> tuple[Path, Founded]:
-        made = found_folder(place, given, wishes, key_beside(place), workers=self.workers, progress=progress)
+    def _found(
+        self, place: Path, given: SourceFiles, wishes: InitialSettings, progress: Progress
+    ) -> tuple[Path, CreatedFolder]:
+        made = create_folder(place, given, wishes, key_beside(place), workers=self.workers, progress=progress)
         return place, made
 
-    def _open_founded(self, result: tuple[Path, Founded]) -> None:
+    def _open_founded(self, result: tuple[Path, CreatedFolder]) -> None:
         self.opened = open_folder(*result)
         self.staging.clear()
         self._uploads.clear()
@@ -358,16 +374,16 @@ class Desk:
         self.job = Job(name, work, finish)
         self.job.start()
 
-    def _there(self) -> Opened:
+    def _there(self) -> OpenedFolder:
         if self.opened is None:
             raise InputError("no conference is open")
         return self.opened
 
-    def _wanted(self) -> Asked:
+    def _wanted(self) -> FolderRequest:
         opened = self._there()
         if opened.calibrated is None:
             raise InputError("there is no calibration yet: it is made from past reviews")
-        return asked(opened.folder)
+        return folder_request(opened.folder)
 
     def _keep(self, **found: Any) -> None:
         self.opened = replace(self._there(), **found)
@@ -382,7 +398,7 @@ class Desk:
 
     def _assess(self, reviews: Reviews, rate: float, progress: Progress) -> Assessment:
         with progress("estimating what calibration would change", 1) as advance:
-            return apart(partial(assess, accept_rate=rate), reviews, waiting=lambda: advance(0))
+            return run_in_process(partial(assess, accept_rate=rate), reviews, waiting=lambda: advance(0))
 
     def compare(self) -> None:
         """The menu: what each guarantee would cost this conference."""

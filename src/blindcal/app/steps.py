@@ -14,22 +14,22 @@ from typing import Any
 from blindcal.app.jobs import Work
 from blindcal.calibrators.assessment import Assessment
 from blindcal.compute.parallel import Progress
-from blindcal.deciding.ledger import latest_release, sealed_record
+from blindcal.deciding.ledger import latest_release, read_record
 from blindcal.deciding.release import decide, first_of_key
 from blindcal.errors import InputError
-from blindcal.exporters.decisions import Decided, decided_of, read_decided, read_titles
-from blindcal.fitting.reuse_guard import beside
+from blindcal.exporters.decisions import DecidedPaper, decided_of, read_decided, read_titles
+from blindcal.fitting.reuse_guard import fit_record_path
 from blindcal.io.atomic_files import read_json
-from blindcal.planning.calibration_check import Agreement, agreement
+from blindcal.planning.calibration_check import CalibrationCheck, check_calibration
 from blindcal.planning.conference_plan import input_remarks, plan_remarks
 from blindcal.posterior.conference import read_reviewers
-from blindcal.project.create import Founded
-from blindcal.project.outsiders import strangers_listed
-from blindcal.project.settings import FILE, Asked, Folder, asked, read_folder
+from blindcal.project.create import CreatedFolder
+from blindcal.project.outsiders import unknown_reviewers_listed
+from blindcal.project.settings import FILE, Folder, FolderRequest, folder_request, read_folder
 from blindcal.report.explanation import certificate_of, has_figures, read_certificate
 from blindcal.report.guarantee_survey import Survey, survey, survey_release
 from blindcal.report.html_page import Report, page
-from blindcal.reviews import Reviews, twin_remarks
+from blindcal.reviews import Reviews, similar_id_warnings
 
 PUBLISHED = ("decisions.csv", "certificate.json")
 
@@ -43,12 +43,12 @@ class Compared:
     """
 
     survey: Survey
-    fit: Agreement
+    fit: CalibrationCheck
     remarks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Release:
+class LatestRelease:
     """The latest decisions of a folder, for the chair.
 
     `path` is the folder of the release, `certificate` has all figures, `decided` the papers, and `public` the
@@ -57,7 +57,7 @@ class Release:
 
     path: Path
     certificate: Mapping[str, Any]
-    decided: tuple[Decided, ...]
+    decided: tuple[DecidedPaper, ...]
     public: Mapping[str, Any]
     remarks: tuple[str, ...] = ()
 
@@ -71,7 +71,7 @@ class Pages:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedFolder:
     """A conference's folder and all that was found out about it so far; None where nothing was.
 
     `folder`: its settings; `reviews`: without those of withdrawn papers.
@@ -88,16 +88,16 @@ class Opened:
     remarks: tuple[str, ...]
     calibrated: int | None
     fit: Mapping[str, Any] | None = None
-    founded: Founded | None = None
+    founded: CreatedFolder | None = None
     assessed: Assessment | None = None
     compared: Compared | None = None
-    release: Release | None = None
+    release: LatestRelease | None = None
     pages: Pages | None = None
-    wanted: Asked | None = None
+    wanted: FolderRequest | None = None
     unset: str | None = None
 
 
-def open_folder(path: Path, founded: Founded | None) -> Opened:
+def open_folder(path: Path, founded: CreatedFolder | None) -> OpenedFolder:
     """All that the folder at `path` holds already; `founded` is what made it, if it was made just now."""
     folder = read_folder(path)
     file = folder.settings.get("reviews")
@@ -109,10 +109,10 @@ def open_folder(path: Path, founded: Founded | None) -> Opened:
     table = str(folder.settings.get("reviewers", ""))
     calibrated = len(read_reviewers(table)) if os.path.lexists(table) else None
     remarks = () if founded is None else founded.remarks
-    return Opened(
+    return OpenedFolder(
         folder,
         reviews,
-        (*remarks, *twin_remarks(reviews, os.path.basename(file))),
+        (*remarks, *similar_id_warnings(reviews, os.path.basename(file))),
         calibrated,
         _fit(table),
         founded,
@@ -124,24 +124,24 @@ def open_folder(path: Path, founded: Founded | None) -> Opened:
 
 def _fit(table: str) -> Mapping[str, Any] | None:
     """What the fit found out, where the calibration was fitted here. CONFIDENTIAL: it names reviewers."""
-    path = beside(table)
+    path = fit_record_path(table)
     content = read_json(path) if os.path.lexists(path) else None
     return content if isinstance(content, dict) and isinstance(content.get("checks"), dict) else None
 
 
-def requested(folder: Folder) -> tuple[Asked | None, str | None]:
+def requested(folder: Folder) -> tuple[FolderRequest | None, str | None]:
     """What a `folder` requests, or else what it leaves open, in words.
 
     >>> requested(Folder(Path("icx2027"), {}, {}, {}))
     (None, 'give one of `accept_rate`, `accept` and `bar`')
     """
     try:
-        return asked(folder), None
+        return folder_request(folder), None
     except InputError as error:
         return None, str(error)
 
 
-def published(folder: Folder) -> Release | None:
+def published(folder: Folder) -> LatestRelease | None:
     """The latest release of a `folder`, if there is one.
 
     >>> published(Folder(Path("icx2027"), {"out": "no-such-folder"}, {}, {})) is None
@@ -153,23 +153,23 @@ def published(folder: Folder) -> Release | None:
         return None
     public, decided = read_certificate(place), read_decided(place)
     if has_figures(public):
-        return Release(place, public, decided, public)
-    record, name = sealed_record(place, str(folder.settings.get("key", ""))), str(place)
+        return LatestRelease(place, public, decided, public)
+    record, name = read_record(place, str(folder.settings.get("key", ""))), str(place)
     full = certificate_of(record.certificate.encode(), name)
-    return Release(place, full, decided_of(record.decisions.encode(), name), public)
+    return LatestRelease(place, full, decided_of(record.decisions.encode(), name), public)
 
 
-def listing_strangers(wanted: Asked, folder: Folder, work: Work) -> Work:
+def listing_strangers(wanted: FolderRequest, folder: Folder, work: Work) -> Work:
     """The same `work`; if it finds reviewers in no pool, they are listed in a file beside the reviews."""
 
     def listed(progress: Progress) -> Any:
-        with strangers_listed(Path(wanted.files[0]), wanted.out, folder):
+        with unknown_reviewers_listed(Path(wanted.files[0]), wanted.out, folder):
             return work(progress)
 
     return listed
 
 
-def compare_guarantees(wanted: Asked, workers: int, progress: Progress) -> Compared:
+def compare_guarantees(wanted: FolderRequest, workers: int, progress: Progress) -> Compared:
     """The menu of guarantees for what a folder requests (`wanted`), and what the chair should know.
 
     `workers`: how many processes share the work; results are the same.
@@ -178,12 +178,14 @@ def compare_guarantees(wanted: Asked, workers: int, progress: Progress) -> Compa
     inputs = wanted.inputs()
     request = wanted.request.on_scale(inputs.scale)
     conference, _ = request.prepared(inputs, workers=workers, progress=progress)
-    fit = agreement(conference.cases, request.better)
+    fit = check_calibration(conference.cases, request.better)
     found = survey(conference, request.guarantee, better=request.better, workers=workers, progress=progress)
     return Compared(found, fit, (*input_remarks(inputs, conference, request.bar), *fit.notes))
 
 
-def decide_folder(wanted: Asked, folder: Folder, workers: int, progress: Progress) -> tuple[Release, Pages]:
+def decide_folder(
+    wanted: FolderRequest, folder: Folder, workers: int, progress: Progress
+) -> tuple[LatestRelease, Pages]:
     """Decide with the folder's key, once; the decisions as published, and both reports.
 
     `wanted`: what the folder requests; `folder`: its settings.
@@ -207,7 +209,9 @@ def decide_folder(wanted: Asked, folder: Folder, workers: int, progress: Progres
     return release, report_pages(wanted, folder, release, workers, progress)
 
 
-def report_pages(wanted: Asked, folder: Folder, release: Release, workers: int, progress: Progress) -> Pages:
+def report_pages(
+    wanted: FolderRequest, folder: Folder, release: LatestRelease, workers: int, progress: Progress
+) -> Pages:
     """Both reports about a `release`.
 
     `wanted`: what the folder requests; `folder`: its settings.

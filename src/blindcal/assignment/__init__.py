@@ -8,11 +8,11 @@ and earlier.
 
 from blindcal.assignment.candidates import SampledPool, assumed_pools, everyone, pools_of, read_pools
 from blindcal.assignment.prior import inclusion, log_odds, log_prior
-from blindcal.assignment.sampling import Assigned, assign
+from blindcal.assignment.sampling import SampledAssignment, assign
 from blindcal.assignment.similarity import Similarity, read_similarity
 
 __all__ = [
-    "Assigned",
+    "SampledAssignment",
     "SampledPool",
     "Similarity",
     "assign",

@@ -30,10 +30,10 @@ import numpy as np
 
 from blindcal.assignment.prior import Sets, inclusion
 from blindcal.assignment.similarity import Similarity
-from blindcal.cells import Column, natural
+from blindcal.cells import Column, natural_key
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import is_path, read_table
-from blindcal.io.tables import refuse
+from blindcal.io.tables import input_error
 
 OUTSIDER = "*"
 EVERYONE = "everyone"
@@ -145,7 +145,7 @@ def read_pools(path: str | os.PathLike[str] | Any) -> dict[str, dict[str, float]
             problems.append(Problem(table.file, row, "reviewer", "must not be twice in one paper's pool"))
         pool[reviewer] = float(p)
     if problems:
-        raise refuse(problems)
+        raise input_error(problems)
     return pools
 
 
@@ -167,7 +167,7 @@ def read_draws(path: str | os.PathLike[str] | Any) -> dict[str, SampledPool]:
             problems.append(Problem(table.file, row, "reviewer", _DRAWN_OUTSIDER))
         who.append(reviewer)
     if problems:
-        raise refuse(problems)
+        raise input_error(problems)
     draws, counted = len(set(table.text("draw"))), dict[str, Counter[tuple[str, ...]]]()
     for (paper, _), people in drawn.items():
         counted.setdefault(paper, Counter())[tuple(sorted(people))] += 1
@@ -424,7 +424,7 @@ def missing_reviewers(
         return MissingReviewer(paper, name, cause, nearest.get(name, ""))
 
     reviewers = [missing_reviewer(paper, name) for paper, names in missing.items() for name in names]
-    return sorted(reviewers, key=lambda missed: (natural(missed.paper), missed))
+    return sorted(reviewers, key=lambda missed: (natural_key(missed.paper), missed))
 
 
 def _cause(

@@ -23,8 +23,8 @@ import numpy as np
 from scipy import sparse
 
 from blindcal.assignment.similarity import Similarity
-from blindcal.checks import Array, Integers, one_number, within
-from blindcal.compute.highs import passed, run
+from blindcal.checks import Array, Integers, check_scalar, within
+from blindcal.compute.highs import load_model, solve_model
 from blindcal.errors import CertificateError, InputError
 
 MOST_DRAWS = 1024
@@ -114,7 +114,7 @@ def _max_units(
     if draws > MOST_DRAWS or draws & (draws - 1):
         raise InputError(f"`draws` must be a power of 2 up to {MOST_DRAWS}, such as 64 or 256, found {draws}")
     for name, number in (("cap", cap), ("spread", spread)):
-        one_number(f"`{name}`", number)
+        check_scalar(f"`{name}`", number)
     within("`spread`", spread, 0.0, 1.0)
     if not 0.0 < cap <= 1.0:
         raise InputError(f"`cap` must be above 0 and at most 1, found {cap:g}")
@@ -186,7 +186,7 @@ class _TransportProgram:
         price = np.zeros(self.papers + self.reviewers)
         while (new := self._missing(price, at_once)).size:
             self._add(new)
-            if run(self.solver) != highspy.HighsModelStatus.kOptimal:
+            if solve_model(self.solver) != highspy.HighsModelStatus.kOptimal:
                 raise CertificateError("the program of an assignment could not be solved")
             price = np.asarray(self.solver.getSolution().row_dual)
 
@@ -261,7 +261,7 @@ class _TransportProgram:
         )
         need, room = np.full(papers, self.need), np.full(people, self.room)
         rows = np.concatenate([need, np.zeros(people)]), np.concatenate([need, room])
-        return passed(lack, np.full(papers, _SHORTAGE_COST), (np.zeros(papers), need), rows)
+        return load_model(lack, np.full(papers, _SHORTAGE_COST), (np.zeros(papers), need), rows)
 
 
 def _verify(chances: Marginals, similarity: Similarity, per_reviewer: int) -> None:

@@ -49,27 +49,27 @@ def inclusion(chances: Sequence[float], reviews: int, outsider: int | None = Non
         >>> [round(chance, 3) for chance in inclusion([1.0, 0.1, 0.1], 2, outsider=0)]
         [1.667, 0.167, 0.167]
     """
-    scaled = _scale_to_sum(copied(chances, reviews, outsider), reviews)
+    scaled = _scale_to_sum(seat_probabilities(chances, reviews, outsider), reviews)
     if outsider is None:
         return scaled
     return (*scaled[:outsider], reviews * scaled[outsider], *scaled[outsider + 1 : len(chances)])
 
 
-def seats(candidates: int, reviews: int, outsider: int | None) -> Integers:
+def candidate_seats(candidates: int, reviews: int, outsider: int | None) -> Integers:
     """Candidates by index, the outsider once for each review: its further seats come last.
 
     Example:
-        >>> seats(3, 2, 0).tolist(), seats(3, 2, None).tolist()
+        >>> candidate_seats(3, 2, 0).tolist(), candidate_seats(3, 2, None).tolist()
         ([0, 1, 2, 0], [0, 1, 2])
     """
     more = [] if outsider is None else [outsider] * (reviews - 1)
     return np.array([*range(candidates), *more], dtype=np.int64)
 
 
-def copied(chances: Sequence[float], reviews: int, outsider: int | None) -> tuple[float, ...]:
+def seat_probabilities(chances: Sequence[float], reviews: int, outsider: int | None) -> tuple[float, ...]:
     """The probability of each seat: the outsider's number is shared by all of its seats."""
     each = [p / reviews if index == outsider else p for index, p in enumerate(chances)]
-    return tuple(each[index] for index in seats(len(each), reviews, outsider))
+    return tuple(each[index] for index in candidate_seats(len(each), reviews, outsider))
 
 
 def _scale_to_sum(chances: Sequence[float], reviews: int) -> tuple[float, ...]:
@@ -282,7 +282,7 @@ def log_prior(chances: tuple[float, ...], rows: Integers, outsider: int | None =
         [0.0, 0.0, -inf]
     """
     reviews = rows.shape[1]
-    odds = np.asarray(log_odds(copied(chances, reviews, outsider), reviews))[: len(chances)]
+    odds = np.asarray(log_odds(seat_probabilities(chances, reviews, outsider), reviews))[: len(chances)]
     forced = np.isposinf(odds)
     prior = np.where(forced, 0.0, odds)[rows].sum(axis=1)
     if outsider is not None:

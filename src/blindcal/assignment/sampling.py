@@ -35,11 +35,11 @@ from blindcal.assignment.marginal_probabilities import Marginals, marginals
 from blindcal.assignment.similarity import Similarity
 from blindcal.checks import Integers
 from blindcal.errors import InputError, RefusedError
-from blindcal.io.atomic_files import make_folder, read_part, refuse_published, write_bytes
+from blindcal.io.atomic_files import make_folder, read_range, refuse_published, write_bytes
 from blindcal.io.tables import MAX_LINES, format_table
 
 SEED_BYTES = 32
-POOLS, ASSIGNMENT, ASSIGNMENTS = "pools.csv", "assignment.csv", "assignments.csv"
+POOLS_FILE, ASSIGNMENT_FILE, DRAWS_FILE = "pools.csv", "assignment.csv", "assignments.csv"
 _RandomBits = NDArray[np.uint64]
 
 
@@ -52,7 +52,7 @@ def assign(
     spread: float = 0.0,
     draws: int = 64,
     seed: bytes,
-) -> Assigned:
+) -> SampledAssignment:
     """Assign reviewers to papers at random, with the greatest expected similarity that the limits allow.
 
     Args:
@@ -83,11 +83,11 @@ def assign(
         similarity, per_paper=per_paper, per_reviewer=per_reviewer, cap=cap, spread=spread, draws=draws
     )
     chosen = int(keystream(seed, "choice", 1)[0]) % draws
-    return Assigned(similarity, chances, decompose_marginals(chances, seed), chosen)
+    return SampledAssignment(similarity, chances, decompose_marginals(chances, seed), chosen)
 
 
 @dataclass(frozen=True, eq=False)
-class Assigned:
+class SampledAssignment:
     """Sampled assignments and which of them is used. CONFIDENTIAL.
 
     Attributes:
@@ -130,7 +130,7 @@ class Assigned:
         which draw is the true one, and with it the reviewers of all other papers.
         """
         target = Path(folder)
-        refuse_published(target / ASSIGNMENT)
+        refuse_published(target / ASSIGNMENT_FILE)
         make_folder(target)
         files = self._files()
         there = [name for name in files if os.path.lexists(target / name)]
@@ -141,7 +141,7 @@ class Assigned:
                 )
         # The assignment is written last, so that it never exists without its prior.
         for name in [name for name in files if name not in there]:
-            write_bytes(target / name, files[name], confidential=name != POOLS)
+            write_bytes(target / name, files[name], confidential=name != POOLS_FILE)
 
     def _files(self) -> dict[str, bytes]:
         """The content of each file."""
@@ -157,17 +157,17 @@ class Assigned:
         sets = self.drawn.swapaxes(0, 1)
         ordered = np.stack([rows[np.lexsort(rows.T[::-1])] for rows in sets], axis=1)
         return {
-            POOLS: format_table(
+            POOLS_FILE: format_table(
                 dict(zip(("paper", "reviewer", "probability"), zip(*pools, strict=True), strict=True))
             ),
-            ASSIGNMENTS: format_table(
+            DRAWS_FILE: format_table(
                 {
                     "draw": (1 + np.arange(draws)).repeat(count * places).tolist(),
                     "paper": [name for name in papers for _ in range(places)] * draws,
                     "reviewer": [people[j] for j in ordered.ravel().tolist()],
                 }
             ),
-            ASSIGNMENT: format_table(
+            ASSIGNMENT_FILE: format_table(
                 {
                     "paper": [name for name in papers for _ in range(places)],
                     "reviewer": [people[j] for j in self.drawn[self.chosen].ravel().tolist()],
@@ -178,7 +178,7 @@ class Assigned:
 
 def _has_content(path: Path, content: bytes) -> bool:
     """Whether the file has exactly this content."""
-    return path.is_file() and read_part(path, 0, len(content) + 1) == content
+    return path.is_file() and read_range(path, 0, len(content) + 1) == content
 
 
 def keystream(seed: bytes, purpose: str, size: int) -> NDArray[np.uint64]:

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from blindcal.cells import Column, cell_problem, id_problem, same_id
+from blindcal.cells import Column, cell_problem, id_problem, normalize_id
 from blindcal.checks import Array, Integers, nonnegative
 from blindcal.errors import InputError, Problem
-from blindcal.io.atomic_files import read_bytes, read_part, read_table
-from blindcal.io.tables import MAX_LINES, Table, refuse
+from blindcal.io.atomic_files import read_bytes, read_range, read_table
+from blindcal.io.tables import MAX_LINES, Table, input_error
 
 MAX_MATRIX = 2**30
 """Bytes of a matrix file, packed or unpacked, and of an array in it once each entry takes 8 of them."""
@@ -128,14 +128,14 @@ def read_similarity(
         >>> similarity.value.toarray().tolist(), similarity.barred.toarray().tolist()
         ([[1.0, 0.5], [0.0, 0.0]], [[False, False], [False, True]])
     """
-    if not bids and read_part(path, 0, len(_ZIP)) == _ZIP:
+    if not bids and read_range(path, 0, len(_ZIP)) == _ZIP:
         similarity = _extended(_read_matrix(path), papers, reviewers)
     else:
         similarity = _read_pairs(path, "bid" if bids else "similarity", papers, reviewers)
     return similarity if conflicts is None else similarity.barring(read_conflicts(conflicts, similarity))
 
 
-def nothing_known(papers: Iterable[str], reviewers: Iterable[str]) -> Similarity:
+def zero_similarity(papers: Iterable[str], reviewers: Iterable[str]) -> Similarity:
     """Papers and people of whom only the names are known: all similarities are 0."""
     rows, people = sorted(set(papers)), sorted(set(reviewers))
     return Similarity.dense(rows, people, np.zeros((len(rows), len(people))))
@@ -156,7 +156,7 @@ def _read_pairs(
     value, barred, problems = _values(table, name)
     problems += _repeated(table)
     if problems:
-        raise refuse(sorted(problems))
+        raise input_error(sorted(problems))
     rows = sorted({*table.text("paper"), *papers})
     people = sorted({*table.text("reviewer"), *reviewers})
     at, who = _index_of(rows), _index_of(people)
@@ -222,7 +222,7 @@ def read_conflicts(path: str | os.PathLike[str], known: Similarity) -> list[tupl
             rule = "must be a reviewer (those without bids are listed by `committee`)"
             problems.append(Problem(table.file, row, "conflict", rule))
     if problems:
-        raise refuse(problems)
+        raise input_error(problems)
     return pairs
 
 
@@ -231,7 +231,7 @@ def _read_matrix(path: str | os.PathLike[str]) -> Similarity:
     name = os.fspath(path)
     parts = _arrays(read_bytes(path, MAX_MATRIX), name)
     if not {"papers", "reviewers", "similarity"} <= parts.keys():
-        raise refuse([Problem(name, None, None, _FORM, ", ".join(sorted(parts)) or "nothing")])
+        raise input_error([Problem(name, None, None, _FORM, ", ".join(sorted(parts)) or "nothing")])
     papers, reviewers = (_ids(parts[key], name, key) for key in ("papers", "reviewers"))
     value, shape = _numbers(parts["similarity"], name), (len(papers), len(reviewers))
     if value.ndim == 2 and value.shape == shape:
@@ -243,9 +243,9 @@ def _read_matrix(path: str | os.PathLike[str]) -> Similarity:
         ]
         matrix = sparse.csr_array((value, (indices[0], indices[1])), shape)
         if np.unique(indices[0] * shape[1] + indices[1]).size < value.size:
-            raise refuse([Problem(name, None, "reviewer", _TWICE)])
+            raise input_error([Problem(name, None, "reviewer", _TWICE)])
     else:
-        raise refuse([Problem(name, None, "similarity", _FORM, f"shape {value.shape} for {shape}")])
+        raise input_error([Problem(name, None, "similarity", _FORM, f"shape {value.shape} for {shape}")])
     return _sorted(papers, reviewers, matrix, sparse.csr_array(shape, dtype=bool))
 
 
@@ -256,7 +256,7 @@ def _numbers(values: Any, name: str) -> Array:
         array = values.astype(np.float64) if good else np.empty(0)
     if not good or not np.isfinite(array).all() or (array < 0).any():
         rule = "must be finite numbers of at least 0 (conflicts are a table of their own)"
-        raise refuse([Problem(name, None, "similarity", rule)])
+        raise input_error([Problem(name, None, "similarity", rule)])
     return np.asarray(array, dtype=np.float64)
 
 
@@ -269,10 +269,10 @@ def _arrays(data: bytes, name: str) -> dict[str, Any]:
                 raise InputError(f"must unpack to at most {MAX_MATRIX:,} bytes")
             return {info.filename.removesuffix(".npy"): _array(packed, info) for info in infos}
     except InputError as error:
-        raise refuse([Problem(name, None, None, str(error))]) from None
+        raise input_error([Problem(name, None, None, str(error))]) from None
     # The libraries that read damaged headers and packed bytes raise errors of many kinds.
     except Exception:
-        raise refuse([Problem(name, None, None, _NO_OBJECTS)]) from None
+        raise input_error([Problem(name, None, None, _NO_OBJECTS)]) from None
 
 
 def _array(packed: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
@@ -298,15 +298,19 @@ def _array(packed: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
 def _ids(values: Any, name: str, key: str) -> list[str]:
     """The ids of papers or reviewers, checked."""
     if values.size > MAX_LINES:
-        raise refuse([Problem(name, None, key, f"must be at most {MAX_LINES:,} ids", f"{values.size:,}")])
-    ids = [same_id(_text(text)) for text in values.ravel().tolist()] if _is_text_or_integer(values) else []
+        raise input_error(
+            [Problem(name, None, key, f"must be at most {MAX_LINES:,} ids", f"{values.size:,}")]
+        )
+    ids = (
+        [normalize_id(_text(text)) for text in values.ravel().tolist()] if _is_text_or_integer(values) else []
+    )
     problems = [
         Problem(name, None, key, broken[0]) for text in ids if (broken := id_problem(text)) is not None
     ]
     if len(set(ids)) < len(ids) or not ids:
         problems.append(Problem(name, None, key, "must be ids, each once"))
     if problems:
-        raise refuse(problems)
+        raise input_error(problems)
     return ids
 
 
@@ -328,7 +332,7 @@ def _indices(values: Any, name: str, key: str, count: int, size: int) -> Integer
     good = values.dtype.kind in "iu" and values.shape == (count,)
     if not good or (count and not 0 <= int(values.min()) <= int(values.max()) < size):
         rule = f"must be {count:,} whole numbers from 0 to {size - 1:,}"
-        raise refuse([Problem(name, None, key, rule)])
+        raise input_error([Problem(name, None, key, rule)])
     return np.asarray(values, dtype=np.int64)
 
 

@@ -24,7 +24,7 @@ from blindcal.calibrators.results import batch_of
 from blindcal.checks import Array, roundoff, strictly_within, within
 from blindcal.compute.mcmc import positive_normal
 from blindcal.errors import InputError
-from blindcal.io.tables import frame
+from blindcal.io.tables import data_frame
 from blindcal.reviews import Reviews
 
 _PREDICTION_SEED, _PREDICTION_SWEEPS, _PREDICTION_DRAWS = 20250103, 600, 200
@@ -200,7 +200,7 @@ class Assessment:
         rows |= {f"wrong by {name}": wrong for name, wrong in self.wrong.items()}
         rows |= {"gain now": self.gain_now, "gain with known reviewers": self.gain_known}
         ends = {end: [getattr(row, end) for row in rows.values()] for end in ("value", "low", "high")}
-        return frame({"number": list(rows), **ends})
+        return data_frame({"number": list(rows), **ends})
 
 
 def assess(reviews: Reviews, *, accept_rate: float = 0.25, least_gain: float = WORTH) -> Assessment:

@@ -14,9 +14,9 @@ from scipy.special import ndtr
 
 from blindcal.calibrators.batch import Batch
 from blindcal.calibrators.gibbs import Fit
-from blindcal.checks import Array, Integers, of_type, roundoff, strictly_within
+from blindcal.checks import Array, Integers, check_type, roundoff, strictly_within
 from blindcal.errors import InputError
-from blindcal.io.tables import frame
+from blindcal.io.tables import data_frame
 from blindcal.reviewers.affine import Affine
 from blindcal.reviews import Reviews
 
@@ -54,7 +54,7 @@ class Calibration:
     def to_frame(self) -> Any:
         """One row per paper, as a pandas data frame; needs pandas. CONFIDENTIAL, as the numbers are."""
         columns = {"quality": self.quality, "standard_error": self.standard_error}
-        return frame({"paper": list(self.reviews.papers), **columns})
+        return data_frame({"paper": list(self.reviews.papers), **columns})
 
     def predict(self, paper: ArrayLike, reviewer: ArrayLike) -> Array:
         """The score each `reviewer` would be expected to give each `paper` (ids, broadcast together)."""
@@ -114,7 +114,7 @@ def competition_rank(value: Array) -> Integers:
 
 def batch_of(reviews: Reviews) -> Batch:
     """One conference as a batch; its rows are in the order of papers and reviewers, not of the file."""
-    of_type("reviews", reviews, Reviews, "what Reviews.read returns")
+    check_type("reviews", reviews, Reviews, "what Reviews.read returns")
     order = np.lexsort((reviews.reviewer, reviews.paper))
     return Batch(reviews.paper[order], reviews.reviewer[order], reviews.score[order])
 

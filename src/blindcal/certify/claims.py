@@ -24,7 +24,7 @@ from scipy.linalg import qr
 
 from blindcal.certify.exact import (
     BITS,
-    FINE,
+    CLAIM_DENOMINATOR,
     UNIT,
     Exact,
     ExactCase,
@@ -39,10 +39,10 @@ from blindcal.certify.exact import (
 )
 from blindcal.checks import Array, Integers
 from blindcal.errors import CertificateError
-from blindcal.io.tables import frame
+from blindcal.io.tables import data_frame
 from blindcal.policy.accept_lp import forced_decisions
 from blindcal.policy.guarantee import Guarantee
-from blindcal.policy.policy import TIED
+from blindcal.policy.policy import TIE_TOLERANCE
 from blindcal.posterior.belief import Belief
 
 # Candidates this close to the likeliest one (2^-23 of its mass) get an equation too: the constant 1/2 leaves
@@ -96,7 +96,7 @@ class Claim:
     def to_frame(self) -> Any:
         """One row, as a pandas data frame; needs pandas."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return frame({k: [float(v) if isinstance(v, Fraction) else v] for k, v in values.items()})
+        return data_frame({k: [float(v) if isinstance(v, Fraction) else v] for k, v in values.items()})
 
 
 def certify(
@@ -238,7 +238,7 @@ def _public_table(belief: Belief, case: ExactCase, fixed: Integers) -> ExactPoli
     """The same decision for every secret, by the public evidence: it reveals nothing to anyone."""
     favor = float(case.chance @ belief.favor)
     # A lead that another machine might not see counts as a tie, and ties are rejected.
-    table = np.full(fixed.shape, UNIT if favor > 0.5 + TIED else 0)
+    table = np.full(fixed.shape, UNIT if favor > 0.5 + TIE_TOLERANCE else 0)
     return ExactPolicy(np.where(fixed >= 0, fixed * UNIT, table))
 
 
@@ -327,10 +327,10 @@ def _claim_of(case: ExactCase, policy: ExactPolicy, outcomes: OutcomeMasses, mix
                 rise = max(rise, ceiling(best * case.total - top * total, total * case.total))
     return Claim(
         reviews=case.reviews,
-        success_scores_only=Fraction(ceiling(sum(case.top), case.total), FINE),
-        success=Fraction(ceiling(reached, case.total * unit), FINE),
-        added=Fraction(ceiling(reached - before, case.total * unit), FINE),
-        largest_rise=upward(Fraction(rise, FINE)),
+        success_scores_only=Fraction(ceiling(sum(case.top), case.total), CLAIM_DENOMINATOR),
+        success=Fraction(ceiling(reached, case.total * unit), CLAIM_DENOMINATOR),
+        added=Fraction(ceiling(reached - before, case.total * unit), CLAIM_DENOMINATOR),
+        largest_rise=upward(Fraction(rise, CLAIM_DENOMINATOR)),
         epsilon=table_epsilon(policy),
         multiplier=quotient_above(high + unit - low, unit),
         largest_posterior=_posterior_float(posterior),
@@ -341,10 +341,10 @@ def _claim_of(case: ExactCase, policy: ExactPolicy, outcomes: OutcomeMasses, mix
 
 def _posterior_float(units: int) -> float:
     """A posterior in units of 2^-80, rounded up, as a float."""
-    return min(1.0, upward(Fraction(units, FINE)))
+    return min(1.0, upward(Fraction(units, CLAIM_DENOMINATOR)))
 
 
-def keeps(
+def keeps_guarantee(
     belief: Belief, policy: ExactPolicy, guarantee: Guarantee, *, slack: Fraction = Fraction(0)
 ) -> bool:
     """Whether a table keeps every limit of one paper.
@@ -359,11 +359,13 @@ def keeps(
 
     Example:
         >>> belief, table = Belief([0.6, 0.4], [0.9, 0.2]), ExactPolicy(np.array([UNIT, 0]))
-        >>> keeps(belief, table, Guarantee("none", epsilon=None)), keeps(belief, table, Guarantee())
-        (True, False)
+        >>> keeps_guarantee(belief, table, Guarantee("none", epsilon=None))
+        True
+        >>> keeps_guarantee(belief, table, Guarantee())
+        False
     """
     table = policy.integers
-    fixed = _forced(belief, guarantee, table.size, TIED if slack else 0.0)
+    fixed = _forced(belief, guarantee, table.size, TIE_TOLERANCE if slack else 0.0)
     against = np.where(fixed == 1, table != policy.denominator, (fixed == 0) & (table != 0))
     case = exact_case(belief)
     slacks = _slacks(case, case.outcomes(policy), policy.ends, policy.denominator, guarantee, slack)

@@ -31,7 +31,7 @@ OutcomeMasses = tuple[tuple[int, tuple[Exact, ...]], ...]
 BITS = 53
 UNIT = 1 << BITS
 # Claims that are added up over papers are multiples of 2^-80, rounded up.
-FINE = 1 << 80
+CLAIM_DENOMINATOR = 1 << 80
 # The logarithm is taken with more digits than the exponential, so that a limit met by `exponential_below`
 # is never reported as exceeded.
 _EXPONENTIAL = Context(prec=50)
@@ -96,7 +96,7 @@ class ExactPolicy(Policy):
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedPolicy:
     """An exact policy in compressed form: a table has many entries and few values.
 
     The bytes are those of the sealed record.
@@ -106,7 +106,7 @@ class Packed:
         exact: As in `ExactPolicy`.
 
     Example:
-        >>> packed(ExactPolicy(np.array([UNIT, 0]))).policy.accept
+        >>> pack_policy(ExactPolicy(np.array([UNIT, 0]))).policy.accept
         array([1., 0.])
     """
 
@@ -120,15 +120,15 @@ class Packed:
         return ExactPolicy(numerator.astype(np.int64), self.exact)
 
 
-def packed(policy: ExactPolicy) -> Packed:
+def pack_policy(policy: ExactPolicy) -> PackedPolicy:
     """The policy in compressed form."""
-    return Packed(zlib.compress(policy.numerator.astype("<i8").tobytes(), 1), policy.exact)
+    return PackedPolicy(zlib.compress(policy.numerator.astype("<i8").tobytes(), 1), policy.exact)
 
 
-class Tables(Mapping[str, ExactPolicy]):
+class PolicyTables(Mapping[str, ExactPolicy]):
     """The packed policy of each paper; each is unpacked when it is looked up, and not kept."""
 
-    def __init__(self, packed: Mapping[str, Packed]) -> None:
+    def __init__(self, packed: Mapping[str, PackedPolicy]) -> None:
         self.packed = packed
 
     def __getitem__(self, paper: str) -> ExactPolicy:
@@ -141,11 +141,11 @@ class Tables(Mapping[str, ExactPolicy]):
         return len(self.packed)
 
 
-def exactly(policy: Policy) -> ExactPolicy:
+def exact_policy(policy: Policy) -> ExactPolicy:
     """The same policy with its floats as the rationals they are.
 
     Example:
-        >>> exactly(Policy([0.25, 1 / 3])).exact
+        >>> exact_policy(Policy([0.25, 1 / 3])).exact
         ((1, Fraction(6004799503160661, 18014398509481984)),)
     """
     if isinstance(policy, ExactPolicy):
@@ -302,10 +302,10 @@ def _compact(number: Integers) -> NDArray[np.integer[Any]]:
 def ceiling(numerator: int, denominator: int) -> int:
     """`numerator / denominator` in units of 2^-80, rounded up.
 
-    >>> ceiling(1, 4) == FINE // 4, ceiling(1, 3) * 3 - FINE
+    >>> ceiling(1, 4) == CLAIM_DENOMINATOR // 4, ceiling(1, 3) * 3 - CLAIM_DENOMINATOR
     (True, 2)
     """
-    return -((-numerator * FINE) // denominator)
+    return -((-numerator * CLAIM_DENOMINATOR) // denominator)
 
 
 def upward(value: Fraction) -> float:

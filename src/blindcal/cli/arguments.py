@@ -10,11 +10,11 @@ from typing import Annotated, NamedTuple
 import typer
 
 from blindcal.cells import Column, cell_problem, count
-from blindcal.checks import between
+from blindcal.checks import open_interval_rule
 from blindcal.compute.dask_cluster import connected
-from blindcal.compute.parallel import Workers, cores
+from blindcal.compute.parallel import Workers, available_cores
 from blindcal.errors import InputError
-from blindcal.project.settings import meant
+from blindcal.project.settings import number_hint
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.base import Reviewer
 from blindcal.reviewers.curves import Logistic, Power
@@ -39,7 +39,9 @@ def share(text: str | float) -> float:
     """One number in (0, 1): the parser of an option that is neither nothing nor all."""
     value = decimal(text)
     if not 0.0 < value < 1.0:
-        raise typer.BadParameter(f"{text!r} {between(0.0, 1.0)}{meant(str(text), percent=True)}")
+        raise typer.BadParameter(
+            f"{text!r} {open_interval_rule(0.0, 1.0)}{number_hint(str(text), percent=True)}"
+        )
     return value
 
 
@@ -48,7 +50,7 @@ def _parsed(text: str | float, column: Column) -> float:
         return text
     problem = cell_problem(text, column)
     if problem is not None:
-        raise typer.BadParameter(f"{text!r} {problem[0]}{meant(text, percent=column.high == 1.0)}")
+        raise typer.BadParameter(f"{text!r} {problem[0]}{number_hint(text, percent=column.high == 1.0)}")
     return float(text)
 
 
@@ -90,7 +92,7 @@ def hired(processes: int | None, cluster: str | None) -> Iterator[Workers]:
     if processes is not None and cluster is not None:
         raise InputError("give one of --workers and --cluster")
     if cluster is None:
-        number = cores() if processes is None else processes
+        number = available_cores() if processes is None else processes
         if number < 1:
             raise InputError(f"--workers must be at least 1, found {number}")
         yield number

@@ -13,7 +13,7 @@ from blindcal.cli.calibrate import ReviewsOrFolder, folder_of, reviews_to_decide
 from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, say, table
 from blindcal.cli.fit import DEFAULT_RATE, expected_rate
 from blindcal.report.wording import VERDICTS
-from blindcal.reviews import twin_remarks
+from blindcal.reviews import similar_id_warnings
 
 _METHODS = {
     "raw": "raw means",
@@ -59,7 +59,7 @@ def assess(
     read = reviews_to_decide(reviews, folder)
     if accept_rate is None:
         accept_rate = DEFAULT_RATE if folder is None else expected_rate(folder, read)
-    for remark in twin_remarks(read, str(reviews)):
+    for remark in similar_id_warnings(read, str(reviews)):
         note(remark)
     result = assess_reviews(read, accept_rate=accept_rate, least_gain=least_gain)
     if as_json:

@@ -10,14 +10,14 @@ import typer
 
 from blindcal.assignment.candidates import ASSUMPTIONS, EVERYONE, assumed_pools, conflicts_in
 from blindcal.assignment.marginal_probabilities import marginals
-from blindcal.assignment.sampling import ASSIGNMENT, ASSIGNMENTS, POOLS, Assigned
+from blindcal.assignment.sampling import ASSIGNMENT_FILE, DRAWS_FILE, POOLS_FILE, SampledAssignment
 from blindcal.assignment.sampling import assign as assign_papers
 from blindcal.assignment.similarity import (
     Similarity,
-    nothing_known,
     read_conflicts,
     read_papers,
     read_similarity,
+    zero_similarity,
 )
 from blindcal.cells import Column, count, number_text
 from blindcal.cli.arguments import decimal, probability, whole
@@ -155,7 +155,7 @@ def _similarities(
             f"give --papers, and a committee (`blindcal import {folder.path} FILE --as committee`), or "
             "--similarity"
         )
-    known = nothing_known(listed, committee)
+    known = zero_similarity(listed, committee)
     return known if barred is None else known.barring(read_conflicts(barred, known))
 
 
@@ -190,7 +190,7 @@ def _draw(
     best = marginals(similarity, per_paper=per_paper, per_reviewer=per_reviewer).kept(similarity)
     inputs = folder.path / INPUTS
     with lock(folder.path / FILE):
-        text = edited_settings(folder.path, {"pools": f"{INPUTS}/{ASSIGNMENTS}"})
+        text = edited_settings(folder.path, {"pools": f"{INPUTS}/{DRAWS_FILE}"})
         assigned.write(inputs)
         write_bytes(folder.path / FILE, text.encode(), confidential=True, replace=True)
     return _facts(assigned, best, inputs)
@@ -201,9 +201,9 @@ def _assume(folder: Folder, similarity: Similarity, assume: str, per_paper: int)
     pools = assumed_pools(similarity, assume, per_paper)
     rows = [(paper, name, chance) for paper, pool in pools.items() for name, chance in pool.items()]
     columns = dict(zip(("paper", "reviewer", "probability"), zip(*rows, strict=True), strict=True))
-    data, out = format_table(columns), folder.path / INPUTS / POOLS
+    data, out = format_table(columns), folder.path / INPUTS / POOLS_FILE
     with lock(folder.path / FILE):
-        text = edited_settings(folder.path, {"pools": f"{INPUTS}/{POOLS}"})
+        text = edited_settings(folder.path, {"pools": f"{INPUTS}/{POOLS_FILE}"})
         make_folder(out.parent)
         if not (out.is_file() and out.read_bytes() == data):
             write_bytes(out, data, confidential=True)
@@ -218,7 +218,7 @@ def _assume(folder: Folder, similarity: Similarity, assume: str, per_paper: int)
     }
 
 
-def _facts(assigned: Assigned, best: float, out: Path) -> dict[str, Any]:
+def _facts(assigned: SampledAssignment, best: float, out: Path) -> dict[str, Any]:
     """Figures of an assignment; none depends on which draw is used, or on who was drawn."""
     chances, sizes = assigned.chances, assigned.chances.pool_sizes
     top = np.zeros(sizes.size)
@@ -233,9 +233,9 @@ def _facts(assigned: Assigned, best: float, out: Path) -> dict[str, Any]:
         "similarity_kept": kept / best if best > 0.0 else 1.0,
         "candidates_per_paper": [int(sizes.min()), float(np.median(sizes)), int(sizes.max())],
         "author_named": float(top.mean()) / chances.per_paper,
-        "assignment": out / ASSIGNMENT,
-        "assignments": out / ASSIGNMENTS,
-        "pools": out / POOLS,
+        "assignment": out / ASSIGNMENT_FILE,
+        "assignments": out / DRAWS_FILE,
+        "pools": out / POOLS_FILE,
         "notes": [],
     }
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from blindcal.benchmark import INSTANCES, MECHANISMS, Score, instance, load, measure
+from blindcal.benchmark import INSTANCES, MECHANISMS, BenchmarkScore, instance, load, measure
 from blindcal.cli.console import Json, emit_json, number, progress, say, table
 
 _HEADINGS = ("mechanism", "wrong", "wasted", "added", "hinted", "coupled", "rise", "epsilon")
@@ -60,7 +60,7 @@ def bench(
         say()
 
 
-def _row(score: Score) -> tuple[str, ...]:
+def _row(score: BenchmarkScore) -> tuple[str, ...]:
     percents = (score.error, score.wasted, score.added, score.hinted, score.coupled)
     shown = ["-" if value != value else number(100 * max(value, 0.0), 2) for value in percents]
     return (score.mechanism, *shown, number(score.rise, 3), number(score.epsilon, 2))

@@ -22,7 +22,7 @@ from blindcal.posterior.conference import read_reviewers
 from blindcal.project.imports import folder_reviews
 from blindcal.project.settings import Folder, read_folder
 from blindcal.reviewers.affine import Affine
-from blindcal.reviews import BETTER, Reviews, twin_remarks, upright_reviewers, upright_reviews
+from blindcal.reviews import BETTER, Reviews, orient_reviewers, orient_reviews, similar_id_warnings
 
 ReviewsOrFolder = Annotated[
     Path,
@@ -77,8 +77,8 @@ def calibrate(
     folder = folder_of(reviews)
     settings = {} if folder is None else folder.settings
     better = better or str(settings.get("better", "high"))
-    table = upright_reviews(reviews_to_decide(reviews, folder), better)
-    for remark in twin_remarks(table, str(reviews)):
+    table = orient_reviews(reviews_to_decide(reviews, folder), better)
+    for remark in similar_id_warnings(table, str(reviews)):
         note(remark)
     if reviewers is None and method in _KNOWN and "reviewers" in settings:
         reviewers = Path(str(settings["reviewers"]))
@@ -138,7 +138,7 @@ def _run(reviews: Reviews, method: str, reviewers: Path | None, better: str) -> 
 
 def known_reviewers(path: Path, wanted: tuple[str, ...], better: str = "high") -> Affine:
     """The reviewers of a file in the order `wanted`; one not listed takes the row `*`, else it is refused."""
-    rows = upright_reviewers(read_reviewers(path), better)
+    rows = orient_reviewers(read_reviewers(path), better)
     missing = sum(name not in rows for name in wanted)
     if missing and _ANYONE not in rows:
         raise InputError(f"{path} lacks {missing} of {len(wanted)} reviewers and has no row {_ANYONE}")

@@ -113,9 +113,9 @@ def emit_json(value: object) -> None:
 
 
 def _json(value: object) -> str:
-    from blindcal.io.atomic_files import jsonable
+    from blindcal.io.atomic_files import to_jsonable
 
-    content, kept = jsonable(value), _notes.get()
+    content, kept = to_jsonable(value), _notes.get()
     if kept and isinstance(content, dict):
         content["notes"] = [*content.get("notes", ()), *kept]
     return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=True, allow_nan=False)

@@ -13,7 +13,7 @@ from blindcal.cli.console import Json, budget_line, emit_json, note, number, pro
 from blindcal.cli.folders import FolderPath, KeyFile, key_of, opened, releases_of, say_next, settings_of
 from blindcal.cli.inputs import Leak, Misfit, Published, loaded
 from blindcal.deciding.draft import Changes
-from blindcal.deciding.ledger import CONFIDENTIAL, release_folder, sealed_folder
+from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder, release_folder
 from blindcal.deciding.release import Outcome, first_of_key
 from blindcal.deciding.release import decide as decide_conference
 
@@ -97,7 +97,7 @@ def _facts(outcome: Outcome, key: Path, out: Path) -> dict[str, Any]:
         "how": outcome.how,
         "release": outcome.record.release,
         "key": key,
-        "sealed": sealed_folder(key),
+        "sealed": ledger_folder(key),
         "decisions": out / "decisions.csv",
         "certificate_file": out / "certificate.json",
         "certificate": outcome.certificate,

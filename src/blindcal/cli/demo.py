@@ -11,16 +11,16 @@ from typing import Annotated
 import typer
 
 from blindcal.cli.console import Json, emit_json, progress, say, table
-from blindcal.compute.parallel import cores
+from blindcal.compute.parallel import available_cores
 from blindcal.deciding.ledger import latest_release
 from blindcal.deciding.release import decide
 from blindcal.errors import InputError, RefusedError
 from blindcal.exporters.decisions import read_decided
 from blindcal.io.atomic_files import write_bytes
-from blindcal.posterior.conference import level_of
+from blindcal.posterior.conference import track_level
 from blindcal.posterior.inputs import Inputs
-from blindcal.project.create import INPUTS, Given, Wishes, found_folder, key_beside
-from blindcal.project.settings import FILE, asked, read_folder
+from blindcal.project.create import INPUTS, InitialSettings, SourceFiles, create_folder, key_beside
+from blindcal.project.settings import FILE, folder_request, read_folder
 from blindcal.report.explanation import read_certificate
 from blindcal.report.guarantee_survey import survey_release
 from blindcal.report.html_page import Report, page
@@ -51,7 +51,7 @@ def demo(
     if out.exists() and not (out / FILE).exists():
         raise InputError(f"--out must be a new folder, or one that an earlier run made, found {out}")
     _make(drawn, out, key)
-    requested = asked(read_folder(out))
+    requested = folder_request(read_folder(out))
     inputs = requested.inputs()
     outcome = decide(
         inputs,
@@ -59,12 +59,12 @@ def demo(
         key,
         requested.out,
         numbered=requested.numbered,
-        workers=cores(),
+        workers=available_cores(),
         progress=progress,
     )
     release = latest_release(requested.out) or requested.out
     report = _reported(inputs, release)
-    counts = _wrong(drawn, outcome.record.decisions, level_of(outcome.record.bar, ""))
+    counts = _wrong(drawn, outcome.record.decisions, track_level(outcome.record.bar, ""))
     if as_json:
         facts = {"folder": out, "how": outcome.how, "report": report, "wrong": counts}
         emit_json({**facts, "certificate": outcome.certificate})
@@ -87,8 +87,8 @@ def _make(drawn: PooledConference, out: Path, key: Path) -> None:
         paths = {name: Path(folder, name) for name in files}
         for name, path in paths.items():
             path.write_bytes(files[name])
-        given = Given(paths["reviews.csv"], pools=paths["pools.csv"], reviewers=paths["reviewers.csv"])
-        found_folder(out, given, Wishes("public", accept_rate=RATE), key)
+        given = SourceFiles(paths["reviews.csv"], pools=paths["pools.csv"], reviewers=paths["reviewers.csv"])
+        create_folder(out, given, InitialSettings("public", accept_rate=RATE), key)
 
 
 def _reported(inputs: Inputs, release: Path) -> Path:
@@ -96,7 +96,7 @@ def _reported(inputs: Inputs, release: Path) -> Path:
     path = release.parent / "report.html"
     if not path.exists():
         certificate, decided = read_certificate(release), read_decided(release)
-        survey = survey_release(inputs, certificate, decided, workers=cores(), progress=progress)
+        survey = survey_release(inputs, certificate, decided, workers=available_cores(), progress=progress)
         write_bytes(path, page(Report(certificate, decided, survey)).encode())
     return path
 

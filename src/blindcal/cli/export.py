@@ -11,9 +11,9 @@ from blindcal.cells import count
 from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, emit_json, note, say
 from blindcal.cli.folders import ReleasePath, key_of, opened_release
-from blindcal.deciding.ledger import sealed_record
+from blindcal.deciding.ledger import read_record
 from blindcal.errors import InputError
-from blindcal.exporters import FORMATS, WHAT, overrides_of, read_decided
+from blindcal.exporters import FORMATS, WHAT, parse_overrides, read_decided
 from blindcal.exporters import export as exported
 from blindcal.exporters.decisions import WAITING, decided_of
 from blindcal.io.atomic_files import write_bytes
@@ -71,13 +71,13 @@ def export(
     settings = {} if folder is None else folder.settings
     titles = str(settings["titles"]) if "titles" in settings else None
     by_hand = {} if folder is None else folder.overridden
-    edits = overrides_of(f"{paper}={text.split(':')[0]}" for paper, text in by_hand.items())
+    edits = parse_overrides(f"{paper}={text.split(':')[0]}" for paper, text in by_hand.items())
     papers = read_decided(release, titles, edits)
     if what == "advice" and not all(paper.advice for paper in papers):
         secret = key if folder is None else key_of(folder, key)
         if secret is None:
             raise InputError("scores are confidential, and so is the advice, which is sealed: give --key")
-        papers = decided_of(sealed_record(release, secret).decisions.encode(), str(release), titles, edits)
+        papers = decided_of(read_record(release, secret).decisions.encode(), str(release), titles, edits)
     if what == "decisions" and to in _WORDED:
         # The folder's words are for systems that have words; on the command line they may be a mistake.
         accepted, rejected = (

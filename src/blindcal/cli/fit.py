@@ -13,19 +13,19 @@ from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, progress, say, table
 from blindcal.cli.imports import say_next_step
 from blindcal.cli.pictures import check_picture, draw_fit
-from blindcal.compute.parallel import cores
+from blindcal.compute.parallel import available_cores
 from blindcal.errors import InputError
-from blindcal.fitting.committee import FIELDS, read_committee, read_same, similar_names
-from blindcal.fitting.diagnostics import Checks, Forecast
-from blindcal.fitting.estimate import Fitted, Prospects, check_fit
+from blindcal.fitting.committee import FIELDS, read_aliases, read_committee, similar_names
+from blindcal.fitting.diagnostics import FitDiagnostics, Forecast
+from blindcal.fitting.estimate import Fitted, ValueOfHistory, check_fit_targets
 from blindcal.fitting.estimate import fit as fit_reviews
-from blindcal.fitting.history import Scale, pasts_of
-from blindcal.fitting.reuse_guard import beside, footprint, read_scale, reuse_remarks
-from blindcal.fitting.shared_sums import Shared, is_shared, read_shared
+from blindcal.fitting.history import Scale, past_conferences
+from blindcal.fitting.reuse_guard import fingerprint_of_past, fit_record_path, read_scale, reuse_warnings
+from blindcal.fitting.shared_sums import SharedSums, has_share_statement, read_shared_sums
 from blindcal.io.atomic_files import lock, make_folder, read_bytes, refuse_published, write_bytes, write_table
 from blindcal.io.tables import format_table
 from blindcal.project.imports import decided, edited_settings, folder_reviews, free_place
-from blindcal.project.settings import FILE, Folder, papers, read_folder
+from blindcal.project.settings import FILE, Folder, parse_paper_counts, read_folder
 from blindcal.report.wording import SOURCES
 from blindcal.reviews import Reviews
 
@@ -77,17 +77,17 @@ def fit(
     frozen = decided(conference) and current.exists()
     out = folder / free_place(folder, current.name) if frozen else current
     if not frozen:
-        check_fit(out, picture, replace=True)
+        check_fit_targets(out, picture, replace=True)
     for file in filter(None, (out, picture)):
         refuse_published(file)
     if picture is not None:
         check_picture(picture)
     settings = conference.settings
     tables = _tables(conference)
-    same = read_same(str(settings["same"])) if "same" in settings else {}
+    same = read_aliases(str(settings["same"])) if "same" in settings else {}
     committee = read_committee(str(settings["committee"])) if "committee" in settings else None
     past = {name: one for name, one in tables.items() if isinstance(one, Reviews)}
-    reused = reuse_remarks(map(footprint, pasts_of(past)), reviews) if past else []
+    reused = reuse_warnings(map(fingerprint_of_past, past_conferences(past)), reviews) if past else []
     fitted = fit_reviews(
         tables,
         committee=committee,
@@ -96,7 +96,7 @@ def fit(
         past_better=_better_ends(settings.get("past-better", ())),
         same=same,
         scale=_kept_scale(current) if frozen else None,
-        workers=cores(),
+        workers=available_cores(),
         progress=progress,
     )
     out = _written(fitted, conference, current, out)
@@ -126,7 +126,7 @@ def _needed(folder: Folder, name: str) -> str:
     return value
 
 
-def _tables(folder: Folder) -> dict[str, Reviews | Shared]:
+def _tables(folder: Folder) -> dict[str, Reviews | SharedSums]:
     """The past conferences of a folder, oldest first: reviews, or sums that a conference shared."""
     past = folder.settings.get("past")
     if not isinstance(past, tuple) or not past:
@@ -135,7 +135,9 @@ def _tables(folder: Folder) -> dict[str, Reviews | Shared]:
         )
     if len({*past}) < len(past):
         raise InputError(f"{folder.path / FILE}: past must not name a table twice")
-    return {path: read_shared(path) if is_shared(path) else Reviews.read(path) for path in past}
+    return {
+        path: read_shared_sums(path) if has_share_statement(path) else Reviews.read(path) for path in past
+    }
 
 
 def _written(fitted: Fitted, folder: Folder, current: Path, out: Path) -> Path:
@@ -187,7 +189,7 @@ def expected_rate(folder: Folder, reviews: Reviews) -> float:
     rate, number = (folder.settings.get(name) for name in ("accept-rate", "accept"))
     if rate is not None:
         return float(str(rate))
-    accept = papers("`accept`", None if number is None else str(number))
+    accept = parse_paper_counts("`accept`", None if number is None else str(number))
     if accept is None:
         return DEFAULT_RATE
     whole = sum(accept.values()) if isinstance(accept, Mapping) else accept
@@ -232,7 +234,7 @@ def _facts(fitted: Fitted, out: Path) -> dict[str, Any]:
         "forecast": checks.forecast,
         "scale": fitted.scale,
         "out": out,
-        "checks": beside(out),
+        "checks": fit_record_path(out),
         "notes": [],
         "warning": CONFIDENTIAL,
     }
@@ -278,10 +280,10 @@ def say_fitted(fitted: Fitted, out: Path) -> None:
         f"deviations), stretch {scale.stretch:.2f}"
     )
     if checks.outliers:
-        say(f"{count(len(checks.outliers), 'reviewer')} unlike the others: named in {beside(out)}")
+        say(f"{count(len(checks.outliers), 'reviewer')} unlike the others: named in {fit_record_path(out)}")
 
 
-def _percent(checks: Checks, name: str) -> tuple[str, str]:
+def _percent(checks: FitDiagnostics, name: str) -> tuple[str, str]:
     share = checks.shares[name]
     return f"{100 * share.value:.1f} %", f"{100 * share.low:.1f} to {100 * share.high:.1f} %"
 
@@ -302,7 +304,7 @@ def _print_forecast(forecast: Forecast) -> None:
     say()
 
 
-def _print_prospects(prospects: Prospects) -> None:
+def _print_prospects(prospects: ValueOfHistory) -> None:
     say()
     rows = [
         ("raw mean scores", prospects.raw),

@@ -20,7 +20,7 @@ from blindcal.cli.console import note, say
 from blindcal.deciding.ledger import interrupted_release, latest_release, published_in
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import read_bytes
-from blindcal.project.settings import FILE, Asked, Folder, Setting, asked, read_folder
+from blindcal.project.settings import FILE, Folder, FolderRequest, SettingValue, folder_request, read_folder
 
 FolderPath = Annotated[
     Path,
@@ -61,20 +61,20 @@ def opened_release(path: Path) -> tuple[Folder | None, Path]:
     return folder, release
 
 
-def required(folder: Folder, name: str) -> Setting:
+def required(folder: Folder, name: str) -> SettingValue:
     """A setting that the conference.toml of a folder must have."""
     if not folder.settings.get(name):
         raise InputError(f"{folder.path / FILE}: must set {name}")
     return folder.settings[name]
 
 
-def settings_of(folder: Folder, *, yes_leak: bool = False) -> Asked:
+def settings_of(folder: Folder, *, yes_leak: bool = False) -> FolderRequest:
     """What the settings of a folder add up to; problems with them name the file."""
     check_calibrated(folder)
     file = str(folder.path / FILE)
     try:
         share(str(folder.settings.get("accept-rate", 0.5)))
-        return asked(folder, yes_leak=yes_leak)
+        return folder_request(folder, yes_leak=yes_leak)
     except typer.BadParameter as error:
         raise InputError(f"{file}: accept-rate: {error.message}") from None
     except InputError as error:

@@ -19,7 +19,7 @@ from blindcal.importers import FORMATS, Choices, Imported, read_maps, withdrawn_
 from blindcal.importers.export import METAREVIEWS, Unit
 from blindcal.importers.plain_table import columns_of
 from blindcal.io.atomic_files import read_bytes, refuse_published
-from blindcal.project.create import Contents
+from blindcal.project.create import FolderContents
 from blindcal.project.imports import (
     KINDS,
     FolderImport,
@@ -29,8 +29,8 @@ from blindcal.project.imports import (
     resolved_kinds,
     write_import,
 )
-from blindcal.project.outsiders import refused_in
-from blindcal.project.settings import FILE, Folder, levels, read_folder
+from blindcal.project.outsiders import plan_refusal
+from blindcal.project.settings import FILE, Folder, parse_grid, read_folder
 from blindcal.reviews import Reviews
 
 WARNING = "CONFIDENTIAL: inputs say who reviewed what; only you can read them."
@@ -210,7 +210,7 @@ def _reviews_after(folder: Folder, brought: FolderImport) -> Reviews | None:
     imported, grid = brought.contents.imported, folder.settings.get("grid")
     reviews = folder_reviews(folder) if imported is None else imported.reviews
     if imported is not None and grid is not None:
-        allowed = np.array(levels(str(grid)))
+        allowed = np.array(parse_grid(str(grid)))
         reviews = replace(imported.reviews, grid=allowed if allowed.size else None, grid_declared=True)
     return None if reviews is None else reviews.without({**folder.withdrawn, **brought.withdrawn})
 
@@ -294,7 +294,7 @@ def say_imported(imported: Imported) -> None:
         say(as_options(f"dropped: {item}"))
 
 
-def say_lists(contents: Contents) -> None:
+def say_lists(contents: FolderContents) -> None:
     """Say how long the lists are that came beside this year's reviews."""
     if contents.committee:
         say(f"committee: {count(len(contents.committee), 'member')}")
@@ -321,7 +321,7 @@ def say_next_step(folder: Folder, *, refit: bool = False) -> None:
     elif not os.path.lexists(str(settings.get("reviewers", ""))) or (refit and settings.get("past")):
         first = "" if settings.get("past") else f"blindcal import {path} FILE --as past, then "
         step = f"{first}blindcal fit {path}"
-    elif refused_in(folder) is not None:
+    elif plan_refusal(folder) is not None:
         step = f"blindcal import {path} --dry-run"
     elif decided(folder):
         step = f'if something was corrected, blindcal decide {path} --amend --reason "..."'

@@ -13,7 +13,7 @@ from blindcal.cli.arguments import decimal
 from blindcal.cli.completions import one_of
 from blindcal.cli.folders import required
 from blindcal.posterior.inputs import Inputs, read_inputs
-from blindcal.project.outsiders import strangers_listed
+from blindcal.project.outsiders import unknown_reviewers_listed
 from blindcal.project.settings import Folder
 from blindcal.reviews import BETTER
 
@@ -74,5 +74,5 @@ def loaded(folder: Folder, grid: Sequence[float] | None, out: Path | None = None
     Reviewers who turn out to be in no pool are listed beside the reviews, never in the public folder.
     """
     files = [str(required(folder, name)) for name in ("reviews", "reviewers", "pools")]
-    with strangers_listed(Path(files[0]), out, folder):
+    with unknown_reviewers_listed(Path(files[0]), out, folder):
         yield read_inputs(*files, grid=grid, withdrawn=tuple(folder.withdrawn))

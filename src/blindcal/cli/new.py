@@ -13,21 +13,21 @@ from blindcal.cli.completions import one_of
 from blindcal.cli.console import CONFIDENTIAL, Json, as_options, emit_json, note, progress, say
 from blindcal.cli.fit import say_fitted, similar_listed
 from blindcal.cli.imports import say_imported, say_lists, say_next_step, say_withdrawn
-from blindcal.compute.parallel import cores
-from blindcal.deciding.ledger import sealed_folder
+from blindcal.compute.parallel import available_cores
+from blindcal.deciding.ledger import ledger_folder
 from blindcal.errors import InputError
 from blindcal.planning.request import SCORES
 from blindcal.project.create import (
     INPUTS,
-    Contents,
-    Founded,
-    Given,
-    Wishes,
-    found_folder,
+    CreatedFolder,
+    FolderContents,
+    InitialSettings,
+    SourceFiles,
+    create_folder,
     key_beside,
     same_people,
 )
-from blindcal.project.settings import FILE, papers, read_folder
+from blindcal.project.settings import FILE, parse_paper_counts, read_folder
 from blindcal.reviews import BETTER
 from blindcal.sharing.noisy_sums import shared_folder
 
@@ -122,11 +122,11 @@ def new(
     --scores confidential
     """
     rate, number = accept_setting(accept)
-    files = Given(reviews, committee, past or (), conflicts, pools, reviewers, same)
-    settings = Wishes(scores, rate, number, better=better)
+    files = SourceFiles(reviews, committee, past or (), conflicts, pools, reviewers, same)
+    settings = InitialSettings(scores, rate, number, better=better)
     key = key_beside(folder) if key is None else key
     try:
-        made = found_folder(folder, files, settings, key, workers=cores(), progress=progress)
+        made = create_folder(folder, files, settings, key, workers=available_cores(), progress=progress)
     except InputError as error:
         raise _readable_elsewhere(error, folder) from None
     remarks = [*made.remarks, *_similar(folder, made.contents)]
@@ -151,7 +151,7 @@ def accept_setting(text: str | None) -> tuple[float | None, str | None]:
     if share is not None and 0.0 < float(share[1]) < 100.0:
         return round(float(share[1]) / 100.0, 12), None
     try:
-        if share is not None or papers("--accept", text) is None:
+        if share is not None or parse_paper_counts("--accept", text) is None:
             raise InputError(text)
     except InputError:
         guess = re.fullmatch(r"0?\.([0-9]+)", text.strip())
@@ -174,7 +174,7 @@ def _readable_elsewhere(error: InputError, folder: Path) -> InputError:
     return InputError(f"{error}\n{advice}", error.problems)
 
 
-def _similar(folder: Path, contents: Contents) -> list[str]:
+def _similar(folder: Path, contents: FolderContents) -> list[str]:
     if contents.fitted is None:
         return []
     same = same_people(contents)
@@ -182,7 +182,7 @@ def _similar(folder: Path, contents: Contents) -> list[str]:
     return similar_listed(folder / INPUTS / "reviewers.csv", listed | {*contents.committee})
 
 
-def _facts(folder: Path, made: Founded) -> dict[str, Any]:
+def _facts(folder: Path, made: CreatedFolder) -> dict[str, Any]:
     contents = made.contents
     imported, fitted = contents.imported, contents.fitted
     facts: dict[str, Any] = {
@@ -195,7 +195,7 @@ def _facts(folder: Path, made: Founded) -> dict[str, Any]:
         "calibrated": None if fitted is None else fitted.checks.reviewers,
         "key": made.key,
         "fingerprint": made.secret.fingerprint,
-        "sealed": sealed_folder(made.key),
+        "sealed": ledger_folder(made.key),
         "shared": shared_folder(made.key),
         "notes": [],
         "warning": CONFIDENTIAL,
@@ -213,7 +213,7 @@ def _facts(folder: Path, made: Founded) -> dict[str, Any]:
     return facts
 
 
-def _print(made: Founded, facts: dict[str, Any]) -> None:
+def _print(made: CreatedFolder, facts: dict[str, Any]) -> None:
     contents, folder = made.contents, facts["folder"]
     if contents.imported is not None:
         say_imported(contents.imported)
@@ -240,7 +240,7 @@ def _print(made: Founded, facts: dict[str, Any]) -> None:
     say_next_step(read_folder(folder))
 
 
-def _print_open(made: Founded, facts: dict[str, Any]) -> None:
+def _print_open(made: CreatedFolder, facts: dict[str, Any]) -> None:
     """Say what the chair should look at in the settings."""
     folder, settings = facts["folder"], facts["settings"]
     say(f"wrote {folder / FILE}: read it, and change what is not so")

@@ -33,21 +33,21 @@ from blindcal.cli.folders import FolderPath, opened, say_next, settings_of
 from blindcal.cli.inputs import Leak, Misfit, loaded
 from blindcal.compute.parallel import Workers
 from blindcal.deciding.certificate_file import stated
-from blindcal.deciding.coins import commit_to, read_key
+from blindcal.deciding.coins import commitment_to_input, read_key
 from blindcal.deciding.ledger import CONFIDENTIAL
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
-from blindcal.planning.calibration_check import Agreement
+from blindcal.planning.calibration_check import CalibrationCheck
 from blindcal.planning.conference_plan import Plan, plan_prepared
 from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED
 from blindcal.planning.guarantee_menu import KNOWN, Menu, menu, menu_steps
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import NAMES, Guarantee
-from blindcal.posterior.conference import Level
+from blindcal.posterior.conference import LevelByTrack
 from blindcal.project.settings import parse_guarantee
 from blindcal.report.guarantee_survey import survey
 from blindcal.report.html_page import Report, page
-from blindcal.report.wording import percent, quota_line, shown
+from blindcal.report.wording import guarantee_words, percent, quota_line
 
 # A chair who waits longer than this wants to know it beforehand.
 _LONG_SECONDS = 60.0
@@ -133,7 +133,7 @@ def plan(
             inputs, prepared, request, despite_misfit=despite_misfit, workers=workers, progress=progress
         )
         taken = monotonic() - start
-        promise = None if key is None else commit_to(read_key(key), prepared, truth, request)
+        promise = None if key is None else commitment_to_input(read_key(key), prepared, truth, request)
         if out is not None:
             surveyed = survey(
                 prepared,
@@ -236,8 +236,8 @@ def _print(facts: dict[str, Any], planned: Plan, choices: Menu | None, promise: 
     say(f"better: {request.better} scores")
     say(fit_line(planned.fit))
     say(
-        f"requested: {shown(request.guarantee)}. Expected: {percent(facts['expected_wrong'])} of decisions "
-        f"wrong, {percent(facts['success'])} of reviewers named "
+        f"requested: {guarantee_words(request.guarantee)}. Expected: {percent(facts['expected_wrong'])} of "
+        f"decisions wrong, {percent(facts['success'])} of reviewers named "
         f"({percent(facts['success_scores_only'])} from the scores alone)"
     )
     if request.guarantee.spends:
@@ -250,7 +250,7 @@ def _print(facts: dict[str, Any], planned: Plan, choices: Menu | None, promise: 
     say()
     rows = [
         (
-            shown(choice.guarantee),
+            guarantee_words(choice.guarantee),
             percent(choice.wrong, choice.wrong_se),
             percent(choice.kept, choice.kept_se),
             number(choice.against * choices.papers, 1),
@@ -273,7 +273,7 @@ def _print(facts: dict[str, Any], planned: Plan, choices: Menu | None, promise: 
     say_gap(choices.gap)
 
 
-def _bar_line(bar: Level) -> str:
+def _bar_line(bar: LevelByTrack) -> str:
     """The bar, or that of each track.
 
     >>> _bar_line(0.5), _bar_line({"main": 0.5, "short": 0.75})
@@ -310,7 +310,7 @@ def _secret(papers: int) -> str:
     return f"For {count(papers, 'paper')} {named}, so nothing is left to protect."
 
 
-def fit_line(fit: Agreement) -> str:
+def fit_line(fit: CalibrationCheck) -> str:
     """What the calibration predicts for all the scores together, and what is there."""
     return (
         f"calibration: {fit.verdict}; predicted mean {fit.predicted_mean:.2f} and standard deviation "

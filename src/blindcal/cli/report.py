@@ -15,13 +15,13 @@ from blindcal.cli.console import Json, emit_json, note, progress, say
 from blindcal.cli.folders import key_of, opened_release, say_next
 from blindcal.cli.inputs import loaded
 from blindcal.compute.parallel import Workers
-from blindcal.deciding.ledger import sealed_record
+from blindcal.deciding.ledger import read_record
 from blindcal.errors import InputError
-from blindcal.exporters.decisions import Decided, decided_of, read_decided, read_titles
+from blindcal.exporters.decisions import DecidedPaper, decided_of, read_decided, read_titles
 from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
 from blindcal.planning.conference_plan import plan_remarks
-from blindcal.project.settings import Folder, levels
-from blindcal.report.explanation import certificate_of, explained, has_figures, read_certificate
+from blindcal.project.settings import Folder, parse_grid
+from blindcal.report.explanation import certificate_of, explain_certificate, has_figures, read_certificate
 from blindcal.report.guarantee_survey import Survey, survey_release
 from blindcal.report.html_page import Report, page
 
@@ -128,21 +128,21 @@ def report(
 
 
 def _survey(
-    folder: Folder, certificate: dict[str, Any], decided: tuple[Decided, ...], workers: Workers
+    folder: Folder, certificate: dict[str, Any], decided: tuple[DecidedPaper, ...], workers: Workers
 ) -> Survey:
     """Where every paper of a folder stood before the decision, with the menu."""
     grid = folder.settings.get("grid")
-    with loaded(folder, levels(None if grid is None else str(grid))) as inputs:
+    with loaded(folder, parse_grid(None if grid is None else str(grid))) as inputs:
         # The menu is about as many papers as the bar was set for.
         only = "expected_wrong_fully_calibrated" not in certificate
         return survey_release(inputs, certificate, decided, only=only, workers=workers, progress=progress)
 
 
-def _sealed(release: Path, key: Path | None) -> tuple[dict[str, Any], tuple[Decided, ...]]:
+def _sealed(release: Path, key: Path | None) -> tuple[dict[str, Any], tuple[DecidedPaper, ...]]:
     """Certificate and decisions with all figures, from the sealed record."""
     if key is None:
         raise InputError("scores are confidential, and the figures of this release are sealed: give --key")
-    record = sealed_record(release, key)
+    record = read_record(release, key)
     name = str(release)
     return certificate_of(record.certificate.encode(), name), decided_of(record.decisions.encode(), name)
 
@@ -150,7 +150,7 @@ def _sealed(release: Path, key: Path | None) -> tuple[dict[str, Any], tuple[Deci
 def _print_text(release: Path, as_json: bool) -> None:
     """Print what a certificate promises, number by number."""
     certificate = read_certificate(release)
-    parts = explained(certificate)
+    parts = explain_certificate(certificate)
     if as_json:
         emit_json({"certificate": release, "parts": parts, "assumptions": certificate["assumptions"]})
         return

@@ -15,7 +15,7 @@ from blindcal.cli.folders import FolderPath, KeyFile, key_of, opened, release_of
 from blindcal.deciding.ledger import release_folder
 from blindcal.deciding.selection import select as select_papers
 from blindcal.planning.request import Quota
-from blindcal.project.settings import papers
+from blindcal.project.settings import parse_paper_counts
 from blindcal.report.wording import quota_line
 
 
@@ -56,8 +56,8 @@ def select(
         release_of(folder),
         key_of(folder, key),
         out,
-        papers("`accept`", number) or 0,
-        papers("`wait_list`", wait_list),
+        parse_paper_counts("`accept`", number) or 0,
+        parse_paper_counts("`wait_list`", wait_list),
         numbered=numbered,
     )
     certificate, counter = outcome.full_certificate, outcome.record.release

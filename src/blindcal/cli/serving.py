@@ -43,7 +43,7 @@ def serve(
     """
     try:
         from blindcal.app.server import listen, write_redirect
-        from blindcal.app.session import Desk
+        from blindcal.app.session import Session
     except ImportError as error:
         raise InputError(f"the app needs {error.name}: pip install 'blindcal[app]'") from None
     if port < 0:
@@ -52,7 +52,7 @@ def serve(
     if not home.is_dir():
         raise InputError(f"{home} must be a folder that exists")
     with hired(processes, None) as workers:
-        session = Desk(home, folder, workers=workers if isinstance(workers, int) else 1)
+        session = Session(home, folder, workers=workers if isinstance(workers, int) else 1)
     try:
         server = listen(session, port)
     except InputError:

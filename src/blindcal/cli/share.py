@@ -13,7 +13,7 @@ from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, emit_json, note, say
 from blindcal.fitting.committee import read_committee
 from blindcal.fitting.shared_sums import statement_path
-from blindcal.project.settings import levels
+from blindcal.project.settings import parse_grid
 from blindcal.reviews import BETTER, Reviews
 from blindcal.sharing.noisy_sums import share as share_sums
 from blindcal.sharing.noisy_sums import shared_folder
@@ -74,7 +74,7 @@ def share(
     """
     limit = Limit(epsilon, zcdp)
     people = read_committee(committee)
-    reviews = Reviews.read(past, grid=levels(grid))
+    reviews = Reviews.read(past, grid=parse_grid(grid))
     name = conference or past.name.removesuffix(".csv")
     done = share_sums(reviews, people, limit, key, out, conference=name, better=better, reason=reason)
     facts = {

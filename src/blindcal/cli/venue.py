@@ -20,7 +20,7 @@ from blindcal.cli.audit import Evidence, Learns, Priors, facts_of, prior_of, say
 from blindcal.cli.console import Json, emit_json, note, number, progress, say
 from blindcal.cli.inputs import Bar, Better, Grid, PoolsFile
 from blindcal.io.atomic_files import check_targets, refuse_published, write_json, write_table
-from blindcal.project.settings import levels
+from blindcal.project.settings import parse_grid
 
 _FULL = ("full",)
 
@@ -78,7 +78,7 @@ def audit_venue(
     for file in (out, posterior):
         if file is not None:
             refuse_published(file)
-    venue = read_venue(decisions, scores, reviewers, pools, bar=bar, grid=levels(grid), better=better)
+    venue = read_venue(decisions, scores, reviewers, pools, bar=bar, grid=parse_grid(grid), better=better)
     views = venue.views
     with hired(processes, None) as workers:
         findings = [

@@ -23,7 +23,7 @@ _OPTIONS = {
 _BY_COLUMN, _MINIMIZE = 1, 1
 
 
-def passed(
+def load_model(
     matrix: Any,
     cost: Array,
     columns: tuple[Array, Array],
@@ -45,7 +45,7 @@ def passed(
     return solver
 
 
-def run(solver: Any) -> Any:
+def solve_model(solver: Any) -> Any:
     """Solve from the last basis, and return how that ended."""
     solver.run()
     if solver.getModelStatus() == highspy.HighsModelStatus.kNotset:

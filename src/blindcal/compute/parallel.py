@@ -60,18 +60,18 @@ Workers = int | Pool
 """How many processes on this machine, or the pool that works instead of them."""
 
 
-def cores() -> int:
+def available_cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
-def silent(work: str, steps: int) -> Iterator[Callable[[int], None]]:
+def no_progress(work: str, steps: int) -> Iterator[Callable[[int], None]]:
     """Progress that nobody watches."""
     yield lambda done: None
 
 
-def each(
+def parallel_map(
     function: Callable[[Item], Result],
     items: Sequence[Item],
     *,
@@ -94,7 +94,7 @@ def each(
         The results, in the order of the items.
 
     Example:
-        >>> each(abs, [-1, 2, -3])
+        >>> parallel_map(abs, [-1, 2, -3])
         [1, 2, 3]
     """
     alone = isinstance(workers, int) and (workers <= 1 or find_spec("joblib") is None)
@@ -103,7 +103,7 @@ def each(
     return [*done, *_chunked(function, items[len(done) :], workers, advance)]
 
 
-def shared(
+def unordered_results(
     function: Callable[[Item], Result], items: Sequence[Item], workers: Workers
 ) -> Generator[tuple[int, Result]]:
     """The index of each item and its result, as workers finish them.
@@ -123,14 +123,14 @@ def shared(
         raise
 
 
-def apart(
+def run_in_process(
     function: Callable[[Item], Result], item: Item, *, waiting: Callable[[], None], pause: float = 0.1
 ) -> Result:
     """`function(item)` in a process of its own, for work that has no steps.
 
     `waiting()` is called now and then, and an exception from it ends the process.
 
-    >>> apart(abs, -3, waiting=lambda: None)
+    >>> run_in_process(abs, -3, waiting=lambda: None)
     3
     """
     if find_spec("joblib") is None:
@@ -153,7 +153,7 @@ class _Processes:
 
     def __init__(self, workers: int) -> None:
         # Far more processes than cores are a typo, and all of them would be started at once.
-        self.size = min(workers, max(_FEW, 2 * cores()))
+        self.size = min(workers, max(_FEW, 2 * available_cores()))
         self._pool: Any = None
 
     def hand(self, function: Callable[[Any], Any], few: Iterable[tuple[int, Any]], running: Running) -> None:
@@ -212,7 +212,7 @@ def _chunked(
     size = max(1, min(len(items) // parts, _MOST_AT_ONCE))
     chunks = [items[start : start + size] for start in range(0, len(items), size)]
     results_by_index: dict[int, list[Result]] = {}
-    with closing(shared(partial(_chunk, function), chunks, workers)) as results:
+    with closing(unordered_results(partial(_chunk, function), chunks, workers)) as results:
         for index, part in results:
             results_by_index[index] = part
             if advance is not None:
@@ -240,6 +240,6 @@ def _one_by_one(
             advance(1)
 
 
-def stepping(advance: Callable[[int], None] | None, steps: int) -> Callable[[int], None] | None:
+def scaled_progress(advance: Callable[[int], None] | None, steps: int) -> Callable[[int], None] | None:
     """Progress in which every item that is done counts as this many steps."""
     return None if advance is None else lambda items: advance(steps * items)

@@ -6,7 +6,7 @@ module that draws a decision, and `ledger` the only one that records it. Imports
 earlier.
 """
 
-from blindcal.deciding.coins import Key, commitment, make_key, read_key, toss
+from blindcal.deciding.coins import Key, commitment, draw, make_key, read_key
 from blindcal.deciding.ledger import Ledger, Record, open_ledger, publish
 from blindcal.deciding.release import Outcome, decide
 from blindcal.deciding.selection import select
@@ -18,10 +18,10 @@ __all__ = [
     "Record",
     "commitment",
     "decide",
+    "draw",
     "make_key",
     "open_ledger",
     "publish",
     "read_key",
     "select",
-    "toss",
 ]

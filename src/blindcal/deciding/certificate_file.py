@@ -14,16 +14,16 @@ from typing import Any
 
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.certify.claims import Claim
-from blindcal.certify.exact import FINE
+from blindcal.certify.exact import CLAIM_DENOMINATOR
 from blindcal.deciding.certificate_fields import without_comparisons
 from blindcal.deciding.ledger import PaperRecord, certificate_json
-from blindcal.io.atomic_files import jsonable
+from blindcal.io.atomic_files import to_jsonable
 from blindcal.io.tables import format_table
 from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED, Figures, Standing, summary
 from blindcal.planning.ranking import ACCEPT, REJECT, WAIT
 from blindcal.planning.request import Number, Quota
 from blindcal.policy.guarantee import LIMITS, Guarantee
-from blindcal.posterior.conference import Level
+from blindcal.posterior.conference import LevelByTrack
 
 CERTIFICATE_FORMAT = 1
 """Counted up whenever a field changes. docs/certificate_schema.json describes them all."""
@@ -90,7 +90,7 @@ def certificate_text(
     settings: Mapping[str, Any],
     conference: str,
     release: int,
-    bar: Level,
+    bar: LevelByTrack,
     papers: Sequence[PaperRecord],
     *,
     better: str,
@@ -261,15 +261,15 @@ def figures_of(paper: PaperRecord) -> Figures:
 
 def claim_json(claim: Claim) -> dict[str, Any]:
     """A claim in JSON's types, the sums in units of 2^-80; how a table was repaired is no claim."""
-    sums = {name: int(getattr(claim, name) * FINE) for name in SUMS}
+    sums = {name: int(getattr(claim, name) * CLAIM_DENOMINATOR) for name in SUMS}
     kept = {name: value for name, value in asdict(claim).items() if name != "mixed"}
-    return {**kept, **sums, "epsilon": jsonable(claim.epsilon)}
+    return {**kept, **sums, "epsilon": to_jsonable(claim.epsilon)}
 
 
 def claim_of(paper: PaperRecord) -> Claim:
     """The claim of a recorded paper."""
     content = dict(paper.figures["claim"])
-    sums = {name: Fraction(content[name], FINE) for name in SUMS}
+    sums = {name: Fraction(content[name], CLAIM_DENOMINATOR) for name in SUMS}
     return Claim(**{**content, **sums, "epsilon": float(content["epsilon"])})
 
 

@@ -23,9 +23,9 @@ from fractions import Fraction
 from typing import Any
 
 from blindcal.errors import InputError
-from blindcal.io.atomic_files import canonical, read_bytes, write_bytes
+from blindcal.io.atomic_files import canonical_json, read_bytes, write_bytes
 from blindcal.planning.request import Number, Request
-from blindcal.posterior.conference import Conference, Truth
+from blindcal.posterior.conference import Conference, TrueReviewers
 from blindcal.posterior.paper import PaperCase
 
 KEY_BYTES = 32
@@ -55,7 +55,7 @@ class Key:
         >>> key.stamp("coin", facts) == key.stamp("coin", {"score": 3.0}) != key.stamp("seal", facts)
         True
         """
-        message = canonical({"purpose": f"blindcal/{purpose}", "version": version, "content": content})
+        message = canonical_json({"purpose": f"blindcal/{purpose}", "version": version, "content": content})
         return hmac.new(self.secret, message, hashlib.sha256).digest()
 
     @property
@@ -135,7 +135,7 @@ def refuse_shared_file(path: str | os.PathLike[str]) -> None:
         )
 
 
-def toss(key: Key, facts: Mapping[str, object], accept: Fraction) -> bool:
+def draw(key: Key, facts: Mapping[str, object], accept: Fraction) -> bool:
     """Accepts with probability exactly `accept`, by the coin that belongs to these facts.
 
     The coin is a uniform number in [0, 1), given by as many blocks of 256 bits as it takes. It is below
@@ -152,7 +152,7 @@ def toss(key: Key, facts: Mapping[str, object], accept: Fraction) -> bool:
 
     Example:
         >>> key = Key(bytes(32))
-        >>> toss(key, {"paper": "a"}, Fraction(1)), toss(key, {"paper": "a"}, Fraction(0))
+        >>> draw(key, {"paper": "a"}, Fraction(1)), draw(key, {"paper": "a"}, Fraction(0))
         (True, False)
     """
     if not 0 <= accept <= 1:
@@ -238,7 +238,7 @@ def coin_facts(
 
 
 def input_stamp(
-    key: Key, conference: Conference, truth: Truth, request: Request, accept: Number | None = None
+    key: Key, conference: Conference, truth: TrueReviewers, request: Request, accept: Number | None = None
 ) -> str:
     """A stamp that identifies an input, whatever the order of its rows; without the key it reveals nothing.
 
@@ -249,8 +249,8 @@ def input_stamp(
     return key.stamp("input", {"settings": request.settings, "accept": accept, "papers": papers}).hex()
 
 
-def commit_to(
-    key: Key, conference: Conference, truth: Truth, request: Request, accept: Number | None = None
+def commitment_to_input(
+    key: Key, conference: Conference, truth: TrueReviewers, request: Request, accept: Number | None = None
 ) -> str:
     """The commitment to the key and the whole input, which can be published before the draw."""
     return input_commitment(key, request.conference, input_stamp(key, conference, truth, request, accept))

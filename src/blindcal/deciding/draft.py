@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Any
 
 from blindcal.certify.claims import Claim
-from blindcal.certify.exact import FINE, Tables, downward
+from blindcal.certify.exact import CLAIM_DENOMINATOR, PolicyTables, downward
 from blindcal.deciding.certificate_file import (
     Listing,
     certificate_text,
@@ -34,16 +34,16 @@ from blindcal.deciding.coins import (
     Key,
     as_recorded,
     coin_facts,
-    commit_to,
+    commitment_to_input,
+    draw,
     input_stamp,
     public_facts,
-    toss,
     uniform,
 )
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, Reference
-from blindcal.deciding.prior_decisions import Past, common_tolerance, earlier_decisions
+from blindcal.deciding.prior_decisions import PriorDecisions, common_tolerance, earlier_decisions
 from blindcal.errors import InputError, RefusedError
-from blindcal.planning.calibration_check import agreement
+from blindcal.planning.calibration_check import check_calibration
 from blindcal.planning.conference_plan import PaperPlan
 from blindcal.planning.ranking import (
     ACCEPT,
@@ -61,8 +61,8 @@ from blindcal.planning.ranking import (
 from blindcal.planning.request import Number, Quota, Request
 from blindcal.planning.shared_budget import frozen_price
 from blindcal.policy.guarantee import Guarantee
-from blindcal.posterior.conference import Conference, Truth, best_by_mean
-from blindcal.posterior.large_pools import Layout
+from blindcal.posterior.conference import Conference, TrueReviewers, best_by_mean
+from blindcal.posterior.large_pools import TableLayout
 from blindcal.posterior.paper import PaperCase, secret_of
 
 _KINDS_OF_CHANGE = ("new", "late", "scores", "pools", "grid", "tracks", "reviewers", "returned")
@@ -140,15 +140,15 @@ class Draft:
 
     record: Record
     cases: tuple[PaperCase, ...]
-    policies: Tables
+    policies: PolicyTables
     changes: Changes
 
 
 def draft(
     conference: Conference,
-    truth: Truth,
+    truth: TrueReviewers,
     request: Request,
-    past: Past,
+    past: PriorDecisions,
     planner: Planner,
     reason: str,
     *,
@@ -190,17 +190,19 @@ def draft(
     record = _record(
         past.ledger, request, number, recorded_reason, input_data, papers, budget, selection, accept, again
     )
-    policies = Tables({case.paper: plan.packed for case, plan in zip(part.cases, plans, strict=True)})
+    policies = PolicyTables({case.paper: plan.packed for case, plan in zip(part.cases, plans, strict=True)})
     return Draft(record, part.cases, policies, changes)
 
 
-def first_accept(past: Past, request: Request) -> Number | None:
+def first_accept(past: PriorDecisions, request: Request) -> Number | None:
     """The number of papers that was requested first; `select` may have changed it since."""
     records = past.of(request.conference)
     return records[0].first_accept if records else request.accept
 
 
-def recorded_truth(past: Past, truth: Truth, request: Request, changes: Changes) -> Truth:
+def recorded_truth(
+    past: PriorDecisions, truth: TrueReviewers, request: Request, changes: Changes
+) -> TrueReviewers:
     """The reviewers of each paper; those on record if its decision stands, whatever was corrected."""
     old = past.latest(request.conference)
     return {
@@ -210,7 +212,13 @@ def recorded_truth(past: Past, truth: Truth, request: Request, changes: Changes)
 
 
 def stamp_of(
-    past: Past, conference: Conference, truth: Truth, request: Request, *, amend: bool, redecide: bool
+    past: PriorDecisions,
+    conference: Conference,
+    truth: TrueReviewers,
+    request: Request,
+    *,
+    amend: bool,
+    redecide: bool,
 ) -> str:
     """The stamp that identifies this input, given the earlier releases."""
     others = amend and not past.of(request.conference)
@@ -229,7 +237,7 @@ def _to_decide(conference: Conference, changes: Changes) -> Conference:
     return replace(conference, cases=cases, raw_accept=tuple(conference.raw_accept[i] for i in chosen))
 
 
-def budget_left(past: Past, request: Request, cases: Sequence[PaperCase]) -> Fraction:
+def budget_left(past: PriorDecisions, request: Request, cases: Sequence[PaperCase]) -> Fraction:
     """The rest of a shared budget for these cases, in correct guesses.
 
     Every review adds its share to the budget, and every decision so far has spent what its claim says.
@@ -237,7 +245,9 @@ def budget_left(past: Past, request: Request, cases: Sequence[PaperCase]) -> Fra
     reviews = {paper.paper: len(paper.reviewers) for paper in past.latest(request.conference).values()}
     reviews |= {case.paper: len(case.scores) for case in cases}
     used = sum(p.figures["added"] for ref, p in past.tossed.items() if ref[0] == request.conference)
-    return Fraction(request.guarantee.added_success) * sum(reviews.values()) - Fraction(used, FINE)
+    return Fraction(request.guarantee.added_success) * sum(reviews.values()) - Fraction(
+        used, CLAIM_DENOMINATOR
+    )
 
 
 def _plan_within_budget(
@@ -271,7 +281,9 @@ def _selection(
     return ranked(papers, request.quota, number) if last is None else last
 
 
-def _claim_of_paper(past: Past, own: Claim, earlier: Sequence[Reference], paper: tuple[str, str]) -> Claim:
+def _claim_of_paper(
+    past: PriorDecisions, own: Claim, earlier: Sequence[Reference], paper: tuple[str, str]
+) -> Claim:
     """The claim about a paper, which is about its one draw.
 
     A paper that was decided before under this name keeps the claim of its first decision, for the scores of
@@ -311,10 +323,10 @@ def decide_paper(
         reviewers=reviewers,
         secret=secret,
         probability=(f"{probability.numerator:x}", f"{probability.denominator:x}"),
-        accepted=toss(key, facts, probability),
+        accepted=draw(key, facts, probability),
         raw_accepted=raw,
         # A shared budget counts the success that this decision alone adds.
-        figures={**figures, "added": int(plan.claim.added * FINE)},
+        figures={**figures, "added": int(plan.claim.added * CLAIM_DENOMINATOR)},
     )
 
 
@@ -324,7 +336,7 @@ def true_secret(
     release: int,
     case: PaperCase,
     reviewers: Sequence[str],
-    layout: Layout | None = None,
+    layout: TableLayout | None = None,
 ) -> int:
     """The index of the true reviewers' tuple in the table.
 
@@ -357,7 +369,7 @@ def _record(
     request: Request,
     release: int,
     reason: str,
-    whole: tuple[Conference, Truth],
+    whole: tuple[Conference, TrueReviewers],
     papers: Sequence[PaperRecord],
     price: float | None,
     selection: Mapping[str, Any] | None,
@@ -372,9 +384,9 @@ def _record(
         settings=as_recorded(request.settings),
         bar=conference.bar,
         price=price,
-        commitment=commit_to(ledger.key, conference, truth, request, accept),
+        commitment=commitment_to_input(ledger.key, conference, truth, request, accept),
         papers=tuple(papers),
-        fit=agreement(conference.cases, request.better).public,
+        fit=check_calibration(conference.cases, request.better).public,
         decisions="",
         certificate="",
         selection=selection,
@@ -407,9 +419,9 @@ def with_texts(record: Record, ledger: Ledger) -> Record:
 
 
 def changes_since(
-    past: Past,
+    past: PriorDecisions,
     conference: Conference,
-    truth: Truth,
+    truth: TrueReviewers,
     request: Request,
     *,
     others: bool = False,
@@ -451,7 +463,7 @@ def _setting_text(setting: object) -> str:
 
 
 def _earlier_by_public_data(
-    past: Past, conference: Conference, request: Request, papers: Collection[str], others: bool
+    past: PriorDecisions, conference: Conference, request: Request, papers: Collection[str], others: bool
 ) -> dict[str, tuple[Reference, ...]]:
     """The earlier decisions about the reviews of some papers, by public data alone."""
     decided = [case for case in conference.cases if case.paper in papers]

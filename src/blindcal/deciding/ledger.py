@@ -41,30 +41,30 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
-from blindcal.certify.exact import ExactPolicy, Packed, Tables, packed
+from blindcal.certify.exact import ExactPolicy, PackedPolicy, PolicyTables, pack_policy
 from blindcal.deciding.certificate_fields import public_fields
 from blindcal.deciding.coins import COIN_FORMAT, Key, input_commitment, read_key, refuse_shared_file
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.io.atomic_files import (
     CERTIFICATE,
     DECISIONS,
-    NUMBERED,
-    clear_stale,
-    jsonable,
+    RELEASE_NAME,
     lock,
     make_folder,
     read_bytes,
     read_json,
-    read_part,
+    read_range,
+    remove_stale_files,
+    to_jsonable,
     write_bytes,
 )
-from blindcal.io.tables import quoted
+from blindcal.io.tables import quote_cell
 from blindcal.planning.request import Number, Request, recorded_request
 from blindcal.policy.guarantee import LIMITS
-from blindcal.posterior.conference import Level
-from blindcal.reviews import as_given
+from blindcal.posterior.conference import LevelByTrack
+from blindcal.reviews import original_scores
 
-SEALED_FORMAT = 1
+RECORD_FORMAT = 1
 """The version of a record file; docs/formats.md describes each version."""
 NOTICE = "CONFIDENTIAL: names who wrote which review. Keep with the key; never publish or send on."
 _FIRST_LINE = f"{NOTICE} blindcal sealed format "
@@ -192,7 +192,7 @@ class Record:
     release: int
     reason: str = field(repr=False)
     settings: Mapping[str, Any]
-    bar: Level
+    bar: LevelByTrack
     price: float | None
     commitment: str
     papers: tuple[PaperRecord, ...] = field(repr=False)
@@ -220,7 +220,7 @@ class Record:
     @property
     def grid(self) -> list[float]:
         """The grid of scores, on the scale of the reviews; empty if any number is a score."""
-        return as_given(self.papers[0].public["grid"] or (), self.settings["better"])
+        return original_scores(self.papers[0].public["grid"] or (), self.settings["better"])
 
 
 @dataclass(frozen=True)
@@ -268,22 +268,22 @@ class Ledger:
             raise changed_record(head.path)
         return record
 
-    def tables(self, record: Record) -> Tables:
+    def tables(self, record: Record) -> PolicyTables:
         """The tables that a release sampled."""
         entry = next(r for r in self.of(record.conference) if r.number == record.release)
         return unpack(self._seal(entry).part("tables"))
 
     def _seal(self, release: ReleaseEntry) -> RecordHead:
-        head = read_seal(self.folder / sealed_name(release.counter), self.key)
+        head = read_head(self.folder / record_name(release.counter), self.key)
         if _entry_of(head) != release:
             raise changed_record(head.path)
         return head
 
 
-def sealed_folder(key_path: str | os.PathLike[str]) -> Path:
+def ledger_folder(key_path: str | os.PathLike[str]) -> Path:
     """The folder of a key's ledger, beside the key.
 
-    >>> sealed_folder("chair/key.bin").as_posix()
+    >>> ledger_folder("chair/key.bin").as_posix()
     'chair/key.bin.sealed'
     """
     path = Path(key_path)
@@ -316,7 +316,7 @@ def open_ledger(key_path: str | os.PathLike[str], key: Key) -> Iterator[Ledger]:
             (0, ())
             >>> folder.cleanup()
     """
-    with held(sealed_folder(key_path)):
+    with lock_ledger(ledger_folder(key_path)):
         yield read_ledger(key_path, key)
 
 
@@ -325,7 +325,7 @@ def read_ledger(key_path: str | os.PathLike[str], key: Key) -> Ledger:
 
     Only heads are read and checked against each other; the parts of a record are read when needed.
     """
-    folder = sealed_folder(key_path)
+    folder = ledger_folder(key_path)
     chain = read_chain(folder, key, _KIND)
     return Ledger(folder, key, tuple(map(_entry_of, chain)), chain[-1].stamp if chain else "")
 
@@ -336,12 +336,12 @@ def commit(ledger: Ledger, record: Record, policies: Mapping[str, ExactPolicy], 
     parts = {"record": _json_bytes(asdict(record)), "tables": pack(policies)}
     fields = {"coins": COIN_FORMAT, **asdict(entry)}
     head = full_head(ledger.key, _KIND, fields.pop("counter"), ledger.last, fields, parts)
-    stamp, data = sealed(ledger.key, head, parts)
-    path = ledger.folder / sealed_name(entry.counter)
+    stamp, data = record_bytes(ledger.key, head, parts)
+    path = ledger.folder / record_name(entry.counter)
     make_folder(ledger.folder)
     if not os.path.lexists(path):
         write_bytes(path, data, confidential=True)
-    elif read_seal(path, ledger.key).stamp != stamp:
+    elif read_head(path, ledger.key).stamp != stamp:
         raise RefusedError(f"{path} holds another release, and a sealed release is never replaced")
     return Ledger(ledger.folder, ledger.key, (*ledger.releases, entry), stamp)
 
@@ -364,7 +364,7 @@ def _entry_of(head: RecordHead) -> ReleaseEntry:
     return ReleaseEntry(head.head["counter"], fields["conference"], fields["number"], fields["input"])
 
 
-def sealed_record(published: str | os.PathLike[str], key: str | os.PathLike[str]) -> Record:
+def read_record(published: str | os.PathLike[str], key: str | os.PathLike[str]) -> Record:
     """The confidential record of the release in the folder `published`, which was made with this `key`."""
     certificate = read_published(published)
     if certificate is None:
@@ -402,7 +402,7 @@ def publish(record: Record, out: str | os.PathLike[str]) -> list[Path]:
     check_vacant(out, record)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    clear_stale(folder)
+    remove_stale_files(folder)
     written = []
     for path, text in _public_files(record, folder).items():
         if not path.exists():
@@ -467,7 +467,7 @@ def finish_interrupted(ledger: Ledger, conference: str, out: str | os.PathLike[s
 def _release_folders(out: str | os.PathLike[str]) -> list[Path]:
     """The numbered folders in `out`, latest first."""
     names = os.listdir(out) if os.path.isdir(out) else []
-    numbers = [int(match[1]) for name in names if (match := NUMBERED.fullmatch(name))]
+    numbers = [int(match[1]) for name in names if (match := RELEASE_NAME.fullmatch(name))]
     return [release_folder(out, number) for number in sorted(numbers, reverse=True)]
 
 
@@ -486,7 +486,7 @@ def public_decisions(text: str, scores: str) -> str:
         return text
     header, *rows = csv.reader(io.StringIO(text))
     columns = [column for column, name in enumerate(header) if name in _PUBLIC_COLUMNS]
-    return "".join(",".join(quoted(row[column]) for column in columns) + "\n" for row in (header, *rows))
+    return "".join(",".join(quote_cell(row[column]) for column in columns) + "\n" for row in (header, *rows))
 
 
 def public_certificate(text: str, scores: str) -> str:
@@ -509,7 +509,7 @@ def public_certificate(text: str, scores: str) -> str:
 
 def certificate_json(content: Mapping[str, Any]) -> str:
     """The text of a certificate file."""
-    plain = jsonable(content)
+    plain = to_jsonable(content)
     return json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -629,7 +629,7 @@ class RecordHead:
         offset = self.start
         for part in self.head["parts"]:
             if part["name"] == name:
-                data = read_part(self.path, offset, part["size"])
+                data = read_range(self.path, offset, part["size"])
                 if not hmac.compare_digest(sha256(data).hexdigest(), part["sha256"]):
                     raise changed_record(self.path)
                 return data
@@ -637,10 +637,10 @@ class RecordHead:
         raise changed_record(self.path)
 
 
-def sealed_name(counter: int) -> str:
+def record_name(counter: int) -> str:
     """The name of the file of a key's release number `counter`.
 
-    >>> sealed_name(7), sealed_name(12345)
+    >>> record_name(7), record_name(12345)
     ('0007.sealed', '12345.sealed')
     """
     return f"{counter:04d}.sealed"
@@ -657,7 +657,7 @@ def full_head(
     return {**fields, **position, "parts": described}
 
 
-def sealed(key: Key, head: Mapping[str, Any], parts: Mapping[str, bytes]) -> tuple[str, bytes]:
+def record_bytes(key: Key, head: Mapping[str, Any], parts: Mapping[str, bytes]) -> tuple[str, bytes]:
     """The stamp of a full head, and the bytes of its record file."""
     text = _head_text(head)
     if len(text) > _HEAD_LIMIT // 2:
@@ -665,17 +665,17 @@ def sealed(key: Key, head: Mapping[str, Any], parts: Mapping[str, bytes]) -> tup
             "the name of the conference and the reason must be shorter: at most 2,500 characters"
         )
     stamp = _head_stamp(key, text)
-    lines = f"{_FIRST_LINE}{SEALED_FORMAT}\n{stamp}\n{text}\n"
+    lines = f"{_FIRST_LINE}{RECORD_FORMAT}\n{stamp}\n{text}\n"
     return stamp, b"".join([lines.encode(), *parts.values()])
 
 
-def read_seal(path: Path, key: Key) -> RecordHead:
+def read_head(path: Path, key: Key) -> RecordHead:
     """The checked head of a record file, or a `VerificationError` with advice.
 
     A file that others could have read is refused, as a key is.
     """
     refuse_shared_file(path)
-    lines = read_part(path, 0, _HEAD_LIMIT).split(b"\n", 3)
+    lines = read_range(path, 0, _HEAD_LIMIT).split(b"\n", 3)
     _check_opening(path, lines[0].decode("utf-8", "replace"))
     if len(lines) < 4:
         raise changed_record(path)
@@ -710,16 +710,16 @@ def _head_text(head: Mapping[str, Any]) -> str:
 
 
 def _head_stamp(key: Key, text: str) -> str:
-    return key.stamp("sealed head", text, version=SEALED_FORMAT).hex()
+    return key.stamp("sealed head", text, version=RECORD_FORMAT).hex()
 
 
 def _check_opening(path: Path, line: str) -> None:
-    if line == f"{_FIRST_LINE}{SEALED_FORMAT}":
+    if line == f"{_FIRST_LINE}{RECORD_FORMAT}":
         return
     if line.startswith(_FIRST_LINE) and line.removeprefix(_FIRST_LINE).isdecimal():
         raise VerificationError(
             f"{path} has sealed format {line.removeprefix(_FIRST_LINE)}, and this version of blindcal reads "
-            f"format {SEALED_FORMAT}: use the version it was made with, or a later one"
+            f"format {RECORD_FORMAT}: use the version it was made with, or a later one"
         )
     raise changed_record(path)
 
@@ -742,8 +742,8 @@ def pack(policies: Mapping[str, ExactPolicy]) -> bytes:
     """Tables as one part: a line of JSON with the size of each, then their compressed integers."""
     compressed = (
         policies.packed
-        if isinstance(policies, Tables)
-        else {k: packed(table) for k, table in policies.items()}
+        if isinstance(policies, PolicyTables)
+        else {k: pack_policy(table) for k, table in policies.items()}
     )
     exact = [
         [[secret, f"{p.numerator:x}", f"{p.denominator:x}"] for secret, p in table.exact]
@@ -754,18 +754,18 @@ def pack(policies: Mapping[str, ExactPolicy]) -> bytes:
     return b"\n".join([json.dumps(index).encode(), b"".join(blobs)])
 
 
-def unpack(data: bytes) -> Tables:
+def unpack(data: bytes) -> PolicyTables:
     """The tables of a part."""
     index, blobs = data.split(b"\n", 1)
     compressed, offset = {}, 0
     for paper, size, few in json.loads(index):
         exact = tuple((secret, Fraction(int(top, 16), int(bottom, 16))) for secret, top, bottom in few)
-        compressed[paper], offset = Packed(blobs[offset : offset + size], exact), offset + size
-    return Tables(compressed)
+        compressed[paper], offset = PackedPolicy(blobs[offset : offset + size], exact), offset + size
+    return PolicyTables(compressed)
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
+def lock_ledger(folder: Path) -> Iterator[None]:
     """Locks a folder of records for this process; a second run is refused at once.
 
     The folder is made with its first record, so that a run without a release leaves nothing.
@@ -773,11 +773,11 @@ def held(folder: Path) -> Iterator[None]:
     with lock(folder):
         if os.path.lexists(folder):
             make_folder(folder)
-        clear_stale(folder)
+        remove_stale_files(folder)
         yield
 
 
-def sealed_files(folder: Path) -> list[Path]:
+def record_files(folder: Path) -> list[Path]:
     """The record files of a folder in order; a gap or any other file is refused."""
     # A name with a dot in front is a lock, a temporary file, or the system's own.
     names = {name for name in os.listdir(folder) if name[0] != "."} if folder.is_dir() else set()
@@ -786,7 +786,7 @@ def sealed_files(folder: Path) -> list[Path]:
             f"{folder / strange[0]} is no sealed release of blindcal, and nothing else belongs there: "
             "move it away"
         )
-    expected = [sealed_name(counter) for counter in range(1, len(names) + 1)]
+    expected = [record_name(counter) for counter in range(1, len(names) + 1)]
     if missing := [name for name in expected if name not in names]:
         raise VerificationError(
             f"{folder / missing[0]} is missing, and later ones are not: {_restore_advice(folder)}"
@@ -798,8 +798,8 @@ def read_chain(folder: Path, key: Key, kind: str) -> tuple[RecordHead, ...]:
     """The heads of all records of a folder, each of this kind and checked against the head before it."""
     _refuse_other_names(folder, key, kind)
     chain, last = list[RecordHead](), ""
-    for counter, path in enumerate(sealed_files(folder), start=1):
-        head = read_seal(path, key)
+    for counter, path in enumerate(record_files(folder), start=1):
+        head = read_head(path, key)
         if head.head.get("kind") != kind:
             raise changed_record(path)
         # Compared as JSON, in which 1 and true differ.
@@ -837,7 +837,7 @@ def _folders_beside(folder: Path) -> list[Path]:
     except OSError:
         return []
     beside = [folder.with_name(name) for name in sorted(names)]
-    return [other for other in beside if os.path.lexists(other / sealed_name(1))]
+    return [other for other in beside if os.path.lexists(other / record_name(1))]
 
 
 def _unchecked_heads(folder: Path) -> Iterator[tuple[str, object, object]]:
@@ -845,7 +845,7 @@ def _unchecked_heads(folder: Path) -> Iterator[tuple[str, object, object]]:
     with suppress(OSError):
         for name in filter(_RECORD_NAME.fullmatch, os.listdir(folder)):
             with suppress(InputError, ValueError, TypeError, KeyError, IndexError):
-                _, stamp, text = read_part(folder / name, 0, _HEAD_LIMIT).split(b"\n", 3)[:3]
+                _, stamp, text = read_range(folder / name, 0, _HEAD_LIMIT).split(b"\n", 3)[:3]
                 head = json.loads(text)
                 yield stamp.decode(), head["key_fingerprint"], head["kind"]
 

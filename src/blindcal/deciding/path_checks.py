@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 
 from blindcal.deciding.coins import KEY_BYTES, read_key
-from blindcal.deciding.ledger import sealed_folder
+from blindcal.deciding.ledger import ledger_folder
 from blindcal.errors import InputError
-from blindcal.fitting.reuse_guard import beside
-from blindcal.io.atomic_files import check_folder
+from blindcal.fitting.reuse_guard import fit_record_path
+from blindcal.io.atomic_files import check_writable_folder
 
 # As many as Linux follows.
 _MOST_LINKS = 40
@@ -24,7 +24,7 @@ def check_paths(**paths: object) -> None:
 
 def check_apart(key_path: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
     """Refuses public files in the ledger, and a key, ledger or fitted calibration in the public folder."""
-    public, sealed = _locations(Path(out)), _locations(sealed_folder(key_path))
+    public, sealed = _locations(Path(out)), _locations(ledger_folder(key_path))
     if any(_within(location, folder) for location in public for folder in sealed):
         raise InputError("`out` must not lie in the sealed folder, which must never be shared")
     inside = sorted(Path(out).iterdir()) if Path(out).is_dir() else []
@@ -48,7 +48,7 @@ def _confidential(path: Path) -> bool:
     """Whether a file is a key, or a fitted calibration, which tells how people reviewed."""
     if not path.is_file():
         return False
-    if os.path.exists(beside(path)) or sealed_folder(path).is_dir():
+    if os.path.exists(fit_record_path(path)) or ledger_folder(path).is_dir():
         return True
     try:
         return path.stat().st_size == KEY_BYTES and bool(read_key(path))
@@ -101,4 +101,4 @@ def check_writable(out: str | os.PathLike[str]) -> None:
     if (folder / "certificate.json").exists():
         return
     existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-    check_folder(folder, existing)
+    check_writable_folder(folder, existing)

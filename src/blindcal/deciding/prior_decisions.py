@@ -35,11 +35,11 @@ import numpy as np
 from scipy.special import bdtrc, gammainc
 
 from blindcal.assignment.candidates import OUTSIDER
-from blindcal.certify.exact import ExactPolicy, Tables
+from blindcal.certify.exact import ExactPolicy, PolicyTables
 from blindcal.checks import Array
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, Reference
 from blindcal.errors import RefusedError
-from blindcal.posterior.conference import Level, Truth, level_of
+from blindcal.posterior.conference import LevelByTrack, TrueReviewers, track_level
 from blindcal.posterior.paper import PaperCase
 from blindcal.reviews import Reviews
 
@@ -64,12 +64,12 @@ class PriorDecision:
 
 
 @dataclass(frozen=True, eq=False)
-class Past:
+class PriorDecisions:
     """The decisions of a ledger; each record is read once."""
 
     ledger: Ledger
     _records: dict[int, Record] = field(default_factory=dict, repr=False)
-    _tables: dict[int, Tables] = field(default_factory=dict, repr=False)
+    _tables: dict[int, PolicyTables] = field(default_factory=dict, repr=False)
 
     def record(self, index: int) -> Record:
         """The record of the release with this index in the ledger."""
@@ -77,15 +77,17 @@ class Past:
             self._records[index] = self.ledger.record(self.ledger.releases[index])
         return self._records[index]
 
-    def tables(self, index: int) -> Tables:
+    def tables(self, index: int) -> PolicyTables:
         """The tables that a release sampled."""
         if index not in self._tables:
             self._tables[index] = self.ledger.tables(self.record(index))
         return self._tables[index]
 
-    def before(self, index: int) -> Past:
+    def before(self, index: int) -> PriorDecisions:
         """The decisions before a release."""
-        return Past(replace(self.ledger, releases=self.ledger.releases[:index]), self._records, self._tables)
+        return PriorDecisions(
+            replace(self.ledger, releases=self.ledger.releases[:index]), self._records, self._tables
+        )
 
     def of(self, conference: str) -> list[Record]:
         """The records of one conference, oldest first."""
@@ -122,7 +124,7 @@ class Past:
         return PriorDecision(case, self.tables(index)[name], paper.accepted)
 
 
-def recorded_case(paper: PaperRecord, bar: Level) -> PaperCase:
+def recorded_case(paper: PaperRecord, bar: LevelByTrack) -> PaperCase:
     """The public case of a paper as it was recorded."""
     pool, grid, track, sets = (paper.public[name] for name in ("pool", "grid", "track", "sets"))
     return PaperCase(
@@ -131,7 +133,7 @@ def recorded_case(paper: PaperRecord, bar: Level) -> PaperCase:
         candidates=tuple(row[0] for row in pool),
         inclusion=tuple(row[1] for row in pool),
         parameters=tuple(tuple(row[2:]) for row in pool),
-        bar=level_of(bar, track),
+        bar=track_level(bar, track),
         grid=None if grid is None else tuple(grid),
         track=track,
         sets=None if sets is None else tuple((tuple(who), number) for who, number in sets),
@@ -139,7 +141,7 @@ def recorded_case(paper: PaperRecord, bar: Level) -> PaperCase:
     )
 
 
-def common_tolerance(past: Past, cases: Sequence[PaperCase]) -> float:
+def common_tolerance(past: PriorDecisions, cases: Sequence[PaperCase]) -> float:
     """The largest difference of equal scores, by the widest scale of these papers and of all releases."""
     tables = [[score for case in cases for score in case.scores]]
     tables += [
@@ -159,7 +161,7 @@ def score_tolerance(scores: Sequence[float] | Array) -> float:
 
 
 def earlier_decisions(
-    past: Past,
+    past: PriorDecisions,
     conference: str,
     cases: Sequence[PaperCase],
     present: Collection[str],
@@ -204,7 +206,7 @@ def _same_scores_of(paper: PaperRecord, case: PaperCase, near: float, *, whole: 
 
 
 def _add_matches_by_id(
-    past: Past, conference: str, cases: Sequence[PaperCase], matches: dict[str, set[Reference]]
+    past: PriorDecisions, conference: str, cases: Sequence[PaperCase], matches: dict[str, set[Reference]]
 ) -> dict[str, set[Reference]]:
     """Adds matches by id from every conference of which half of these papers come back."""
     back = Counter(name for refs in matches.values() for name in {ref[0] for ref in refs} - {conference})
@@ -216,7 +218,7 @@ def _add_matches_by_id(
 
 
 def returned_papers(
-    past: Past, conference: str, cases: Sequence[PaperCase], truth: Truth, near: float
+    past: PriorDecisions, conference: str, cases: Sequence[PaperCase], truth: TrueReviewers, near: float
 ) -> list[str]:
     """The papers whose reviews another conference of the key decided: the same reviewers and scores."""
     by_reviewer: dict[str, list[PaperRecord]] = {}
@@ -271,7 +273,9 @@ def _all_matched(few: Sequence[tuple[str, float]], many: Sequence[tuple[str, flo
     )
 
 
-def renamed(past: Past, conference: str, cases: Sequence[PaperCase], near: float) -> str | None:
+def renamed_conference(
+    past: PriorDecisions, conference: str, cases: Sequence[PaperCase], near: float
+) -> str | None:
     """The other conference whose scores these are, beyond chance, under any reviewer ids."""
     mine = Counter(_rounded_scores(case.scores, near) for case in cases)
     for record in map(past.record, range(len(past.ledger.releases))):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from blindcal.cells import count
-from blindcal.compute.parallel import Progress, Workers, silent
+from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.deciding.coins import Key, as_recorded, public_facts, read_key
 from blindcal.deciding.draft import Changes, Planner, changes_since, draft, stamp_of
 from blindcal.deciding.ledger import (
@@ -29,25 +29,25 @@ from blindcal.deciding.ledger import (
     check_vacant,
     commit,
     finish_interrupted,
+    ledger_folder,
     open_ledger,
     publish,
     published_at,
     read_ledger,
     release_folder,
-    sealed_folder,
 )
 from blindcal.deciding.path_checks import check_apart, check_paths, check_reviews_apart, check_writable
 from blindcal.deciding.prior_decisions import (
-    Past,
+    PriorDecisions,
     common_tolerance,
     refuse_duplicates,
-    renamed,
+    renamed_conference,
     returned_papers,
 )
 from blindcal.errors import InputError, RefusedError
-from blindcal.io.atomic_files import CERTIFICATE, DECISIONS, clear_stale
-from blindcal.io.tables import frame
-from blindcal.planning.calibration_check import agreement, refuse_misfit
+from blindcal.io.atomic_files import CERTIFICATE, DECISIONS, remove_stale_files
+from blindcal.io.tables import data_frame
+from blindcal.planning.calibration_check import check_calibration, refuse_misfit
 from blindcal.planning.conference_plan import (
     input_remarks,
     plan_conference,
@@ -57,7 +57,7 @@ from blindcal.planning.conference_plan import (
 )
 from blindcal.planning.request import Number, Request, check_types
 from blindcal.policy.guarantee import Guarantee
-from blindcal.posterior.conference import Conference, Level, Truth
+from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers
 from blindcal.posterior.inputs import Inputs
 
 # A budget that reveals this share of what full calibration would needs the chair's consent, `yes_leak`.
@@ -84,7 +84,7 @@ class Outcome:
     def to_frame(self) -> Any:
         """The public table of decisions, one row per paper, as a pandas data frame; needs pandas."""
         names, *rows = csv.reader(self.record.published[DECISIONS].splitlines())
-        return frame(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+        return data_frame(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
 
     @property
     def certificate(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def decide(
     despite_misfit: bool = False,
     distinct_papers: bool = False,
     workers: Workers = 1,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Outcome:
     """Decides every paper once, records the release beside the key, and publishes it.
 
@@ -149,14 +149,12 @@ def decide(
         RefusedError: If a decision would be drawn again, or a published result overwritten.
 
     Example:
-        >>> from blindcal import Guarantee, make_key, read_inputs
+        >>> from blindcal import Guarantee, make_key
+        >>> from blindcal.posterior.inputs import example_inputs
         >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
         >>> folder = TemporaryDirectory()
-        >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
-        >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,eve,6\\n")
-        >>> _ = reviewers.write_text("reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\neve,1,5,1\\n")
-        >>> inputs = read_inputs(reviews, reviewers, "everyone")
+        >>> inputs = example_inputs()
         >>> key, out = Path(folder.name) / "key.bin", Path(folder.name) / "out"
         >>> _ = make_key(key)
         >>> outcome = decide(inputs, Request(Guarantee("steady"), accept_rate=0.5), key, out)
@@ -184,18 +182,18 @@ def decide(
     if not distinct_papers:
         refuse_duplicates(inputs.reviews, _decided_before(ledger, request))
     latest = _latest_record(ledger, request)
-    frozen: Level | None = None
+    frozen: LevelByTrack | None = None
     if latest is not None:
         _refuse_other_readers(latest, request)
         frozen, inputs = latest.bar, inputs.on_grid(latest.grid)
     conference, truth = request.prepared(inputs, frozen, workers=workers, progress=progress)
-    fit = agreement(conference.cases, request.better)
+    fit = check_calibration(conference.cases, request.better)
     # A conference that was decided once can be returned and corrected even if its calibration does not fit.
     refuse_misfit(fit, despite_misfit=despite_misfit or frozen is not None)
     work = f"deciding {count(len(conference.cases), 'paper')}"
     steps = planning_steps(conference.cases, request.guarantee)
     with open_ledger(key, secret) as ledger, progress(work, steps) as advance:
-        stamp = stamp_of(Past(ledger), conference, truth, request, amend=amend, redecide=redecide)
+        stamp = stamp_of(PriorDecisions(ledger), conference, truth, request, amend=amend, redecide=redecide)
         releases = ledger.of(request.conference)
         if (amend or not releases) and all(earlier.input != stamp for earlier in releases):
             check_vacant(release_folder(out, len(releases) + 1) if numbered else out, None)
@@ -223,7 +221,7 @@ def _checked_key(path: Path, out: Path) -> Key:
     """The key, after checking that it and its ledger lie apart from the public folder."""
     check_apart(path, out)
     check_writable(out)
-    sealed = sealed_folder(path)
+    sealed = ledger_folder(path)
     if not path.exists():
         if sealed.exists():
             raise RefusedError(
@@ -236,7 +234,7 @@ def _checked_key(path: Path, out: Path) -> Key:
             "If they were, give the key they were decided with: another one would draw new coins"
         )
     for folder in (path.parent, out):
-        clear_stale(folder)
+        remove_stale_files(folder)
     return read_key(path)
 
 
@@ -298,7 +296,7 @@ def _superseded(outcome: Outcome, releases: int) -> list[str]:
 
 def release(
     conference: Conference,
-    truth: Truth,
+    truth: TrueReviewers,
     request: Request,
     ledger: Ledger,
     planner: Planner,
@@ -315,7 +313,7 @@ def release(
     names of reviewers change nothing: the stored decisions are returned. Nothing public is written here;
     `ledger.publish` does that after the release is in the ledger.
     """
-    past = Past(ledger)
+    past = PriorDecisions(ledger)
     stamp = stamp_of(past, conference, truth, request, amend=amend, redecide=redecide)
     releases = ledger.of(request.conference)
     same = [release for release in releases if release.input == stamp]
@@ -362,10 +360,10 @@ def _number_text(number: Number | None) -> str:
 
 
 def _refuse_unannounced(
-    past: Past,
+    past: PriorDecisions,
     changes: Changes,
     conference: Conference,
-    truth: Truth,
+    truth: TrueReviewers,
     request: Request,
     amend: bool,
     reason: str,
@@ -380,7 +378,7 @@ def _refuse_unannounced(
     if returned and (released or not amend):
         raise RefusedError(_explain_return(len(returned), len(decided), released))
     fresh = [case for case in decided if case.paper in changes.new and case.paper not in returned]
-    other = renamed(past, request.conference, fresh, tolerance)
+    other = renamed_conference(past, request.conference, fresh, tolerance)
     if other is not None:
         raise RefusedError(
             f"these are the scores of conference {other!r}, which was decided with this key, with other "

@@ -32,7 +32,7 @@ from blindcal.deciding.ledger import (
 from blindcal.deciding.path_checks import check_apart, check_paths, check_writable
 from blindcal.deciding.release import Outcome
 from blindcal.errors import InputError, RefusedError
-from blindcal.io.atomic_files import clear_stale
+from blindcal.io.atomic_files import remove_stale_files
 from blindcal.planning.ranking import REJECT, WAIT
 from blindcal.planning.request import WHOLE, Number, Quota
 
@@ -64,14 +64,12 @@ def select(
         The outcome, with the public certificate and remarks.
 
     Example:
-        >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
+        >>> from blindcal import Guarantee, Request, decide, make_key
+        >>> from blindcal.posterior.inputs import example_inputs
         >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
         >>> folder = TemporaryDirectory()
-        >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
-        >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,eve,6\\n")
-        >>> _ = reviewers.write_text("reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\neve,1,5,1\\n")
-        >>> inputs = read_inputs(reviews, reviewers, "everyone")
+        >>> inputs = example_inputs()
         >>> key, out = Path(folder.name) / "key.bin", Path(folder.name) / "out"
         >>> _ = make_key(key)
         >>> _ = decide(inputs, Request(Guarantee("steady"), accept=1), key, out)
@@ -91,7 +89,7 @@ def select(
     if certificate is None:
         raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
     for folder in (key.parent, out):
-        clear_stale(folder)
+        remove_stale_files(folder)
     with open_ledger(key, secret) as ledger:
         check_published(ledger, [certificate, *certificates])
         content = json.loads(certificate.text)

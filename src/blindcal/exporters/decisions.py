@@ -10,7 +10,7 @@ from pathlib import Path
 from blindcal.cells import Column
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_bytes, read_table
-from blindcal.io.tables import parse_table, refuse
+from blindcal.io.tables import input_error, parse_table
 
 DECISIONS = ("accept", "reject")
 WAITING = "wait list"
@@ -20,7 +20,7 @@ _ADVICE = ("raise", "leave", "lower", *_FOUND)
 
 
 @dataclass(frozen=True)
-class Decided:
+class DecidedPaper:
     """One paper as it goes out.
 
     Attributes:
@@ -50,14 +50,14 @@ def read_decided(
     release: str | os.PathLike[str],
     titles: str | os.PathLike[str] | None = None,
     overridden: Mapping[str, str] | None = None,
-) -> tuple[Decided, ...]:
+) -> tuple[DecidedPaper, ...]:
     """The papers of a release, in the order of its table.
 
     Args:
         release: A folder with a `decisions.csv`, or the table itself.
         titles: A table `paper,title`; by default none.
-        overridden: Decisions made by hand, by paper, as `overrides_of` returns them: they take the place of
-            blindcal's.
+        overridden: Decisions made by hand, by paper, as `parse_overrides` returns them: they take the place
+            of blindcal's.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -78,7 +78,7 @@ def decided_of(
     file: str,
     titles: str | os.PathLike[str] | None = None,
     overridden: Mapping[str, str] | None = None,
-) -> tuple[Decided, ...]:
+) -> tuple[DecidedPaper, ...]:
     """The papers in the `data` of a table of decisions, a `file`; see `read_decided`."""
     table = parse_table(
         data,
@@ -97,7 +97,7 @@ def decided_of(
     first = {paper: index for index, paper in reversed([*enumerate(papers)])}
     twice = [row for index, row in enumerate(table.rows) if first[papers[index]] != index]
     if twice:
-        raise refuse([Problem(table.file, row, "paper", "must not be listed twice") for row in twice])
+        raise input_error([Problem(table.file, row, "paper", "must not be listed twice") for row in twice])
     by_hand = dict(overridden or {})
     if unknown := sorted(by_hand.keys() - {*papers}):
         raise InputError(f"`overridden`: paper {unknown[0]!r} is not in {table.file}")
@@ -105,9 +105,11 @@ def decided_of(
     columns = ("decision", "raw_decision", "advice", "track", "wait_list")
     cells = (table.text(name) if name in table else ("",) * len(papers) for name in columns)
     return tuple(
-        Decided(paper, decision, raw, advice, names.get(paper, ""), track=track, wait_list=index)
+        DecidedPaper(paper, decision, raw, advice, names.get(paper, ""), track=track, wait_list=index)
         if paper not in by_hand
-        else Decided(paper, by_hand[paper], raw, advice, names.get(paper, ""), overridden=True, track=track)
+        else DecidedPaper(
+            paper, by_hand[paper], raw, advice, names.get(paper, ""), overridden=True, track=track
+        )
         for paper, decision, raw, advice, track, index in zip(papers, *cells, strict=True)
     )
 
@@ -125,14 +127,14 @@ def read_titles(path: str | os.PathLike[str]) -> dict[str, str]:
     return dict(zip(table.text("paper"), table.text("title"), strict=True))
 
 
-def overrides_of(given: Iterable[str]) -> dict[str, str]:
+def parse_overrides(given: Iterable[str]) -> dict[str, str]:
     """Decisions made by hand, by paper.
 
     Args:
         given: Texts `paper=decision`, each `accept` or `reject`.
 
     Example:
-        >>> overrides_of(["17=accept", "a=b=reject"])
+        >>> parse_overrides(["17=accept", "a=b=reject"])
         {'17': 'accept', 'a=b': 'reject'}
     """
     decisions: dict[str, str] = {}

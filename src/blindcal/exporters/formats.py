@@ -15,8 +15,8 @@ from xml.sax import saxutils
 
 from blindcal.cells import escape
 from blindcal.errors import InputError, Problem
-from blindcal.exporters.decisions import DECISIONS, WAITING, Decided
-from blindcal.io.tables import encoded, format_table, quoted, refuse
+from blindcal.exporters.decisions import DECISIONS, WAITING, DecidedPaper
+from blindcal.io.tables import encode_utf8, format_table, input_error, quote_cell
 
 WHAT = ("decisions", "advice")
 _TAGS = {advice: advice.replace(" ", "-") for advice in ("raise", "lower", *DECISIONS, WAITING)}
@@ -37,7 +37,7 @@ _FOR_PEOPLE = ("csv", "xlsx")
 
 
 def export(
-    papers: Sequence[Decided],
+    papers: Sequence[DecidedPaper],
     to: str,
     what: str = "decisions",
     *,
@@ -59,7 +59,7 @@ def export(
             as they are not decided.
 
     Example:
-        >>> paper = Decided("12", "accept", "reject", "raise", title="On Widgets")
+        >>> paper = DecidedPaper("12", "accept", "reject", "raise", title="On Widgets")
         >>> export([paper], "hotcrp").decode().split()
         ['paper,action,decision', '12,decision,Accepted']
         >>> export([paper], "openreview", accepted="Accept").decode()
@@ -95,7 +95,7 @@ def _check_words(words: Mapping[str, str]) -> None:
         raise InputError("`accepted`, `rejected` and `waiting` must be different words")
 
 
-def _hotcrp(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
+def _hotcrp(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
     """A bulk assignment. Advice is in tags; those of an earlier release are cleared."""
     numbers = _numbers(papers, "HotCRP")
     if what == "decisions":
@@ -111,10 +111,12 @@ def _hotcrp(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> b
             for paper, decided in zip(numbers, papers, strict=True)
             for advice, tag in _TAGS.items()
         ]
-    return encoded("".join(f"{','.join(map(quoted, row))}\n" for row in [tuple(header.split(",")), *rows]))
+    return encode_utf8(
+        "".join(f"{','.join(map(quote_cell, row))}\n" for row in [tuple(header.split(",")), *rows])
+    )
 
 
-def _openreview(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
+def _openreview(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
     """Rows of number, decision and comment, without a header, which would be taken for a paper."""
     if what == "advice":
         raise InputError(
@@ -122,10 +124,12 @@ def _openreview(papers: Sequence[Decided], what: str, words: Mapping[str, str]) 
         )
     numbers = _numbers(papers, "OpenReview")
     rows = zip(numbers, papers, strict=True)
-    return encoded("".join(f"{paper},{quoted(words[decided.decision])},\n" for paper, decided in rows))
+    return encode_utf8(
+        "".join(f"{paper},{quote_cell(words[decided.decision])},\n" for paper, decided in rows)
+    )
 
 
-def _pretalx(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
+def _pretalx(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
     """A program that sets the states by pretalx's API; the token is asked for when it runs."""
     if what == "advice":
         raise InputError(
@@ -135,25 +139,25 @@ def _pretalx(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> 
     _check_papers(papers, r"[A-Z0-9]{4,20}", rule)
     lines = "".join(f'    "{decided.paper}": "{decided.decision}",\n' for decided in papers)
     program = files("blindcal.exporters").joinpath("pretalx_states.txt").read_text(encoding="utf-8")
-    return encoded(program.replace("DECISIONS = {}", f"DECISIONS = {{\n{lines}}}"))
+    return encode_utf8(program.replace("DECISIONS = {}", f"DECISIONS = {{\n{lines}}}"))
 
 
-def _typed(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
+def _typed(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
     """A list to type from, in the order in which systems list papers."""
     return _csv(sorted(papers, key=lambda one: (one.paper.zfill(20), one.paper)), what, words)
 
 
-def _csv(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
+def _csv(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
     header, rows = _table(papers, what, words)
     return format_table(dict(zip(header, zip(*rows, strict=True), strict=True)))
 
 
-def _xlsx(papers: Sequence[Decided], what: str, words: Mapping[str, str]) -> bytes:
+def _xlsx(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
     header, rows = _table(papers, what, words)
     return workbook(header, rows, what)
 
 
-_WRITERS: Mapping[str, Callable[[Sequence[Decided], str, Mapping[str, str]], bytes]] = {
+_WRITERS: Mapping[str, Callable[[Sequence[DecidedPaper], str, Mapping[str, str]], bytes]] = {
     "hotcrp": _hotcrp,
     "openreview": _openreview,
     "pretalx": _pretalx,
@@ -165,7 +169,7 @@ _WRITERS: Mapping[str, Callable[[Sequence[Decided], str, Mapping[str, str]], byt
 
 
 def _table(
-    papers: Sequence[Decided], what: str, words: Mapping[str, str]
+    papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]
 ) -> tuple[list[str], list[tuple[str, ...]]]:
     """Header and rows for people; titles, tracks, the wait list and who decided only where there are any."""
     columns = {"paper": [decided.paper for decided in papers], "title": [decided.title for decided in papers]}
@@ -180,17 +184,17 @@ def _table(
     return list(columns), list(zip(*columns.values(), strict=True))
 
 
-def _numbers(papers: Sequence[Decided], system: str) -> list[str]:
+def _numbers(papers: Sequence[DecidedPaper], system: str) -> list[str]:
     """The papers' ids, which these systems know by number."""
     rule = f"must be a whole number: {system} knows papers by their numbers. Export as csv or xlsx"
     _check_papers(papers, r"[1-9][0-9]{0,8}", rule)
     return [decided.paper for decided in papers]
 
 
-def _check_papers(papers: Sequence[Decided], pattern: str, rule: str) -> None:
+def _check_papers(papers: Sequence[DecidedPaper], pattern: str, rule: str) -> None:
     bad = [place for place, decided in enumerate(papers, start=2) if not re.fullmatch(pattern, decided.paper)]
     if bad:
-        raise refuse([Problem("decisions.csv", row, "paper", rule) for row in bad])
+        raise input_error([Problem("decisions.csv", row, "paper", rule) for row in bad])
 
 
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"

@@ -6,22 +6,22 @@ reused reviews. Open `estimate` first; `gibbs` samples, `drift` links years. Imp
 reviewers and earlier.
 """
 
-from blindcal.fitting.committee import read_committee, read_same, similar_names
-from blindcal.fitting.diagnostics import Checks, Forecast
-from blindcal.fitting.estimate import Fitted, Prospects, fit
+from blindcal.fitting.committee import read_aliases, read_committee, similar_names
+from blindcal.fitting.diagnostics import FitDiagnostics, Forecast
+from blindcal.fitting.estimate import Fitted, ValueOfHistory, fit
 from blindcal.fitting.history import Scale
-from blindcal.fitting.shared_sums import Shared, read_shared
+from blindcal.fitting.shared_sums import SharedSums, read_shared_sums
 
 __all__ = [
-    "Checks",
+    "FitDiagnostics",
     "Fitted",
     "Forecast",
-    "Prospects",
     "Scale",
-    "Shared",
+    "SharedSums",
+    "ValueOfHistory",
     "fit",
+    "read_aliases",
     "read_committee",
-    "read_same",
-    "read_shared",
+    "read_shared_sums",
     "similar_names",
 ]

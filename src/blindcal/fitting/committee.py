@@ -13,7 +13,7 @@ from blindcal.cells import Column
 from blindcal.checks import Array
 from blindcal.errors import Problem
 from blindcal.io.atomic_files import read_table
-from blindcal.io.tables import refuse
+from blindcal.io.tables import input_error
 
 ANYONE = "*"
 FIELDS = ("slope", "offset", "noise", "slope_se", "offset_se", "correlation", "noise_se")
@@ -47,7 +47,7 @@ def read_committee(path: str | os.PathLike[str]) -> tuple[str, ...]:
             problems.append(Problem(table.file, row, "reviewer", "must not be listed twice"))
         seen.add(entry)
     if problems:
-        raise refuse(problems)
+        raise input_error(problems)
     return tuple(dict.fromkeys(names))
 
 
@@ -58,7 +58,7 @@ def _star_problems(file: str, rows: Iterable[int], names: Sequence[str]) -> list
     ]
 
 
-def read_same(path: str | os.PathLike[str]) -> dict[str, str]:
+def read_aliases(path: str | os.PathLike[str]) -> dict[str, str]:
     """The present id of everyone who had another, by old id.
 
     Chains of changes are followed; no id may become two, or come back to itself.
@@ -72,7 +72,7 @@ def read_same(path: str | os.PathLike[str]) -> dict[str, str]:
         >>> with TemporaryDirectory() as folder:
         ...     path = Path(folder) / "same.csv"
         ...     _ = path.write_text("old,new\\nada@x.org,ada@y.org\\nada@y.org,ada@z.org\\n")
-        ...     read_same(path)
+        ...     read_aliases(path)
         {'ada@x.org': 'ada@z.org', 'ada@y.org': 'ada@z.org'}
     """
     table = read_table(path, [Column("old", "id", secret=True), Column("new", "id", secret=True)])
@@ -83,7 +83,7 @@ def read_same(path: str | os.PathLike[str]) -> dict[str, str]:
             problems.append(Problem(table.file, row, "old", "must not be listed twice"))
         pairs.setdefault(old, new)
     if problems:
-        raise refuse(problems)
+        raise input_error(problems)
     return {old: _present_id(old, pairs, table.file) for old in pairs}
 
 
@@ -93,7 +93,9 @@ def _present_id(old: str, pairs: Mapping[str, str], file: str) -> str:
     while name in pairs:
         name = pairs[name]
         if name in seen:
-            raise refuse([Problem(file, None, "new", "must not lead back to an older id of the same person")])
+            raise input_error(
+                [Problem(file, None, "new", "must not lead back to an older id of the same person")]
+            )
         seen.add(name)
     return name
 
@@ -148,7 +150,7 @@ def _words(name: str) -> list[str]:
     return re.findall(r"[^\W_]+", "".join(letters).casefold()) or [name]
 
 
-def rows_of(names: Sequence[str], parameters: Array) -> dict[str, tuple[float, ...]]:
+def calibration_rows(names: Sequence[str], parameters: Array) -> dict[str, tuple[float, ...]]:
     """The roster as `read_reviewers` would read it: for each name the numbers of `FIELDS`."""
     return {
         name: tuple(float(f"{value:.{_DIGITS}g}") for value in column)

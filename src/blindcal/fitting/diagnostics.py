@@ -18,7 +18,7 @@ from blindcal.cells import count
 from blindcal.checks import Array, Integers
 from blindcal.compute.mcmc import ess_bulk, ess_tail, rhat
 from blindcal.fitting.gibbs import TRACES, Moments, parameters
-from blindcal.fitting.history import Dated, History, Past, Scale, history_of, score_moments
+from blindcal.fitting.history import DatedSums, History, PastConference, Scale, build_history, score_moments
 
 FLAT = 1e-9
 """Scores and qualities here have a standard deviation of about 1: a difference below this is roundoff."""
@@ -40,7 +40,7 @@ _ERRORS, _MIN_WIDER, _MIN_CURVED = 3.0, 0.25, 0.01
 
 
 @dataclass(frozen=True)
-class Checks:
+class FitDiagnostics:
     """How far to believe a fit. CONFIDENTIAL: it names reviewers.
 
     Attributes:
@@ -62,12 +62,12 @@ class Checks:
         notes: Sentences about all of this, for the chair.
     """
 
-    shares: Mapping[str, Range]
-    persistence: Range
+    shares: Mapping[str, CredibleInterval]
+    persistence: CredibleInterval
     levels: Mapping[str, float]
-    bend: Range
+    bend: CredibleInterval
     bent: bool
-    line: Line | None
+    line: LinearityCheck | None
     outliers: tuple[str, ...] = field(repr=False)
     newcomers: int
     unknown: int
@@ -110,7 +110,7 @@ class Forecast:
 
 
 @dataclass(frozen=True)
-class Line:
+class LinearityCheck:
     """Whether straight lines describe reviewers; both numbers are about 0 if they do.
 
     `wider` is the relative change of the noise's variance for one standard deviation of quality, `curved` the
@@ -122,7 +122,7 @@ class Line:
     wider_error: float
     curved: float
     curved_error: float
-    bins: tuple[Bin, ...]
+    bins: tuple[ResidualBin, ...]
 
     @property
     def notes(self) -> list[str]:
@@ -138,7 +138,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Bin:
+class ResidualBin:
     """Residuals of reviews of papers of about the same quality, in standard deviations that the fit expects.
 
     `left` is their mean, `error` its standard error, `width` their standard deviation.
@@ -151,7 +151,7 @@ class Bin:
 
 
 @dataclass(frozen=True)
-class Range:
+class CredibleInterval:
     """An estimate with a 90 % interval."""
 
     value: float
@@ -159,27 +159,27 @@ class Range:
     high: float
 
 
-def checks_of(
+def diagnose(
     history: History,
     moments: Moments,
     chains: Sequence[Moments],
     people: Sequence[str],
     forecast: Forecast | None,
-) -> Checks:
+) -> FitDiagnostics:
     """What there is to say about a fit that is for these people."""
     traces = moments.traces
     known = dict(zip(history.reviewers, parameters(moments.reviewers).T, strict=True))
     rows = {name: known[name] for name in people if name in known}
     anyone = parameters(moments.anyone)
     unknown = sum(bool(row[4] > _UNINFORMED * anyone[4]) for row in rows.values())
-    bend, offsets = bend_of(history), np.stack([chain.offsets for chain in chains])
-    checks = Checks(
-        shares=shares_of(traces),
+    bend, offsets = mean_score_skewness(history), np.stack([chain.offsets for chain in chains])
+    checks = FitDiagnostics(
+        shares=variance_shares(traces),
         persistence=_credible_interval(traces[:, TRACES.index("persistence")]),
         levels=_noise_by_level(history, moments),
         bend=bend,
         bent=bool(bend.low > 0.0 or bend.high < 0.0) and abs(bend.value) > _MIN_SKEW,
-        line=line_of(history, standard(parameters(moments.reviewers))),
+        line=check_linearity(history, standardize(parameters(moments.reviewers))),
         outliers=tuple(sorted(name for name, row in rows.items() if _is_outlier(row, anyone, len(rows)))),
         newcomers=len(people) - len(rows),
         unknown=unknown,
@@ -192,18 +192,18 @@ def checks_of(
     return replace(checks, notes=tuple(_notes(checks, history)))
 
 
-def shares_of(traces: Array) -> dict[str, Range]:
+def variance_shares(traces: Array) -> dict[str, CredibleInterval]:
     """Each source's share of the variance of a score."""
     parts = traces[:, :4] / traces[:, :4].sum(axis=1, keepdims=True)
     return {name: _credible_interval(part) for name, part in zip(TRACES[:4], parts.T, strict=True)}
 
 
-def _credible_interval(draws: Array) -> Range:
+def _credible_interval(draws: Array) -> CredibleInterval:
     low, high = np.quantile(draws, [(1 - _COVERAGE) / 2, (1 + _COVERAGE) / 2])
-    return Range(float(draws.mean()), float(low), float(high))
+    return CredibleInterval(float(draws.mean()), float(low), float(high))
 
 
-def bend_of(history: History) -> Range:
+def mean_score_skewness(history: History) -> CredibleInterval:
     """The skewness of papers' mean scores, and three standard errors (of normal means) each way.
 
     If quality is normal and all reviewers use the scale as a straight line, mean scores are symmetric.
@@ -213,7 +213,7 @@ def bend_of(history: History) -> Range:
     unit = np.sqrt(_conference_means(history, mean**2))
     skewness = float(((mean / np.where(unit > FLAT, unit, np.inf)) ** 3).mean())
     error = _SKEW_ERRORS * float(np.sqrt(6 / mean.size))
-    return Range(skewness, skewness - error, skewness + error)
+    return CredibleInterval(skewness, skewness - error, skewness + error)
 
 
 def _conference_means(history: History, value: Array) -> Array:
@@ -242,7 +242,7 @@ def _is_outlier(row: Array, anyone: Array, people: int) -> bool:
     return bool(habits > -2.0 * np.log(rare / 2) or abs(noise) > -ndtri(rare / 4))
 
 
-def _notes(checks: Checks, history: History) -> list[str]:
+def _notes(checks: FitDiagnostics, history: History) -> list[str]:
     notes = []
     if len(history.conferences) == 1:
         notes.append("one past conference cannot show how habits change from year to year: a guess is used")
@@ -265,22 +265,22 @@ def _notes(checks: Checks, history: History) -> list[str]:
     return notes
 
 
-def line_of(history: History, rows: Array) -> Line | None:
+def check_linearity(history: History, rows: Array) -> LinearityCheck | None:
     """The linearity check of reviewers with these rows; None if no two reviews can be compared."""
-    quality, variance = others_quality(history, rows)
+    quality, variance = leave_one_out_quality(history, rows)
     if float(quality.std()) <= FLAT:
         return None
     slope, offset, noise, slope_se, offset_se, _, noise_se = rows[:, history.reviewer]
     own = slope_se**2 * (quality**2 + variance) + offset_se**2 + noise**2 + noise_se**2
     left = (history.score - slope * quality - offset) / np.sqrt(slope**2 * variance + own)
-    return Line(
+    return LinearityCheck(
         *_heteroscedasticity(history, quality, left),
         *_curvature_variance(history, quality, left),
         _binned_residuals(quality, left),
     )
 
 
-def others_quality(history: History, rows: Array) -> tuple[Array, Array]:
+def leave_one_out_quality(history: History, rows: Array) -> tuple[Array, Array]:
     """E[quality | the other reviews of the paper] for each review, and its variance."""
     slope, offset, noise, slope_se, offset_se, _, noise_se = rows[:, history.reviewer]
     weight = 1 / (slope_se**2 + offset_se**2 + noise**2 + noise_se**2)
@@ -289,7 +289,7 @@ def others_quality(history: History, rows: Array) -> tuple[Array, Array]:
     return np.asarray((history.per_paper(pull)[history.paper] - pull) / precision), 1.0 / precision
 
 
-def standard(rows: Array) -> Array:
+def standardize(rows: Array) -> Array:
     """The same reviewers on a scale where all scores together have mean 0 and standard deviation 1."""
     offset, variance = score_moments(rows)
     center = float(offset.mean())
@@ -325,10 +325,10 @@ def _curvature_variance(history: History, quality: Array, left: Array) -> tuple[
     return variance, error
 
 
-def _binned_residuals(quality: Array, left: Array) -> tuple[Bin, ...]:
+def _binned_residuals(quality: Array, left: Array) -> tuple[ResidualBin, ...]:
     order = np.argsort(quality, kind="stable")
     return tuple(
-        Bin(
+        ResidualBin(
             float(quality[part].mean()),
             float(left[part].mean()),
             float(left[part].std() / np.sqrt(part.size)),
@@ -338,12 +338,14 @@ def _binned_residuals(quality: Array, left: Array) -> tuple[Bin, ...]:
     )
 
 
-def forecast_of(pasts: Sequence[Past], moments: Moments, shared: Sequence[Dated] = ()) -> Forecast | None:
+def forecast_last_conference(
+    pasts: Sequence[PastConference], moments: Moments, shared: Sequence[DatedSums] = ()
+) -> Forecast | None:
     """How well the fit of earlier conferences predicts the last one's scores.
 
     `moments` are those of the earlier ones. None if none of the last one's reviewers was there before.
     """
-    earlier, last = history_of(pasts[:-1], shared), history_of(pasts[-1:])
+    earlier, last = build_history(pasts[:-1], shared), build_history(pasts[-1:])
     index_of = {name: index for index, name in enumerate(earlier.reviewers)}
     known = np.array([index_of.get(name, -1) for name in last.reviewers])
     seen = (known >= 0)[last.reviewer]
@@ -353,11 +355,11 @@ def forecast_of(pasts: Sequence[Past], moments: Moments, shared: Sequence[Dated]
     fitted = np.where(known >= 0, parameters(moments.reviewers)[:, known], anyone[:, None])
     alike = np.broadcast_to(anyone[:, None], fitted.shape)
     means = earlier.per_reviewer(earlier.score) / np.maximum(earlier.per_reviewer(), 1)
-    plain = _predicted(last, standard(alike))
+    plain = _predicted(last, standardize(alike))
     errors = {
         "population": last.score - plain,
         "raw": last.score - plain - np.where(known >= 0, means[known], 0.0)[last.reviewer],
-        "fitted": last.score - _predicted(last, standard(fitted)),
+        "fitted": last.score - _predicted(last, standardize(fitted)),
     }
     squares = {name: error[seen] ** 2 for name, error in errors.items()}
     gain, gain_se = _error_reduction(squares, last.paper[seen])
@@ -367,7 +369,7 @@ def forecast_of(pasts: Sequence[Past], moments: Moments, shared: Sequence[Dated]
 
 def _predicted(last: History, rows: Array) -> Array:
     """Each score from the others of its paper: `slope * E[quality | others] + offset`."""
-    quality, _ = others_quality(last, rows)
+    quality, _ = leave_one_out_quality(last, rows)
     return np.asarray(rows[0, last.reviewer] * quality + rows[1, last.reviewer])
 
 

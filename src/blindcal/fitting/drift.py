@@ -32,21 +32,24 @@ def filtered(visits: Visits, observed: Array, population: Array, persistence: fl
         if rank == 0:
             prior = np.broadcast_to(population[:, None], observed[:, here].shape)
         else:
-            prior = later(after[:, visits.before(rank)], population, kept(persistence, visits.gap[here]))
+            prior = predicted(
+                after[:, visits.before(rank)], population, persistence_over(persistence, visits.gap[here])
+            )
         after[:, here], gained = bivariate_posterior(prior, observed[:, here])
         evidence += 0.5 * float(gained.sum())
     return after, evidence
 
 
-def kept(persistence: float, gap: Integers) -> Array:
+def persistence_over(persistence: float, gap: Integers) -> Array:
     """The correlation of (slope, offset) with that of `gap` conferences ago."""
     return np.asarray(persistence**gap, dtype=np.float64)
 
 
-def later(state: Array, population: Array, old: Array) -> Array:
+def predicted(state: Array, population: Array, old: Array) -> Array:
     """The distribution of (slope, offset) some conferences later, which correlates by `old` with the present.
 
-    >>> later(np.array([[2.0], [1.0], [0.0], [0.0], [0.0]]), np.array([1.0, 0, 4.0, 0, 2.0]), np.array([0.5]))
+    >>> now = np.array([[2.0], [1.0], [0.0], [0.0], [0.0]])
+    >>> predicted(now, np.array([1.0, 0, 4.0, 0, 2.0]), np.array([0.5]))
     array([[1.5],
            [0.5],
            [3. ],
@@ -60,7 +63,7 @@ def later(state: Array, population: Array, old: Array) -> Array:
     return moved
 
 
-def drawn_back(
+def sample_backward(
     visits: Visits, after: Array, population: Array, persistence: float, rng: np.random.Generator
 ) -> Array:
     """A joint draw `[2, visit]` of (slope, offset) at all visits, from the distributions of `filtered`."""
@@ -69,7 +72,9 @@ def drawn_back(
     drawn[:, visits.last] = bivariate_draw(last, rng.standard_normal(last[:2].shape))
     for rank in range(len(visits.ranks) - 1, 0, -1):
         here, before = visits.ranks[rank], visits.before(rank)
-        state = _given_next(after[:, before], drawn[:, here], population, kept(persistence, visits.gap[here]))
+        state = _given_next(
+            after[:, before], drawn[:, here], population, persistence_over(persistence, visits.gap[here])
+        )
         drawn[:, before] = bivariate_draw(state, rng.standard_normal(state[:2].shape))
     return drawn
 

@@ -3,10 +3,10 @@
 `fit` runs the sampler's chains (`gibbs`), moves the result to this year's scale and gathers its diagnostics;
 `Fitted` keeps all of it.
 
-`prospects` says what more history would be worth. It draws committees like the fitted one, with true slopes,
-offsets and noise as far from the estimates as their standard errors say, and papers that they score. Its
-decisions are fully calibrated and without privacy: under a guarantee a part of the gain is left. Everything
-is an expectation over what the fit does not know; no review of this year is read.
+`value_of_history` says what more history would be worth. It draws committees like the fitted one, with true
+slopes, offsets and noise as far from the estimates as their standard errors say, and papers that they
+score. Its decisions are fully calibrated and without privacy: under a guarantee a part of the gain is left.
+Everything is an expectation over what the fit does not know; no review of this year is read.
 """
 
 from __future__ import annotations
@@ -21,19 +21,34 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from blindcal.cells import count, in_natural_order
-from blindcal.checks import Array, Integers, of_type, strictly_within
-from blindcal.compute.parallel import Progress, each, silent
+from blindcal.cells import count, natural_sorted
+from blindcal.checks import Array, Integers, check_type, strictly_within
+from blindcal.compute.parallel import Progress, no_progress, parallel_map
 from blindcal.errors import InputError, RefusedError
-from blindcal.fitting.committee import ANYONE, FIELDS, rows_of
-from blindcal.fitting.diagnostics import Checks, checks_of, forecast_of
-from blindcal.fitting.gibbs import Moments, chain, parameters, pooled
-from blindcal.fitting.history import Dated, History, Past, Scale, history_of, matched, pasts_of
-from blindcal.fitting.reuse_guard import Footprint, beside, footprint, table_digest, unchanged, written
-from blindcal.fitting.shared_sums import Shared, renamed
+from blindcal.fitting.committee import ANYONE, FIELDS, calibration_rows
+from blindcal.fitting.diagnostics import FitDiagnostics, diagnose, forecast_last_conference
+from blindcal.fitting.gibbs import Moments, chain, parameters, pooled_moments
+from blindcal.fitting.history import (
+    DatedSums,
+    History,
+    PastConference,
+    Scale,
+    build_history,
+    match_scale,
+    past_conferences,
+)
+from blindcal.fitting.reuse_guard import (
+    Fingerprint,
+    fingerprint_of_past,
+    fingerprint_record,
+    fit_record_path,
+    is_unchanged,
+    table_digest,
+)
+from blindcal.fitting.shared_sums import SharedSums, rename_reviewers
 from blindcal.io.atomic_files import check_targets, write_bytes, write_json
-from blindcal.io.tables import format_table, frame
-from blindcal.reviews import Reviews, known_end, upright_reviewers, upright_reviews
+from blindcal.io.tables import data_frame, format_table
+from blindcal.reviews import Reviews, check_better, orient_reviewers, orient_reviews
 
 SEED = 20250101  # the chains' own coins: the same data always give the same numbers
 CHAINS = 2
@@ -71,12 +86,12 @@ class Fitted:
     roster: Mapping[str, tuple[float, ...]]
     reviews: Mapping[str, int]
     scale: Scale
-    checks: Checks
+    checks: FitDiagnostics
     conferences: tuple[str, ...]
     shared: tuple[str, ...]
     better: str
     reviews_per_paper: int
-    footprints: tuple[Footprint, ...]
+    footprints: tuple[Fingerprint, ...]
 
     def __repr__(self) -> str:
         people, past = count(len(self.roster) - 1, "reviewer"), count(self.reviews[ANYONE], "past review")
@@ -86,15 +101,15 @@ class Fitted:
     def population(self) -> tuple[float, ...]:
         return self.roster[ANYONE]
 
-    def prospects(self, accept_rate: float = 0.25) -> Prospects:
-        """What this history is worth to this committee, and what more would be worth (see `Prospects`).
+    def prospects(self, accept_rate: float = 0.25) -> ValueOfHistory:
+        """What this history is worth to this committee, and what more would be worth (see `ValueOfHistory`).
 
         Args:
             accept_rate: The share of papers to accept.
         """
-        rows = upright_reviewers(self.roster, self.better)
-        people = [rows[name] for name in in_natural_order(rows) if name != ANYONE]
-        return prospects(
+        rows = orient_reviewers(self.roster, self.better)
+        people = [rows[name] for name in natural_sorted(rows) if name != ANYONE]
+        return value_of_history(
             np.array(people).T,
             np.array(rows[ANYONE]),
             self.checks.persistence.value,
@@ -104,14 +119,14 @@ class Fitted:
 
     def columns(self) -> dict[str, list[Any]]:
         """The table as `write` writes it: `reviewer`, `FIELDS`, `reviews`."""
-        names = in_natural_order(self.roster)
+        names = natural_sorted(self.roster)
         values = zip(*(self.roster[name] for name in names), strict=True)
         table = dict(zip(FIELDS, map(list, values), strict=True))
         return {"reviewer": names, **table, "reviews": [self.reviews[name] for name in names]}
 
     def to_frame(self) -> Any:
         """The table as a pandas data frame; needs pandas."""
-        return frame(self.columns())
+        return data_frame(self.columns())
 
     def write(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
         """Write the table and, beside it, what it was made from; both readable by their owner only.
@@ -120,19 +135,24 @@ class Fitted:
             path: The table; an existing file is never overwritten.
             replace: Whether what an earlier fit wrote there is replaced all the same, if nobody changed it.
         """
-        check_fit(path, replace=replace)
+        check_fit_targets(path, replace=replace)
         table = format_table(self.columns())
         names = {"conferences": self.conferences, "shared": self.shared, "table": table_digest(table)}
         record = {**names, "scale": self.scale, "checks": self.checks}
         # A table must never be there without what it was made from.
         if replace:
             Path(path).unlink(missing_ok=True)
-        write_json(beside(path), {**written(self.footprints), **record}, confidential=True, replace=replace)
+        write_json(
+            fit_record_path(path),
+            {**fingerprint_record(self.footprints), **record},
+            confidential=True,
+            replace=replace,
+        )
         write_bytes(path, table, confidential=True)
 
 
 @dataclass(frozen=True)
-class Prospects:
+class ValueOfHistory:
     """Expected shares of wrong decisions of a committee, with more or less knowledge of its reviewers.
 
     Attributes:
@@ -161,7 +181,7 @@ class Prospects:
 
 
 def fit(
-    reviews: Reviews | Mapping[str, Reviews | Shared],
+    reviews: Reviews | Mapping[str, Reviews | SharedSums],
     *,
     committee: Iterable[str] | None = None,
     this_year: Reviews | None = None,
@@ -171,7 +191,7 @@ def fit(
     scale: Scale | None = None,
     sweeps: int | None = None,
     workers: int = 1,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Fitted:
     """Reviewers' slopes, offsets and noise from reviews of past conferences, and their uncertainty.
 
@@ -212,46 +232,46 @@ def fit(
         >>> fitted.roster["ada"][1] < fitted.roster["ben"][1] < fitted.roster["cleo"][1]    # offsets
         True
     """
-    of_type("reviews", reviews, Reviews | Mapping, "what Reviews.read returns, or such tables by name")
+    check_type("reviews", reviews, Reviews | Mapping, "what Reviews.read returns, or such tables by name")
     tables = {"past": reviews} if isinstance(reviews, Reviews) else reviews
     own = {name: table for name, table in tables.items() if isinstance(table, Reviews)}
     if not own:
         raise InputError("give at least one table of past reviews")
-    pasts = pasts_of(own, better=better, past_better=past_better, same=same)
+    pasts = past_conferences(own, better=better, past_better=past_better, same=same)
     shared = _dated_sums(tables, pasts, same or {})
-    history = history_of(pasts, shared)
+    history = build_history(pasts, shared)
     chains, held = _run_chains(pasts, shared, history, sweeps, workers, progress)
-    moments = pooled(chains)
+    moments = pooled_moments(chains)
     people = tuple(dict.fromkeys(history.reviewers if committee is None else committee))
     if ANYONE in people:
         raise InputError(f"committee must list people, found {ANYONE}, which the fit writes itself")
     if scale is not None and this_year is not None:
         raise InputError("give either this year's scores or the scale of an earlier fit, not both")
     rows, moved = _on_this_years_scale(history, moments, people, this_year, better, scale)
-    forecast = None if held is None else forecast_of(pasts, held, _before_last(shared, pasts))
+    forecast = None if held is None else forecast_last_conference(pasts, held, _before_last(shared, pasts))
     counts = dict(zip(history.reviewers, history.per_reviewer().astype(int).tolist(), strict=True))
     return Fitted(
-        roster=upright_reviewers(rows, better),
+        roster=orient_reviewers(rows, better),
         reviews={**{name: counts.get(name, 0) for name in people}, ANYONE: len(history)},
         scale=moved,
-        checks=checks_of(history, moments, chains, people, forecast),
+        checks=diagnose(history, moments, chains, people, forecast),
         conferences=history.conferences,
         shared=tuple(sums.conference for _, sums in shared),
         better=better,
         reviews_per_paper=max(1, round(len(history) / len(history.paper_conference))),
-        footprints=tuple(map(footprint, pasts)),
+        footprints=tuple(map(fingerprint_of_past, pasts)),
     )
 
 
 def _dated_sums(
-    tables: Mapping[str, Reviews | Shared], pasts: Sequence[Past], same: Mapping[str, str]
-) -> list[Dated]:
+    tables: Mapping[str, Reviews | SharedSums], pasts: Sequence[PastConference], same: Mapping[str, str]
+) -> list[DatedSums]:
     """What was shared, each with the number of conferences of `pasts` that came before it."""
-    dated = list[Dated]()
+    dated = list[DatedSums]()
     before = 0
     for name, table in tables.items():
-        if isinstance(table, Shared):
-            dated.append((before, renamed(table, same)))
+        if isinstance(table, SharedSums):
+            dated.append((before, rename_reviewers(table, same)))
         else:
             before += sum(past.file == name for past in pasts)
     names = [sums.conference for _, sums in dated]
@@ -260,14 +280,14 @@ def _dated_sums(
     return dated
 
 
-def _before_last(shared: Sequence[Dated], pasts: Sequence[Past]) -> list[Dated]:
+def _before_last(shared: Sequence[DatedSums], pasts: Sequence[PastConference]) -> list[DatedSums]:
     """What was shared before the last conference."""
     return [(before, sums) for before, sums in shared if before < len(pasts)]
 
 
 def _run_chains(
-    pasts: Sequence[Past],
-    shared: Sequence[Dated],
+    pasts: Sequence[PastConference],
+    shared: Sequence[DatedSums],
     history: History,
     sweeps: int | None,
     workers: int,
@@ -278,11 +298,11 @@ def _run_chains(
     jobs = [partial(chain, history, (SEED, number), length) for number in range(CHAINS)]
     if len(pasts) > 1:
         # For one figure alone: a shorter chain will do.
-        earlier = history_of(pasts[:-1], _before_last(shared, pasts))
+        earlier = build_history(pasts[:-1], _before_last(shared, pasts))
         jobs.append(partial(chain, earlier, (SEED, CHAINS), length // 2))
     reviews = count(len(history), "past review")
     with progress(f"fitting {reviews}", len(jobs)) as advance:
-        done = each(_run_job, jobs, workers=workers, advance=advance)
+        done = parallel_map(_run_job, jobs, workers=workers, advance=advance)
     return done[:CHAINS], done[CHAINS] if len(pasts) > 1 else None
 
 
@@ -299,7 +319,7 @@ def _on_this_years_scale(
     frozen: Scale | None,
 ) -> tuple[dict[str, tuple[float, ...]], Scale]:
     """Everybody's row on this year's scale, high scores better."""
-    known_end(better)
+    check_better(better)
     units = Scale(float(history.middle[-1]), float(history.width[-1]))
     index = {name: number for number, name in enumerate(history.reviewers)}
     anyone, known = parameters(moments.anyone), parameters(moments.reviewers)
@@ -310,8 +330,8 @@ def _on_this_years_scale(
     # Without the last row, which is nobody.
     scale = frozen or Scale()
     if this_year is not None:
-        scale = matched(rows[:, :-1], upright_reviews(this_year, better))
-    return rows_of([*people, ANYONE], scale.moved(rows)), scale
+        scale = match_scale(rows[:, :-1], orient_reviews(this_year, better))
+    return calibration_rows([*people, ANYONE], scale.moved(rows)), scale
 
 
 def _positive_slopes(rows: Array, anyone: Array) -> Array:
@@ -321,28 +341,28 @@ def _positive_slopes(rows: Array, anyone: Array) -> Array:
     return raised
 
 
-def check_fit(
+def check_fit_targets(
     path: str | os.PathLike[str], *more: str | os.PathLike[str] | None, replace: bool = False
 ) -> None:
     """Refuse a `path` to which a fit cannot be written, with its record and the files `more`.
 
     With `replace`, what a fit wrote there and nobody changed since may be there (see `check_targets`).
     """
-    if replace and unchanged(path):
+    if replace and is_unchanged(path):
         check_targets(*more)
         return
-    existing = [name for name in (os.fspath(path), beside(path)) if os.path.lexists(name)]
+    existing = [name for name in (os.fspath(path), fit_record_path(path)) if os.path.lexists(name)]
     if replace and existing:
         raise RefusedError(
             f"{existing[0]} exists already and is never overwritten: it is not as `blindcal fit` wrote it. "
             f"To fit again, move {' and '.join(existing)} away"
         )
-    check_targets(path, beside(path), *more)
+    check_targets(path, fit_record_path(path), *more)
 
 
-def prospects(
+def value_of_history(
     rows: Array, anyone: Array, persistence: float, *, accept_rate: float = 0.25, reviews_per_paper: int = 3
-) -> Prospects:
+) -> ValueOfHistory:
     """What to expect for a committee with these rows of reviewers.csv, `rows[7, person]`.
 
     `anyone[7]` is the row of somebody without history, `persistence` the correlation of habits between
@@ -376,7 +396,7 @@ def prospects(
     wrong = {name: (value > bar) != good for name, value in expected.items()}
     wrong["raw"] = (score.mean(axis=1) > line) != good
     shares = {name: float(errors.mean()) for name, errors in wrong.items()}
-    return Prospects(
+    return ValueOfHistory(
         accept_rate,
         reviews_per_paper,
         **shares,

@@ -26,9 +26,9 @@ import numpy as np
 
 from blindcal.checks import Array
 from blindcal.compute.mcmc import conditional_normal, regression_sums, truncated_normal
-from blindcal.fitting.drift import drawn_back, filtered, kept, later
+from blindcal.fitting.drift import filtered, persistence_over, predicted, sample_backward
 from blindcal.fitting.history import History
-from blindcal.fitting.shared_sums import as_regression, drawn_loads
+from blindcal.fitting.shared_sums import as_regression, draw_loads
 
 # --- draws of spreads and covariances
 
@@ -239,7 +239,7 @@ class HistorySampler:
         """How many reviews each shared sum rests on."""
         gathered, s = self.history.gathered, self.state
         if gathered.visit.size:
-            s.load = drawn_loads(gathered, s.offset[gathered.visit], self.rng)
+            s.load = draw_loads(gathered, s.offset[gathered.visit], self.rng)
 
     def draw_reviewers(self) -> None:
         """Persistence with all slopes and offsets integrated out, then these."""
@@ -255,8 +255,10 @@ class HistorySampler:
                 s.persistence, after = new, other
         now = self.history.steps
         self.anyone = s.population
-        self.next = later(after[:, visits.last], s.population, kept(s.persistence, visits.ago(now)))
-        s.slope, s.offset = drawn_back(visits, after, s.population, s.persistence, self.rng)
+        self.next = predicted(
+            after[:, visits.last], s.population, persistence_over(s.persistence, visits.ago(now))
+        )
+        s.slope, s.offset = sample_backward(visits, after, s.population, s.persistence, self.rng)
 
     def tune(self) -> None:
         """During warmup: adapt the step of persistence until it is taken about four times in ten."""
@@ -324,7 +326,7 @@ class HistorySampler:
     def _old(self) -> tuple[Array, Array]:
         """Correlation of each visit with the one before (0 for a first visit), and the variance left over."""
         gap = self.history.visits.gap
-        old = np.where(gap > 0, kept(self.state.persistence, gap), 0.0)
+        old = np.where(gap > 0, persistence_over(self.state.persistence, gap), 0.0)
         return old, 1.0 - old**2
 
     def _news(self, value: Array, old: Array) -> Array:
@@ -524,7 +526,7 @@ def _moments(state: Array, unit: float, shift: float, noise: Array, noise_sd: Ar
     return np.stack([slope, offset, noise, *seconds])
 
 
-def pooled(chains: Sequence[Moments]) -> Moments:
+def pooled_moments(chains: Sequence[Moments]) -> Moments:
     """Chains of equal length as one."""
     names = ("reviewers", "anyone", "levels", "stretch")
     means = {name: np.mean([getattr(part, name) for part in chains], axis=0) for name in names}

@@ -18,20 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from blindcal.cells import count, in_natural_order, number_text
+from blindcal.cells import count, natural_sorted, number_text
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError, Problem
-from blindcal.fitting.shared_sums import Gathered, Shared, gather
-from blindcal.io.tables import refuse
-from blindcal.reviews import Reviews, encode_ids, known_end, recognize_grid
+from blindcal.fitting.shared_sums import SharedSums, StackedSums, stack_sums
+from blindcal.io.tables import input_error
+from blindcal.reviews import Reviews, check_better, encode_ids, infer_grid
 
 Booleans = NDArray[np.bool_]
 
 # A calibration is moved to this year's scale no further than this: beyond, it is probably for another scale.
-MOST_SHIFT, MOST_STRETCH = 1.0, 1.5
+MAX_SHIFT, MAX_STRETCH = 1.0, 1.5
 _MAX_ITERATIONS, _TOLERANCE = 500, 1e-10
 
-Dated = tuple[int, Shared]
+DatedSums = tuple[int, SharedSums]
 """What a conference shared, and how many of the others came before it."""
 
 
@@ -61,7 +61,7 @@ class History:
     width: Array
     better: tuple[str, ...]
     steps: int
-    gathered: Gathered
+    gathered: StackedSums
 
     def __len__(self) -> int:
         return len(self.score)
@@ -121,7 +121,7 @@ class Visits:
 
 
 @dataclass(frozen=True, eq=False)
-class Past:
+class PastConference:
     """One past conference as it was given: whose reviews, which papers, which scores."""
 
     name: str
@@ -134,13 +134,13 @@ class Past:
     better: str
 
 
-def pasts_of(
+def past_conferences(
     tables: Mapping[str, Reviews],
     *,
     better: str = "high",
     past_better: Mapping[str, str] | None = None,
     same: Mapping[str, str] | None = None,
-) -> tuple[Past, ...]:
+) -> tuple[PastConference, ...]:
     """The conferences of some tables, oldest first: tables in their order, and in each by name.
 
     A table without a column `conference` is one conference, named after the table. `better` is the better end
@@ -151,7 +151,7 @@ def pasts_of(
     conferences = [
         past
         for file, table in tables.items()
-        for past in _conferences_of_table(file, table, known_end(better), ends, same or {})
+        for past in _conferences_of_table(file, table, check_better(better), ends, same or {})
     ]
     _refuse_uninformative(conferences, ends)
     return tuple(conferences)
@@ -159,7 +159,7 @@ def pasts_of(
 
 def _conferences_of_table(
     file: str, table: Reviews, better: str, ends: Mapping[str, str], same: Mapping[str, str]
-) -> list[Past]:
+) -> list[PastConference]:
     default_name = os.path.basename(file).removesuffix(".csv")
     code = np.zeros(len(table), np.int64) if table.conference is None else table.conference
     names = table.conferences or (default_name,)
@@ -167,12 +167,12 @@ def _conferences_of_table(
     people = np.array([same.get(name, name) for name in table.reviewers], dtype=object)
     papers = np.array(table.papers, dtype=object)
     conferences = []
-    for name in in_natural_order(names):
+    for name in natural_sorted(names):
         rows = code == names.index(name)
         score = table.score[rows]
-        grid = table.grid if table.grid_declared else recognize_grid(score)
+        grid = table.grid if table.grid_declared else infer_grid(score)
         conferences.append(
-            Past(
+            PastConference(
                 name=name,
                 file=file,
                 paper=papers[table.paper[rows]].tolist(),
@@ -180,13 +180,13 @@ def _conferences_of_table(
                 score=score,
                 confidence=confidence[rows],
                 grid=grid,
-                better=known_end(ends.get(name, better)),
+                better=check_better(ends.get(name, better)),
             )
         )
     return conferences
 
 
-def _refuse_uninformative(pasts: Sequence[Past], ends: Mapping[str, str]) -> None:
+def _refuse_uninformative(pasts: Sequence[PastConference], ends: Mapping[str, str]) -> None:
     """Every reason why nothing can be learned, at once."""
     problems = [problem for past in pasts for problem in _conference_problems(past)]
     names = [past.name for past in pasts]
@@ -198,10 +198,10 @@ def _refuse_uninformative(pasts: Sequence[Past], ends: Mapping[str, str]) -> Non
         rule = f"must have the conference {name!r}, for which `past_better` is given"
         problems.append(Problem(pasts[0].file, None, "conference", rule))
     if problems:
-        raise refuse(problems)
+        raise input_error(problems)
 
 
-def _conference_problems(past: Past) -> list[Problem]:
+def _conference_problems(past: PastConference) -> list[Problem]:
     """Why a conference teaches nothing about its reviewers."""
     file, label = past.file, f"conference {past.name!r}"
     pairs = list(zip(past.paper, past.reviewer, strict=True))
@@ -222,7 +222,7 @@ def _conference_problems(past: Past) -> list[Problem]:
     return problems
 
 
-def history_of(pasts: Sequence[Past], shared: Sequence[Dated] = ()) -> History:
+def build_history(pasts: Sequence[PastConference], shared: Sequence[DatedSums] = ()) -> History:
     """Past conferences, oldest first, as one history, with what others shared."""
     sizes = [len(past.score) for past in pasts]
     conference = np.repeat(np.arange(len(pasts)), sizes)
@@ -233,7 +233,7 @@ def history_of(pasts: Sequence[Past], shared: Sequence[Dated] = ()) -> History:
     score, low, high = ((column - middle[conference]) / width[conference] for column in columns)
     time, shared_time = _times(conference, len(pasts), shared)
     everyone = [past.reviewer for past in pasts] + [sums.reviewers for _, sums in shared]
-    names, person = encode_ids([name for people in everyone for name in people], in_natural_order)
+    names, person = encode_ids([name for people in everyone for name in people], natural_sorted)
     reviewers, who = _most_frequent_first(names, person, np.concatenate([time, shared_time]))
     reviewer = who[: len(time)]
     paper = _papers(pasts)
@@ -258,11 +258,11 @@ def history_of(pasts: Sequence[Past], shared: Sequence[Dated] = ()) -> History:
         width=width,
         better=tuple(past.better for past in pasts),
         steps=len(pasts) + len(shared),
-        gathered=gather([sums for _, sums in shared], visit[len(time) :]),
+        gathered=stack_sums([sums for _, sums in shared], visit[len(time) :]),
     )
 
 
-def _times(conference: Integers, pasts: int, shared: Sequence[Dated]) -> tuple[Integers, Integers]:
+def _times(conference: Integers, pasts: int, shared: Sequence[DatedSums]) -> tuple[Integers, Integers]:
     """When each review was written, and when each shared row was: conferences in one order."""
     after = np.array([before for before, _ in shared], dtype=np.int64)
     own = np.arange(pasts) + np.searchsorted(after, np.arange(pasts), side="right")
@@ -270,18 +270,18 @@ def _times(conference: Integers, pasts: int, shared: Sequence[Dated]) -> tuple[I
     return own[conference], others.astype(np.int64)
 
 
-def _upright(past: Past) -> tuple[Array, Array, Array]:
+def _upright(past: PastConference) -> tuple[Array, Array, Array]:
     """Scores with high ones better, and the ends of the cell that each was rounded from."""
     sign = 1.0 if past.better == "high" else -1.0
     score = sign * past.score
-    low, high = cells(past.score, past.grid)
+    low, high = rounding_cells(past.score, past.grid)
     return (score, low, high) if past.better == "high" else (score, -high, -low)
 
 
-def cells(score: Array, grid: Array | None) -> tuple[Array, Array]:
+def rounding_cells(score: Array, grid: Array | None) -> tuple[Array, Array]:
     """The ends of each score's cell of the grid, infinite at the ends; without a grid, the score itself.
 
-    >>> cells(np.array([1.0, 2.0]), np.array([1.0, 2.0, 4.0]))
+    >>> rounding_cells(np.array([1.0, 2.0]), np.array([1.0, 2.0, 4.0]))
     (array([-inf,  1.5]), array([1.5, 3. ]))
     """
     if grid is None or grid.size < 2:
@@ -300,11 +300,11 @@ def _most_frequent_first(
     return tuple(names[index] for index in order), np.argsort(order)[person]
 
 
-def _papers(pasts: Sequence[Past]) -> Integers:
+def _papers(pasts: Sequence[PastConference]) -> Integers:
     """Papers numbered through all conferences: one that came twice is two papers."""
     numbers, start = [], 0
     for past in pasts:
-        names, paper = encode_ids(past.paper, in_natural_order)
+        names, paper = encode_ids(past.paper, natural_sorted)
         numbers.append(paper + start)
         start += len(names)
     return np.concatenate(numbers)
@@ -367,11 +367,11 @@ class Scale:
         return np.stack([slope, moved, noise, slope_se, offset_se, correlation, noise_se])
 
 
-def matched(parameters: Array, reviews: Reviews) -> Scale:
+def match_scale(parameters: Array, reviews: Reviews) -> Scale:
     """The scale on which these people give scores with the mean and standard deviation of `reviews`.
 
     Each person is as likely as the next to have written a review. Scores are rounded to the grid, if there is
-    one. Refused beyond `MOST_SHIFT` standard deviations or a stretch of `MOST_STRETCH`.
+    one. Refused beyond `MAX_SHIFT` standard deviations or a stretch of `MAX_STRETCH`.
     """
     # Reviews stand by paper and reviewer, and the last digits of a sum depend on the order: sorted, nothing
     # is left of who wrote what.
@@ -424,10 +424,10 @@ def _reported_moments(mean: Array, sd: Array, center: float, grid: Array | None)
 
 
 def _check_scale(scale: Scale) -> None:
-    if abs(scale.shift_in_sds) > MOST_SHIFT or not 1 / MOST_STRETCH <= scale.stretch <= MOST_STRETCH:
+    if abs(scale.shift_in_sds) > MAX_SHIFT or not 1 / MAX_STRETCH <= scale.stretch <= MAX_STRETCH:
         raise InputError(
             f"this year's scores are on another scale than the last past conference's: they would need a "
             f"shift of {scale.shift_in_sds:.2f} standard deviations and a stretch of {scale.stretch:.2f}, "
-            f"and at most {MOST_SHIFT:g} and {MOST_STRETCH:g} are corrected; check `better`, or write the "
+            f"and at most {MAX_SHIFT:g} and {MAX_STRETCH:g} are corrected; check `better`, or write the "
             "past scores on this year's scale"
         )

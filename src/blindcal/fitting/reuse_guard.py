@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from scipy.special import betainc, gammainc, ndtr
 
-from blindcal.cells import count, loose, number_text
+from blindcal.cells import count, loose_id, number_text
 from blindcal.checks import Array
 from blindcal.errors import InputError, Problem
-from blindcal.fitting.history import Past, Scale
+from blindcal.fitting.history import PastConference, Scale
 from blindcal.io.atomic_files import digest, is_path, read_bytes, read_json, source_name
-from blindcal.io.tables import refuse
+from blindcal.io.tables import input_error
 from blindcal.reviews import Reviews
 
 # So rarely is a calibration refused that has nothing to do with the reviews, and so rarely is there a remark.
@@ -44,19 +44,20 @@ _WHY = (
 )
 
 Row = tuple[str, str, float]
-"""One review: digests of the paper's id and of the reviewer's, and the score. Ids as `loose` has them: 007 is
-7."""
+"""One review: digests of the paper's id and of the reviewer's, and the score.
+
+Ids are as `loose_id` has them: 007 is 7."""
 
 
 @dataclass(frozen=True)
-class Footprint:
+class Fingerprint:
     """The reviews of one conference, by digests of their ids."""
 
     conference: str
     reviews: frozenset[Row] = field(repr=False)
 
 
-def refuse_own(
+def refuse_reused(
     reviewers: str | os.PathLike[str] | Any, parameters: Mapping[str, Sequence[float]], reviews: Reviews
 ) -> None:
     """Refuse a calibration that was fitted on these very reviews, as far as that can be seen.
@@ -66,21 +67,21 @@ def refuse_own(
     given as a data frame, is known by offsets that are the reviewers' own means.
     """
     name = source_name(reviewers, "reviewers")
-    if is_path(reviewers) and os.path.exists(beside(name)):
-        now = footprint_of(reviews)
-        for past in read_footprints(beside(name)):
+    if is_path(reviewers) and os.path.exists(fit_record_path(name)):
+        now = fingerprint_of_reviews(reviews)
+        for past in read_fingerprints(fit_record_path(name)):
             if evidence := overlap(past, now):
                 raise InputError(f"{name} was fitted on these reviews ({evidence}): {_WHY}")
-    if own_means(parameters, reviews):
+    if offsets_are_own_means(parameters, reviews):
         raise InputError(f"{name} has the reviewers' own mean scores of this year for offsets: {_WHY}")
 
 
-def reuse_remarks(pasts: Iterable[Footprint], reviews: Reviews) -> list[str]:
+def reuse_warnings(pasts: Iterable[Fingerprint], reviews: Reviews) -> list[str]:
     """Refuse a past conference whose reviews are being decided, and remark on one that may share some.
 
     The remarks are for the chair alone: they depend on who reviewed what.
     """
-    now, remarks = footprint_of(reviews), []
+    now, remarks = fingerprint_of_reviews(reviews), []
     for past in pasts:
         if evidence := overlap(past, now):
             raise InputError(
@@ -95,7 +96,7 @@ def reuse_remarks(pasts: Iterable[Footprint], reviews: Reviews) -> list[str]:
     return remarks
 
 
-def overlap(past: Footprint, now: Footprint) -> str:
+def overlap(past: Fingerprint, now: Fingerprint) -> str:
     """What two conferences share beyond what chance gives once in a million times, in words; otherwise empty.
 
     The null hypothesis is that paper ids were dealt out anew: a paper's scores are then found under its id as
@@ -109,7 +110,7 @@ def overlap(past: Footprint, now: Footprint) -> str:
     return _most_unlikely(_coincidences(past, now), FALSE_ALARM, past.conference)
 
 
-def resemblance(past: Footprint, now: Footprint) -> str:
+def resemblance(past: Fingerprint, now: Fingerprint) -> str:
     """What two conferences share beyond what chance gives once in a hundred times, in words.
 
     Scores that are nearly the same count too. This is no reason to refuse: jurors may score the same
@@ -126,7 +127,7 @@ _Coincidence = tuple[str, str, int, float]
 """Reviews or papers that have something in common, how many of them, and how many would by chance."""
 
 
-def _coincidences(past: Footprint, now: Footprint) -> tuple[_Coincidence, ...]:
+def _coincidences(past: Fingerprint, now: Fingerprint) -> tuple[_Coincidence, ...]:
     return (
         ("paper", "the same scores", *_same_scores(_papers(past), _papers(now))),
         ("review", "the same paper, reviewer and score", *_same_reviews(past, now, 0.0)),
@@ -144,7 +145,7 @@ Written = Mapping[str, float]
 """The scores of one paper, by the digests of its reviewers."""
 
 
-def _papers(conference: Footprint) -> dict[str, Written]:
+def _papers(conference: Fingerprint) -> dict[str, Written]:
     papers = defaultdict[str, dict[str, float]](dict)
     for paper, who, score in conference.reviews:
         papers[paper][who] = score
@@ -164,7 +165,7 @@ def _same_scores(then: Mapping[str, Written], later: Mapping[str, Written]) -> t
     return sum(before.get(paper) == after[paper] for paper in strange), expected
 
 
-def _same_reviews(past: Footprint, now: Footprint, near: float) -> tuple[int, float]:
+def _same_reviews(past: Fingerprint, now: Fingerprint, near: float) -> tuple[int, float]:
     """How many reviews have the same paper and reviewer and nearly the same score, and how many by chance.
 
     The score that somebody gives to an id is expected to have the distribution of the other past reviews of
@@ -191,7 +192,7 @@ def _close(score: float, ordered: Sequence[float], near: float) -> int:
     return bisect_right(ordered, score + reach) - bisect_left(ordered, score - reach)
 
 
-def own_means(parameters: Mapping[str, Sequence[float]], reviews: Reviews) -> bool:
+def offsets_are_own_means(parameters: Mapping[str, Sequence[float]], reviews: Reviews) -> bool:
     """Whether more offsets equal the reviewers' own mean scores than chance gives once in a million.
 
     They are compared in as many digits as the offsets have. A calibration from other reviews may be right
@@ -249,56 +250,60 @@ def _binomial_tail_bound(number: int, expected: float, trials: int) -> float:
     return float(betainc(number, trials - number + 1, min(expected / trials, 1.0)))
 
 
-def footprint(past: Past) -> Footprint:
+def fingerprint_of_past(past: PastConference) -> Fingerprint:
     """The digests of a past conference."""
     plain = [paper.removeprefix(f"{past.name}/") for paper in past.paper]
     return _digests(past.name, plain, past.reviewer, past.score.tolist())
 
 
-def footprint_of(reviews: Reviews) -> Footprint:
+def fingerprint_of_reviews(reviews: Reviews) -> Fingerprint:
     """The digests of the conference that is decided."""
     table = reviews.columns()
     return _digests("", table["paper"], table["reviewer"], table["score"])
 
 
-def _digests(name: str, paper: Sequence[str], reviewer: Sequence[str], score: Sequence[float]) -> Footprint:
-    short = {name: digest(loose(name))[:_ID_DIGITS] for name in {*paper, *reviewer}}
+def _digests(name: str, paper: Sequence[str], reviewer: Sequence[str], score: Sequence[float]) -> Fingerprint:
+    short = {name: digest(loose_id(name))[:_ID_DIGITS] for name in {*paper, *reviewer}}
     rows = zip(paper, reviewer, score, strict=True)
-    return Footprint(name, frozenset((short[p], short[who], float(value)) for p, who, value in rows))
+    return Fingerprint(name, frozenset((short[p], short[who], float(value)) for p, who, value in rows))
 
 
-def beside(reviewers: str | os.PathLike[str]) -> str:
+def fit_record_path(reviewers: str | os.PathLike[str]) -> str:
     """The record that a fit writes beside its table of reviewers; beside the table itself, not a link."""
     name = os.fspath(reviewers)
     return f"{os.path.realpath(name) if os.path.islink(name) else name}.fit.json"
 
 
-def written(footprints: Sequence[Footprint]) -> dict[str, object]:
+def fingerprint_record(footprints: Sequence[Fingerprint]) -> dict[str, object]:
     """As it stands in the file beside the table of reviewers."""
-    return {"format": _FORMAT, "warning": "CONFIDENTIAL: never share this file", "used": used_in(footprints)}
+    return {
+        "format": _FORMAT,
+        "warning": "CONFIDENTIAL: never share this file",
+        "used": fingerprint_entries(footprints),
+    }
 
 
-def used_in(footprints: Sequence[Footprint]) -> list[dict[str, object]]:
-    """The part of that file that `as_footprint` reads."""
+def fingerprint_entries(footprints: Sequence[Fingerprint]) -> list[dict[str, object]]:
+    """The part of that file that `parse_fingerprint` reads."""
     return [{"conference": past.conference, "reviews": sorted(past.reviews)} for past in footprints]
 
 
-def read_footprints(path: str | os.PathLike[str]) -> list[Footprint]:
-    """What `written` wrote."""
+def read_fingerprints(path: str | os.PathLike[str]) -> list[Fingerprint]:
+    """What `fingerprint_record` wrote."""
     match read_json(path):
         case {"format": 1, "used": [*used]}:
-            read = [as_footprint(content) for content in used]
+            read = [parse_fingerprint(content) for content in used]
             if None not in read:
                 return [footprint for footprint in read if footprint is not None]
     rule = f"must be what `blindcal fit` wrote beside its table, format {_FORMAT}"
-    raise refuse([Problem(os.fspath(path), None, None, rule)])
+    raise input_error([Problem(os.fspath(path), None, None, rule)])
 
 
-def as_footprint(content: object) -> Footprint | None:
+def parse_fingerprint(content: object) -> Fingerprint | None:
     """One conference as it stands in a file; None if it holds anything else."""
     match content:
         case {"conference": str(name), "reviews": [_, *_] as rows} if all(map(_is_row, rows)):
-            return Footprint(name, frozenset((paper, who, float(score)) for paper, who, score in rows))
+            return Fingerprint(name, frozenset((paper, who, float(score)) for paper, who, score in rows))
     return None
 
 
@@ -311,7 +316,7 @@ def _is_row(content: object) -> bool:
 
 def read_scale(reviewers: str | os.PathLike[str] | Any) -> Scale | None:
     """How a calibration was moved to this year's scale, by the record beside it; None if it was not."""
-    if not is_path(reviewers) or not os.path.exists(path := beside(reviewers)):
+    if not is_path(reviewers) or not os.path.exists(path := fit_record_path(reviewers)):
         return None
     content = read_json(path)
     match content:
@@ -327,7 +332,7 @@ def read_scale(reviewers: str | os.PathLike[str] | Any) -> Scale | None:
             return None if scale == Scale() else scale
         case {"scale": _}:
             rule = "must state shift and stretch as `blindcal fit` wrote them"
-            raise refuse([Problem(path, None, "scale", rule)])
+            raise input_error([Problem(path, None, "scale", rule)])
     return None
 
 
@@ -336,12 +341,12 @@ def table_digest(table: bytes) -> str:
     return digest(table.hex())
 
 
-def unchanged(reviewers: str | os.PathLike[str]) -> bool:
+def is_unchanged(reviewers: str | os.PathLike[str]) -> bool:
     """Whether a table of reviewers is as a fit wrote it, by the digest beside it.
 
     So it is if the table is gone and only the record is left.
     """
-    path = beside(reviewers)
+    path = fit_record_path(reviewers)
     if os.path.islink(reviewers) or os.path.islink(path) or not os.path.isfile(path):
         return False
     try:

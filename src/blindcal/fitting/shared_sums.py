@@ -18,7 +18,7 @@ from blindcal.cells import Column
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_json, read_table
-from blindcal.io.tables import refuse
+from blindcal.io.tables import input_error
 
 SHARED_FORMAT = 1
 
@@ -40,7 +40,7 @@ _OFFSET_VARIANCE, _MIN_WITHIN = 0.12, 0.3
 
 
 @dataclass(frozen=True, eq=False)
-class Shared:
+class SharedSums:
     """Noisy points of each person on a list, and the public numbers that they are read by.
 
     Each review is worth 100 points, split by how far its score lies above what the paper's other scores
@@ -89,7 +89,7 @@ class Shared:
         return 2.0 * self.noise * (REACH / POINTS) ** 2
 
 
-def read_shared(path: str | os.PathLike[str]) -> Shared:
+def read_shared_sums(path: str | os.PathLike[str]) -> SharedSums:
     """The sums that another conference shared.
 
     Args:
@@ -105,7 +105,7 @@ def read_shared(path: str | os.PathLike[str]) -> Shared:
         ...     _ = path.write_text("reviewer,above,below\\nada,180,20\\nben,90,110\\n")
         ...     stated = {"format": 1, "conference": "C24", "points": points, "noise_variance": 50.0}
         ...     write_json(statement_path(path), stated)
-        ...     read_shared(path).counts, read_shared(path).sums
+        ...     read_shared_sums(path).counts, read_shared_sums(path).sums
         (array([2., 2.]), array([ 1.6, -0.2]))
     """
     whole = [Column(name, "integer", low=-_MAX_POINTS, high=_MAX_POINTS) for name in _COLUMNS]
@@ -114,8 +114,8 @@ def read_shared(path: str | os.PathLike[str]) -> Shared:
     statement = _read_statement(statement_path(path))
     names = table.text("reviewer")
     if len(set(names)) < len(names):
-        raise refuse([Problem(table.file, None, "reviewer", "must have each person once")])
-    return Shared(reviewers=tuple(names), above=above, below=below, **statement)
+        raise input_error([Problem(table.file, None, "reviewer", "must have each person once")])
+    return SharedSums(reviewers=tuple(names), above=above, below=below, **statement)
 
 
 def _read_statement(path: str) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def _read_statement(path: str) -> dict[str, Any]:
         } if points == POINTS and reach == REACH and min(gain, variance, noise) > 0 and abs(mean) <= REACH:
             numbers = {"mean": mean, "gain": gain, "variance": variance, "noise": noise}
             return {"conference": name, **{key: float(value) for key, value in numbers.items()}}
-    raise refuse([Problem(path, None, None, rule)])
+    raise input_error([Problem(path, None, None, rule)])
 
 
 def statement_path(table: str | os.PathLike[str]) -> str:
@@ -144,19 +144,19 @@ def statement_path(table: str | os.PathLike[str]) -> str:
     return f"{os.fspath(table)}.share.json"
 
 
-def is_shared(path: str | os.PathLike[str]) -> bool:
+def has_share_statement(path: str | os.PathLike[str]) -> bool:
     """Whether a table was made by `share`: its statement lies beside it."""
     return os.path.exists(statement_path(path))
 
 
-def renamed(shared: Shared, same: Mapping[str, str]) -> Shared:
+def rename_reviewers(shared: SharedSums, same: Mapping[str, str]) -> SharedSums:
     """The same numbers under people's present ids."""
     names = tuple(same.get(name, name) for name in shared.reviewers)
     return replace(shared, reviewers=names)
 
 
 @dataclass(frozen=True, eq=False)
-class Gathered:
+class StackedSums:
     """All that was shared, a row for each person of each conference: `visit`, and columns over rows.
 
     `likely[row, n]` is the log probability of n reviews from their noisy number, over what numbers of reviews
@@ -181,7 +181,7 @@ class Gathered:
         return np.asarray(self.noise + load * self.within)
 
 
-def gather(shared: Sequence[Shared], visit: Integers) -> Gathered:
+def stack_sums(shared: Sequence[SharedSums], visit: Integers) -> StackedSums:
     """Rows of all conferences that shared something, in the order of `visit`."""
     sizes = [len(sums.reviewers) for sums in shared]
 
@@ -189,7 +189,7 @@ def gather(shared: Sequence[Shared], visit: Integers) -> Gathered:
         return np.repeat(np.array(values, dtype=np.float64), sizes)
 
     longest = max((_max_load(sums) for sums in shared), default=1)
-    return Gathered(
+    return StackedSums(
         visit=visit,
         total=np.concatenate([sums.sums for sums in shared]) if shared else np.empty(0),
         mean=column([sums.mean for sums in shared]),
@@ -202,14 +202,14 @@ def gather(shared: Sequence[Shared], visit: Integers) -> Gathered:
     )
 
 
-def _max_load(shared: Shared) -> int:
+def _max_load(shared: SharedSums) -> int:
     """One more than the largest number of reviews that need be thought of."""
     mean, variance = _load_moments(shared)
     far = max(mean, float(shared.counts.max())) + 4.0 * np.sqrt(min(variance, shared.count_variance))
     return int(min(max(far, 1.0), _MAX_REVIEWS)) + 2
 
 
-def _log_load_likelihood(shared: Shared, longest: int) -> Array:
+def _log_load_likelihood(shared: SharedSums, longest: int) -> Array:
     """The log likelihood of each number of reviews, from its noisy value and the usual numbers."""
     n = np.arange(longest)
     mean, variance = _load_moments(shared)
@@ -217,13 +217,13 @@ def _log_load_likelihood(shared: Shared, longest: int) -> Array:
     return np.asarray(-0.5 * (seen + (n - mean) ** 2 / variance))
 
 
-def _load_moments(shared: Shared) -> tuple[float, float]:
+def _load_moments(shared: SharedSums) -> tuple[float, float]:
     """Mean and variance of the number of reviews over the people of a list, without the noise."""
     mean = max(float(shared.counts.mean()), 0.0)
     return mean, max(float(shared.counts.var()) - shared.count_variance, 0.25)
 
 
-def drawn_loads(gathered: Gathered, offset: Array, rng: np.random.Generator) -> Array:
+def draw_loads(gathered: StackedSums, offset: Array, rng: np.random.Generator) -> Array:
     """How many reviews each person wrote, drawn given everybody's offset."""
     n = np.arange(gathered.likely.shape[1])
     variance = gathered.noise[:, None] + n * gathered.within[:, None]
@@ -236,7 +236,7 @@ def drawn_loads(gathered: Gathered, offset: Array, rng: np.random.Generator) -> 
     return np.asarray(drawn, dtype=np.float64)
 
 
-def as_regression(gathered: Gathered, load: Array) -> tuple[Array, Array]:
+def as_regression(gathered: StackedSums, load: Array) -> tuple[Array, Array]:
     """(x, y) so that `y = x offset + N(0, 1)` for each row, given how many reviews it rests on."""
     sd = np.sqrt(gathered.variances(load))
     return np.asarray(load * gathered.gain / sd), np.asarray((gathered.total - load * gathered.mean) / sd)

@@ -9,17 +9,17 @@ from blindcal.cells import count
 from blindcal.importers.export import (
     Choices,
     Dropped,
-    Found,
-    Row,
-    called_confidence,
-    called_score,
-    chosen_confidence,
-    chosen_score,
+    RawExport,
+    RawReview,
+    choose_confidence_field,
+    choose_score_field,
     dropped_columns,
-    refusal,
+    export_error,
+    is_confidence_name,
+    is_score_name,
 )
 from blindcal.importers.scores import score_shaped
-from blindcal.importers.sheet import Headed, Opened, headed
+from blindcal.importers.sheet import HeadedTable, OpenedExport, find_table
 
 NAME = "cmt"
 _QUESTION = re.compile(r"(Q[0-9]+) \((.*?)( - Value)?\)", re.DOTALL)
@@ -32,7 +32,7 @@ _MOST_ANSWERS, _LONGEST_ANSWER = 12, 100
 _IDENTITIES = "must have the column Reviewer Email: Reviewer Number only counts the reviews of a paper"
 
 
-def recognize(opened: Opened, choices: Choices) -> str | None:
+def recognize(opened: OpenedExport, choices: Choices) -> str | None:
     """What kind of CMT export this is, in words, or None.
 
     `opened` is what `open_export` returns; the `choices` do not matter here.
@@ -48,7 +48,7 @@ def recognize(opened: Opened, choices: Choices) -> str | None:
     return "CMT reviews (2017 or older)" if "submissionid" in tables[0] else "CMT reviews"
 
 
-def read(opened: Opened, choices: Choices) -> Found:
+def read(opened: OpenedExport, choices: Choices) -> RawExport:
     """The reviews of all worksheets that ask for the score; several such worksheets are tracks.
 
     `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
@@ -61,7 +61,7 @@ def read(opened: Opened, choices: Choices) -> Found:
     """
     every = _tables(opened)
     if not every:
-        raise refusal(
+        raise export_error(
             opened.file, "must be a CMT export of reviews: a header with Paper ID and Reviewer Email"
         )
     # If no sheet asks for the score, the first of them says so.
@@ -70,8 +70,10 @@ def read(opened: Opened, choices: Choices) -> Found:
     parts = [_read(table, name, choices) for table, name in zip(tables, names, strict=True)]
     if len({part.score_field for part in parts}) > 1 and choices.score_field is None:
         fields = ", ".join(dict.fromkeys(part.score_field for part in parts))
-        raise refusal(opened.file, "must have one score in all tracks: say which with `score_field`", fields)
-    return Found(
+        raise export_error(
+            opened.file, "must have one score in all tracks: say which with `score_field`", fields
+        )
+    return RawExport(
         format=NAME,
         file=opened.file,
         rows=[row for part in parts for row in part.rows],
@@ -91,12 +93,12 @@ def _wanted(names: frozenset[str]) -> bool:
     return ("paper id" in names and bool(people)) or {"submissionid", "email", "lastname"} <= names
 
 
-def _tables(opened: Opened) -> list[Headed]:
-    tables = [headed(sheet, _wanted) for sheet in opened.sheets]
+def _tables(opened: OpenedExport) -> list[HeadedTable]:
+    tables = [find_table(sheet, _wanted) for sheet in opened.sheets]
     return [table for table in tables if table is not None]
 
 
-def _track_names(tables: Sequence[Headed]) -> list[str]:
+def _track_names(tables: Sequence[HeadedTable]) -> list[str]:
     """A name for each worksheet: its first row, or the sheet's where those do not tell tracks apart."""
     if len(tables) == 1:
         return [""]
@@ -104,24 +106,24 @@ def _track_names(tables: Sequence[Headed]) -> list[str]:
     return tops if all(tops) and len(set(tops)) == len(tops) else [table.sheet.name for table in tables]
 
 
-def _read(table: Headed, track: str, choices: Choices) -> Found:
+def _read(table: HeadedTable, track: str, choices: Choices) -> RawExport:
     who = table.first("Reviewer Email", "Email", "Reviewer Name")
     if who is None:
-        raise refusal(table.file, _IDENTITIES, row=table.row)
+        raise export_error(table.file, _IDENTITIES, row=table.row)
     columns = _questions(table)
     fields = _fields(columns)
     given = choices.score_field
     known = fields if given is None or _named(fields, given) else {name: _aliases(name) for name in columns}
-    score = chosen_score(known, given, table.file, table.row)
-    confidence = chosen_confidence(fields, score)
+    score = choose_score_field(known, given, table.file, table.row)
+    confidence = choose_confidence_field(fields, score)
     paper, title = table.first("Paper ID", "SubmissionId"), table.first("Paper Title", "SubmissionName")
     wanted = (paper, who, score, confidence, None, None, title)
     cells = zip(*(table.column(name) for name in wanted), _names(table), strict=True)
     rows = [
-        Row(number, *found)._replace(track=track, file=table.file)
+        RawReview(number, *found)._replace(track=track, file=table.file)
         for (number, _), found in zip(table.rows, cells, strict=True)
     ]
-    return Found(
+    return RawExport(
         format=NAME,
         file=table.file,
         rows=rows,
@@ -145,7 +147,7 @@ def _aliases(name: str) -> tuple[str, ...]:
     return (match[1],) if match else ()
 
 
-def _questions(table: Headed) -> dict[str, list[str]]:
+def _questions(table: HeadedTable) -> dict[str, list[str]]:
     """The answers to each question."""
     names = [name for name in table.names if name and name.casefold() not in _KNOWN]
     return {name: table.column(name) for name in dict.fromkeys(names)}
@@ -163,9 +165,9 @@ def _fields(columns: Mapping[str, list[str]]) -> dict[str, tuple[str, ...]]:
     alone = {name: cells for name, cells in columns.items() if _key(name) not in twins}
     shaped = [name for name, cells in alone.items() if score_shaped(cells)]
     worded = [name for name, cells in alone.items() if name not in shaped and _few_words(cells)]
-    named = [*filter(called_score, (*shaped, *worded)), *filter(called_confidence, shaped)]
+    named = [*filter(is_score_name, (*shaped, *worded)), *filter(is_confidence_name, shaped)]
     names = [*valued, *named] if valued else [*shaped, *named]
-    if all(map(called_confidence, names)):
+    if all(map(is_confidence_name, names)):
         names += shaped or worded
     return {name: _aliases(name) for name in dict.fromkeys(names)}
 
@@ -191,28 +193,30 @@ def _named(fields: Mapping[str, Sequence[str]], given: str) -> bool:
     return any(wanted == other.casefold() for name, also in fields.items() for other in (name, *also))
 
 
-def _asks(table: Headed, given: str | None) -> bool:
+def _asks(table: HeadedTable, given: str | None) -> bool:
     """Whether a sheet has the question that was given or, without one, any in numbers or called like it."""
     columns = _questions(table)
     fields = _fields(columns)
     if given is not None:
         return _named(fields, given)
-    merits = [name for name in fields if not called_confidence(name)]
-    return any(called_score(name) or score_shaped(columns[name]) for name in merits)
+    merits = [name for name in fields if not is_confidence_name(name)]
+    return any(is_score_name(name) or score_shaped(columns[name]) for name in merits)
 
 
-def _without_score(table: Headed) -> Dropped:
+def _without_score(table: HeadedTable) -> Dropped:
     rows = count(len(table.rows), "row")
     return Dropped(f"the sheet {table.sheet.name} with {rows}", "it does not ask for the score")
 
 
-def _names(table: Headed) -> list[str]:
+def _names(table: HeadedTable) -> list[str]:
     if "Reviewer Name" in table:
         return table.column("Reviewer Name")
     return [" ".join(pair) for pair in zip(table.column("FirstName"), table.column("LastName"), strict=True)]
 
 
-def _dropped(table: Headed, used: set[str | None], fields: dict[str, tuple[str, ...]]) -> tuple[Dropped, ...]:
+def _dropped(
+    table: HeadedTable, used: set[str | None], fields: dict[str, tuple[str, ...]]
+) -> tuple[Dropped, ...]:
     names = [name for name in table.names if name and name not in used and name.casefold() != "reviewer name"]
     texts = [name for name in names if name.casefold() not in _KNOWN and name not in fields]
     return dropped_columns(names, texts)

@@ -13,18 +13,25 @@ import blindcal.importers.openreview as openreview
 import blindcal.importers.plain_table as plain_table
 import blindcal.importers.pretalx as pretalx
 from blindcal.errors import InputError
-from blindcal.importers.export import Choices, Found, refusal
+from blindcal.importers.export import Choices, RawExport, export_error
 from blindcal.importers.normalize import Imported, gather
 from blindcal.importers.open import open_export
-from blindcal.importers.sheet import MixedListError, Opened, cell_of, headed, objects, pages
+from blindcal.importers.sheet import (
+    MixedListError,
+    OpenedExport,
+    find_table,
+    json_cell,
+    json_objects,
+    json_pages,
+)
 
 
 class _Format(Protocol):
     NAME: str
 
-    def recognize(self, opened: Opened, choices: Choices) -> str | None: ...
+    def recognize(self, opened: OpenedExport, choices: Choices) -> str | None: ...
 
-    def read(self, opened: Opened, choices: Choices) -> Found: ...
+    def read(self, opened: OpenedExport, choices: Choices) -> RawExport: ...
 
 
 _MODULES = (openreview, hotcrp, cmt, easychair, pretalx, plain_table)
@@ -112,17 +119,17 @@ def import_reviews(data: bytes, file: str, choices: Choices | None = None) -> Im
     """
     choices = choices or Choices()
     if not data.strip():
-        raise refusal(file, "must not be empty")
+        raise export_error(file, "must not be empty")
     opened = open_export(data, file)
     try:
         module, what = _recognized(opened, choices)
         found = module.read(opened, choices)
     except MixedListError:
-        raise refusal(file, "must have nothing but objects in a list of reviews or notes") from None
+        raise export_error(file, "must have nothing but objects in a list of reviews or notes") from None
     return gather(replace(found, said=(what, *opened.said, *found.said)), choices)
 
 
-def _recognized(opened: Opened, choices: Choices) -> tuple[_Format, str]:
+def _recognized(opened: OpenedExport, choices: Choices) -> tuple[_Format, str]:
     name = choices.format or (plain_table.NAME if choices.columns else None)
     if name is not None:
         if name not in FORMATS:
@@ -130,18 +137,20 @@ def _recognized(opened: Opened, choices: Choices) -> tuple[_Format, str]:
         module = FORMATS[name]
         return module, module.recognize(opened, choices) or f"{name}, as requested"
     if kind := _list_kind(opened):
-        raise refusal(opened.file, _LIST.format(f"{kind}, for `conflicts`" if "conflicts" in kind else kind))
+        raise export_error(
+            opened.file, _LIST.format(f"{kind}, for `conflicts`" if "conflicts" in kind else kind)
+        )
     for module in FORMATS.values():
         if (what := module.recognize(opened, choices)) is not None:
             return module, what
-    raise refusal(opened.file, _advice(opened))
+    raise export_error(opened.file, _advice(opened))
 
 
-def _list_kind(opened: Opened) -> str:
+def _list_kind(opened: OpenedExport) -> str:
     """What a file lists that is not reviews, in words; empty for anything else."""
     if opened.is_json:
         return _edges_kind(opened.value)
-    tables = [headed(sheet, lambda names: bool(_marked(names))) for sheet in opened.sheets]
+    tables = [find_table(sheet, lambda names: bool(_marked(names))) for sheet in opened.sheets]
     kinds = [_marked(frozenset(table.folded)) for table in tables if table is not None]
     return " and ".join(kinds[0]) if len(kinds) == len(tables) == 1 else ""
 
@@ -158,19 +167,19 @@ def _marked(names: frozenset[str]) -> list[str]:
 
 def _edges_kind(value: object) -> str:
     """What OpenReview's edges are about, if a file has nothing else."""
-    tops = pages(value)
-    edges = [edge for top in tops if top.keys() & {"edges"} for edge in objects(top["edges"])]
+    tops = json_pages(value)
+    edges = [edge for top in tops if top.keys() & {"edges"} for edge in json_objects(top["edges"])]
     edges = edges or [top for top in tops if {"head", "tail", "invitation"} <= top.keys()]
     if not edges or any("notes" in top for top in tops):
         return ""
-    return _EDGES.get(cell_of(edges[0].get("invitation")).rpartition("/")[2], "pairs of papers and people")
+    return _EDGES.get(json_cell(edges[0].get("invitation")).rpartition("/")[2], "pairs of papers and people")
 
 
-def _advice(opened: Opened) -> str:
+def _advice(opened: OpenedExport) -> str:
     """What to do about a file that is not understood."""
     if pretalx.team_sheet(opened) is not None:
         return _TEAMS
     for unusable, advice in _UNUSABLE:
-        if any(headed(sheet, unusable) is not None for sheet in opened.sheets):
+        if any(find_table(sheet, unusable) is not None for sheet in opened.sheets):
             return advice
     return _UNKNOWN

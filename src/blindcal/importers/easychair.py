@@ -12,16 +12,16 @@ from blindcal.importers.export import (
     METAREVIEWS,
     Choices,
     Dropped,
-    Found,
-    Row,
-    chosen_confidence,
-    chosen_score,
+    RawExport,
+    RawReview,
+    choose_confidence_field,
+    choose_score_field,
     dropped_columns,
-    refusal,
-    what_became,
+    export_error,
+    withdrawal_status,
 )
 from blindcal.importers.scores import score_shaped
-from blindcal.importers.sheet import Headed, Opened, Sheet, one_table
+from blindcal.importers.sheet import HeadedTable, OpenedExport, Worksheet, find_only_table
 
 NAME = "easychair"
 _BEFORE = ("#", "submission #", "member #", "member name", "number", "version", "text", "scores")
@@ -34,7 +34,7 @@ _LINE = re.compile(r"([^:]*+(?::(?!\s*+[+-]?[0-9])[^:]*+)*+):\s*+([+-]?[0-9].*+)
 _WHOLE = re.compile(r"[0-9]{1,9}")
 
 
-def recognize(opened: Opened, choices: Choices) -> str | None:
+def recognize(opened: OpenedExport, choices: Choices) -> str | None:
     """What kind of EasyChair export this is, in words, or None.
 
     `opened` is what `open_export` returns; the `choices` do not matter here.
@@ -50,7 +50,7 @@ def recognize(opened: Opened, choices: Choices) -> str | None:
     return "EasyChair reviews without a header row" if table.row == 0 else "EasyChair reviews"
 
 
-def read(opened: Opened, choices: Choices) -> Found:
+def read(opened: OpenedExport, choices: Choices) -> RawExport:
     """The latest version of every review.
 
     `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
@@ -63,7 +63,7 @@ def read(opened: Opened, choices: Choices) -> Found:
     """
     table = _reviews(opened)
     if table is None:
-        raise refusal(
+        raise export_error(
             opened.file, "must be EasyChair's table of reviews: a header with submission # and scores"
         )
     _check_names(table)
@@ -71,19 +71,19 @@ def read(opened: Opened, choices: Choices) -> Found:
     labels = dict.fromkeys(label for answer in answers for label in answer)
     columns = {label: [answer.get(label, "") for answer in answers] for label in labels}
     fields: dict[str, tuple[str, ...]] = {name: () for name, cells in columns.items() if score_shaped(cells)}
-    score = chosen_score(fields, choices.score_field, table.file, table.row or None, columns)
-    confidence = chosen_confidence(fields, score)
+    score = choose_score_field(fields, choices.score_field, table.file, table.row or None, columns)
+    confidence = choose_confidence_field(fields, score)
     sure = columns[confidence] if confidence else [""] * len(answers)
     authors, subs = _authors(opened, table, choices)
     rows = [
-        Row(number, paper, who, cell, how_sure, name=name)
+        RawReview(number, paper, who, cell, how_sure, name=name)
         for (number, _), paper, (who, name), cell, how_sure in zip(
             table.rows, table.column("submission #"), authors, columns[score], sure, strict=True
         )
     ]
     latest, old, broken = _latest(table, rows)
     titles, tracks, withdrawn = _submissions(opened)
-    return Found(
+    return RawExport(
         format=NAME,
         file=table.file,
         rows=latest,
@@ -103,7 +103,7 @@ def read(opened: Opened, choices: Choices) -> Found:
     )
 
 
-def _check_names(table: Headed) -> None:
+def _check_names(table: HeadedTable) -> None:
     """Refuse a table whose names are not whole: half a name may be another person's."""
     first = table.first("reviewer first name", "subreviewer first name")
     last = table.first("reviewer last name", "subreviewer last name")
@@ -112,20 +112,22 @@ def _check_names(table: Headed) -> None:
     missing += ["reviewer last name"] if first and not last else []
     if missing:
         rule = f"must have the column {missing[0]}, to say who the reviewers are"
-        raise refusal(table.file, rule, row=table.row)
+        raise export_error(table.file, rule, row=table.row)
 
 
-def _reviews(opened: Opened) -> Headed | None:
-    return one_table(_with_headers(opened, _review_header), lambda names: {"submission #", "scores"} <= names)
+def _reviews(opened: OpenedExport) -> HeadedTable | None:
+    return find_only_table(
+        _with_headers(opened, _review_header), lambda names: {"submission #", "scores"} <= names
+    )
 
 
-def _with_headers(opened: Opened, header: Callable[[Sequence[str]], list[str]]) -> list[Sheet]:
+def _with_headers(opened: OpenedExport, header: Callable[[Sequence[str]], list[str]]) -> list[Worksheet]:
     """The sheets, those from the years without a header under the one that fits what they hold, if any."""
     sheets = []
     for sheet in opened.sheets:
         names = header(list(sheet.rows[0][1])) if sheet.rows else []
         rows = [(0, names), *sheet.rows] if names else sheet.rows
-        sheets.append(Sheet(sheet.file, sheet.name, rows, sheet.workbook))
+        sheets.append(Worksheet(sheet.file, sheet.name, rows, sheet.workbook))
     return sheets
 
 
@@ -144,7 +146,7 @@ def _committee_header(first: Sequence[str]) -> list[str]:
     return list(_MEMBER) if fits else []
 
 
-def _answers(table: Headed) -> tuple[list[dict[str, str]], list[Problem]]:
+def _answers(table: HeadedTable) -> tuple[list[dict[str, str]], list[Problem]]:
     """What each review's cell of scores says, line by line."""
     answers: list[dict[str, str]] = []
     problems = []
@@ -174,7 +176,7 @@ def _labeled(line: str) -> tuple[str, str]:
 
 
 def _authors(
-    opened: Opened, table: Headed, choices: Choices
+    opened: OpenedExport, table: HeadedTable, choices: Choices
 ) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
     """Id and name of who each review counts for: its sub-reviewer if it has one, or always the member."""
     emails = {number: email for number, email, _ in _members(opened)}
@@ -204,7 +206,7 @@ def _shared_names(members: Sequence[tuple[str, str]]) -> set[str]:
     return {name for name, count in times.items() if count > 1}
 
 
-def _sub_reviewers(table: Headed) -> list[tuple[str, str]]:
+def _sub_reviewers(table: HeadedTable) -> list[tuple[str, str]]:
     fields = ("first name", "last name", "email", "person #")
     columns = [table.column(table.first(f"reviewer {name}", f"subreviewer {name}")) for name in fields]
     found = []
@@ -214,11 +216,11 @@ def _sub_reviewers(table: Headed) -> list[tuple[str, str]]:
     return found
 
 
-def _latest(table: Headed, rows: Sequence[Row]) -> tuple[list[Row], int, list[Problem]]:
+def _latest(table: HeadedTable, rows: Sequence[RawReview]) -> tuple[list[RawReview], int, list[Problem]]:
     """The row with the highest version of each review by a member, and how many older ones there are."""
     if "version" not in table:
         return list(rows), 0, []
-    best: dict[tuple[str, str], tuple[int, list[Row]]] = {}
+    best: dict[tuple[str, str], tuple[int, list[RawReview]]] = {}
     problems = []
     cells = zip(table.column("version"), table.column("member #"), table.column("member name"), strict=True)
     for row, (version, number, name) in zip(rows, cells, strict=True):
@@ -234,11 +236,11 @@ def _latest(table: Headed, rows: Sequence[Row]) -> tuple[list[Row], int, list[Pr
     return latest, len(rows) - len(latest) - len(problems), problems
 
 
-def _submission_table(opened: Opened) -> Headed | None:
-    return one_table(opened.sheets, lambda names: {"#", "title", "authors"} <= names)
+def _submission_table(opened: OpenedExport) -> HeadedTable | None:
+    return find_only_table(opened.sheets, lambda names: {"#", "title", "authors"} <= names)
 
 
-def committee_table(opened: Opened) -> Headed | None:
+def committee_table(opened: OpenedExport) -> HeadedTable | None:
     """The table of the committee: in the zip of all tables, in the workbook, or alone; None if there is none.
 
     >>> from blindcal.importers.open import open_export
@@ -246,10 +248,10 @@ def committee_table(opened: Opened) -> Headed | None:
     >>> committee_table(open_export(committee, "committee.csv")).column("email")
     ['ada@x.org']
     """
-    return one_table(_with_headers(opened, _committee_header), {"#", *_MEMBER[2:5], "role"}.issubset)
+    return find_only_table(_with_headers(opened, _committee_header), {"#", *_MEMBER[2:5], "role"}.issubset)
 
 
-def _problems(opened: Opened, table: Headed) -> list[Problem]:
+def _problems(opened: OpenedExport, table: HeadedTable) -> list[Problem]:
     """What is wrong with the form of the tables."""
     used = ("submission #", "member #", "member name", "version", "scores", *_AFTER[:4])
     beside = ("#", "title", "track name", _DELETED, "decision", "first name", "last name", "email")
@@ -258,7 +260,7 @@ def _problems(opened: Opened, table: Headed) -> list[Problem]:
     return found + [problem for other in others for problem in (*other.problems, *other.repeated(beside))]
 
 
-def _submissions(opened: Opened) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+def _submissions(opened: OpenedExport) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
     """Titles, tracks, and which papers were withdrawn, if the table of submissions came with it."""
     table = _submission_table(opened)
     if table is None:
@@ -266,12 +268,14 @@ def _submissions(opened: Opened) -> tuple[dict[str, str], dict[str, str], dict[s
     papers = table.column("#")
     titles = dict(zip(papers, table.column("title"), strict=True))
     words = zip(papers, table.column(_DELETED), table.column("decision"), strict=True)
-    became = {p: "deleted" if gone.strip().casefold() == "yes" else what_became(d) for p, gone, d in words}
+    became = {
+        p: "deleted" if gone.strip().casefold() == "yes" else withdrawal_status(d) for p, gone, d in words
+    }
     withdrawn = {paper: what for paper, what in became.items() if what}
     return titles, dict(zip(papers, table.column("track name"), strict=True)), withdrawn
 
 
-def _members(opened: Opened) -> list[tuple[str, str, str]]:
+def _members(opened: OpenedExport) -> list[tuple[str, str, str]]:
     """Number, email and name of each member, where the table of the committee came with it."""
     table = committee_table(opened)
     if table is None:
@@ -283,20 +287,20 @@ def _members(opened: Opened) -> list[tuple[str, str, str]]:
     ]
 
 
-def _committee(opened: Opened) -> Mapping[str, str]:
+def _committee(opened: OpenedExport) -> Mapping[str, str]:
     return {email or name: name for _, email, name in _members(opened)}
 
 
-def _dropped(table: Headed, labels: Sequence[str], old: int) -> tuple[Dropped, ...]:
+def _dropped(table: HeadedTable, labels: Sequence[str], old: int) -> tuple[Dropped, ...]:
     used = {"submission #", "member #", "member name", "scores", "version", *_AFTER[:4]}
     names = [name for name in table.names if name.casefold() not in used]
     version = [Dropped(count(old, "older version") + " of reviews", "only the latest counts")] if old else []
     return (*dropped_columns([*names, *labels], ["text"] if "text" in table else []), *version)
 
 
-def _metareviews(opened: Opened) -> list[Dropped]:
+def _metareviews(opened: OpenedExport) -> list[Dropped]:
     """The metareviews that came along, in a table of their own."""
-    table = one_table(opened.sheets, lambda names: {"submission #", "recommendation"} <= names)
+    table = find_only_table(opened.sheets, lambda names: {"submission #", "recommendation"} <= names)
     number = 0 if table is None else len(table.rows)
     return [Dropped(count(number, "metareview"), METAREVIEWS)] if number else []
 
@@ -308,7 +312,7 @@ def _go_by(authors: Sequence[tuple[str, str]]) -> str:
     return f"{count(emails, 'reviewer')} known by email, {len(ids) - emails:,} by name"
 
 
-def _numberless(table: Headed) -> tuple[str, ...]:
+def _numberless(table: HeadedTable) -> tuple[str, ...]:
     if "member #" in table:
         return ()
     return ("there are no member numbers: members of one name are taken as one person",)

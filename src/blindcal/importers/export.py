@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from blindcal.errors import InputError, Problem
-from blindcal.io.tables import refuse
+from blindcal.io.tables import input_error
 
 Unit = Literal["reviewer", "member"]
 
 
-class Row(NamedTuple):
+class RawReview(NamedTuple):
     """One review as it stands in the export, cells as text; empty where the export does not say it.
 
     `row`: its row or, in JSON, its number among the reviews.
@@ -79,7 +79,7 @@ class Dropped:
 
 
 @dataclass(frozen=True)
-class Found:
+class RawExport:
     """The reviews of an export as text, and whatever else it says. CONFIDENTIAL.
 
     `format`: the name of the system; `file`: that of the export, for messages.
@@ -96,7 +96,7 @@ class Found:
 
     format: str
     file: str
-    rows: Sequence[Row]
+    rows: Sequence[RawReview]
     score_field: str
     confidence_field: str | None = None
     best_first: tuple[str, ...] = ()
@@ -161,25 +161,25 @@ _CONFIDENCE = re.compile(
 )
 
 
-def called_score(name: str) -> bool:
+def is_score_name(name: str) -> bool:
     """Whether a field of this `name` is called like the score.
 
-    >>> called_score("Overall evaluation"), called_score("Experimental evaluation"), called_score("RecAct")
+    >>> is_score_name("Overall evaluation"), is_score_name("Experimental evaluation"), is_score_name("RecAct")
     (True, False, True)
     """
-    return _SCORE.search(name) is not None and not called_confidence(name)
+    return _SCORE.search(name) is not None and not is_confidence_name(name)
 
 
-def called_confidence(name: str) -> bool:
+def is_confidence_name(name: str) -> bool:
     """Whether a field of this `name` is called like the confidence of a reviewer.
 
-    >>> called_confidence("Reviewer expertise"), called_confidence("Overall merit")
+    >>> is_confidence_name("Reviewer expertise"), is_confidence_name("Overall merit")
     (True, False)
     """
     return _CONFIDENCE.search(name) is not None
 
 
-def chosen_score(
+def choose_score_field(
     fields: Mapping[str, Sequence[str]],
     given: str | None,
     file: str,
@@ -191,22 +191,22 @@ def chosen_score(
     `fields` are those that hold scores, each with the other names it goes by; `others` can only be `given`.
     `file` and `row`, that of the header, are for messages.
 
-    >>> chosen_score({"OveMer": (), "RevExp": (), "Nov": ()}, None, "x.csv")
+    >>> choose_score_field({"OveMer": (), "RevExp": (), "Nov": ()}, None, "x.csv")
     'OveMer'
-    >>> chosen_score({"Q2 (Overall - Value)": ("Q2", "Overall")}, "q2", "x.csv")
+    >>> choose_score_field({"Q2 (Overall - Value)": ("Q2", "Overall")}, "q2", "x.csv")
     'Q2 (Overall - Value)'
     """
     if given is not None:
         return _given(fields, tuple(others), given, file, row)
-    merits = [name for name in fields if not called_confidence(name)]
-    named = [name for name in merits if called_score(name)]
+    merits = [name for name in fields if not is_confidence_name(name)]
+    named = [name for name in merits if is_score_name(name)]
     for candidates in (named, merits):
         if len(candidates) == 1:
             return candidates[0]
         if candidates:
             rule = "must have one field for the score: say which with `score_field`"
-            raise refuse([Problem(file, row, None, rule, _listed(candidates))])
-    raise refuse([Problem(file, row, None, "must have a field with scores", "none")])
+            raise input_error([Problem(file, row, None, rule, _listed(candidates))])
+    raise input_error([Problem(file, row, None, "must have a field with scores", "none")])
 
 
 def _given(
@@ -219,35 +219,37 @@ def _given(
     if len(matches) == 1:
         return matches[0]
     shown = _listed(list(fields) or others) or "none"
-    raise refuse([Problem(file, row, None, f"must have the field {given!r} that `score_field` names", shown)])
+    raise input_error(
+        [Problem(file, row, None, f"must have the field {given!r} that `score_field` names", shown)]
+    )
 
 
-def chosen_confidence(fields: Iterable[str], score: str) -> str | None:
+def choose_confidence_field(fields: Iterable[str], score: str) -> str | None:
     """The one of these `fields` that says how sure a reviewer is, if there is just one beside the `score`.
 
-    >>> chosen_confidence(["OveMer", "RevExp"], "OveMer")
+    >>> choose_confidence_field(["OveMer", "RevExp"], "OveMer")
     'RevExp'
     """
-    found = [name for name in fields if name != score and called_confidence(name)]
+    found = [name for name in fields if name != score and is_confidence_name(name)]
     return found[0] if len(found) == 1 else None
 
 
-def refusal(file: str, rule: str, found: str | None = None, row: int | None = None) -> InputError:
+def export_error(file: str, rule: str, found: str | None = None, row: int | None = None) -> InputError:
     """The error for an export that cannot be used.
 
     The `rule` says what to do, `found` what there is instead, at a `row` of the `file` or, if that is None,
     in all of it.
 
-    >>> print(refusal("x.csv", "must hold reviews", "a list of people"))
+    >>> print(export_error("x.csv", "must hold reviews", "a list of people"))
     x.csv: must hold reviews, found a list of people
     """
-    return refuse([Problem(file, row, None, rule, found)])
+    return input_error([Problem(file, row, None, rule, found)])
 
 
-def what_became(text: str) -> str | None:
+def withdrawal_status(text: str) -> str | None:
     """Which of `WITHDRAWN` a system says of a paper, in its own words; None for any other `text`.
 
-    >>> what_became("ICX.cc/2027/Desk_Rejected_Submission"), what_became("withdrawn"), what_became("Reject")
+    >>> [withdrawal_status(text) for text in ("ICX.cc/2027/Desk_Rejected_Submission", "withdrawn", "Reject")]
     ('desk rejected', 'withdrawn', None)
     """
     words = re.sub(r"[\W_]+", "", text.casefold())

@@ -14,16 +14,24 @@ from blindcal.importers.export import (
     METAREVIEWS,
     Choices,
     Dropped,
-    Found,
-    Row,
-    chosen_confidence,
-    chosen_score,
+    RawExport,
+    RawReview,
+    choose_confidence_field,
+    choose_score_field,
     dropped_columns,
-    refusal,
-    what_became,
+    export_error,
+    withdrawal_status,
 )
 from blindcal.importers.scores import score_shaped
-from blindcal.importers.sheet import Headed, Item, Opened, cell_of, objects, one_table, pages
+from blindcal.importers.sheet import (
+    HeadedTable,
+    Item,
+    OpenedExport,
+    find_only_table,
+    json_cell,
+    json_objects,
+    json_pages,
+)
 
 NAME = "hotcrp"
 _IDENTITIES = (
@@ -71,7 +79,7 @@ class _Review(NamedTuple):
     fields: Mapping[str, str]
 
 
-def recognize(opened: Opened, choices: Choices) -> str | None:
+def recognize(opened: OpenedExport, choices: Choices) -> str | None:
     """What kind of HotCRP export this is, in words, or None.
 
     `opened` is what `open_export` returns; the `choices` do not matter here.
@@ -91,7 +99,7 @@ def recognize(opened: Opened, choices: Choices) -> str | None:
     return "HotCRP scores" if "decision" in table or _keyworded(table) else "HotCRP reviews"
 
 
-def read(opened: Opened, choices: Choices) -> Found:
+def read(opened: OpenedExport, choices: Choices) -> RawExport:
     """The submitted reviews.
 
     `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
@@ -103,16 +111,16 @@ def read(opened: Opened, choices: Choices) -> Found:
     ('OveMer', [('7', 'ada@x.org', '4')])
     """
     if opened.is_json:
-        papers = [paper for item in pages(opened.value) for paper in objects(item.get("papers"))]
-        decided = [(cell_of(paper.get("decision")), cell_of(paper.get("status"))) for paper in papers]
+        papers = [paper for item in json_pages(opened.value) for paper in json_objects(item.get("papers"))]
+        decided = [(json_cell(paper.get("decision")), json_cell(paper.get("status"))) for paper in papers]
         return replace(_read_json(opened, choices), decision_words=_decision_words(decided))
     table = _table(opened)
     if table is None:
-        raise refusal(opened.file, "must be a HotCRP export: a header with paper, title and email")
+        raise export_error(opened.file, "must be a HotCRP export: a header with paper, title and email")
     if {"field", "format", "data"} <= set(table.folded):
-        raise refusal(table.file, "must have a column for each field: run the batch script without -x")
+        raise export_error(table.file, "must have a column for each field: run the batch script without -x")
     if "email" not in table:
-        raise refusal(table.file, _IDENTITIES, row=table.row)
+        raise export_error(table.file, _IDENTITIES, row=table.row)
     decided = [(word, "") for word in table.column("decision")]
     return replace(_read_table(table, choices), decision_words=_decision_words(decided))
 
@@ -126,17 +134,17 @@ def _wanted(names: frozenset[str]) -> bool:
     return {"paper", "title"} <= names and bool(known)
 
 
-def _table(opened: Opened) -> Headed | None:
-    return one_table(opened.sheets, _wanted)
+def _table(opened: OpenedExport) -> HeadedTable | None:
+    return find_only_table(opened.sheets, _wanted)
 
 
-def _keyworded(table: Headed) -> bool:
+def _keyworded(table: HeadedTable) -> bool:
     """Whether fields go by their search keywords, as in the scores CSV."""
     fields = [name for name in table.names if name.casefold() not in _NOT_SCORES]
     return bool(fields) and all(re.fullmatch(r"\w+", name) for name in fields)
 
 
-def _read_table(table: Headed, choices: Choices) -> Found:
+def _read_table(table: HeadedTable, choices: Choices) -> RawExport:
     paper = table.first("paper", "pid")
     names = [name for name in table.names if name and name.casefold() not in _NOT_SCORES]
     columns = {name: table.column(name) for name in names}
@@ -150,44 +158,48 @@ def _read_table(table: Headed, choices: Choices) -> Found:
     found = _found(table.file, table.row, reviews, columns, choices, unused, {}, _keyworded(table))
     problems = (*found.problems, *table.problems, *table.repeated([*known, *names]))
     decisions = zip(table.column(paper), table.column("decision"), strict=True)
-    withdrawn = {p: what for p, word in decisions if (what := what_became(word))}
+    withdrawn = {p: what for p, word in decisions if (what := withdrawal_status(word))}
     return replace(found, problems=problems, warnings=(_SILENT,), withdrawn=withdrawn)
 
 
 def _papers_and_reviews(value: object) -> list[tuple[Item, Item]]:
     """Each review and the paper it belongs to (the review itself where there is no more about it)."""
-    items, found = pages(value), []
+    items, found = json_pages(value), []
     for item in items:
-        for paper in objects(item.get("papers")) or ([item] if "pid" in item and "reviews" in item else []):
-            found += [({**paper, "reviews": None}, review) for review in objects(paper.get("reviews"))]
+        for paper in json_objects(item.get("papers")) or (
+            [item] if "pid" in item and "reviews" in item else []
+        ):
+            found += [({**paper, "reviews": None}, review) for review in json_objects(paper.get("reviews"))]
         if "papers" not in item and "pid" not in item:
-            found += [(review, review) for review in objects(item.get("reviews"))]
+            found += [(review, review) for review in json_objects(item.get("reviews"))]
     if not found and any(item.get("object") == "review" or {"pid", "rid"} <= item.keys() for item in items):
         found = [(item, item) for item in items]
     return found if any("pid" in paper or "pid" in review for paper, review in found) else []
 
 
-def _read_json(opened: Opened, choices: Choices) -> Found:
+def _read_json(opened: OpenedExport, choices: Choices) -> RawExport:
     pairs = _papers_and_reviews(opened.value)
     if not pairs:
-        raise refusal(opened.file, "must be HotCRP's reviews: an object with reviews, each with its pid")
+        raise export_error(opened.file, "must be HotCRP's reviews: an object with reviews, each with its pid")
     if not any(review.get("reviewer_email") for _, review in pairs):
-        raise refusal(opened.file, _IDENTITIES)
+        raise export_error(opened.file, _IDENTITIES)
     reviews = [
         _review(number, paper, review)
         for number, (paper, review) in enumerate(pairs, start=1)
-        if cell_of(review.get("rtype")) != _METAREVIEW
+        if json_cell(review.get("rtype")) != _METAREVIEW
     ]
     metareviews = len(pairs) - len(reviews)
     if not reviews:
-        raise refusal(opened.file, "must hold reviews", "metareviews alone")
+        raise export_error(opened.file, "must hold reviews", "metareviews alone")
     names = dict.fromkeys(name for review in reviews for name in review.fields)
     columns = {name: [review.fields.get(name, "") for review in reviews] for name in names}
     unused = dict.fromkeys(key for _, review in pairs for key in review if key in _NOT_FIELDS)
     dropped = [
         name for name in unused if name not in ("object", "pid", "round", "reviewer", "reviewer_email")
     ]
-    forms = [item["reviewform"] for item in pages(opened.value) if isinstance(item.get("reviewform"), dict)]
+    forms = [
+        item["reviewform"] for item in json_pages(opened.value) if isinstance(item.get("reviewform"), dict)
+    ]
     found = _found(opened.file, None, reviews, columns, choices, dropped, forms[0] if forms else {})
     papers = _papers(opened.value) or [paper for paper, _ in pairs]
     return replace(
@@ -196,23 +208,23 @@ def _read_json(opened: Opened, choices: Choices) -> Found:
             *found.dropped,
             *([Dropped(count(metareviews, "metareview"), METAREVIEWS)] if metareviews else []),
         ),
-        titles={cell_of(paper.get("pid")): cell_of(paper.get("title")) for paper in papers},
-        tracks={cell_of(paper.get("pid")): cell_of(paper.get("submission_class")) for paper in papers},
+        titles={json_cell(paper.get("pid")): json_cell(paper.get("title")) for paper in papers},
+        tracks={json_cell(paper.get("pid")): json_cell(paper.get("submission_class")) for paper in papers},
         conflicts=tuple(_conflicts(papers)),
         withdrawn=_withdrawn(papers),
     )
 
 
 def _review(number: int, paper: Item, review: Item) -> _Review:
-    fields = {key: cell_of(value) for key, value in review.items() if key not in _NOT_FIELDS}
+    fields = {key: json_cell(value) for key, value in review.items() if key not in _NOT_FIELDS}
     return _Review(
         number,
-        cell_of(review.get("pid", paper.get("pid"))),
-        cell_of(paper.get("title")),
-        cell_of(review.get("reviewer_email")),
-        _plain(cell_of(review.get("reviewer"))),
-        cell_of(review.get("round")),
-        cell_of(review.get("status")),
+        json_cell(review.get("pid", paper.get("pid"))),
+        json_cell(paper.get("title")),
+        json_cell(review.get("reviewer_email")),
+        _plain(json_cell(review.get("reviewer"))),
+        json_cell(review.get("round")),
+        json_cell(review.get("status")),
         fields,
     )
 
@@ -222,13 +234,13 @@ def _plain(text: str) -> str:
     return html.unescape(re.sub(r"<[^<>]*+>", "", text))
 
 
-def read_conflicts(opened: Opened) -> list[tuple[str, str]] | None:
+def read_conflicts(opened: OpenedExport) -> list[tuple[str, str]] | None:
     """The conflicts `(paper, email)` in the JSON of papers (`jsonrqc`); None if there is no word of them.
 
     `opened` is what `open_export` returns.
 
     >>> papers = [{"pid": 7, "pc_conflicts": {"ada@x.org": True}, "reviews": []}]
-    >>> read_conflicts(Opened("x.json", value={"papers": papers}, is_json=True))
+    >>> read_conflicts(OpenedExport("x.json", value={"papers": papers}, is_json=True))
     [('7', 'ada@x.org')]
     """
     papers = _papers(opened.value)
@@ -236,15 +248,18 @@ def read_conflicts(opened: Opened) -> list[tuple[str, str]] | None:
 
 
 def _papers(value: object) -> list[Item]:
-    items = pages(value)
-    listed = [paper for item in items for paper in objects(item.get("papers"))]
+    items = json_pages(value)
+    listed = [paper for item in items for paper in json_objects(item.get("papers"))]
     return listed or [item for item in items if {"pid", "reviews"} <= item.keys()]
 
 
 def _withdrawn(papers: Sequence[Item]) -> dict[str, str]:
     """What became of papers, by their status; a desk rejection may also be a decision of that name."""
-    words = ((cell_of(paper.get("pid")), paper.get("status"), paper.get("decision")) for paper in papers)
-    found = {pid: what_became(cell_of(status)) or what_became(cell_of(word)) for pid, status, word in words}
+    words = ((json_cell(paper.get("pid")), paper.get("status"), paper.get("decision")) for paper in papers)
+    found = {
+        pid: withdrawal_status(json_cell(status)) or withdrawal_status(json_cell(word))
+        for pid, status, word in words
+    }
     return {pid: what for pid, what in found.items() if what}
 
 
@@ -252,7 +267,7 @@ def _conflicts(papers: Sequence[Item]) -> Iterator[tuple[str, str]]:
     for paper in papers:
         conflicts = paper.get("pc_conflicts")
         names = conflicts if isinstance(conflicts, dict | list) else ()
-        yield from ((cell_of(paper.get("pid")), name) for name in names if isinstance(name, str))
+        yield from ((json_cell(paper.get("pid")), name) for name in names if isinstance(name, str))
 
 
 def _found(
@@ -264,11 +279,11 @@ def _found(
     unused: Sequence[str],
     form: Mapping[str, object],
     keyworded: bool = False,
-) -> Found:
+) -> RawExport:
     shaped = [name for name, cells in columns.items() if keyworded or score_shaped(cells)]
     fields = {name: _aliases(name, form) for name in shaped}
-    score = chosen_score(fields, choices.score_field, file, row, columns)
-    confidence = chosen_confidence(fields, score)
+    score = choose_score_field(fields, choices.score_field, file, row, columns)
+    confidence = choose_confidence_field(fields, score)
     sure = columns[confidence] if confidence else [""] * len(reviews)
     strange = [
         Problem(file, review.row, "status", "must be complete, approved, draft or another status of HotCRP")
@@ -276,7 +291,7 @@ def _found(
         if review.status.casefold() not in _FINISHED | _UNFINISHED
     ]
     rows = [
-        Row(
+        RawReview(
             r.row,
             r.paper,
             r.email,
@@ -293,7 +308,7 @@ def _found(
     texts = [name for name, cells in columns.items() if name not in fields and any(cells)]
     others = [name for name in fields if name not in (score, confidence)]
     drafts = len(reviews) - len(rows)
-    return Found(
+    return RawExport(
         format=NAME,
         file=file,
         rows=rows,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from blindcal.cells import count, id_problem, same_id, unescape
+from blindcal.cells import count, id_problem, normalize_id, unescape
 from blindcal.errors import Problem
 from blindcal.importers.easychair import committee_table
-from blindcal.importers.export import refusal
+from blindcal.importers.export import export_error
 from blindcal.importers.hotcrp import read_conflicts as hotcrp_conflicts
 from blindcal.importers.open import open_export
 from blindcal.importers.pretalx import team_sheet
-from blindcal.importers.sheet import Headed, MixedListError, Opened, one_table
+from blindcal.importers.sheet import HeadedTable, MixedListError, OpenedExport, find_only_table
 from blindcal.io.tables import Problems
 
 _MAILS = ("email", "e-mail", "email address", "reviewer email", "profile_id", "profile")
@@ -57,9 +57,9 @@ def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None)
     """
     table = _people_table(open_export(data, file))
     if table is None:
-        raise refusal(file, _PEOPLE)
+        raise export_error(file, _PEOPLE)
     if table.first(*_PAPERS) is not None:
-        raise refusal(file, _REVIEWS)
+        raise export_error(file, _REVIEWS)
     ids = _ids(table, table.first(*_IDS), people)
     parts = next((group for group in _NAMES if all(name in table for name in group)), ())
     names = zip(*(table.column(name) for name in parts), strict=True) if parts else [()] * len(ids)
@@ -69,12 +69,12 @@ def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None)
     return dict(sorted(found.items()))
 
 
-def _people_table(opened: Opened) -> Headed | None:
+def _people_table(opened: OpenedExport) -> HeadedTable | None:
     """The table of people: EasyChair's committee, pretalx's teams, or the only table that has them."""
     if (committee := committee_table(opened)) is not None:
         return committee
     teams = team_sheet(opened)
-    return one_table(opened.sheets if teams is None else [teams], lambda names: bool(names & {*_IDS}))
+    return find_only_table(opened.sheets if teams is None else [teams], lambda names: bool(names & {*_IDS}))
 
 
 def read_conflicts(
@@ -99,14 +99,14 @@ def read_conflicts(
     opened = open_export(data, file)
     if opened.is_json:
         return _from_json(opened, people)
-    table = one_table(opened.sheets, _of_conflicts)
+    table = find_only_table(opened.sheets, _of_conflicts)
     if table is not None:
         return _listed(table, people)
-    bulk = one_table(
+    bulk = find_only_table(
         opened.sheets, lambda names: {"paper", "action"} <= names and bool(names & {"email", "user"})
     )
     if bulk is None:
-        raise refusal(file, _CONFLICTS)
+        raise export_error(file, _CONFLICTS)
     return _bulk(bulk, people)
 
 
@@ -120,32 +120,34 @@ def _of_conflicts(names: frozenset[str]) -> bool:
     return listed and not names.isdisjoint(_PAPERS)
 
 
-def _listed(table: Headed, people: Mapping[str, str] | None) -> tuple[tuple[tuple[str, str], ...], str]:
+def _listed(table: HeadedTable, people: Mapping[str, str] | None) -> tuple[tuple[tuple[str, str], ...], str]:
     """The conflicts of a list with a row for each; or with rows for others too, and a word for conflicts."""
     mail = table.first(*_MAILS)
     word = table.first(_WORD, _TYPE) if mail else None
     words = [cell.strip().casefold() for cell in table.column(word)]
     if word == _WORD and not {*words} <= {"", _WORD}:
-        raise refusal(table.file, _TWO_PEOPLE, row=table.row)
+        raise export_error(table.file, _TWO_PEOPLE, row=table.row)
     about = [place for place, cell in enumerate(words) if cell] if word else range(len(words))
     if words and not about:
-        raise refusal(table.file, _NONE)
+        raise export_error(table.file, _NONE)
     papers = _ids(table, table.first(*_PAPERS), rows=about)
     pairs = zip(papers, _ids(table, mail or _WORD, people, rows=about), strict=True)
     return tuple(sorted({*pairs})), "a list of conflicts" + _left(len(words) - len(about))
 
 
-def _from_json(opened: Opened, people: Mapping[str, str] | None) -> tuple[tuple[tuple[str, str], ...], str]:
+def _from_json(
+    opened: OpenedExport, people: Mapping[str, str] | None
+) -> tuple[tuple[tuple[str, str], ...], str]:
     try:
         listed = hotcrp_conflicts(opened)
     except MixedListError:
         listed = None
     if listed is None:
-        raise refusal(opened.file, _CONFLICTS)
+        raise export_error(opened.file, _CONFLICTS)
     if not listed:
-        raise refusal(opened.file, _NONE)
+        raise export_error(opened.file, _NONE)
     log = Problems(opened.file)
-    pairs = [(paper.strip(), same_id(who.strip())) for paper, who in listed]
+    pairs = [(paper.strip(), normalize_id(who.strip())) for paper, who in listed]
     for broken in filter(None, (id_problem(cell) for pair in pairs for cell in pair)):
         log.add(None, "pc_conflicts", *broken)
     log.finish()
@@ -153,12 +155,12 @@ def _from_json(opened: Opened, people: Mapping[str, str] | None) -> tuple[tuple[
     return tuple(sorted({(paper, known.get(who, who)) for paper, who in pairs})), "HotCRP's JSON of papers"
 
 
-def _bulk(table: Headed, people: Mapping[str, str] | None) -> tuple[tuple[tuple[str, str], ...], str]:
+def _bulk(table: HeadedTable, people: Mapping[str, str] | None) -> tuple[tuple[tuple[str, str], ...], str]:
     actions = [action.strip().casefold() for action in table.column("action")]
     turns = {"conflict": True, "clearconflict": False, "noconflict": False}
     about = [place for place, action in enumerate(actions) if action in turns]
     if actions and not about:
-        raise refusal(table.file, _NONE)
+        raise export_error(table.file, _NONE)
     papers = _ids(table, "paper", rows=about)
     persons = _ids(table, table.first("email", "user"), people, rows=about)
     last = {
@@ -179,13 +181,13 @@ def _left(others: int) -> str:
 
 
 def _ids(
-    table: Headed,
+    table: HeadedTable,
     column: str | None,
     people: Mapping[str, str] | None = None,
     rows: Sequence[int] | None = None,
 ) -> list[str]:
     """The ids of a column, without spaces around them, as the map has them; every bad one is a problem."""
-    cells = [same_id(unescape(cell.strip())) for cell in table.column(column)]
+    cells = [normalize_id(unescape(cell.strip())) for cell in table.column(column)]
     places = range(len(cells)) if rows is None else rows
     log = Problems(table.file)
     log.extend([*table.problems, *table.repeated([column])])

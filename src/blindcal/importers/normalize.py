@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any, NamedTuple
 
-from blindcal.cells import Broken, count, id_problem, same_id
+from blindcal.cells import Violation, count, id_problem, normalize_id
 from blindcal.errors import Problem
-from blindcal.importers.export import Choices, Dropped, Found, Row
+from blindcal.importers.export import Choices, Dropped, RawExport, RawReview
 from blindcal.importers.people import check_people, new_codes, spelled_alike
 from blindcal.importers.scores import (
     ScoreScale,
@@ -90,13 +90,13 @@ class Imported:
         )
 
 
-def gather(found: Found, choices: Choices) -> Imported:
+def gather(found: RawExport, choices: Choices) -> Imported:
     """The checked and sorted reviews of an export, or an `InputError` with every problem in it.
 
     `found` is what a system's `read` returns; of the `choices`, `best_first` and `people` count here.
 
-    >>> rows = [Row(2, "1", " ada", "8: good"), Row(3, "2", "ada", "7")]
-    >>> gather(Found("panel", "x.csv", rows, "score"), Choices()).reviews.columns()["score"]
+    >>> rows = [RawReview(2, "1", " ada", "8: good"), RawReview(3, "2", "ada", "7")]
+    >>> gather(RawExport("panel", "x.csv", rows, "score"), Choices()).reviews.columns()["score"]
     [8.0, 7.0]
     """
     people = {_clean(key): _clean(person) for key, person in (choices.people or {}).items()}
@@ -109,14 +109,14 @@ def gather(found: Found, choices: Choices) -> Imported:
 class _Checked(NamedTuple):
     """Reviews without a problem, their numbers, and the track of each paper."""
 
-    rows: Sequence[Row]
+    rows: Sequence[RawReview]
     score: _Numbers
     sure: _Numbers | None
     tracks: Mapping[str, str]
 
 
 def _checked(
-    scored: Sequence[Row], people: Mapping[str, str], order: Sequence[str], found: Found
+    scored: Sequence[RawReview], people: Mapping[str, str], order: Sequence[str], found: RawExport
 ) -> _Checked:
     log = Problems(found.file)
     log.extend(found.problems)
@@ -134,7 +134,9 @@ def _checked(
     return _Checked(rows, score, sure, tracks)
 
 
-def _imported(checked: _Checked, scored: Sequence[Row], people: Mapping[str, str], found: Found) -> Imported:
+def _imported(
+    checked: _Checked, scored: Sequence[RawReview], people: Mapping[str, str], found: RawExport
+) -> Imported:
     rows, score, sure, tracks = checked
     reviews = Reviews.from_table(_table(rows, score, sure))
     titles, committee = _titles(rows, found), _committee(rows, found, people)
@@ -195,7 +197,7 @@ def coded(imported: Imported, known: Mapping[str, str]) -> tuple[Imported, dict[
 
 def _clean(text: str) -> str:
     """An id without spaces around it, in the one normal form that ids have; emails in lower case."""
-    text = same_id(text.strip())
+    text = normalize_id(text.strip())
     return text if text.isascii() else unicodedata.normalize("NFC", text).strip()
 
 
@@ -211,10 +213,12 @@ def _person(reviewer: str, people: Mapping[str, str]) -> str:
     return people.get(reviewer, reviewer)
 
 
-def _cleaned(row: Row, people: Mapping[str, str]) -> Row:
+def _cleaned(row: RawReview, people: Mapping[str, str]) -> RawReview:
     number, paper, reviewer, score, sure, track, stage, title, name, file = row
     person = _person(_clean(reviewer), people)
-    return Row(number, _clean(paper), person, score, sure, _clean(track), _clean(stage), title, name, file)
+    return RawReview(
+        number, _clean(paper), person, score, sure, _clean(track), _clean(stage), title, name, file
+    )
 
 
 class _Numbers(NamedTuple):
@@ -226,7 +230,7 @@ class _Numbers(NamedTuple):
     commas: bool = False
 
 
-def _scores(rows: Sequence[Row], order: Sequence[str], found: Found, log: Problems) -> _Numbers:
+def _scores(rows: Sequence[RawReview], order: Sequence[str], found: RawExport, log: Problems) -> _Numbers:
     """The scores; cells repeat, so each distinct one is read once."""
     cells = [row.score for row in rows]
     commas = has_decimal_commas(cells)
@@ -241,12 +245,12 @@ def _scores(rows: Sequence[Row], order: Sequence[str], found: Found, log: Proble
     return _Numbers([float(value) for value, _ in right], levels, bool(order), commas and not order)
 
 
-def _brought(found: Found) -> tuple[str, ...]:
+def _brought(found: RawExport) -> tuple[str, ...]:
     """The order that the export brought along, if its scores need one."""
     return found.best_first if is_worded(row.score for row in found.rows) else ()
 
 
-def _confidences(rows: Sequence[Row], found: Found, log: Problems) -> _Numbers | None:
+def _confidences(rows: Sequence[RawReview], found: RawExport, log: Problems) -> _Numbers | None:
     """How sure the reviewers are, where they say it in numbers."""
     cells = ["" if row.confidence.strip().casefold() in _BLANK else row.confidence for row in rows]
     if found.confidence_field is None or not any(cells) or is_worded(cells):
@@ -259,7 +263,7 @@ def _confidences(rows: Sequence[Row], found: Found, log: Problems) -> _Numbers |
     return _Numbers([float(value) for value, _ in right], {}, commas=commas)
 
 
-_Read = tuple[float, str] | Broken
+_Read = tuple[float, str] | Violation
 
 
 def _is_number(read: _Read) -> bool:
@@ -267,7 +271,7 @@ def _is_number(read: _Read) -> bool:
 
 
 def _check_cells(
-    rows: Sequence[Row], cells: Sequence[str], read: Mapping[str, _Read], field: str, log: Problems
+    rows: Sequence[RawReview], cells: Sequence[str], read: Mapping[str, _Read], field: str, log: Problems
 ) -> None:
     broken = {cell: value for cell, value in read.items() if not _is_number(value)}
     if broken:
@@ -280,7 +284,7 @@ def _check_cells(
         )
 
 
-def _check_ids(rows: Sequence[Row], found: Found, log: Problems) -> None:
+def _check_ids(rows: Sequence[RawReview], found: RawExport, log: Problems) -> None:
     for name in ("paper", "reviewer", "track", "round"):
         optional = name in ("track", "round")
         cells = [getattr(row, name) for row in rows]
@@ -290,7 +294,7 @@ def _check_ids(rows: Sequence[Row], found: Found, log: Problems) -> None:
                 log.extend([Problem(row.file or found.file, row.row, name, *problem)])
 
 
-def _years_mixed(rows: Sequence[Row], found: Found, log: Problems) -> bool:
+def _years_mixed(rows: Sequence[RawReview], found: RawExport, log: Problems) -> bool:
     """Whether many papers have two titles: their numbers start again every year."""
     titles: dict[str, set[str]] = {}
     for row in rows:
@@ -303,9 +307,11 @@ def _years_mixed(rows: Sequence[Row], found: Found, log: Problems) -> bool:
     return mixed
 
 
-def _check_pairs(rows: Sequence[Row], tracks: Mapping[str, str], found: Found, log: Problems) -> None:
+def _check_pairs(
+    rows: Sequence[RawReview], tracks: Mapping[str, str], found: RawExport, log: Problems
+) -> None:
     """One review of a paper by a reviewer; a paper stays in one track."""
-    first: dict[tuple[str, str], Row] = {}
+    first: dict[tuple[str, str], RawReview] = {}
     for row in rows:
         file, earlier = row.file or found.file, first.setdefault((row.paper, row.reviewer), row)
         if earlier is not row:
@@ -316,7 +322,7 @@ def _check_pairs(rows: Sequence[Row], tracks: Mapping[str, str], found: Found, l
             log.extend([Problem(file, row.row, "track", rule)])
 
 
-def _repeated(earlier: Row, row: Row) -> str:
+def _repeated(earlier: RawReview, row: RawReview) -> str:
     """Which row another one repeats, and how that may have come about if they are not the same."""
     if row.round != earlier.round:
         return f"row {earlier.row}'s from another round: import one round at a time"
@@ -324,7 +330,7 @@ def _repeated(earlier: Row, row: Row) -> str:
     return f"row {earlier.row}'s" + ("" if same else ": two years in one file?")
 
 
-def _table(rows: Sequence[Row], score: _Numbers, sure: _Numbers | None) -> dict[str, list[Any]]:
+def _table(rows: Sequence[RawReview], score: _Numbers, sure: _Numbers | None) -> dict[str, list[Any]]:
     table: dict[str, list[Any]] = {
         "paper": [row.paper for row in rows],
         "reviewer": [row.reviewer for row in rows],
@@ -337,18 +343,18 @@ def _table(rows: Sequence[Row], score: _Numbers, sure: _Numbers | None) -> dict[
     return table
 
 
-def _tracks(rows: Sequence[Row], found: Found) -> dict[str, str]:
+def _tracks(rows: Sequence[RawReview], found: RawExport) -> dict[str, str]:
     known = {_clean(paper): _clean(track) for paper, track in found.tracks.items() if track.strip()}
     return {**{row.paper: row.track for row in reversed(rows) if row.track}, **known}
 
 
-def _titles(rows: Sequence[Row], found: Found) -> dict[str, str]:
+def _titles(rows: Sequence[RawReview], found: RawExport) -> dict[str, str]:
     titles = {row.paper: _phrase(row.title) for row in reversed(rows)}
     titles.update((_clean(paper), _phrase(title)) for paper, title in found.titles.items())
     return {paper: title for paper, title in titles.items() if title and not id_problem(paper)}
 
 
-def _committee(rows: Sequence[Row], found: Found, people: Mapping[str, str]) -> dict[str, str]:
+def _committee(rows: Sequence[RawReview], found: RawExport, people: Mapping[str, str]) -> dict[str, str]:
     """The name of everyone that the export knows, those who wrote nothing included."""
     committee = {row.reviewer: _phrase(row.name) for row in reversed(rows)}
     for key, name in found.committee.items():
@@ -358,12 +364,12 @@ def _committee(rows: Sequence[Row], found: Found, people: Mapping[str, str]) -> 
     return {person: "" if name == person else name for person, name in sorted(committee.items())}
 
 
-def _conflicts(found: Found, people: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def _conflicts(found: RawExport, people: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     pairs = {(_clean(paper), _person(_clean(who), people)) for paper, who in found.conflicts}
     return tuple(sorted(pair for pair in pairs if not any(map(id_problem, pair))))
 
 
-def _withdrawn(found: Found, reviews: Reviews) -> dict[str, str]:
+def _withdrawn(found: RawExport, reviews: Reviews) -> dict[str, str]:
     became = {_clean(paper): what for paper, what in found.withdrawn.items()}
     return {paper: became[paper] for paper in reviews.papers if paper in became}
 
@@ -384,7 +390,7 @@ def withdrawn_lines(withdrawn: Mapping[str, str]) -> list[str]:
     return [f"{count(len(ids), 'paper')} {what}: {', '.join(ids)}" for what, ids in papers.items()]
 
 
-def _left_out(rows: Sequence[Row], scored: Sequence[Row]) -> list[str]:
+def _left_out(rows: Sequence[RawReview], scored: Sequence[RawReview]) -> list[str]:
     """Which reviews have no score."""
     kept = set(map(id, scored))
     blank = [row for row in rows if id(row) not in kept]
@@ -395,13 +401,13 @@ def _left_out(rows: Sequence[Row], scored: Sequence[Row]) -> list[str]:
     return [f"{count(len(blank), 'review')} without a score left out ({places}{more})"]
 
 
-def _unsure(found: Found, sure: _Numbers | None) -> list[str]:
+def _unsure(found: RawExport, sure: _Numbers | None) -> list[str]:
     if found.confidence_field is None or sure is not None:
         return []
     return [f"{found.confidence_field} holds no numbers: left out, and so there is no confidence"]
 
 
-def _disagreements(rows: Sequence[Row], titles: Mapping[str, str]) -> list[str]:
+def _disagreements(rows: Sequence[RawReview], titles: Mapping[str, str]) -> list[str]:
     papers = {row.paper for row in rows if row.title.strip() and _phrase(row.title) != titles.get(row.paper)}
     return [f"{count(len(papers), 'paper')} with two titles: the first is kept"] if papers else []
 
@@ -416,7 +422,7 @@ def _spellings(committee: Mapping[str, str]) -> list[str]:
     )
 
 
-def _strangers(scored: Sequence[Row], people: Mapping[str, str]) -> list[str]:
+def _strangers(scored: Sequence[RawReview], people: Mapping[str, str]) -> list[str]:
     """How much of the map fits the export."""
     if not people:
         return []

@@ -19,8 +19,8 @@ from pathlib import PurePosixPath
 from sys import getsizeof
 
 from blindcal.errors import InputError
-from blindcal.importers.export import refusal
-from blindcal.importers.sheet import Memory, Opened, Sheet, json_size
+from blindcal.importers.export import export_error
+from blindcal.importers.sheet import Memory, OpenedExport, Worksheet, json_size
 from blindcal.importers.workbook import CHUNK, Part, spreadsheet_xml, xlsx_sheets
 from blindcal.io.atomic_files import parse_json
 from blindcal.io.tables import SEPARATORS, Problems, records
@@ -44,7 +44,7 @@ _TOP_LINES = 50
 _QUOTED = re.compile(r'"(?:[^"]++|"")*+(?:"|\Z)')
 
 
-def open_export(data: bytes, file: str) -> Opened:
+def open_export(data: bytes, file: str) -> OpenedExport:
     """What the bytes of an export hold, unpacked and decoded.
 
     `data` may be packed as gzip or zip; `file` is its name, for messages alone.
@@ -54,62 +54,62 @@ def open_export(data: bytes, file: str) -> Opened:
     ([(1, ['paper', 'score']), (2, ['7', '2'])], ('cells separated by semicolons, UTF-8',))
     """
     if len(data) > MAX_EXPORT:
-        raise refusal(file, f"must have at most {MAX_EXPORT:,} bytes", f"{len(data):,}")
+        raise export_error(file, f"must have at most {MAX_EXPORT:,} bytes", f"{len(data):,}")
     memory = Memory(file)
     memory.take(len(data))
     if data.startswith(b"\x1f\x8b"):
-        data = unpacked(data, file)
+        data = gunzip(data, file)
         memory.take(len(data))
         inner = _open_unpacked(data, file, memory)
-        return Opened(file, inner.sheets, inner.value, inner.is_json, ("gzip", *inner.said))
+        return OpenedExport(file, inner.sheets, inner.value, inner.is_json, ("gzip", *inner.said))
     return _open_unpacked(data, file, memory)
 
 
-def _open_unpacked(data: bytes, file: str, memory: Memory) -> Opened:
+def _open_unpacked(data: bytes, file: str, memory: Memory) -> OpenedExport:
     for mark, kind, rule in _FOREIGN:
         if data.startswith(mark):
-            raise refusal(file, rule, kind)
+            raise export_error(file, rule, kind)
     if data.startswith(b"\x1f\x8b"):
-        raise refusal(file, "must be packed once", "gzip within gzip")
+        raise export_error(file, "must be packed once", "gzip within gzip")
     if data.startswith(b"PK\x03\x04"):
         return _open_zip(data, file, memory)
     return _open_text(data, file, PurePosixPath(file).stem, memory)
 
 
-def unpacked(data: bytes, file: str, limit: int = MAX_EXPORT) -> bytes:
+def gunzip(data: bytes, file: str, limit: int = MAX_EXPORT) -> bytes:
     """What a gzip file holds, up to `limit` bytes; one that holds more is refused.
 
     `data` holds its bytes; `file` is its name, for messages.
 
     >>> import gzip
-    >>> unpacked(gzip.compress(b"paper,score"), "x.csv.gz")
+    >>> gunzip(gzip.compress(b"paper,score"), "x.csv.gz")
     b'paper,score'
     """
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
             content = packed.read(limit + 1)
     except EOFError:
-        raise refusal(file, "must be a whole gzip file", "its end missing") from None
+        raise export_error(file, "must be a whole gzip file", "its end missing") from None
     except (zlib.error, OSError):
-        raise refusal(file, "must be a whole gzip file", "damage") from None
+        raise export_error(file, "must be a whole gzip file", "damage") from None
     if len(content) > limit:
-        raise refusal(file, f"must unpack to at most {limit:,} bytes", "more")
+        raise export_error(file, f"must unpack to at most {limit:,} bytes", "more")
     return content
 
 
-def _open_zip(data: bytes, file: str, memory: Memory) -> Opened:
+def _open_zip(data: bytes, file: str, memory: Memory) -> OpenedExport:
     if (parts := data.count(_ZIP_ENTRY)) > _MAX_PARTS:
-        raise refusal(file, f"must have at most {_MAX_PARTS:,} parts, each once", f"{parts:,}")
+        raise export_error(file, f"must have at most {_MAX_PARTS:,} parts, each once", f"{parts:,}")
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
         names = archive.namelist()
     except _BROKEN_ZIP:
-        raise refusal(file, "must be a whole zip or .xlsx file", "damage") from None
+        raise export_error(file, "must be a whole zip or .xlsx file", "damage") from None
     if len(set(names)) < len(names):
-        raise refusal(file, f"must have at most {_MAX_PARTS:,} parts, each once", f"{len(names):,}")
+        raise export_error(file, f"must have at most {_MAX_PARTS:,} parts, each once", f"{len(names):,}")
     read = _reader(archive, file)
     if "xl/workbook.xml" in names:
-        return Opened(file, xlsx_sheets(read, file, memory), said=("an .xlsx workbook",))
+        return OpenedExport(file, xlsx_sheets(read, file, memory), said=("an .xlsx workbook",))
     return _open_zipped_files(names, read, file, memory)
 
 
@@ -127,12 +127,12 @@ def _reader(archive: zipfile.ZipFile, file: str) -> Callable[[str], Part | None]
         except KeyError:
             return None
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
-            raise refusal(file, "must be packed plainly", "a password or an unusual packing")
+            raise export_error(file, "must be packed plainly", "a password or an unusual packing")
         size = tags = 0
         for chunk in _chunks(archive, info, file):
             size, tags = size + len(chunk), tags + chunk.count(b"<")
             if size > left:
-                raise refusal(file, f"must unpack to at most {MAX_EXPORT:,} bytes", "more")
+                raise export_error(file, f"must unpack to at most {MAX_EXPORT:,} bytes", "more")
         left -= size
         return Part(size, tags, _chunks(archive, info, file))
 
@@ -147,12 +147,12 @@ def _chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: str) -> Itera
     except _BROKEN_ZIP as error:
         if isinstance(error, InputError):
             raise
-        raise refusal(file, "must be a whole zip or .xlsx file", "damage") from None
+        raise export_error(file, "must be a whole zip or .xlsx file", "damage") from None
 
 
 def _open_zipped_files(
     names: list[str], read: Callable[[str], Part | None], file: str, memory: Memory
-) -> Opened:
+) -> OpenedExport:
     """The tables of a zip of text files, or the only JSON text in it."""
     files = []
     for name in filter(_is_table, names):
@@ -161,13 +161,13 @@ def _open_zipped_files(
             data = b"".join(part.chunks)
             files.append(_open_text(data, f"{file}: {name}", PurePosixPath(name).stem, memory))
     if not files:
-        raise refusal(file, "must hold a CSV, TSV or JSON file, or be an .xlsx workbook", "neither")
+        raise export_error(file, "must hold a CSV, TSV or JSON file, or be an .xlsx workbook", "neither")
     said = tuple(dict.fromkeys(("zip", *(line for part in files for line in part.said))))
     if any(part.is_json for part in files):
         if len(files) > 1:
-            raise refusal(file, "must hold one JSON file or only tables", f"{len(files)} files")
-        return Opened(file, value=files[0].value, is_json=True, said=said)
-    return Opened(file, tuple(sheet for part in files for sheet in part.sheets), said=said)
+            raise export_error(file, "must hold one JSON file or only tables", f"{len(files)} files")
+        return OpenedExport(file, value=files[0].value, is_json=True, said=said)
+    return OpenedExport(file, tuple(sheet for part in files for sheet in part.sheets), said=said)
 
 
 def _is_table(name: str) -> bool:
@@ -176,18 +176,20 @@ def _is_table(name: str) -> bool:
     return path.suffix.lower() in (".csv", ".tsv", ".txt", ".json", ".jsonl", ".xls", ".xml") and not hidden
 
 
-def _open_text(data: bytes, file: str, name: str, memory: Memory) -> Opened:
+def _open_text(data: bytes, file: str, name: str, memory: Memory) -> OpenedExport:
     start = data[:1_000].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n").lower()
     if start.startswith((b"<!doctype html", b"<html")):
-        raise refusal(file, "must be an export and not a web page", "HTML (a page to sign in?)")
+        raise export_error(file, "must be an export and not a web page", "HTML (a page to sign in?)")
     if start.startswith(b"<"):
-        return Opened(file, spreadsheet_xml(data, file, memory), said=("a SpreadsheetML workbook",))
-    text, encoding = decoded(data, file, memory)
+        return OpenedExport(file, spreadsheet_xml(data, file, memory), said=("a SpreadsheetML workbook",))
+    text, encoding = decode_text(data, file, memory)
     if start.startswith((b"{", b"[")):
         memory.check(json_size(text), file=file)
-        return Opened(file, value=_parse_json_or_lines(text, file), is_json=True, said=(f"JSON, {encoding}",))
-    sheet, separator = delimited(text, file, name, memory)
-    return Opened(file, (sheet,), said=(f"cells separated by {SEPARATORS[separator]}s, {encoding}",))
+        return OpenedExport(
+            file, value=_parse_json_or_lines(text, file), is_json=True, said=(f"JSON, {encoding}",)
+        )
+    sheet, separator = parse_delimited(text, file, name, memory)
+    return OpenedExport(file, (sheet,), said=(f"cells separated by {SEPARATORS[separator]}s, {encoding}",))
 
 
 def _parse_json_or_lines(text: str, file: str) -> object:
@@ -203,17 +205,17 @@ def _json_line(line: str, number: int, file: str) -> object:
     try:
         return parse_json(line, file)
     except InputError as error:
-        raise refusal(file, "must be one JSON value per line", error.problems[0].found, number) from None
+        raise export_error(file, "must be one JSON value per line", error.problems[0].found, number) from None
 
 
-def decoded(data: bytes, file: str, memory: Memory) -> tuple[str, str]:
+def decode_text(data: bytes, file: str, memory: Memory) -> tuple[str, str]:
     """The text of a file and the name of its encoding: UTF-8, UTF-16 or, if it is neither, Windows-1252.
 
     `data` holds its bytes, which `memory` has counted; `file` is its name, for messages.
 
-    >>> decoded("Zoë".encode("cp1252"), "x.csv", Memory("x.csv"))
+    >>> decode_text("Zoë".encode("cp1252"), "x.csv", Memory("x.csv"))
     ('Zoë', 'Windows-1252')
-    >>> decoded("Zoë".encode("utf-16"), "x.csv", Memory("x.csv"))
+    >>> decode_text("Zoë".encode("utf-16"), "x.csv", Memory("x.csv"))
     ('Zoë', 'UTF-16')
     """
     memory.take(len(data) * _width(data), file=file)
@@ -221,17 +223,17 @@ def decoded(data: bytes, file: str, memory: Memory) -> tuple[str, str]:
         ((codec, name) for mark, codec, name in _MARKS if data.startswith(mark)), _unmarked(data)
     )
     if not codec:
-        raise refusal(file, "must be UTF-8, UTF-16 or Windows-1252 text", name)
+        raise export_error(file, "must be UTF-8, UTF-16 or Windows-1252 text", name)
     try:
         text = data.decode(codec)
     except UnicodeDecodeError as error:
         offset = error.start + (len(data) - len(error.object))
         row = data.count(b"\n", 0, offset) + 1
-        raise refusal(file, f"must be {name} text throughout", f"byte {offset}", row) from None
+        raise export_error(file, f"must be {name} text throughout", f"byte {offset}", row) from None
     if "\0" in text:
         offset = data.find(b"\0")
         row = data.count(b"\n", 0, offset) + 1
-        raise refusal(file, "must have no NUL characters", f"one at byte {offset}", row)
+        raise export_error(file, "must have no NUL characters", f"one at byte {offset}", row)
     return text, name
 
 
@@ -260,12 +262,12 @@ def _mostly_utf8(data: bytes) -> bool:
     return not damaged or re.search(r"[^\x00-\x7f�]", text) is not None
 
 
-def delimited(text: str, file: str, name: str, memory: Memory) -> tuple[Sheet, str]:
+def parse_delimited(text: str, file: str, name: str, memory: Memory) -> tuple[Worksheet, str]:
     """The sheet of a delimited `text`, called `name`, and the separator of its cells.
 
     `file` is for messages, and rows are counted in `memory`.
 
-    >>> sheet, separator = delimited("paper;score\\n7;2,5\\n", "x.csv", "x", Memory("x.csv"))
+    >>> sheet, separator = parse_delimited("paper;score\\n7;2,5\\n", "x.csv", "x", Memory("x.csv"))
     >>> sheet.rows, separator
     ([(1, ['paper', 'score']), (2, ['7', '2,5'])], ';')
     """
@@ -279,7 +281,7 @@ def delimited(text: str, file: str, name: str, memory: Memory) -> tuple[Sheet, s
         memory.take_row(cells, number, file)
         rows.append((number, cells))
     log.finish()
-    return Sheet(file, name, rows, cut=not text.endswith(("\n", "\r"))), separator
+    return Worksheet(file, name, rows, cut=not text.endswith(("\n", "\r"))), separator
 
 
 def _separator(text: str) -> str:

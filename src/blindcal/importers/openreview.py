@@ -13,17 +13,17 @@ from blindcal.importers.export import (
     METAREVIEWS,
     Choices,
     Dropped,
-    Found,
-    Row,
-    chosen_confidence,
-    chosen_score,
+    RawExport,
+    RawReview,
+    choose_confidence_field,
+    choose_score_field,
     dropped_columns,
-    refusal,
-    what_became,
+    export_error,
+    withdrawal_status,
 )
 from blindcal.importers.people import NEVER_REPEATED
 from blindcal.importers.scores import score_shaped
-from blindcal.importers.sheet import Item, Opened, cell_of, objects, pages, whole
+from blindcal.importers.sheet import Item, OpenedExport, all_pages, json_cell, json_objects, json_pages
 
 NAME = "openreview"
 # `.../-/Official_Review`; in the oldest venues `/-/Paper12/Official_Review` or `/-/paper12/meta/review`.
@@ -57,19 +57,19 @@ class _Notes(NamedTuple):
     withdrawn: dict[str, str]
 
 
-def recognize(opened: Opened, choices: Choices) -> str | None:
+def recognize(opened: OpenedExport, choices: Choices) -> str | None:
     """What kind of OpenReview export this is, in words, or None.
 
     `opened` is what `open_export` returns; the `choices` do not matter here.
 
     >>> note = {"forum": "f", "invitations": ["X/-/Official_Review"], "content": {"rating": 8}}
-    >>> opened = Opened("notes.json", value=[note], is_json=True)
+    >>> opened = OpenedExport("notes.json", value=[note], is_json=True)
     >>> recognize(opened, Choices())
     'OpenReview notes (API 2)'
     """
     if not opened.is_json:
         return None
-    notes = list(_walk(pages(opened.value)))
+    notes = list(_walk(json_pages(opened.value)))
     if not any(_kinds(note) for note in notes):
         return None
     return (
@@ -79,36 +79,38 @@ def recognize(opened: Opened, choices: Choices) -> str | None:
     )
 
 
-def read(opened: Opened, choices: Choices) -> Found:
+def read(opened: OpenedExport, choices: Choices) -> RawExport:
     """The official reviews among the notes.
 
     `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
 
     >>> note = {"forum": "f", "invitations": ["X/-/Official_Review"], "content": {"rating": 8}}
     >>> note["signatures"] = ["~Ada1"]
-    >>> opened = Opened("notes.json", value=[note], is_json=True)
+    >>> opened = OpenedExport("notes.json", value=[note], is_json=True)
     >>> found = read(opened, Choices())
     >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]
     ('rating', [('f', '~Ada1', '8')])
     """
     notes = _sorted(opened)
     if not notes.reviews:
-        raise refusal(opened.file, "must hold reviews: notes with an invitation that ends in Official_Review")
+        raise export_error(
+            opened.file, "must hold reviews: notes with an invitation that ends in Official_Review"
+        )
     _check_year(notes.reviews, opened.file)
     columns = _columns(notes.reviews)
     fields: dict[str, tuple[str, ...]] = {name: () for name, cells in columns.items() if score_shaped(cells)}
-    score = chosen_score(fields, choices.score_field, opened.file, others=columns)
-    confidence = chosen_confidence(fields, score)
+    score = choose_score_field(fields, choices.score_field, opened.file, others=columns)
+    confidence = choose_confidence_field(fields, score)
     papers = _papers(notes)
     known = [note for note in notes.submissions if _forum(note) in papers]
     people, problems = _people(notes, choices, opened.file)
     sure = columns[confidence] if confidence else [""] * len(notes.reviews)
     cells = zip(notes.reviews, people, columns[score], sure, strict=True)
     rows = [
-        Row(number, papers[_forum(note)], person, cell, how_sure)
+        RawReview(number, papers[_forum(note)], person, cell, how_sure)
         for number, (note, person, cell, how_sure) in enumerate(cells, start=1)
     ]
-    return Found(
+    return RawExport(
         format=NAME,
         file=opened.file,
         rows=rows,
@@ -118,7 +120,8 @@ def read(opened: Opened, choices: Choices) -> Found:
         tracks={papers[_forum(note)]: _content(note, "track") for note in known},
         committee=dict.fromkeys([*notes.people.values(), *(choices.people or {}).values()], ""),
         conflicts=[
-            (papers.get(cell_of(edge.get("head")), ""), cell_of(edge.get("tail"))) for edge in notes.conflicts
+            (papers.get(json_cell(edge.get("head")), ""), json_cell(edge.get("tail")))
+            for edge in notes.conflicts
         ],
         withdrawn={papers[forum]: what for forum, what in notes.withdrawn.items() if forum in papers},
         said=(f"reviews are the notes called {notes.kind}",),
@@ -133,7 +136,7 @@ def _check_year(reviews: Iterable[Item], file: str) -> None:
     found = (_YEAR.search(text) for note in reviews for text in _invitations(note))
     years = sorted({match[1] for match in found if match is not None})
     if len(years) > 1:
-        raise refusal(file, "must be of one year", f"{', '.join(years)}: two years in one file?")
+        raise export_error(file, "must be of one year", f"{', '.join(years)}: two years in one file?")
 
 
 def _walk(items: Iterable[Item]) -> Iterator[Item]:
@@ -141,11 +144,11 @@ def _walk(items: Iterable[Item]) -> Iterator[Item]:
     for item in items:
         if not item.keys() & {"notes", "groups", "edges"}:
             yield item
-        yield from _walk(objects(item.get("notes")))
+        yield from _walk(json_objects(item.get("notes")))
         details = item.get("details")
         if isinstance(details, dict):
             for key in ("replies", "directReplies"):
-                yield from _walk(objects(details.get(key)))
+                yield from _walk(json_objects(details.get(key)))
 
 
 def _kinds(note: Item) -> list[str]:
@@ -168,16 +171,16 @@ def _is_review_kind(kind: str) -> bool:
     return kind.casefold().endswith("review") and not re.search(r"meta|ethics|desk", kind, re.I)
 
 
-def _sorted(opened: Opened) -> _Notes:
-    top = pages(opened.value)
+def _sorted(opened: OpenedExport) -> _Notes:
+    top = json_pages(opened.value)
     if any("count" in page for page in top if "notes" in page):
-        list(whole(top, "notes", opened.file))
+        list(all_pages(top, "notes", opened.file))
     notes = _unique(_walk(top), opened.file)
     live = [note for note in notes if not note.get("ddate")]
     kinds = dict.fromkeys(kind for note in live for kind in _kinds(note)[:1] if _is_review_kind(kind))
     official = [kind for kind in kinds if kind.casefold() == _OFFICIAL]
     if len(kinds) > 1 and len(official) != 1:
-        raise refusal(
+        raise export_error(
             opened.file, "must hold one kind of reviews: leave the others out", ", ".join(sorted(kinds))
         )
     kind = next(iter([*official, *kinds]), "")
@@ -185,9 +188,9 @@ def _sorted(opened: Opened) -> _Notes:
     submissions = [note for note in live if _is_submission(note)]
     rest = [note for note in live if kind not in _kinds(note) and not _is_submission(note)]
     others = Counter(next(iter(_kinds(note)), "notes of no kind") for note in rest)
-    edges = [edge for page in top for edge in objects(page.get("edges"))]
-    conflicts = [edge for edge in edges if cell_of(edge.get("invitation")).endswith("/-/Conflict")]
-    groups = [group for page in top for group in objects(page.get("groups"))]
+    edges = [edge for page in top for edge in json_objects(page.get("edges"))]
+    conflicts = [edge for edge in edges if json_cell(edge.get("invitation")).endswith("/-/Conflict")]
+    groups = [group for page in top for group in json_objects(page.get("groups"))]
     became = {_forum(note): _what_became(note) for note in notes if _is_submission(note)}
     withdrawn = {forum: what for forum, what in became.items() if what}
     deleted = len(notes) - len(live)
@@ -200,8 +203,8 @@ def _what_became(submission: Item) -> str | None:
     """Whether a paper was deleted, withdrawn or desk rejected: by its venue, on API 1 by its invitation."""
     if submission.get("ddate"):
         return "deleted"
-    venue = _content(submission, "venueid") or cell_of(submission.get("invitation"))
-    return what_became(venue.rpartition("/")[2])
+    venue = _content(submission, "venueid") or json_cell(submission.get("invitation"))
+    return withdrawal_status(venue.rpartition("/")[2])
 
 
 def _is_submission(note: Item) -> bool:
@@ -212,16 +215,16 @@ def _unique(notes: Iterable[Item], file: str) -> list[Item]:
     """Each note once: replies may come both with their submission and alone."""
     known: dict[str, Item] = {}
     for number, note in enumerate(notes, start=1):
-        key = cell_of(note.get("id")) or f"note {number}"
+        key = json_cell(note.get("id")) or f"note {number}"
         first = known.setdefault(key, note)
         if first is not note and first.get("content") != note.get("content"):
-            raise refusal(file, "must not hold two versions of one note", row=number)
+            raise export_error(file, "must not hold two versions of one note", row=number)
     return list(known.values())
 
 
 def _signature(note: Item) -> str:
     signatures = note.get("signatures")
-    return cell_of(signatures[0]) if isinstance(signatures, list) and len(signatures) == 1 else ""
+    return json_cell(signatures[0]) if isinstance(signatures, list) and len(signatures) == 1 else ""
 
 
 def _role(signature: str) -> str:
@@ -242,15 +245,15 @@ def _people_behind(groups: Iterable[Item], signed: Iterable[str]) -> dict[str, s
         members, anonymous = group.get("members"), group.get("anon_members")
         members = members if isinstance(members, list) else []
         if isinstance(anonymous, list) and len(anonymous) == len(members):
-            people.update((cell_of(a), cell_of(m)) for a, m in zip(anonymous, members, strict=True))
-        elif len(members) == 1 and _role(cell_of(group.get("id"))) in roles:
-            people[cell_of(group["id"])] = cell_of(members[0])
+            people.update((json_cell(a), json_cell(m)) for a, m in zip(anonymous, members, strict=True))
+        elif len(members) == 1 and _role(json_cell(group.get("id"))) in roles:
+            people[json_cell(group["id"])] = json_cell(members[0])
     return people
 
 
 def _value(item: object) -> str:
     """A value of a note's content: API 2 wraps it."""
-    return cell_of(item.get("value") if isinstance(item, dict) else item)
+    return json_cell(item.get("value") if isinstance(item, dict) else item)
 
 
 def _content(note: Item, name: str) -> str:
@@ -265,7 +268,7 @@ def _columns(reviews: Sequence[Item]) -> dict[str, list[str]]:
 
 
 def _forum(note: Item) -> str:
-    return cell_of(note.get("forum")) or cell_of(note.get("id"))
+    return json_cell(note.get("forum")) or json_cell(note.get("id"))
 
 
 def _papers(notes: _Notes) -> dict[str, str]:
@@ -277,7 +280,7 @@ def _papers(notes: _Notes) -> dict[str, str]:
     numbers: dict[str, str] = {}
     for note in notes.submissions:
         author = _AUTHORS.search(_signature(note))
-        numbers[_forum(note)] = cell_of(note.get("number")) or (author[1] if author else "")
+        numbers[_forum(note)] = json_cell(note.get("number")) or (author[1] if author else "")
     for note in [*notes.reviews, *(note for note in notes.replies if "forum" in note)]:
         numbers[_forum(note)] = numbers.get(_forum(note)) or _number(note)
     reviewed = {_forum(note): numbers[_forum(note)] for note in notes.reviews}
@@ -290,7 +293,7 @@ def _papers(notes: _Notes) -> dict[str, str]:
 def _number(reply: Item) -> str:
     """The number of the paper that a note is about, by what it answers or who signed it."""
     invitations = reply.get("invitations", [reply.get("invitation")])
-    texts = [cell_of(text) for text in invitations] if isinstance(invitations, list) else []
+    texts = [json_cell(text) for text in invitations] if isinstance(invitations, list) else []
     answers = [text for text in texts if not text.endswith("/-/Edit")]
     found = filter(None, map(_NUMBER.search, [*answers, _signature(reply)]))
     return next((match[1] for match in found), "")
@@ -302,7 +305,7 @@ def _people(notes: _Notes, choices: Choices, file: str) -> tuple[list[str], list
     mapped = {*notes.people, *(choices.people or {})}
     missing = [bool(_ANONYMOUS.search(name)) and name not in mapped for name in names]
     if not mapped and any(missing):
-        raise refusal(file, NEVER_REPEATED)
+        raise export_error(file, NEVER_REPEATED)
     problems = [
         Problem(file, number, "signatures", _NEEDS_MAP) for number, out in enumerate(missing, start=1) if out
     ]

@@ -11,7 +11,7 @@ from blindcal.cells import Column
 from blindcal.errors import InputError, Problem
 from blindcal.importers.open import open_export
 from blindcal.importers.pretalx import team_sheet
-from blindcal.io.tables import parse_table, refuse
+from blindcal.io.tables import input_error, parse_table
 
 _ORDINAL = re.compile(
     r"(?:.*/)?(?:anonymous|anon)?[ _-]?(?:reviewer|referee|review|r)?[ _#-]{0,2}([0-9]{1,2}|[A-Z])", re.I
@@ -38,9 +38,9 @@ def check_people(pairs: Sequence[tuple[str, str]], file: str) -> None:
     """
     times = Counter(reviewer for _, reviewer in pairs)
     if max(times.values()) == 1:
-        raise refuse([Problem(file, None, "reviewer", NEVER_REPEATED)])
+        raise input_error([Problem(file, None, "reviewer", NEVER_REPEATED)])
     if _numbers_reviews(pairs):
-        raise refuse([Problem(file, None, "reviewer", NUMBERED)])
+        raise input_error([Problem(file, None, "reviewer", NUMBERED)])
 
 
 def _numbers_reviews(pairs: Sequence[tuple[str, str]]) -> bool:
@@ -137,7 +137,7 @@ def read_maps(files: Mapping[str, bytes]) -> dict[str, str]:
         mapping = read_map(data, file)
         if any(people.get(key, person) != person for key, person in mapping.items()):
             rule = "must not stand for another person than in the maps before"
-            raise refuse([Problem(file, None, "signature", rule)])
+            raise input_error([Problem(file, None, "signature", rule)])
         people |= mapping
     return people
 
@@ -149,7 +149,7 @@ def _unique(pairs: Iterable[tuple[str, str]], rows: Iterable[int], file: str) ->
         if people.setdefault(key, person) != person:
             problems.append(Problem(file, row, "signature", "must not stand for two people"))
     if problems:
-        raise refuse(problems)
+        raise input_error(problems)
     return people
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from blindcal.cells import unescape
 from blindcal.errors import InputError, Problem
-from blindcal.importers.export import Choices, Found, Row, dropped_columns, refusal
-from blindcal.importers.sheet import Headed, Opened, flat_sheet, one_table
-from blindcal.io.tables import refuse
+from blindcal.importers.export import Choices, RawExport, RawReview, dropped_columns, export_error
+from blindcal.importers.sheet import HeadedTable, OpenedExport, find_only_table, json_worksheet
+from blindcal.io.tables import input_error
 
 NAME = "panel"
 FIELDS = ("paper", "reviewer", "score", "confidence", "track", "round", "title", "name")
@@ -42,7 +42,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def recognize(opened: Opened, choices: Choices) -> str | None:
+def recognize(opened: OpenedExport, choices: Choices) -> str | None:
     """What kind of table this is, in words, or None.
 
     `opened` is what `open_export` returns; of `choices`, `columns` says what the columns are called.
@@ -55,7 +55,7 @@ def recognize(opened: Opened, choices: Choices) -> str | None:
     return "a table with a row for each review" if _table(opened, choices.columns) is not None else None
 
 
-def read(opened: Opened, choices: Choices) -> Found:
+def read(opened: OpenedExport, choices: Choices) -> RawExport:
     """The reviews of the only sheet that has the columns.
 
     `opened` is what `open_export` returns; of `choices`, `columns` and `score_field` say what the columns are
@@ -69,14 +69,16 @@ def read(opened: Opened, choices: Choices) -> Found:
     table = _table(opened, choices.columns)
     if table is None:
         wanted = ", ".join(choices.columns.get(field, field) for field in _NEEDED)
-        raise refusal(
+        raise export_error(
             opened.file, f"must have a header row with the columns {wanted}: name them with `columns`"
         )
     column_of = _places(table, choices)
     cells = {field: [unescape(cell) for cell in table.column(column_of.get(field))] for field in FIELDS}
     cells["score"] = table.column(column_of["score"])
-    rows = [Row(number, *(cells[field][i] for field in FIELDS)) for i, (number, _) in enumerate(table.rows)]
-    return Found(
+    rows = [
+        RawReview(number, *(cells[field][i] for field in FIELDS)) for i, (number, _) in enumerate(table.rows)
+    ]
+    return RawExport(
         format=NAME,
         file=table.file,
         rows=rows,
@@ -88,14 +90,14 @@ def read(opened: Opened, choices: Choices) -> Found:
     )
 
 
-def _table(opened: Opened, columns: Mapping[str, str]) -> Headed | None:
+def _table(opened: OpenedExport, columns: Mapping[str, str]) -> HeadedTable | None:
     spellings = {field: _spellings(field, columns) for field in _NEEDED}
-    sheets = (flat_sheet(opened),) if opened.is_json else opened.sheets
+    sheets = (json_worksheet(opened),) if opened.is_json else opened.sheets
 
     def wanted(names: frozenset[str]) -> bool:
         return all(names & spellings[field] for field in _NEEDED)
 
-    return one_table([sheet for sheet in sheets if sheet is not None], wanted)
+    return find_only_table([sheet for sheet in sheets if sheet is not None], wanted)
 
 
 def _spellings(field: str, columns: Mapping[str, str]) -> frozenset[str]:
@@ -103,7 +105,7 @@ def _spellings(field: str, columns: Mapping[str, str]) -> frozenset[str]:
     return frozenset(" ".join(name.split()).casefold() for name in names)
 
 
-def _places(table: Headed, choices: Choices) -> dict[str, str]:
+def _places(table: HeadedTable, choices: Choices) -> dict[str, str]:
     """The column of each field. Two columns for one field are refused: only the chair can tell."""
     columns = dict(choices.columns)
     if choices.score_field is not None:
@@ -122,7 +124,7 @@ def _places(table: Headed, choices: Choices) -> dict[str, str]:
             rule = f"must be in the header as {columns.get(field, field)}"
             problems.append(Problem(table.file, table.row, field, rule))
     if problems:
-        raise refuse(problems)
+        raise input_error(problems)
     return column_of
 
 

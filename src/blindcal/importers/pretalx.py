@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from blindcal.cells import unescape
-from blindcal.importers.export import Choices, Found, Row, chosen_score, dropped_columns, refusal
+from blindcal.importers.export import (
+    Choices,
+    RawExport,
+    RawReview,
+    choose_score_field,
+    dropped_columns,
+    export_error,
+)
 from blindcal.importers.scores import score_shaped
 from blindcal.importers.sheet import (
-    Headed,
+    HeadedTable,
     Item,
-    Opened,
-    Sheet,
-    cell_of,
-    flat_sheet,
-    objects,
-    one_table,
-    pages,
-    whole,
+    OpenedExport,
+    Worksheet,
+    all_pages,
+    find_only_table,
+    json_cell,
+    json_objects,
+    json_pages,
+    json_worksheet,
 )
 
 NAME = "pretalx"
@@ -34,12 +41,13 @@ _HIDDEN = "must say who the reviewers are: tick Reviewer email in pretalx's expo
 _BY_NAME = "there are no emails: reviewers of one name are taken as one person; tick Reviewer email"
 
 
-def recognize(opened: Opened, choices: Choices) -> str | None:
+def recognize(opened: OpenedExport, choices: Choices) -> str | None:
     """What kind of pretalx export this is, in words, or None.
 
     `opened` is what `open_export` returns; the `choices` do not matter here.
 
-    >>> opened = Opened("x.json", value=[{"submission": "ABC", "user": "ada", "score": 2.5}], is_json=True)
+    >>> review = {"submission": "ABC", "user": "ada", "score": 2.5}
+    >>> opened = OpenedExport("x.json", value=[review], is_json=True)
     >>> recognize(opened, Choices())
     'pretalx reviews'
     """
@@ -48,12 +56,13 @@ def recognize(opened: Opened, choices: Choices) -> str | None:
     return "pretalx reviews" if opened.is_json and any(map(_is_review, _items(opened.value))) else None
 
 
-def read(opened: Opened, choices: Choices) -> Found:
+def read(opened: OpenedExport, choices: Choices) -> RawExport:
     """The reviews of the export, or of all pages of the API. Reviewers go by email if the file has emails.
 
     `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
 
-    >>> opened = Opened("x.json", value=[{"submission": "ABC", "user": "ada", "score": 2.5}], is_json=True)
+    >>> review = {"submission": "ABC", "user": "ada", "score": 2.5}
+    >>> opened = OpenedExport("x.json", value=[review], is_json=True)
     >>> found = read(opened, Choices())
     >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]
     ('score', [('ABC', 'ada', '2.5')])
@@ -62,14 +71,14 @@ def read(opened: Opened, choices: Choices) -> Found:
     return _read_api(opened, choices) if table is None else _read_export(table, choices)
 
 
-def team_sheet(opened: Opened) -> Sheet | None:
+def team_sheet(opened: OpenedExport) -> Worksheet | None:
     """The members of all teams that may review, as a table `code,name,email`.
 
     None if `opened`, as `open_export` returns it, is no list of teams, which the API has under
     `teams/?expand=members`.
 
     >>> team = {"members": [{"code": "U1", "name": "Ada", "email": "ada@x.org"}], "is_reviewer": True}
-    >>> team_sheet(Opened("teams.json", value={"results": [team]}, is_json=True)).rows
+    >>> team_sheet(OpenedExport("teams.json", value={"results": [team]}, is_json=True)).rows
     [(0, ['code', 'name', 'email']), (1, ['U1', 'Ada', 'ada@x.org'])]
     """
     teams = _items(opened.value) if opened.is_json else []
@@ -77,23 +86,23 @@ def team_sheet(opened: Opened) -> Sheet | None:
         return None
     reviewing = [team for team in teams if team["is_reviewer"]]
     if not reviewing:
-        raise refusal(opened.file, "must have a team that may review: ask for the teams of this event")
+        raise export_error(opened.file, "must have a team that may review: ask for the teams of this event")
     if not all(isinstance(member, dict) for team in reviewing for member in team["members"] or ()):
         rule = "must say who the members are: fetch the teams with ?expand=members"
-        raise refusal(opened.file, rule, "codes alone")
+        raise export_error(opened.file, rule, "codes alone")
     header = ["code", "name", "email"]
-    members = [[cell_of(member.get(name)) for name in header] for member in _members(reviewing)]
-    return Sheet(opened.file, "", list(enumerate([header, *members])))
+    members = [[json_cell(member.get(name)) for name in header] for member in _members(reviewing)]
+    return Worksheet(opened.file, "", list(enumerate([header, *members])))
 
 
 def _members(teams: list[Item]) -> Iterator[Item]:
-    return (member for team in teams for member in objects(team["members"]))
+    return (member for team in teams for member in json_objects(team["members"]))
 
 
-def _table(opened: Opened) -> Headed | None:
+def _table(opened: OpenedExport) -> HeadedTable | None:
     """The table of the organizer's export."""
-    sheets = (flat_sheet(opened),) if opened.is_json else opened.sheets
-    return one_table([sheet for sheet in sheets if sheet is not None], _exported)
+    sheets = (json_worksheet(opened),) if opened.is_json else opened.sheets
+    return find_only_table([sheet for sheet in sheets if sheet is not None], _exported)
 
 
 def _exported(names: frozenset[str]) -> bool:
@@ -103,19 +112,19 @@ def _exported(names: frozenset[str]) -> bool:
     return "proposal title" in names and bool(names & _PEOPLE) and bool(names & {"text", "created"})
 
 
-def _read_export(table: Headed, choices: Choices) -> Found:
+def _read_export(table: HeadedTable, choices: Choices) -> RawExport:
     who = table.first("Reviewer email", "Reviewer name")
     if "Proposal ID" not in table:
-        raise refusal(table.file, _UNTICKED, row=table.row or None)
+        raise export_error(table.file, _UNTICKED, row=table.row or None)
     if who is None:
-        raise refusal(table.file, _HIDDEN, row=table.row or None)
+        raise export_error(table.file, _HIDDEN, row=table.row or None)
     categories = [name for name in dict.fromkeys(table.names) if name and name.casefold() not in _COLUMNS]
     total = [name for name in table.names if name.casefold() == _TOTAL]
     columns = {name: table.column(name) for name in (*total, *categories)}
     score, fields = _score(columns, choices, table.file, table.row or None)
     used = ("Proposal ID", who, score, "Proposal title", "Reviewer name")
     rows = [
-        Row(number, paper, person, cell, title=unescape(title), name=unescape(name))
+        RawReview(number, paper, person, cell, title=unescape(title), name=unescape(name))
         for (number, _), paper, person, cell, title, name in zip(
             table.rows, *map(table.column, used), strict=True
         )
@@ -123,7 +132,7 @@ def _read_export(table: Headed, choices: Choices) -> Found:
     taken = {name.casefold() for name in used}
     unused = [name for name in table.names if name.casefold() not in taken]
     texts = [name for name in unused if name.casefold() == "text" or (name in columns and name not in fields)]
-    return Found(
+    return RawExport(
         format=NAME,
         file=table.file,
         rows=rows,
@@ -134,14 +143,14 @@ def _read_export(table: Headed, choices: Choices) -> Found:
     )
 
 
-def _read_api(opened: Opened, choices: Choices) -> Found:
-    items = pages(opened.value)
+def _read_api(opened: OpenedExport, choices: Choices) -> RawExport:
+    items = json_pages(opened.value)
     paged = any("results" in page for page in items)
-    reviews = list(whole(items, "results", opened.file)) if paged else items
+    reviews = list(all_pages(items, "results", opened.file)) if paged else items
     if not any(map(_is_review, reviews)):
-        raise refusal(opened.file, "must be pretalx reviews: objects with submission, user and score")
+        raise export_error(opened.file, "must be pretalx reviews: objects with submission, user and score")
     if not any(_user(review)[0] for review in reviews):
-        raise refusal(
+        raise export_error(
             opened.file, "must say who the reviewers are: fetch as an organizer who may see reviewers"
         )
     answers = [_answers(review) for review in reviews]
@@ -151,7 +160,7 @@ def _read_api(opened: Opened, choices: Choices) -> Found:
     cells = enumerate(zip(reviews, columns[score], strict=True), start=1)
     unused = dict.fromkeys(key for review in reviews for key in review)
     kept = {"submission", "user", "scores", _TOTAL}
-    return Found(
+    return RawExport(
         format=NAME,
         file=opened.file,
         rows=[_row(number, review, cell) for number, (review, cell) in cells],
@@ -173,7 +182,7 @@ def _score(
     """
     fields = {name: _aliases(name) for name, cells in columns.items() if score_shaped(cells)}
     total = next((name for name in fields if name.casefold() == _TOTAL), None)
-    return chosen_score(fields, choices.score_field or total, file, row), fields
+    return choose_score_field(fields, choices.score_field or total, file, row), fields
 
 
 def _aliases(name: str) -> tuple[str, ...]:
@@ -187,14 +196,14 @@ def _aliases(name: str) -> tuple[str, ...]:
     return (_CATEGORY + name if bare == name else bare,)
 
 
-def _row(number: int, review: Item, score: str) -> Row:
+def _row(number: int, review: Item, score: str) -> RawReview:
     (paper, title, track), (user, name) = _paper(review), _user(review)
-    return Row(number, paper, user, score, track=track, title=title, name=name)
+    return RawReview(number, paper, user, score, track=track, title=title, name=name)
 
 
 def _items(value: object) -> list[Item]:
-    items = pages(value)
-    return [item for page in items for item in objects(page.get("results"))] or items
+    items = json_pages(value)
+    return [item for page in items for item in json_objects(page.get("results"))] or items
 
 
 def _is_review(item: Item) -> bool:
@@ -205,17 +214,17 @@ def _user(review: Item) -> tuple[str, str]:
     """Id and name: the email if the user is expanded, as the organizer's export and other years have it."""
     user = review.get("user")
     if isinstance(user, dict):
-        name = cell_of(user.get("name"))
-        return cell_of(user.get("email")) or cell_of(user.get("code")) or name, name
-    return cell_of(user), ""
+        name = json_cell(user.get("name"))
+        return json_cell(user.get("email")) or json_cell(user.get("code")) or name, name
+    return json_cell(user), ""
 
 
 def _paper(review: Item) -> tuple[str, str, str]:
     """Code, title and track of the submission."""
     paper = review.get("submission")
     if isinstance(paper, dict):
-        return cell_of(paper.get("code")), cell_of(paper.get("title")), _translated(paper.get("track"))
-    return cell_of(paper), "", ""
+        return json_cell(paper.get("code")), json_cell(paper.get("title")), _translated(paper.get("track"))
+    return json_cell(paper), "", ""
 
 
 def _translated(value: object) -> str:
@@ -224,15 +233,15 @@ def _translated(value: object) -> str:
         name = value.get("name", value)
         if isinstance(name, dict):
             name = name.get("en") or next(iter(name.values()), "")
-        return cell_of(name)
-    return cell_of(value)
+        return json_cell(name)
+    return json_cell(value)
 
 
 def _answers(review: Item) -> Mapping[str, str]:
     """The total, and the score in each category if they are expanded."""
-    answer = {_TOTAL: cell_of(review.get("score"))}
-    for score in objects(review.get("scores")):
+    answer = {_TOTAL: json_cell(review.get("score"))}
+    for score in json_objects(review.get("scores")):
         category = _translated(score.get("category"))
         if category:
-            answer[_CATEGORY + category] = cell_of(score.get("value"))
+            answer[_CATEGORY + category] = json_cell(score.get("value"))
     return answer

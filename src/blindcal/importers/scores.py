@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from blindcal.cells import Broken, Column, cell_problem, number_text
+from blindcal.cells import Column, Violation, cell_problem, number_text
 
 _NUMBER = Column("score", "number")
 # A number and what follows it: `8: Top 50%`, `3 good`, `4 (high)`, `5. Accept`, `6 - weak accept`.
@@ -75,7 +75,7 @@ def has_decimal_commas(cells: Iterable[str]) -> bool:
     return bool(commas) and max(map(len, commas)) <= 2 and not any("." in text for text in numbers)
 
 
-def read_number(cell: str, commas: bool) -> tuple[float, str] | Broken:
+def read_number(cell: str, commas: bool) -> tuple[float, str] | Violation:
     """The number of a `cell` and its label; otherwise the rule that it breaks, and what to show of it.
 
     With `commas`, decimals are written with a comma.
@@ -104,7 +104,7 @@ def _number(text: str) -> re.Match[str] | None:
     return match if match and (not label or re.search(r"[^\W\d_]", label)) else None
 
 
-def read_ordered(cell: str, order: Sequence[str]) -> tuple[float, str] | Broken:
+def read_ordered(cell: str, order: Sequence[str]) -> tuple[float, str] | Violation:
     """The rank of a letter, word or number in an `order` from best to worst: the best of four is 4.
 
     >>> read_ordered("A", "ABCD"), read_ordered("D: poor", "ABCD"), read_ordered("E", "ABCD")

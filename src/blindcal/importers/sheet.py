@@ -15,8 +15,8 @@ from typing import Any
 
 from blindcal.cells import number_text
 from blindcal.errors import InputError, Problem
-from blindcal.importers.export import refusal
-from blindcal.io.tables import refuse
+from blindcal.importers.export import export_error
+from blindcal.io.tables import input_error
 
 MAX_MEMORY = 512 * 2**20
 """An input may cost this many bytes of memory, beside those of Python itself."""
@@ -29,7 +29,7 @@ Item = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Sheet:
+class Worksheet:
     """A sheet of cells, each row under the number that a spreadsheet shows.
 
     `file`: what messages call it; `name`: the sheet's own.
@@ -46,34 +46,34 @@ class Sheet:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedExport:
     """What a file holds once unpacked and decoded: `sheets`, or if it `is_json`, the `value` of its text.
 
     `file` is its name, for messages; `said` is what was recognized on the way, such as the encoding.
     """
 
     file: str
-    sheets: tuple[Sheet, ...] = ()
+    sheets: tuple[Worksheet, ...] = ()
     value: object = None
     is_json: bool = False
     said: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Headed:
+class HeadedTable:
     """A sheet's table: the `names` in its header row, and the rows below.
 
     Each row is as wide as the header or, in a workbook, ends with its last filled cell. The header has the
     index `place` among the rows of the `sheet`, which shows it as its `row`.
 
     >>> rows = [["CONF 2026"], [""], ["Paper ID", "Score"], ["7", "2"]]
-    >>> sheet = Sheet("x.csv", "x", list(enumerate(rows, start=1)))
-    >>> table = headed(sheet, lambda names: "paper id" in names)
+    >>> sheet = Worksheet("x.csv", "x", list(enumerate(rows, start=1)))
+    >>> table = find_table(sheet, lambda names: "paper id" in names)
     >>> table.row, table.names, table.column("score"), table.rows
     (3, ('Paper ID', 'Score'), ['2'], [(4, ['7', '2'])])
     """
 
-    sheet: Sheet
+    sheet: Worksheet
     place: int
     row: int
     names: tuple[str, ...]
@@ -140,36 +140,39 @@ class Headed:
         ]
 
 
-def headed(sheet: Sheet, wanted: Callable[[frozenset[str]], bool]) -> Headed | None:
+def find_table(sheet: Worksheet, wanted: Callable[[frozenset[str]], bool]) -> HeadedTable | None:
     """The table under the first of a `sheet`'s top rows whose names (in lower case) are `wanted`, or None.
 
-    >>> sheet = Sheet("x.csv", "x", [(1, ["ICX 2027"]), (2, ["Paper"]), (3, ["7"])])
-    >>> headed(sheet, lambda names: "paper" in names).row, headed(sheet, lambda names: "score" in names)
+    >>> sheet = Worksheet("x.csv", "x", [(1, ["ICX 2027"]), (2, ["Paper"]), (3, ["7"])])
+    >>> has_score = lambda names: "score" in names
+    >>> find_table(sheet, lambda names: "paper" in names).row, find_table(sheet, has_score)
     (2, None)
     """
     for place, (row, cells) in enumerate(sheet.rows[:_HEADER_ROWS]):
         names = tuple(" ".join(cell.split()) for cell in cells)
         if wanted(frozenset(name.casefold() for name in names)):
-            return Headed(sheet, place, row, tuple(_trimmed(names) if sheet.workbook else names))
+            return HeadedTable(sheet, place, row, tuple(_trimmed(names) if sheet.workbook else names))
     return None
 
 
-def one_table(sheets: Sequence[Sheet], wanted: Callable[[frozenset[str]], bool]) -> Headed | None:
+def find_only_table(
+    sheets: Sequence[Worksheet], wanted: Callable[[frozenset[str]], bool]
+) -> HeadedTable | None:
     """The only table of these `sheets` whose names (in lower case) are `wanted`, or None.
 
     Several are refused, as they could be anything.
 
-    >>> people, scores = (Sheet("x.xlsx", name, [(1, [name])]) for name in ("person", "score"))
-    >>> one_table([people, scores], lambda names: "score" in names).sheet.name
+    >>> people, scores = (Worksheet("x.xlsx", name, [(1, [name])]) for name in ("person", "score"))
+    >>> find_only_table([people, scores], lambda names: "score" in names).sheet.name
     'score'
     """
-    tables = [table for sheet in sheets if (table := headed(sheet, wanted)) is not None]
+    tables = [table for sheet in sheets if (table := find_table(sheet, wanted)) is not None]
     if len(tables) > 1:
         rule = (
             "must be the only table of its kind in the file: save the one to import alone (two years in one "
             "file?)"
         )
-        raise refuse([Problem(table.file, table.row, None, rule) for table in tables])
+        raise input_error([Problem(table.file, table.row, None, rule) for table in tables])
     return tables[0] if tables else None
 
 
@@ -184,12 +187,12 @@ class MixedListError(Exception):
     """A list has objects and other things in it: then it is no list of reviews or notes."""
 
 
-def objects(value: object) -> list[Item]:
+def json_objects(value: object) -> list[Item]:
     """The objects of a JSON list; none if the `value` is not a list.
 
     A list that also holds something else is refused.
 
-    >>> objects([{"score": 2}, {"score": 3}]), objects("text")
+    >>> json_objects([{"score": 2}, {"score": 3}]), json_objects("text")
     ([{'score': 2}, {'score': 3}], [])
     """
     items = value if isinstance(value, list) else []
@@ -199,19 +202,19 @@ def objects(value: object) -> list[Item]:
     return dicts
 
 
-def pages(value: object) -> list[Item]:
+def json_pages(value: object) -> list[Item]:
     """The objects at the top of a file whose JSON has this `value`: one, or those of a list.
 
-    >>> pages({"results": []}), pages([{"id": 1}])
+    >>> json_pages({"results": []}), json_pages([{"id": 1}])
     ([{'results': []}], [{'id': 1}])
     """
-    return [value] if isinstance(value, dict) else objects(value)
+    return [value] if isinstance(value, dict) else json_objects(value)
 
 
-def cell_of(value: object) -> str:
+def json_cell(value: object) -> str:
     """The text that a table would have in place of a JSON value; several values as a list.
 
-    >>> cell_of(8), cell_of(2.5), cell_of("8: accept"), cell_of(None), cell_of([7, 8])
+    >>> json_cell(8), json_cell(2.5), json_cell("8: accept"), json_cell(None), cell_of([7, 8])
     ('8', '2.5', '8: accept', '', '7, 8')
     """
     if isinstance(value, bool):
@@ -221,33 +224,33 @@ def cell_of(value: object) -> str:
     if isinstance(value, float):
         return number_text(value)
     if isinstance(value, list):
-        return ", ".join(map(cell_of, value))
+        return ", ".join(map(json_cell, value))
     return value if isinstance(value, str) else ""
 
 
-def whole(found: Iterable[Item], key: str, file: str) -> Iterator[Item]:
+def all_pages(found: Iterable[Item], key: str, file: str) -> Iterator[Item]:
     """The objects under `key` on all pages.
 
     They are refused if a page states, as its `count`, that there are more. `file` is for messages.
 
-    >>> list(whole([{"notes": [{"id": 1}], "count": 2}, {"notes": [{"id": 2}]}], "notes", "x.json"))
+    >>> list(all_pages([{"notes": [{"id": 1}], "count": 2}, {"notes": [{"id": 2}]}], "notes", "x.json"))
     [{'id': 1}, {'id': 2}]
     """
     stated, items = 0, []
     for page in found:
-        items += objects(page.get(key))
+        items += json_objects(page.get(key))
         count = page.get("count")
         stated = max(stated, count if isinstance(count, int) else 0)
     if stated > len(items):
         rule = f"must hold all {stated:,} entries: fetch every page and save them as one list"
-        raise refusal(file, rule, f"{len(items):,}")
+        raise export_error(file, rule, f"{len(items):,}")
     yield from items
 
 
-def flat_sheet(opened: Opened) -> Sheet | None:
+def json_worksheet(opened: OpenedExport) -> Worksheet | None:
     """A JSON list of flat objects as a sheet with their keys as its header; None if `opened` is not such.
 
-    >>> flat_sheet(Opened("x.json", value=[{"paper": 7, "score": 2.5}], is_json=True)).rows
+    >>> json_worksheet(OpenedExport("x.json", value=[{"paper": 7, "score": 2.5}], is_json=True)).rows
     [(0, ['paper', 'score']), (1, ['7', '2.5'])]
     """
     value = opened.value
@@ -255,8 +258,8 @@ def flat_sheet(opened: Opened) -> Sheet | None:
         return None
     names = list(dict.fromkeys(str(key) for item in value for key in item))
     Memory(opened.file).check(grid_size(len(value), len(names)))
-    cells = [[cell_of(item.get(name)) for name in names] for item in value]
-    return Sheet(opened.file, "", list(enumerate([names, *cells])))
+    cells = [[json_cell(item.get(name)) for name in names] for item in value]
+    return Worksheet(opened.file, "", list(enumerate([names, *cells])))
 
 
 class Memory:
@@ -277,7 +280,7 @@ class Memory:
     def check(self, size: int, row: int | None = None, file: str | None = None) -> None:
         """Refuse what would cost `size` bytes more, if so much is not left."""
         if size > self._left:
-            raise too_much(file or self.file, row)
+            raise memory_error(file or self.file, row)
 
     def take(self, size: int, row: int | None = None, file: str | None = None) -> None:
         """Count `size` bytes; messages are about this `row`, of the `file` or this part of it."""
@@ -301,9 +304,9 @@ class Memory:
         self.check(_TAG * tags)
 
 
-def too_much(file: str, row: int | None = None) -> InputError:
+def memory_error(file: str, row: int | None = None) -> InputError:
     """The error for a `file` that costs too much memory, from this `row` on if it is known."""
-    return refusal(file, _RULE.format(limit=MAX_MEMORY // 2**20), "more", row)
+    return export_error(file, _RULE.format(limit=MAX_MEMORY // 2**20), "more", row)
 
 
 def grid_size(rows: int, columns: int) -> int:

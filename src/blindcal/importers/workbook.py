@@ -22,8 +22,8 @@ from xml.parsers import expat
 
 from blindcal.cells import number_text
 from blindcal.errors import InputError, Problem
-from blindcal.importers.sheet import Memory, Sheet
-from blindcal.io.tables import MAX_CELL, MAX_COLUMNS, MAX_LINES, refuse
+from blindcal.importers.sheet import Memory, Worksheet
+from blindcal.io.tables import MAX_CELL, MAX_COLUMNS, MAX_LINES, input_error
 
 _OLD = "urn:schemas-microsoft-com:office:spreadsheet "
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -87,7 +87,7 @@ class _Walk:
         self.parser.Parse(b"", True)
 
     def bad(self, rule: str, found: str | None = None, row: int | None = None) -> InputError:
-        return refuse([Problem(self.file, row, None, rule, found)])
+        return input_error([Problem(self.file, row, None, rule, found)])
 
     def begin(self) -> None:
         self.listening, self._texts, self._size = False, [], 0
@@ -172,7 +172,7 @@ class _Rows(_Walk):
         self._last = self.column
 
 
-def spreadsheet_xml(data: bytes, file: str, memory: Memory) -> tuple[Sheet, ...]:
+def spreadsheet_xml(data: bytes, file: str, memory: Memory) -> tuple[Worksheet, ...]:
     """The worksheets of a SpreadsheetML 2003 text.
 
     `data` holds its bytes, `file` is for messages, and what is kept is counted in `memory`.
@@ -192,7 +192,7 @@ def spreadsheet_xml(data: bytes, file: str, memory: Memory) -> tuple[Sheet, ...]
 class _Old(_Rows):
     def __init__(self, file: str, memory: Memory) -> None:
         super().__init__(file, memory)
-        self.sheets: list[Sheet] = []
+        self.sheets: list[Worksheet] = []
         self.name, self.span, self.across, self.kind = "", 0, 0, "String"
 
     def opens(self, name: str, attributes: Attributes) -> None:
@@ -216,7 +216,9 @@ class _Old(_Rows):
         elif name == "Cell":
             self.put(_plain_number(self.text) if self.kind == "Number" else self.text, self.across)
         elif name == "Worksheet":
-            self.sheets.append(Sheet(f"{self.file}, sheet {self.name}", self.name, self.rows, workbook=True))
+            self.sheets.append(
+                Worksheet(f"{self.file}, sheet {self.name}", self.name, self.rows, workbook=True)
+            )
 
     def _whole(self, attributes: Attributes, name: str, otherwise: int) -> int:
         text = attributes.get(_OLD + name)
@@ -227,7 +229,7 @@ class _Old(_Rows):
         return int(text)
 
 
-def xlsx_sheets(read: Callable[[str], Part | None], file: str, memory: Memory) -> tuple[Sheet, ...]:
+def xlsx_sheets(read: Callable[[str], Part | None], file: str, memory: Memory) -> tuple[Worksheet, ...]:
     """The sheets of an `.xlsx` file.
 
     `read` gives a part of it by name, or None if there is no such part; `file` is for messages, and what is
@@ -250,14 +252,14 @@ def xlsx_sheets(read: Callable[[str], Part | None], file: str, memory: Memory) -
         kind, path = links.targets[link]
         if kind == "worksheet":  # and no sheet of charts
             walk.run(_part(read, path, file, memory))
-            sheets.append(Sheet(walk.file, name, walk.rows, workbook=True))
+            sheets.append(Worksheet(walk.file, name, walk.rows, workbook=True))
     return tuple(sheets)
 
 
 def _part(read: Callable[[str], Part | None], name: str, file: str, memory: Memory) -> Iterator[bytes]:
     part = read(name)
     if part is None:
-        raise refuse([Problem(file, None, None, "must be a whole .xlsx workbook", f"no part {name!a}")])
+        raise input_error([Problem(file, None, None, "must be a whole .xlsx workbook", f"no part {name!a}")])
     memory.check_tags(part.tags)
     return part.chunks
 

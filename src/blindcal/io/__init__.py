@@ -6,7 +6,7 @@ errors, cells, checks.
 """
 
 from blindcal.io.atomic_files import (
-    canonical,
+    canonical_json,
     digest,
     lock,
     read_bytes,
@@ -20,7 +20,7 @@ from blindcal.io.tables import Table, format_table, parse_table, table_from_fram
 
 __all__ = [
     "Table",
-    "canonical",
+    "canonical_json",
     "digest",
     "format_table",
     "lock",

@@ -32,18 +32,18 @@ from blindcal.errors import InputError, Problem, RefusedError
 from blindcal.io.tables import (
     MAX_BYTES,
     Table,
-    decode,
-    encoded,
+    decode_utf8,
+    encode_utf8,
     format_table,
+    input_error,
     parse_table,
-    refuse,
     table_from_frame,
 )
 
 DECISIONS, CERTIFICATE = "decisions.csv", "certificate.json"
-NUMBERED = re.compile(r"release-([1-9][0-9]{0,5})")
+RELEASE_NAME = re.compile(r"release-([1-9][0-9]{0,5})")
 
-PUBLIC = "public"
+RELEASES_FOLDER = "public"
 """How a conference's folder calls the one for its releases."""
 _MAX_DIGITS = 308  # a whole number of this many digits or more can be beyond a float
 _TEMPORARY = ".blindcal-new"
@@ -74,25 +74,27 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
         ...     read_bytes(path, limit=10)
         b'ten bytes.'
     """
-    data = read_part(path, 0, limit + 1)
+    data = read_range(path, 0, limit + 1)
     if len(data) > limit:
-        raise refuse([Problem(os.fspath(path), None, None, f"must have at most {limit:,} bytes", "more")])
+        raise input_error(
+            [Problem(os.fspath(path), None, None, f"must have at most {limit:,} bytes", "more")]
+        )
     return data
 
 
-def read_part(path: str | os.PathLike[str], start: int, size: int) -> bytes:
+def read_range(path: str | os.PathLike[str], start: int, size: int) -> bytes:
     """At most `size` bytes of a regular file from `start` on; fewer where it ends."""
     name = os.fspath(path)
     try:
         descriptor = os.open(path, _READ)
     except FileNotFoundError:
-        raise refuse([Problem(name, None, None, "there is no such file")]) from None
+        raise input_error([Problem(name, None, None, "there is no such file")]) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a file name"
-        raise refuse([Problem(name, None, None, "must be a file that can be read", reason)]) from None
+        raise input_error([Problem(name, None, None, "must be a file that can be read", reason)]) from None
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise refuse([Problem(name, None, None, "must be a regular file")])
+            raise input_error([Problem(name, None, None, "must be a regular file")])
         with open(descriptor, "rb", closefd=False) as file:
             file.seek(start)
             return file.read(size)
@@ -165,7 +167,7 @@ def read_json(path: str | os.PathLike[str]) -> object:
         {'epsilon': 2.0, 'papers': [1, 2]}
     """
     name = os.fspath(path)
-    return parse_json(decode(read_bytes(path), name), name)
+    return parse_json(decode_utf8(read_bytes(path), name), name)
 
 
 def parse_json(text: str, name: str) -> object:
@@ -179,14 +181,14 @@ def parse_json(text: str, name: str) -> object:
         problem = Problem(
             name, error.lineno, f"{error.colno}", "must be JSON", f"{error.msg} at byte {offset}"
         )
-        raise refuse([problem]) from None
+        raise input_error([problem]) from None
     except (ValueError, RecursionError) as error:
         rule = (
             str(error)
             if isinstance(error, InputError)
             else "must be JSON within the limits of depth and size"
         )
-        raise refuse([Problem(name, None, None, rule)]) from None
+        raise input_error([Problem(name, None, None, rule)]) from None
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -218,7 +220,7 @@ def write_bytes(
 
     A killed writer leaves the old state or the new one. Where the system allows it, the temporary file has no
     name and disappears with the process. Where it needs a name, the next writer to the same file removes what
-    is left, and so does `clear_stale`.
+    is left, and so does `remove_stale_files`.
 
     Args:
         path: The file.
@@ -235,7 +237,7 @@ def write_bytes(
         ...     path.read_bytes(), oct(path.stat().st_mode & 0o777)
         (b'secret', '0o600')
     """
-    refuse_empty(path)
+    refuse_empty_path(path)
     target = Path(path)
     if not replace:
         refuse_existing(target)
@@ -249,7 +251,7 @@ def write_bytes(
         with open(descriptor, "wb", closefd=False) as file:
             file.write(data)
         os.fsync(descriptor)
-        clear_stale(target.parent, target.name)
+        remove_stale_files(target.parent, target.name)
         _publish(descriptor, temporary, named, target, replace)
         _fsync_folder(target.parent)
     except FileExistsError:
@@ -289,7 +291,7 @@ def write_table(
 def write_json(
     path: str | os.PathLike[str], value: object, *, confidential: bool = False, replace: bool = False
 ) -> None:
-    """Write `jsonable(value)` with sorted keys, one item per line.
+    """Write `to_jsonable(value)` with sorted keys, one item per line.
 
     Args:
         path: The file.
@@ -305,14 +307,14 @@ def write_json(
         ...     path.read_text()
         '{\\n "epsilon": "inf",\\n "papers": 3\\n}\\n'
     """
-    text = json.dumps(jsonable(value), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    write_bytes(path, encoded(text + "\n"), confidential=confidential, replace=replace)
+    text = json.dumps(to_jsonable(value), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    write_bytes(path, encode_utf8(text + "\n"), confidential=confidential, replace=replace)
 
 
-def jsonable(value: object) -> object:
+def to_jsonable(value: object) -> object:
     """`value` in JSON's types: arrays and dataclasses opened, infinity as `"inf"`, `nan` as null.
 
-    >>> jsonable({"epsilon": math.inf, "error": np.array([0.5, 0.25])})
+    >>> to_jsonable({"epsilon": math.inf, "error": np.array([0.5, 0.25])})
     {'epsilon': 'inf', 'error': [0.5, 0.25]}
     """
     if isinstance(value, np.ndarray | np.generic):
@@ -322,11 +324,13 @@ def jsonable(value: object) -> object:
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, Mapping):
-        return {str(key): jsonable(item) for key, item in value.items()}
+        return {str(key): to_jsonable(item) for key, item in value.items()}
     if isinstance(value, Sequence | set | frozenset) and not isinstance(value, bytes):
-        return [jsonable(item) for item in (sorted(value) if isinstance(value, set | frozenset) else value)]
+        return [
+            to_jsonable(item) for item in (sorted(value) if isinstance(value, set | frozenset) else value)
+        ]
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: jsonable(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: to_jsonable(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     raise InputError(f"cannot be written as JSON: {type(value).__name__}")
@@ -400,7 +404,7 @@ def temporary_paths(folder: str | os.PathLike[str], name: str | None = None) -> 
         return []
 
 
-def clear_stale(folder: str | os.PathLike[str], name: str | None = None) -> None:
+def remove_stale_files(folder: str | os.PathLike[str], name: str | None = None) -> None:
     """Remove the temporary files that killed writers left in a folder, all or those of the file `name`.
 
     A file that a living writer holds locked stays.
@@ -420,7 +424,7 @@ def make_folder(path: str | os.PathLike[str]) -> None:
     """Make a folder, on the disk when this returns, or take the one there; only its owner can enter."""
     # A system that could not write into the folder afterward is not left with an empty one.
     _locks()
-    refuse_empty(path)
+    refuse_empty_path(path)
     folder = Path(path)
     if os.path.lexists(folder) and not folder.is_dir():
         raise InputError(f"{folder} must be a folder")
@@ -449,24 +453,24 @@ def check_targets(*paths: str | os.PathLike[str] | None) -> None:
     for path in targets:
         refuse_existing(path)
     for path in targets:
-        check_folder_of(path)
+        check_parent_folder(path)
 
 
-def check_folder_of(path: str | os.PathLike[str]) -> None:
+def check_parent_folder(path: str | os.PathLike[str]) -> None:
     """Refuse a file whose folder is not there, or cannot be written into."""
-    refuse_empty(path)
+    refuse_empty_path(path)
     folder = Path(path).parent
     if not folder.is_dir():
         raise InputError(f"{folder} must be a folder that exists")
-    check_folder(folder, folder)
+    check_writable_folder(folder, folder)
 
 
-def check_folder(folder: str | os.PathLike[str], there: str | os.PathLike[str]) -> None:
+def check_writable_folder(folder: str | os.PathLike[str], there: str | os.PathLike[str]) -> None:
     """Refuse a `folder` where nothing can be written; nothing is left there.
 
     `there` is the folder itself, or the one it will be made in.
     """
-    clear_stale(there)
+    remove_stale_files(there)
     temporary = temporary_name(Path(there) / "blindcal")
     try:
         descriptor, named = _open_temporary(temporary, 0o600)
@@ -479,7 +483,7 @@ def check_folder(folder: str | os.PathLike[str], there: str | os.PathLike[str]) 
         raise InputError(f"{folder} must be a folder that can be written: {error.strerror}") from None
 
 
-def refuse_empty(path: str | os.PathLike[str]) -> None:
+def refuse_empty_path(path: str | os.PathLike[str]) -> None:
     """Refuse a path without a character, which would be taken for the current folder."""
     if not os.fspath(path):
         raise InputError("a path must not be empty")
@@ -497,7 +501,7 @@ def _exists(target: Path) -> RefusedError:
 
 def _resolved(path: str | os.PathLike[str]) -> Path:
     """A file by one name, whatever links lead to its folder."""
-    refuse_empty(path)
+    refuse_empty_path(path)
     return Path(os.path.realpath(Path(path).parent)) / Path(path).name
 
 
@@ -516,7 +520,7 @@ def refuse_published(path: str | os.PathLike[str]) -> None:
     """
     # The file itself may be a link, which is replaced; its folder is where it will be.
     parent = _resolved(path).parent
-    shared = next((folder for folder in (parent, *parent.parents) if is_shared(folder)), None)
+    shared = next((folder for folder in (parent, *parent.parents) if is_release_folder(folder)), None)
     if shared is not None:
         raise InputError(
             f"{os.fspath(path)} is confidential and must not lie in {shared}, which is meant to be shared: "
@@ -524,7 +528,7 @@ def refuse_published(path: str | os.PathLike[str]) -> None:
         )
 
 
-def is_shared(folder: Path) -> bool:
+def is_release_folder(folder: Path) -> bool:
     """Whether a folder holds a release, or is one for numbered releases and holds one of those.
 
     A working folder may hold a release among other things, and does not count.
@@ -542,12 +546,12 @@ def _holds_numbered(folder: Path) -> bool:
             folders = [Path(entry.path) for entry in entries if entry.is_dir()]
     except OSError:
         return False
-    numbered = [path for path in folders if NUMBERED.fullmatch(path.name)]
-    alone = folder.name == PUBLIC or len(numbered) == len(folders)
+    numbered = [path for path in folders if RELEASE_NAME.fullmatch(path.name)]
+    alone = folder.name == RELEASES_FOLDER or len(numbered) == len(folders)
     return alone and any(map(_holds_release, numbered))
 
 
-def canonical(value: object) -> bytes:
+def canonical_json(value: object) -> bytes:
     """The one encoding that equal content has: keys sorted, numbers by value, no spaces.
 
     Different content has different encodings.
@@ -559,12 +563,12 @@ def canonical(value: object) -> bytes:
         The encoding, UTF-8.
 
     Example:
-        >>> canonical({"b": 3.0, "a": [0.5, "x"]})
+        >>> canonical_json({"b": 3.0, "a": [0.5, "x"]})
         b'{"a":[0.5,"x"],"b":3}'
-        >>> canonical(3) == canonical(3.0), canonical("3") == canonical(3)
+        >>> canonical_json(3) == canonical_json(3.0), canonical_json("3") == canonical_json(3)
         (True, False)
     """
-    return encoded(_canonical(value))
+    return encode_utf8(_canonical(value))
 
 
 def _canonical(value: object) -> str:
@@ -592,10 +596,10 @@ def _canonical(value: object) -> str:
 
 
 def digest(value: object) -> str:
-    """The SHA-256 of `canonical(value)`. Digests of confidential content are confidential.
+    """The SHA-256 of `canonical_json(value)`. Digests of confidential content are confidential.
 
     Args:
-        value: As for `canonical`.
+        value: As for `canonical_json`.
 
     Returns:
         64 hexadecimal digits.
@@ -604,7 +608,7 @@ def digest(value: object) -> str:
         >>> digest({"a": 1}) == digest({"a": 1.0})
         True
     """
-    return hashlib.sha256(canonical(value)).hexdigest()
+    return hashlib.sha256(canonical_json(value)).hexdigest()
 
 
 @contextmanager

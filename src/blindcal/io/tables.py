@@ -1,9 +1,9 @@
 """Tables in and out: the strict reader of comma-separated files and data frames, and the writer.
 
 A table becomes a `Table` only if every cell holds what its `Column` says; otherwise one `InputError` names
-every bad cell by file, row, column and rule (`Problems` collects them, `refuse` words them). Files and data
-frames are held to the same rules: a frame's values are read as the cells that a file would have for them.
-The reader has limits on bytes, lines, columns and cells, so that no file can exhaust the memory.
+every bad cell by file, row, column and rule (`Problems` collects them, `input_error` words them). Files and
+data frames are held to the same rules: a frame's values are read as the cells that a file would have for
+them. The reader has limits on bytes, lines, columns and cells, so that no file can exhaust the memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.cells import Broken, Column, cell_problem, cell_value, count, escape, natural, number_text
+from blindcal.cells import (
+    Column,
+    Violation,
+    cell_problem,
+    cell_value,
+    count,
+    escape,
+    natural_key,
+    number_text,
+)
 from blindcal.checks import Array
 from blindcal.errors import InputError, Problem
 
@@ -114,11 +123,11 @@ def parse_table(data: bytes, file: str, columns: Sequence[Column], *, extra: boo
         array([3.])
     """
     log = Problems(file)
-    cut = records(decode(data, file), log, len(_MARK) if data.startswith(_MARK) else 0)
+    cut = records(decode_utf8(data, file), log, len(_MARK) if data.startswith(_MARK) else 0)
     header = next(cut, None)
     log.finish()
     if header is None or header == [""]:
-        raise refuse([Problem(file, 1, None, "must have a header row", "an empty line")])
+        raise input_error([Problem(file, 1, None, "must have a header row", "an empty line")])
     index, problems = match_columns(header, file, columns, extra=extra)
     log.extend(problems)
     log.finish()
@@ -224,7 +233,7 @@ class _ColumnReader:
         self.column, self.index, self.secret = column, index, secret
         self.number = column.kind in ("number", "integer")
         self.known: dict[str, str | float] = {}
-        self.broken: dict[str, Broken] = {}
+        self.broken: dict[str, Violation] = {}
         self.kept: list[str | float] = []
 
     def take(self, cells: Sequence[str], rows: Sequence[int], file: str) -> Iterator[Problem]:
@@ -343,12 +352,12 @@ def _other_separator(header: Sequence[str]) -> str | None:
     return f"{names[0]}s" if len(header) == 1 and names else None
 
 
-def decode(data: bytes, file: str) -> str:
+def decode_utf8(data: bytes, file: str) -> str:
     """The text of a UTF-8 file without its byte-order mark; anything else is refused by its byte offset."""
 
     def bad(offset: int | None, rule: str, found: str) -> InputError:
         row = None if offset is None else data.count(b"\n", 0, offset) + 1
-        return refuse([Problem(file, row, None, rule, found)])
+        return input_error([Problem(file, row, None, rule, found)])
 
     if len(data) > MAX_BYTES:
         raise bad(None, f"must have at most {MAX_BYTES:,} bytes", f"{len(data):,}")
@@ -468,16 +477,16 @@ class Problems:
     def finish(self) -> None:
         """Raise if there was any problem. What tore the file apart comes last, and always."""
         if self.found or self.torn:
-            raise refuse(self.found, torn=self.torn)
+            raise input_error(self.found, torn=self.torn)
 
 
-def refuse(problems: Sequence[Problem], more: int = 0, torn: Problem | None = None) -> InputError:
+def input_error(problems: Sequence[Problem], more: int = 0, torn: Problem | None = None) -> InputError:
     """The error that lists the first hundred problems of an input and what tore it apart, if anything did.
 
     Its text shows the first few of those that break one rule in one column, and counts all the rest.
 
     >>> rows = [Problem("r.csv", row, "score", "must be a number") for row in range(2, 9)]
-    >>> print(refuse(rows, more=3))
+    >>> print(input_error(rows, more=3))
     r.csv, row 2, column score: must be a number
     r.csv, row 3, column score: must be a number
     r.csv, row 4, column score: must be a number
@@ -526,7 +535,7 @@ def format_table(columns: Mapping[str, Sequence[object] | Array]) -> bytes:
     if len(set(map(len, values))) != 1:
         raise InputError(f"columns must have one length, found {[len(column) for column in values]}")
     rows = sorted(zip(*values, strict=True), key=_order)
-    return encoded("".join(f"{_line(row)}\n" for row in [tuple(columns), *rows]))
+    return encode_utf8("".join(f"{_line(row)}\n" for row in [tuple(columns), *rows]))
 
 
 def _values(name: str, column: Sequence[object] | Array) -> list[str | int | float]:
@@ -537,7 +546,7 @@ def _values(name: str, column: Sequence[object] | Array) -> list[str | int | flo
     return [value for value in plain if isinstance(value, str | int | float)]
 
 
-_natural = lru_cache(maxsize=_KNOWN)(natural)
+_natural = lru_cache(maxsize=_KNOWN)(natural_key)
 
 
 def _order(row: tuple[str | int | float, ...]) -> list[tuple[int, float, object]]:
@@ -562,22 +571,22 @@ def _cell(value: str | int | float) -> str:
 
 @lru_cache(maxsize=_KNOWN)
 def _text_cell(value: str) -> str:
-    return quoted(escape(value))
+    return quote_cell(escape(value))
 
 
-def quoted(cell: str) -> str:
+def quote_cell(cell: str) -> str:
     """A cell, in quotes if it needs them.
 
     So does one with a semicolon or a tab: a spreadsheet of another country may split it there, and run what
     follows.
 
-    >>> quoted("x;=1+1"), quoted('a "b" c'), quoted("plain")
+    >>> quote_cell("x;=1+1"), quote_cell('a "b" c'), quote_cell("plain")
     ('"x;=1+1"', '"a ""b"" c"', 'plain')
     """
     return '"' + cell.replace('"', '""') + '"' if re.search(r'[",;\t\r\n]', cell) else cell
 
 
-def encoded(text: str) -> bytes:
+def encode_utf8(text: str) -> bytes:
     """`text` as UTF-8."""
     try:
         return text.encode()
@@ -585,7 +594,7 @@ def encoded(text: str) -> bytes:
         raise InputError("text must be valid Unicode, found half a surrogate pair") from None
 
 
-def frame(columns: Mapping[str, object]) -> Any:
+def data_frame(columns: Mapping[str, object]) -> Any:
     """A pandas data frame of these columns, each a list or an array of one dimension."""
     try:
         pandas = import_module("pandas")
@@ -612,4 +621,4 @@ def long_frame(values: Mapping[str, object], *axes: str) -> Any:
     index = np.indices(sizes).reshape(len(sizes), -1)
     columns: dict[str, object] = dict(zip(names, index, strict=True))
     columns |= {name: array.ravel() for name, array in zip(values, arrays, strict=True)}
-    return frame(columns)
+    return data_frame(columns)

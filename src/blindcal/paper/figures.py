@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from blindcal.checks import Array
 from blindcal.compute.parallel import Workers
 from blindcal.errors import InputError
-from blindcal.io.tables import frame
+from blindcal.io.tables import data_frame
 from blindcal.paper.theorems import (
     Segment,
     algorithm_3,
@@ -143,7 +143,7 @@ class Figure:
     def to_frame(self) -> Any:
         """One row per point that is drawn, as a pandas data frame; needs pandas."""
         names = ("panel", "kind", "label", "x", "y")
-        return frame(dict(zip(names, zip(*self.rows(), strict=True), strict=True)))
+        return data_frame(dict(zip(names, zip(*self.rows(), strict=True), strict=True)))
 
     def rows(self) -> list[tuple[str, str, str, float, float]]:
         """Panel, kind, label, x, y of every point that is drawn."""

@@ -5,19 +5,19 @@ and whether the calibration fits the scores. Open `conference_plan` first, then 
 certify and earlier.
 """
 
-from blindcal.planning.calibration_check import Agreement, agreement
+from blindcal.planning.calibration_check import CalibrationCheck, check_calibration
 from blindcal.planning.conference_plan import PaperPlan, Plan, plan, plan_conference, plan_paper
 from blindcal.planning.guarantee_menu import Menu, menu
 from blindcal.planning.request import Quota, Request
 
 __all__ = [
-    "Agreement",
+    "CalibrationCheck",
     "Menu",
     "PaperPlan",
     "Plan",
     "Quota",
     "Request",
-    "agreement",
+    "check_calibration",
     "menu",
     "plan",
     "plan_conference",

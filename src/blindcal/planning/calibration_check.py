@@ -25,11 +25,11 @@ from scipy.sparse import csr_array
 from scipy.special import ndtr
 
 from blindcal.assignment.candidates import OUTSIDER
-from blindcal.assignment.prior import copied, seats
+from blindcal.assignment.prior import candidate_seats, seat_probabilities
 from blindcal.cells import count
 from blindcal.checks import Array, Integers, roundoff
 from blindcal.errors import InputError
-from blindcal.io.tables import frame
+from blindcal.io.tables import data_frame
 from blindcal.posterior.paper import PaperCase
 from blindcal.reviewers.base import Booleans
 
@@ -86,7 +86,7 @@ _DIGITS = 4
 
 
 @dataclass(frozen=True)
-class Agreement:
+class CalibrationCheck:
     """Predicted and observed scores of a conference, in the units of the scores.
 
     Attributes:
@@ -123,7 +123,7 @@ class Agreement:
 
     def to_frame(self) -> Any:
         """One row, as a pandas data frame; needs pandas."""
-        return frame({name: [value] for name, value in vars(self).items() if name != "notes"})
+        return data_frame({name: [value] for name, value in vars(self).items() if name != "notes"})
 
     @property
     def public(self) -> dict[str, object]:
@@ -132,7 +132,7 @@ class Agreement:
         return {k: round(v, _DIGITS) if isinstance(v, float) else v for k, v in figures.items()}
 
 
-def agreement(cases: Sequence[PaperCase], better: str = "high") -> Agreement:
+def check_calibration(cases: Sequence[PaperCase], better: str = "high") -> CalibrationCheck:
     """Checks how well the pools and the calibration of these papers predict their scores.
 
     Args:
@@ -145,15 +145,15 @@ def agreement(cases: Sequence[PaperCase], better: str = "high") -> Agreement:
 
     Example:
         >>> rows = ((1.0, 5.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 7.0, 1.0, 0.0, 0.0, 0.0, 0.0))
-        >>> check = agreement([PaperCase("p", (5.0, 7.0), ("a", "b"), (1.0, 1.0), rows, 0.0)])
+        >>> check = check_calibration([PaperCase("p", (5.0, 7.0), ("a", "b"), (1.0, 1.0), rows, 0.0)])
         >>> check.predicted_mean, check.shift, round(check.predicted_sd**2, 9), check.verdict
         (6.0, 0.0, 3.0, 'fits')
     """
-    return _agreement(tuple(cases), better)
+    return _check_calibration(tuple(cases), better)
 
 
 @lru_cache(maxsize=2)
-def _agreement(cases: tuple[PaperCase, ...], better: str) -> Agreement:
+def _check_calibration(cases: tuple[PaperCase, ...], better: str) -> CalibrationCheck:
     """The check, computed once per conference: `decide` needs it before deciding and in the certificate."""
     data, sign = conference_scores(cases), -1.0 if better == "low" else 1.0
     mean, mean_chance = predicted_mean(data, score_value(data))
@@ -170,7 +170,7 @@ def _agreement(cases: tuple[PaperCase, ...], better: str) -> Agreement:
         bent=bent,
         astray=slope is not None and 1 - slope > max(_FOLLOWING, _CHANCE * slope_chance),
     )
-    result = Agreement(
+    result = CalibrationCheck(
         predicted_mean=sign * mean,
         observed_mean=sign * (mean + difference),
         predicted_sd=sd,
@@ -188,7 +188,7 @@ def _agreement(cases: tuple[PaperCase, ...], better: str) -> Agreement:
     return _with_verdict(result, flags, data, outliers, sign)
 
 
-def refuse_misfit(fit: Agreement, *, despite_misfit: bool) -> None:
+def refuse_misfit(fit: CalibrationCheck, *, despite_misfit: bool) -> None:
     """Refuse a calibration that does not fit the scores at all."""
     if fit.verdict == HOPELESS and not despite_misfit:
         problems = "; ".join(fit.notes)
@@ -256,9 +256,10 @@ def conference_scores(cases: Sequence[PaperCase]) -> ConferenceScores:
             row = pools[key] = (len(starts) - 1, case.parameters)
             rows, size = list(zip(case.candidates, case.parameters, strict=True)), len(case.scores)
             columns += [
-                people.setdefault(rows[i], len(people)) for i in seats(len(rows), size, case.outsider)
+                people.setdefault(rows[i], len(people))
+                for i in candidate_seats(len(rows), size, case.outsider)
             ]
-            chances += copied(case.inclusion, size, case.outsider)
+            chances += seat_probabilities(case.inclusion, size, case.outsider)
             starts.append(len(columns))
         pool.append(row[0])
     shape = (len(starts) - 1, len(people))
@@ -555,8 +556,8 @@ class _Significant:
 
 
 def _with_verdict(
-    check: Agreement, flags: _Significant, data: ConferenceScores, odd: Integers, sign: float
-) -> Agreement:
+    check: CalibrationCheck, flags: _Significant, data: ConferenceScores, odd: Integers, sign: float
+) -> CalibrationCheck:
     share = check.impossible / data.score.size
     hopeless = (
         (flags.shifted and abs(check.shift) > _HOPELESS_SHIFT)
@@ -569,7 +570,7 @@ def _with_verdict(
 
 
 def _notes(
-    check: Agreement, flags: _Significant, data: ConferenceScores, odd: Integers, sign: float
+    check: CalibrationCheck, flags: _Significant, data: ConferenceScores, odd: Integers, sign: float
 ) -> tuple[str, ...]:
     """The misfits in words, with the probable mistake behind each."""
     off = flags.shifted or flags.stretched
@@ -603,7 +604,7 @@ def _notes(
     return tuple(notes)
 
 
-def _looks_mirrored(check: Agreement) -> bool:
+def _looks_mirrored(check: CalibrationCheck) -> bool:
     """Whether mirrored offsets explain the scores better, and papers do not follow their pools."""
     follows = check.following is not None and check.following >= _FOLLOWING
     return check.mirrored is not None and check.mirrored > _EVIDENCE and not follows
@@ -636,7 +637,9 @@ def _slopes_and_offsets_swapped(data: ConferenceScores, sign: float) -> bool:
     return shift < max(_SHIFT * sd, _CHANCE * mean_chance) and 1 / _STRETCH < stretch < _STRETCH
 
 
-def _mean_and_sd_note(check: Agreement, flags: _Significant, data: ConferenceScores, sign: float) -> str:
+def _mean_and_sd_note(
+    check: CalibrationCheck, flags: _Significant, data: ConferenceScores, sign: float
+) -> str:
     text = (
         f"the calibration {'does' if check.verdict == HOPELESS else 'may'} not fit the scores: it predicts a "
         f"mean of {check.predicted_mean:.2f} and a standard deviation of {check.predicted_sd:.2f}, and the "
@@ -647,7 +650,7 @@ def _mean_and_sd_note(check: Agreement, flags: _Significant, data: ConferenceSco
     return f"{text}; the shares of low and high scores differ by up to {100 * check.shape:.0f} in 100"
 
 
-def _probable_cause(check: Agreement, flags: _Significant, data: ConferenceScores, sign: float) -> str:
+def _probable_cause(check: CalibrationCheck, flags: _Significant, data: ConferenceScores, sign: float) -> str:
     """The probable cause of a mean or standard deviation that does not fit."""
     offset, noise = sign * data.people[:, 1], data.people[:, 2]
     if np.ptp(data.score) == 0.0:

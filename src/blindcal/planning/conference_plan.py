@@ -16,28 +16,28 @@ from math import inf
 from typing import Any
 
 from blindcal.assignment.candidates import OUTSIDER
-from blindcal.cells import Column, count, loose, number_text
+from blindcal.cells import Column, count, loose_id, number_text
 from blindcal.certify.claims import Claim, certify
-from blindcal.certify.exact import ExactPolicy, Packed, packed
+from blindcal.certify.exact import ExactPolicy, PackedPolicy, pack_policy
 from blindcal.checks import Array
-from blindcal.compute.parallel import Progress, Workers, each, silent, stepping
+from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map, scaled_progress
 from blindcal.errors import CertificateError
 from blindcal.io.atomic_files import read_table
-from blindcal.io.tables import frame
-from blindcal.planning.calibration_check import Agreement, agreement, refuse_misfit
+from blindcal.io.tables import data_frame
+from blindcal.planning.calibration_check import CalibrationCheck, check_calibration, refuse_misfit
 from blindcal.planning.expected_errors import Figures, budget_excess, expected_figures, summary
 from blindcal.planning.guarantee_menu import MOST_SOLVED, Menu, menu, menu_steps
 from blindcal.planning.ranking import both_ranks, listed_figures
 from blindcal.planning.request import Request, check_types
-from blindcal.planning.shared_budget import exploration_steps, shares_of
+from blindcal.planning.shared_budget import exploration_steps, success_limits
 from blindcal.policy.guarantee import PUBLIC, Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import Conference, PaperCase
 from blindcal.posterior.inputs import Inputs
-from blindcal.posterior.large_pools import Layout
-from blindcal.posterior.paper import Sample
-from blindcal.reviews import twin_remarks
+from blindcal.posterior.large_pools import TableLayout
+from blindcal.posterior.paper import TupleSample
+from blindcal.reviews import similar_id_warnings
 
 # The least weight of the constant when a table is mixed to repay a budget: it exceeds the rounding of a
 # table, so every round of repayment makes progress.
@@ -63,7 +63,7 @@ class Plan:
     request: Request
     papers: tuple[PaperPlan, ...]
     price: float | None
-    fit: Agreement
+    fit: CalibrationCheck
     remarks: tuple[str, ...]
 
     @cached_property
@@ -80,9 +80,9 @@ class Plan:
         """The claims about each paper, one row per paper, as a pandas data frame; needs pandas."""
         names = ("reviews", "success_scores_only", "success", "largest_rise", "epsilon", "largest_posterior")
         claims = {name: [float(getattr(plan.claim, name)) for plan in self.papers] for name in names}
-        return frame({"paper": [case.paper for case in self.conference.cases], **claims})
+        return data_frame({"paper": [case.paper for case in self.conference.cases], **claims})
 
-    def menu(self, *, workers: Workers = 1, progress: Progress = silent) -> Menu:
+    def menu(self, *, workers: Workers = 1, progress: Progress = no_progress) -> Menu:
         """Each guarantee of the menu on this conference; estimated from 1,000 papers if there are more."""
         papers, steps = min(len(self.conference.cases), MOST_SOLVED), menu_steps(self.conference)
         with progress(f"comparing guarantees for {count(papers, 'paper')}", steps) as advance:
@@ -95,7 +95,7 @@ def plan(
     *,
     despite_misfit: bool = False,
     workers: Workers = 1,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Plan:
     """Plans a conference. Nothing is written, and nothing is drawn.
 
@@ -114,18 +114,12 @@ def plan(
         InputError: If the request or the inputs are wrong, or the calibration does not fit the scores.
 
     Example:
-        >>> from blindcal import Guarantee, read_inputs
-        >>> from pathlib import Path
-        >>> from tempfile import TemporaryDirectory
-        >>> folder = TemporaryDirectory()
-        >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
-        >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,eve,6\\n")
-        >>> _ = reviewers.write_text("reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\neve,1,5,1\\n")
-        >>> inputs = read_inputs(reviews, reviewers, "everyone")
+        >>> from blindcal import Guarantee
+        >>> from blindcal.posterior.inputs import example_inputs
+        >>> inputs = example_inputs()
         >>> planned = plan(inputs, Request(Guarantee("public", epsilon=None), accept_rate=0.5))
         >>> planned.summary["papers"], planned.summary["added_success"], planned.summary["epsilon"]
         (3, 0.0, 0.0)
-        >>> folder.cleanup()
     """
     check_types(inputs, request)
     request = request.checked()
@@ -142,10 +136,10 @@ def plan_prepared(
     *,
     despite_misfit: bool = False,
     workers: Workers = 1,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Plan:
     """The plan of a conference that was prepared from these inputs."""
-    fit = agreement(conference.cases, request.better)
+    fit = check_calibration(conference.cases, request.better)
     refuse_misfit(fit, despite_misfit=despite_misfit)
     papers = len(conference.cases)
     steps = planning_steps(conference.cases, request.guarantee)
@@ -182,10 +176,10 @@ class PaperPlan:
         layout: Which entry of the table each tuple of reviewers takes; None if the tuples are listed.
     """
 
-    packed: Packed
+    packed: PackedPolicy
     claim: Claim
     figures: Figures
-    layout: Layout | None = None
+    layout: TableLayout | None = None
 
     @property
     def policy(self) -> ExactPolicy:
@@ -200,7 +194,7 @@ def plan_paper(
     guarantee: Guarantee,
     *,
     mixed: float = 0.0,
-    sample: Sample | None = None,
+    sample: TupleSample | None = None,
     bound: float = inf,
 ) -> PaperPlan:
     """Certifies one paper's table and computes its expected errors.
@@ -227,7 +221,7 @@ def plan_paper(
     """
     policy, claim = certify(belief, accept, guarantee, mixed=mixed)
     figures = expected_figures(belief, policy.accept, raw_accept, sample=sample, bound=bound)
-    return PaperPlan(packed(policy), claim, figures)
+    return PaperPlan(pack_policy(policy), claim, figures)
 
 
 def plan_conference(
@@ -259,10 +253,12 @@ def plan_conference(
         >>> plans[0].policy.accept, plans[0].claim.success, price
         (array([1., 0.]), Fraction(1, 1), None)
     """
-    shares, spent = shares_of(conference, guarantee, price=price, workers=workers, advance=advance)
-    step = stepping(advance, _STEPS_PER_PAPER)
+    shares, spent = success_limits(conference, guarantee, price=price, workers=workers, advance=advance)
+    step = scaled_progress(advance, _STEPS_PER_PAPER)
     jobs = list(zip(conference.cases, shares, conference.raw_accept, strict=True))
-    bounded = each(partial(_solve_and_certify, guarantee=guarantee), jobs, workers=workers, advance=step)
+    bounded = parallel_map(
+        partial(_solve_and_certify, guarantee=guarantee), jobs, workers=workers, advance=step
+    )
     if price is None:
         return _within_budget(conference, bounded, guarantee), spent
     # At a frozen price the budget of this part is not known here; `deciding.draft` checks what is left.
@@ -407,7 +403,7 @@ def input_remarks(inputs: Inputs, conference: Conference, bar: float | None) -> 
     sources = inputs.sources
     remarks = [*inputs.remarks]
     remarks += stray_remarks(sources.pools, reviews.papers, inputs.parameters, sources.reviews)
-    remarks += twin_remarks(reviews, sources.reviews)
+    remarks += similar_id_warnings(reviews, sources.reviews)
     named = {name for paper in reviews.papers for name in inputs.pools[paper]}
     remarks += row_remarks(named, inputs.parameters, sources.reviewers)
     if reviews.grid is not None and not reviews.grid_declared:
@@ -422,7 +418,7 @@ def row_remarks(candidates: Collection[str], rows: Collection[str], file: str) -
     """A remark if so many candidates are taken as the row `*` that their ids may be spelled differently."""
     named = set(candidates) - {OUTSIDER}
     missing = named - set(rows)
-    alike = {loose(name) for name in missing} & {loose(name) for name in rows}
+    alike = {loose_id(name) for name in missing} & {loose_id(name) for name in rows}
     if not missing or (2 * len(missing) < len(named) and not alike):
         return []
     close = f" ({len(alike):,} like a row but for capital letters, spaces or leading zeros)" if alike else ""

@@ -20,9 +20,9 @@ from blindcal.certify.claims import Claim
 from blindcal.certify.exact import upward
 from blindcal.checks import Array
 from blindcal.policy.guarantee import Guarantee
-from blindcal.policy.policy import TIED
+from blindcal.policy.policy import TIE_TOLERANCE
 from blindcal.posterior.belief import Belief
-from blindcal.posterior.paper import Sample
+from blindcal.posterior.paper import TupleSample
 
 ASSUMPTIONS = (
     "Against whom: someone who knows all scores, all decisions, this method, how each reviewer scores (the "
@@ -112,7 +112,7 @@ def expected_figures(
     accept: Array,
     raw_accept: float,
     *,
-    sample: Sample | None = None,
+    sample: TupleSample | None = None,
     bound: float = inf,
 ) -> Figures:
     """The expected errors of a table and of its alternatives.
@@ -155,7 +155,7 @@ def expected_figures(
 
 def _exact_ties(favor: Array) -> Array:
     """Evidence with ties made exact: the side of a tie must not depend on the machine's rounding."""
-    return np.where(np.abs(favor - 0.5) <= TIED, 0.5, favor)
+    return np.where(np.abs(favor - 0.5) <= TIE_TOLERANCE, 0.5, favor)
 
 
 def _standings(
@@ -181,7 +181,7 @@ def _standings(
     return after(1.0 - accept, 1.0 - accept_tuple), after(accept, accept_tuple)
 
 
-def _sampled_success(sample: Sample) -> float:
+def _sampled_success(sample: TupleSample) -> float:
     """The adversary's success against full calibration, summed over the slots, by two-fold cross-validation.
 
     The best guess is learned from every other draw and tested on the rest; testing on the same draws would
@@ -220,7 +220,7 @@ def success_by_slot(belief: Belief, chance: ArrayLike, weight: Array | None = No
     )
 
 
-def evidence(belief: Belief, sample: Sample | None, side: int) -> float:
+def evidence_probability(belief: Belief, sample: TupleSample | None, side: int) -> float:
     """The probability that the true tuple's evidence is on one side: 1 for accepting, -1 for rejecting."""
     if sample is not None:
         return float((side * (sample.favor - 0.5) > 0.0).mean())

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.compute.parallel import Workers, each, stepping
-from blindcal.io.tables import frame
-from blindcal.planning.expected_errors import evidence, expected_figures, success_by_slot
-from blindcal.planning.shared_budget import exploration_steps, shares_of
+from blindcal.compute.parallel import Workers, parallel_map, scaled_progress
+from blindcal.io.tables import data_frame
+from blindcal.planning.expected_errors import evidence_probability, expected_figures, success_by_slot
+from blindcal.planning.shared_budget import exploration_steps, success_limits
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.conference import Conference
@@ -99,7 +99,7 @@ class Menu:
         limits = ("name", "epsilon")
         guarantees = {k: [getattr(choice.guarantee, k) for choice in self.choices] for k in limits}
         names = ("wrong", "kept", "against", "success", "wrong_se", "kept_se", "success_se")
-        return frame(guarantees | {k: [getattr(choice, k) for choice in self.choices] for k in names})
+        return data_frame(guarantees | {k: [getattr(choice, k) for choice in self.choices] for k in names})
 
 
 @dataclass(frozen=True)
@@ -145,10 +145,12 @@ def menu(
     """
     every = len(conference.cases)
     conference = sample_papers(conference, most)
-    shares = [shares_of(conference, limits, workers=workers, advance=advance)[0] for limits in guarantees]
+    shares = [
+        success_limits(conference, limits, workers=workers, advance=advance)[0] for limits in guarantees
+    ]
     jobs = list(zip(conference.cases, conference.raw_accept, zip(*shares, strict=True), strict=True))
-    step = stepping(advance, 2 * len(guarantees))
-    papers = each(
+    step = scaled_progress(advance, 2 * len(guarantees))
+    papers = parallel_map(
         partial(_solve_under_guarantees, guarantees=guarantees), jobs, workers=workers, advance=step
     )
     raw = fsum(paper.wrong_raw for paper in papers) / len(papers)
@@ -241,7 +243,7 @@ def _solve_under_guarantees(
             expected_figures(after, solution.accept, raw, sample=paper.sample, bound=solution.bound)
         )
         success.append(float(success_by_slot(after, after.spread(solution.accept)).sum()))
-    sides = [evidence(belief, case.sample, side) for side in (1, -1)]
+    sides = [evidence_probability(belief, case.sample, side) for side in (1, -1)]
     return _PaperUnderGuarantees(
         wrong=tuple(figures.wrong for figures in numbers),
         against=tuple(figures.against for figures in numbers),

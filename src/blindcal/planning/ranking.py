@@ -20,7 +20,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from blindcal.cells import natural
+from blindcal.cells import natural_key
 from blindcal.checks import Array, Integers
 from blindcal.planning.expected_errors import Figures, Standing
 from blindcal.planning.request import Quota
@@ -33,7 +33,7 @@ RankPair = tuple[Rank, Rank]
 """The ranks of a paper if its private decision is to reject, and if it is to accept."""
 Cuts = tuple[Rank | None, Rank | None]
 """The best paper that is not accepted, and the best that does not wait either; None if there is none."""
-TOP: Rank = (-inf, Fraction(0), natural(""))
+TOP: Rank = (-inf, Fraction(0), natural_key(""))
 """Above every paper: the cut of a track that accepts no paper, not even one that is added later."""
 
 
@@ -46,7 +46,7 @@ def rank(paper: str, scores: Sequence[float], favor: float) -> Rank:
     True
     """
     mean = sum((Fraction(str(score)) for score in scores), Fraction(0)) / len(scores)
-    return -round(favor, DECIMALS), -mean, natural(paper)
+    return -round(favor, DECIMALS), -mean, natural_key(paper)
 
 
 def both_ranks(paper: str, scores: Sequence[float], figures: Figures) -> RankPair:
@@ -97,7 +97,7 @@ def cuts_from_json(content: Mapping[str, Sequence[Sequence[str] | None]]) -> dic
     """The cuts of a record."""
 
     def read(rank: Sequence[str] | None) -> Rank | None:
-        return None if rank is None else (-float(rank[0]), -Fraction(rank[1]), natural(rank[2]))
+        return None if rank is None else (-float(rank[0]), -Fraction(rank[1]), natural_key(rank[2]))
 
     return {track: (read(cuts[0]), read(cuts[1])) for track, cuts in content.items()}
 
@@ -120,7 +120,7 @@ def listed_figures(
         pairs = [ranks[index] for index in members]
         if frozen is None:
             accept = [_standings(figures[index])[1].chance for index in members]
-            chances[members] = pass_chances(pairs, accept, quota.of(group)[0])
+            chances[members] = acceptance_probabilities(pairs, accept, quota.of(group)[0])
         else:
             passed = [[list_decision(rank, frozen[group]) == ACCEPT for rank in pair] for pair in pairs]
             chances[members] = np.reshape(np.array(passed, dtype=np.float64), (-1, 2))
@@ -147,14 +147,14 @@ def _standings(figures: Figures) -> tuple[Standing, Standing]:
     return figures.standings
 
 
-def pass_chances(ranks: Sequence[RankPair], accept_chance: Sequence[float], places: int) -> Array:
+def acceptance_probabilities(ranks: Sequence[RankPair], accept_chance: Sequence[float], places: int) -> Array:
     """`[paper, decision]`: the chance of being among the best `places`, given the paper's own decision.
 
     Every paper has two positions in one common order, of which its private decision selects one. Halving that
     order recursively shares the convolutions: within a half, all papers outside it are decided once.
 
     >>> ranks = [((-0.2, 0, "a"), (-0.9, 0, "a")), ((-0.4, 0, "b"), (-0.6, 0, "b"))]
-    >>> pass_chances(ranks, [0.25, 0.5], 1)     # the best of two; a wins if its decision is to accept
+    >>> acceptance_probabilities(ranks, [0.25, 0.5], 1)  # the best of two; a wins if it is accepted
     array([[0.  , 1.  ],
            [0.75, 0.75]])
     """

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from blindcal.cells import count, id_problem
-from blindcal.checks import of_type, one_number
-from blindcal.compute.parallel import Progress, Workers, silent
+from blindcal.checks import check_scalar, check_type
+from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.errors import InputError
 from blindcal.fitting.history import Scale
 from blindcal.policy.guarantee import Guarantee
-from blindcal.posterior.conference import Conference, Level, Truth, tracks_of
+from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers, paper_tracks
 from blindcal.posterior.inputs import Inputs, check_inputs
-from blindcal.reviews import known_end
+from blindcal.reviews import check_better
 
 Number = int | Mapping[str, int]
 """One number of papers, or one for each track."""
@@ -112,7 +112,7 @@ def _check_names(accept: Mapping[str, int]) -> None:
             raise InputError(f"`accept`: a track {problem[0]}, found {track!r}")
 
 
-def shares(quota: Quota, tracks: Sequence[str]) -> Level:
+def shares(quota: Quota, tracks: Sequence[str]) -> LevelByTrack:
     """The share of the papers that a quota accepts, of the conference or of each track that has papers.
 
     `tracks` has one entry for each paper. In some track there must be something to decide.
@@ -205,7 +205,7 @@ class Request:
             )
         for name, number in (("`accept_rate`", self.accept_rate), ("`bar`", self.bar)):
             if number is not None:
-                one_number(name, number)
+                check_scalar(name, number)
         choices = [choice for choice in (self.accept_rate, self.bar, self.accept) if choice is not None]
         if not choices:
             raise InputError("give one of `accept_rate`, `accept` and `bar`")
@@ -217,18 +217,18 @@ class Request:
             Quota(self.accept, self.wait_list)
         if not self.conference:
             raise InputError("`conference` must not be empty: give a name, or leave it out")
-        known_end(self.better)
+        check_better(self.better)
         known_readers(self.scores)
         return self
 
     def prepared(
         self,
         inputs: Inputs,
-        frozen: Level | None = None,
+        frozen: LevelByTrack | None = None,
         *,
         workers: Workers = 1,
-        progress: Progress = silent,
-    ) -> tuple[Conference, Truth]:
+        progress: Progress = no_progress,
+    ) -> tuple[Conference, TrueReviewers]:
         """The public side of these inputs, and the true reviewers.
 
         Args:
@@ -238,8 +238,8 @@ class Request:
             progress: Called as work goes on.
         """
         quota = self.quota
-        rate: Level | None = self.accept_rate
-        bar: Level | None = self.bar
+        rate: LevelByTrack | None = self.accept_rate
+        bar: LevelByTrack | None = self.bar
         if frozen is not None:
             rate, bar = None, frozen
         elif quota is not None:
@@ -264,7 +264,7 @@ def known_readers(scores: str | None) -> str:
 def check_types(inputs: object, request: object) -> None:
     """Refuse arguments in the wrong place: paths for inputs, a guarantee or a plan for a request."""
     check_inputs(inputs)
-    of_type("request", request, Request)
+    check_type("request", request, Request)
 
 
 def recorded_request(
@@ -285,5 +285,5 @@ def _groups(inputs: Inputs, quota: Quota) -> list[str]:
     """The track of each paper, if the quota has several."""
     if quota.tracks and inputs.reviews.track is None:
         raise InputError(f"`accept` is by track, and {inputs.sources.reviews} has no column track")
-    tracks = tracks_of(inputs.reviews)
+    tracks = paper_tracks(inputs.reviews)
     return [tracks[paper] if quota.tracks else WHOLE for paper in inputs.reviews.papers]

@@ -16,10 +16,10 @@ from math import inf, isinf
 import numpy as np
 
 from blindcal.checks import Array
-from blindcal.compute.parallel import Workers, each
+from blindcal.compute.parallel import Workers, parallel_map
 from blindcal.policy.budget import allocate, at_price
 from blindcal.policy.guarantee import Guarantee
-from blindcal.policy.solver import program
+from blindcal.policy.solver import accept_program
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.paper import PaperCase
 
@@ -76,7 +76,7 @@ def _slope(left: tuple[float, float], right: tuple[float, float]) -> float:
     return (right[0] - left[0]) / (left[1] - right[1])
 
 
-def shares_of(
+def success_limits(
     conference: Conference,
     guarantee: Guarantee,
     *,
@@ -96,7 +96,7 @@ def shares_of(
 
 
 def exploration_steps(cases: Sequence[PaperCase], guarantee: Guarantee, price: float | None = None) -> int:
-    """The number of steps that `shares_of` takes, if solving a paper takes two."""
+    """The number of steps that `success_limits` takes, if solving a paper takes two."""
     widely = {*_first_papers(len(cases))} if price is None else set[int]()
     return sum(_steps(case, index in widely) for index, case in enumerate(cases)) if guarantee.spends else 0
 
@@ -111,7 +111,7 @@ def explore(job: tuple[PaperCase, tuple[float, ...]], guarantee: Guarantee) -> l
     Prices between two at which the same policy is the best are left out: it is the best at all of them.
     """
     case, prices = job
-    paper = program(case.promised(guarantee.promise), guarantee)
+    paper = accept_program(case.promised(guarantee.promise), guarantee)
 
     def at(price: float) -> _PricePoint:
         limit = paper.scores_only if isinf(price) else None
@@ -157,7 +157,7 @@ def _spend(
             if advance is not None:
                 advance(sum(islice(steps, papers)))
 
-        explored_points = each(run, jobs, workers=workers, advance=explored)
+        explored_points = parallel_map(run, jobs, workers=workers, advance=explored)
         return {
             index: KnownFrontier(tuple(points), len(cases[index].scores))
             for index, points in zip(prices, explored_points, strict=True)
@@ -169,7 +169,7 @@ def _spend(
         unsettled = [index for index, frontier in enumerate(frontiers) if not frontier.settled(price)]
         if not unsettled:
             return success, price
-        new_points = each(run, [(cases[index], (price,)) for index in unsettled], workers=workers)
+        new_points = parallel_map(run, [(cases[index], (price,)) for index in unsettled], workers=workers)
         for index, points in zip(unsettled, new_points, strict=True):
             frontiers[index] = frontiers[index].explored(points)
 

@@ -10,7 +10,7 @@ from blindcal.policy.accept_lp import Solution
 from blindcal.policy.average_case import AverageFrontier, AverageRule, average_frontier
 from blindcal.policy.budget import Allocation, Spending, allocate, spend
 from blindcal.policy.guarantee import Guarantee
-from blindcal.policy.multi_outcome import Chances, LossFrontier, least_loss, loss_frontier
+from blindcal.policy.multi_outcome import LossFrontier, OutcomeProbabilities, least_loss, loss_frontier
 from blindcal.policy.pareto_frontier import (
     Frontier,
     composed_epsilon,
@@ -32,10 +32,10 @@ __all__ = [
     "Allocation",
     "AverageFrontier",
     "AverageRule",
-    "Chances",
     "Frontier",
     "Guarantee",
     "LossFrontier",
+    "OutcomeProbabilities",
     "Policy",
     "Solution",
     "Spending",

@@ -20,11 +20,11 @@ from scipy import sparse
 
 from blindcal.assignment.prior import NOBODY
 from blindcal.checks import Array, Integers
-from blindcal.compute.highs import passed, run
+from blindcal.compute.highs import load_model, solve_model
 from blindcal.errors import CertificateError
 from blindcal.io.tables import long_frame
 from blindcal.policy.guarantee import Guarantee
-from blindcal.policy.policy import TIED
+from blindcal.policy.policy import TIE_TOLERANCE
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.paper import PaperCase
 
@@ -260,7 +260,7 @@ class AcceptProgram:
     def lean(self) -> Array:
         """`2*favor - 1`: what accepting gains over rejecting, per unit of weight."""
         lean = 2.0 * self.classes.favor - 1.0
-        return np.where(np.abs(lean) <= TIED, -TIED, lean)
+        return np.where(np.abs(lean) <= TIE_TOLERANCE, -TIE_TOLERANCE, lean)
 
     @property
     def scores_only(self) -> float:
@@ -292,10 +292,12 @@ class AcceptProgram:
     def _without_program(self, counted: bool) -> Solution | None:
         """Cases without a program: public decisions, one-sided evidence, limits on the range only."""
         if self.guarantee.name == "public":
-            return self._solved(np.full(self.size, float(self.classes.weight @ self.lean > 2.0 * TIED)))
-        one_sided = (self.lean >= -TIED).all() or (self.lean <= TIED).all()
+            return self._solved(
+                np.full(self.size, float(self.classes.weight @ self.lean > 2.0 * TIE_TOLERANCE))
+            )
+        one_sided = (self.lean >= -TIE_TOLERANCE).all() or (self.lean <= TIE_TOLERANCE).all()
         if one_sided:
-            return self._solved(np.full(self.size, float((self.lean > TIED).any())))
+            return self._solved(np.full(self.size, float((self.lean > TIE_TOLERANCE).any())))
         limited = self.guarantee.name == "steady" or (
             self.guarantee.name == "average" and not self.guarantee.spends
         )
@@ -340,7 +342,7 @@ class AcceptProgram:
         low = np.concatenate([np.zeros(1), *(block.low for block in blocks), [-np.inf]])
         high = np.concatenate([np.zeros(1), *(block.high for block in blocks), [np.inf]])
         matrix = self._matrix(blocks)
-        return passed(matrix, cost, (np.zeros(cost.size), np.ones(cost.size)), (low, high), _OPTIONS)
+        return load_model(matrix, cost, (np.zeros(cost.size), np.ones(cost.size)), (low, high), _OPTIONS)
 
     def _matrix(self, blocks: list[_RowBlock]) -> Any:
         """All coefficients at once: stacking sparse blocks costs more than solving a small program."""
@@ -411,7 +413,7 @@ class AcceptProgram:
             least, most = (np.where(free, end, self.fixed) * weight for end in (low, high))
             self._solver.changeColsBounds(self.size, np.arange(self.size, dtype=np.int32), least, most)
             self._range = low, high
-        solve_model(self._solver)
+        solve_with_retries(self._solver)
         solution = self._solver.getSolution()
         x = np.asarray(solution.col_value)[: self.size]
         pull = np.asarray(solution.col_dual)[: self.size] * weight * free
@@ -456,21 +458,21 @@ def _lowest_of_cuts(cuts: Array, corners: Array) -> tuple[float, Array, Array]:
     matrix = sparse.csc_array(np.vstack([rows, np.append(np.ones(n), 0.0)]))
     columns = np.append(np.zeros(n), -np.inf), np.append(np.ones(n), np.inf)
     limits = np.append(np.full(len(cuts), -np.inf), 1.0), np.append(np.zeros(len(cuts)), 1.0)
-    solver = passed(matrix, np.append(np.zeros(n), 1.0), columns, limits, _OPTIONS)
-    solve_model(solver)
+    solver = load_model(matrix, np.append(np.zeros(n), 1.0), columns, limits, _OPTIONS)
+    solve_with_retries(solver)
     solution = solver.getSolution()
     point = np.asarray(solution.col_value)[:n] @ corners
     return solver.getObjectiveValue(), point, np.abs(np.asarray(solution.row_dual)[:-1])
 
 
-def solve_model(solver: Any) -> None:
+def solve_with_retries(solver: Any) -> None:
     """Solve from the last basis; after a numerical failure try again from scratch, then by other methods."""
     for again in ({}, *_ATTEMPTS):
         for option, value in again.items():
             solver.setOptionValue(option, value)
         if again:
             solver.clearSolver()
-        status = run(solver)
+        status = solve_model(solver)
         for option in again:
             solver.setOptionValue(option, _OPTIONS[option])
         if status == highspy.HighsModelStatus.kOptimal:

@@ -29,7 +29,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.paper import PaperCase
 
 # Up to this many tuples, columns are split until the gap is that of an exact solution.
-MOST_EXACT = 250_000
+MAX_EXACT_TUPLES = 250_000
 _FAVOR_BINS = 24
 _HEAVY_CANDIDATES = 3
 _MAX_ROUNDS = 60
@@ -48,7 +48,7 @@ class AggregatedProgram:
         self.classes, self.guarantee = classes, guarantee
         self.fixed = forced_decisions(classes.favor, guarantee.never_against)
         self.columns = initial_columns(classes, self.fixed)
-        self.enough = _EXACT_GAP if classes.weight.size <= MOST_EXACT else _SMALL_GAP
+        self.enough = _EXACT_GAP if classes.weight.size <= MAX_EXACT_TUPLES else _SMALL_GAP
         self._coarse = AcceptProgram(aggregate_columns(classes, self.columns), guarantee)
 
     @property

@@ -17,7 +17,7 @@ from scipy.special import erf, erfinv
 from blindcal.cells import number_text
 from blindcal.checks import Array, nearly_within, numbers, strictly_within, within
 from blindcal.errors import InputError
-from blindcal.io.tables import frame
+from blindcal.io.tables import data_frame
 from blindcal.policy.budget import at_price
 from blindcal.policy.pareto_frontier import frontier
 from blindcal.policy.policy import Policy
@@ -59,7 +59,7 @@ class AverageRule:
     def to_frame(self) -> Any:
         """One row, as a pandas data frame; needs pandas."""
         names = ("prior", "price", "fraction", "conference_error", "adversary_error")
-        return frame({name: [float(getattr(self, name))] for name in names})
+        return data_frame({name: [float(getattr(self, name))] for name in names})
 
     def policy(self, scores: ArrayLike) -> Policy:
         """The policy at `scores[..., 2]`; each instance has its own coin.
@@ -137,7 +137,7 @@ class AverageFrontier:
         """Both ends and the rules at 99 prices between them, as a pandas data frame; needs pandas."""
         rules = [self.at_price(price / 100.0) for price in range(101)]
         names = ("price", "conference_error", "adversary_error")
-        return frame({name: [getattr(rule, name) for rule in rules] for name in names})
+        return data_frame({name: [getattr(rule, name) for rule in rules] for name in names})
 
     def at_price(self, price: float) -> AverageRule:
         """The rule that spends wherever the price is at most `price`, and buys everything tied at it."""

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from blindcal.cells import number_text
 from blindcal.checks import Array, nearly_within, nonnegative, within
 from blindcal.errors import InputError
-from blindcal.io.tables import frame, long_frame
+from blindcal.io.tables import data_frame, long_frame
 from blindcal.policy.pareto_frontier import Frontier
 from blindcal.policy.policy import Policy
 
@@ -77,7 +77,7 @@ class Spending:
             long_frame({"frontier": index, "accept": policy.accept}, "secret")
             for index, policy in enumerate(self.policy)
         ]
-        return frame({name: [value for part in parts for value in part[name]] for name in parts[0]})
+        return data_frame({name: [value for part in parts for value in part[name]] for name in parts[0]})
 
 
 def spend(

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.checks import Array, one_number, strictly_within, within
+from blindcal.checks import Array, check_scalar, strictly_within, within
 from blindcal.errors import InputError
-from blindcal.posterior.large_pools import Promise
+from blindcal.posterior.large_pools import LayoutTarget
 
 # e^epsilon must be a float; so large a limit means none.
 MOST_EPSILON = 700.0
@@ -116,7 +116,7 @@ class Limit:
         """Refuse a value that it cannot have, or that another guarantee cannot have."""
         if value is None and self.absent is None:
             return
-        one_number(name, value)
+        check_scalar(name, value)
         if self.whole and not isinstance(value, int):
             raise InputError(f"{name} must be a whole number, found {value!r}")
         (strictly_within if self.inside else within)(name, value, self.low, self.high)
@@ -274,9 +274,9 @@ class Guarantee:
         return self.name == "average" and self.added_success > 0
 
     @property
-    def promise(self) -> Promise:
+    def promise(self) -> LayoutTarget:
         """What the tables of large pools are laid out for."""
-        return Promise(self.name, float(np.diff(self.corners).max()))
+        return LayoutTarget(self.name, float(np.diff(self.corners).max()))
 
     @property
     def corners(self) -> Array:

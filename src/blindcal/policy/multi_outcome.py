@@ -16,7 +16,7 @@ from scipy import sparse
 
 from blindcal.cells import number_text
 from blindcal.checks import Array, Integers, nonnegative, numbers, within
-from blindcal.compute.highs import passed, run
+from blindcal.compute.highs import load_model, solve_model
 from blindcal.errors import BlindcalError, InputError
 from blindcal.io.tables import long_frame
 from blindcal.policy.guarantee import UNLIMITED, Guarantee
@@ -29,7 +29,7 @@ _SAME_VERTEX = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Chances:
+class OutcomeProbabilities:
     """The probabilities of decisions, with their expected loss.
 
     Attributes:
@@ -47,7 +47,8 @@ class Chances:
         """`max over secrets r, r' and outcomes d of log(P(d|r)/P(d|r'))`; 0/0 counts as 1.
 
         Example:
-            >>> round(Chances(np.array([[0.75, 0.25, 0.0], [0.25, 0.75, 0.0]]), 0.0, 0.0).epsilon, 6)
+            >>> chances = np.array([[0.75, 0.25, 0.0], [0.25, 0.75, 0.0]])
+            >>> round(OutcomeProbabilities(chances, 0.0, 0.0).epsilon, 6)
             1.098612
         """
         most, least = self.chance.max(axis=0), self.chance.min(axis=0)
@@ -64,7 +65,8 @@ class Chances:
         """The largest `P(label | outcome)` over the slots, labels and outcomes that can happen.
 
         Example:
-            >>> Chances(np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]), 0.0, 0.0).largest_posterior([0.6, 0.4])
+            >>> chances = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
+            >>> OutcomeProbabilities(chances, 0.0, 0.0).largest_posterior([0.6, 0.4])
             1.0
         """
         mass = nonnegative("weight", weight)[:, None] * self.chance
@@ -85,7 +87,7 @@ def least_loss(
     *,
     success: float | None = None,
     price: float = 0.0,
-) -> Chances:
+) -> OutcomeProbabilities:
     """The least expected loss under a guarantee, for one instance and any number of decisions.
 
     Args:
@@ -107,7 +109,7 @@ def least_loss(
     chance = _polished(case, values)
     mass = case.weight[:, None] * chance
     tops = sum(label_tops(column, case.labels).mean() for column in mass.T)
-    return Chances(chance, float((mass * case.loss).sum()), float(tops))
+    return OutcomeProbabilities(chance, float((mass * case.loss).sum()), float(tops))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +126,7 @@ class LossFrontier:
     success: Array
     chance: Array
 
-    def at(self, success: float) -> Chances:
+    def at(self, success: float) -> OutcomeProbabilities:
         """The mixture of two vertices with at most this success; success is convex, so it may be less.
 
         Example:
@@ -140,7 +142,7 @@ class LossFrontier:
         low = min(int(position), len(self.success) - 2) if len(self.success) > 1 else 0
         part, high = position - low, min(low + 1, len(self.success) - 1)
         mixed = [(1.0 - part) * value[low] + part * value[high] for value in (self.chance, self.loss)]
-        return Chances(mixed[0], float(mixed[1]), float(max(success, self.success[-1])))
+        return OutcomeProbabilities(mixed[0], float(mixed[1]), float(max(success, self.success[-1])))
 
     def to_frame(self) -> Any:
         """One row per vertex, as a pandas data frame; needs pandas."""
@@ -230,12 +232,12 @@ def _success_limit(success: float | None, guarantee: Guarantee, tops: Array) -> 
 
 def _optimum(solver: Any) -> Array:
     """The values of the columns at the optimum."""
-    status = run(solver)
+    status = solve_model(solver)
     if status != highspy.HighsModelStatus.kOptimal:
         # Rounding makes presolve call some tight programs infeasible: try once more without it.
         solver.clearSolver()
         solver.setOptionValue("presolve", "off")
-        status = run(solver)
+        status = solve_model(solver)
     if status != highspy.HighsModelStatus.kOptimal:
         raise BlindcalError(f"the solver stopped: {solver.modelStatusToString(status)}")
     return np.asarray(solver.getSolution().col_value)
@@ -421,4 +423,4 @@ def _passed_model(cost: Array, lower: Array, upper: Array, rows: _ConstraintRows
     entries = (np.concatenate(rows.value), (np.concatenate(rows.row), np.concatenate(rows.column)))
     matrix = sparse.csc_array(sparse.coo_array(entries, shape=(rows.count, cost.size)))
     bounds = np.concatenate(rows.lower), np.concatenate(rows.upper)
-    return passed(matrix, cost, (lower, upper), bounds)
+    return load_model(matrix, cost, (lower, upper), bounds)

@@ -19,11 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from blindcal.checks import (
     Array,
     Integers,
+    check_type,
     nearly_within,
     nonnegative,
-    of_type,
+    require_all,
     strictly_within,
-    where,
     within,
 )
 from blindcal.errors import InputError
@@ -139,7 +139,7 @@ def frontier(belief: Belief) -> Frontier:
         >>> front.conference_error.round(12), front.adversary_error.round(12)
         (array([0.17, 0.35, 0.35, 0.35]), array([0.2, 0.5, 0.5, 0.5]))
     """
-    of_type("belief", belief, Belief)
+    check_type("belief", belief, Belief)
     if belief.labels is not None and not _names_secret(belief.labels):
         return _labeled_frontier(belief, belief.labels)
     if belief.weight.shape[-1] == 2:
@@ -550,7 +550,9 @@ def composed_success(epsilon: float, papers: int, prior: float = 0.5) -> float:
     chance = 1.0 / (1.0 + np.exp(-float(nonnegative("epsilon", epsilon))))
     p = float(strictly_within("prior", prior, 0.0, 1.0))
     k = int(
-        where("papers", np.asarray(papers, dtype=np.float64), np.asarray(papers >= 1), "must be at least 1")
+        require_all(
+            "papers", np.asarray(papers, dtype=np.float64), np.asarray(papers >= 1), "must be at least 1"
+        )
     )
     hits = np.arange(k + 1)
     evident, other = (scipy.stats.binom.pmf(hits, k, part) for part in (chance, 1 - chance))

@@ -15,7 +15,7 @@ from blindcal.posterior.belief import Belief
 
 # Evidence this close to a tie is a tie on every machine, and ties are rejected. Sums differ by some 1e-15
 # between processors, which would otherwise decide ties.
-TIED = 1e-9
+TIE_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +171,9 @@ def public_policy(belief: Belief) -> Policy:
         array([1., 1.])
     """
     chance = (belief.weight * belief.favor).sum(axis=-1, keepdims=True)
-    return unchecked_policy(np.broadcast_to((chance > 0.5 + TIED).astype(np.float64), belief.favor.shape))
+    return unchecked_policy(
+        np.broadcast_to((chance > 0.5 + TIE_TOLERANCE).astype(np.float64), belief.favor.shape)
+    )
 
 
 def epsilon_policy(belief: Belief, epsilon: ArrayLike) -> Policy:

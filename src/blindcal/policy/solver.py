@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blindcal.cells import number_text
-from blindcal.checks import Array, Integers, of_type, within
+from blindcal.checks import Array, Integers, check_type, within
 from blindcal.errors import InputError
 from blindcal.policy.accept_lp import AcceptProgram, Solution, secret_classes, tuple_classes
 from blindcal.policy.aggregated_lp import AggregatedProgram, EntryProgram
@@ -58,7 +58,7 @@ def solve(
         (array([1., 1.]), 0.38, 0.6)
     """
     if isinstance(of, PaperCase):
-        return program(of, guarantee).solve(success=success)
+        return accept_program(of, guarantee).solve(success=success)
     _check_achievable(of, guarantee, success)
     accept = _closed_form(of, guarantee, success)
     if accept is None:
@@ -129,7 +129,7 @@ def limit_frontier(
     return np.stack(errors)
 
 
-def program(
+def accept_program(
     case: PaperCase, guarantee: Guarantee, *, belief: Belief | None = None, most_columns: int = MOST_COLUMNS
 ) -> AcceptProgram | AggregatedProgram | EntryProgram:
     """The program of one paper: a column for each class of tuples, or at most `most_columns` at first."""
@@ -145,8 +145,8 @@ def program(
 
 def _check_achievable(belief: Belief, guarantee: Guarantee, success: float | None) -> None:
     """Refuse limits below what the scores alone reveal: no policy keeps them."""
-    of_type("belief", belief, Belief)
-    of_type("guarantee", guarantee, Guarantee, "like Guarantee('steady')")
+    check_type("belief", belief, Belief)
+    check_type("guarantee", guarantee, Guarantee, "like Guarantee('steady')")
     if success is not None:
         within("success", success, 0.0, 1.0)
     if success is None and guarantee.posterior_cap is None:

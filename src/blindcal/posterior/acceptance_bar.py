@@ -26,9 +26,9 @@ from hashlib import sha256
 
 import numpy as np
 
-from blindcal.assignment.prior import copied, log_odds, seats, tuple_count
+from blindcal.assignment.prior import candidate_seats, log_odds, seat_probabilities, tuple_count
 from blindcal.checks import Array, Integers
-from blindcal.compute.parallel import Workers, each
+from blindcal.compute.parallel import Workers, parallel_map
 from blindcal.errors import InputError
 from blindcal.posterior.paper import PaperCase
 from blindcal.posterior.tuple_weights import (
@@ -59,7 +59,7 @@ _NODES, _SQUARED_FALL = 48, 80.0
 _UNIFORM_SHARE = 0.1
 
 
-def bar_of(
+def choose_bar(
     cases: Sequence[PaperCase],
     accept_rate: float | None,
     bar: float | None,
@@ -78,7 +78,7 @@ def bar_of(
 
     Example:
         >>> sure = ("a",), (1.0,), ((1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0),), 0.0
-        >>> bar_of([PaperCase("p", (1.0,), *sure), PaperCase("q", (3.0,), *sure)], None, 1.0)
+        >>> choose_bar([PaperCase("p", (1.0,), *sure), PaperCase("q", (3.0,), *sure)], None, 1.0)
         (1.0, 0.5)
     """
     size = max(_PAPERS_PER_PART, -(-len(cases) // _MAX_PARTS))
@@ -89,7 +89,9 @@ def bar_of(
         if advance is not None:
             advance(sum(next(sizes) for _ in range(done)))
 
-    mass = sum(each(_histogram, parts, workers=workers, advance=parts_done, light=True), np.zeros(_BINS))
+    mass = sum(
+        parallel_map(_histogram, parts, workers=workers, advance=parts_done, light=True), np.zeros(_BINS)
+    )
     above = np.cumsum(mass[::-1])[::-1] / len(cases)
     if accept_rate is not None:
         return round(
@@ -231,8 +233,8 @@ def _sampled_tuples(case: PaperCase, sites: GaussianSites) -> tuple[Integers, Ar
     someone else.
     """
     reviews = len(case.scores)
-    seat = seats(len(case.candidates), reviews, case.outsider)
-    odds = np.asarray(log_odds(copied(case.inclusion, reviews, case.outsider), reviews))
+    seat = candidate_seats(len(case.candidates), reviews, case.outsider)
+    odds = np.asarray(log_odds(seat_probabilities(case.inclusion, reviews, case.outsider), reviews))
     sure = np.isposinf(odds)
     # The log probability of each score, whoever wrote the others.
     score = sites.constant - 0.5 * (np.log1p(sites.gain**2) + sites.gap**2 / (1.0 + sites.gain**2))

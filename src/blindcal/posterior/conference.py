@@ -36,8 +36,8 @@ from blindcal.compute.parallel import Workers
 from blindcal.errors import InputError, Problem
 from blindcal.fitting.committee import FIELDS
 from blindcal.io.atomic_files import read_table
-from blindcal.io.tables import refuse
-from blindcal.posterior.acceptance_bar import bar_of
+from blindcal.io.tables import input_error
+from blindcal.posterior.acceptance_bar import choose_bar
 from blindcal.posterior.paper import MOST_LISTED, PaperCase, secret_of
 from blindcal.reviews import Reviews
 
@@ -52,10 +52,10 @@ __all__ = [
     "true_reviewers",
 ]
 
-Truth = Mapping[str, tuple[str, ...]]
+TrueReviewers = Mapping[str, tuple[str, ...]]
 """The true reviewers of each paper by slot: CONFIDENTIAL."""
 
-Level = float | Mapping[str, float]
+LevelByTrack = float | Mapping[str, float]
 """One number for the conference, or one for each track."""
 
 Parameters = Mapping[str, tuple[float, ...]]
@@ -98,8 +98,8 @@ class Conference:
     """
 
     cases: tuple[PaperCase, ...]
-    bar: Level
-    accept_rate: Level | None
+    bar: LevelByTrack
+    accept_rate: LevelByTrack | None
     raw_accept: tuple[float, ...]
 
 
@@ -108,8 +108,8 @@ def prepare(
     parameters: Parameters,
     pools: Pools,
     *,
-    accept_rate: Level | None = None,
-    bar: Level | None = None,
+    accept_rate: LevelByTrack | None = None,
+    bar: LevelByTrack | None = None,
     sources: Sources | None = None,
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
@@ -160,8 +160,8 @@ def prepare(
 
 def assemble(
     cases: Sequence[PaperCase],
-    accept_rate: Level | None,
-    bar: Level | None,
+    accept_rate: LevelByTrack | None,
+    bar: LevelByTrack | None,
     *,
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
@@ -172,7 +172,7 @@ def assemble(
     """
     if isinstance(accept_rate, Mapping) or isinstance(bar, Mapping):
         return _track_by_track(cases, accept_rate, bar, workers=workers, advance=advance)
-    height, share = bar_of(cases, accept_rate, bar, workers=workers, advance=advance)
+    height, share = choose_bar(cases, accept_rate, bar, workers=workers, advance=advance)
     cases = [replace(case, bar=height) for case in cases]
     raw_accept = best_by_mean([case.scores for case in cases], round(share * len(cases)))
     return Conference(tuple(cases), height, accept_rate, raw_accept)
@@ -180,8 +180,8 @@ def assemble(
 
 def _track_by_track(
     cases: Sequence[PaperCase],
-    accept_rate: Level | None,
-    bar: Level | None,
+    accept_rate: LevelByTrack | None,
+    bar: LevelByTrack | None,
     *,
     workers: Workers,
     advance: Callable[[int], None] | None,
@@ -190,8 +190,8 @@ def _track_by_track(
     parts = {
         track: assemble(
             [case for case in cases if case.track == track],
-            None if accept_rate is None else level_of(accept_rate, track),
-            None if bar is None else level_of(bar, track),
+            None if accept_rate is None else track_level(accept_rate, track),
+            None if bar is None else track_level(bar, track),
             workers=workers,
             advance=advance,
         )
@@ -205,34 +205,34 @@ def _track_by_track(
     chosen, raws = zip(*(by_paper[case.paper] for case in cases), strict=True)
     # A track without papers keeps its bar.
     kept = dict(bar) if isinstance(bar, Mapping) else {}
-    bars = {**kept, **{track: level_of(part.bar, track) for track, part in parts.items()}}
+    bars = {**kept, **{track: track_level(part.bar, track) for track, part in parts.items()}}
     return Conference(chosen, bars, accept_rate, raws)
 
 
-def level_of(level: Level, track: str) -> float:
+def track_level(level: LevelByTrack, track: str) -> float:
     """The number of one track.
 
-    >>> level_of(0.5, "main"), level_of({"main": 0.5, "short": 0.75}, "short")
+    >>> track_level(0.5, "main"), track_level({"main": 0.5, "short": 0.75}, "short")
     (0.5, 0.75)
     """
     return level[track] if isinstance(level, Mapping) else level
 
 
-def _values(level: Level) -> list[float]:
+def _values(level: LevelByTrack) -> list[float]:
     """The numbers of all tracks."""
     return list(level.values()) if isinstance(level, Mapping) else [level]
 
 
-def _tracks(reviews: Reviews, level: Level | None, sources: Sources | None) -> dict[str, str]:
+def _tracks(reviews: Reviews, level: LevelByTrack | None, sources: Sources | None) -> dict[str, str]:
     """The track of each paper if tracks have levels of their own, else an empty one."""
     if not isinstance(level, Mapping):
         return dict.fromkeys(reviews.papers, "")
-    tracks = tracks_of(reviews)
+    tracks = paper_tracks(reviews)
     file = "reviews" if sources is None else sources.reviews
     strange = Counter("another one" if track else "none" for track in tracks.values() if track not in level)
     rule = f"must be one of those that papers are accepted in ({', '.join(level)})"
     if strange:
-        raise refuse(
+        raise input_error(
             [
                 Problem(file, None, "track", rule, f"{what} for {count(papers, 'paper')}")
                 for what, papers in strange.items()
@@ -241,7 +241,7 @@ def _tracks(reviews: Reviews, level: Level | None, sources: Sources | None) -> d
     return tracks
 
 
-def tracks_of(reviews: Reviews) -> dict[str, str]:
+def paper_tracks(reviews: Reviews) -> dict[str, str]:
     """The track of each paper, as its reviews say; empty if they do not."""
     if reviews.track is None:
         return dict.fromkeys(reviews.papers, "")
@@ -361,7 +361,7 @@ def read_reviewers(path: str | os.PathLike[str] | Any) -> dict[str, tuple[float,
         problems += [Problem(table.file, row, column, rule) for broken, column, rule in rules if broken]
         parameters[name] = tuple(values.tolist())
     if problems:
-        raise refuse(problems)
+        raise input_error(problems)
     return parameters
 
 
@@ -388,7 +388,7 @@ def refuse_mismatches(
         problems += _unknown_reviewers(outside, reviews, parameters, shown, swapped, named)
     problems += unknown_candidates(reviews.papers, parameters, pools, sources)
     if problems:
-        error = refuse(problems[:100], more=max(0, len(problems) - 100))
+        error = input_error(problems[:100], more=max(0, len(problems) - 100))
         error.confidential = tuple(astuple(reviewer) for reviewer in outside)
         raise error
 

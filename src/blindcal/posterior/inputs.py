@@ -15,24 +15,24 @@ import numpy as np
 
 from blindcal.assignment.candidates import EVERYONE, OUTSIDER, Pools, is_everyone, pools_of
 from blindcal.cells import count, number_text
-from blindcal.checks import of_type
-from blindcal.compute.parallel import Progress, Workers, silent
+from blindcal.checks import check_type
+from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.errors import InputError
 from blindcal.fitting.history import Scale
-from blindcal.fitting.reuse_guard import read_scale, refuse_own
+from blindcal.fitting.reuse_guard import read_scale, refuse_reused
 from blindcal.io.atomic_files import is_path, source_name
 from blindcal.posterior.conference import (
     Conference,
-    Level,
+    LevelByTrack,
     Parameters,
     Sources,
-    Truth,
+    TrueReviewers,
     prepare,
     read_reviewers,
     true_reviewers,
 )
 from blindcal.posterior.paper import PaperCase
-from blindcal.reviews import Reviews, absent_remarks, upright_reviewers, upright_reviews
+from blindcal.reviews import Reviews, missing_withdrawn_warnings, orient_reviewers, orient_reviews
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +58,12 @@ class Inputs:
     def prepared(
         self,
         *,
-        accept_rate: Level | None = None,
-        bar: Level | None = None,
+        accept_rate: LevelByTrack | None = None,
+        bar: LevelByTrack | None = None,
         better: str = "high",
         workers: Workers = 1,
-        progress: Progress = silent,
-    ) -> tuple[Conference, Truth]:
+        progress: Progress = no_progress,
+    ) -> tuple[Conference, TrueReviewers]:
         """The public side of the conference, with its bar, and the true reviewers.
 
         Args:
@@ -73,12 +73,12 @@ class Inputs:
             workers: How many processes share the work, or a cluster's pool; results are the same.
             progress: Called as work goes on; silent by default.
         """
-        reviews = upright_reviews(self.reviews, better)
+        reviews = orient_reviews(self.reviews, better)
         papers = len(reviews.papers)
         with progress(f"weighing {count(papers, 'paper')}", papers) as advance:
             conference = prepare(
                 reviews,
-                upright_reviewers(self.parameters, better),
+                orient_reviewers(self.parameters, better),
                 self.pools,
                 accept_rate=accept_rate,
                 bar=bar,
@@ -159,20 +159,40 @@ def read_inputs(
         whole = Reviews.from_table(reviews, grid=grid, name=named.reviews)
     parameters = read_reviewers(reviewers)
     present = whole.without(withdrawn)
-    refuse_own(reviewers, parameters, present)
+    refuse_reused(reviewers, parameters, present)
     return Inputs(
         present,
         parameters,
         pools_of(pools, present.papers, parameters),
         named,
         read_scale(reviewers),
-        tuple(absent_remarks(whole, withdrawn, named.reviews)),
+        tuple(missing_withdrawn_warnings(whole, withdrawn, named.reviews)),
     )
+
+
+def example_inputs() -> Inputs:
+    """The inputs of a made-up conference of three papers and three reviewers, for examples.
+
+    Returns:
+        What `read_inputs` makes of its three tables.
+
+    Example:
+        >>> example_inputs().reviews
+        Reviews(3 reviews of 3 papers by 3 reviewers)
+    """
+    reviews = {"paper": ["p1", "p2", "p3"], "reviewer": ["ada", "ben", "cleo"], "score": [7, 4, 6]}
+    reviewers = {
+        "reviewer": ["ada", "ben", "cleo"],
+        "slope": [1.2, 1, 1],
+        "offset": [6, 4.5, 5],
+        "noise": [1, 1, 1],
+    }
+    return read_inputs(reviews, reviewers, "everyone")
 
 
 def check_inputs(inputs: object) -> None:
     """Refuse anything that `read_inputs` did not return, such as the path of a file."""
-    of_type("inputs", inputs, Inputs, "what read_inputs returns")
+    check_type("inputs", inputs, Inputs, "what read_inputs returns")
 
 
 def _in_pool(case: PaperCase, reviewers: Sequence[str]) -> tuple[str, ...]:

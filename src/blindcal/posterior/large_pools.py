@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 from scipy import fft, sparse
 from scipy.special import sici
 
-from blindcal.assignment.prior import copied, log_odds, seats
+from blindcal.assignment.prior import candidate_seats, log_odds, seat_probabilities
 from blindcal.checks import Array, Integers
 from blindcal.posterior.belief import Belief, unchecked_belief
 from blindcal.posterior.tuple_weights import PaperData, log_likelihoods, panel_spacing
@@ -94,7 +94,7 @@ def quadrature_nodes(case: PaperData) -> tuple[QuadratureNodes, float]:
     """Likelihoods times odds at each node, and the log of the factor that was divided out of the mass."""
     apart, reach = panel_spacing(case, _NODE_SPACING)
     reviews = len(case.scores)
-    odds = np.asarray(log_odds(copied(case.inclusion, reviews, case.outsider), reviews))
+    odds = np.asarray(log_odds(seat_probabilities(case.inclusion, reviews, case.outsider), reviews))
     forced = np.isposinf(odds)
     odds = np.where(forced, 0.0, odds)
     # The bar lies midway between two nodes, so that no node counts half.
@@ -119,7 +119,9 @@ def _log_likelihood(case: PaperData, odds: Array, quality: Array) -> tuple[Array
 
     Returns `[slot, seat, node]` and `[node]`; the log mass holds the largest values and the prior N(0, 1).
     """
-    each = log_likelihoods(case, quality)[:, seats(len(case.candidates), len(case.scores), case.outsider)]
+    each = log_likelihoods(case, quality)[
+        :, candidate_seats(len(case.candidates), len(case.scores), case.outsider)
+    ]
     each += odds[:, None]
     top = each.max(axis=1)
     return each - top[:, None], -0.5 * quality**2 + top.sum(axis=0)
@@ -415,7 +417,7 @@ _GRID = 2.0**-20
 
 
 @dataclass(frozen=True)
-class Promise:
+class LayoutTarget:
     """The guarantee that a layout is made for.
 
     Attributes:
@@ -443,7 +445,12 @@ class EvidenceSteps:
 
 
 def evidence_steps(
-    nodes: QuadratureNodes, evidence: Array, bar: float, alike: Integers, tied: Integers, promise: Promise
+    nodes: QuadratureNodes,
+    evidence: Array,
+    bar: float,
+    alike: Integers,
+    tied: Integers,
+    promise: LayoutTarget,
 ) -> EvidenceSteps:
     """The evidence of each candidate in each slot, in steps, penalized for a guarantee.
 
@@ -644,7 +651,7 @@ _ROUNDING_MASS = 1e-17
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class TableLayout:
     """The entry of the table that each tuple takes.
 
     Attributes:
@@ -653,7 +660,7 @@ class Layout:
         handicap: `[slot, candidate]`, the penalties that led to these steps; None if they are not kept.
 
     Example:
-        >>> layout = Layout(np.array([[0.0, 1.0, 1.5], [0.0, 1.0, 1.5]]), np.array([0, 2, 5]))
+        >>> layout = TableLayout(np.array([[0.0, 1.0, 1.5], [0.0, 1.0, 1.5]]), np.array([0, 2, 5]))
         >>> uniform = np.array([[0.9, 0.9], [0.9, 0.9], [0.9, 0.1]])
         >>> layout.entries(np.array([[0, 1], [1, 2], [1, 2]]), uniform)
         array([0, 1, 1])
@@ -710,12 +717,17 @@ class AggregatedBelief:
 
 
 def table_layout(
-    nodes: QuadratureNodes, evidence: Array, bar: float, alike: Integers, tied: Integers, promise: Promise
-) -> Layout:
+    nodes: QuadratureNodes,
+    evidence: Array,
+    bar: float,
+    alike: Integers,
+    tied: Integers,
+    promise: LayoutTarget,
+) -> TableLayout:
     """The entries of a pool's table, from public data alone; for the arguments see `evidence_steps`."""
     graded = evidence_steps(nodes, evidence, bar, alike, tied, promise)
     edges = _entry_edges(graded.threshold, len(evidence) * (STEPS - 1) + 1)
-    return Layout(graded.steps, edges, graded.penalty)
+    return TableLayout(graded.steps, edges, graded.penalty)
 
 
 def _entry_edges(threshold: float, size: int) -> Integers:
@@ -732,7 +744,9 @@ def _entry_edges(threshold: float, size: int) -> Integers:
     return np.unique(edges).astype(np.int64)
 
 
-def aggregate(nodes: QuadratureNodes, layout: Layout, alike: Integers, tied: Integers) -> AggregatedBelief:
+def aggregate(
+    nodes: QuadratureNodes, layout: TableLayout, alike: Integers, tied: Integers
+) -> AggregatedBelief:
     """The belief of a pool summed over the entries of its table; see `evidence_steps`."""
     sums = TupleSums(nodes, layout.steps, STEPS)
     kinds, first, count = np.unique(alike, return_index=True, return_counts=True)

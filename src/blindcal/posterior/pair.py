@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from blindcal.cells import number_text
-from blindcal.checks import Array, numbers, of_type, strictly_within
+from blindcal.checks import Array, check_type, numbers, strictly_within
 from blindcal.errors import InputError
 from blindcal.posterior.belief import Belief, unchecked_belief
 from blindcal.reviewers.affine import Affine, known_affine
@@ -48,11 +48,11 @@ def pair_belief(reviewers: tuple[Reviewer, Reviewer], scores: ArrayLike, prior: 
         >>> belief.weight.round(6)
         array([0.731059, 0.268941])
     """
-    of_type("reviewers", reviewers, Sequence, "a pair of Reviewers")
+    check_type("reviewers", reviewers, Sequence, "a pair of Reviewers")
     if len(reviewers) != 2:
         raise InputError(f"reviewers must be two, found {len(reviewers)}")
     for reviewer in reviewers:
-        of_type("each of the reviewers", reviewer, Reviewer)
+        check_type("each of the reviewers", reviewer, Reviewer)
     s, p = numbers("scores", scores), strictly_within("prior", prior, 0.0, 1.0)
     if s.ndim == 0 or s.shape[-1] != 2:
         raise InputError(f"scores must have shape [..., 2], found {s.shape}")

@@ -20,9 +20,9 @@ from blindcal.assignment.prior import (
     NOBODY,
     Sets,
     all_tuples,
+    candidate_seats,
     log_prior,
     log_set_prior,
-    seats,
     tuple_count,
     tuples_of_sets,
 )
@@ -31,9 +31,9 @@ from blindcal.errors import InputError
 from blindcal.posterior.belief import Belief, unchecked_belief
 from blindcal.posterior.large_pools import (
     AggregatedBelief,
-    Layout,
-    Promise,
+    LayoutTarget,
     QuadratureNodes,
+    TableLayout,
     TupleSums,
     aggregate,
     quadrature_nodes,
@@ -41,7 +41,7 @@ from blindcal.posterior.large_pools import (
     significant_nodes,
     table_layout,
 )
-from blindcal.posterior.tuple_weights import UNWEIGHABLE, acceptance_evidence, normalize, posteriors
+from blindcal.posterior.tuple_weights import UNWEIGHABLE, acceptance_evidence, normalize, tuple_posteriors
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.base import Reviewer
 from blindcal.reviewers.rounded import Rounded
@@ -92,7 +92,7 @@ class PaperCase:
     track: str = field(default="", kw_only=True)
     sets: Sets | None = field(default=None, kw_only=True, repr=False)
     most_listed: int | None = field(default=None, kw_only=True, repr=False)
-    promise: Promise = field(default=Promise(), kw_only=True, repr=False)
+    promise: LayoutTarget = field(default=LayoutTarget(), kw_only=True, repr=False)
     settled: bool = field(default=False, kw_only=True, repr=False)
 
     @property
@@ -107,7 +107,7 @@ class PaperCase:
         most = _MOST_LISTED.get(len(self.scores), MOST_LISTED)
         return self.sets is not None or tuples <= (most if self.most_listed is None else self.most_listed)
 
-    def promised(self, promise: Promise) -> Self:
+    def promised(self, promise: LayoutTarget) -> Self:
         """The same paper, to be decided under this guarantee."""
         return self if self.listed or promise == self.promise else replace(self, promise=promise)
 
@@ -159,12 +159,12 @@ class PaperCase:
         return _aggregated(self)
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> TableLayout:
         """The entry of the table that each tuple takes, for a paper whose tuples are not listed."""
         return _layout(self)
 
     @property
-    def sample(self) -> Sample | None:
+    def sample(self) -> TupleSample | None:
         """A sample of tuples if they are not listed, else None; it depends on public data alone."""
         return None if self.listed else _sample(self)
 
@@ -197,7 +197,7 @@ class PaperCase:
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class TupleSample:
     """Tuples drawn from the belief.
 
     Attributes:
@@ -216,7 +216,7 @@ class Sample:
 @lru_cache(maxsize=2)
 def _listed(case: PaperCase) -> tuple[Array, Array, Integers]:
     """Weight, favor and labels of every tuple, cached while a paper is worked on."""
-    log_weight, favor = posteriors(case)
+    log_weight, favor = tuple_posteriors(case)
     first = _first_equivalent(case)
     if first is not None:
         # Tuples that are equivalent must have equal weights to the last bit, whatever the processor: an
@@ -245,7 +245,7 @@ def _first_equivalent(case: PaperCase) -> Integers | None:
 def _log_evidence_of_sets(case: PaperCase) -> float:
     """Log of the sum of all tuples' weights; minus infinity if floating-point numbers cannot hold it."""
     try:
-        return float(np.logaddexp.reduce(posteriors(case, case.tuples)[0]))
+        return float(np.logaddexp.reduce(tuple_posteriors(case, case.tuples)[0]))
     except InputError:
         return -np.inf
 
@@ -258,7 +258,7 @@ def _aggregated(case: PaperCase) -> AggregatedBelief:
 
 
 @lru_cache(maxsize=4)
-def _layout(case: PaperCase) -> Layout:
+def _layout(case: PaperCase) -> TableLayout:
     """The layout of the table, cached."""
     tied, alike = case.look_alikes
     return table_layout(
@@ -273,16 +273,16 @@ def _layout(case: PaperCase) -> Layout:
 
 def _by_seat(case: PaperCase, values: Any) -> Any:
     """Values of candidates (along the last axis) by seat: `*` has one seat for each review."""
-    return values[..., seats(len(case.candidates), len(case.scores), case.outsider)]
+    return values[..., candidate_seats(len(case.candidates), len(case.scores), case.outsider)]
 
 
 @lru_cache(maxsize=4)
-def _sample(case: PaperCase) -> Sample:
+def _sample(case: PaperCase) -> TupleSample:
     """The sample of tuples, cached."""
     rows = _sample_rows(case)
-    _, favor = posteriors(case, rows)
+    _, favor = tuple_posteriors(case, rows)
     entry = case.layout.entries(rows, _public_rng(case, "steps").random(rows.shape))
-    return Sample(rows, case.named(rows), favor, entry)
+    return TupleSample(rows, case.named(rows), favor, entry)
 
 
 def _sample_rows(case: PaperCase) -> Integers:
@@ -290,7 +290,7 @@ def _sample_rows(case: PaperCase) -> Integers:
     rows = sample_tuples(_nodes(case), _public_rng(case, "tuples"))
     if rows is None:
         raise InputError(UNWEIGHABLE.format(case.paper))
-    return seats(len(case.candidates), len(case.scores), case.outsider)[rows]
+    return candidate_seats(len(case.candidates), len(case.scores), case.outsider)[rows]
 
 
 def _public_rng(case: PaperCase, purpose: str) -> np.random.Generator:
@@ -310,7 +310,7 @@ def _nodes(case: PaperCase) -> QuadratureNodes:
 
 
 def secret_of(
-    case: PaperCase, reviewers: Sequence[str], chance: Sequence[float] = (), layout: Layout | None = None
+    case: PaperCase, reviewers: Sequence[str], chance: Sequence[float] = (), layout: TableLayout | None = None
 ) -> int:
     """The secret (row of `tuples`) in which these reviewers wrote the slots, lowest score first.
 

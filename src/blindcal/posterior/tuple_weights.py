@@ -3,7 +3,7 @@
 A tuple names the reviewer of each slot (review) of a paper. Given the paper's quality the reviews are
 independent, so the weight and the favor of a tuple are integrals over one number. They have a closed form if
 every reviewer is affine with Gaussian noise. Otherwise all tuples of a paper share the nodes of one
-quadrature, and sums over the nodes are matrix products. `posteriors` chooses.
+quadrature, and sums over the nodes are matrix products. `tuple_posteriors` chooses.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def normalize(log_weight: Array) -> Array:
     return np.asarray(weight / weight.sum())
 
 
-def posteriors(case: PaperData, rows: Integers | None = None) -> tuple[Array, Array]:
+def tuple_posteriors(case: PaperData, rows: Integers | None = None) -> tuple[Array, Array]:
     """The log weight (up to a constant) and the favor of these tuples, or of all tuples of the paper."""
     # Sampled assignments have few tuples, which are not all combinations of two halves.
     rows = case.tuples if rows is None and case.sets is not None else rows

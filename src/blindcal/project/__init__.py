@@ -5,21 +5,29 @@ the folder's files, what a command asks of it. Open `settings` first, then `crea
 and earlier.
 """
 
-from blindcal.project.create import Contents, Founded, Given, Wishes, found_folder, new_folder, write_inputs
-from blindcal.project.settings import Asked, Folder, asked, read_folder
+from blindcal.project.create import (
+    CreatedFolder,
+    FolderContents,
+    InitialSettings,
+    SourceFiles,
+    create_folder,
+    staged_folder,
+    write_inputs,
+)
+from blindcal.project.settings import Folder, FolderRequest, folder_request, read_folder
 from blindcal.project.template import conference_text
 
 __all__ = [
-    "Asked",
-    "Contents",
+    "CreatedFolder",
     "Folder",
-    "Founded",
-    "Given",
-    "Wishes",
-    "asked",
+    "FolderContents",
+    "FolderRequest",
+    "InitialSettings",
+    "SourceFiles",
     "conference_text",
-    "found_folder",
-    "new_folder",
+    "create_folder",
+    "folder_request",
     "read_folder",
+    "staged_folder",
     "write_inputs",
 ]

@@ -2,7 +2,7 @@
 
 A folder may be made before reviews are in, so that the key's fingerprint can be published first, or with
 every file at once. Either the whole folder appears or nothing does. `project.imports` brings files into a
-folder later; both use `Contents`, the tables that a folder's `inputs` hold.
+folder later; both use `FolderContents`, the tables that a folder's `inputs` hold.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ import numpy as np
 from blindcal.assignment.candidates import pools_of
 from blindcal.cells import count, number_text
 from blindcal.checks import Array
-from blindcal.compute.parallel import Progress, silent
+from blindcal.compute.parallel import Progress, no_progress
 from blindcal.deciding.coins import Key, make_key, read_key
-from blindcal.deciding.ledger import sealed_folder
+from blindcal.deciding.ledger import ledger_folder
 from blindcal.errors import InputError, RefusedError
 from blindcal.exporters.decisions import read_titles
-from blindcal.fitting.committee import read_same
+from blindcal.fitting.committee import read_aliases
 from blindcal.fitting.estimate import Fitted, fit
-from blindcal.fitting.reuse_guard import Footprint, beside, footprint_of, reuse_remarks
-from blindcal.fitting.shared_sums import Shared, is_shared, read_shared, statement_path
+from blindcal.fitting.reuse_guard import Fingerprint, fingerprint_of_reviews, fit_record_path, reuse_warnings
+from blindcal.fitting.shared_sums import SharedSums, has_share_statement, read_shared_sums, statement_path
 from blindcal.importers import (
     MAX_EXPORT,
     Choices,
@@ -41,11 +41,11 @@ from blindcal.importers import (
     team_codes,
 )
 from blindcal.io.atomic_files import (
-    PUBLIC,
+    RELEASES_FOLDER,
     lock,
     make_folder,
     read_bytes,
-    refuse_empty,
+    refuse_empty_path,
     refuse_existing,
     write_bytes,
 )
@@ -54,9 +54,9 @@ from blindcal.planning.conference_plan import stray_remarks
 from blindcal.planning.request import known_readers
 from blindcal.posterior.conference import read_reviewers
 from blindcal.project.outsiders import unlisted_remarks
-from blindcal.project.settings import FILE, Value, levels, papers
+from blindcal.project.settings import FILE, Value, parse_grid, parse_paper_counts
 from blindcal.project.template import conference_text
-from blindcal.reviews import Reviews, known_end
+from blindcal.reviews import Reviews, check_better
 from blindcal.sharing.noisy_sums import shared_folder
 
 INPUTS = "inputs"
@@ -65,7 +65,7 @@ _PAST = re.compile(r"past/[^/]+\.csv")
 
 
 @dataclass(frozen=True)
-class Contents:
+class FolderContents:
     """The inputs of a folder, or some of them, read and checked. CONFIDENTIAL.
 
     Attributes:
@@ -125,7 +125,7 @@ class Contents:
 
 def _copied(name: str, path: Path) -> dict[str, bytes]:
     """A file as it is, and beside it what its calibration was fitted on, or what its sums promise."""
-    there = [side for side in (beside(path), statement_path(path)) if os.path.exists(side)]
+    there = [side for side in (fit_record_path(path), statement_path(path)) if os.path.exists(side)]
     companions = {f"{name}{side.removeprefix(os.fspath(path))}": read_bytes(side) for side in there}
     return {name: read_bytes(path), **companions}
 
@@ -153,7 +153,7 @@ def input_settings(places: Mapping[str, str], past: Sequence[str] = ()) -> dict[
     return settings
 
 
-def write_inputs(folder: Path, contents: Contents) -> None:
+def write_inputs(folder: Path, contents: FolderContents) -> None:
     """Write the files of `contents` into `inputs` in a new folder, for its owner alone.
 
     Args:
@@ -164,7 +164,7 @@ def write_inputs(folder: Path, contents: Contents) -> None:
         >>> from tempfile import TemporaryDirectory
         >>> imported = import_reviews(b"paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n", "panel.csv")
         >>> with TemporaryDirectory() as folder:
-        ...     write_inputs(Path(folder), Contents(imported, committee={"ada": "", "bo": ""}))
+        ...     write_inputs(Path(folder), FolderContents(imported, committee={"ada": "", "bo": ""}))
         ...     sorted(path.name for path in Path(folder, "inputs").iterdir())
         ['committee.csv', 'reviews.csv']
     """
@@ -206,7 +206,7 @@ _TEMPORARY = ".blindcal-new"
 
 
 @contextmanager
-def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+def staged_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A folder to fill under a temporary name, renamed when the block ends and removed if it fails.
 
     What a killed run left is removed by the next run for the same name.
@@ -217,7 +217,7 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     Example:
         >>> from tempfile import TemporaryDirectory
         >>> with TemporaryDirectory() as parent:
-        ...     with new_folder(Path(parent, "icx2027")) as filled:
+        ...     with staged_folder(Path(parent, "icx2027")) as filled:
         ...         _ = Path(filled, "note.txt").write_text("to do")
         ...     Path(parent, "icx2027", "note.txt").read_text()
         'to do'
@@ -245,7 +245,7 @@ def check_new(path: str | os.PathLike[str]) -> None:
     ...
     blindcal.errors.InputError: .. must be the name of a new folder
     """
-    refuse_empty(path)
+    refuse_empty_path(path)
     target = Path(path)
     if target.name in ("", ".", ".."):
         raise InputError(f"{target} must be the name of a new folder")
@@ -288,7 +288,7 @@ def new_key(path: Path) -> Key:
 
 def refuse_lost(path: Path) -> None:
     """Refuse a `path` without a key if a folder of its releases lies beside it: the key was lost."""
-    for folder, what in ((sealed_folder(path), "decisions"), (shared_folder(path), "shared sums")):
+    for folder, what in ((ledger_folder(path), "decisions"), (shared_folder(path), "shared sums")):
         if os.path.lexists(folder) and not os.path.lexists(path):
             raise RefusedError(
                 f"{folder} holds {what} of a key that is missing: restore that key from its backup, or "
@@ -314,7 +314,7 @@ def check_key(key: Path, folder: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Given:
+class SourceFiles:
     """The files that a chair has for a new folder.
 
     Attributes:
@@ -341,7 +341,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class InitialSettings:
     """The settings of a new folder beside the names of its files.
 
     Attributes:
@@ -364,7 +364,7 @@ class Wishes:
 
 
 @dataclass(frozen=True)
-class Founded:
+class CreatedFolder:
     """A folder as it was made. CONFIDENTIAL.
 
     Attributes:
@@ -376,7 +376,7 @@ class Founded:
         remarks: What the chair should know, a sentence each.
     """
 
-    contents: Contents
+    contents: FolderContents
     settings: Mapping[str, Value]
     withdrawn: Mapping[str, str]
     key: Path
@@ -389,15 +389,15 @@ class Founded:
         return self.contents.fitted is not None or "reviewers" in self.contents.files
 
 
-def found_folder(
+def create_folder(
     folder: Path,
-    given: Given,
-    wishes: Wishes,
+    given: SourceFiles,
+    wishes: InitialSettings,
     key: Path,
     *,
     workers: int = 1,
-    progress: Progress = silent,
-) -> Founded:
+    progress: Progress = no_progress,
+) -> CreatedFolder:
     """Makes a folder, and its key if there is none: all of it is written, or nothing.
 
     Args:
@@ -420,7 +420,7 @@ def found_folder(
         >>> place = TemporaryDirectory()
         >>> export, folder, key = (Path(place.name) / name for name in ("panel.csv", "icx", "icx.key"))
         >>> _ = export.write_text("paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n")
-        >>> made = found_folder(folder, Given(export), Wishes("public", accept_rate=0.5), key)
+        >>> made = create_folder(folder, SourceFiles(export), InitialSettings("public", accept_rate=0.5), key)
         >>> made.settings["grid"], made.calibrated, sorted(path.name for path in folder.iterdir())
         ('2..3', False, ['conference.toml', 'inputs', 'public'])
         >>> place.cleanup()
@@ -431,7 +431,7 @@ def found_folder(
         raise InputError("give either `accept_rate` or `accept`")
     if given.reviews is not None or wishes.scores is not None:
         known_readers(wishes.scores)
-    known_end(wishes.better)
+    check_better(wishes.better)
     _check_files(given)
     check_key(key, folder)
     contents, remarks = read_contents(given)
@@ -439,14 +439,14 @@ def found_folder(
     if (imported := contents.imported) is not None:
         grid = grid or grid_text(imported.reviews.grid)
         check_grid(imported.reviews, grid)
-        remarks += (*reuse_remarks(past_footprints(contents), imported.reviews),)
+        remarks += (*reuse_warnings(past_footprints(contents), imported.reviews),)
     check_files(contents)
     contents = replace(contents, fitted=_fitted(contents, folder, grid, wishes.better, workers, progress))
     settings = _settings(folder, key, contents, grid, wishes)
     withdrawn = {} if imported is None or wishes.keep_withdrawn else imported.withdrawn
-    with new_folder(folder) as filled:
+    with staged_folder(folder) as filled:
         write_inputs(filled, contents)
-        make_folder(filled / PUBLIC)
+        make_folder(filled / RELEASES_FOLDER)
         text = conference_text(settings, withdrawn_reasons(withdrawn))
         write_bytes(filled / FILE, text.encode(), confidential=True)
         secret = read_key(key) if key.exists() else new_key(key)
@@ -454,7 +454,7 @@ def found_folder(
         *_remarks(contents, folder, given),
         *(contents.fitted.checks.notes if contents.fitted else ()),
     )
-    return Founded(contents, settings, withdrawn, key, secret, remarks)
+    return CreatedFolder(contents, settings, withdrawn, key, secret, remarks)
 
 
 def withdrawn_reasons(withdrawn: Mapping[str, str]) -> dict[str, str]:
@@ -466,13 +466,13 @@ def withdrawn_reasons(withdrawn: Mapping[str, str]) -> dict[str, str]:
     return {paper: f"{status}, as the export says" for paper, status in withdrawn.items()}
 
 
-def past_footprints(contents: Contents) -> list[Footprint]:
+def past_footprints(contents: FolderContents) -> list[Fingerprint]:
     """The digests of past reviews by which they are told from this year's."""
     reviews = contents.past_reviews
-    return [replace(footprint_of(past), conference=name) for name, past in reviews.items()]
+    return [replace(fingerprint_of_reviews(past), conference=name) for name, past in reviews.items()]
 
 
-def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
+def read_contents(given: SourceFiles) -> tuple[FolderContents, tuple[str, ...]]:
     """Every file, read and checked by itself; and what to know about them, a sentence each.
 
     Args:
@@ -482,7 +482,7 @@ def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
     >>> with TemporaryDirectory() as place:
     ...     export = Path(place, "panel.csv")
     ...     _ = export.write_text("paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n")
-    ...     contents, remarks = read_contents(Given(export))
+    ...     contents, remarks = read_contents(SourceFiles(export))
     >>> contents.imported.reviews, remarks
     (Reviews(2 reviews of 2 papers by 1 reviewer), ())
     """
@@ -510,7 +510,7 @@ def read_contents(given: Given) -> tuple[Contents, tuple[str, ...]]:
         "titles": given.titles,
     }
     copied = {name: path for name, path in files.items() if path is not None}
-    return Contents(imported, past, committee, conflicts, copied), remarks
+    return FolderContents(imported, past, committee, conflicts, copied), remarks
 
 
 def _whole_committee(imported: Imported | None) -> dict[str, str]:
@@ -528,17 +528,17 @@ def _read_past(path: Path, choices: Choices) -> Imported | Path:
     That is so if it has the sums that a conference shared, or several conferences in one table.
     """
     data = read_bytes(path, MAX_EXPORT)
-    if is_shared(path) or {*_OWN_COLUMNS, "conference"} <= _header(data):
+    if has_share_statement(path) or {*_OWN_COLUMNS, "conference"} <= _header(data):
         past_table(path)
         return path
     return import_past(data, str(path), choices)
 
 
-def past_table(past: Imported | Path) -> Reviews | Shared:
+def past_table(past: Imported | Path) -> Reviews | SharedSums:
     """What `fit` takes of a past conference: reviews, or the sums that it shared."""
     if isinstance(past, Imported):
         return past.reviews
-    return read_shared(past) if is_shared(past) else Reviews.read(past)
+    return read_shared_sums(past) if has_share_statement(past) else Reviews.read(past)
 
 
 def _header(data: bytes) -> set[str]:
@@ -566,7 +566,7 @@ def _with_team_codes(choices: Choices, committee: Path | None) -> Choices:
     return replace(choices, people={**codes, **(choices.people or {})}) if codes else choices
 
 
-def same_people(contents: Contents) -> dict[str, str]:
+def same_people(contents: FolderContents) -> dict[str, str]:
     """The new id of everyone whose id changed, by the old one, if `contents` have a file that lists them.
 
     >>> from tempfile import TemporaryDirectory
@@ -574,10 +574,10 @@ def same_people(contents: Contents) -> dict[str, str]:
     >>> with TemporaryDirectory() as place:
     ...     table = Path(place, "same.csv")
     ...     _ = table.write_text("old,new\\nada@old.org,ada\\n")
-    ...     same_people(Contents(imported, files={"same": table}))
+    ...     same_people(FolderContents(imported, files={"same": table}))
     {'ada@old.org': 'ada'}
     """
-    return read_same(contents.files["same"]) if "same" in contents.files else {}
+    return read_aliases(contents.files["same"]) if "same" in contents.files else {}
 
 
 def _check_taken(folder: Path) -> None:
@@ -589,7 +589,7 @@ def _check_taken(folder: Path) -> None:
         )
 
 
-def _check_files(given: Given) -> None:
+def _check_files(given: SourceFiles) -> None:
     if given.past and given.reviewers is not None:
         raise InputError("give `past` or `reviewers`, not both: either calibrates the reviewers")
     if given.past and given.committee is None:
@@ -601,7 +601,7 @@ def _check_files(given: Given) -> None:
         raise InputError("give `conflicts` or `pools`, not both: either says who may have reviewed")
 
 
-def check_files(contents: Contents) -> None:
+def check_files(contents: FolderContents) -> None:
     """Refuse files, copied as they are, that no later command could use."""
     files, imported = contents.files, contents.imported
     known = read_reviewers(files["reviewers"]) if "reviewers" in files else contents.committee
@@ -614,7 +614,7 @@ def check_files(contents: Contents) -> None:
 
 def check_grid(reviews: Reviews, grid: str) -> None:
     """Refuse this year's reviews if a score is not one that reviewers can give."""
-    allowed = levels(grid)
+    allowed = parse_grid(grid)
     off = int((~np.isin(reviews.score, allowed)).sum()) if allowed else 0
     if off:
         raise InputError(
@@ -623,12 +623,12 @@ def check_grid(reviews: Reviews, grid: str) -> None:
 
 
 def _fitted(
-    contents: Contents, folder: Path, grid: str | None, better: str, workers: int, progress: Progress
+    contents: FolderContents, folder: Path, grid: str | None, better: str, workers: int, progress: Progress
 ) -> Fitted | None:
     same, imported = same_people(contents), contents.imported
     if imported is None or not contents.past:
         return None
-    allowed = np.array(levels(grid))
+    allowed = np.array(parse_grid(grid))
     this_year = replace(imported.reviews, grid=allowed if allowed.size else None, grid_declared=True)
     past = folder / INPUTS / "past"
     tables = {str(past / f"{name}.csv"): past_table(table) for name, table in contents.past.items()}
@@ -644,10 +644,10 @@ def _fitted(
 
 
 def _settings(
-    folder: Path, key: Path, contents: Contents, grid: str | None, wishes: Wishes
+    folder: Path, key: Path, contents: FolderContents, grid: str | None, wishes: InitialSettings
 ) -> dict[str, Value]:
     """The lines of conference.toml."""
-    number = papers("`accept`", wishes.accept)
+    number = parse_paper_counts("`accept`", wishes.accept)
     chosen: dict[str, Value | None] = {
         "conference": folder.name,
         **contents.settings,
@@ -660,13 +660,13 @@ def _settings(
         "epsilon": 2.0,
         **decision_words(contents),
         "key": os.path.relpath(key, folder),
-        "out": PUBLIC,
+        "out": RELEASES_FOLDER,
         "numbered": True,
     }
     return {name: value for name, value in chosen.items() if value is not None}
 
 
-def decision_words(contents: Contents) -> dict[str, Value]:
+def decision_words(contents: FolderContents) -> dict[str, Value]:
     """What the system calls its decisions, as the latest export that has them shows."""
     latest = [contents.imported, *[*contents.past.values()][::-1]]
     exports = [export for export in latest if isinstance(export, Imported)]
@@ -675,7 +675,7 @@ def decision_words(contents: Contents) -> dict[str, Value]:
     return {names[kind]: word for kind, word in words.items()}
 
 
-def _remarks(contents: Contents, folder: Path, given: Given) -> list[str]:
+def _remarks(contents: FolderContents, folder: Path, given: SourceFiles) -> list[str]:
     """Reviewers who are not on the committee, and rows of a file that are about nobody or nothing known."""
     if contents.imported is None:
         return []

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 from blindcal.assignment.candidates import EVERYONE, Pools, conflicts_in, everyone, pools_of
 from blindcal.cells import Column, count
-from blindcal.deciding.ledger import latest_release, sealed_folder
+from blindcal.deciding.ledger import latest_release, ledger_folder
 from blindcal.errors import InputError
 from blindcal.fitting.committee import ANYONE, read_committee
-from blindcal.fitting.reuse_guard import Footprint, footprint_of, refuse_own, reuse_remarks
-from blindcal.fitting.shared_sums import is_shared
+from blindcal.fitting.reuse_guard import Fingerprint, fingerprint_of_reviews, refuse_reused, reuse_warnings
+from blindcal.fitting.shared_sums import has_share_statement
 from blindcal.importers import (
     FORMATS,
     MAX_EXPORT,
@@ -35,14 +35,14 @@ from blindcal.importers import (
 from blindcal.importers.open import open_export
 from blindcal.importers.people import new_codes
 from blindcal.importers.pretalx import team_sheet
-from blindcal.importers.sheet import MixedListError, Opened, headed
+from blindcal.importers.sheet import MixedListError, OpenedExport, find_table
 from blindcal.io.atomic_files import lock, make_folder, read_bytes, read_table, write_bytes, write_table
-from blindcal.io.tables import decode
+from blindcal.io.tables import decode_utf8
 from blindcal.posterior.conference import Sources, read_reviewers, refuse_mismatches
 from blindcal.project.create import (
     INPUTS,
-    Contents,
-    Given,
+    FolderContents,
+    SourceFiles,
     check_files,
     check_grid,
     decision_words,
@@ -53,9 +53,9 @@ from blindcal.project.create import (
     withdrawn_reasons,
 )
 from blindcal.project.outsiders import in_folder_words, unlisted_remarks
-from blindcal.project.settings import FILE, Folder, Value, levels
+from blindcal.project.settings import FILE, Folder, Value, parse_grid
 from blindcal.project.template import with_settings
-from blindcal.reviews import Reviews, absent_remarks, twin_remarks
+from blindcal.reviews import Reviews, missing_withdrawn_warnings, similar_id_warnings
 
 KINDS = ("reviews", "past", "committee", "conflicts", "pools", "reviewers", "titles", "same")
 """What a file can be brought into a folder as."""
@@ -99,7 +99,7 @@ class FolderImport:
     """
 
     sources: tuple[Source, ...]
-    contents: Contents
+    contents: FolderContents
     places: Mapping[str, str]
     settings: Mapping[str, Value]
     withdrawn: Mapping[str, str] = field(default_factory=dict)
@@ -114,7 +114,7 @@ def _lists_conflicts(names: frozenset[str]) -> bool:
     return bool(names & _PAPERS and word) and "score" not in names
 
 
-def _is_export(opened: Opened, choices: Choices) -> bool:
+def _is_export(opened: OpenedExport, choices: Choices) -> bool:
     """Whether a system's export of reviews is recognized."""
     try:
         return any(system.recognize(opened, choices) is not None for system in FORMATS.values())
@@ -138,23 +138,23 @@ def file_kind(path: Path, choices: Choices, *, has_reviews: bool) -> str:
     ...     file_kind(path, Choices(), has_reviews=False)
     'committee'
     """
-    if is_shared(path):
+    if has_share_statement(path):
         return "past"
     opened = open_export(read_bytes(path, MAX_EXPORT), str(path))
     if team_sheet(opened) is not None:
         return "committee"
     # A list of conflicts may look like reviews; a workbook of many tables is an export, though it has lists.
     sheet = opened.sheets[0] if len(opened.sheets) == 1 else None
-    if sheet is not None and headed(sheet, _lists_conflicts) is not None:
+    if sheet is not None and find_table(sheet, _lists_conflicts) is not None:
         return "conflicts"
     if sheet is not None and not _is_export(opened, choices):
-        if headed(sheet, lambda names: names == {"paper", "reviewer"}) is not None:
+        if find_table(sheet, lambda names: names == {"paper", "reviewer"}) is not None:
             raise InputError(
                 f"{path} lists papers and reviewers: give --as pools if these are all who may have reviewed. "
                 "Pools must never be made from who did review"
             )
         for kind, wanted in _COLUMNS.items():
-            if headed(sheet, wanted) is not None:
+            if find_table(sheet, wanted) is not None:
                 return kind
     if has_reviews:
         raise InputError(
@@ -223,7 +223,7 @@ def read_import(
         settings |= {name: word for name, word in words.items() if name not in folder.settings}
     check_files(contents)
     if this_year is not None:
-        remarks += (*reuse_remarks([*_earlier(folder, contents), *past_footprints(contents)], this_year),)
+        remarks += (*reuse_warnings([*_earlier(folder, contents), *past_footprints(contents)], this_year),)
     withdrawn = {} if imported is None or keep_withdrawn else dict(imported.withdrawn)
     remarks += _restored_remarks(folder, contents)
     withdrawn = {paper: status for paper, status in withdrawn.items() if paper not in folder.withdrawn}
@@ -279,7 +279,7 @@ def edited_settings(
         withdrawn: The reason for each paper that is added under `[withdrawn]`; by default none is.
     """
     file = folder / FILE
-    text = with_settings(decode(read_bytes(file), str(file)), settings)
+    text = with_settings(decode_utf8(read_bytes(file), str(file)), settings)
     lines = [f"{_quoted(paper)} = {_quoted(reason)}" for paper, reason in (withdrawn or {}).items()]
     if lines:
         head, table, tail = re.split(r"(?m)^(\s*\[withdrawn\].*)$", f"{text}\n[withdrawn]\n", maxsplit=1)
@@ -307,14 +307,16 @@ def free_place(folder: Path, name: str) -> str:
 def decided(folder: Folder) -> bool:
     """Whether papers were decided in a folder, by what it published or by the record beside its key."""
     out, key = (str(folder.settings.get(name, "")) for name in ("out", "key"))
-    sealed = bool(key) and sealed_folder(key).exists()
+    sealed = bool(key) and ledger_folder(key).exists()
     return sealed or latest_release(out) is not None or os.path.lexists(Path(out) / "certificate.json")
 
 
-def _read(folder: Folder, sources: Sequence[Source], choices: Choices) -> tuple[Contents, tuple[str, ...]]:
+def _read(
+    folder: Folder, sources: Sequence[Source], choices: Choices
+) -> tuple[FolderContents, tuple[str, ...]]:
     by_kind = {source.kind: source.path for source in sources if source.kind != "past"}
     listed = [source for source in sources if source.kind == "past"]
-    files = Given(**by_kind, past=[source.path for source in listed], choices=choices)
+    files = SourceFiles(**by_kind, past=[source.path for source in listed], choices=choices)
     contents, remarks = read_contents(files)
     names = [source.name or name for source, name in zip(listed, contents.past, strict=True)]
     if bad := [name for name in names if not _NAME.fullmatch(name)]:
@@ -349,7 +351,7 @@ class _Coding:
             read_codes(read_bytes(path), str(path)), dict(zip(table.text("reviewer"), names, strict=True))
         )
 
-    def applied(self, contents: Contents) -> Contents:
+    def applied(self, contents: FolderContents) -> FolderContents:
         if plain := [name for name in ("pools", "reviewers", "same") if name in contents.files]:
             raise InputError(f"--codes cannot be given for {plain[0]}: the ids in that file stay as they are")
         exports = [
@@ -388,16 +390,16 @@ def folder_reviews(folder: Folder) -> Reviews | None:
     if "reviews" not in folder.settings:
         return None
     grid = folder.settings.get("grid")
-    return Reviews.read(str(folder.settings["reviews"]), grid=None if grid is None else levels(str(grid)))
+    return Reviews.read(str(folder.settings["reviews"]), grid=None if grid is None else parse_grid(str(grid)))
 
 
-def _earlier(folder: Folder, contents: Contents) -> list[Footprint]:
+def _earlier(folder: Folder, contents: FolderContents) -> list[Fingerprint]:
     """The digests of the past reviews that the folder has and that stay."""
     kept = [path for path in map(Path, _past(folder)) if path.stem not in contents.past]
     return [
-        replace(footprint_of(Reviews.read(path)), conference=path.stem)
+        replace(fingerprint_of_reviews(Reviews.read(path)), conference=path.stem)
         for path in kept
-        if path.exists() and not is_shared(path)
+        if path.exists() and not has_share_statement(path)
     ]
 
 
@@ -454,7 +456,7 @@ def _names_already(folder: Folder, name: str, value: Value) -> bool:
     return current is not None and current != EVERYONE and _relative(folder, str(current)) == value
 
 
-def _conflict_remarks(folder: Folder, contents: Contents) -> tuple[str, ...]:
+def _conflict_remarks(folder: Folder, contents: FolderContents) -> tuple[str, ...]:
     """Conflicts of an export that are not taken over, since the folder has its own."""
     pools, imported = str(folder.settings.get("pools", EVERYONE)), contents.imported
     brought = contents.conflicts or "pools" in contents.files
@@ -466,7 +468,7 @@ def _conflict_remarks(folder: Folder, contents: Contents) -> tuple[str, ...]:
     )
 
 
-def _restored_remarks(folder: Folder, contents: Contents) -> tuple[str, ...]:
+def _restored_remarks(folder: Folder, contents: FolderContents) -> tuple[str, ...]:
     """Papers that an earlier export called withdrawn, and this one does not."""
     if contents.imported is None:
         return ()
@@ -491,7 +493,7 @@ def _reviews_file(folder: Folder, sources: Sequence[Source]) -> str:
 
 def _review_remarks(
     folder: Folder,
-    contents: Contents,
+    contents: FolderContents,
     reviews: Reviews | None,
     file: str,
     withdrawn: Mapping[str, str],
@@ -500,26 +502,29 @@ def _review_remarks(
     if reviews is None:
         return ()
     decided_reviews = reviews.without(withdrawn)
-    remarks = [*absent_remarks(reviews, withdrawn, file), *twin_remarks(decided_reviews, file)]
+    remarks = [
+        *missing_withdrawn_warnings(reviews, withdrawn, file),
+        *similar_id_warnings(decided_reviews, file),
+    ]
     if _calibration(folder, contents) is None:
         committee = _committee(folder, contents)
         remarks += unlisted_remarks(decided_reviews, committee, file, folder.path / INPUTS)
     return tuple(remarks)
 
 
-def _committee(folder: Folder, contents: Contents) -> Sequence[str]:
+def _committee(folder: Folder, contents: FolderContents) -> Sequence[str]:
     file = str(folder.settings.get("committee", ""))
     return [*contents.committee] or (read_committee(file) if os.path.exists(file) else [])
 
 
-def _calibration(folder: Folder, contents: Contents) -> Path | None:
+def _calibration(folder: Folder, contents: FolderContents) -> Path | None:
     path = contents.files.get("reviewers", Path(str(folder.settings.get("reviewers", ""))))
     return path if path.is_file() else None
 
 
 def _refusals(
     folder: Folder,
-    contents: Contents,
+    contents: FolderContents,
     reviews: Reviews | None,
     file: str,
     withdrawn: Mapping[str, str],
@@ -530,7 +535,7 @@ def _refusals(
         return ()
     try:
         parameters, decided_reviews = read_reviewers(reviewers), reviews.without(withdrawn)
-        refuse_own(reviewers, parameters, decided_reviews)
+        refuse_reused(reviewers, parameters, decided_reviews)
         pools, named = _pools(folder, contents, decided_reviews.papers, [*parameters])
         refuse_mismatches(decided_reviews, parameters, pools, Sources(file, str(reviewers), named))
     except InputError as error:
@@ -539,7 +544,7 @@ def _refusals(
 
 
 def _pools(
-    folder: Folder, contents: Contents, papers: Sequence[str], people: Sequence[str]
+    folder: Folder, contents: FolderContents, papers: Sequence[str], people: Sequence[str]
 ) -> tuple[Pools, str]:
     """Who may have reviewed what once the files are there, and the name of the file that says so."""
     if contents.conflicts:

@@ -1,7 +1,7 @@
 """Reviewers whom no pool holds: messages name nobody, and a file for the chair alone names them.
 
-`strangers_listed` writes that file when a command refuses such reviews; `refused_in` says the same without
-writing anything.
+`unknown_reviewers_listed` writes that file when a command refuses such reviews; `plan_refusal` says the
+same without writing anything.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from blindcal.assignment.candidates import CAUSES, EVERYONE, conflicts_in
 from blindcal.errors import InputError, Problem
 from blindcal.fitting.committee import read_committee
 from blindcal.io.atomic_files import read_bytes, write_table
-from blindcal.io.tables import refuse
+from blindcal.io.tables import input_error
 from blindcal.posterior.conference import read_reviewers, refuse_mismatches
 from blindcal.posterior.inputs import read_inputs
-from blindcal.project.settings import Folder, levels
+from blindcal.project.settings import Folder, parse_grid
 from blindcal.reviews import Reviews
 
-NAME = "CONFIDENTIAL-unknown-reviewers.csv"
+UNKNOWN_REVIEWERS_FILE = "CONFIDENTIAL-unknown-reviewers.csv"
 _COLUMNS = ("paper", "reviewer", "cause", "nearest")
 _COMPLETE = (
     "complete the list in full, from who was invited and without looking at who reviewed: adding only those "
@@ -29,7 +29,7 @@ _COMPLETE = (
 
 
 @contextmanager
-def strangers_listed(reviews: Path, out: Path | None, folder: Folder | None = None) -> Iterator[None]:
+def unknown_reviewers_listed(reviews: Path, out: Path | None, folder: Folder | None = None) -> Iterator[None]:
     """Lists reviewers whom no pool holds in a file beside the reviews, for the chair alone.
 
     Within the block, an error about such reviewers says where the file is.
@@ -45,11 +45,11 @@ def strangers_listed(reviews: Path, out: Path | None, folder: Folder | None = No
         if not error.confidential:
             raise
         refusal = error if folder is None else in_folder_words(error, folder)
-        listing = _listed(error, reviews.parent / NAME, out)
+        listing = _listed(error, reviews.parent / UNKNOWN_REVIEWERS_FILE, out)
         raise InputError(f"{refusal}\n{listing}", refusal.problems) from None
 
 
-def refused_in(folder: Folder) -> InputError | None:
+def plan_refusal(folder: Folder) -> InputError | None:
     """What `plan` would refuse in a folder that has a calibration, in the same words; None if nothing.
 
     It names nobody, and nothing is written.
@@ -58,7 +58,9 @@ def refused_in(folder: Folder) -> InputError | None:
         str(folder.settings.get(name, "")) for name in ("reviews", "reviewers", "pools", "grid")
     )
     try:
-        inputs = read_inputs(reviews, reviewers, pools, grid=levels(grid or None), withdrawn=folder.withdrawn)
+        inputs = read_inputs(
+            reviews, reviewers, pools, grid=parse_grid(grid or None), withdrawn=folder.withdrawn
+        )
         refuse_mismatches(inputs.reviews, inputs.parameters, inputs.pools, inputs.sources)
     except InputError as error:
         return in_folder_words(error, folder)
@@ -93,7 +95,7 @@ def in_folder_words(error: InputError, folder: Folder, members: Collection[str] 
         without = len(listed - {*read_reviewers(reviewers)})
         rule, number = f"must have a row for everyone in {committee}", f"{_people(without)} without one"
         file, advice = reviewers, f"the committee has changed since: {fit}"
-    refusal = refuse([*others, Problem(file, None, "reviewer", rule, number)])
+    refusal = input_error([*others, Problem(file, None, "reviewer", rule, number)])
     return InputError(f"{refusal}\n{advice}", refusal.problems)
 
 

@@ -1,8 +1,9 @@
 """The settings of a conference: what conference.toml may say, and what its lines add up to.
 
 Each setting is declared once, in `SECTIONS`; limits of a guarantee come from their own table, `LIMITS`.
-`read_folder` reads the file, `template` writes a new one, and `asked` makes of it what the library takes: a
-guarantee, numbers of papers, a grid, a whole request. The command line says these in the same words.
+`read_folder` reads the file, `template` writes a new one, and `folder_request` makes of it what the library
+takes: a guarantee, numbers of papers, a grid, a whole request. The command line says these in the same
+words.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, Literal
 from blindcal.cells import Column, cell_problem, id_problem, number_text
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_bytes
-from blindcal.io.tables import decode, refuse
+from blindcal.io.tables import decode_utf8, input_error
 from blindcal.planning.request import Request, known_readers
 from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee, Limit
 from blindcal.posterior.inputs import Inputs, read_inputs
@@ -28,7 +29,7 @@ FILE = "conference.toml"
 Kind = Literal["text", "texts", "file", "files", "pools", "number", "papers", "limit", "grid", "flag"]
 Value = str | float | bool | Sequence[str]
 """A value as conference.toml has it."""
-Setting = str | bool | tuple[str, ...]
+SettingValue = str | bool | tuple[str, ...]
 """A value as it would be typed."""
 
 
@@ -231,12 +232,12 @@ class Folder:
     """
 
     path: Path
-    settings: Mapping[str, Setting]
+    settings: Mapping[str, SettingValue]
     withdrawn: Mapping[str, str]
     overridden: Mapping[str, str]
 
     @property
-    def options(self) -> dict[str, Setting]:
+    def options(self) -> dict[str, SettingValue]:
         """Everything in the file as options; decisions overridden are `paper=decision`."""
         decisions = tuple(f"{paper}={text.split(':')[0]}" for paper, text in self.overridden.items())
         return {**self.settings, "withdrawn": tuple(self.withdrawn), "overridden": decisions}
@@ -267,13 +268,13 @@ def read_folder(path: str | os.PathLike[str]) -> Folder:
     file = folder / FILE
     if not os.path.lexists(file):
         raise InputError(f"{folder} must be a folder that `blindcal new` made: there is no {FILE} in it")
-    content = _parse_toml(decode(read_bytes(file), str(file)), str(file))
+    content = _parse_toml(decode_utf8(read_bytes(file), str(file)), str(file))
     problems = [
         *(problem for name, value in content.items() for problem in _problems(str(file), name, value)),
         *(problem for name in NOTES for problem in _note_problems(str(file), name, content.get(name, {}))),
     ]
     if problems:
-        raise refuse(problems)
+        raise input_error(problems)
     settings = {
         name: _setting(row.kind, content[name], folder) for name, row in SETTINGS.items() if name in content
     }
@@ -289,7 +290,7 @@ def _parse_toml(text: str, file: str) -> dict[str, Any]:
         match = _LINE.fullmatch(str(error)) if isinstance(error, tomllib.TOMLDecodeError) else None
         message, row = (match[1], int(match[2])) if match else ("something else", None)
         rule = "must be TOML: lines like name = value, text in quotes"
-        raise refuse([Problem(file, row, None, rule, message[:1].lower() + message[1:])]) from None
+        raise input_error([Problem(file, row, None, rule, message[:1].lower() + message[1:])]) from None
 
 
 def _problems(file: str, name: str, value: object) -> list[Problem]:
@@ -338,7 +339,7 @@ def _note_problems(file: str, name: str, value: object) -> list[Problem]:
     return problems
 
 
-def _setting(kind: Kind, value: object, folder: Path) -> Setting:
+def _setting(kind: Kind, value: object, folder: Path) -> SettingValue:
     """A value of the file as it would be typed."""
     if isinstance(value, bool):
         return value
@@ -363,7 +364,7 @@ _LARGEST_GRID = 1001
 
 
 @dataclass(frozen=True)
-class Asked:
+class FolderRequest:
     """What a folder's settings add up to.
 
     Attributes:
@@ -391,7 +392,7 @@ class Asked:
         return read_inputs(*self.files, grid=self.grid, withdrawn=self.withdrawn)
 
 
-def asked(folder: Folder, *, yes_leak: bool = False) -> Asked:
+def folder_request(folder: Folder, *, yes_leak: bool = False) -> FolderRequest:
     """What a folder's settings request of the commands.
 
     Args:
@@ -408,7 +409,7 @@ def asked(folder: Folder, *, yes_leak: bool = False) -> Asked:
         >>> names = ("reviews", "reviewers", "pools", "key", "out")
         >>> settings = {name: name for name in names} | {"accept-rate": "0.25", "grid": "1..3"}
         >>> settings["scores"] = "public"
-        >>> plain = asked(Folder(Path("icx2027"), settings, {"17": "by its authors"}, {}))
+        >>> plain = folder_request(Folder(Path("icx2027"), settings, {"17": "by its authors"}, {}))
         >>> plain.request.guarantee.epsilon, plain.request.accept_rate, plain.grid, plain.withdrawn
         (2.0, 0.25, [1.0, 2.0, 3.0], ('17',))
     """
@@ -433,19 +434,19 @@ def asked(folder: Folder, *, yes_leak: bool = False) -> Asked:
         number("accept-rate"),
         number("bar"),
         str(text("better")),
-        papers("`accept`", text("accept")),
-        papers("`wait_list`", text("wait-list")) or 0,
+        parse_paper_counts("`accept`", text("accept")),
+        parse_paper_counts("`wait_list`", text("wait-list")) or 0,
     ).checked()
     reviews, reviewers, pools, key, out = (
         str(_required(folder, name)) for name in ("reviews", "reviewers", "pools", "key", "out")
     )
     withdrawn, files = tuple(folder.withdrawn), (reviews, reviewers, pools)
-    request = replace(request, scores=readers_of(folder))
+    request = replace(request, scores=score_readers(folder))
     flags = (settings.get(name) is True for name in ("numbered", "distinct-papers"))
-    return Asked(request, levels(text("grid")), files, withdrawn, Path(key), Path(out), *flags)
+    return FolderRequest(request, parse_grid(text("grid")), files, withdrawn, Path(key), Path(out), *flags)
 
 
-def readers_of(folder: Folder) -> str:
+def score_readers(folder: Folder) -> str:
     """Who may see the scores, as a folder says: `public` or `confidential`; it must say so."""
     try:
         return known_readers(str(folder.settings.get("scores", "")))
@@ -453,7 +454,7 @@ def readers_of(folder: Folder) -> str:
         raise InputError(f"{folder.path / FILE}: {error}") from None
 
 
-def _required(folder: Folder, name: str) -> Setting:
+def _required(folder: Folder, name: str) -> SettingValue:
     if not folder.settings.get(name):
         raise InputError(f"{folder.path / FILE}: must set {name}")
     return folder.settings[name]
@@ -545,14 +546,14 @@ def _guarantee(name: str, limits: Mapping[str, str]) -> Guarantee:
 def _limit_value(name: str, limit: Limit, text: str) -> float:
     if cell_problem(text, Column(name, "number")) is not None:
         kinds = "a number or none" if limit.removable else "a number"
-        raise InputError(f"`{name}` must be {kinds}, found {text!r}{meant(text)}")
+        raise InputError(f"`{name}` must be {kinds}, found {text!r}{number_hint(text)}")
     return int(text) if limit.whole and text.isdecimal() else float(text)
 
 
-def papers(option: str, text: str | None) -> int | dict[str, int] | None:
+def parse_paper_counts(option: str, text: str | None) -> int | dict[str, int] | None:
     """The number of papers that the `text` of an `option` gives, or one for each track; None for no text.
 
-    >>> papers("`accept`", "50"), papers("`accept`", "main=40, short=10")
+    >>> parse_paper_counts("`accept`", "50"), parse_paper_counts("`accept`", "main=40, short=10")
     (50, {'main': 40, 'short': 10})
     """
     if text is None:
@@ -576,12 +577,12 @@ def _papers(option: str, number: str, text: str) -> int:
     return int(number)
 
 
-def levels(text: str | None) -> list[float] | None:
+def parse_grid(text: str | None) -> list[float] | None:
     """The scores that the `text` of `grid` names: a range of whole numbers, or a list.
 
     There are none of them for `none`, as any number can then be given; None for no text.
 
-    >>> levels("1..4"), levels("1,3,5.5"), levels("none")
+    >>> parse_grid("1..4"), parse_grid("1,3,5.5"), parse_grid("none")
     ([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 5.5], [])
     """
     if text is None:
@@ -611,14 +612,14 @@ def _listed_levels(text: str) -> list[float]:
     return scores
 
 
-def meant(text: str, *, percent: bool = False) -> str:
+def number_hint(text: str, *, percent: bool = False) -> str:
     """The number that a `text` probably means, after a colon; empty if there is nothing to guess.
 
     A decimal comma or a percent sign tells, or a number up to 100 if the setting is a `percent`.
 
-    >>> meant("0,25"), meant("25%"), meant("25", percent=True)
+    >>> number_hint("0,25"), number_hint("25%"), number_hint("25", percent=True)
     (': give 0.25', ': for 25 % give 0.25', ': for 25 % give 0.25')
-    >>> meant("1,000"), meant("250", percent=True), meant("half")
+    >>> number_hint("1,000"), number_hint("250", percent=True), number_hint("half")
     ('', '', '')
     """
     if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text) and not re.fullmatch(r"[+-]?[1-9][0-9]*,[0-9]{3}", text):

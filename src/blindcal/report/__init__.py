@@ -5,17 +5,17 @@ for every number. Open `wording` first for the sentences, then `page`. Imports: 
 earlier.
 """
 
-from blindcal.report.explanation import Explained, Line, explained, read_certificate
+from blindcal.report.explanation import ExplainedField, ExplainedPart, explain_certificate, read_certificate
 from blindcal.report.guarantee_survey import Survey, Surveyed, survey
 from blindcal.report.html_page import Report, page
 
 __all__ = [
-    "Explained",
-    "Line",
+    "ExplainedField",
+    "ExplainedPart",
     "Report",
     "Survey",
     "Surveyed",
-    "explained",
+    "explain_certificate",
     "page",
     "read_certificate",
     "survey",

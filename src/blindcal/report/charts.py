@@ -32,7 +32,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Column:
+class HistogramColumn:
     """One column of a histogram.
 
     `low`, `high`: the range that it counts.
@@ -56,7 +56,7 @@ class Histogram:
     `across` and `up` are the ticks of its axes, each with its position and its text.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[HistogramColumn, ...]
     height: float
     across: tuple[tuple[float, str], ...]
     up: tuple[tuple[float, str], ...]
@@ -116,7 +116,9 @@ def histogram(
             parts.append((height * (1 - (below + number) / top), height * number / top))
             below += number
         columns.append(
-            Column(index / bins, (index + 1) / bins, tuple(numbers), index * wide, wide, tuple(parts))
+            HistogramColumn(
+                index / bins, (index + 1) / bins, tuple(numbers), index * wide, wide, tuple(parts)
+            )
         )
     across = tuple((WIDTH * share, f"{100 * share:.0f} %") for share in (0.0, 0.25, 0.5, 0.75, 1.0))
     ups = (0.0, top / 2, top) if top > 1 else (0.0, top)

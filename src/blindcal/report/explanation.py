@@ -15,9 +15,9 @@ from blindcal.cells import number_text
 from blindcal.deciding.certificate_fields import FIELDS, PARTS, PROMISED, Field, field_problems
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import parse_json, read_bytes
-from blindcal.io.tables import decode, refuse
+from blindcal.io.tables import decode_utf8, input_error
 from blindcal.policy.guarantee import LIMITS, Guarantee
-from blindcal.report.wording import UNSEEN, fill, promises, shown, written
+from blindcal.report.wording import UNSEEN, fill, guarantee_words, promises, written
 
 NAME = "certificate.json"
 
@@ -56,11 +56,11 @@ def read_certificate(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def certificate_of(data: bytes, file: str) -> dict[str, Any]:
     """The certificate in the `data` of a `file`, as `read_certificate` returns it."""
-    content = parse_json(decode(data, file), file)
+    content = parse_json(decode_utf8(data, file), file)
     if not isinstance(content, dict) or "key_fingerprint" not in content:
         raise InputError(f"{file} must be a certificate that blindcal wrote")
     if problems := [Problem(file, None, name, rule) for name, rule in _problems(content)]:
-        raise refuse(problems)
+        raise input_error(problems)
     if not has_figures(content):
         return content
     again = content["decided_again"]
@@ -80,10 +80,10 @@ def has_figures(certificate: Mapping[str, Any]) -> bool:
     return "success" in certificate or certificate.get("scores") != "confidential"
 
 
-def guarantee_of(certificate: Mapping[str, Any]) -> Guarantee:
+def certified_guarantee(certificate: Mapping[str, Any]) -> Guarantee:
     """The guarantee that a `certificate` states.
 
-    >>> guarantee_of({"guarantee": "steady", "limits": {"epsilon": 2.0}}).epsilon
+    >>> certified_guarantee({"guarantee": "steady", "limits": {"epsilon": 2.0}}).epsilon
     2.0
     """
     return Guarantee.from_record(certificate["guarantee"], certificate["limits"])
@@ -95,13 +95,13 @@ def _problems(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield from problems
     if not any(name.startswith(("guarantee", "limits")) for name, _ in problems):
         try:
-            guarantee_of(content)
+            certified_guarantee(content)
         except InputError as error:
             yield "limits", str(error)
 
 
 @dataclass(frozen=True)
-class Line:
+class ExplainedField:
     """A field of a certificate in plain language.
 
     Attributes:
@@ -116,7 +116,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Explained:
+class ExplainedPart:
     """A part of the explanation.
 
     Attributes:
@@ -125,10 +125,10 @@ class Explained:
     """
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[ExplainedField, ...]
 
 
-def explained(certificate: Mapping[str, Any]) -> tuple[Explained, ...]:
+def explain_certificate(certificate: Mapping[str, Any]) -> tuple[ExplainedPart, ...]:
     """Explains every field of a certificate, in the order in which people ask.
 
     Args:
@@ -149,7 +149,7 @@ def explained(certificate: Mapping[str, Any]) -> tuple[Explained, ...]:
         >>> inputs = read_inputs(place / "reviews.csv", place / "reviewers.csv", "everyone")
         >>> _ = make_key(place / "key")
         >>> _ = decide(inputs, Request(Guarantee("public"), bar=0.0), place / "key", place / "out")
-        >>> line = explained(read_certificate(place / "out"))[2].lines[2]
+        >>> line = explain_certificate(read_certificate(place / "out"))[2].lines[2]
         >>> line.name, line.value, line.sentence
         ('added_success', '0 points', 'The decisions add nothing to that chance.')
         >>> folder.cleanup()
@@ -164,16 +164,16 @@ def explained(certificate: Mapping[str, Any]) -> tuple[Explained, ...]:
         },
         "of_papers": {"accepted": certificate["accepted"] / certificate["papers"]},
     }
-    lines: dict[str, list[Line]] = {part: [] for part in PARTS}
+    lines: dict[str, list[ExplainedField]] = {part: [] for part in PARTS}
     for row in FIELDS:
         lines[row.part] += _lines(row, certificate, values)
     lines[PROMISED] += _promised(certificate)
-    return tuple(Explained(part, tuple(lines[part])) for part in PARTS if lines[part])
+    return tuple(ExplainedPart(part, tuple(lines[part])) for part in PARTS if lines[part])
 
 
 def _lines(
     row: Field, content: Mapping[str, Any], values: Mapping[str, Any], within: str = ""
-) -> Iterator[Line]:
+) -> Iterator[ExplainedField]:
     """The line of a field, if it says something, or those of an object's fields."""
     value = content.get(row.name)
     if row.kind is None:
@@ -185,21 +185,23 @@ def _lines(
     if row.name not in content or (value is None and not callable(sentence)):
         return
     if text := sentence(values) if callable(sentence) else sentence:
-        yield Line(f"{within}{row.name}", written(value, row.form or row.kind.form), fill(text, values))
+        yield ExplainedField(
+            f"{within}{row.name}", written(value, row.form or row.kind.form), fill(text, values)
+        )
 
 
-def _promised(content: Mapping[str, Any]) -> Iterable[Line]:
-    guarantee = guarantee_of(content)
+def _promised(content: Mapping[str, Any]) -> Iterable[ExplainedField]:
+    guarantee = certified_guarantee(content)
     first, *more = promises(guarantee, hidden=not has_figures(content))
-    yield Line("guarantee", shown(guarantee), first)
+    yield ExplainedField("guarantee", guarantee_words(guarantee), first)
     further = [name for name, limit in LIMITS.items() if not limit.only_with]
     kept = [name for name in further if name in guarantee.limits]
     for name, sentence in zip(kept, more, strict=True):
-        yield Line(f"limits.{name}", number_text(guarantee.limits[name]), sentence)
+        yield ExplainedField(f"limits.{name}", number_text(guarantee.limits[name]), sentence)
     for name in (name for name in guarantee.limits if name not in further):
-        yield Line(f"limits.{name}", number_text(guarantee.limits[name]), LIMITS[name].sentence)
+        yield ExplainedField(f"limits.{name}", number_text(guarantee.limits[name]), LIMITS[name].sentence)
     if absent := [name.replace("_", " ") for name in further if name not in kept]:
-        yield Line("limits", "none", f"No further limit was requested on {_listed(absent)}.")
+        yield ExplainedField("limits", "none", f"No further limit was requested on {_listed(absent)}.")
 
 
 def _listed(names: Sequence[str]) -> str:

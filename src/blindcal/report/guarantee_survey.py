@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 
 from blindcal.cells import count
-from blindcal.compute.parallel import Progress, Workers, each, silent, stepping
+from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map, scaled_progress
 from blindcal.errors import InputError
-from blindcal.exporters.decisions import Decided
-from blindcal.io.tables import frame
-from blindcal.planning.calibration_check import agreement
-from blindcal.planning.expected_errors import evidence
+from blindcal.exporters.decisions import DecidedPaper
+from blindcal.io.tables import data_frame
+from blindcal.planning.calibration_check import check_calibration
+from blindcal.planning.expected_errors import evidence_probability
 from blindcal.planning.guarantee_menu import MENU, UNLIKELY, Choice, Menu, menu, menu_steps
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.paper import PaperCase
-from blindcal.report.explanation import guarantee_of
+from blindcal.report.explanation import certified_guarantee
 
 # The fit of the calibration is published with four digits: other files have another one.
 _SAME_FIT = 2e-4
@@ -67,7 +67,7 @@ class Survey:
     def to_frame(self) -> Any:
         """One row per paper, as a pandas data frame; needs pandas."""
         names = ("paper", "mean", "chance", "gray", "pool")
-        return frame({name: [getattr(paper, name) for paper in self.papers] for name in names})
+        return data_frame({name: [getattr(paper, name) for paper in self.papers] for name in names})
 
     @property
     def gray(self) -> int:
@@ -103,7 +103,7 @@ def survey(
     better: str = "high",
     only: bool = False,
     workers: Workers = 1,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Survey:
     """Where every paper stands, and the menu with the chosen guarantee in it.
 
@@ -132,7 +132,7 @@ def survey(
     guarantees = with_chosen(chosen)
     steps = len(cases) + (0 if only else menu_steps(conference, guarantees))
     with progress(f"surveying {count(len(cases), 'paper')}", steps) as advance:
-        papers = each(_surveyed, cases, workers=workers, advance=stepping(advance, 1))
+        papers = parallel_map(_surveyed, cases, workers=workers, advance=scaled_progress(advance, 1))
         choices = None if only else menu(conference, guarantees, workers=workers, advance=advance)
     upright = (replace(paper, mean=sign * paper.mean) for paper in papers)
     return Survey(tuple(upright), chosen, choices)
@@ -141,11 +141,11 @@ def survey(
 def survey_release(
     inputs: Inputs,
     certificate: Mapping[str, Any],
-    decided: Sequence[Decided],
+    decided: Sequence[DecidedPaper],
     *,
     only: bool = False,
     workers: Workers = 1,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Survey:
     """The survey of a conference that was decided, or an `InputError` if the inputs are others.
 
@@ -159,14 +159,14 @@ def survey_release(
     conference, _ = inputs.prepared(bar=bar, better=better, workers=workers, progress=progress)
     if {case.paper for case in conference.cases} != {paper.paper for paper in decided}:
         raise InputError("`reviews` is not about the papers that were decided; `withdrawn` leaves papers out")
-    fit, stated = agreement(conference.cases, better).public, certificate["calibration_fit"]
+    fit, stated = check_calibration(conference.cases, better).public, certificate["calibration_fit"]
     reviews = sum(len(case.scores) for case in conference.cases)
     if reviews != certificate["reviews"] or not all(_same(fit[name], stated[name]) for name in stated):
         raise InputError(
             "`reviews`, `reviewers`, `pools` or `grid` are not those that were decided: by the certificate "
             "they fit the scores in another way"
         )
-    chosen = guarantee_of(certificate)
+    chosen = certified_guarantee(certificate)
     return survey(conference, chosen, better=better, only=only, workers=workers, progress=progress)
 
 
@@ -184,7 +184,7 @@ def with_chosen(chosen: Guarantee, guarantees: Sequence[Guarantee] = MENU) -> tu
 
 def _surveyed(case: PaperCase) -> Surveyed:
     belief = case.belief
-    sides = [evidence(belief, case.sample, side) for side in (1, -1)]
+    sides = [evidence_probability(belief, case.sample, side) for side in (1, -1)]
     return Surveyed(
         paper=case.paper,
         mean=fsum(case.scores) / len(case.scores),

@@ -14,25 +14,25 @@ from typing import Any
 
 from blindcal.cells import count
 from blindcal.errors import InputError
-from blindcal.exporters.decisions import WAITING, Decided
+from blindcal.exporters.decisions import WAITING, DecidedPaper
 from blindcal.planning.calibration_check import FITS
 from blindcal.planning.request import Quota
 from blindcal.report.charts import WIDTH, Bar, Histogram, Span, bars, histogram, spans
-from blindcal.report.explanation import explained, guarantee_of, has_figures
+from blindcal.report.explanation import certified_guarantee, explain_certificate, has_figures
 from blindcal.report.guarantee_survey import Survey, Surveyed
 from blindcal.report.wording import (
     UNSEEN,
     about,
+    adversary_words,
     after_odds,
-    against,
     bar_words,
     expected,
     factor,
+    guarantee_words,
     percent,
     points,
     promises,
     quota_line,
-    shown,
 )
 
 MOST_LISTED = 1000
@@ -58,7 +58,7 @@ class Report:
     """
 
     certificate: Mapping[str, Any]
-    decided: tuple[Decided, ...] = ()
+    decided: tuple[DecidedPaper, ...] = ()
     survey: Survey | None = None
     confidential: bool = False
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -66,11 +66,11 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Row:
+class PaperRow:
     """One paper as the page lists it, numbers as text; a number that is not known or not shown is empty.
 
-    `decision`, `raw_decision`, `advice` and `title` are as in `Decided`; `mean`, `chance` and `gray` as in
-    `Surveyed`.
+    `decision`, `raw_decision`, `advice` and `title` are as in `DecidedPaper`; `mean`, `chance` and `gray`
+    as in `Surveyed`.
     """
 
     paper: str
@@ -111,13 +111,13 @@ def _without_figures(report: Report) -> dict[str, Any]:
 
     Of all that depends on the scores, only the decisions are left.
     """
-    hidden = promises(guarantee_of(report.certificate), hidden=True)
+    hidden = promises(certified_guarantee(report.certificate), hidden=True)
     return {**_common(report), "promises": hidden, "unseen": UNSEEN}
 
 
 def _common(report: Report) -> dict[str, Any]:
     """What every page says."""
-    content, guarantee = report.certificate, guarantee_of(report.certificate)
+    content, guarantee = report.certificate, certified_guarantee(report.certificate)
     tossed = bool(report.decided)
     return {
         "content": content,
@@ -125,21 +125,21 @@ def _common(report: Report) -> dict[str, Any]:
         "confidential": report.confidential,
         "papers": count(content["papers"], "paper"),
         "reviews": count(content["reviews"], "review"),
-        "guarantee": shown(guarantee),
+        "guarantee": guarantee_words(guarantee),
         "guarantee_name": guarantee.name,
-        "against_whom": against(guarantee, listed="selection" in content),
+        "against_whom": adversary_words(guarantee, listed="selection" in content),
         "lots": guarantee.name not in ("public", "none"),
         "rows": _rows(report),
         "listed": MOST_LISTED,
         "waiting": sum(one.decision == WAITING for one in report.decided),
-        "explained": explained(content) if tossed else (),
+        "explained": explain_certificate(content) if tossed else (),
         "assumptions": [_lead(one) for one in content["assumptions"]],
     }
 
 
 def facts(report: Report) -> dict[str, Any]:
     """Everything that the page of a `report` says, in words or as geometry, by the names of its template."""
-    content, survey, guarantee = report.certificate, report.survey, guarantee_of(report.certificate)
+    content, survey, guarantee = report.certificate, report.survey, certified_guarantee(report.certificate)
     papers, tossed = content["papers"], bool(report.decided)
     by_the_bar = "expected_wrong_fully_calibrated" in content
     names = ("", "_raw", "_fully_calibrated") if by_the_bar else ("", "_raw")
@@ -276,7 +276,7 @@ def menu_bars(survey: Survey) -> tuple[Bar, ...] | None:
     rows = [("by mean score, no calibration", raw, expected(raw), False, ("", "", ""))]
     rows += [
         (
-            shown(one.guarantee),
+            guarantee_words(one.guarantee),
             one.wrong * papers,
             expected(one.wrong * papers),
             one.guarantee == survey.chosen,
@@ -308,13 +308,13 @@ def more_words(survey: Survey) -> str:
         else "and name no more reviewers on average, but promise less about single decisions"
     )
     return (
-        f"The next weaker promise ({shown(other.guarantee)}) would be expected to avoid {expected(fewer)} "
-        f"more wrong decision{'' if expected(fewer) == '1.0' else 's'} {price}."
+        f"The next weaker promise ({guarantee_words(other.guarantee)}) would be expected to avoid "
+        f"{expected(fewer)} more wrong decision{'' if expected(fewer) == '1.0' else 's'} {price}."
     )
 
 
 @dataclass(frozen=True)
-class Gray:
+class GrayZone:
     """The gray zone: how many papers are in it, how many of them accepted, and a chart of them.
 
     For the chair, also those nearest to the bar.
@@ -323,10 +323,10 @@ class Gray:
     papers: int
     accepted: int
     chart: Histogram
-    nearest: tuple[Row, ...]
+    nearest: tuple[PaperRow, ...]
 
 
-def _gray(report: Report, survey: Survey) -> Gray:
+def _gray(report: Report, survey: Survey) -> GrayZone:
     decisions = {one.paper: one for one in report.decided}
     kinds = {paper: int(one.decision != "accept") for paper, one in decisions.items()}
     values = [(one.chance, kinds.get(one.paper, 0)) for one in survey.papers if one.gray]
@@ -337,17 +337,17 @@ def _gray(report: Report, survey: Survey) -> Gray:
     near = sorted((one for one in survey.papers if one.gray), key=lambda one: abs(one.chance - 0.5))
     nearest = near[:MOST_LISTED] if report.confidential else []
     rows = tuple(_row(report, one.paper, decisions.get(one.paper), one) for one in nearest)
-    return Gray(survey.gray, accepted, histogram(values, 2 if decisions else 1), rows)
+    return GrayZone(survey.gray, accepted, histogram(values, 2 if decisions else 1), rows)
 
 
-def _rows(report: Report) -> tuple[Row, ...]:
+def _rows(report: Report) -> tuple[PaperRow, ...]:
     """The papers in the order of the public table, the first of them where there are many."""
     return tuple(_row(report, one.paper, one, None) for one in report.decided[:MOST_LISTED])
 
 
-def _row(report: Report, paper: str, decided: Decided | None, found: Surveyed | None) -> Row:
+def _row(report: Report, paper: str, decided: DecidedPaper | None, found: Surveyed | None) -> PaperRow:
     decision = ("", "", "") if decided is None else (decided.decision, decided.raw_decision, decided.advice)
     title = report.titles.get(paper, "") if report.confidential else ""
     if found is None:
-        return Row(paper, *decision, title)
-    return Row(paper, *decision, title, f"{found.mean:.2f}", percent(found.chance), found.gray)
+        return PaperRow(paper, *decision, title)
+    return PaperRow(paper, *decision, title, f"{found.mean:.2f}", percent(found.chance), found.gray)

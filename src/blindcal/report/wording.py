@@ -143,12 +143,12 @@ def fill(sentence: str, values: Mapping[str, Any]) -> str:
     return _Sentence().vformat(sentence, (), values)
 
 
-def shown(guarantee: Guarantee) -> str:
+def guarantee_words(guarantee: Guarantee) -> str:
     """A guarantee in words.
 
-    >>> shown(Guarantee("average", added_success=0.01, epsilon=None))
+    >>> guarantee_words(Guarantee("average", added_success=0.01, epsilon=None))
     'average, up to 1 percentage point more reviewers named'
-    >>> shown(Guarantee("public", epsilon=None, never_against=0.95))
+    >>> guarantee_words(Guarantee("public", epsilon=None, never_against=0.95))
     'public, never against 0.95'
     """
     summaries = [
@@ -176,14 +176,14 @@ def promises(guarantee: Guarantee, *, hidden: bool = False) -> list[str]:
     return [f"For someone who sees all scores: {one[0].lower()}{one[1:]}" for one in sentences]
 
 
-def against(guarantee: Guarantee, *, listed: bool = False) -> str:
+def adversary_words(guarantee: Guarantee, *, listed: bool = False) -> str:
     """Against whom a guarantee holds, and against whom it does not.
 
     `guarantee` is the one requested; `listed` says that an exact number of papers was accepted.
 
-    >>> print(against(Guarantee("public", epsilon=None)))
+    >>> print(adversary_words(Guarantee("public", epsilon=None)))
     It holds against all who see the scores and know reviewers' habits, whatever else they know.
-    >>> print(against(Guarantee("steady", epsilon=2.0)).split(". ")[1])
+    >>> print(adversary_words(Guarantee("steady", epsilon=2.0)).split(". ")[1])
     The limit on odds holds even against someone who knows or suspects more
     """
     if guarantee.name == "public":

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from blindcal.cells import number_text
-from blindcal.checks import Array, nonnegative, numbers, positive, where
+from blindcal.checks import Array, nonnegative, numbers, positive, require_all
 from blindcal.errors import InputError
 from blindcal.reviewers.base import Booleans, Reviewer
 from blindcal.reviewers.quadrature import LOG_SQRT_2PI, Rows, log_evidence
@@ -187,7 +187,7 @@ def _covariance(value: ArrayLike) -> Array:
     c = numbers("covariance", value)
     if c.shape[-2:] != (2, 2):
         raise InputError(f"covariance must have shape [..., 2, 2] (slope, offset), found {c.shape}")
-    where("covariance", c, c == np.swapaxes(c, -1, -2), "must be symmetric")
+    require_all("covariance", c, c == np.swapaxes(c, -1, -2), "must be symmetric")
     trace = np.trace(c, axis1=-2, axis2=-1)
     least = np.linalg.eigvalsh(c)[..., 0]
     if (least < -_PSD_TOLERANCE * np.abs(trace)).any():

@@ -11,7 +11,7 @@ import scipy
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from blindcal.checks import Array, nonnegative, numbers, positive, where
+from blindcal.checks import Array, nonnegative, numbers, positive, require_all
 from blindcal.errors import InputError
 from blindcal.reviewers.base import QUALITIES, Reviewer
 
@@ -246,8 +246,8 @@ class PiecewiseLinear(Reviewer):
         t, s = numbers("qualities", qualities), numbers("scores", scores)
         if t.ndim != 1 or t.shape != s.shape or t.size < 2:
             raise InputError(f"qualities and scores must be lists of one length, found {t.shape}, {s.shape}")
-        where("qualities", t[1:], np.diff(t) > 0, "must increase")
-        where("scores", s[1:], np.diff(s) > 0, "must increase")
+        require_all("qualities", t[1:], np.diff(t) > 0, "must increase")
+        require_all("scores", s[1:], np.diff(s) > 0, "must increase")
         object.__setattr__(self, "qualities", t)
         object.__setattr__(self, "scores", s)
         object.__setattr__(self, "noise", _single_number("noise", nonnegative("noise", noise)))

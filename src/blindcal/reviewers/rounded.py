@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr
 
-from blindcal.checks import Array, numbers, where
+from blindcal.checks import Array, numbers, require_all
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine, known_affine
 from blindcal.reviewers.base import Booleans, Reviewer
@@ -38,7 +38,7 @@ class Rounded(Reviewer):
         values = numbers("grid", grid)
         if values.ndim != 1 or values.size < 2:
             raise InputError(f"grid must list at least two scores, found shape {values.shape}")
-        where("grid", values[1:], np.diff(values) > 0, "must increase")
+        require_all("grid", values[1:], np.diff(values) > 0, "must increase")
         if isinstance(reviewer, Rounded):
             raise InputError("reviewer is rounded already: round once")
         if not reviewer.gaussian:
@@ -90,9 +90,9 @@ class Rounded(Reviewer):
         low, high = self._cell(numbers("score", score))
         mean, spread = self.reviewer.score(quality), self.reviewer.spread(quality)
         if (spread > 0.0).all():
-            return log_normal_between((low - mean) / spread, (high - mean) / spread)
+            return log_normal_probability((low - mean) / spread, (high - mean) / spread)
         with np.errstate(divide="ignore", invalid="ignore"):
-            noisy = log_normal_between((low - mean) / spread, (high - mean) / spread)
+            noisy = log_normal_probability((low - mean) / spread, (high - mean) / spread)
             sharp = np.log(((low <= mean) & (mean < high)).astype(np.float64))
         return np.where(spread > 0.0, noisy, sharp)
 
@@ -101,10 +101,10 @@ class Rounded(Reviewer):
         inner, s = self.reviewer, numbers("score", score)
         low, high = self._cell(s)
         if inner.certain.all():
-            return log_normal_between(inner.quality(low), inner.quality(high))
+            return log_normal_probability(inner.quality(low), inner.quality(high))
         if known_affine(inner):
             scale = np.sqrt(np.square(inner.slope) + np.square(inner.noise))
-            return log_normal_between((low - inner.offset) / scale, (high - inner.offset) / scale)
+            return log_normal_probability((low - inner.offset) / scale, (high - inner.offset) / scale)
         return log_evidence((self,), s[..., None])
 
     @property
@@ -142,7 +142,7 @@ class Rounded(Reviewer):
     def _cell(self, score: Array) -> tuple[Array, Array]:
         """The ends of the cell of each score, infinite at the ends of the grid."""
         index = np.minimum(np.searchsorted(self.grid, score), self.grid.size - 1)
-        where("score", score, self.grid[index] == score, f"must lie on the grid {_listed(self.grid)}")
+        require_all("score", score, self.grid[index] == score, f"must lie on the grid {_listed(self.grid)}")
         ends = np.concatenate([[-np.inf], self._midpoints, [np.inf]])
         return ends[index], ends[index + 1]
 
@@ -153,7 +153,7 @@ def _listed(grid: Array) -> str:
     return ", ".join(shown + (["..."] if grid.size > 10 else []))
 
 
-def log_normal_between(low: Array, high: Array) -> Array:
+def log_normal_probability(low: Array, high: Array) -> Array:
     """Log P(low < Z <= high) for a standard normal Z, in the tail that keeps the digits."""
     flip = low + high > 0.0
     near, far = np.where(flip, -low, high), np.where(flip, -high, low)

@@ -23,26 +23,38 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.cells import in_natural_order
+from blindcal.cells import natural_sorted
 from blindcal.checks import Array, Integers
 from blindcal.deciding.coins import Key, read_key
 from blindcal.deciding.ledger import (
     RecordHead,
     changed_record,
     full_head,
-    held,
+    ledger_folder,
+    lock_ledger,
     read_chain,
-    read_seal,
-    sealed,
-    sealed_folder,
-    sealed_name,
+    read_head,
+    record_bytes,
+    record_name,
 )
 from blindcal.errors import InputError, RefusedError
 from blindcal.fitting.committee import ANYONE
-from blindcal.fitting.history import Past, pasts_of
-from blindcal.fitting.reuse_guard import Footprint, as_footprint, footprint, resemblance, used_in
+from blindcal.fitting.history import PastConference, past_conferences
+from blindcal.fitting.reuse_guard import (
+    Fingerprint,
+    fingerprint_entries,
+    fingerprint_of_past,
+    parse_fingerprint,
+    resemblance,
+)
 from blindcal.fitting.shared_sums import POINTS, REACH, SHARED_FORMAT, statement_path
-from blindcal.io.atomic_files import check_folder_of, make_folder, refuse_empty, refuse_existing, write_bytes
+from blindcal.io.atomic_files import (
+    check_parent_folder,
+    make_folder,
+    refuse_empty_path,
+    refuse_existing,
+    write_bytes,
+)
 from blindcal.io.tables import format_table
 from blindcal.reviews import Reviews
 from blindcal.sharing.privacy_loss import Limit, TotalLoss, add_noise, compose
@@ -70,7 +82,7 @@ class Points:
 def points_of(scores: Mapping[str, Sequence[float]]) -> Points:
     """The points of each review of a conference, from the scores of each paper, high ones better."""
     # One order whoever wrote what: the last digits of a sum depend on it.
-    papers = in_natural_order(scores)
+    papers = natural_sorted(scores)
     sizes = [len(scores[paper]) for paper in papers]
     score = np.concatenate([np.sort(scores[paper]) for paper in papers])
     paper = np.repeat(np.arange(len(papers)), sizes)
@@ -111,7 +123,7 @@ def _paper_variance_share(z: Array, paper: Integers, reviews: Integers, total: A
     return float(np.clip(products / pairs, _LEAST, _MOST)) if pairs else _LEAST
 
 
-def upright_scores(past: Past) -> dict[str, list[float]]:
+def upright_scores(past: PastConference) -> dict[str, list[float]]:
     """The scores of each paper, high ones better."""
     sign = 1.0 if past.better == "high" else -1.0
     by_paper = defaultdict[str, list[float]](list)
@@ -120,7 +132,7 @@ def upright_scores(past: Past) -> dict[str, list[float]]:
     return dict(by_paper)
 
 
-def sums_of(points: Points, past: Past, people: Sequence[str]) -> Integers:
+def sums_of(points: Points, past: PastConference, people: Sequence[str]) -> Integers:
     """Points above and below of each of these people, `[2, person]`; reviews by others count for nobody."""
     sign = 1.0 if past.better == "high" else -1.0
     place = {name: index for index, name in enumerate(people)}
@@ -151,7 +163,7 @@ class SharedRelease:
     limit: Limit
     input: str
     reason: str = field(repr=False)
-    footprint: Footprint = field(repr=False)
+    footprint: Fingerprint = field(repr=False)
     table: bytes = field(repr=False)
     statement: bytes = field(repr=False)
 
@@ -176,7 +188,7 @@ class Account:
         """The release that this very input led to before."""
         return next((entry for entry in self.entries if entry.input == input_stamp), None)
 
-    def about(self, conference: str, footprint: Footprint) -> tuple[SharedRelease, ...]:
+    def about(self, conference: str, footprint: Fingerprint) -> tuple[SharedRelease, ...]:
         """Earlier releases about the same reviews: of the same name, or alike beyond chance (1 in 100).
 
         A false match only makes the total too high, which does no harm.
@@ -194,13 +206,13 @@ def shared_folder(key_path: str | os.PathLike[str]) -> Path:
     >>> shared_folder("chair/key.bin").as_posix()
     'chair/key.bin.shared'
     """
-    return sealed_folder(key_path).with_suffix(".shared")
+    return ledger_folder(key_path).with_suffix(".shared")
 
 
 @contextmanager
 def open_account(key_path: str | os.PathLike[str], key: Key) -> Iterator[Account]:
     """The account of a key, held by this process alone: a second run is refused at once."""
-    with held(shared_folder(key_path)):
+    with lock_ledger(shared_folder(key_path)):
         yield read_account(key_path, key)
 
 
@@ -235,24 +247,24 @@ def record_share(
         "input": stamp,
         "reason": reason,
     }
-    (used,) = used_in([parts["footprint"]])
+    (used,) = fingerprint_entries([parts["footprint"]])
     content = {
         "footprint": json.dumps(used).encode(),
         "table": parts["table"],
         "statement": parts["statement"],
     }
     head = full_head(account.key, _KIND, counter, account.last, fields, content)
-    _, data = sealed(account.key, head, content)
+    _, data = record_bytes(account.key, head, content)
     make_folder(account.folder)
-    path = account.folder / sealed_name(counter)
+    path = account.folder / record_name(counter)
     write_bytes(path, data, confidential=True)
-    return _entry(read_seal(path, account.key))
+    return _entry(read_head(path, account.key))
 
 
 def _entry(seal: RecordHead) -> SharedRelease:
     head = seal.fields(_FIELDS, ("footprint", "table", "statement"))
     try:
-        footprint = as_footprint(json.loads(seal.part("footprint")))
+        footprint = parse_fingerprint(json.loads(seal.part("footprint")))
         if footprint is None:
             raise KeyError
         return SharedRelease(
@@ -319,7 +331,7 @@ def share(
         The statement of the release, and the total privacy loss.
     """
     past = _single_conference(reviews, conference, better)
-    people = tuple(in_natural_order(set(committee)))
+    people = tuple(natural_sorted(set(committee)))
     if not people or ANYONE in people:
         raise InputError(f"committee must list people, at least one, and not {ANYONE}")
     _check_location(key, out)
@@ -330,7 +342,7 @@ def share(
         stored = account.again(stamp)
         _check_vacant(out, stored)
         entry = stored or _release_sums(account, past, people, limit, stamp, reason)
-        about = account.about(past.name, footprint(past))
+        about = account.about(past.name, fingerprint_of_past(past))
         total = compose(one.limit for one in (*about, *(() if stored else (entry,))))
     _publish(entry, out)
     statement = json.loads(entry.statement)
@@ -339,22 +351,22 @@ def share(
 
 def _check_location(key: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
     """Public tables never lie among sealed files."""
-    refuse_empty(out)
+    refuse_empty_path(out)
     folder = Path(os.path.realpath(Path(out).parent))
-    if folder in {Path(os.path.realpath(one)) for one in (shared_folder(key), sealed_folder(key))}:
+    if folder in {Path(os.path.realpath(one)) for one in (shared_folder(key), ledger_folder(key))}:
         raise InputError("`out` must not lie in a sealed folder, which must never be shared")
 
 
-def _single_conference(reviews: Reviews, conference: str, better: str) -> Past:
+def _single_conference(reviews: Reviews, conference: str, better: str) -> PastConference:
     if reviews.conferences and len(reviews.conferences) > 1:
         raise InputError("share one conference at a time: the table has several")
-    past = pasts_of({conference: reviews}, better=better)[0]
-    return Past(
+    past = past_conferences({conference: reviews}, better=better)[0]
+    return PastConference(
         conference, past.file, past.paper, past.reviewer, past.score, past.confidence, past.grid, past.better
     )
 
 
-def _identity(past: Past, people: tuple[str, ...], limit: Limit) -> dict[str, Any]:
+def _identity(past: PastConference, people: tuple[str, ...], limit: Limit) -> dict[str, Any]:
     """All that a release depends on, in no order of rows."""
     rows = sorted(zip(past.paper, past.reviewer, past.score.tolist(), strict=True))
     return {
@@ -368,9 +380,9 @@ def _identity(past: Past, people: tuple[str, ...], limit: Limit) -> dict[str, An
 
 
 def _release_sums(
-    account: Account, past: Past, people: tuple[str, ...], limit: Limit, stamp: str, reason: str
+    account: Account, past: PastConference, people: tuple[str, ...], limit: Limit, stamp: str, reason: str
 ) -> SharedRelease:
-    used = footprint(past)
+    used = fingerprint_of_past(past)
     earlier = account.about(past.name, used)
     total = compose([*(entry.limit for entry in earlier), limit])
     if earlier and not reason.strip():
@@ -449,7 +461,7 @@ def _check_vacant(out: str | os.PathLike[str], entry: SharedRelease | None) -> N
         if entry is None or not path.is_file() or path.read_bytes() != _files(entry, out)[path]:
             refuse_existing(path)
     if len(existing) < len(files):
-        check_folder_of(out)
+        check_parent_folder(out)
 
 
 def _publish(entry: SharedRelease, out: str | os.PathLike[str]) -> None:

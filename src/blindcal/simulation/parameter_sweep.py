@@ -28,10 +28,10 @@ from blindcal.calibrators import (
     standardized_quality,
 )
 from blindcal.checks import Array
-from blindcal.compute.parallel import Workers, cores, shared
+from blindcal.compute.parallel import Workers, available_cores, unordered_results
 from blindcal.errors import InputError
-from blindcal.io.atomic_files import canonical, digest, read_json, write_json
-from blindcal.io.tables import frame
+from blindcal.io.atomic_files import canonical_json, digest, read_json, write_json
+from blindcal.io.tables import data_frame
 from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error
 from blindcal.simulation.population import Population, Simulation, simulate
 
@@ -189,7 +189,7 @@ class Sweep:
         names = product(range(settings), self.methods, MEASURES, range(trials))
         columns = zip(*names, strict=True)
         kinds = ("setting", "method", "measure", "trial")
-        return frame({**dict(zip(kinds, columns, strict=True)), "error": self.errors.ravel()})
+        return data_frame({**dict(zip(kinds, columns, strict=True)), "error": self.errors.ravel()})
 
 
 def sweep(
@@ -233,7 +233,7 @@ def sweep(
     found = {} if store is None else store.read(tasks)
     missing = [task for task in tasks if task not in found]
     progress(len(found))
-    with closing(_computed(missing, cores() if workers is None else workers)) as results:
+    with closing(_computed(missing, available_cores() if workers is None else workers)) as results:
         for task, errors in results:
             if store is not None:
                 store.write(task, errors)
@@ -294,7 +294,7 @@ def _computed(tasks: list[Task], workers: Workers) -> Generator[tuple[Task, Arra
         return
     if isinstance(workers, int) and find_spec("joblib") is None:
         raise InputError("more than one worker needs joblib: pip install 'blindcal[cli]'")
-    with closing(shared(Task.run, tasks, workers)) as results:
+    with closing(unordered_results(Task.run, tasks, workers)) as results:
         for number, errors in results:
             yield tasks[number], errors
 
@@ -322,7 +322,9 @@ class _Store:
     def _errors(self, task: Task) -> Array:
         path, shape = self.path(task), (len(task.methods), len(MEASURES), task.setting.chunk)
         content = read_json(path)
-        if isinstance(content, dict) and canonical(content.get("task")) == canonical(task.description):
+        if isinstance(content, dict) and canonical_json(content.get("task")) == canonical_json(
+            task.description
+        ):
             errors = np.asarray(content.get("errors"), dtype=np.float64)
             if errors.shape == shape:
                 return errors
