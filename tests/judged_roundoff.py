@@ -11,7 +11,7 @@ from blindcal.adversaries.coupled_mcmc import _largest_disagreement
 from blindcal.calibrators import isotonic, raw, standardized
 from blindcal.calibrators.assessment import assess
 from blindcal.errors import InputError
-from blindcal.fitting.diagnostics import _curved, mean_score_skewness
+from blindcal.fitting.diagnostics import _curvature_variance, mean_score_skewness
 from blindcal.fitting.history import History, PastConference, build_history, match_scale
 from blindcal.planning.calibration_check import check_calibration
 from blindcal.posterior.paper import PaperCase
@@ -91,9 +91,9 @@ def fits() -> None:
     print(f"bend: {max(abs(mean_score_skewness(one).value) for one in alike)}")
     strangers = replace(alike[0], reviewer=np.arange(21), reviewers=tuple(f"r{j}" for j in range(21)))
     rng = np.random.default_rng(1)
-    found = {_curved(strangers, *rng.standard_normal((2, 21))) for _ in range(9)}
+    found = {_curvature_variance(strangers, *rng.standard_normal((2, 21))) for _ in range(9)}
     # Of everybody's quality the square is the same.
-    found.add(_curved(alike[0], 0.3 * rng.choice([-1.0, 1.0], 21), rng.standard_normal(21)))
+    found.add(_curvature_variance(alike[0], 0.3 * rng.choice([-1.0, 1.0], 21), rng.standard_normal(21)))
     print("curved: nothing to compare" if found == {(0.0, np.inf)} else f"curved: {found}")
 
 

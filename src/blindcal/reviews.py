@@ -2,8 +2,8 @@
 
 Inside, higher scores are better. If a conference's low scores are the better ones, scores, offsets and grid
 are negated when they come in (`orient_reviews`), and negated back wherever they are shown
-(`original_scores`). No public data can tell which end is better, because reversed scores look the same as reversed qualities: the
-chair must say it.
+(`original_scores`). No public data can tell which end is better, because reversed scores look the same as
+reversed qualities: the chair must say it.
 """
 
 from __future__ import annotations

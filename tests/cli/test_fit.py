@@ -27,7 +27,7 @@ SETTINGS = Path("icx/conference.toml")
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two past years and the reviews of this one; chains are short, and what is tested does not need more."""
-    for name in ("_MOST", "_LEAST"):
+    for name in ("_MAX_SWEEPS", "_MIN_SWEEPS"):
         monkeypatch.setattr(estimate, name, 60)
     monkeypatch.setattr("blindcal.cli.fit.available_cores", lambda: 1)
     monkeypatch.chdir(tmp_path)

@@ -331,7 +331,7 @@ def test_a_score_outside_the_declared_grid_is_refused(decided: Path, tmp_path: P
     before = everything(tmp_path)
     code, _, err = call("import", "icx", "high.csv", "--as", "reviews")
     assert (code, everything(tmp_path)) == (2, before)
-    assert "--grid 1..5 must hold every score: 1 score of this year are not in it" in err
+    assert "`grid` 1..5 must hold every score: 1 score of this year are not in it" in err
 
 
 def test_a_setting_over_several_lines_is_not_broken(decided: Path, tmp_path: Path) -> None:
@@ -377,7 +377,7 @@ def test_this_years_reviews_are_no_past_ones(decided: Path, tmp_path: Path) -> N
     before = everything(tmp_path)
     code, _, err = call("import", "icx", "downloads/scores.csv", "--as", "past")
     assert (code, everything(tmp_path)) == (2, before)
-    assert "--past must be other conferences than the one being decided" in err
+    assert "`past` must be other conferences than the one being decided" in err
 
 
 def test_a_dry_run_says_what_is_in_a_table_and_names_nobody(folder: Path, tmp_path: Path) -> None:

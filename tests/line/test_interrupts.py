@@ -66,9 +66,9 @@ MOMENTS = {
     "as a process starts": "worker:site:",
     "while a process loads": "worker:numpy:",
     "while papers are weighed": "worker:blindcal.posterior.acceptance_bar:_histogram",
-    "while raw decisions are made, which does not listen": "first:blindcal.posterior.conference:_raw",
-    "while tables are solved": "worker:blindcal.planning.conference_plan:_planned",
-    "while tables are certified": "worker:blindcal.planning.conference_plan:_certified",
+    "while raw decisions are made, which does not listen": "first:blindcal.posterior.conference:best_by_mean",
+    "while tables are solved": "worker:blindcal.planning.conference_plan:_solve_and_certify",
+    "while tables are certified": "worker:blindcal.planning.conference_plan:_certify_table",
 }
 
 
@@ -107,7 +107,8 @@ def _run(command: list[str], site: Path, folder: Path, moment: str) -> subproces
 
 def test_a_script_without_a_guard_may_use_several_processes(tmp_path: Path) -> None:
     (tmp_path / "plain.py").write_text(
-        "from blindcal.compute.parallel import each\nprint(sum(each(abs, range(-60, 60), workers=2)))\n",
+        "from blindcal.compute.parallel import parallel_map\n"
+        "print(sum(parallel_map(abs, range(-60, 60), workers=2)))\n",
         encoding="utf-8",
     )
     done = _run([sys.executable, str(tmp_path / "plain.py")], tmp_path, tmp_path, "::")

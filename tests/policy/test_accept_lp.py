@@ -288,7 +288,7 @@ def test_a_numerical_failure_is_tried_again_by_other_means_and_told_apart_from_i
     assert last.asked[-1]["solver"] == "ipm"
     assert last.options["solver"] == "choose"
     with pytest.raises(CertificateError, match=r"could not be solved \(Unknown\)"):
-        solve_model(StubbornSolver(["kUnknown"] * 4))
+        solve_with_retries(StubbornSolver(["kUnknown"] * 4))
     impossible = StubbornSolver(["kInfeasible"])
     with pytest.raises(CertificateError, match="no policy keeps the requested limits"):
-        solve_model(impossible)
+        solve_with_retries(impossible)

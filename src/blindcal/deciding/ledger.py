@@ -298,23 +298,22 @@ def ledger_folder(key_path: str | os.PathLike[str]) -> Path:
 def open_ledger(key_path: str | os.PathLike[str], key: Key) -> Iterator[Ledger]:
     """Opens the ledger of a key for this process alone; a second run is refused at once.
 
-        Args:
-            key_path: The file of the key, beside which the ledger lies.
-            key: The key in that file.
+    Args:
+        key_path: The file of the key, beside which the ledger lies.
+        key: The key in that file.
 
-        Returns:
-            A context manager with the ledger.
+    Returns:
+        A context manager with the ledger.
 
-        Example:
-            >>> from blindcal.deciding.certificate_fields import public_fields
-    from blindcal.deciding.coins import make_key
-            >>> from tempfile import TemporaryDirectory
-            >>> folder = TemporaryDirectory()
-            >>> path = Path(folder.name) / "key.bin"
-            >>> with open_ledger(path, make_key(path)) as ledger:
-            ...     ledger.counter, ledger.of("icx2027")
-            (0, ())
-            >>> folder.cleanup()
+    Example:
+        >>> from blindcal.deciding.coins import make_key
+        >>> from tempfile import TemporaryDirectory
+        >>> folder = TemporaryDirectory()
+        >>> path = Path(folder.name) / "key.bin"
+        >>> with open_ledger(path, make_key(path)) as ledger:
+        ...     ledger.counter, ledger.of("icx2027")
+        (0, ())
+        >>> folder.cleanup()
     """
     with lock_ledger(ledger_folder(key_path)):
         yield read_ledger(key_path, key)

@@ -250,7 +250,7 @@ def withdrawal_status(text: str) -> str | None:
     """Which of `WITHDRAWN` a system says of a paper, in its own words; None for any other `text`.
 
     >>> [withdrawal_status(text) for text in ("ICX.cc/2027/Desk_Rejected_Submission", "withdrawn", "Reject")]
-    ('desk rejected', 'withdrawn', None)
+    ['desk rejected', 'withdrawn', None]
     """
     words = re.sub(r"[\W_]+", "", text.casefold())
     return next((known for known in WITHDRAWN if known.replace(" ", "").removesuffix("ed") in words), None)

@@ -214,7 +214,7 @@ def json_pages(value: object) -> list[Item]:
 def json_cell(value: object) -> str:
     """The text that a table would have in place of a JSON value; several values as a list.
 
-    >>> json_cell(8), json_cell(2.5), json_cell("8: accept"), json_cell(None), cell_of([7, 8])
+    >>> json_cell(8), json_cell(2.5), json_cell("8: accept"), json_cell(None), json_cell([7, 8])
     ('8', '2.5', '8: accept', '', '7, 8')
     """
     if isinstance(value, bool):
