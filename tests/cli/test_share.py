@@ -24,7 +24,7 @@ SHARE = ("share", "past.csv", "--committee", "people.csv", "--key", "key.bin", "
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_MOST", "_LEAST"):
+    for name in ("_MAX_SWEEPS", "_MIN_SWEEPS"):
         monkeypatch.setattr(estimate, name, 60)
     monkeypatch.setattr("blindcal.cli.fit.available_cores", lambda: 1)
     monkeypatch.chdir(tmp_path)

@@ -46,7 +46,7 @@ def test_sampler_frequencies() -> None:
     probabilities = [*inside, *odd, *edges, Fraction(1, 1000), Fraction(1, 3), Fraction(2, 3)]
     assert len(probabilities) == 64
     for index, p in enumerate(probabilities):
-        hits = sum(draw(KEY, {"index": index, "draw": draw}, p) for draw in range(draws))
+        hits = sum(draw(KEY, {"index": index, "draw": number}, p) for number in range(draws))
         assert within(hits, draws, float(p), tests=64)
 
 

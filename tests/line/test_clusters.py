@@ -357,6 +357,9 @@ def test_the_two_commands_of_the_guide_start_a_cluster_on_ones_own_machine(
         for block in blocks(page):
             if block.kind == "csv" and block.name:
                 Path(block.name).write_text(block.text, encoding="utf-8")
+            if block.kind == "console" and "blindcal new icx " in block.text:
+                for command, _ in commands(block.text):
+                    assert run_command(command)[0] == 0
             if (block.kind, block.name) != ("console", "cluster"):
                 continue
             for command, expected in commands(block.text.replace("8786", port)):

@@ -17,11 +17,11 @@ SOURCE = Path(bc.__file__).parent
 
 # What stands at the head of a paper's way, in the order in which it is passed.
 STATIONS = {
-    "posterior/acceptance_bar.py:bar_of": "bar",
-    "posterior/tuple_weights.py:posteriors": "belief",
+    "posterior/acceptance_bar.py:choose_bar": "bar",
+    "posterior/tuple_weights.py:tuple_posteriors": "belief",
     "policy/accept_lp.py:solve": "policy",
     "certify/claims.py:certify": "certificate",
-    "deciding/coins.py:toss": "decision",
+    "deciding/coins.py:draw": "decision",
 }
 # Whoever shares out work, or keeps what was computed, is handed a function and calls it; whoever drafts a
 # release is handed a planner, which replays stored tables where a release is verified.
@@ -103,5 +103,5 @@ def test_each_paper_passes_belief_policy_certificate_and_decision_in_this_order(
     with traced() as trace:
         bc.decide(inputs, request, tmp_path / "key.bin", tmp_path / "out")
     assert trace.stations == ["bar", *["belief", "policy", "certificate"] * 7, *["decision"] * 7]
-    assert trace.count("_agreement") == 1
+    assert trace.count("_check_calibration") == 1
     assert trace.count("publish") == 1

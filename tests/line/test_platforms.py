@@ -36,6 +36,7 @@ for module, names in NAMES.items():
     for name in names.split():
         if hasattr(module, name):
             delattr(module, name)
+shutil._use_fd_functions = False
 for name in ("fcntl", "resource", "termios", "pwd", "grp", "_posixsubprocess"):
     sys.modules[name] = None
 """

@@ -119,7 +119,7 @@ def test_one_cell_of_the_sweep_over_loads() -> None:
 
 def test_papers_of_other_worlds() -> None:
 
-    for world in (*misfits.WORLDS, misfits.UNSURE):
+    for world in (*misfits.SCORE_MODELS, misfits.UNSURE):
         case, true = misfits.paper(np.random.default_rng(5), world)
         weight = world.weight(case, true)
         assert weight.shape == (720,)
