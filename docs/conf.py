@@ -16,7 +16,13 @@ from sphinx.util.docutils import SphinxDirective
 import blindcal
 
 project, author, release = "blindcal", "", blindcal.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+napoleon_numpy_docstring, napoleon_use_rtype, napoleon_use_ivar, napoleon_attr_annotations = (
+    False,
+    False,
+    True,
+    False,
+)
 exclude_patterns = ["numbers"]
 html_theme, html_title, html_copy_source, html_show_sphinx = "alabaster", "blindcal", False, False
 html_theme_options = {"description": "Private calibration of peer review", "page_width": "1100px"}
@@ -32,25 +38,24 @@ autodoc_type_aliases = {
 autodoc_preserve_defaults, python_maximum_signature_line_length = True, 100
 # From a file, without a server, a browser fetches no page to quote from.
 html_show_search_summary = False
-_PARAMETER = re.compile(r"`[\w*]+`(, `[\w*]+`)*: ")
 
 
-class Floors(SphinxDirective):
-    """A section for the top level and for each floor, with everything that it names."""
+class Packages(SphinxDirective):
+    """A section for the top level and for each package, with everything that it names."""
 
     def run(self) -> list[nodes.Node]:
         seen: set[object] = set()
         text = [line for name in ("", *blindcal._PACKAGES) for line in _section(name, seen)]
-        lines = StringList(text, "floors")
+        lines = StringList(text, "packages")
         place = nodes.section()
         self.state.nested_parse(lines, self.content_offset, place, match_titles=1)
         return list(place.children)
 
 
-def _section(floor: str, seen: set[object]) -> Iterator[str]:
-    """The title of a floor, what it says of itself, and its names but for those seen above."""
-    module = import_module(f"blindcal.{floor}" if floor else "blindcal")
-    title = f"blindcal.{floor}" if floor else "blindcal"
+def _section(package: str, seen: set[object]) -> Iterator[str]:
+    """The title of a package, what it says of itself, and its names but for those seen above."""
+    module = import_module(f"blindcal.{package}" if package else "blindcal")
+    title = f"blindcal.{package}" if package else "blindcal"
     yield from (title, "-" * len(title), "", *_prose((module.__doc__ or "").splitlines()), "")
     for name in getattr(module, "__all__", ()):
         found = getattr(module, name)
@@ -72,7 +77,10 @@ def _prose(lines: list[str]) -> list[str]:
         text = re.sub(r"(?<![`\w])([\w.]+_)(?!\w)", r"\\\1", line) if not line.startswith("    ") else line
         if line.startswith("    ") and (not found or not found[-1].strip()):
             found += ["::", ""]
-        found.append(text.replace("*", r"\*") if not line.startswith("    ") else text)
+        bullet = "* " if text.startswith("* ") else ""
+        found.append(
+            bullet + text.removeprefix(bullet).replace("*", r"\*") if not line.startswith("    ") else text
+        )
     return found
 
 
@@ -82,20 +90,7 @@ def _docstring(app: Sphinx, what: str, name: str, obj: object, options: Any, lin
     for line in lines:
         example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))
         found.append(line if example else re.sub(r"([*|])", r"\\\1", line))
-    lines[:] = _listed(found)
-
-
-def _listed(lines: list[str]) -> list[str]:
-    """Paragraphs in which each parameter begins a line, as `name`: meaning, become lists."""
-    found: list[str] = []
-    listing = False
-    for line in lines:
-        begins = _PARAMETER.match(line) is not None
-        listing = begins or (listing and bool(line.strip()))
-        if begins and (not found or (found[-1].strip() and not found[-1].startswith(("* ", "  ")))):
-            found.append("")
-        found.append(f"* {line}" if begins else f"  {line}" if listing else line)
-    return found
+    lines[:] = found
 
 
 def _signature(
@@ -108,5 +103,6 @@ def _signature(
 
 def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-signature", _signature)
-    app.add_directive("floors", Floors)
-    app.connect("autodoc-process-docstring", _docstring)
+    app.add_directive("packages", Packages)
+    # Before napoleon makes lists of the sections.
+    app.connect("autodoc-process-docstring", _docstring, priority=400)
