@@ -22,7 +22,7 @@ from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.fitting.history import past_conferences
 from blindcal.fitting.shared_sums import SharedSums
 from blindcal.sharing.noisy_sums import points_of, sums_of, upright_scores
-from blindcal.sharing.privacy_loss import Limit, unlearned
+from blindcal.sharing.privacy_loss import LossLimit, unlearned
 from blindcal.simulation.population import Population, prototype_population
 from from_history import (
     GUARANTEES,
@@ -44,7 +44,7 @@ _INTERVAL = 1.6448536269514722  # 90 %
 _NAMES = ("public", "steady and epsilon 2", "full calibration")
 
 
-def seeded(sums: Integers, limit: Limit, rng: np.random.Generator) -> Integers:
+def seeded(sums: Integers, limit: LossLimit, rng: np.random.Generator) -> Integers:
     """Discrete Laplace noise as a difference of geometric numbers, or rounded Gaussian noise."""
     if limit.pure:
         stop = -np.expm1(-1.0 / limit.scale)
@@ -52,7 +52,9 @@ def seeded(sums: Integers, limit: Limit, rng: np.random.Generator) -> Integers:
     return sums + np.rint(limit.scale * rng.standard_normal(sums.shape)).astype(np.int64)
 
 
-def shared_by(reviews: bc.Reviews, names: list[str], limit: Limit, rng: np.random.Generator) -> SharedSums:
+def shared_by(
+    reviews: bc.Reviews, names: list[str], limit: LossLimit, rng: np.random.Generator
+) -> SharedSums:
     past = past_conferences({"elsewhere": reviews})[0]
     points = points_of(upright_scores(past))
     above, below = seeded(sums_of(points, past, names), limit, rng)
@@ -77,9 +79,9 @@ def rosters(rng: np.random.Generator, people: People, others: People, length: in
     own = renamed(others, past_reviews(rng, others, np.full(OTHERS, OTHERS_REVIEWS), conferences=2))
     tables: dict[str, dict[str, bc.Reviews | SharedSums]] = {"nothing shared": {"own": own}}
     for epsilon in EPSILONS:
-        shared = shared_by(theirs, people.names, Limit(epsilon=epsilon), rng)
+        shared = shared_by(theirs, people.names, LossLimit(epsilon=epsilon), rng)
         tables[f"epsilon {epsilon:g}"] = {"elsewhere": shared, "own": own}
-    tables["zCDP 0.5"] = {"elsewhere": shared_by(theirs, people.names, Limit(zcdp=0.5), rng), "own": own}
+    tables["zCDP 0.5"] = {"elsewhere": shared_by(theirs, people.names, LossLimit(zcdp=0.5), rng), "own": own}
     tables["the reviews themselves"] = {"elsewhere": theirs, "own": own}
     return {
         name: roster_rows(bc.fit(given, committee=people.names), people.names)

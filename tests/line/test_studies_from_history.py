@@ -20,7 +20,7 @@ from studies.from_history import (
 )
 from studies.shared_sums import bound_table, one_conference, seeded, shared_by
 
-from blindcal.sharing.privacy_loss import Limit
+from blindcal.sharing.privacy_loss import LossLimit
 from blindcal.simulation.population import prototype_population
 from chances import within
 from sizes import count
@@ -53,7 +53,7 @@ def test_everybody_wrote_as_many_past_reviews_as_was_said() -> None:
 
 
 def test_seeded_noise_is_discrete_laplace() -> None:
-    limit, draws = Limit(epsilon=80.0), count(40_000, 400_000)
+    limit, draws = LossLimit(epsilon=80.0), count(40_000, 400_000)
     found = seeded(np.zeros(draws, dtype=np.int64), limit, np.random.default_rng(3))
     seen = np.arange(-400, 401)
     chance = np.exp(-np.abs(seen) / limit.scale)
@@ -66,7 +66,7 @@ def test_what_is_shared_is_the_sums_and_noise() -> None:
     rng = np.random.default_rng(4)
     people = drawn_people(rng, prototype_population(), 30)
     reviews = one_conference(rng, people, 9)
-    loud = shared_by(reviews, people.names, Limit(epsilon=100.0), rng)
+    loud = shared_by(reviews, people.names, LossLimit(epsilon=100.0), rng)
     wrote = np.array([reviews.columns()["reviewer"].count(name) for name in people.names])
     assert np.abs(loud.counts - wrote).max() < 1.0
     assert np.corrcoef(loud.sums, people.offset)[0, 1] > 0.5

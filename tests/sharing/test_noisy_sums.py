@@ -15,7 +15,7 @@ from blindcal.fitting.shared_sums import read_shared_sums
 from blindcal.reviews import Reviews
 from blindcal.sharing import noisy_sums
 from blindcal.sharing.noisy_sums import Share, share, shared_folder
-from blindcal.sharing.privacy_loss import Limit, TotalLoss
+from blindcal.sharing.privacy_loss import LossLimit, TotalLoss
 
 ROWS: dict[str, list[Any]] = {
     "paper": [1, 1, 2, 2, 3, 3, 4, 4],
@@ -23,7 +23,7 @@ ROWS: dict[str, list[Any]] = {
     "score": [7, 4, 6, 5, 8, 3, 9, 2],
 }
 PEOPLE = ("ann", "bob", "cyd", "eve")
-ONE = Limit(epsilon=1.0)
+ONE = LossLimit(epsilon=1.0)
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def shared(out: str = "out.csv", rows: dict[str, list[Any]] = ROWS, limit: Limit = ONE, **how: Any) -> Share:
+def shared(
+    out: str = "out.csv", rows: dict[str, list[Any]] = ROWS, limit: LossLimit = ONE, **how: Any
+) -> Share:
     people = how.pop("people", PEOPLE)
     how = {"conference": "C", **how}
     return share(Reviews.from_table(rows), people, limit, "key.bin", out, **how)
@@ -61,12 +63,12 @@ def test_a_further_release_needs_a_reason_and_adds_up() -> None:
     assert shared().total == TotalLoss(1.0, 0.5)
     for name in ("C", "C under another name"):
         with pytest.raises(RefusedError, match=r"epsilon 1, zCDP 0.5 spent.*zCDP 2.5: give a `reason`"):
-            shared("two.csv", limit=Limit(zcdp=2.0), conference=name)
+            shared("two.csv", limit=LossLimit(zcdp=2.0), conference=name)
     assert not Path("two.csv").exists()
-    second = shared("two.csv", limit=Limit(zcdp=2.0), reason="another list")
+    second = shared("two.csv", limit=LossLimit(zcdp=2.0), reason="another list")
     assert second.total == TotalLoss(None, 2.5)
     assert second.statement["release"] == 2
-    assert shared("three.csv", limit=Limit(epsilon=0.5), reason="x").total == TotalLoss(None, 2.625)
+    assert shared("three.csv", limit=LossLimit(epsilon=0.5), reason="x").total == TotalLoss(None, 2.625)
 
 
 def test_another_author_is_another_release() -> None:
@@ -131,7 +133,7 @@ def test_nothing_is_spent_where_out_cannot_be_written() -> None:
 def test_what_was_shared_before_comes_with_what_is_spent_now() -> None:
     first = shared()
     stated = Path("out.csv.share.json").read_bytes()
-    assert shared("two.csv", limit=Limit(epsilon=2.0), reason="again").total == TotalLoss(3.0, 2.5)
+    assert shared("two.csv", limit=LossLimit(epsilon=2.0), reason="again").total == TotalLoss(3.0, 2.5)
     again = shared("three.csv")
     assert (again.how, again.total) == ("stored", TotalLoss(3.0, 2.5))
     # What was published stays as it was.

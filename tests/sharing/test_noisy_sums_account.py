@@ -12,7 +12,7 @@ from blindcal.errors import RefusedError, VerificationError
 from blindcal.fitting.history import PastConference
 from blindcal.fitting.reuse_guard import Fingerprint, fingerprint_of_past
 from blindcal.sharing.noisy_sums import SharedRelease, open_account, read_account, record_share, shared_folder
-from blindcal.sharing.privacy_loss import Limit
+from blindcal.sharing.privacy_loss import LossLimit
 
 
 def used(name: str, first: float) -> Fingerprint:
@@ -26,7 +26,7 @@ def used(name: str, first: float) -> Fingerprint:
     )
 
 
-def entered(key: Path, name: str, limit: Limit, first: float = 1.0, stamp: str = "x") -> SharedRelease:
+def entered(key: Path, name: str, limit: LossLimit, first: float = 1.0, stamp: str = "x") -> SharedRelease:
     with open_account(key, read_key(key)) as account:
         parts = {"footprint": used(name, first), "table": b"t", "statement": b"s"}
         return record_share(account, name, limit, stamp, "", parts)
@@ -41,28 +41,28 @@ def key(tmp_path: Path) -> Path:
 def test_entries_come_back_in_their_order(key: Path) -> None:
     assert read_account(key, read_key(key)).entries == ()
     assert not shared_folder(key).exists()
-    one = entered(key, "A", Limit(epsilon=1.0), stamp="x")
-    two = entered(key, "B", Limit(zcdp=0.5), 2.0, stamp="y")
+    one = entered(key, "A", LossLimit(epsilon=1.0), stamp="x")
+    two = entered(key, "B", LossLimit(zcdp=0.5), 2.0, stamp="y")
     account = read_account(key, read_key(key))
     assert account.entries == (one, two)
     assert account.again("y") == two
     assert account.again("z") is None
-    assert (one.table, one.statement, one.limit) == (b"t", b"s", Limit(epsilon=1.0))
+    assert (one.table, one.statement, one.limit) == (b"t", b"s", LossLimit(epsilon=1.0))
     assert {path.stat().st_mode & 0o777 for path in shared_folder(key).glob("*.sealed")} == {0o600}
 
 
 def test_a_key_under_another_name_has_no_second_account(key: Path) -> None:
-    entered(key, "A", Limit(epsilon=1.0))
+    entered(key, "A", LossLimit(epsilon=1.0))
     other = key.rename(key.with_name("chair.key"))
     with pytest.raises(RefusedError, match=r"key\.bin\.shared holds releases made with this key"):
-        entered(other, "A", Limit(epsilon=1.0))
+        entered(other, "A", LossLimit(epsilon=1.0))
     shared_folder(key).rename(shared_folder(other))
     assert len(read_account(other, read_key(other)).entries) == 1
 
 
 def test_the_same_reviews_are_known_by_name_or_by_papers_and_scores(key: Path) -> None:
-    entered(key, "A", Limit(epsilon=1.0))
-    entered(key, "B", Limit(epsilon=2.0), 2.0)
+    entered(key, "A", LossLimit(epsilon=1.0))
+    entered(key, "B", LossLimit(epsilon=2.0), 2.0)
     account = read_account(key, read_key(key))
     assert [entry.conference for entry in account.about("A", used("A", 3.0))] == ["A"]
     assert [entry.conference for entry in account.about("C", used("C", 2.0))] == ["B"]
@@ -70,8 +70,8 @@ def test_the_same_reviews_are_known_by_name_or_by_papers_and_scores(key: Path) -
 
 
 def test_a_changed_missing_or_foreign_file_is_noticed(key: Path, tmp_path: Path) -> None:
-    entered(key, "A", Limit(epsilon=1.0))
-    entered(key, "B", Limit(epsilon=1.0), 2.0)
+    entered(key, "A", LossLimit(epsilon=1.0))
+    entered(key, "B", LossLimit(epsilon=1.0), 2.0)
     first, second = (shared_folder(key) / name for name in ("0001.sealed", "0002.sealed"))
     whole = first.read_bytes()
     for bad in (whole.replace(b'"epsilon": 1.0', b'"epsilon": 0.1'), whole[:-1], whole[:-1] + b"x"):
@@ -116,7 +116,7 @@ def test_a_few_papers_or_a_score_changed_in_each_are_still_the_same_reviews(key:
     changed = np.where(np.arange(180) % 3 == 0, 6.0 - score, score)
     with open_account(key, read_key(key)) as account:
         parts = {"footprint": reviewed(score), "table": b"t", "statement": b"s"}
-        record_share(account, "A", Limit(epsilon=1.0), "x", "", parts)
+        record_share(account, "A", LossLimit(epsilon=1.0), "x", "", parts)
     account = read_account(key, read_key(key))
     for again in (reviewed(score, papers=6), reviewed(changed)):
         assert [entry.conference for entry in account.about("B", again)] == ["A"]

@@ -10,14 +10,14 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from blindcal.errors import InputError
-from blindcal.sharing.privacy_loss import Limit, TotalLoss, compose, unlearned
+from blindcal.sharing.privacy_loss import LossLimit, TotalLoss, compose, unlearned
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 8.0])
 def test_discrete_laplace_noise_keeps_epsilon_for_every_split_of_a_review(epsilon: float) -> None:
     """The log probability of an output falls by |change| / scale: all points of a review leave a row and come
     to another."""
-    scale = Limit(epsilon=epsilon).scale
+    scale = LossLimit(epsilon=epsilon).scale
     for above in range(101):
         for change in ((above, 100 - above, above, 100 - above), (above, 100 - above, 0, 0)):
             assert sum(change) / scale <= epsilon * (1 + 1e-12)
@@ -29,7 +29,7 @@ def test_discrete_laplace_noise_keeps_epsilon_for_every_split_of_a_review(epsilo
 @pytest.mark.parametrize("rho", [0.1, 0.5, 4.0])
 def test_discrete_gaussian_noise_keeps_zcdp(rho: float) -> None:
     """Renyi divergences by sums over the whole numbers, at several orders."""
-    scale = Limit(zcdp=rho).scale
+    scale = LossLimit(zcdp=rho).scale
     for above, order in product((0, 37, 50, 100), (1.5, 2.0, 8.0)):
         total = sum(_renyi(change, scale, order) for change in (above, 100 - above) * 2)
         assert total <= order * rho * (1 + 1e-9)
@@ -44,8 +44,8 @@ def _renyi(change: int, scale: float, order: float) -> float:
     return float((np.log(np.exp(log - log.max()).sum()) + log.max()) / (order - 1))
 
 
-@pytest.mark.parametrize("limit", [Limit(epsilon=0.5), Limit(epsilon=50.0), Limit(zcdp=2.0)])
-def test_variance_of_the_noise(limit: Limit) -> None:
+@pytest.mark.parametrize("limit", [LossLimit(epsilon=0.5), LossLimit(epsilon=50.0), LossLimit(zcdp=2.0)])
+def test_variance_of_the_noise(limit: LossLimit) -> None:
     far = int(60 * limit.scale)
     seen = np.arange(-far, far + 1, dtype=float)
     log = -np.abs(seen) / limit.scale if limit.pure else -(seen**2) / (2 * limit.scale**2)
@@ -58,12 +58,12 @@ def test_variance_of_the_noise(limit: Limit) -> None:
 )
 def test_bad_limits_are_refused(epsilon: float | None, zcdp: float | None) -> None:
     with pytest.raises(InputError, match="`epsilon` or `zcdp`"):
-        Limit(epsilon, zcdp)
+        LossLimit(epsilon, zcdp)
 
 
 def test_losses_add_up() -> None:
-    assert compose([Limit(epsilon=0.5), Limit(epsilon=1.5)]) == TotalLoss(2.0, 1.25)
-    mixed = compose([Limit(epsilon=2.0), Limit(zcdp=0.25)])
+    assert compose([LossLimit(epsilon=0.5), LossLimit(epsilon=1.5)]) == TotalLoss(2.0, 1.25)
+    mixed = compose([LossLimit(epsilon=2.0), LossLimit(zcdp=0.25)])
     assert mixed == TotalLoss(None, 2.25)
     # Bun and Steinke 2016: rho-zCDP is (rho + 2 sqrt(rho log 1/delta), delta)-differentially private.
     assert mixed.epsilon_at(1e-6) == pytest.approx(2.25 + 2 * np.sqrt(2.25 * np.log(1e6)))

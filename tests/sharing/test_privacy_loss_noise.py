@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.sharing.privacy_loss import Limit, add_noise
+from blindcal.sharing.privacy_loss import LossLimit, add_noise
 from chances import within
 from sizes import count
 
 
 @pytest.mark.edge
-@pytest.mark.parametrize("limit", [Limit(epsilon=80.0), Limit(zcdp=100.0)])
-def test_frequencies_of_the_noise(limit: Limit) -> None:
+@pytest.mark.parametrize("limit", [LossLimit(epsilon=80.0), LossLimit(zcdp=100.0)])
+def test_frequencies_of_the_noise(limit: LossLimit) -> None:
     pytest.importorskip("opendp")
     draws = count(40_000, 1_000_000)
     found = add_noise(np.full((2, draws // 2), 1000, dtype=np.int64), limit) - 1000
@@ -34,8 +34,10 @@ def test_frequencies_of_the_noise(limit: Limit) -> None:
 
 
 @pytest.mark.edge
-@pytest.mark.parametrize("limit", [Limit(epsilon=0.3), Limit(zcdp=0.7), Limit(epsilon=7.7), Limit(zcdp=0.01)])
-def test_opendp_agrees_with_the_loss_that_is_stated(limit: Limit) -> None:
+@pytest.mark.parametrize(
+    "limit", [LossLimit(epsilon=0.3), LossLimit(zcdp=0.7), LossLimit(epsilon=7.7), LossLimit(zcdp=0.01)]
+)
+def test_opendp_agrees_with_the_loss_that_is_stated(limit: LossLimit) -> None:
     """It is refused otherwise."""
     pytest.importorskip("opendp")
     assert add_noise(np.zeros((2, 1), dtype=np.int64), limit).shape == (2, 1)
@@ -47,7 +49,7 @@ def test_without_opendp_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(InputError, match=r"sharing needs OpenDP: pip install 'blindcal\[share\]'"):
-        add_noise(np.zeros((2, 1), dtype=np.int64), Limit(epsilon=1.0))
+        add_noise(np.zeros((2, 1), dtype=np.int64), LossLimit(epsilon=1.0))
 
 
 def test_noise_beyond_the_limit_is_never_released(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,4 +74,4 @@ def test_noise_beyond_the_limit_is_never_released(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(importlib, "import_module", lambda name: Prelude(name))
     with pytest.raises(InputError, match="OpenDP's own account"):
-        add_noise(np.zeros((2, 1), dtype=np.int64), Limit(epsilon=1.0))
+        add_noise(np.zeros((2, 1), dtype=np.int64), LossLimit(epsilon=1.0))

@@ -17,7 +17,7 @@ from blindcal.project.settings import parse_grid
 from blindcal.reviews import BETTER, Reviews
 from blindcal.sharing.noisy_sums import share as share_sums
 from blindcal.sharing.noisy_sums import shared_folder
-from blindcal.sharing.privacy_loss import Limit
+from blindcal.sharing.privacy_loss import LossLimit
 
 
 def share(
@@ -72,7 +72,7 @@ def share(
     Example: blindcal share 2025.csv --committee committee.csv --epsilon 1 --key icx2025.key
     --out 2025.shared.csv
     """
-    limit = Limit(epsilon, zcdp)
+    limit = LossLimit(epsilon, zcdp)
     people = read_committee(committee)
     reviews = Reviews.read(past, grid=parse_grid(grid))
     name = conference or past.name.removesuffix(".csv")

@@ -6,6 +6,6 @@ Imports: deciding and earlier.
 """
 
 from blindcal.sharing.noisy_sums import Account, Share, read_account, share
-from blindcal.sharing.privacy_loss import Limit, unlearned
+from blindcal.sharing.privacy_loss import LossLimit, unlearned
 
-__all__ = ["Account", "Limit", "Share", "read_account", "share", "unlearned"]
+__all__ = ["Account", "LossLimit", "Share", "read_account", "share", "unlearned"]

@@ -57,7 +57,7 @@ from blindcal.io.atomic_files import (
 )
 from blindcal.io.tables import format_table
 from blindcal.reviews import Reviews
-from blindcal.sharing.privacy_loss import Limit, TotalLoss, add_noise, compose
+from blindcal.sharing.privacy_loss import LossLimit, TotalLoss, add_noise, compose
 
 # How much of a score's variance may be the paper's: papers of one review each say nothing about it.
 _LEAST, _MOST = 0.05, 0.95
@@ -160,7 +160,7 @@ class SharedRelease:
 
     counter: int
     conference: str
-    limit: Limit
+    limit: LossLimit
     input: str
     reason: str = field(repr=False)
     footprint: Fingerprint = field(repr=False)
@@ -236,7 +236,7 @@ def read_account(key_path: str | os.PathLike[str], key: Key) -> Account:
 
 
 def record_share(
-    account: Account, conference: str, limit: Limit, stamp: str, reason: str, parts: Mapping[str, Any]
+    account: Account, conference: str, limit: LossLimit, stamp: str, reason: str, parts: Mapping[str, Any]
 ) -> SharedRelease:
     """Seal a release in one new file; `parts` are footprint, table and statement."""
     counter = len(account.entries) + 1
@@ -270,7 +270,7 @@ def _entry(seal: RecordHead) -> SharedRelease:
         return SharedRelease(
             counter=seal.head["counter"],
             conference=head["conference"],
-            limit=Limit(head["epsilon"], head["zcdp"]),
+            limit=LossLimit(head["epsilon"], head["zcdp"]),
             input=head["input"],
             reason=head["reason"],
             footprint=footprint,
@@ -304,7 +304,7 @@ class Share:
 def share(
     reviews: Reviews,
     committee: Iterable[str],
-    limit: Limit,
+    limit: LossLimit,
     key: str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
@@ -320,7 +320,7 @@ def share(
     Args:
         reviews: The reviews of that conference, with the true reviewers.
         committee: Ids of the people to publish sums for, whether or not they reviewed.
-        limit: Privacy loss of one review, such as `Limit(epsilon=1.0)`.
+        limit: Privacy loss of one review, such as `LossLimit(epsilon=1.0)`.
         key: The file that `make_key` made; the noise is recorded beside it.
         out: The CSV table to write; its statement is written beside it, with .share.json appended.
         conference: Public name of the conference.
@@ -366,7 +366,7 @@ def _single_conference(reviews: Reviews, conference: str, better: str) -> PastCo
     )
 
 
-def _identity(past: PastConference, people: tuple[str, ...], limit: Limit) -> dict[str, Any]:
+def _identity(past: PastConference, people: tuple[str, ...], limit: LossLimit) -> dict[str, Any]:
     """All that a release depends on, in no order of rows."""
     rows = sorted(zip(past.paper, past.reviewer, past.score.tolist(), strict=True))
     return {
@@ -380,7 +380,7 @@ def _identity(past: PastConference, people: tuple[str, ...], limit: Limit) -> di
 
 
 def _release_sums(
-    account: Account, past: PastConference, people: tuple[str, ...], limit: Limit, stamp: str, reason: str
+    account: Account, past: PastConference, people: tuple[str, ...], limit: LossLimit, stamp: str, reason: str
 ) -> SharedRelease:
     used = fingerprint_of_past(past)
     earlier = account.about(past.name, used)
@@ -412,7 +412,7 @@ def _statement(
     account: Account,
     conference: str,
     points: Points,
-    limit: Limit,
+    limit: LossLimit,
     total: TotalLoss,
     number: int,
     people: int,

@@ -28,7 +28,7 @@ _LEAST_LIMIT, _MOST_LIMIT = 0.01, 100.0
 
 
 @dataclass(frozen=True)
-class Limit:
+class LossLimit:
     """A limit on the privacy loss of one review, from 0.01 to 100.
 
     Attributes:
@@ -36,7 +36,7 @@ class Limit:
         zcdp: The rho of zero-concentrated differential privacy; exactly one of the two is given.
 
     Example:
-        >>> Limit(epsilon=1.0).scale, Limit(zcdp=0.5).scale
+        >>> LossLimit(epsilon=1.0).scale, LossLimit(zcdp=0.5).scale
         (200.0, 141.4213562373095)
     """
 
@@ -68,7 +68,7 @@ class Limit:
     def variance(self) -> float:
         """Of the noise. That of the discrete Gaussian is its scale squared, less than 1e-9 of it off here.
 
-        >>> round(Limit(epsilon=1.0).variance, 2), round(Limit(zcdp=0.5).variance, 2)
+        >>> round(LossLimit(epsilon=1.0).variance, 2), round(LossLimit(zcdp=0.5).variance, 2)
         (79999.83, 20000.0)
         """
         if not self.pure:
@@ -98,12 +98,12 @@ class TotalLoss:
         return mixed if self.epsilon is None else min(mixed, self.epsilon)
 
 
-def compose(limits: Iterable[Limit]) -> TotalLoss:
+def compose(limits: Iterable[LossLimit]) -> TotalLoss:
     """Losses add up, whatever was released first.
 
-    >>> compose([Limit(epsilon=1.0), Limit(epsilon=2.0)])
+    >>> compose([LossLimit(epsilon=1.0), LossLimit(epsilon=2.0)])
     TotalLoss(epsilon=3.0, zcdp=2.5)
-    >>> compose([Limit(epsilon=1.0), Limit(zcdp=0.5)])
+    >>> compose([LossLimit(epsilon=1.0), LossLimit(zcdp=0.5)])
     TotalLoss(epsilon=None, zcdp=1.0)
     """
     each = list(limits)
@@ -154,7 +154,7 @@ def _half_normal(sd: float, points: int = 80) -> tuple[Array, Array]:
 _ROUNDING = 1e-9
 
 
-def add_noise(sums: Integers, limit: Limit) -> Integers:
+def add_noise(sums: Integers, limit: LossLimit) -> Integers:
     """Adds independent noise to each number; refused if OpenDP's own account exceeds the limit."""
     prelude = _opendp()
     domain = prelude.vector_domain(prelude.atom_domain(T="i64"))
