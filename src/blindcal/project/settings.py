@@ -84,8 +84,8 @@ SECTIONS: Mapping[str, Sequence[Declaration]] = {
             "reviews",
             "file",
             "inputs/reviews.csv",
-            "CONFIDENTIAL: who gave which paper which score. After a correction or a late review, import "
-            "the new export under a new name, name it here, and run `decide` with --amend --reason.",
+            "CONFIDENTIAL: who gave which paper which score. After a correction or a late review, run "
+            "`blindcal import FOLDER FILE --as reviews`, then `decide` with --amend --reason.",
         ),
         Declaration(
             "committee",
