@@ -52,6 +52,9 @@ def test_every_command_has_help_an_example_and_json(name: list[str]) -> None:
     assert (code, err) == (0, "")
     assert re.search(rf"Example: blindcal {' '.join(name)}\b", out)
     assert "--json" in out
+    assert "list[" not in out
+    if name[0] != "research":
+        assert len(re.findall(r"^  --[a-z]", out, re.M)) <= 12
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,14 @@ class Once(TyperCommand):
                 raise InputError(f"{option.opts[-1]} must be given once, found it {times} times")
         return super().parse_args(ctx, args)
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        # Typer names the type of an argument that repeats as Python does.
+        write = formatter.write_dl
+        formatter.write_dl = lambda rows, **layout: write(
+            [(name.replace("list[Path]", "path"), text) for name, text in rows], **layout
+        )
+        super().format_options(ctx, formatter)
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 """The type of every command's `as_json` parameter."""
