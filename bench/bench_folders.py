@@ -175,7 +175,7 @@ def easychair(folder: Path) -> list[str]:
 def _given(download: str, committee: str) -> list[str]:
     *past, now = YEARS
     older = [word for year in past for word in ("--past", download.format(year))]
-    return ["--reviews", download.format(now), "--committee", committee, *older, "--accept-rate", "0.25"]
+    return ["--reviews", download.format(now), "--committee", committee, *older, "--accept", "25%"]
 
 
 SYSTEMS: dict[str, Callable[[Path], list[str]]] = {

@@ -54,10 +54,12 @@ def environment(name: str) -> Path | None:
     return python if python.exists() else None
 
 
-def decided(folder: Path, *options: str) -> dict[str, str]:
-    """The decisions of a new `folder`, made with these options of `blindcal new`, by paper."""
+def decided(folder: Path, *imports: tuple[str, ...]) -> dict[str, str]:
+    """The decisions of a new `folder` after these imports (a kind, a file, further options), by paper."""
     for command in (
-        ("new", str(folder), *options, "--accept-rate", "0.4", "--scores", "public"),
+        ("new", str(folder), "--accept", "40%", "--scores", "public"),
+        *(("import", str(folder), file, "--as", kind, *options) for kind, file, *options in imports),
+        ("fit", str(folder)),
         ("plan", str(folder)),
         ("decide", str(folder)),
     ):

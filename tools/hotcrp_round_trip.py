@@ -14,7 +14,8 @@ refused: never try this on a real one. What it does:
 1. The people, papers and reviews of tests/systems/hotcrp-3.4-scores.csv (made up) go into the database, by
    HotCRP's batch/saveusers.php and batch/savepapers.php -r. Scores above 5 become 5, as in HotCRP's own form.
 2. HotCRP's batch/reviewcsv.php writes the reviews, and blindcal must find all of them.
-3. `blindcal new`, `plan`, `decide` and `export --to hotcrp`, with hotcrp-3.4-scores-past.csv as `--past`.
+3. `blindcal new`, `import`, `fit`, `plan`, `decide` and `export --to hotcrp`; the past year is
+   hotcrp-3.4-scores-past.csv.
 4. HotCRP's batch/assign.php reads the file.
 5. `Paper.outcome` in the database (positive: accepted, negative: rejected) is compared with decisions.csv.
 """
@@ -99,30 +100,17 @@ def decide(out: Path, rows: list[dict[str, str]], exported: str) -> dict[str, st
         writer = csv.DictWriter(file, past[0])
         writer.writeheader()
         writer.writerows(past)
-    found = json.loads(
-        blindcal("import", str(out / "reviews.csv"), "--out", str(out / "table.csv"), "--json")
-    )
-    if found["reviews"] != len(rows):
-        sys.exit(
-            f"HotCRP wrote {found['reviews']} reviews and was given {len(rows)}: see {out / 'reviews.csv'}"
-        )
-    files = ("--reviews", "reviews.csv"), ("--past", "past.csv")
-    given = [part for option, name in files for part in (option, str(out / name))]
-    committee = str(SYSTEMS / "hotcrp-3.4-pcinfo.csv")
     folder = str(out / "icx")
-    blindcal(
-        "new",
-        folder,
-        *given,
-        "--committee",
-        committee,
-        "--accept-rate",
-        "0.4",
-        "--grid",
-        f"1..{BEST}",
-        "--scores",
-        "confidential",
-    )
+    blindcal("new", folder, "--accept", "40%", "--scores", "confidential")
+    found = json.loads(blindcal("import", folder, str(out / "reviews.csv"), "--as", "reviews", "--json"))
+    if found["reviews"]["reviews"] != len(rows):
+        sys.exit(
+            f"HotCRP wrote {found['reviews']['reviews']} reviews and was given {len(rows)}: "
+            f"see {out / 'reviews.csv'}"
+        )
+    blindcal("import", folder, str(SYSTEMS / "hotcrp-3.4-pcinfo.csv"), "--as", "committee")
+    blindcal("import", folder, str(out / "past.csv"), "--as", "past")
+    blindcal("fit", folder)
     blindcal("plan", folder)
     blindcal("decide", folder)
     blindcal("export", folder, "--to", "hotcrp", "--out", str(out / "decisions-hotcrp.csv"))

@@ -166,15 +166,15 @@ def written(path: Path, rows: list[tuple[str, ...]]) -> None:
 
 
 def test_decisions_come_back_into_openreview(server: str, made: Conference, tmp_path: Path) -> None:
-    options = []
-    for year, name in (("2026", "--reviews"), ("2025", "--past")):
+    imports = []
+    for year, kind in (("2026", "reviews"), ("2025", "past")):
         found = site("fetch", server, VENUES[year])
         (tmp_path / f"{year}.json").write_text(json.dumps(found["notes"]), encoding="utf-8")
         written(tmp_path / f"{year}.csv", [("signature", "profile_id"), *found["people"].items()])
         written(tmp_path / "committee.csv", [("reviewer",), *((person,) for person in found["committee"])])
-        options += [name, str(tmp_path / f"{year}.json"), "--map", str(tmp_path / f"{year}.csv")]
+        imports.append((kind, str(tmp_path / f"{year}.json"), "--map", str(tmp_path / f"{year}.csv")))
         assert read(tmp_path / f"{year}.json", tmp_path / f"{year}.csv") == expected(made, year)
-    decisions = decided(tmp_path / "icx", *options, "--committee", str(tmp_path / "committee.csv"))
+    decisions = decided(tmp_path / "icx", *imports, ("committee", str(tmp_path / "committee.csv")))
     assert {*decisions.values()} == {"accept", "reject"}
     file = exported(tmp_path / "icx", "openreview", tmp_path / "decisions.csv")
     posted = site("decide", server, VENUES["2026"], given=file.read_bytes())

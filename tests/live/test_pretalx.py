@@ -90,10 +90,8 @@ def test_decisions_come_back_into_pretalx(live: Live, made: Conference, tmp_path
     teams = live.get("organisers/org/teams/?expand=members")
     assert read_people(teams, "teams.json") == dict(sorted(made.people.items()))
     (tmp_path / "teams.json").write_bytes(teams)
-    files = ("--reviews", "2026.json"), ("--past", "2025.csv"), ("--committee", "teams.json")
-    decisions = decided(
-        tmp_path / "icx", *(part for name, file in files for part in (name, str(tmp_path / file)))
-    )
+    files = ("reviews", "2026.json"), ("past", "2025.csv"), ("committee", "teams.json")
+    decisions = decided(tmp_path / "icx", *((kind, str(tmp_path / file)) for kind, file in files))
     assert Counter(decisions.values()).keys() == {"accept", "reject"}
 
     program = exported(tmp_path / "icx", "pretalx", tmp_path / "states.py")
