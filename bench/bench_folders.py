@@ -1,4 +1,4 @@
-"""From a download to certified decisions in three commands, `new`, `plan` and `decide`, for each system.
+"""From a download to certified decisions, `new`, `import`, `fit`, `plan` and `decide`, for each system.
 
 Made-up downloads of this year and two past ones in an empty folder; every command in a process of its own.
 """
@@ -63,7 +63,7 @@ def table(header: list[str], rows: Iterable[Iterable[object]], separator: str = 
     return text.getvalue()
 
 
-def hotcrp(folder: Path) -> list[str]:
+def hotcrp(folder: Path) -> list[list[str]]:
     header = ["paper", "title", "review", "reviewername", "email", "OveMer", "RevExp"]
     for year in YEARS:
         rows = (
@@ -80,14 +80,14 @@ def hotcrp(folder: Path) -> list[str]:
         (folder / f"{year}-scores.csv").write_text(table(header, rows))
     members = ((*name(j), mail(j), "pc") for j in range(PEOPLE))
     (folder / "pcinfo.csv").write_text(table(["first", "last", "email", "roles"], members))
-    return _given("{}-scores.csv", "pcinfo.csv")
+    return _imports("{}-scores.csv", "pcinfo.csv")
 
 
 def _who(review: Review) -> tuple[str, str]:
     return " ".join(name(review.person)), mail(review.person)
 
 
-def openreview(folder: Path) -> list[str]:
+def openreview(folder: Path) -> list[list[str]]:
     for year in YEARS:
         venue, notes, people = f"ICX.cc/{year}/Conference", dict[int, dict[str, object]](), []
         for r in reviews(year):
@@ -120,11 +120,10 @@ def openreview(folder: Path) -> list[str]:
         (folder / f"people-{year}.csv").write_text(table(["signature", "profile_id"], people))
     members = ((f"~{'_'.join(name(j))}1",) for j in range(PEOPLE))
     (folder / "committee.csv").write_text(table(["reviewer"], members))
-    maps = [word for year in YEARS for word in ("--map", f"people-{year}.csv")]
-    return [*_given("notes-{}.json", "committee.csv"), *maps]
+    return _imports("notes-{}.json", "committee.csv", "people-{}.csv")
 
 
-def cmt(folder: Path) -> list[str]:
+def cmt(folder: Path) -> list[list[str]]:
     header = ["Paper ID", "Paper Title", "Reviewer Name", "Reviewer Email", "Q1 (Summary)"]
     header += ["Q2 (Overall Rating - Value)", "Q3 (Confidence - Value)"]
     for year in YEARS:
@@ -141,7 +140,7 @@ def cmt(folder: Path) -> list[str]:
     members = ((*name(j), mail(j), "X") for j in range(PEOPLE))
     text = table(["First Name", "Last Name", "E-mail", "Organization"], members, "\t")
     (folder / "Reviewers.txt").write_text(text)
-    return _given("Reviews{}.xls", "Reviewers.txt")
+    return _imports("Reviews{}.xls", "Reviewers.txt")
 
 
 def _cell(value: object) -> str:
@@ -149,7 +148,7 @@ def _cell(value: object) -> str:
     return f'<Cell><Data ss:Type="{kind}">{escape(str(value))}</Data></Cell>'
 
 
-def easychair(folder: Path) -> list[str]:
+def easychair(folder: Path) -> list[list[str]]:
     header = ["#", "submission #", "member #", "member name", "number", "version", "text", "scores"]
     committee = table(
         ["#", "person #", "first name", "last name", "email", "role"],
@@ -169,16 +168,19 @@ def easychair(folder: Path) -> list[str]:
             archive.writestr("submission.csv", table(["#", "title", "authors", "decision"], titles))
             archive.writestr("committee.csv", committee)
     (folder / "committee.csv").write_text(committee)
-    return _given("EasyChair-{}.zip", "committee.csv")
+    return _imports("EasyChair-{}.zip", "committee.csv")
 
 
-def _given(download: str, committee: str) -> list[str]:
+def _imports(download: str, committee: str, people: str = "") -> list[list[str]]:
+    """What follows `blindcal import FOLDER` for each file, past years first."""
     *past, now = YEARS
-    older = [word for year in past for word in ("--past", download.format(year))]
-    return ["--reviews", download.format(now), "--committee", committee, *older, "--accept", "25%"]
+    kinds = [*(("past", year) for year in past), ("reviews", now)]
+    maps = {year: ["--map", people.format(year)] if people else [] for year in YEARS}
+    files = [[download.format(year), "--as", kind, *maps[year]] for kind, year in kinds]
+    return [[committee, "--as", "committee"], *files]
 
 
-SYSTEMS: dict[str, Callable[[Path], list[str]]] = {
+SYSTEMS: dict[str, Callable[[Path], list[list[str]]]] = {
     "HotCRP": hotcrp,
     "OpenReview": openreview,
     "CMT": cmt,
@@ -194,12 +196,16 @@ def timed(folder: Path, *words: str) -> float:
 
 def main() -> None:
     print(f"{PAPERS} papers with {PER_PAPER} of {PEOPLE} reviewers, {len(YEARS) - 1} past years")
-    print(f"  {'':12s} {'new':>8s} {'plan':>8s} {'decide':>8s}   at load {os.getloadavg()[0]:.1f}")
+    heads = " ".join(f"{name:>8s}" for name in ("new", "import", "fit", "plan", "decide"))
+    print(f"  {'':12s} {heads}   at load {os.getloadavg()[0]:.1f}")
     for system, make in SYSTEMS.items():
         with tempfile.TemporaryDirectory() as place:
             given = make(Path(place))
-            commands = (["new", "icx", "--scores", "public", *given], ["plan", "icx"], ["decide", "icx"])
-            took = [timed(Path(place), *words) for words in commands]
+            took = [
+                timed(Path(place), "new", "icx", "--scores", "public", "--accept", "25%"),
+                sum(timed(Path(place), "import", "icx", *words) for words in given),
+                *(timed(Path(place), command, "icx") for command in ("fit", "plan", "decide")),
+            ]
         print(f"  {system:12s} " + " ".join(f"{seconds:6.1f} s" for seconds in took), flush=True)
 
 
