@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from blindcal.adversaries.coupled_exact import read_loads, true_loads
-from blindcal.adversaries.coupled_mcmc import coupled_findings
-from blindcal.adversaries.findings import Finding, Findings, findings_of
-from blindcal.adversaries.learned_calibration import learning_findings
+from blindcal.adversaries.findings import Finding, Findings
 from blindcal.adversaries.paper_view import CONSTANT
-from blindcal.adversaries.release_audit import open_release
-from blindcal.adversaries.side_knowledge import (
-    PRIORS,
-    author_findings,
-    co_reviewer_findings,
-    collusion_findings,
-    evidence_findings,
-    prior_findings,
-)
 from blindcal.adversaries.single_paper import ONE_BY_ONE
-from blindcal.assignment.similarity import Similarity, read_similarity
 from blindcal.cells import count
 from blindcal.cli.arguments import Processes, decimal, hired, whole
 from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
-from blindcal.cli.folders import FolderPath, KeyFile, key_of, opened, release_of, say_interrupted
+from blindcal.cli.folders import FolderPath, KeyFile
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import check_targets, refuse_published, write_json
+from blindcal.project.workflow import Adversaries, audit_folder, opened
 
 _SHOWN = 10
 _WORDS = {"raw": "raw", "public": "public", "chosen": "decided", "full": "full"}
@@ -125,30 +112,13 @@ def audit(
     if keep is not None and loads is None:
         raise InputError("--keep goes with --loads")
     folder = opened(path)
-    published = release_of(folder)
-    say_interrupted(folder)
-    release = open_release(published, key_of(folder, key))
-    views = release.views
+    adversaries = Adversaries(prior or (), evidence or (), colluders or (), loads, keep, learns)
     with hired(processes, None) as workers:
-        more = [
-            *(finding for name in prior or () for finding in prior_findings(views, prior_of(name))),
-            *(finding for strength in evidence or () for finding in evidence_findings(views, strength)),
-            *(finding for number in colluders or () for finding in collusion_findings(views, number)),
-            *co_reviewer_findings(views),
-            *author_findings(views),
-        ]
-        if loads is not None:
-            known = true_loads(views) if loads == "true" else read_loads(loads)
-            more += coupled_findings(views, known, keep=keep, workers=workers, progress=progress)
-        if learns:
-            more += learning_findings(views, workers=workers, progress=progress)
-    findings = findings_of(views, better=release.record.request.better)
-    findings = replace(findings, findings=(*findings.findings, *more))
-    if release.record.selection is not None:
-        note(
-            "a number of papers was accepted exactly: this adversary sees the private decisions too, so what "
-            "it gains is an upper bound"
+        findings, release, remarks = audit_folder(
+            folder, adversaries, key=key, workers=workers, progress=progress
         )
+    for remark in remarks:
+        note(remark)
     record = release.record
     facts = facts_of(
         findings, release=record.release, conference=record.conference, confidential=True, notes=[]
@@ -162,15 +132,6 @@ def audit(
     say_findings(findings)
     if out is not None:
         say(f"wrote {out} (CONFIDENTIAL, never share)")
-
-
-def prior_of(text: str) -> str | Similarity:
-    """The prior that an option names: one of the known ones, or that of a file of similarities."""
-    if text in PRIORS:
-        return text
-    if not Path(text).exists():
-        raise InputError(f"--prior must be one of {', '.join(PRIORS)} or a file, found {text!r}")
-    return read_similarity(text)
 
 
 def facts_of(findings: Findings, **more: Any) -> dict[str, Any]:

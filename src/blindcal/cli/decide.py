@@ -10,12 +10,11 @@ import typer
 from blindcal.cells import count, number_text
 from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.console import Json, budget_line, emit_json, note, number, progress, say, say_gap
-from blindcal.cli.folders import FolderPath, KeyFile, key_of, opened, releases_of, say_next, settings_of
-from blindcal.cli.inputs import Leak, Misfit, Published, loaded
+from blindcal.cli.folders import FolderPath, KeyFile, Leak, Misfit, Published, say_next
 from blindcal.deciding.draft import Changes
-from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder, release_folder
+from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder
 from blindcal.deciding.release import Outcome, first_of_key
-from blindcal.deciding.release import decide as decide_conference
+from blindcal.project.workflow import decide_folder, key_of, opened
 
 # How many of the changed papers are named; with --json, all of them.
 _SHOWN = 20
@@ -56,30 +55,20 @@ def decide(
     Example: blindcal decide icx2027
     """
     folder = opened(path)
-    settings, secret = settings_of(folder, yes_leak=yes_leak), key_of(folder, key)
-    with (
-        hired(processes, cluster) as workers,
-        loaded(folder, settings.grid, settings.out) as inputs,
-    ):
-        outcome = decide_conference(
-            inputs,
-            settings.request,
-            secret,
-            settings.out,
-            numbered=settings.numbered,
-            published=[*(published or ()), *releases_of(folder)],
+    with hired(processes, cluster) as workers:
+        outcome, public = decide_folder(
+            folder,
+            key=key,
             amend=amend,
             reason=reason,
             redecide=redecide,
+            published=published or (),
             yes_leak=yes_leak,
             despite_misfit=despite_misfit,
-            distinct_papers=settings.distinct_papers,
             workers=workers,
             progress=progress,
         )
-    counter = outcome.record.release
-    public = release_folder(settings.out, counter) if settings.numbered else settings.out
-    facts = _facts(outcome, secret, public)
+    facts = _facts(outcome, key_of(folder, key), public)
     if amend and outcome.how == "stored":
         note("nothing changed since the latest release, so nothing was amended")
     if not as_json:

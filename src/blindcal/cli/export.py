@@ -10,24 +10,11 @@ import typer
 from blindcal.cells import count
 from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, emit_json, note, say
-from blindcal.cli.folders import ReleasePath, key_of, opened_release
-from blindcal.deciding.ledger import read_record
-from blindcal.errors import InputError
-from blindcal.exporters import FORMATS, WHAT, parse_overrides, read_decided
-from blindcal.exporters import export as exported
-from blindcal.exporters.decisions import WAITING, decided_of
+from blindcal.cli.folders import ReleasePath, opened_release
+from blindcal.exporters import FORMATS, WHAT
 from blindcal.io.atomic_files import write_bytes
+from blindcal.project.workflow import UPLOADS, export_release
 
-# How the decisions get into each system.
-_NEXT = {
-    "hotcrp": "upload it under Assignments > Bulk update; if HotCRP answers `No decisions match`, your site "
-    "has other words: --accepted, --rejected",
-    "openreview": "upload it in the decision stage, or post it by openreview-py's Venue.post_decisions",
-    "pretalx": "run it: python {out} https://YOUR.PRETALX/api/events/EVENT/ --check, then without --check",
-    "easychair": "a list to type from: we know of no upload of decisions to EasyChair",
-    "cmt": "a list to type from: we know of no upload of decisions to CMT",
-}
-_WORDED = ("hotcrp", "openreview", "easychair", "cmt")
 ADVICE_WARNING = (
     "Advice is for area chairs who decide by it: it reveals what the decisions reveal, to whoever sees it."
 )
@@ -68,41 +55,22 @@ def export(
     Example: blindcal export icx2027 --to hotcrp --out decisions-hotcrp.csv
     """
     folder, release = opened_release(path)
-    settings = {} if folder is None else folder.settings
-    titles = str(settings["titles"]) if "titles" in settings else None
-    by_hand = {} if folder is None else folder.overridden
-    edits = parse_overrides(f"{paper}={text.split(':')[0]}" for paper, text in by_hand.items())
-    papers = read_decided(release, titles, edits)
-    if what == "advice" and not all(paper.advice for paper in papers):
-        secret = key if folder is None else key_of(folder, key)
-        if secret is None:
-            raise InputError("scores are confidential, and so is the advice, which is sealed: give --key")
-        papers = decided_of(read_record(release, secret).decisions.encode(), str(release), titles, edits)
-    if what == "decisions" and to in _WORDED:
-        # The folder's words are for systems that have words; on the command line they may be a mistake.
-        accepted, rejected = (
-            str(settings[name]) if word is None and name in settings else word
-            for name, word in (("accepted", accepted), ("rejected", rejected))
-        )
-    write_bytes(out, exported(papers, to, what, accepted=accepted, rejected=rejected, waiting=waiting))
+    made = export_release(
+        folder, release, to, what, accepted=accepted, rejected=rejected, waiting=waiting, key=key
+    )
+    write_bytes(out, made.data)
+    papers = made.papers
     overridden = sum(paper.overridden for paper in papers)
     accept = sum(paper.decision == "accept" for paper in papers)
-    if overridden and what == "decisions":
-        note(
-            f"{count(overridden, 'decision')} overridden by hand: the certificate is about blindcal's own "
-            "decisions, and does not say what these reveal"
-        )
-    left = sum(paper.decision == WAITING for paper in papers)
-    if left and waiting is None and what == "decisions" and to in _NEXT:
-        called = ", and stay `submitted`" if to == "pretalx" else ": --waiting says what you call it"
-        note(f"{count(left, 'paper')} on the wait list left out{called}")
+    for remark in made.remarks:
+        note(remark)
     if as_json:
         facts = {"papers": len(papers), "accepted": accept, "overridden": overridden, "out": out, "notes": []}
         emit_json({**facts, "release": release, "to": to, "what": what})
         return
     say(f"{count(len(papers), 'paper')}, {accept:,} accepted, from {release}")
     say(f"wrote {out} ({what} for {to})")
-    if to in _NEXT and what == "decisions":
-        say(_NEXT[to].format(out=out))
+    if to in UPLOADS and what == "decisions":
+        say(UPLOADS[to].format(out=out))
     if what == "advice":
         say(ADVICE_WARNING)

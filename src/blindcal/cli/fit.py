@@ -14,18 +14,14 @@ from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, progress, 
 from blindcal.cli.imports import say_next_step
 from blindcal.cli.pictures import check_picture, draw_fit
 from blindcal.compute.parallel import available_cores
-from blindcal.errors import InputError
-from blindcal.fitting.committee import FIELDS, read_aliases, read_committee, similar_names
+from blindcal.fitting.committee import FIELDS
 from blindcal.fitting.diagnostics import FitDiagnostics, Forecast
-from blindcal.fitting.estimate import Fitted, ValueOfHistory, check_fit_targets
-from blindcal.fitting.estimate import fit as fit_reviews
-from blindcal.fitting.history import Scale, past_conferences
-from blindcal.fitting.reuse_guard import fingerprint_of_past, fit_record_path, read_scale, reuse_warnings
-from blindcal.fitting.shared_sums import SharedSums, has_share_statement, read_shared_sums
-from blindcal.io.atomic_files import lock, make_folder, read_bytes, refuse_published, write_bytes, write_table
-from blindcal.io.tables import format_table
-from blindcal.project.imports import decided, edited_settings, folder_reviews, free_place
-from blindcal.project.settings import FILE, Folder, parse_paper_counts, read_folder
+from blindcal.fitting.estimate import Fitted, ValueOfHistory
+from blindcal.fitting.reuse_guard import fit_record_path
+from blindcal.io.atomic_files import check_targets, refuse_published
+from blindcal.project.imports import folder_reviews
+from blindcal.project.settings import Folder, parse_paper_counts, read_folder
+from blindcal.project.workflow import fit_folder
 from blindcal.report.wording import SOURCES
 from blindcal.reviews import Reviews
 
@@ -70,45 +66,18 @@ def fit(
     Example: blindcal fit icx2027
     """
     conference = read_folder(folder)
-    reviews = folder_reviews(conference)
-    if reviews is None:
-        raise InputError(f"{folder} has no reviews yet: `blindcal import {folder} FILE` brings them")
-    current = Path(_needed(conference, "reviewers"))
-    frozen = decided(conference) and current.exists()
-    out = folder / free_place(folder, current.name) if frozen else current
-    if not frozen:
-        check_fit_targets(out, picture, replace=True)
-    for file in filter(None, (out, picture)):
-        refuse_published(file)
     if picture is not None:
+        check_targets(picture)
+        refuse_published(picture)
         check_picture(picture)
-    settings = conference.settings
-    tables = _tables(conference)
-    same = read_aliases(str(settings["same"])) if "same" in settings else {}
-    committee = read_committee(str(settings["committee"])) if "committee" in settings else None
-    past = {name: one for name, one in tables.items() if isinstance(one, Reviews)}
-    reused = reuse_warnings(map(fingerprint_of_past, past_conferences(past)), reviews) if past else []
-    fitted = fit_reviews(
-        tables,
-        committee=committee,
-        this_year=None if frozen else reviews,
-        better=str(settings.get("better", "high")),
-        past_better=_better_ends(settings.get("past-better", ())),
-        same=same,
-        scale=_kept_scale(current) if frozen else None,
-        workers=available_cores(),
-        progress=progress,
-    )
-    out = _written(fitted, conference, current, out)
+    made = fit_folder(conference, workers=available_cores(), progress=progress)
+    fitted = made.fitted
     if picture is not None:
         draw_fit(fitted, picture)
-    listed = {same.get(name, name) for one in tables.values() for name in one.reviewers}
-    similar = similar_listed(out, listed | {*(committee or ())}, replace=True)
-    facts = _facts(fitted, out)
-    if what_if:
+    facts = _facts(fitted, made.out)
+    if what_if and (reviews := folder_reviews(conference)) is not None:
         facts["what_if"] = fitted.prospects(expected_rate(conference, reviews))
-    kept = f"papers are decided: shift and stretch of {current} are kept" if frozen else None
-    remarks = [*reused, *fitted.checks.notes, *similar, *([kept] if kept else [])]
+    remarks = made.remarks
     if not as_json:
         _print(fitted, facts)
     for remark in remarks:
@@ -117,66 +86,6 @@ def fit(
         emit_json(facts)
     else:
         say_next_step(read_folder(folder))
-
-
-def _needed(folder: Folder, name: str) -> str:
-    value = folder.settings.get(name)
-    if not isinstance(value, str):
-        raise InputError(f"{folder.path / FILE}: must set {name}")
-    return value
-
-
-def _tables(folder: Folder) -> dict[str, Reviews | SharedSums]:
-    """The past conferences of a folder, oldest first: reviews, or sums that a conference shared."""
-    past = folder.settings.get("past")
-    if not isinstance(past, tuple) or not past:
-        raise InputError(
-            f"{folder.path} has no past reviews: `blindcal import {folder.path} FILE --as past` brings them"
-        )
-    if len({*past}) < len(past):
-        raise InputError(f"{folder.path / FILE}: past must not name a table twice")
-    return {
-        path: read_shared_sums(path) if has_share_statement(path) else Reviews.read(path) for path in past
-    }
-
-
-def _written(fitted: Fitted, folder: Folder, current: Path, out: Path) -> Path:
-    """Write the calibration, and return where it is: an equal one that papers were decided with stays."""
-    if out == current:
-        fitted.write(out, replace=True)
-        return out
-    if read_bytes(current) == format_table(fitted.columns()):
-        return current
-    with lock(folder.path / FILE):
-        place = out.relative_to(folder.path).as_posix()
-        text = edited_settings(folder.path, {"reviewers": place})
-        make_folder(out.parent)
-        fitted.write(out)
-        write_bytes(folder.path / FILE, text.encode(), confidential=True, replace=True)
-    return out
-
-
-def _kept_scale(earlier: Path) -> Scale:
-    scale = read_scale(earlier)
-    if scale is None:
-        raise InputError(
-            f"papers were decided with {earlier}, which `blindcal fit` did not move to this year's scale: "
-            "there is no scale to keep"
-        )
-    return scale
-
-
-def _better_ends(texts: object) -> dict[str, str]:
-    """The better ends of past conferences.
-
-    >>> _better_ends(("2021=low",))
-    {'2021': 'low'}
-    """
-    pairs = [(text, *text.rpartition("=")) for text in texts] if isinstance(texts, tuple) else []
-    for text, name, _, _ in pairs:
-        if not name:
-            raise InputError(f"past-better must be like 2021=low, found {text!r}")
-    return {name: end for _, name, _, end in pairs}
 
 
 def expected_rate(folder: Folder, reviews: Reviews) -> float:
@@ -195,24 +104,6 @@ def expected_rate(folder: Folder, reviews: Reviews) -> float:
     whole = sum(accept.values()) if isinstance(accept, Mapping) else accept
     share = whole / len(reviews.without(folder.withdrawn).papers)
     return share if 0.0 < share < 1.0 else DEFAULT_RATE
-
-
-def _similar_path(out: Path) -> Path:
-    return out.with_name(f"{out.name}.similar.csv")
-
-
-def similar_listed(out: Path, names: set[str], *, replace: bool = False) -> list[str]:
-    """List names that may be one person's in a file for the chair alone, and return a remark about it."""
-    pairs = similar_names(names)
-    if not pairs:
-        return []
-    path = _similar_path(out)
-    one, other = zip(*pairs, strict=True)
-    write_table(path, {"reviewer": one, "similar": other}, confidential=True, replace=replace)
-    return [
-        f"{count(len(pairs), 'pair')} of names may be one person's, and were not merged: see {path} "
-        "(CONFIDENTIAL); list those that are in a table old,new, import it and fit again"
-    ]
 
 
 def _facts(fitted: Fitted, out: Path) -> dict[str, Any]:

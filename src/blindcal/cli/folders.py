@@ -14,13 +14,12 @@ from typing import Annotated
 
 import typer
 
-from blindcal.cli.arguments import share
 from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import note, say
-from blindcal.deciding.ledger import interrupted_release, latest_release, published_in
-from blindcal.errors import InputError
+from blindcal.deciding.ledger import latest_release
 from blindcal.io.atomic_files import read_bytes
-from blindcal.project.settings import FILE, Folder, FolderRequest, SettingValue, folder_request, read_folder
+from blindcal.project.settings import FILE, Folder, read_folder
+from blindcal.project.workflow import interrupted_remarks, release_of
 
 FolderPath = Annotated[
     Path,
@@ -42,13 +41,26 @@ KeyFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="The key, if it lies elsewhere than conference.toml says."),
 ]
-
-
-def opened(path: Path) -> Folder:
-    """The conference's folder at `path`."""
-    if not os.path.lexists(path):
-        raise InputError(f"{path}: there is no such folder")
-    return read_folder(path)
+Published = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="A folder published earlier with this key, of one release or of all, to check the key and its "
+        "sealed record against; repeatable.",
+    ),
+]
+Misfit = Annotated[
+    bool,
+    typer.Option("--despite-misfit", help="Continue even if the calibration does not fit the scores at all."),
+]
+Leak = Annotated[
+    bool,
+    typer.Option(
+        "--yes-leak",
+        help="Allow decisions to reveal reviewers: the guarantee none, or a budget that reveals at least "
+        "half of what full calibration would.",
+    ),
+]
 
 
 def opened_release(path: Path) -> tuple[Folder | None, Path]:
@@ -57,71 +69,9 @@ def opened_release(path: Path) -> tuple[Folder | None, Path]:
         return None, path
     folder = read_folder(path)
     release = release_of(folder)
-    say_interrupted(folder)
+    for remark in interrupted_remarks(folder):
+        note(remark)
     return folder, release
-
-
-def required(folder: Folder, name: str) -> SettingValue:
-    """A setting that the conference.toml of a folder must have."""
-    if not folder.settings.get(name):
-        raise InputError(f"{folder.path / FILE}: must set {name}")
-    return folder.settings[name]
-
-
-def settings_of(folder: Folder, *, yes_leak: bool = False) -> FolderRequest:
-    """What the settings of a folder add up to; problems with them name the file."""
-    check_calibrated(folder)
-    file = str(folder.path / FILE)
-    try:
-        share(str(folder.settings.get("accept-rate", 0.5)))
-        return folder_request(folder, yes_leak=yes_leak)
-    except typer.BadParameter as error:
-        raise InputError(f"{file}: accept-rate: {error.message}") from None
-    except InputError as error:
-        message = str(error)
-        raise InputError(message if message.startswith(file) else f"{file}: {message}") from None
-
-
-def key_of(folder: Folder, key: Path | None) -> Path:
-    """The key that an option names, or else the folder's own."""
-    return Path(str(required(folder, "key"))) if key is None else key
-
-
-def check_calibrated(folder: Folder) -> None:
-    """Refuse a folder without a calibration, and say which command makes it."""
-    path = str(required(folder, "reviewers"))
-    if not os.path.lexists(path):
-        past = "" if folder.settings.get("past") else f" (name past reviews as past = [...] in {FILE} first)"
-        raise InputError(
-            f"there is no calibration {path} yet: `blindcal fit {folder.path}` makes it from past "
-            f"reviews{past}"
-        )
-
-
-def release_of(folder: Folder) -> Path:
-    """The latest complete release of a folder."""
-    out = Path(str(required(folder, "out")))
-    release = (latest_release(out) if folder.settings.get("numbered") else None) or out
-    if not any(os.path.lexists(release / name) for name in ("decisions.csv", "certificate.json")):
-        raise InputError(f"{folder.path} has no release yet: `blindcal decide {folder.path}` makes the first")
-    return release
-
-
-def releases_of(folder: Folder) -> list[Path]:
-    """Where a folder keeps its releases, against which its key and sealed record are checked."""
-    out = str(folder.settings.get("out", ""))
-    return [Path(out)] if out and published_in(out) else []
-
-
-def say_interrupted(folder: Folder) -> None:
-    """Report a latest release that is incomplete, and how to complete it, to someone who only reads."""
-    out = str(folder.settings.get("out", ""))
-    left = interrupted_release(out) if folder.settings.get("numbered") else None
-    if left is not None:
-        note(
-            f"{left} was left incomplete by an interrupted run: `blindcal decide {folder.path}` completes "
-            f"it; the latest complete release is {latest_release(out) or 'still to come'}"
-        )
 
 
 def say_next(command: str, folder: Folder) -> None:

@@ -11,7 +11,7 @@ import typer
 from blindcal.cells import count
 from blindcal.cli.completions import one_of
 from blindcal.cli.console import CONFIDENTIAL, Json, as_options, emit_json, note, progress, say
-from blindcal.cli.fit import say_fitted, similar_listed
+from blindcal.cli.fit import say_fitted
 from blindcal.cli.imports import say_imported, say_lists, say_next_step, say_withdrawn
 from blindcal.compute.parallel import available_cores
 from blindcal.deciding.ledger import ledger_folder
@@ -28,6 +28,7 @@ from blindcal.project.create import (
     same_people,
 )
 from blindcal.project.settings import FILE, parse_paper_counts, read_folder
+from blindcal.project.workflow import similar_listed
 from blindcal.reviews import BETTER
 from blindcal.sharing.noisy_sums import shared_folder
 

@@ -29,8 +29,7 @@ from blindcal.cli.console import (
     say_gap,
     table,
 )
-from blindcal.cli.folders import FolderPath, opened, say_next, settings_of
-from blindcal.cli.inputs import Leak, Misfit, loaded
+from blindcal.cli.folders import FolderPath, Leak, Misfit, say_next
 from blindcal.compute.parallel import Workers
 from blindcal.deciding.certificate_file import stated
 from blindcal.deciding.coins import commitment_to_input, read_key
@@ -45,6 +44,7 @@ from blindcal.planning.request import Request
 from blindcal.policy.guarantee import NAMES, Guarantee
 from blindcal.posterior.conference import LevelByTrack
 from blindcal.project.settings import parse_guarantee
+from blindcal.project.workflow import folder_inputs, opened, settings_of
 from blindcal.report.guarantee_survey import survey
 from blindcal.report.html_page import Report, page
 from blindcal.report.wording import guarantee_words, percent, quota_line
@@ -125,7 +125,7 @@ def plan(
     if candidates:
         request = replace(request, guarantee=candidates[0])
     with hired(processes, cluster) as workers:
-        with loaded(folder, settings.grid, settings.out) as inputs:
+        with folder_inputs(folder, settings.grid, settings.out) as inputs:
             request = request.on_scale(inputs.scale)
             prepared, truth = request.prepared(inputs, workers=workers, progress=progress)
         start = monotonic()

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import fill
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from blindcal.cells import count
 from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import Json, emit_json, note, progress, say
-from blindcal.cli.folders import key_of, opened_release, say_next
-from blindcal.cli.inputs import loaded
-from blindcal.compute.parallel import Workers
-from blindcal.deciding.ledger import read_record
+from blindcal.cli.folders import opened_release, say_next
 from blindcal.errors import InputError
-from blindcal.exporters.decisions import DecidedPaper, decided_of, read_decided, read_titles
 from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
-from blindcal.planning.conference_plan import plan_remarks
-from blindcal.project.settings import Folder, parse_grid
-from blindcal.report.explanation import certificate_of, explain_certificate, has_figures, read_certificate
-from blindcal.report.guarantee_survey import Survey, survey_release
-from blindcal.report.html_page import Report, page
+from blindcal.project.workflow import report_release
+from blindcal.report.explanation import explain_certificate, read_certificate
 
 _WIDTH = 96
 
@@ -86,30 +78,14 @@ def report(
     if confidential:
         refuse_published(out)
     folder, release = opened_release(path)
-    certificate, decided = read_certificate(release), read_decided(release)
-    if confidential and not has_figures(certificate):
-        secret = key if folder is None else key_of(folder, key)
-        certificate, decided = _sealed(release, secret)
-    if len(decided) != certificate["papers"]:
-        raise InputError(
-            f"{release}: certificate.json is about {count(certificate['papers'], 'paper')}, and "
-            f"decisions.csv has {len(decided):,}"
+    with hired(processes, cluster) as workers:
+        html, survey, remarks = report_release(
+            folder, release, confidential=confidential, key=key, workers=workers, progress=progress
         )
-    survey = None
-    if not has_figures(certificate):
-        note("scores are confidential: the page has no figure that depends on them; --confidential has all")
-    elif folder is not None:
-        with hired(processes, cluster) as workers:
-            survey = _survey(folder, certificate, decided, workers)
-    titles = None if folder is None else folder.settings.get("titles")
-    names = read_titles(str(titles)) if titles and confidential else {}
-    notes: tuple[str, ...] = ()
-    if has_figures(certificate):
-        notes = tuple(plan_remarks(certificate, certificate["limits"].get("never_against")))
-    made = page(Report(certificate, decided, survey, confidential, names, notes)).encode()
+    made = html.encode()
     write_bytes(out, made, confidential=confidential)
-    if folder is None and has_figures(certificate):
-        note("without the conference's folder the page has no menu and no gray zone")
+    for remark in remarks:
+        note(remark)
     if as_json:
         facts = {
             "out": out,
@@ -125,26 +101,6 @@ def report(
         say(f"CONFIDENTIAL, never share: {out}")
     if folder is not None:
         say_next("report", folder)
-
-
-def _survey(
-    folder: Folder, certificate: dict[str, Any], decided: tuple[DecidedPaper, ...], workers: Workers
-) -> Survey:
-    """Where every paper of a folder stood before the decision, with the menu."""
-    grid = folder.settings.get("grid")
-    with loaded(folder, parse_grid(None if grid is None else str(grid))) as inputs:
-        # The menu is about as many papers as the bar was set for.
-        only = "expected_wrong_fully_calibrated" not in certificate
-        return survey_release(inputs, certificate, decided, only=only, workers=workers, progress=progress)
-
-
-def _sealed(release: Path, key: Path | None) -> tuple[dict[str, Any], tuple[DecidedPaper, ...]]:
-    """Certificate and decisions with all figures, from the sealed record."""
-    if key is None:
-        raise InputError("scores are confidential, and the figures of this release are sealed: give --key")
-    record = read_record(release, key)
-    name = str(release)
-    return certificate_of(record.certificate.encode(), name), decided_of(record.decisions.encode(), name)
 
 
 def _print_text(release: Path, as_json: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,11 +10,9 @@ import typer
 from blindcal.cells import count
 from blindcal.cli.console import Json, emit_json, note, say
 from blindcal.cli.decide import waiting
-from blindcal.cli.folders import FolderPath, KeyFile, key_of, opened, release_of, required, say_next
-from blindcal.deciding.ledger import release_folder
-from blindcal.deciding.selection import select as select_papers
+from blindcal.cli.folders import FolderPath, KeyFile, say_next
 from blindcal.planning.request import Quota
-from blindcal.project.settings import parse_paper_counts
+from blindcal.project.workflow import opened, select_folder
 from blindcal.report.wording import quota_line
 
 
@@ -50,18 +47,8 @@ def select(
     Example: blindcal select icx2027 --accept 55 --wait-list 10
     """
     folder = opened(path)
-    out, numbered = Path(str(required(folder, "out"))), bool(folder.settings.get("numbered"))
-    number = str(required(folder, "accept")) if accept is None else accept
-    outcome = select_papers(
-        release_of(folder),
-        key_of(folder, key),
-        out,
-        parse_paper_counts("`accept`", number) or 0,
-        parse_paper_counts("`wait_list`", wait_list),
-        numbered=numbered,
-    )
+    outcome, public = select_folder(folder, accept, wait_list, key=key)
     certificate, counter = outcome.full_certificate, outcome.record.release
-    public = release_folder(out, counter) if numbered else out
     facts = {
         "how": outcome.how,
         "release": counter,

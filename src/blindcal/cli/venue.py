@@ -15,14 +15,44 @@ from blindcal.adversaries.learned_calibration import learning_findings
 from blindcal.adversaries.release_audit import posterior_table, read_venue
 from blindcal.adversaries.side_knowledge import author_findings, evidence_findings, prior_findings
 from blindcal.cells import count
-from blindcal.cli.arguments import Processes, hired
-from blindcal.cli.audit import Evidence, Learns, Priors, facts_of, prior_of, say_findings
+from blindcal.cli.arguments import Processes, decimal, hired
+from blindcal.cli.audit import Evidence, Learns, Priors, facts_of, say_findings
+from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, emit_json, note, number, progress, say
-from blindcal.cli.inputs import Bar, Better, Grid, PoolsFile
 from blindcal.io.atomic_files import check_targets, refuse_published, write_json, write_table
 from blindcal.project.settings import parse_grid
+from blindcal.project.workflow import prior_of
+from blindcal.reviews import BETTER
 
 _FULL = ("full",)
+PoolsFile = Annotated[
+    Path,
+    typer.Option(
+        help="Who may have reviewed each paper: columns paper, reviewer, optionally probability. Or sampled "
+        "assignments: draw, paper, reviewer. Or conflicts, if everyone else is a candidate: paper, conflict. "
+        "Or the word everyone."
+    ),
+]
+Bar = Annotated[
+    float | None,
+    typer.Option(
+        parser=decimal, metavar="NUMBER", help="The acceptance bar, as a quality (N(0,1) over papers)."
+    ),
+]
+Better = Annotated[
+    str,
+    typer.Option(
+        help="Which scores are better, high or low; public data cannot show it.",
+        autocompletion=one_of(BETTER),
+    ),
+]
+Grid = Annotated[
+    str | None,
+    typer.Option(
+        help="The scores reviewers can give: 1..10, or a list such as 1,3,5, or none if any number can be "
+        "given. Unless given, they are recognized in the scores."
+    ),
+]
 
 
 def audit_venue(

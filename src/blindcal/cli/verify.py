@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from blindcal.cells import number_text
 from blindcal.cli.arguments import ClusterAddress, Processes, hired
-from blindcal.cli.console import Json, emit_json, progress, say, table
-from blindcal.cli.folders import (
-    FolderPath,
-    KeyFile,
-    check_calibrated,
-    key_of,
-    opened,
-    releases_of,
-    say_interrupted,
-)
-from blindcal.cli.inputs import Published, loaded
-from blindcal.deciding.ledger import release_folder
-from blindcal.errors import InputError
+from blindcal.cli.console import Json, emit_json, note, progress, say, table
+from blindcal.cli.folders import FolderPath, KeyFile, Published
+from blindcal.project.workflow import opened, verify_folder
 from blindcal.report.wording import quota_line
-from blindcal.verification import latest, verify_latest
 
 
 def verify(
@@ -47,29 +35,18 @@ def verify(
     Example: blindcal verify icx2027
     """
     folder = opened(path)
-    check_calibrated(folder)
-    say_interrupted(folder)
     conference = str(folder.settings.get("conference", "conference"))
-    past, record = latest(key_of(folder, key), conference)
-    out = Path(str(folder.settings["out"])) if "out" in folder.settings else None
-    if folder.settings.get("numbered") and out is not None:
-        out = release_folder(out, record.release)
-        if not out.is_dir():
-            raise InputError(
-                f"release {record.release} is sealed, and there is no folder {out}: if the run that made it "
-                "was interrupted, run the same command again (no coin is tossed twice)"
-            )
-    with hired(processes, cluster) as workers, loaded(folder, record.grid, out) as inputs:
-        verification = verify_latest(
-            inputs,
-            past,
-            record,
-            out,
-            published=[*(published or ()), *releases_of(folder)],
+    with hired(processes, cluster) as workers:
+        verification, record, remarks = verify_folder(
+            folder,
+            key=key,
+            published=published or (),
             commitment=commitment,
             workers=workers,
             progress=progress,
         )
+    for remark in remarks:
+        note(remark)
     facts = {"release": record.release, "checks": verification.checks, "verified": verification.agrees}
     if as_json:
         emit_json({**facts, "settings": record.settings} if verification.agrees else facts)

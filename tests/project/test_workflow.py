@@ -1,4 +1,4 @@
-"""What `plan`, `decide` and `verify` read: the files of a conference's folder."""
+"""Steps on a conference's folder, called as the commands and the app call them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("typer")
+pytest.importorskip("jinja2")
 
-from blindcal.cli.inputs import loaded
 from blindcal.errors import InputError
 from blindcal.project.outsiders import UNKNOWN_REVIEWERS_FILE
 from blindcal.project.settings import read_folder
+from blindcal.project.workflow import folder_inputs
 from small_conferences import project, small_conference
 
 pytestmark = pytest.mark.edge
@@ -22,7 +22,7 @@ def test_files_are_loaded_and_whoever_is_in_no_pool_is_listed_beside_them(tmp_pa
     small = small_conference()
     files = small.write(tmp_path / "in")
     folder = read_folder(project(files, None, None))
-    with loaded(folder, None) as inputs:
+    with folder_inputs(folder, None) as inputs:
         assert inputs.reviews.papers == tuple(sorted({row[0] for row in small.reviews[1:]}))
     paper, author = small.reviews[1][:2]
     pools = files / "pools.csv"
@@ -30,7 +30,7 @@ def test_files_are_loaded_and_whoever_is_in_no_pool_is_listed_beside_them(tmp_pa
     pools.write_text("".join(line for line in lines if not line.startswith(f"{paper},{author},")))
 
     def prepared(out: Path | None) -> str:
-        with pytest.raises(InputError) as caught, loaded(folder, None, out) as inputs:
+        with pytest.raises(InputError) as caught, folder_inputs(folder, None, out) as inputs:
             inputs.prepared(accept_rate=0.4)
         return str(caught.value)
 

@@ -1,0 +1,686 @@
+"""The steps of a conference on its folder: what the commands and the app both do there.
+
+Each function takes the folder as `read_folder` returns it, does one step, and returns what happened; none of
+them prints. The command line words the results for a terminal, and the app shows them on a page, so that both
+work on the same folder and can take turns.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from blindcal.adversaries.coupled_exact import read_loads, true_loads
+from blindcal.adversaries.coupled_mcmc import coupled_findings
+from blindcal.adversaries.findings import Findings, findings_of
+from blindcal.adversaries.learned_calibration import learning_findings
+from blindcal.adversaries.release_audit import OpenedRelease, open_release
+from blindcal.adversaries.side_knowledge import (
+    PRIORS,
+    author_findings,
+    co_reviewer_findings,
+    collusion_findings,
+    evidence_findings,
+    prior_findings,
+)
+from blindcal.assignment.similarity import Similarity, read_similarity
+from blindcal.cells import count
+from blindcal.checks import open_interval_rule
+from blindcal.compute.parallel import Progress, Workers, no_progress
+from blindcal.deciding.ledger import (
+    Record,
+    interrupted_release,
+    latest_release,
+    published_in,
+    read_record,
+    release_folder,
+)
+from blindcal.deciding.release import Outcome, decide
+from blindcal.deciding.selection import select
+from blindcal.errors import InputError
+from blindcal.exporters import export, parse_overrides
+from blindcal.exporters.decisions import WAITING, DecidedPaper, decided_of, read_decided, read_titles
+from blindcal.fitting.committee import read_aliases, read_committee, similar_names
+from blindcal.fitting.estimate import Fitted, check_fit_targets, fit
+from blindcal.fitting.history import Scale, past_conferences
+from blindcal.fitting.reuse_guard import fingerprint_of_past, read_scale, reuse_warnings
+from blindcal.fitting.shared_sums import SharedSums, has_share_statement, read_shared_sums
+from blindcal.io.atomic_files import lock, make_folder, read_bytes, refuse_published, write_bytes, write_table
+from blindcal.io.tables import format_table
+from blindcal.planning.conference_plan import plan_remarks
+from blindcal.posterior.inputs import Inputs, read_inputs
+from blindcal.project.imports import decided, edited_settings, folder_reviews, free_place
+from blindcal.project.outsiders import unknown_reviewers_listed
+from blindcal.project.settings import (
+    FILE,
+    Folder,
+    FolderRequest,
+    SettingValue,
+    folder_request,
+    number_hint,
+    parse_grid,
+    parse_paper_counts,
+    read_folder,
+)
+from blindcal.report.explanation import certificate_of, has_figures, read_certificate
+from blindcal.report.guarantee_survey import Survey, survey_release
+from blindcal.report.html_page import Report, page
+from blindcal.reviews import Reviews
+from blindcal.verification import Verification, latest, verify_latest
+
+WORDED_SYSTEMS = ("hotcrp", "openreview", "easychair", "cmt")
+"""Systems that have words of their own for decisions."""
+UPLOADS = {
+    "hotcrp": "upload it under Assignments > Bulk update; if HotCRP answers `No decisions match`, your site "
+    "has other words for accepted and rejected papers",
+    "openreview": "upload it in the decision stage, or post it by openreview-py's Venue.post_decisions",
+    "pretalx": "run it: python {out} https://YOUR.PRETALX/api/events/EVENT/ --check, then without --check",
+    "easychair": "a list to type from: we know of no upload of decisions to EasyChair",
+    "cmt": "a list to type from: we know of no upload of decisions to CMT",
+}
+"""How the decisions get into each system; `{out}` is the file."""
+
+
+# What a folder says.
+
+
+def opened(path: Path) -> Folder:
+    """The conference's folder at `path`."""
+    if not os.path.lexists(path):
+        raise InputError(f"{path}: there is no such folder")
+    return read_folder(path)
+
+
+def required(folder: Folder, name: str) -> SettingValue:
+    """A setting that the conference.toml of a folder must have."""
+    if not folder.settings.get(name):
+        raise InputError(f"{folder.path / FILE}: must set {name}")
+    return folder.settings[name]
+
+
+def settings_of(folder: Folder, *, yes_leak: bool = False) -> FolderRequest:
+    """What the settings of a folder add up to; problems with them name the file.
+
+    `yes_leak` is the consent of a chair whose guarantee is `none`.
+    """
+    check_calibrated(folder)
+    file, rate = str(folder.path / FILE), str(folder.settings.get("accept-rate", 0.5))
+    if not 0.0 < float(rate) < 1.0:
+        hint = number_hint(rate, percent=True)
+        raise InputError(f"{file}: accept-rate: {rate!r} {open_interval_rule(0.0, 1.0)}{hint}")
+    try:
+        return folder_request(folder, yes_leak=yes_leak)
+    except InputError as error:
+        message = str(error)
+        raise InputError(message if message.startswith(file) else f"{file}: {message}") from None
+
+
+def key_of(folder: Folder, key: Path | None = None) -> Path:
+    """The `key` that is given, or else the folder's own."""
+    return Path(str(required(folder, "key"))) if key is None else key
+
+
+def check_calibrated(folder: Folder) -> None:
+    """Refuse a folder without a calibration, and say which command makes it."""
+    path = str(required(folder, "reviewers"))
+    if not os.path.lexists(path):
+        past = "" if folder.settings.get("past") else f" (name past reviews as past = [...] in {FILE} first)"
+        raise InputError(
+            f"there is no calibration {path} yet: `blindcal fit {folder.path}` makes it from past "
+            f"reviews{past}"
+        )
+
+
+def release_of(folder: Folder) -> Path:
+    """The latest complete release of a folder."""
+    out = Path(str(required(folder, "out")))
+    release = (latest_release(out) if folder.settings.get("numbered") else None) or out
+    if not any(os.path.lexists(release / name) for name in ("decisions.csv", "certificate.json")):
+        raise InputError(f"{folder.path} has no release yet: `blindcal decide {folder.path}` makes the first")
+    return release
+
+
+def releases_of(folder: Folder) -> list[Path]:
+    """Where a folder keeps its releases, against which its key and sealed record are checked."""
+    out = str(folder.settings.get("out", ""))
+    return [Path(out)] if out and published_in(out) else []
+
+
+def interrupted_remarks(folder: Folder) -> list[str]:
+    """A latest release that is incomplete, and how to complete it, for someone who only reads."""
+    out = str(folder.settings.get("out", ""))
+    left = interrupted_release(out) if folder.settings.get("numbered") else None
+    if left is None:
+        return []
+    return [
+        f"{left} was left incomplete by an interrupted run: `blindcal decide {folder.path}` completes it; "
+        f"the latest complete release is {latest_release(out) or 'still to come'}"
+    ]
+
+
+@contextmanager
+def folder_inputs(folder: Folder, grid: Sequence[float] | None, out: Path | None = None) -> Iterator[Inputs]:
+    """The conference in a folder's files, without withdrawn papers.
+
+    Reviewers who turn out to be in no pool are listed beside the reviews, never in the public folder `out`;
+    `grid` has the scores that can be given.
+    """
+    files = [str(required(folder, name)) for name in ("reviews", "reviewers", "pools")]
+    with unknown_reviewers_listed(Path(files[0]), out, folder):
+        yield read_inputs(*files, grid=grid, withdrawn=tuple(folder.withdrawn))
+
+
+# Calibration.
+
+
+@dataclass(frozen=True)
+class FolderFit:
+    """A calibration that was fitted in a folder. CONFIDENTIAL.
+
+    Attributes:
+        fitted: The calibration.
+        out: The table that it was written to.
+        remarks: What the chair should know, a sentence each; nobody is named.
+    """
+
+    fitted: Fitted
+    out: Path
+    remarks: tuple[str, ...]
+
+
+def _fit_target(folder: Folder) -> Path:
+    """The table to write: the folder's own until papers are decided, then a further one."""
+    current = Path(str(required(folder, "reviewers")))
+    frozen = decided(folder) and current.exists()
+    return folder.path / free_place(folder.path, current.name) if frozen else current
+
+
+def fit_folder(folder: Folder, *, workers: int = 1, progress: Progress = no_progress) -> FolderFit:
+    """Estimates reviewers from the past conferences of a folder, and writes the table that it names.
+
+    Args:
+        folder: The folder, with reviews and past reviews.
+        workers: How many processes share the work; results are the same.
+        progress: Called as work goes on; silent by default.
+
+    Returns:
+        The calibration, where it was written, and remarks.
+
+    Raises:
+        InputError: Something is missing, or the table was changed by hand.
+    """
+    reviews = folder_reviews(folder)
+    if reviews is None:
+        raise InputError(
+            f"{folder.path} has no reviews yet: `blindcal import {folder.path} FILE` brings them"
+        )
+    current, out, settings = Path(str(required(folder, "reviewers"))), _fit_target(folder), folder.settings
+    frozen = out != current
+    if not frozen:
+        check_fit_targets(out, None, replace=True)
+    refuse_published(out)
+    tables = _past_tables(folder)
+    same = read_aliases(str(settings["same"])) if "same" in settings else {}
+    committee = read_committee(str(settings["committee"])) if "committee" in settings else None
+    past = {name: table for name, table in tables.items() if isinstance(table, Reviews)}
+    reused = reuse_warnings(map(fingerprint_of_past, past_conferences(past)), reviews) if past else []
+    fitted = fit(
+        tables,
+        committee=committee,
+        this_year=None if frozen else reviews,
+        better=str(settings.get("better", "high")),
+        past_better=_better_ends(settings.get("past-better", ())),
+        same=same,
+        scale=_kept_scale(current) if frozen else None,
+        workers=workers,
+        progress=progress,
+    )
+    out = _written(fitted, folder, current, out)
+    listed = {same.get(name, name) for table in tables.values() for name in table.reviewers}
+    similar = similar_listed(out, listed | {*(committee or ())}, replace=True)
+    kept = [f"papers are decided: shift and stretch of {current} are kept"] if frozen else []
+    return FolderFit(fitted, out, (*reused, *fitted.checks.notes, *similar, *kept))
+
+
+def _past_tables(folder: Folder) -> dict[str, Reviews | SharedSums]:
+    """The past conferences of a folder, oldest first: reviews, or sums that a conference shared."""
+    past = folder.settings.get("past")
+    if not isinstance(past, tuple) or not past:
+        raise InputError(
+            f"{folder.path} has no past reviews: `blindcal import {folder.path} FILE --as past` brings them"
+        )
+    if len({*past}) < len(past):
+        raise InputError(f"{folder.path / FILE}: past must not name a table twice")
+    return {
+        path: read_shared_sums(path) if has_share_statement(path) else Reviews.read(path) for path in past
+    }
+
+
+def _written(fitted: Fitted, folder: Folder, current: Path, out: Path) -> Path:
+    """Write the calibration, and return where it is: an equal one that papers were decided with stays."""
+    if out == current:
+        fitted.write(out, replace=True)
+        return out
+    if read_bytes(current) == format_table(fitted.columns()):
+        return current
+    with lock(folder.path / FILE):
+        place = out.relative_to(folder.path).as_posix()
+        text = edited_settings(folder.path, {"reviewers": place})
+        make_folder(out.parent)
+        fitted.write(out)
+        write_bytes(folder.path / FILE, text.encode(), confidential=True, replace=True)
+    return out
+
+
+def _kept_scale(earlier: Path) -> Scale:
+    scale = read_scale(earlier)
+    if scale is None:
+        raise InputError(
+            f"papers were decided with {earlier}, which `blindcal fit` did not move to this year's scale: "
+            "there is no scale to keep"
+        )
+    return scale
+
+
+def _better_ends(texts: object) -> dict[str, str]:
+    """The better ends of past conferences.
+
+    >>> _better_ends(("2021=low",))
+    {'2021': 'low'}
+    """
+    pairs = [(text, *text.rpartition("=")) for text in texts] if isinstance(texts, tuple) else []
+    for text, name, _, _ in pairs:
+        if not name:
+            raise InputError(f"past-better must be like 2021=low, found {text!r}")
+    return {name: end for _, name, _, end in pairs}
+
+
+def similar_listed(out: Path, names: set[str], *, replace: bool = False) -> list[str]:
+    """List names that may be one person's in a file beside the table `out`, and return a remark about it.
+
+    The file is for the chair alone; an earlier one is replaced only if `replace` says so.
+    """
+    pairs = similar_names(names)
+    if not pairs:
+        return []
+    path = out.with_name(f"{out.name}.similar.csv")
+    one, other = zip(*pairs, strict=True)
+    write_table(path, {"reviewer": one, "similar": other}, confidential=True, replace=replace)
+    return [
+        f"{count(len(pairs), 'pair')} of names may be one person's, and were not merged: see {path} "
+        "(CONFIDENTIAL); list those that are in a table old,new, import it and fit again"
+    ]
+
+
+# Decisions.
+
+
+class FolderRelease(NamedTuple):
+    """A release that was made in a folder: its `outcome`, and the public folder where it lies."""
+
+    outcome: Outcome
+    public: Path
+
+
+def decide_folder(
+    folder: Folder,
+    *,
+    key: Path | None = None,
+    amend: bool = False,
+    reason: str = "",
+    redecide: bool = False,
+    published: Sequence[Path] = (),
+    yes_leak: bool = False,
+    despite_misfit: bool = False,
+    workers: Workers = 1,
+    progress: Progress = no_progress,
+) -> FolderRelease:
+    """Decides every paper of a folder privately, once, as `blindcal.decide` does.
+
+    Args:
+        folder: The folder; its settings say what is decided.
+        key: The key, if it lies elsewhere than the folder says.
+        amend: Whether new and corrected papers are decided.
+        reason: Why they are, for the sealed record.
+        redecide: Whether all papers with corrected pools or calibration are decided again.
+        published: Further folders that were published with this key.
+        yes_leak: Whether decisions may reveal reviewers.
+        despite_misfit: Whether to go on though the calibration does not fit the scores.
+        workers: Who shares the work; results are the same.
+        progress: Called as work goes on; silent by default.
+    """
+    settings, secret = settings_of(folder, yes_leak=yes_leak), key_of(folder, key)
+    with folder_inputs(folder, settings.grid, settings.out) as inputs:
+        outcome = decide(
+            inputs,
+            settings.request,
+            secret,
+            settings.out,
+            numbered=settings.numbered,
+            published=[*published, *releases_of(folder)],
+            amend=amend,
+            reason=reason,
+            redecide=redecide,
+            yes_leak=yes_leak,
+            despite_misfit=despite_misfit,
+            distinct_papers=settings.distinct_papers,
+            workers=workers,
+            progress=progress,
+        )
+    return FolderRelease(outcome, _public(folder, outcome.record.release))
+
+
+def select_folder(
+    folder: Folder, accept: str | None = None, wait_list: str | None = None, *, key: Path | None = None
+) -> FolderRelease:
+    """Accepts another number of papers in a folder that was decided with such a number, as `select` does.
+
+    Args:
+        folder: The folder.
+        accept: How many papers, or how many of each track, as text; by default as the folder says.
+        wait_list: How many more wait, in the same form; by default those who wait now.
+        key: The key, if it lies elsewhere than the folder says.
+    """
+    number = str(required(folder, "accept")) if accept is None else accept
+    outcome = select(
+        release_of(folder),
+        key_of(folder, key),
+        Path(str(required(folder, "out"))),
+        parse_paper_counts("`accept`", number) or 0,
+        parse_paper_counts("`wait_list`", wait_list),
+        numbered=bool(folder.settings.get("numbered")),
+    )
+    return FolderRelease(outcome, _public(folder, outcome.record.release))
+
+
+def _public(folder: Folder, release: int) -> Path:
+    """Where a release of a folder lies."""
+    out = Path(str(required(folder, "out")))
+    return release_folder(out, release) if folder.settings.get("numbered") else out
+
+
+# What is made of a release: files for other systems, and pages.
+
+
+@dataclass(frozen=True)
+class ReleaseExport:
+    """The decisions of a release as a system reads them.
+
+    Attributes:
+        data: The bytes of the file.
+        papers: The papers, with decisions by hand in place of blindcal's.
+        remarks: What the chair should know, a sentence each.
+    """
+
+    data: bytes
+    papers: tuple[DecidedPaper, ...]
+    remarks: tuple[str, ...]
+
+
+def export_release(
+    folder: Folder | None,
+    release: Path,
+    to: str,
+    what: str = "decisions",
+    *,
+    accepted: str | None = None,
+    rejected: str | None = None,
+    waiting: str | None = None,
+    key: Path | None = None,
+) -> ReleaseExport:
+    """The decisions of a release for a conference system, or as a table.
+
+    Args:
+        folder: The conference's folder, whose titles, words and decisions by hand are used; None without.
+        release: The folder of the release.
+        to: The system or kind of table, one of `exporters.FORMATS`.
+        what: What is exported, one of `exporters.WHAT`.
+        accepted: What the conference calls an accepted paper.
+        rejected: What it calls a rejected one.
+        waiting: What it calls the wait list; without it, its papers are not sent to a system.
+        key: The key, for advice that is sealed.
+    """
+    settings: Mapping[str, Any] = {} if folder is None else folder.settings
+    titles = str(settings["titles"]) if "titles" in settings else None
+    by_hand = {} if folder is None else folder.overridden
+    edits = parse_overrides(f"{paper}={text.split(':')[0]}" for paper, text in by_hand.items())
+    papers = read_decided(release, titles, edits)
+    if what == "advice" and not all(paper.advice for paper in papers):
+        secret = key if folder is None else key_of(folder, key)
+        if secret is None:
+            raise InputError("scores are confidential, and so is the advice, which is sealed: give `key`")
+        papers = decided_of(read_record(release, secret).decisions.encode(), str(release), titles, edits)
+    if what == "decisions" and to in WORDED_SYSTEMS:
+        # The folder's words are for systems that have words; words that are given may be a mistake elsewhere.
+        accepted, rejected = (
+            str(settings[name]) if word is None and name in settings else word
+            for name, word in (("accepted", accepted), ("rejected", rejected))
+        )
+    data = export(papers, to, what, accepted=accepted, rejected=rejected, waiting=waiting)
+    remarks = _export_remarks(papers, to, waiting) if what == "decisions" else ()
+    return ReleaseExport(data, tuple(papers), remarks)
+
+
+def _export_remarks(papers: Sequence[DecidedPaper], to: str, waiting: str | None) -> tuple[str, ...]:
+    overridden = sum(paper.overridden for paper in papers)
+    by_hand = (
+        f"{count(overridden, 'decision')} overridden by hand: the certificate is about blindcal's own "
+        "decisions, and does not say what these reveal"
+    )
+    left = sum(paper.decision == WAITING for paper in papers) if waiting is None else 0
+    called = ", and stay `submitted`" if to == "pretalx" else ": `waiting` says what you call it"
+    left_out = f"{count(left, 'paper')} on the wait list left out{called}"
+    return (*([by_hand] if overridden else []), *([left_out] if left and to in UPLOADS else []))
+
+
+class ReleasePage(NamedTuple):
+    """A report about a release: its HTML, the survey that it shows, and what the reader should know."""
+
+    html: str
+    survey: Survey | None
+    remarks: tuple[str, ...]
+
+
+def report_release(
+    folder: Folder | None,
+    release: Path,
+    *,
+    confidential: bool = False,
+    key: Path | None = None,
+    workers: Workers = 1,
+    progress: Progress = no_progress,
+) -> ReleasePage:
+    """The page about a release, for everyone or for the chair.
+
+    Args:
+        folder: The conference's folder, from whose files the survey is made; None without.
+        release: The folder of the release.
+        confidential: Whether the page is for the chair alone.
+        key: The key, for a confidential page if scores are confidential.
+        workers: Who shares the work; results are the same.
+        progress: Called as work goes on; silent by default.
+    """
+    certificate, papers = read_certificate(release), read_decided(release)
+    if confidential and not has_figures(certificate):
+        certificate, papers = sealed_release(release, key if folder is None else key_of(folder, key))
+    if len(papers) != certificate["papers"]:
+        raise InputError(
+            f"{release}: certificate.json is about {count(certificate['papers'], 'paper')}, and "
+            f"decisions.csv has {len(papers):,}"
+        )
+    survey, remarks, notes = None, [], tuple[str, ...]()
+    if not has_figures(certificate):
+        remarks += [
+            "scores are confidential: the page has no figure that depends on them; `confidential` has all"
+        ]
+    elif folder is None:
+        remarks += ["without the conference's folder the page has no menu and no gray zone"]
+    else:
+        survey = _survey(folder, certificate, papers, workers, progress)
+    if has_figures(certificate):
+        notes = tuple(plan_remarks(certificate, certificate["limits"].get("never_against")))
+    titles = None if folder is None else folder.settings.get("titles")
+    names = read_titles(str(titles)) if titles and confidential else {}
+    html = page(Report(certificate, papers, survey, confidential, names, notes))
+    return ReleasePage(html, survey, tuple(remarks))
+
+
+def _survey(
+    folder: Folder,
+    certificate: Mapping[str, Any],
+    papers: Sequence[DecidedPaper],
+    workers: Workers,
+    progress: Progress,
+) -> Survey:
+    """Where every paper of a folder stood before the decision, with the menu."""
+    grid = folder.settings.get("grid")
+    with folder_inputs(folder, parse_grid(None if grid is None else str(grid))) as inputs:
+        # The menu is about as many papers as the bar was set for.
+        only = "expected_wrong_fully_calibrated" not in certificate
+        return survey_release(inputs, certificate, papers, only=only, workers=workers, progress=progress)
+
+
+def sealed_release(release: Path, key: Path | None) -> tuple[dict[str, Any], tuple[DecidedPaper, ...]]:
+    """Certificate and decisions of a release with all figures, from the sealed record of its `key`."""
+    if key is None:
+        raise InputError("scores are confidential, and the figures of this release are sealed: give `key`")
+    record, name = read_record(release, key), str(release)
+    return certificate_of(record.certificate.encode(), name), decided_of(record.decisions.encode(), name)
+
+
+# What others could learn, and whether all is as it says.
+
+
+class FolderVerification(NamedTuple):
+    """The checks of the latest release, its sealed `record`, and what an auditor should know."""
+
+    verification: Verification
+    record: Record
+    remarks: tuple[str, ...]
+
+
+def verify_folder(
+    folder: Folder,
+    *,
+    key: Path | None = None,
+    published: Sequence[Path] = (),
+    commitment: str | None = None,
+    workers: Workers = 1,
+    progress: Progress = no_progress,
+) -> FolderVerification:
+    """Checks the latest release of a folder with the key, from the files that were decided.
+
+    Args:
+        folder: The folder.
+        key: The key, if it lies elsewhere than the folder says.
+        published: Further folders that were published with this key.
+        commitment: What was published before decisions could be known; None if nothing was.
+        workers: Who shares the work; results are the same.
+        progress: Called as work goes on; silent by default.
+    """
+    check_calibrated(folder)
+    past, record = latest(key_of(folder, key), str(folder.settings.get("conference", "conference")))
+    out = Path(str(folder.settings["out"])) if "out" in folder.settings else None
+    if folder.settings.get("numbered") and out is not None:
+        out = release_folder(out, record.release)
+        if not out.is_dir():
+            raise InputError(
+                f"release {record.release} is sealed, and there is no folder {out}: if the run that made it "
+                "was interrupted, run the same command again (no coin is tossed twice)"
+            )
+    with folder_inputs(folder, record.grid, out) as inputs:
+        verification = verify_latest(
+            inputs,
+            past,
+            record,
+            out,
+            published=[*published, *releases_of(folder)],
+            commitment=commitment,
+            workers=workers,
+            progress=progress,
+        )
+    return FolderVerification(verification, record, tuple(interrupted_remarks(folder)))
+
+
+@dataclass(frozen=True)
+class Adversaries:
+    """The adversaries of an audit beside those who are always played.
+
+    Attributes:
+        priors: Priors over reviewers: names of known ones, or files of similarities.
+        evidence: By how many standard deviations the true reviewer stands out, for each adversary with
+            evidence.
+        colluders: How many reviewers share what they know, for each group.
+        loads: A file of how many reviews everybody wrote, or `true`; None without.
+        keep: A folder from which an interrupted run with `loads` goes on.
+        learns: Whether one learns from all papers how strict everybody is.
+    """
+
+    priors: Sequence[str] = ()
+    evidence: Sequence[float] = ()
+    colluders: Sequence[int] = ()
+    loads: str | None = None
+    keep: Path | None = None
+    learns: bool = False
+
+
+class FolderAudit(NamedTuple):
+    """What adversaries gain from a published `release`, and what the chair should know. CONFIDENTIAL."""
+
+    findings: Findings
+    release: OpenedRelease
+    remarks: tuple[str, ...]
+
+
+def audit_folder(
+    folder: Folder,
+    adversaries: Adversaries | None = None,
+    *,
+    key: Path | None = None,
+    workers: Workers = 1,
+    progress: Progress = no_progress,
+) -> FolderAudit:
+    """Plays adversaries against the latest release of a folder.
+
+    Args:
+        folder: The folder.
+        adversaries: Those beside the ones who are always played.
+        key: The key, if it lies elsewhere than the folder says.
+        workers: Who shares the work; results are the same.
+        progress: Called as work goes on; silent by default.
+    """
+    given = adversaries or Adversaries()
+    release = open_release(release_of(folder), key_of(folder, key))
+    views = release.views
+    more = [
+        *(finding for name in given.priors for finding in prior_findings(views, prior_of(name))),
+        *(finding for strength in given.evidence for finding in evidence_findings(views, strength)),
+        *(finding for number in given.colluders for finding in collusion_findings(views, number)),
+        *co_reviewer_findings(views),
+        *author_findings(views),
+    ]
+    if given.loads is not None:
+        known = true_loads(views) if given.loads == "true" else read_loads(given.loads)
+        more += coupled_findings(views, known, keep=given.keep, workers=workers, progress=progress)
+    if given.learns:
+        more += learning_findings(views, workers=workers, progress=progress)
+    findings = findings_of(views, better=release.record.request.better)
+    exactly = (
+        "a number of papers was accepted exactly: this adversary sees the private decisions too, so what it "
+        "gains is an upper bound"
+    )
+    remarks = [*interrupted_remarks(folder), *([exactly] if release.record.selection is not None else [])]
+    return FolderAudit(replace(findings, findings=(*findings.findings, *more)), release, tuple(remarks))
+
+
+def prior_of(text: str) -> str | Similarity:
+    """The prior that a `text` names: one of the known ones, or that of a file of similarities."""
+    if text in PRIORS:
+        return text
+    if not Path(text).exists():
+        raise InputError(f"--prior must be one of {', '.join(PRIORS)} or a file, found {text!r}")
+    return read_similarity(text)
