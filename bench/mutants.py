@@ -77,8 +77,9 @@ TESTS = {
         "assignment/candidates posterior/conference line/outsiders posterior/large_pools sampled_assignments "
         "cli/decide"
     ),
-    "assignment/sampling": ("assignment/sampling_halving assignment/sampling"),
-    "assignment/marginal_probabilities": ("assignment/marginal_probabilities"),
+    "assignment/sampling": (
+        "assignment/sampling_halving assignment/sampling assignment/sampling_marginal_probabilities"
+    ),
     "deciding/ledger": (
         "deciding/ledger deciding/ledger_files attacks verification_checks deciding/prior_decisions "
         "cli/decide"

@@ -23,8 +23,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import binom, multivariate_normal
 
-from blindcal.assignment.marginal_probabilities import Marginals, marginals
-from blindcal.assignment.sampling import SampledAssignment, _halves, _Parts, assign
+from blindcal.assignment.sampling import Marginals, SampledAssignment, _halves, _Parts, assign, marginals
 from blindcal.assignment.similarity import Similarity
 from blindcal.checks import Array
 from blindcal.compute.parallel import available_cores, parallel_map

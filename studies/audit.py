@@ -25,8 +25,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import Policy
 from blindcal.policy.solver import solve
 from blindcal.posterior.paper import PaperCase
-from blindcal.simulation.population import prototype_population
-from blindcal.simulation.random_assignments import uniform_assignments
+from blindcal.simulation.population import prototype_population, uniform_assignments
 from menu import cases
 from stated import keep
 

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from blindcal.assignment.marginal_probabilities import Marginals, marginals
-from blindcal.assignment.sampling import decompose_marginals
+from blindcal.assignment.sampling import Marginals, decompose_marginals, marginals
 from blindcal.assignment.similarity import Similarity
 from blindcal.errors import InputError
 from drawn_bids import random_similarity, seed_of

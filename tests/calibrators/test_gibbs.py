@@ -7,12 +7,12 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import kstest, truncnorm
 
-from blindcal.calibrators.batch import Batch
 from blindcal.calibrators.gibbs import (
     GREATEST_SPREAD,
     HIGHEST,
     LEAST_SPREAD,
     LOWEST,
+    Batch,
     ConferenceSampler,
     ConferenceState,
     location_and_scale,

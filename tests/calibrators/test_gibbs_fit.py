@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from blindcal.calibrators.batch import Batch
-from blindcal.calibrators.gibbs import fit_batch
+from blindcal.calibrators.gibbs import Batch, fit_batch
 
 
 def test_conferences_of_a_batch_share_nothing() -> None:

@@ -120,7 +120,7 @@ def test_a_request_of_wrong_types_is_refused(told: str) -> None:
     assert told in str(caught.value)
 
 
-def test_arguments_in_the_wrong_place_are_named(tmp_path: Path) -> None:
+def test_options_in_the_wrong_place_are_named(tmp_path: Path) -> None:
     folder = small_conference().write(tmp_path)
     inputs = read_inputs(*(folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
     request: Any = Request(Guarantee(), accept_rate=0.4)

@@ -26,13 +26,12 @@ Hyperparameters are estimated for each conference alone. The sampled methods use
 always gives the same numbers, but those of a conference depend on its batch within Monte Carlo error.
 
 In: reviews, and the reviewers if they are known. Out: one quality for each paper, without privacy; and
-whether calibrating helps (`assessment`). Open `means` first, the shortest calibrator; `gibbs` has the
-sampler. Imports: verification and earlier.
+whether calibrating helps (`assessment`). Open `results` first, which has the shortest calibrators; `gibbs`
+has the sampler. Imports: verification and earlier.
 """
 
 from blindcal.calibrators.assessment import Assessment, assess
-from blindcal.calibrators.batch import Batch
-from blindcal.calibrators.gibbs import Fit, Spreads
+from blindcal.calibrators.gibbs import Batch, Fit, Spreads
 from blindcal.calibrators.hierarchical_model import (
     hierarchical,
     hierarchical_quality,
@@ -46,8 +45,7 @@ from blindcal.calibrators.known_reviewers import (
     posterior,
     posterior_quality,
 )
-from blindcal.calibrators.means import raw, raw_quality, standardized, standardized_quality
-from blindcal.calibrators.results import Calibration
+from blindcal.calibrators.results import Calibration, raw, raw_quality, standardized, standardized_quality
 
 METHODS = {method.__name__: method for method in (raw, standardized, isotonic, offsets, hierarchical)}
 

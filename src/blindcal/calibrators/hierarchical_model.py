@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from blindcal.calibrators.batch import Batch
-from blindcal.calibrators.gibbs import Fit, fit_batch
+from blindcal.calibrators.gibbs import Batch, Fit, fit_batch
 from blindcal.calibrators.results import Calibration, Predictor, batch_of
 from blindcal.checks import Array, Integers
 from blindcal.compute.mcmc import ess_bulk, ess_tail, rhat

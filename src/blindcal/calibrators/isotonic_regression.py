@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from blindcal.calibrators.batch import Batch
+from blindcal.calibrators.gibbs import Batch
 from blindcal.calibrators.results import Calibration, Predictor, batch_of
 from blindcal.checks import Array, Integers, roundoff
 from blindcal.reviews import Reviews

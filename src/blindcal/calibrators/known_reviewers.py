@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from blindcal.calibrators.batch import Batch
+from blindcal.calibrators.gibbs import Batch
 from blindcal.calibrators.results import Calibration, batch_of
 from blindcal.checks import Array, nonnegative, numbers, positive
 from blindcal.errors import InputError

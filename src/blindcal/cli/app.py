@@ -6,15 +6,49 @@ SciPy takes a second, and a command should load only what it runs.
 
 from __future__ import annotations
 
+import platform
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from blindcal import __version__
 from blindcal.cli.console import Once, say
 from blindcal.cli.startup import raise_interrupts
-from blindcal.cli.versions import version_text
+
+# --- What a bug report should say: the versions of blindcal and of the packages that it computes with
+
+_CORE = ("numpy", "scipy", "highspy")
+_OPTIONAL = ("typer", "rich", "joblib", "jinja2", "dask", "distributed", "matplotlib", "opendp")
+
+
+def version_text() -> str:
+    """The version on the first line, then the versions on which decisions and errors may depend.
+
+    No package is imported for it. Certificates and sealed files state their own formats.
+
+    >>> version_text().splitlines()[0] == f"blindcal {__version__}"
+    True
+    """
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    return "\n".join(
+        [
+            f"blindcal {__version__}",
+            f"{platform.python_implementation()} {platform.python_version()} on {system}",
+            *(", ".join(f"{name} {_installed(name)}" for name in names) for names in (_CORE, _OPTIONAL)),
+        ]
+    )
+
+
+def _installed(name: str) -> str:
+    """The version of a package, by its metadata."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
 
 # By who uses them and when, in the order of the help: a command's module and function, and its summary.
 COMMANDS = {
@@ -52,7 +86,7 @@ COMMANDS = {
 RESEARCH = {
     "Commands": {
         "pair": ("pair:pair", "Show the belief, the frontier and a policy for two papers and two reviewers."),
-        "average": ("average:average", "Show the errors of two papers, averaged over all possible scores."),
+        "average": ("pair:average", "Show the errors of two papers, averaged over all possible scores."),
         "outcomes": ("outcomes:outcomes", "Find and certify the best private choice among several outcomes."),
         "bench": ("bench:bench", "Measure a mechanism on fixed instances, beside ours."),
         "simulate": ("simulate:simulate", "Compare calibration methods on simulated conferences."),

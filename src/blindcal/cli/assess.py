@@ -8,10 +8,10 @@ import typer
 
 from blindcal.calibrators.assessment import WORTH, Assessment, Estimate
 from blindcal.calibrators.assessment import assess as assess_reviews
-from blindcal.cli.arguments import probability, share
 from blindcal.cli.calibrate import ReviewsOrFolder, folder_of, reviews_to_decide
 from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, say, table
 from blindcal.cli.fit import DEFAULT_RATE, expected_rate
+from blindcal.cli.options import probability, share
 from blindcal.report.wording import VERDICTS
 from blindcal.reviews import similar_id_warnings
 

@@ -9,8 +9,7 @@ import numpy as np
 import typer
 
 from blindcal.assignment.candidates import ASSUMPTIONS, EVERYONE, assumed_pools, conflicts_in
-from blindcal.assignment.marginal_probabilities import marginals
-from blindcal.assignment.sampling import ASSIGNMENT_FILE, DRAWS_FILE, POOLS_FILE, SampledAssignment
+from blindcal.assignment.sampling import ASSIGNMENT_FILE, DRAWS_FILE, POOLS_FILE, SampledAssignment, marginals
 from blindcal.assignment.sampling import assign as assign_papers
 from blindcal.assignment.similarity import (
     Similarity,
@@ -20,9 +19,8 @@ from blindcal.assignment.similarity import (
     zero_similarity,
 )
 from blindcal.cells import Column, count, number_text
-from blindcal.cli.arguments import decimal, probability, whole
-from blindcal.cli.completions import conference_folders, one_of
 from blindcal.cli.console import Json, emit_json, say, table
+from blindcal.cli.options import conference_folders, decimal, one_of, probability, whole
 from blindcal.deciding.coins import read_key
 from blindcal.errors import InputError, RefusedError
 from blindcal.fitting.committee import read_committee

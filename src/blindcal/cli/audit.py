@@ -12,9 +12,9 @@ from blindcal.adversaries.findings import Finding, Findings
 from blindcal.adversaries.paper_view import CONSTANT
 from blindcal.adversaries.single_paper import ONE_BY_ONE
 from blindcal.cells import count
-from blindcal.cli.arguments import Processes, decimal, hired, whole
 from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
 from blindcal.cli.folders import FolderPath, KeyFile
+from blindcal.cli.options import Processes, decimal, hired, whole
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import check_targets, refuse_published, write_json
 from blindcal.project.workflow import Adversaries, audit_folder, opened

@@ -13,9 +13,8 @@ from blindcal.calibrators import METHODS, Calibration, maximum_likelihood, poste
 from blindcal.calibrators.results import GRAY
 from blindcal.cells import count
 from blindcal.checks import Array
-from blindcal.cli.arguments import share
-from blindcal.cli.completions import conference_folders, one_of
 from blindcal.cli.console import Json, emit_json, note, say
+from blindcal.cli.options import conference_folders, one_of, share
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import write_table
 from blindcal.posterior.conference import read_reviewers

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from blindcal.cells import count, number_text
-from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.console import Json, budget_line, emit_json, note, number, progress, say, say_gap
 from blindcal.cli.folders import FolderPath, KeyFile, Leak, Misfit, Published, say_next
+from blindcal.cli.options import ClusterAddress, Processes, hired
 from blindcal.deciding.draft import Changes
 from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder
 from blindcal.deciding.release import Outcome, first_of_key

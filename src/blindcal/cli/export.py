@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from blindcal.cells import count
-from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, emit_json, note, say
 from blindcal.cli.folders import ReleasePath, opened_release
+from blindcal.cli.options import one_of
 from blindcal.exporters import FORMATS, WHAT
 from blindcal.io.atomic_files import write_bytes
 from blindcal.project.workflow import UPLOADS, export_release

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from blindcal.cells import count
-from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, progress, say, table
+from blindcal.cli.drawings import check_picture, draw_fit
 from blindcal.cli.imports import say_next_step
-from blindcal.cli.pictures import check_picture, draw_fit
+from blindcal.cli.options import conference_folders
 from blindcal.compute.parallel import available_cores
 from blindcal.fitting.committee import FIELDS
 from blindcal.fitting.diagnostics import FitDiagnostics, Forecast

@@ -14,8 +14,8 @@ from typing import Annotated
 
 import typer
 
-from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import note, say
+from blindcal.cli.options import conference_folders
 from blindcal.deciding.ledger import latest_release
 from blindcal.io.atomic_files import read_bytes
 from blindcal.project.settings import FILE, Folder, read_folder

@@ -12,8 +12,8 @@ import numpy as np
 import typer
 
 from blindcal.cells import count, number_text
-from blindcal.cli.completions import conference_folders, one_of
 from blindcal.cli.console import CONFIDENTIAL, Json, as_options, emit_json, note, say, table
+from blindcal.cli.options import conference_folders, one_of
 from blindcal.errors import InputError
 from blindcal.importers import FORMATS, Choices, Imported, read_maps, withdrawn_lines
 from blindcal.importers.export import METAREVIEWS, Unit

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from blindcal.cells import count
-from blindcal.cli.completions import one_of
 from blindcal.cli.console import CONFIDENTIAL, Json, as_options, emit_json, note, progress, say
 from blindcal.cli.fit import say_fitted
 from blindcal.cli.imports import say_imported, say_lists, say_next_step, say_withdrawn
+from blindcal.cli.options import one_of
 from blindcal.compute.parallel import available_cores
 from blindcal.deciding.ledger import ledger_folder
 from blindcal.errors import InputError

@@ -11,9 +11,8 @@ import typer
 
 from blindcal.cells import Column
 from blindcal.certify.multi_outcome import OutcomeClaim, certify_outcomes
-from blindcal.cli.arguments import decimal, probability
-from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, emit_json, say, table
+from blindcal.cli.options import decimal, one_of, probability
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import read_table
 from blindcal.policy.guarantee import NAMES, Guarantee

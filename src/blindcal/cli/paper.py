@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from blindcal.cli.arguments import by_option, hired, whole
 from blindcal.cli.console import Json, emit_json, say
+from blindcal.cli.options import by_option, hired, whole
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import write_bytes
 from blindcal.paper.figures import FIGURES, Figure, figure

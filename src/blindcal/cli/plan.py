@@ -14,9 +14,7 @@ from blindcal.adversaries.findings import Findings, findings_of
 from blindcal.adversaries.learned_calibration import learning_findings
 from blindcal.adversaries.release_audit import planned_views
 from blindcal.cells import count
-from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.audit import Learns, facts_of, say_findings
-from blindcal.cli.completions import one_of
 from blindcal.cli.console import (
     Json,
     about,
@@ -30,6 +28,7 @@ from blindcal.cli.console import (
     table,
 )
 from blindcal.cli.folders import FolderPath, Leak, Misfit, say_next
+from blindcal.cli.options import ClusterAddress, Processes, hired, one_of
 from blindcal.compute.parallel import Workers
 from blindcal.deciding.certificate_file import stated
 from blindcal.deciding.coins import commitment_to_input, read_key

@@ -8,10 +8,9 @@ from typing import Annotated
 
 import typer
 
-from blindcal.cli.arguments import ClusterAddress, Processes, hired
-from blindcal.cli.completions import conference_folders
 from blindcal.cli.console import Json, emit_json, note, progress, say
 from blindcal.cli.folders import opened_release, say_next
+from blindcal.cli.options import ClusterAddress, Processes, conference_folders, hired
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
 from blindcal.project.workflow import report_release

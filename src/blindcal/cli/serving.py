@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from blindcal.cli.arguments import Processes, hired, whole
 from blindcal.cli.console import Json, emit_json, note, say
+from blindcal.cli.options import Processes, hired, whole
 from blindcal.cli.startup import terminations_as_interrupts, without_time_limit
 from blindcal.errors import InputError
 

@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from blindcal.cells import count
-from blindcal.cli.arguments import decimal
-from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, emit_json, note, say
+from blindcal.cli.options import decimal, one_of
 from blindcal.fitting.committee import read_committee
 from blindcal.fitting.shared_sums import statement_path
 from blindcal.project.settings import parse_grid

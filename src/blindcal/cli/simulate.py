@@ -10,8 +10,8 @@ import typer
 
 from blindcal.cells import count
 from blindcal.checks import Array
-from blindcal.cli.arguments import ClusterAddress, Processes, by_option, hired, whole
 from blindcal.cli.console import Json, emit_json, number, progress, say, table
+from blindcal.cli.options import ClusterAddress, Processes, by_option, hired, whole
 from blindcal.errors import InputError
 from blindcal.simulation.parameter_sweep import MEASURES, METHODS, Setting, Sweep, sweep, tasks_in
 from blindcal.simulation.population import paper_population

@@ -15,10 +15,9 @@ from blindcal.adversaries.learned_calibration import learning_findings
 from blindcal.adversaries.release_audit import posterior_table, read_venue
 from blindcal.adversaries.side_knowledge import author_findings, evidence_findings, prior_findings
 from blindcal.cells import count
-from blindcal.cli.arguments import Processes, decimal, hired
 from blindcal.cli.audit import Evidence, Learns, Priors, facts_of, say_findings
-from blindcal.cli.completions import one_of
 from blindcal.cli.console import Json, emit_json, note, number, progress, say
+from blindcal.cli.options import Processes, decimal, hired, one_of
 from blindcal.io.atomic_files import check_targets, refuse_published, write_json, write_table
 from blindcal.project.settings import parse_grid
 from blindcal.project.workflow import prior_of

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from blindcal.cells import number_text
-from blindcal.cli.arguments import ClusterAddress, Processes, hired
 from blindcal.cli.console import Json, emit_json, note, progress, say, table
 from blindcal.cli.folders import FolderPath, KeyFile, Published
+from blindcal.cli.options import ClusterAddress, Processes, hired
 from blindcal.project.workflow import opened, verify_folder
 from blindcal.report.wording import quota_line
 

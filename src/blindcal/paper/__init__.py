@@ -1,19 +1,12 @@
 """The paper's own items under their own numbers and letters; docs/paper.md lists them all.
 
 In: beliefs about two assignments, made in the paper's letters (`setting`). Out: its theorems and algorithms
-(`theorems`), Appendix B (`local_dp`), and the data of its figures (`figures`). Open `theorems` first.
+and Appendix B (`theorems`), and the data of its figures (`figures`). Open `theorems` first.
 Imports: simulation and earlier.
 """
 
 from blindcal.paper import figures
 from blindcal.paper.figures import figure
-from blindcal.paper.local_dp import (
-    definition_b_1,
-    definition_b_2,
-    proposition_b_3,
-    response_policy,
-    strategy_epsilon,
-)
 from blindcal.paper.theorems import (
     INTERIOR,
     PAPER_1,
@@ -25,9 +18,14 @@ from blindcal.paper.theorems import (
     algorithm_1,
     algorithm_2,
     algorithm_3,
+    definition_b_1,
+    definition_b_2,
     from_letters,
     proposition_4_1,
+    proposition_b_3,
+    response_policy,
     setting,
+    strategy_epsilon,
     theorem_4_2,
     theorem_4_3,
     theorem_4_4,

@@ -7,7 +7,7 @@ and earlier.
 
 from blindcal.simulation import metrics, parameter_sweep, population
 from blindcal.simulation.best_of_several import Selection, selection
-from blindcal.simulation.random_assignments import even_loads, stacked_assignments, uniform_assignments
+from blindcal.simulation.population import even_loads, stacked_assignments, uniform_assignments
 
 __all__ = [
     "Selection",

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, chi2, ks_2samp
 
 from blindcal.errors import InputError
-from blindcal.simulation import random_assignments as assignments
-from blindcal.simulation.random_assignments import even_loads, stacked_assignments, uniform_assignments
+from blindcal.simulation import population as assignments
+from blindcal.simulation.population import even_loads, stacked_assignments, uniform_assignments
 from sizes import count
 
 FALSE_ALARM = 1e-6

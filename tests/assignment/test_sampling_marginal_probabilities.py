@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-import blindcal.assignment.marginal_probabilities as marginal_probabilities
-from blindcal.assignment.marginal_probabilities import Marginals, marginals
+import blindcal.assignment.sampling as marginal_probabilities
+from blindcal.assignment.sampling import Marginals, marginals
 from blindcal.assignment.similarity import Similarity
 from blindcal.errors import InputError
 from drawn_bids import random_similarity

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal import __version__
-from blindcal.cli import versions
+from blindcal.cli import app
 from commands import call
 
 pytestmark = pytest.mark.edge
@@ -27,5 +27,5 @@ def test_it_names_all_that_decisions_depend_on(monkeypatch: pytest.MonkeyPatch) 
     assert platform.python_version() in lines[1]
     assert platform.node() not in said.split()
     assert getpass.getuser() not in said.split()
-    monkeypatch.setattr(versions, "_OPTIONAL", ("no-such-package",))
+    monkeypatch.setattr(app, "_OPTIONAL", ("no-such-package",))
     assert "no-such-package not installed" in call("--version")[1]

@@ -1,10 +1,12 @@
-"""Values that several commands read from the command line: numbers, and reviewers as text."""
+"""Options that several commands share: numbers, reviewers as text, workers, and what Tab completes."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
@@ -14,10 +16,42 @@ from blindcal.checks import open_interval_rule
 from blindcal.compute.dask_cluster import connected
 from blindcal.compute.parallel import Workers, available_cores
 from blindcal.errors import InputError
-from blindcal.project.settings import number_hint
+from blindcal.project.settings import FILE, number_hint
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.base import Reviewer
 from blindcal.reviewers.curves import Logistic, Power
+
+# --- What a shell offers where someone presses Tab: folders of conferences, and words that an option takes.
+#
+# Where nothing is offered here, the shell offers files. Nothing is read but the names of folders.
+
+
+def one_of(words: Iterable[str]) -> Callable[[str], list[str]]:
+    """A function that completes to one of these words.
+
+    >>> one_of(["high", "low"])("h")
+    ['high']
+    """
+    listed = list(words)
+
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in listed if word.startswith(incomplete)]
+
+    return complete
+
+
+def conference_folders(incomplete: str) -> list[str]:
+    """The folders that `blindcal new` made, beside or in the folder that is being typed."""
+    above, begun = os.path.split(incomplete)
+    try:
+        names = sorted(os.listdir(above or "."))
+    except OSError:
+        return []
+    return [
+        os.path.join(above, name)
+        for name in names
+        if name.startswith(begun) and os.path.lexists(Path(above or ".") / name / FILE)
+    ]
 
 
 def decimal(text: str | float) -> float:

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.cli.completions import conference_folders, one_of
+from blindcal.cli.options import conference_folders, one_of
 from blindcal.exporters import FORMATS
 from blindcal.policy.guarantee import NAMES
 from blindcal.project.settings import FILE

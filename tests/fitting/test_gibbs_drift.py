@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from blindcal.checks import Array
-from blindcal.fitting.drift import filtered, persistence_over, predicted, sample_backward
+from blindcal.fitting.gibbs import filtered, persistence_over, predicted, sample_backward
 from blindcal.fitting.history import Visits
 from sizes import count
 

@@ -10,7 +10,7 @@ pytest.importorskip("typer")
 
 import typer
 
-from blindcal.cli.arguments import by_option, decimal, decimals, probability, reviewer_pair, share
+from blindcal.cli.options import by_option, decimal, decimals, probability, reviewer_pair, share
 from blindcal.errors import InputError
 from blindcal.project.settings import number_hint
 from blindcal.reviewers import Affine, Logistic, Power
