@@ -56,6 +56,15 @@ class Enumerator:
             worst = max(worst, max(mass.values()) - allowed)
         return worst
 
+    def crowd_excess(self, among: int) -> float:
+        """Mass by which any reviewer's joint chance exceeds what a crowd allows it."""
+        worst = -inf
+        for slot, outcome in product(self.slots, self.chance):
+            mass = self.masses(slot, outcome)
+            allowed = max(1 / among, *self.masses(slot, None).values()) * sum(mass.values())
+            worst = max(worst, max(mass.values()) - allowed)
+        return worst
+
     def cap_excess(self, cap: float) -> float:
         pairs = ((self.masses(s, d), d) for s in self.slots for d in self.chance)
         return max(max(mass.values()) - cap * sum(mass.values()) for mass, _ in pairs)
@@ -86,6 +95,8 @@ def promises(adversary: Enumerator, guarantee: Guarantee) -> dict[str, bool]:
         kept["multiplier"] = adversary.multiplier() <= guarantee.multiplier + ROUNDING
     if guarantee.posterior_cap is not None:
         kept["cap"] = adversary.cap_excess(guarantee.posterior_cap) <= ROUNDING
+    if guarantee.among is not None:
+        kept["crowd"] = adversary.crowd_excess(guarantee.among) <= ROUNDING
     return kept
 
 
@@ -186,6 +197,34 @@ class Oracle:
         ]
 
     @property
+    def by_name(self) -> list[Fraction]:
+        """The top posterior of each slot after each outcome, for someone who knows that it was not nobody."""
+        tops = [(max(s[d].values()), sum(s[d].values())) for s in self.slots for d in (True, False)]
+        return [top / named for top, named in tops if named > 0]
+
+    @property
+    def of_paper(self) -> list[Fraction]:
+        """For each label and outcome the sum over slots of P(label | outcome): nobody is in two."""
+        people = {name for s in self.slots for name in s[None]}
+        return [
+            sum((s[d].get(name, Fraction(0)) for s in self.slots), Fraction(0)) / self.p[d]
+            for name in people
+            for d in (True, False)
+            if self.p[d] > 0
+        ]
+
+    @property
+    def factors(self) -> list[Fraction]:
+        """P(label | outcome) / P(label) for each slot, label and outcome."""
+        return [
+            part / self.p[d] / s[None][name]
+            for s in self.slots
+            for d in (True, False)
+            for name, part in s[d].items()
+            if self.p[d] > 0 and s[None][name] > 0
+        ]
+
+    @property
     def ratio(self) -> Fraction | None:
         worst = Fraction(1)
         for side in (self.accept, [1 - a for a in self.accept]):
@@ -221,11 +260,14 @@ def agree(stated: Claim, true: Oracle, alone: Oracle | None = None) -> None:
         (stated.largest_rise, max(0, *rises)),
         (stated.largest_posterior, max(after for after, _ in true.posteriors)),
         (stated.largest_posterior_scores_only, max(tops)),
+        (stated.largest_posterior_named, max(true.by_name, default=Fraction(0))),
+        (stated.largest_posterior_paper, min(Fraction(1), max(true.of_paper))),
+        (stated.largest_factor, max(true.factors, default=Fraction(1))),
         (stated.multiplier, true.multiplier),
     )
     for said, exact in floats:
         assert exact <= Fraction(said)
-        assert float(exact) >= said - 2.3e-16
+        assert float(exact) >= said - 2.3e-16 * max(1.0, said)
     ratio = true.ratio
     if ratio is None:
         assert stated.epsilon == math.inf
@@ -254,6 +296,8 @@ def keeps(
         assert true.multiplier <= Fraction(guarantee.multiplier)
     if guarantee.posterior_cap is not None:
         assert all(after <= Fraction(guarantee.posterior_cap) for after, _ in true.posteriors)
+    if guarantee.among is not None:
+        assert all(after <= max(before, Fraction(1, guarantee.among)) for after, before in true.posteriors)
     return true
 
 
@@ -364,6 +408,7 @@ class NamingAdversary:
         assert rise <= Fraction(stated.largest_rise)
         assert float(rise) >= stated.largest_rise - 1e-15
         assert max(new for new, _ in posteriors) <= Fraction(stated.largest_posterior)
+        self.check_further(stated, seen)
         factor = self.epsilon_factor()
         assert factor is None or factor <= Fraction(Context(prec=60).exp(Decimal(stated.epsilon + 1e-15)))
         assert (factor is None) == (stated.epsilon == float("inf"))
@@ -373,7 +418,30 @@ class NamingAdversary:
             assert success == sum(before)
         if guarantee.posterior_cap is not None:
             assert all(new <= Fraction(guarantee.posterior_cap) for new, _ in posteriors)
+        if guarantee.among is not None:
+            assert all(new <= max(old, Fraction(1, guarantee.among)) for new, old in posteriors)
         if guarantee.epsilon is not None:
             assert factor is not None
             assert factor <= Fraction(Context(prec=60).exp(Decimal(guarantee.epsilon)))
         return float(rise)
+
+    def check_further(self, stated: Claim, seen: dict[str, Fraction]) -> None:
+        """What a crowd does not limit: names only, the whole paper, and the factor of each candidate."""
+        names, papers, factors = [Fraction(0)], [Fraction(0)], [Fraction(1)]
+        for outcome, chance in seen.items():
+            reviewed: dict[str, Fraction] = defaultdict(Fraction)
+            for slot in self.slots:
+                before, mass = self.named(slot, None), self.named(slot, outcome)
+                total = sum(mass.values(), Fraction(0))
+                names += [part / total for part in mass.values() if total > 0]
+                factors += [part / chance / before[who] for who, part in mass.items() if before[who] > 0]
+                for who, part in mass.items():
+                    reviewed[who] += part / chance
+            papers += reviewed.values()
+        for said, parts in (
+            (stated.largest_posterior_named, names),
+            (stated.largest_posterior_paper, papers),
+            (stated.largest_factor, factors),
+        ):
+            assert max(parts) <= Fraction(said)
+            assert float(max(parts)) >= said * (1.0 - 1e-14)

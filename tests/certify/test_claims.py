@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -13,8 +14,11 @@ from hypothesis import strategies as st
 from blindcal.certify.claims import certify, claim
 from blindcal.certify.claims import keeps_guarantee as kept
 from blindcal.certify.exact import UNIT, ExactPolicy, weight_integers
-from blindcal.errors import CertificateError
+from blindcal.certify.multi_outcome import certify_outcomes
+from blindcal.errors import CertificateError, InputError
+from blindcal.planning.expected_errors import budget_excess
 from blindcal.policy import guarantee as guarantee_module
+from blindcal.policy import least_loss
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.belief import Belief
 from oracles import Oracle, agree, keeps
@@ -25,6 +29,9 @@ MENU = (
     Guarantee(),
     Guarantee("steady", epsilon=None),
     Guarantee("steady", epsilon=1.0, multiplier=1.3),
+    Guarantee("crowd", among=3, epsilon=None),
+    Guarantee("crowd", among=5, epsilon=3.0),
+    Guarantee("average", among=4, epsilon=None),
     Guarantee("average", epsilon=None),
     Guarantee("average", epsilon=2.0),
     Guarantee("average", epsilon=3.0, multiplier=1.5),
@@ -50,12 +57,63 @@ def test_every_promise_holds_exactly_for_tables_of_the_program(guarantee: Guaran
 
 def test_a_guarantee_that_nothing_compares_is_never_certified(monkeypatch: pytest.MonkeyPatch) -> None:
     """As for somebody who adds a name and forgets what it promises."""
-    monkeypatch.setattr(guarantee_module, "NAMES", (*guarantee_module.NAMES, "top three"))
+    kinds = {**guarantee_module.GUARANTEES, "top three": guarantee_module.GUARANTEES["none"]}
+    monkeypatch.setattr(guarantee_module, "GUARANTEES", kinds)
+    monkeypatch.setattr(guarantee_module, "NAMES", tuple(kinds))
     belief, accept = Belief([0.6, 0.4], [0.9, 0.2]), np.array([1.0, 0.0])
-    with pytest.raises(CertificateError, match="cannot be certified here"):
-        certify(belief, accept, Guarantee("top three", epsilon=None))
+    later = Guarantee("top three", epsilon=None)
+    with pytest.raises(CertificateError, match="top three cannot be certified here"):
+        certify(belief, accept, later)
+    with pytest.raises(InputError, match="top three is not defined for several outcomes"):
+        certify_outcomes([0.6, 0.4], [[1.0, 0.0], [0.0, 1.0]], later)
+    with pytest.raises(InputError, match="top three is not defined for several outcomes"):
+        least_loss([0.6, 0.4], [[0.1, 0.9], [0.8, 0.2]], guarantee=later)
     for name in guarantee_module.NAMES[:-1]:
         certify(belief, accept, Guarantee(name, epsilon=None))
+
+
+@dataclass(frozen=True)
+class LaterGuarantee(Guarantee):
+    bits: float | None = None
+
+
+def test_a_limit_that_nothing_compares_is_never_certified(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for somebody who adds a row to the table of limits and forgets its comparison."""
+    limits = {**guarantee_module.LIMITS, "bits": guarantee_module.LIMITS["multiplier"]}
+    monkeypatch.setattr(guarantee_module, "LIMITS", limits)
+    belief, accept = Belief([0.6, 0.4], [0.9, 0.2]), np.array([1.0, 0.0])
+    table = ExactPolicy(np.array([UNIT, 0]))
+    for name in guarantee_module.NAMES:
+        later = LaterGuarantee(name, epsilon=None, bits=1.5)
+        with pytest.raises(CertificateError, match="bits cannot be certified here"):
+            certify(belief, accept, later)
+        with pytest.raises(CertificateError, match="bits cannot be certified here"):
+            kept(belief, table, later)
+        with pytest.raises(InputError, match="bits is not defined for several outcomes"):
+            certify_outcomes([0.6, 0.4], [[1.0, 0.0], [0.0, 1.0]], later)
+        with pytest.raises(InputError, match="bits is not defined for several outcomes"):
+            least_loss([0.6, 0.4], [[0.1, 0.9], [0.8, 0.2]], guarantee=later)
+        certify(belief, accept, LaterGuarantee(name, epsilon=None))
+
+
+@pytest.mark.parametrize("limit", guarantee_module.LIMITS)
+def test_every_limit_is_compared_or_has_another_place(limit: str) -> None:
+    """A table that breaks one limit alone is found; a budget is that of all papers together."""
+    belief, table = Belief([0.6, 0.4], [0.9, 0.1]), ExactPolicy(np.array([UNIT, 0]))
+    breaks = {
+        "epsilon": Guarantee("none", epsilon=9.0),
+        "multiplier": Guarantee("none", epsilon=None, multiplier=1.9),
+        "posterior_cap": Guarantee("none", epsilon=None, posterior_cap=0.9),
+        "among": Guarantee("crowd", epsilon=None),
+    }
+    assert kept(belief, table, Guarantee("none", epsilon=None, never_against=0.8))
+    against = ExactPolicy(np.array([0, 0]))
+    if limit == "never_against":
+        assert not kept(belief, against, Guarantee("none", epsilon=None, never_against=0.8))
+    elif limit == "added_success":
+        assert budget_excess([claim(belief, table)], Guarantee("average", 0.3, None))
+    else:
+        assert not kept(belief, table, breaks[limit])
 
 
 @st.composite

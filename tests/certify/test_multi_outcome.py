@@ -19,6 +19,9 @@ from sizes import count
 GUARANTEES = [
     Guarantee("steady", epsilon=None),
     Guarantee("steady", epsilon=2.0),
+    Guarantee("crowd", among=3, epsilon=None),
+    Guarantee("crowd", among=2, epsilon=2.0),
+    Guarantee("average", among=3, epsilon=None),
     Guarantee("average", epsilon=None),
     Guarantee("average", epsilon=2.0),
     Guarantee("none", epsilon=1.0),

@@ -509,7 +509,7 @@ SETTINGS = {
     "epsilon = -1": "epsilon must lie in [0, 700], found -1",
     "multiplier = 3": "multiplier must lie in [1, 2], found 3",
     'guarantee = "private"': "guarantee must be one of",
-    "added-success = 0.1": "added success is a setting of the average guarantee",
+    "added-success = 0.1": "added success goes with the guarantee average only",
     'guarantee = "public"|epsilon = 5': "epsilon has no effect with guarantee public: leave it out",
     'guarantee = "public"|epsilon = 2': "epsilon has no effect with guarantee public: leave it out",
     'guarantee = "none"|--yes-leak|epsilon = 1': "epsilon has no effect with guarantee none",

@@ -70,7 +70,11 @@ def test_it_prints_what_the_functions_find(
         ("oral,weight", [], "--outcomes must be two or more different columns, found 'oral,weight'"),
         ("oral,poster", [], "must be one of the known columns (reviewer, weight, oral, poster)"),
         ("oral,poster,rejected", ["--guarantee", "fair"], "guarantee must be one of public, steady"),
-        ("oral,poster,rejected", ["--added-success", "0.1"], "--added-success is a setting of the average"),
+        (
+            "oral,poster,rejected",
+            ["--added-success", "0.1"],
+            "--added-success goes with the guarantee average",
+        ),
     ],
 )
 def test_what_is_refused(command: list[str], names: str, options: list[str], message: str) -> None:

@@ -96,11 +96,11 @@ def test_a_figure_is_stated_above_what_it_is_and_not_past_a_limit_that_it_keeps(
 UNITS = st.integers(0, 4 * CLAIM_DENOMINATOR).map(lambda units: Fraction(units, CLAIM_DENOMINATOR))
 
 
-@given(UNITS, UNITS, UNITS, st.floats(0.0))
+@given(UNITS, UNITS, UNITS, st.floats(0.0), st.floats(1.0))
 def test_a_claim_comes_back_from_a_record_as_it_was(
-    before: Fraction, success: Fraction, added: Fraction, epsilon: float
+    before: Fraction, success: Fraction, added: Fraction, epsilon: float, factor: float
 ) -> None:
-    claim = Claim(3, before, success, added, 0.25, epsilon, 1.5, 0.1, 0.05)
+    claim = Claim(3, before, success, added, 0.25, epsilon, 1.5, 0.1, 0.05, 0.15, 0.2, factor)
     written = json.loads(json.dumps({"claim": claim_json(claim)}, allow_nan=False))
     assert claim_of(replace(PAPER, figures=written)) == claim
 

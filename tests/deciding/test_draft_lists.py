@@ -36,6 +36,8 @@ GUARANTEES = (
     AVERAGE,
     Guarantee("none", epsilon=1.0),
     Guarantee("average", 0.02, None),
+    Guarantee("crowd", among=4, epsilon=None),
+    Guarantee("average", 0.01, None, among=3),
     Guarantee("steady", epsilon=3.0, multiplier=1.4),
 )
 TINY = Fraction(1, 10**12)

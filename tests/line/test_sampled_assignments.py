@@ -33,6 +33,7 @@ GUARANTEES = (
     Guarantee("steady", epsilon=None),
     Guarantee("average", epsilon=None),
     Guarantee("none", epsilon=1.0),
+    Guarantee("crowd", among=3, epsilon=None),
 )
 Row = tuple[float, ...]
 ROUNDING = 1e-9

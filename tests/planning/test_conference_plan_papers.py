@@ -19,6 +19,8 @@ from small_conferences import loaded, small_conference
 GUARANTEES = (
     Guarantee(),
     Guarantee("steady", epsilon=None),
+    Guarantee("crowd", among=4, epsilon=None),
+    Guarantee("average", among=3),
     Guarantee("average", epsilon=None),
     Guarantee("average", epsilon=2.0, multiplier=1.5),
     Guarantee("public", epsilon=None),

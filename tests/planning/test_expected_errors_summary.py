@@ -37,8 +37,11 @@ ONE = Claim(
     multiplier=1.25,
     largest_posterior=0.5,
     largest_posterior_scores_only=0.4375,
+    largest_posterior_named=0.5,
+    largest_posterior_paper=0.75,
+    largest_factor=1.125,
 )
-TWO = Claim(3, Fraction(5, 4), Fraction(5, 4), Fraction(0), 0.125, 0.0, 1.5, 0.25, 0.25)
+TWO = Claim(3, Fraction(5, 4), Fraction(5, 4), Fraction(0), 0.125, 0.0, 1.5, 0.25, 0.25, 0.625, 0.5, 1.25)
 
 
 def test_a_budget_is_kept_to_the_last_digit() -> None:
@@ -75,6 +78,8 @@ def test_a_summary_by_hand() -> None:
         "epsilon": 1.5,
     }
     assert (found["multiplier"], found["largest_posterior"]) == (1.5, 0.5)
+    further = ("largest_posterior_named", "largest_posterior_paper", "largest_factor")
+    assert [found[name] for name in further] == [0.625, 0.75, 1.25]
     means = {
         "expected_wrong": 0.2,
         "expected_wrong_raw": 0.3,
@@ -85,7 +90,7 @@ def test_a_summary_by_hand() -> None:
     }
     assert {name: found[name] for name in means} == pytest.approx(means)
     assert (found["largest_posterior_scores_only"], found["decided_by_public_information"]) == (0.4375, 1)
-    assert len(found) == len(exact) + len(means) + 10, "a new number has a line here"
+    assert len(found) == len(exact) + len(means) + 13, "a new number has a line here"
 
 
 def test_a_share_of_nothing_is_nothing_and_no_share_is_above_one() -> None:

@@ -27,6 +27,7 @@ LIMITS = {
     "multiplier": 1.5,
     "posterior_cap": 0.9,
     "never_against": 0.8,
+    "among": 7,
 }
 
 
@@ -68,6 +69,7 @@ def test_the_names_of_settings_are_those_that_sealed_records_have() -> None:
         "multiplier": 1.5,
         "posterior_cap": 0.9,
         "never_against": 0.8,
+        "among": 7,
         "accept_rate": 0.25,
         "bar": None,
         "better": "low",

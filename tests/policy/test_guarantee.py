@@ -50,10 +50,10 @@ def test_only_the_average_has_a_budget_and_spends_it(name: str) -> None:
     if name == "average":
         assert Guarantee(name, added_success=5e-324).spends
     else:
-        with pytest.raises(InputError, match=f"setting of the average guarantee, found it with {name}"):
+        with pytest.raises(InputError, match=f"goes with the guarantee average only, found it with {name}"):
             Guarantee(name, added_success=5e-324)
 
 
 def test_a_bad_name_is_quoted_beside_the_good_ones() -> None:
-    with pytest.raises(InputError, match="one of public, steady, average, none, found 'Steady'"):
+    with pytest.raises(InputError, match="one of public, steady, crowd, average, none, found 'Steady'"):
         Guarantee("Steady")

@@ -55,6 +55,12 @@ def test_a_text_names_a_guarantee_and_its_limits_in_any_order(text: str, guarant
         for multiplier in (None, 1.25)
         for cap in (None, 0.1)
         for against in (None, 0.95)
+    ]
+    + [
+        Guarantee("crowd"),
+        Guarantee("crowd", among=7, epsilon=None),
+        Guarantee("average", among=12, epsilon=3.0),
+        Guarantee("average", added_success=0.05, epsilon=None, among=2),
     ],
     ids=guarantee_text,
 )
@@ -75,16 +81,21 @@ def test_a_guarantee_reads_back_from_its_text_and_from_settings(guarantee: Guara
         ("steady epsilon=", "`epsilon` must be a number or none, found ''"),
         ("steady epsilon=-1", r"`epsilon` must lie in \[0, 700\], found -1"),
         ("steady multiplier=none", "`multiplier` must be a number, found 'none'"),
-        ("steady added-success=0.1", "`added_success` is a setting of the average guarantee"),
+        ("steady added-success=0.1", "`added_success` goes with the guarantee average only"),
+        ("steady among=10", "`among` goes with the guarantee crowd and average only, found it with steady"),
+        ("none among=10", "`among` goes with the guarantee crowd and average only, found it with none"),
+        ("crowd among=1", r"`among` must lie in \[2, 1e\+06\], found 1"),
+        ("crowd among=2.5", "`among` must be a whole number, found 2.5"),
+        ("crowd added-success=0.1", "`added_success` goes with the guarantee average only"),
         ("steady multiplier=2.5", r"`multiplier` must lie in \[1, 2\]"),
         ("steady posterior-cap=1.5", r"`posterior_cap` must lie in \[0, 1\]"),
         ("steady never-against=0.5", "`never_against` must"),
-        ("", "'': the guarantee must be one of public, steady, average, none, full, found ''"),
+        ("", "'': the guarantee must be one of public, steady, crowd, average, none, full, found ''"),
         ("epsilon=2", "'epsilon=2': the guarantee must be one of"),
         ("steady epsilon=1 epsilon=2", ".*each limit must be there once"),
         (
             "steadily eps=2 epsilon",
-            ".*must be one of .*, found 'steadily'; its limits must be among .*never-against=, "
+            ".*must be one of .*, found 'steadily'; its limits must be among .*never-against=, among=, "
             "found 'eps=2', 'epsilon'",
         ),
     ],

@@ -39,7 +39,7 @@ def test_every_guarantee_and_limit_has_a_promise_of_its_own(name: str):
     assert len({*promises(limited)}) == 5
     for number in ("a factor of 4.5", "1.25", "75.0 %", "90.0 %"):
         assert any(number in one for one in promises(limited))
-    assert guarantee_words(bare).startswith(f"{name}:")
+    assert guarantee_words(bare).startswith("crowd, among 10" if name == "crowd" else f"{name}:")
 
 
 def test_a_budget_is_in_reviewers_and_not_as_a_promise_of_nothing():
@@ -47,6 +47,17 @@ def test_a_budget_is_in_reviewers_and_not_as_a_promise_of_nothing():
     assert "at most 1 more reviewer in 100 reviews" in told
     (other,) = promises(Guarantee("average", epsilon=None))
     assert "do not make the best guess of who wrote a review any likelier" in other
+
+
+def test_a_crowd_is_promised_with_what_it_does_not_cover():
+    (told,) = promises(Guarantee("crowd", among=7, epsilon=None))
+    own, both = promises(Guarantee("average", among=7, epsilon=None))
+    assert own == promises(Guarantee("average", epsilon=None))[0]
+    assert told == both
+    assert "no named person is likelier than 1 in 7 to have written a given review" in told
+    for caveat in ("holds the stated prior", "may rise", "sum over its reviews", "Co-reviewers"):
+        assert caveat in told
+    assert "hidden" not in told
 
 
 def test_what_epsilon_promises_is_said_of_a_single_decision():

@@ -7,13 +7,14 @@ they are, and every limit is compared in integers, for the very numbers that the
 Two kinds of limit need more than rounding. A bound that the program met exactly is regained by mixing the
 table with the constant 1/2, which is strictly inside all such bounds. But *steady* and *average* pin the
 likeliest reviewer of a review. Neither outcome may raise that reviewer's share, and the two average to it, so
-under *steady* `P(accept | reviewer)` must *equal* `P(accept)`. Rounded numbers cannot meet such equations, so
-a few heavy entries of the table, one for each equation, get the exact rational that does.
+under *steady* `P(accept | reviewer)` must *equal* `P(accept)`. So must it under *crowd* for reviewers who are
+as likely from the scores alone as anyone may become. Rounded numbers cannot meet such equations, so a few
+heavy entries of the table, one for each equation, get the exact rational that does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import partial
@@ -53,8 +54,6 @@ _PIVOT_CANDIDATES, _CANDIDATES_PER_EQUATION = 64, 8
 _MIN_PIVOT = 1e-7
 _ROUNDING = 1e-14
 _SMALLEST_MIX = 2.0**-48
-# The guarantees whose limits `_slacks` compares: no other is ever certified.
-_CERTIFIABLE = ("public", "steady", "average", "none")
 # Programs are solved to 1e-10.
 _PROGRAM_TOLERANCE = 1e-9
 # Slot, label, other label or None for everyone, whole, prior: see `_equations`.
@@ -79,6 +78,10 @@ class Claim:
             this factor, on average over the outcomes.
         largest_posterior: The largest chance of a best guess about a review after any outcome.
         largest_posterior_scores_only: The largest before any decision.
+        largest_posterior_named: The largest after any outcome for someone who knows that the review was not
+            written by somebody outside the pool.
+        largest_posterior_paper: The largest chance of anyone to have reviewed the paper, after any outcome.
+        largest_factor: The largest factor by which an outcome makes a candidate for a review likelier.
         mixed: The weight of the constant that repaired the table (0: none, 1: public decision).
     """
 
@@ -91,6 +94,9 @@ class Claim:
     multiplier: float
     largest_posterior: float
     largest_posterior_scores_only: float
+    largest_posterior_named: float
+    largest_posterior_paper: float
+    largest_factor: float
     mixed: float = 0.0
 
     def to_frame(self) -> Any:
@@ -269,31 +275,88 @@ def _slacks(
 
     Quantities that depend on weights may exceed their limit by `slack`, relative to it.
     """
-    if guarantee.name not in _CERTIFIABLE:
-        raise CertificateError(f"the guarantee {guarantee.name!r} cannot be certified here")
+    table = _Compared(case, outcomes, ends, unit, slack, guarantee.spends)
     slacks: list[Exact] = []
-    most, whole = slack.denominator + slack.numerator, slack.denominator
-    for total, parts in outcomes:
-        for part, prior, top in zip(parts, case.prior, case.top, strict=True):
-            if guarantee.name == "steady":
-                slacks.append(most * top * total - whole * case.total * part)
-            elif guarantee.name == "average" and not guarantee.spends:
-                slacks.append(most * part[prior.argmax()] - whole * part)
-            if guarantee.posterior_cap is not None:
-                cap = Fraction(guarantee.posterior_cap)
-                slacks.append(most * cap.numerator * total - whole * cap.denominator * part)
-    low, high = ends
-    limits: list[int] = []
-    if guarantee.name == "public":
-        limits += [low - high]
-    if guarantee.epsilon is not None:
-        factor = exponential_below(guarantee.epsilon)
-        for upper, lower in ((high, low), (unit - low, unit - high)):
-            limits += [factor.numerator * lower - factor.denominator * upper]
-    if guarantee.multiplier is not None:
-        most_factor = Fraction(guarantee.multiplier)
-        limits += [most_factor.numerator * unit - most_factor.denominator * (high + unit - low)]
-    return [*slacks, np.array(limits, dtype=object)]
+    for name, value in {guarantee.name: 0.0, **guarantee.limits}.items():
+        if name not in _COMPARISONS:
+            raise CertificateError(f"{name} cannot be certified here: nothing compares it")
+        slacks += _COMPARISONS[name](table, value)
+    return slacks
+
+
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """A table whose limits are compared: see `_slacks`."""
+
+    case: ExactCase
+    outcomes: OutcomeMasses
+    ends: tuple[int, int]
+    unit: int
+    slack: Fraction
+    spends: bool
+
+    def within(self, caps: Sequence[_Cap]) -> Iterator[Exact]:
+        """Nobody is likelier than the cap of the slot, after either outcome."""
+        most, whole = self.slack.denominator + self.slack.numerator, self.slack.denominator
+        for total, parts in self.outcomes:
+            for part, (top, bottom) in zip(parts, caps, strict=True):
+                yield most * top * total - whole * bottom * part
+
+    def average(self) -> Iterator[Exact]:
+        """Nobody overtakes the likeliest of the slot; a budget is spent over all papers: `budget_excess`."""
+        most, whole = self.slack.denominator + self.slack.numerator, self.slack.denominator
+        for _, parts in () if self.spends else self.outcomes:
+            for part, prior in zip(parts, self.case.prior, strict=True):
+                yield most * part[prior.argmax()] - whole * part
+
+    def odds(self, factor: Fraction) -> Iterator[Exact]:
+        """No chance of an outcome is more than `factor` times another one."""
+        low, high = self.ends
+        for upper, lower in ((high, low), (self.unit - low, self.unit - high)):
+            yield _one(factor.numerator * lower - factor.denominator * upper)
+
+    def guesses(self, factor: Fraction) -> Iterator[Exact]:
+        """The largest chances of both outcomes sum to at most `factor`."""
+        low, high = self.ends
+        yield _one(factor.numerator * self.unit - factor.denominator * (high + self.unit - low))
+
+
+def _one(number: int) -> Exact:
+    return np.array([number], dtype=object)
+
+
+# A cap on posteriors is a fraction, top and bottom: with weights on one exponent it needs no reduction.
+_Cap = tuple[int, int]
+
+
+def _crowd_caps(case: ExactCase, among: float | None) -> list[_Cap]:
+    """`max(1/among, likeliest by the scores alone)` of each slot; that one alone if there is no crowd."""
+    return [
+        (1, int(among)) if among is not None and top * int(among) <= case.total else (top, case.total)
+        for top in case.top
+    ]
+
+
+def _constant_caps(case: ExactCase, cap: float) -> list[_Cap]:
+    exact = Fraction(cap)
+    return [(exact.numerator, exact.denominator)] * len(case.top)
+
+
+# Every guarantee and every limit has a row here, or it is not certified. Forced decisions (`never_against`)
+# are compared where they are made, `_forced`; a budget (`added_success`) is shared by all papers.
+_COMPARISONS: Mapping[str, Callable[[_Compared, float], Iterable[Exact]]] = {
+    "public": lambda table, _: [_one(table.ends[0] - table.ends[1])],
+    "steady": lambda table, _: table.within(_crowd_caps(table.case, None)),
+    "crowd": lambda table, _: (),
+    "average": lambda table, _: table.average(),
+    "none": lambda table, _: (),
+    "added_success": lambda table, _: (),
+    "epsilon": lambda table, value: table.odds(exponential_below(value)),
+    "multiplier": lambda table, value: table.guesses(Fraction(value)),
+    "posterior_cap": lambda table, value: table.within(_constant_caps(table.case, value)),
+    "never_against": lambda table, _: (),
+    "among": lambda table, value: table.within(_crowd_caps(table.case, value)),
+}
 
 
 def claim(belief: Belief, policy: ExactPolicy, *, mixed: float = 0.0) -> Claim:
@@ -318,13 +381,16 @@ def _claim_of(case: ExactCase, policy: ExactPolicy, outcomes: OutcomeMasses, mix
     unit, (low, high) = policy.denominator, policy.ends
     reached = sum(int(part.max()) for _, parts in outcomes for part in parts)
     before = sum(case.top) * unit
-    rise, posterior = 0, 0
-    for total, parts in outcomes:
-        for part, top in zip(parts, case.top, strict=True):
-            if total > 0:
-                best = int(part.max())
-                posterior = max(posterior, ceiling(best, total))
-                rise = max(rise, ceiling(best * case.total - top * total, total * case.total))
+    rise, posterior, named, paper, factor = 0, 0, 0, 0, Fraction(1)
+    for total, parts in ((total, parts) for total, parts in outcomes if total > 0):
+        for part, top, alike in zip(parts, case.top, case.alike, strict=True):
+            best = int(part.max())
+            posterior = max(posterior, ceiling(best, total))
+            rise = max(rise, ceiling(best * case.total - top * total, total * case.total))
+            named = max(named, ceiling(best, int((part * alike).sum())) if best else 0)
+        paper = max(paper, ceiling(_most_reviewed(case, parts), total))
+        if low < high:
+            factor = max(factor, _largest_ratio(case, parts, unit) * Fraction(case.total * unit, total))
     return Claim(
         reviews=case.reviews,
         success_scores_only=Fraction(ceiling(sum(case.top), case.total), CLAIM_DENOMINATOR),
@@ -335,8 +401,31 @@ def _claim_of(case: ExactCase, policy: ExactPolicy, outcomes: OutcomeMasses, mix
         multiplier=quotient_above(high + unit - low, unit),
         largest_posterior=_posterior_float(posterior),
         largest_posterior_scores_only=_posterior_float(ceiling(max(case.top, default=0), case.total)),
+        largest_posterior_named=_posterior_float(named),
+        largest_posterior_paper=_posterior_float(paper),
+        largest_factor=upward(factor),
         mixed=mixed,
     )
+
+
+def _most_reviewed(case: ExactCase, parts: Sequence[Exact]) -> int:
+    """The largest mass that one person has over all slots: nobody writes two reviews of a paper."""
+    sums: Exact = np.zeros(max((int(label[-1]) for label in case.label), default=0) + 1, dtype=object)
+    for label, part in zip(case.label, parts, strict=True):
+        sums[label] += part
+    return int(sums.max())
+
+
+def _largest_ratio(case: ExactCase, parts: Sequence[Exact], unit: int) -> Fraction:
+    """The largest P(outcome | candidate) over slots and candidates, exactly."""
+    largest = Fraction(0)
+    for part, prior in zip(parts, case.prior, strict=True):
+        some = prior > 0
+        chance = (part[some] / (prior[some] * unit)).astype(np.float64)
+        # Floats find those that may be the largest.
+        for index in np.flatnonzero(chance >= chance.max(initial=0.0) * (1.0 - _ROUNDING)):
+            largest = max(largest, Fraction(int(part[some][index]), int(prior[some][index]) * unit))
+    return largest
 
 
 def _posterior_float(units: int) -> float:
@@ -480,17 +569,22 @@ def _move_toward_equations(case: ExactCase, numerator: Integers, rows: Sequence[
 def _equations(case: ExactCase, guarantee: Guarantee) -> list[_Equation]:
     """The labels whose share must not move: (slot, label, other label or None for everyone, whole, prior)."""
     rows: list[_Equation] = []
-    steady = guarantee.name == "steady"
-    if not steady and (guarantee.name != "average" or guarantee.spends):
-        return rows
-    for slot, (prior, top) in enumerate(zip(case.prior, case.top, strict=True)):
+    capped = guarantee.name == "steady" or guarantee.among is not None
+    average = guarantee.name == "average" and not guarantee.spends
+    caps = _crowd_caps(case, guarantee.among)
+    for slot, (prior, top, cap) in enumerate(zip(case.prior, case.top, caps, strict=True)):
+        pinned = set(_labels_at(prior, cap[0] * case.total, cap[1])) if capped else set()
+        rows += [(slot, label, None, case.total, int(prior[label])) for label in sorted(pinned)]
         first = int(prior.argmax())
-        for label in np.flatnonzero((top - prior) <= (top >> _TIE_BITS)):
-            if steady:
-                rows.append((slot, int(label), None, case.total, int(prior[label])))
-            elif label != first:
-                rows.append((slot, int(label), first, top, int(prior[label])))
+        tied = set(_labels_at(prior, top, 1)) - pinned - {first} if average else set()
+        rows += [(slot, label, first, top, int(prior[label])) for label in sorted(tied)]
     return rows
+
+
+def _labels_at(prior: Exact, top: int, bottom: int) -> list[int]:
+    """The labels whose mass is `top / bottom`, up to a part of it in 2^23."""
+    least = -((-top * ((1 << _TIE_BITS) - 1)) // (bottom << _TIE_BITS))
+    return [int(label) for label in np.flatnonzero(prior >= least)]
 
 
 def _coefficients(case: ExactCase, row: _Equation, entries: Integers) -> list[int]:

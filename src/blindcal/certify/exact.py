@@ -165,6 +165,7 @@ class ExactCase:
         order: For each slot, the secrets sorted by label.
         start: For each slot, where each label starts in that order.
         group: For each slot, the number of each secret's label; -1 is nobody.
+        label: For each slot, the labels by their numbers.
         alike: For each slot and label, the number of guesses that share the label's mass equally.
         entry: `[secret]`, the entry of the table that each secret takes; None: its own.
         reviews: The number of slots, including those with nobody to guess, which the tuples above leave out.
@@ -174,6 +175,7 @@ class ExactCase:
     order: tuple[Integers, ...]
     start: tuple[Integers, ...]
     group: tuple[Integers, ...]
+    label: tuple[Integers, ...]
     alike: tuple[Exact, ...]
     entry: Integers | None
     reviews: int
@@ -261,7 +263,7 @@ def exact_case(belief: Belief) -> ExactCase:
     )
     if belief.alike is not None:
         weight = weight * lcm(*alike.tolist())
-    order, start, group, counts = [], [], [], []
+    order, start, group, label, counts = [], [], [], [], []
     for row in labels[(labels >= 0).any(axis=1)]:
         named, number, ends = _label_counts(np.maximum(row, NOBODY))
         # Nobody (-1) comes first in the sorted labels, if it occurs.
@@ -269,12 +271,14 @@ def exact_case(belief: Belief) -> ExactCase:
         counts.append(alike[named[nobody:]])
         order.append(np.argsort(_compact(number), kind="stable")[ends[nobody] :])
         group.append(number - nobody)
+        label.append(named[nobody:])
         start.append(ends[nobody:-1] - ends[nobody])
     return ExactCase(
         weight,
         tuple(order),
         tuple(start),
         tuple(group),
+        tuple(label),
         tuple(counts),
         belief.entry,
         len(labels),
@@ -314,7 +318,10 @@ def upward(value: Fraction) -> float:
     >>> upward(Fraction(1, 3)) >= Fraction(1, 3), upward(Fraction(1, 4))
     (True, 0.25)
     """
-    near = float(value)
+    try:
+        near = float(value)
+    except OverflowError:
+        return math.inf
     return near if Fraction(near) >= value else math.nextafter(near, math.inf)
 
 

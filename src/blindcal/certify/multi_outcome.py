@@ -3,8 +3,8 @@
 This does what `claims` does for accept and reject, for small instances of any kind. The probabilities are
 rounded to multiples of 2^-53, and every limit is compared in fractions for the very numbers that would be
 sampled. If one is missed, the table is mixed with one row for all secrets, which reveals nothing. *steady*
-holds with equality for the likeliest label of each slot, so a few heavy secrets get the exact rationals that
-solve these equations.
+holds with equality for the likeliest label of each slot, and *crowd* for labels as likely as anyone may
+become, so a few heavy secrets get the exact rationals that solve these equations.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ class OutcomeClaim:
             this factor, on average over the outcomes.
         largest_posterior: The largest chance of a slot's best guess after any outcome.
         largest_rise: The most by which an outcome makes a slot's best guess likelier.
+        largest_excess: The most by which any outcome makes a guess likelier than the slot's cap, by which
+            *steady* and *crowd* limit it; at most 0 if they are kept, and without these.
         epsilon: No outcome changes the odds between two secrets by more than a factor e^epsilon; rounded up.
         mixed: The weight of the common row that repaired the table; 0 if none was needed.
     """
@@ -45,6 +47,7 @@ class OutcomeClaim:
     multiplier: Fraction
     largest_posterior: Fraction
     largest_rise: Fraction
+    largest_excess: Fraction
     epsilon: float
     mixed: Fraction
 
@@ -74,25 +77,25 @@ def certify_outcomes(
         >>> claim.success, claim.epsilon
         (Fraction(1, 1), inf)
     """
-    if guarantee.never_against is not None:
-        raise InputError("never-against is a limit on accepting and rejecting, not on other decisions")
+    guarantee.check_outcomes()
     stored = [Fraction(float(probability)) for probability in nonnegative("weight", weight)]
     prior = [probability / sum(stored) for probability in stored]
     table = _rounded(within("chance", chance, 0.0, 1.0))
     slots = _label_slots(labels, len(prior))
     if len(table) != len(prior):
         raise InputError(f"chance has {len(table)} secrets and weight {len(prior)}")
-    if guarantee.name == "steady":
-        table = _meet_equations(prior, table, slots)
+    caps = _slot_caps(prior, slots, guarantee)
+    table = _meet_equations(prior, table, slots, caps)
     common = _common_row(prior, table)
     mixed = Fraction(1) if guarantee.name == "public" else Fraction(0)
     while mixed < 1:
         tried = _mixture(table, common, mixed)
-        if _keeps(_claim_of_outcomes(prior, tried, slots, mixed), tried, guarantee):
-            return tried, _claim_of_outcomes(prior, tried, slots, mixed)
+        claim = _claim_of_outcomes(prior, tried, slots, caps, mixed)
+        if _keeps(claim, tried, guarantee):
+            return tried, claim
         mixed = min(Fraction(1), max(_SMALLEST_MIX, 8 * mixed))
     constant = _mixture(table, common, Fraction(1))
-    claim = _claim_of_outcomes(prior, constant, slots, Fraction(1))
+    claim = _claim_of_outcomes(prior, constant, slots, caps, Fraction(1))
     if not _keeps(claim, constant, guarantee):
         raise CertificateError(
             "no policy keeps the requested limits for these public data, not even a constant"
@@ -100,8 +103,19 @@ def certify_outcomes(
     return constant, claim
 
 
+def _slot_caps(prior: Sequence[Fraction], slots: Integers, guarantee: Guarantee) -> list[Fraction]:
+    """The most that anyone may become by *steady* or a crowd, in each slot; 1 without either."""
+    tops = [_top_mass(prior, labels) for labels in slots]
+    least = Fraction(0) if guarantee.name == "steady" else Fraction(1, guarantee.among or 1)
+    return [max(top, least) for top in tops]
+
+
 def _claim_of_outcomes(
-    prior: Sequence[Fraction], table: OutcomeTable, slots: Integers, mixed: Fraction = Fraction(0)
+    prior: Sequence[Fraction],
+    table: OutcomeTable,
+    slots: Integers,
+    caps: Sequence[Fraction],
+    mixed: Fraction = Fraction(0),
 ) -> OutcomeClaim:
     """What these very probabilities reveal: sums of fractions; only epsilon is rounded, up."""
     outcomes = range(len(table[0]))
@@ -117,6 +131,7 @@ def _claim_of_outcomes(
         multiplier=sum((max(column) for column in columns), Fraction(0)),
         largest_posterior=max(top for row in after for top in row),
         largest_rise=max(top - before for row in after for top, before in zip(row, alone, strict=True)),
+        largest_excess=max(top - cap for row in after for top, cap in zip(row, caps, strict=True)),
         epsilon=max(_log_ratio(column) for column in columns),
         mixed=mixed,
     )
@@ -139,11 +154,9 @@ def _log_ratio(column: Sequence[Fraction]) -> float:
 
 def _keeps(claim: OutcomeClaim, table: OutcomeTable, guarantee: Guarantee) -> bool:
     """Whether every limit is kept, in fractions; e^epsilon is rounded down for the comparison."""
-    if guarantee.name not in ("public", "steady", "average", "none"):
-        raise InputError(f"the guarantee {guarantee.name!r} cannot be certified here")
     limits = [
         all(probability >= 0 for row in table for probability in row),
-        guarantee.name != "steady" or claim.largest_rise <= 0,
+        claim.largest_excess <= 0,
         guarantee.name != "average" or claim.added <= Fraction(guarantee.added_success),
         guarantee.multiplier is None or claim.multiplier <= Fraction(guarantee.multiplier),
         guarantee.posterior_cap is None or claim.largest_posterior <= Fraction(guarantee.posterior_cap),
@@ -166,13 +179,17 @@ def _rounded(chance: Array) -> OutcomeTable:
     return tuple(rows)
 
 
-def _meet_equations(prior: Sequence[Fraction], table: OutcomeTable, slots: Integers) -> OutcomeTable:
-    """The table with a few rows replaced, so that no outcome changes the chance of a slot's likeliest label.
+def _meet_equations(
+    prior: Sequence[Fraction], table: OutcomeTable, slots: Integers, caps: Sequence[Fraction]
+) -> OutcomeTable:
+    """The table with a few rows replaced, so that no outcome changes the chance of a label at its slot's cap.
 
-    The equations are `sum_r w_r ([label_r = y] - top) P(d|r) = 0` for every outcome d. Rows still sum to 1,
+    The equations are `sum_r w_r ([label_r = y] - cap) P(d|r) = 0` for every outcome d. Rows still sum to 1,
     because a constant solves the equations too. The heaviest secrets are the ones replaced.
     """
-    equations = [row for labels in slots for row in _equations(prior, labels)]
+    equations = [
+        row for labels, cap in zip(slots, caps, strict=True) for row in _equations(prior, labels, cap)
+    ]
     rows = [list(row) for row in table]
     for pivot, equation in _reduced_equations(
         equations, sorted(range(len(prior)), key=lambda r: -prior[r])
@@ -192,11 +209,11 @@ def _meet_equations(prior: Sequence[Fraction], table: OutcomeTable, slots: Integ
     return tuple(map(tuple, rows))
 
 
-def _equations(prior: Sequence[Fraction], labels: Integers) -> list[list[Fraction]]:
-    """One equation for each likeliest label of a slot: `w_r ([label_r = y] - top)`, by secret."""
-    top, pairs = _top_mass(prior, labels), list(zip(prior, labels.tolist(), strict=True))
+def _equations(prior: Sequence[Fraction], labels: Integers, cap: Fraction) -> list[list[Fraction]]:
+    """One equation for each label of a slot that is as likely as the cap: `w_r ([label_r = y] - cap)`."""
+    pairs = list(zip(prior, labels.tolist(), strict=True))
     masses = {y: sum((w for w, label in pairs if label == y), Fraction(0)) for _, y in pairs if y >= 0}
-    return [[w * ((label == y) - top) for w, label in pairs] for y, mass in masses.items() if mass == top]
+    return [[w * ((label == y) - cap) for w, label in pairs] for y, mass in masses.items() if mass == cap]
 
 
 def _reduced_equations(equations: list[list[Fraction]], order: Sequence[int]) -> dict[int, list[Fraction]]:

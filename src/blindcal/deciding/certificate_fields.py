@@ -59,6 +59,11 @@ BOUND = ValueKind(
     'must be a number of at least 0, or "inf"',
     "bound",
 )
+TIMES = ValueKind(
+    {"anyOf": [{**_NUMBER, "minimum": 1}, {"const": "inf"}]},
+    'must be a number of at least 1, or "inf"',
+    "times",
+)
 COUNT = ValueKind(_whole(0), "must be a whole number of at least 0", ",")
 POSITIVE = ValueKind(_whole(1), "must be a whole number of at least 1", ",")
 LEVEL = ValueKind(_or_by_track(_NUMBER, _NUMBER), "must be a number, or one for each track", "quality")
@@ -199,10 +204,20 @@ def _again_odds(content: Content) -> str:
     )
 
 
+def _small_pools(content: Content) -> str:
+    if content["pools"]["smaller_than_crowd"] == 0:
+        return "Every paper has a crowd of named candidates, or may have been reviewed by someone not listed."
+    return (
+        "For {pools.smaller_than_crowd:count paper}, fewer than {limits.among:g} people may have reviewed, "
+        "all listed by name. A crowd is steady there: no decision makes the likeliest candidate likelier."
+    )
+
+
 def _added(content: Content) -> str:
     if content["added_success"] == 0.0:
         return "The decisions add nothing to that chance."
-    return "The decisions add {added_success:points} (of 100) to that chance."
+    unlimited = " The promise of a crowd does not limit this." if content["guarantee"] == "crowd" else ""
+    return f"The decisions add {{added_success:points}} (of 100) to that chance.{unlimited}"
 
 
 def _rise(content: Content) -> str:
@@ -213,6 +228,31 @@ def _rise(content: Content) -> str:
     return (
         "To them, the decision that reveals most makes the likeliest candidate for some review likelier by "
         "{largest_rise:points}."
+    )
+
+
+def _named(content: Content) -> str:
+    among = content["limits"].get("among")
+    if content["pools"]["with_others"]:
+        return (
+            "Someone who also knows that a review was written by a person who is listed by name can be at "
+            "most {largest_posterior_named:percent} sure of who wrote it."
+        )
+    if among is not None and content["largest_posterior"] <= 1.0 / among + ROUNDING:
+        return (
+            "Everyone who may have reviewed is listed by name, and to them every reviewer stays hidden among "
+            "{limits.among:g} people or more: nobody is likelier than 1 in {limits.among:g} to have written "
+            "any review."
+        )
+    return "Everyone who may have reviewed is listed by name, so it is the same for named people."
+
+
+def _times(content: Content) -> str:
+    if content["largest_factor"] == 1.0:
+        return "To them, no decision makes any candidate for any review likelier."
+    return (
+        "To them, the decision that reveals most makes some candidate for a review "
+        "{largest_factor:times} times as likely as from the scores alone."
     )
 
 
@@ -446,6 +486,14 @@ FIELDS: Sequence[Field] = (
                 "The fewest and the most reviews of a paper.",
                 "Each paper has {pools.reviews_per_paper:range} reviews.",
             ),
+            Field(
+                "smaller_than_crowd",
+                COUNT,
+                "Only under a crowd: how many papers have fewer candidates than it, all listed by name. For "
+                "these a crowd is steady.",
+                _small_pools,
+                optional=True,
+            ),
         ),
     ),
     Field(
@@ -544,6 +592,29 @@ FIELDS: Sequence[Field] = (
         "The largest posterior of a candidate for a review after any outcome.",
         "With the decisions, they can be at most {largest_posterior:percent} sure of who wrote any "
         "review ({largest_posterior_scores_only:percent} from the scores alone).",
+        part=REVEALED,
+    ),
+    _figure(
+        "largest_posterior_named",
+        SHARE,
+        "The same for someone who knows that the review was written by a candidate who is listed by name.",
+        _named,
+        part=REVEALED,
+    ),
+    _figure(
+        "largest_posterior_paper",
+        SHARE,
+        "The largest posterior chance of anyone to have written one of a paper's reviews, after any outcome.",
+        "With the decisions, they can be at most {largest_posterior_paper:percent} sure that someone "
+        "reviewed a paper, whichever review they wrote.",
+        part=REVEALED,
+    ),
+    _figure(
+        "largest_factor",
+        TIMES,
+        "The largest factor by which an outcome of a paper multiplies the posterior of a candidate for one "
+        'of its reviews. "inf": too large for a number. Without decisions it would be 1.',
+        _times,
         part=REVEALED,
     ),
     _figure(

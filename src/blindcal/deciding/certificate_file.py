@@ -31,6 +31,8 @@ CERTIFICATE_FORMAT = 1
 _DECIMALS, _MACHINES, _NOTHING = 10**9, Fraction(1, 10**10), 1e-12
 # A certificate calls them so for ever, whatever they are called here: it is made again to be verified.
 SUMS = ("success_scores_only", "success", "added")
+# JSON has no infinity, which these may be.
+UNBOUNDED = ("epsilon", "largest_factor")
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +123,7 @@ def certificate_text(
         "scores": scores,
         "requested": _requested(settings, listing),
         "scale": _scale(papers, better),
-        "pools": _pools(papers),
+        "pools": _pools(papers, guarantee),
         **moved_to_scale(settings),
         "calibration_fit": fit,
         "guarantee": guarantee.name,
@@ -135,7 +137,8 @@ def certificate_text(
             "corrected after the decision, which stands. The figures above are those of the first "
             "decision, for the scores, pools and calibration of its release and the reviewers as recorded "
             "then. Under corrected ones only its epsilon and multiplier are promised, as stated here; "
-            "success, largest_rise and largest_posterior are not stated for them.",
+            "success, largest_rise, largest_factor, largest_posterior and those like it are not stated for "
+            "them.",
         },
         "commitment": commitment,
         "key_fingerprint": key_fingerprint,
@@ -176,14 +179,18 @@ def _scale(papers: Sequence[PaperRecord], better: str) -> dict[str, Any]:
     }
 
 
-def _pools(papers: Sequence[PaperRecord]) -> dict[str, Any]:
+def _pools(papers: Sequence[PaperRecord], guarantee: Guarantee) -> dict[str, Any]:
     """How many people may have reviewed some paper, and how many candidates papers have.
 
-    Somebody who is not listed by name counts as one candidate.
+    Somebody who is not listed by name counts as one candidate. Of fewer named people than a crowd someone is
+    always likelier than 1 in so many, so that a crowd is steady there; somebody who is not listed may
+    prevent that.
     """
     pools = [[row[0] for row in paper.public["pool"]] for paper in papers]
     sizes = sorted(map(len, pools))
     reviews = [len(paper.public["scores"]) for paper in papers]
+    among = guarantee.among or 0
+    small = sum(len(pool) < among and OUTSIDER not in pool for pool in pools)
     return {
         "people": len({name for pool in pools for name in pool} - {OUTSIDER}),
         "smallest": sizes[0],
@@ -191,6 +198,7 @@ def _pools(papers: Sequence[PaperRecord]) -> dict[str, Any]:
         "largest": sizes[-1],
         "with_others": sum(OUTSIDER in pool for pool in pools),
         "reviews_per_paper": [min(reviews), max(reviews)],
+        **({"smaller_than_crowd": small} if among else {}),
     }
 
 
@@ -206,18 +214,19 @@ def moved_to_scale(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def stated(numbers: Mapping[str, float | int], guarantee: Guarantee) -> dict[str, float | int]:
     """The numbers of a certificate as they are stated: counts as they are, all others rounded upwards."""
-    kept = {limit.bounds: (limit, getattr(guarantee, name)) for name, limit in LIMITS.items() if limit.bounds}
+    # What depends on the table alone is the same on every machine.
+    exact, most = {limit.bounds for limit in LIMITS.values() if limit.prior_free}, guarantee.figure_limits
     content: dict[str, float | int] = {}
     for name, number in numbers.items():
-        limit, value = kept.get(name, (None, None))
-        if limit is not None and limit.prior_free:
-            # It depends on the table alone: every machine finds the same.
-            content[name] = upwards(number, value)
-        elif isinstance(number, int):
+        if isinstance(number, int):
             content[name] = number
+        elif name in exact:
+            content[name] = upwards(number, most.get(name))
+        elif name == "largest_factor":
+            content[name] = upwards(number, None, _MACHINES * max(1, ceil(min(number, _DECIMALS))))
         else:
             # All of these are chances or shares.
-            content[name] = min(1.0, upwards(number, value, _MACHINES))
+            content[name] = min(1.0, upwards(number, most.get(name), _MACHINES))
     return content
 
 
@@ -263,14 +272,14 @@ def claim_json(claim: Claim) -> dict[str, Any]:
     """A claim in JSON's types, the sums in units of 2^-80; how a table was repaired is no claim."""
     sums = {name: int(getattr(claim, name) * CLAIM_DENOMINATOR) for name in SUMS}
     kept = {name: value for name, value in asdict(claim).items() if name != "mixed"}
-    return {**kept, **sums, "epsilon": to_jsonable(claim.epsilon)}
+    return {**kept, **sums, **{name: to_jsonable(getattr(claim, name)) for name in UNBOUNDED}}
 
 
 def claim_of(paper: PaperRecord) -> Claim:
     """The claim of a recorded paper."""
     content = dict(paper.figures["claim"])
     sums = {name: Fraction(content[name], CLAIM_DENOMINATOR) for name in SUMS}
-    return Claim(**{**content, **sums, "epsilon": float(content["epsilon"])})
+    return Claim(**{**content, **sums, **{name: float(content[name]) for name in UNBOUNDED}})
 
 
 def probability_of(paper: PaperRecord) -> Fraction:

@@ -75,7 +75,17 @@ _PUBLIC_FACTS = (
     ("grid", "grid"),
     ("tracks", "track"),
 )
-_WORST_CLAIMS = ("success", "added", "largest_rise", "epsilon", "multiplier", "largest_posterior")
+_WORST_CLAIMS = (
+    "success",
+    "added",
+    "largest_rise",
+    "epsilon",
+    "multiplier",
+    "largest_posterior",
+    "largest_posterior_named",
+    "largest_posterior_paper",
+    "largest_factor",
+)
 PlannedTables = tuple[Sequence[PaperPlan], float | None]
 """The certified tables of a conference, and their price."""
 Planner = Callable[[Conference, Guarantee, float | None], PlannedTables]

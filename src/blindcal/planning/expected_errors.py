@@ -29,8 +29,10 @@ ASSUMPTIONS = (
     "stated calibration) and who may have reviewed each paper, with what chance (the stated pools), but not "
     "who did. They name one person as the author of a review; success is their chance of being right.",
     "What they know: the chance of naming an author (success), its largest rise by one decision "
-    "(largest_rise) and how sure someone can be of one (largest_posterior) are those of someone who has the "
-    "stated pools and nothing more to go by. The limits on odds (epsilon) and on the chance of a correct "
+    "(largest_rise), how sure someone can be of one (largest_posterior) or of anyone having reviewed a paper "
+    "(largest_posterior_paper), and how many times as likely a candidate becomes (largest_factor) are those "
+    "of someone who has the stated pools and nothing more to go by, or who also knows that the author was no "
+    "outsider (largest_posterior_named). The limits on odds (epsilon) and on the chance of a correct "
     "guess (multiplier) also hold for someone who knows or suspects more, whatever it is; they limit what "
     "the decision on one paper reveals.",
     "One paper at a time: the reviewers of different papers are taken as independent once the scores are "
@@ -51,9 +53,10 @@ SELECTED = (
     "The final list: papers are ranked by the chance that each is right to accept, given its scores and its "
     "private decision, to 6 decimals, ties by mean score, then by id, and the best are accepted. The list "
     "follows from the private decisions and from what is public, so it reveals no more than they would. "
-    "success, added_success, largest_rise, largest_posterior, epsilon and multiplier are those of someone "
-    "who sees the private decisions themselves: for someone who sees the list and takes papers as "
-    "independent they are upper limits, whatever number is accepted, and for all lists together.",
+    "success, added_success, largest_rise, largest_posterior and those like it, largest_factor, epsilon and "
+    "multiplier are those of someone who sees the private decisions themselves: for someone who sees the "
+    "list and takes papers as independent they are upper limits, whatever number is accepted, and for all "
+    "lists together.",
     "One place on the list depends on the private decisions on all papers. For someone who knows how papers "
     "share reviewers, it can therefore move odds as far as several decisions together would: epsilon and "
     "multiplier limit a single place only for someone who takes papers as independent.",
@@ -263,6 +266,9 @@ def summary(claims: Sequence[Claim], numbers: Sequence[Figures]) -> dict[str, fl
         "epsilon": max(c.epsilon for c in claims),
         "multiplier": max(c.multiplier for c in claims),
         "largest_posterior": max(c.largest_posterior for c in claims),
+        "largest_posterior_named": max(c.largest_posterior_named for c in claims),
+        "largest_posterior_paper": max(c.largest_posterior_paper for c in claims),
+        "largest_factor": max(c.largest_factor for c in claims),
         "expected_wrong": mean("wrong"),
         "expected_wrong_raw": mean("wrong_raw"),
         "expected_wrong_public": mean("wrong_public"),

@@ -298,10 +298,8 @@ class AcceptProgram:
         one_sided = (self.lean >= -TIE_TOLERANCE).all() or (self.lean <= TIE_TOLERANCE).all()
         if one_sided:
             return self._solved(np.full(self.size, float((self.lean > TIE_TOLERANCE).any())))
-        limited = self.guarantee.name == "steady" or (
-            self.guarantee.name == "average" and not self.guarantee.spends
-        )
-        if limited or counted or self.guarantee.posterior_cap is not None:
+        average = self.guarantee.name == "average" and not self.guarantee.spends
+        if self.guarantee.capped or average or counted:
             return None
         return self._solved(self._evidence())
 
@@ -327,16 +325,15 @@ class AcceptProgram:
         c, name = self.classes, self.guarantee.name
         zero, infinite = np.zeros(c.slot.size), np.full(c.slot.size, np.inf)
         blocks = []
-        if name == "steady":
-            blocks.append(_RowBlock(-c.top, 0.0, 0.0, c.mass - c.top, zero))
+        if self.guarantee.capped:
+            # share @ x <= cap P(accept), and the same for rejecting: mass - share @ x <= cap (1 - P(accept))
+            caps = self.guarantee.caps(c.top)
+            blocks.append(_RowBlock(-caps, 0.0, 0.0, c.mass - caps, zero))
         if self._counts:
             blocks.append(_RowBlock(zero, -1.0, 0.0, -infinite, zero))
             blocks.append(_RowBlock(zero, 0.0, 1.0, c.mass, infinite))
         if name == "average" and not self.guarantee.spends:
             blocks.append(_RowBlock(zero, -1.0, 0.0, c.mass - c.top, zero))
-        cap = self.guarantee.posterior_cap
-        if cap is not None and name != "steady":
-            blocks.append(_RowBlock(zero - cap, 0.0, 0.0, np.minimum(c.mass - cap, 0.0), zero))
         cost = np.concatenate([-self.lean, np.zeros(1 + 2 * c.size.size)])
         # The first row defines P(accept) as the sum of x; the last one limits success.
         low = np.concatenate([np.zeros(1), *(block.low for block in blocks), [-np.inf]])

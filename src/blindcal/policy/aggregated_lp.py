@@ -130,11 +130,11 @@ class EntryProgram:
     def _penalty_duals(self) -> Iterator[DualSolution]:
         """Dual prices in proportion to the penalties; which proportion is best depends on the evidence.
 
-        A row's price h >= 0 limits what is accepted, h < 0 what is rejected: `h (share @ x - top P(accept))`.
+        A row's price h >= 0 limits what is accepted, h < 0 what is rejected: `h (share @ x - cap P(accept))`.
         Under *average*, the share of the likeliest reviewer takes the place of the last term.
         """
         guarantee, penalties = self._coarse.guarantee, self.case.layout.handicap
-        if penalties is None or guarantee.name not in ("steady", "average") or guarantee.spends:
+        if penalties is None or guarantee.name not in ("steady", "crowd", "average") or guarantee.spends:
             return
         c = self._coarse.classes
         group, kind = self.case.look_alikes
@@ -146,8 +146,10 @@ class EntryProgram:
         if guarantee.name == "average":
             first = c.mass.reshape(groups, kinds).argmax(axis=1) + kinds * np.arange(groups)
             penalty[first] -= penalty.reshape(groups, kinds).sum(axis=1)
-        unused = np.minimum(penalty, 0.0) * (c.top - c.mass)
-        total = float(penalty @ c.top) if guarantee.name == "steady" else 0.0
+        # Without the rows of a crowd, the bound of *average* holds all the more.
+        caps = c.top if guarantee.name == "average" else guarantee.caps(c.top)
+        unused = np.minimum(penalty, 0.0) * (caps - c.mass)
+        total = 0.0 if guarantee.name == "average" else float(penalty @ caps)
         for slope in _PRICE_SCALES:
             yield DualSolution(
                 slope * float(unused.sum()), slope * total, -slope * penalty, self._coarse.corners

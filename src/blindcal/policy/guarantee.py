@@ -1,4 +1,4 @@
-"""What a policy promises: four named guarantees, and the further limits that may go with them.
+"""What a policy promises: five named guarantees, and the further limits that may go with them.
 
 Each guarantee is one row of `GUARANTEES`, and each limit is one field of `Guarantee` with its `Limit`.
 conference.toml, the command line, records, the certificate and its schema, and every sentence about a promise
@@ -30,11 +30,23 @@ class GuaranteeKind:
         summary: What it means, in a few words.
         promise: What it promises, as a sentence.
         limited: Whether limits with a default go with it if a chair does not mention them.
+        needs: The limits that it cannot do without, and their values if a chair does not mention them.
     """
 
     summary: str
     promise: str
     limited: bool = True
+    needs: Mapping[str, float] = field(default_factory=dict)
+
+
+_CROWD = (
+    "For someone who knows only what is public and holds the stated prior, with papers independent: after a "
+    "decision no named person is likelier than 1 in {among:g} to have written a given review or, if the "
+    "scores alone already made someone likelier, than that person was. Someone less likely before may rise "
+    "to that limit; only a limit on odds (epsilon) bounds by how much. A person's chance of having reviewed "
+    "the paper can be up to the sum over its reviews. Co-reviewers, people who know how many papers each "
+    "person reviewed, and people with knowledge of their own are covered by a limit on odds only."
+)
 
 
 GUARANTEES: Mapping[str, GuaranteeKind] = {
@@ -48,6 +60,11 @@ GUARANTEES: Mapping[str, GuaranteeKind] = {
         "no decision makes the best guess likelier",
         "To someone with only public information, no decision makes the best guess of who wrote a review any "
         "likelier than it is from the scores alone.",
+    ),
+    "crowd": GuaranteeKind(
+        "nobody is likelier than 1 in so many, unless the scores alone said so",
+        _CROWD,
+        needs={"among": 10},
     ),
     "average": GuaranteeKind(
         "the best guess is no likelier on average",
@@ -81,7 +98,8 @@ class Limit:
         absent: The value that means that there is no such limit.
         inside: Whether `low` and `high` are excluded.
         whole: Whether it is a whole number.
-        only_with: The one guarantee that it belongs to, whose promise it then replaces; empty: any.
+        only_with: The guarantees that it may go with; empty: any.
+        replaces: The guarantee whose promise it replaces; empty: its promise is a further one.
         summary: Its value in a few words; empty: its name and the value.
         bounds: The figure of a certificate that keeps it; empty if there is none.
         prior_free: What it limits whatever an adversary believes, so that its figure depends on the table of
@@ -100,7 +118,8 @@ class Limit:
     absent: float | None = None
     inside: bool = False
     whole: bool = False
-    only_with: str = ""
+    only_with: tuple[str, ...] = ()
+    replaces: str = ""
     summary: str = ""
     bounds: str = ""
     prior_free: str = ""
@@ -120,10 +139,9 @@ class Limit:
         if self.whole and not isinstance(value, int):
             raise InputError(f"{name} must be a whole number, found {value!r}")
         (strictly_within if self.inside else within)(name, value, self.low, self.high)
-        if self.only_with not in ("", guarantee) and value != self.absent:
-            raise InputError(
-                f"{name} is a setting of the {self.only_with} guarantee, found it with {guarantee}"
-            )
+        if self.only_with and guarantee not in self.only_with and value != self.absent:
+            named = " and ".join(self.only_with)
+            raise InputError(f"{name} goes with the guarantee {named} only, found it with {guarantee}")
 
 
 def _limit(default: float | None, low: float, high: float, **row: Any) -> Any:
@@ -137,12 +155,13 @@ class Guarantee:
 
     The names are `public`: decide by public information alone, so that decisions reveal nothing more to
     anyone who knows scores, pools and calibration, whatever else they know; `steady`: no decision makes the
-    best guess about a review's writer likelier; `average`: the best guess is no likelier on average over the
+    best guess about a review's writer likelier; `crowd`: no decision makes anyone likelier than 1 in `among`,
+    or than the best guess from the scores alone; `average`: the best guess is no likelier on average over the
     two outcomes, which is zero added success; `none`: full calibration, for comparison. The other fields are
     further limits for every paper; None means no limit.
 
     Attributes:
-        name: `public`, `steady`, `average` or `none`.
+        name: `public`, `steady`, `crowd`, `average` or `none`.
         added_success: With `average` alone, how much likelier the best guess may become on average over all
             reviews, from 0 to 1; spent where it buys most.
         epsilon: The most by which the logarithm of an outcome's chance may differ between two secrets.
@@ -151,6 +170,8 @@ class Guarantee:
         posterior_cap: The most, from 0 to 1, that the chance of any guess may be after the decision.
         never_against: A tuple of reviewers whose evidence for one side is at least this, strictly between 1/2
             and 1, is always decided that way; None: any may be decided against.
+        among: The size of the crowd, 10 by default with `crowd`. With `average` both promises hold: that of
+            the crowd after every decision, and that of `average`, whose `added_success` may go with it.
 
     Raises:
         InputError: The name is unknown, or a limit is out of its range.
@@ -158,7 +179,9 @@ class Guarantee:
     Example:
         >>> Guarantee()
         Guarantee(name='steady', added_success=0.0, epsilon=2.0, multiplier=None, posterior_cap=None,
-                  never_against=None)
+                  never_against=None, among=None)
+        >>> Guarantee("crowd").limits
+        {'epsilon': 2.0, 'among': 10}
     """
 
     name: str = "steady"
@@ -167,7 +190,8 @@ class Guarantee:
         low=0.0,
         high=1.0,
         absent=0.0,
-        only_with="average",
+        only_with=("average",),
+        replaces="average",
         bounds="added_success",
         example=0.01,
         sentence="How much likelier a correct guess of who wrote a review may become, mean over reviews.",
@@ -224,10 +248,25 @@ class Guarantee:
         promise="No paper is decided against evidence of {never_against:percent} or stronger.",
         always_recorded=True,
     )
+    among: int | None = _limit(
+        None,
+        low=2,
+        high=1_000_000,
+        whole=True,
+        only_with=("crowd", "average"),
+        replaces="crowd",
+        example=10,
+        sentence="No decision leaves anyone likelier than 1 in this many to have written a review, unless "
+        "the scores alone already made someone likelier.",
+        promise=_CROWD,
+    )
 
     def __post_init__(self) -> None:
         if self.name not in NAMES:
             raise InputError(f"`guarantee` must be one of {', '.join(NAMES)}, found {self.name!r}")
+        for name, value in GUARANTEES[self.name].needs.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)
         for name, limit in LIMITS.items():
             limit.check(f"`{name}`", getattr(self, name), self.name)
 
@@ -268,15 +307,59 @@ class Guarantee:
         values: dict[str, Any] = {key: limit.absent for key, limit in LIMITS.items()}
         return cls(name, **values | {key: limits[key] for key in LIMITS if limits.get(key) is not None})
 
+    def check_outcomes(self) -> None:
+        """Refuse what programs for several outcomes do not know: their results would ignore it."""
+        if self.never_against is not None:
+            raise InputError("never-against is a limit on accepting and rejecting, not on other decisions")
+        known = ("public", "steady", "crowd", "average", "none", "added_success", "epsilon", "multiplier")
+        for name in (self.name, *self.limits):
+            if name not in (*known, "posterior_cap", "among"):
+                raise InputError(f"{name} is not defined for several outcomes")
+
     @property
     def spends(self) -> bool:
         """Whether one budget is spent over all papers, so that a price is part of what is frozen."""
         return self.name == "average" and self.added_success > 0
 
     @property
+    def figure_limits(self) -> dict[str, float]:
+        """The most that each figure of a certificate can be, by the limits; the scores alone may give more.
+
+        >>> Guarantee("crowd", among=10).figure_limits
+        {'epsilon': 2.0, 'largest_posterior': 0.1}
+        """
+        kept = {LIMITS[name].bounds: value for name, value in self.limits.items() if LIMITS[name].bounds}
+        crowd = [] if self.among is None else [1.0 / self.among]
+        sure = [*crowd, *([] if self.posterior_cap is None else [self.posterior_cap])]
+        return {**kept, **({"largest_posterior": min(sure)} if sure else {})}
+
+    @property
+    def capped(self) -> bool:
+        """Whether the chance of a candidate is limited after each single decision."""
+        return self.name == "steady" or self.among is not None or self.posterior_cap is not None
+
+    def caps(self, tops: Array) -> Array:
+        """The most that anyone may be likely after a decision, from the likeliest by the scores alone.
+
+        `tops` has a number for each review, or for each of many; no cap is below it, because no decision
+        could keep that.
+
+        >>> Guarantee("crowd", among=10).caps(np.array([0.04, 0.25]))
+        array([0.1 , 0.25])
+        """
+        caps = tops if self.name == "steady" else np.ones_like(tops)
+        if self.among is not None:
+            caps = np.maximum(tops, 1.0 / self.among)
+        if self.posterior_cap is not None:
+            caps = np.minimum(caps, np.maximum(tops, self.posterior_cap))
+        return caps
+
+    @property
     def promise(self) -> LayoutTarget:
         """What the tables of large pools are laid out for."""
-        return LayoutTarget(self.name, float(np.diff(self.corners).max()))
+        # A crowd is steady with caps that are no lower than one in so many.
+        name, among = ("steady", self.among) if self.name == "crowd" else (self.name, None)
+        return LayoutTarget(name, float(np.diff(self.corners).max()), 1.0 / among if among else 0.0)
 
     @property
     def corners(self) -> Array:

@@ -208,12 +208,11 @@ class _Instance:
             )
         if abs(self.weight.sum() - 1.0) > 1e-9:
             raise InputError(f"weight must sum to 1 over the secrets, found {number_text(self.weight.sum())}")
-        if guarantee.never_against is not None:
-            raise InputError("never-against is a limit on accepting and rejecting, not on other decisions")
+        guarantee.check_outcomes()
         self.labels = _label_slots(labels, self.weight.size)
         self.tops = label_tops(self.weight, self.labels)
         self.columns = _Columns(self.weight.size, self.loss.shape[1], self.labels.shape[0])
-        self.steady = guarantee.name == "steady"
+        self.caps = guarantee.caps(self.tops) if guarantee.capped else None
         self.epsilon = 0.0 if guarantee.name == "public" else guarantee.epsilon
         self.multiplier, self.posterior_cap = guarantee.multiplier, guarantee.posterior_cap
         self.success = _success_limit(success, guarantee, self.tops)
@@ -304,15 +303,14 @@ def _model(case: _Instance, price: float) -> tuple[Array, Array, Array, _Constra
     rows.add(-free, ceiling, (0, t, 1.0))
     rows.add(w, w, (np.arange(n)[:, None], x, 1.0))
     rows.add(np.zeros(decisions), np.zeros(decisions), (d, x, 1.0), (d, at.outcome() + d, -1.0))
-    caps = _posterior_caps(case)
     for slot, labels in enumerate(case.labels):
         count = int(labels.max()) + 1
         named = labels >= 0
         row, mass = labels[named][:, None] * decisions + d, x[named]
         every = np.arange(count)[:, None] * decisions + d
         rows.add(-free, np.zeros(count * decisions), (row, mass, 1.0), (every, t[slot], -1.0))
-        if caps is not None:
-            capped = (every, at.outcome() + d, -caps[slot])
+        if case.caps is not None:
+            capped = (every, at.outcome() + d, -case.caps[slot])
             rows.add(-free, np.zeros(count * decisions), (row, mass, 1.0), capped)
     _add_box(rows, case, x)
     upper = np.full(at.count(), 1.0)
@@ -321,14 +319,6 @@ def _model(case: _Instance, price: float) -> tuple[Array, Array, Array, _Constra
     cost[x] = loss
     cost[t] = price / at.slots
     return cost, np.zeros(at.count()), upper, rows
-
-
-def _posterior_caps(case: _Instance) -> Array | None:
-    """Each slot's largest allowed posterior: its own from the scores alone if steady, and the cap."""
-    caps = case.tops if case.steady else np.ones_like(case.tops)
-    if case.posterior_cap is not None:
-        caps = np.minimum(caps, np.maximum(case.posterior_cap, case.tops.max()))
-    return caps if case.steady or case.posterior_cap is not None else None
 
 
 def _add_box(rows: _ConstraintRows, case: _Instance, x: Integers) -> None:

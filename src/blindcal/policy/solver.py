@@ -172,13 +172,13 @@ def _closed_form(belief: Belief, guarantee: Guarantee, success: float | None) ->
     if guarantee.name == "public":
         return public_policy(belief).accept
     allowed = _success_limit(belief, guarantee, success)
-    in_range = allowed is None and guarantee.name == "none" and guarantee.posterior_cap is None
+    in_range = allowed is None and guarantee.name == "none" and not guarantee.capped
     if guarantee.never_against is not None or (belief.labels is not None and not in_range):
         return None
     if in_range:
         return _within_range(belief, guarantee)
-    alone = guarantee.epsilon is None and guarantee.multiplier is None and guarantee.posterior_cap is None
-    if allowed is not None and alone and guarantee.name != "steady":
+    alone = guarantee.epsilon is None and guarantee.multiplier is None and not guarantee.capped
+    if allowed is not None and alone:
         front = frontier(belief)
         missed = np.clip(1.0 - allowed, 0.0, front.adversary_error[..., -1])
         best: Policy = front.policy(adversary_error=missed)
@@ -245,11 +245,8 @@ def pair_policy(weight: Array, favor: Array, guarantee: Guarantee, success: Arra
 
 def _limits(weight: Array, guarantee: Guarantee, success: Array | None) -> _Limits:
     """The limits as numbers, none below what the scores alone give: no policy could keep that."""
-    top, cap = weight.max(axis=1), None
-    if guarantee.posterior_cap is not None:
-        cap = np.maximum(guarantee.posterior_cap, top)
-    if guarantee.name == "steady":
-        cap = top
+    top = weight.max(axis=1)
+    cap = guarantee.caps(top) if guarantee.capped else None
     allowed = None if success is None else np.maximum(success, top)
     return _Limits(allowed, cap, guarantee.epsilon, guarantee.multiplier)
 
@@ -325,7 +322,7 @@ def _by_program(belief: Belief, guarantee: Guarantee, success: float | None) -> 
     allowed = _success_limit(belief, guarantee, success) if guarantee.spends else success
     most = None if allowed is None else float(allowed)
     solution = AcceptProgram(secret_classes(belief), guarantee).solve(success=most)
-    if guarantee.name != "steady" and guarantee.posterior_cap is None:
+    if not guarantee.capped:
         return solution
     accept = 1.0 - _repaired(belief, 1.0 - solution.accept, guarantee)
     accept = np.clip(_repaired(belief, accept, guarantee), 0.0, 1.0)
@@ -342,11 +339,7 @@ def _repaired(belief: Belief, chance: Array, guarantee: Guarantee) -> Array:
     """
     weight = belief.weight
     slots = np.arange(weight.size)[None] if belief.labels is None else belief.labels
-    tops = label_tops(weight, slots)
-    caps = tops if guarantee.name == "steady" else np.ones_like(tops)
-    if guarantee.posterior_cap is not None:
-        caps = np.minimum(caps, max(guarantee.posterior_cap, float(tops.max())))
-    for slot, cap in zip(slots, caps, strict=True):
+    for slot, cap in zip(slots, guarantee.caps(label_tops(weight, slots)), strict=True):
         named = np.flatnonzero(slot >= 0)
         _, label = np.unique(slot[named], return_inverse=True)
         mass, prior = np.bincount(label, (weight * chance)[named]), np.bincount(label, weight[named])

@@ -423,10 +423,12 @@ class LayoutTarget:
     Attributes:
         name: The name of the guarantee.
         span: How far apart its accept probabilities may lie.
+        least_cap: Under *steady*, anyone may become this likely, although nobody was: a crowd.
     """
 
     name: str = "steady"
     span: float = float(np.tanh(1.0))
+    least_cap: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -464,11 +466,11 @@ def evidence_steps(
         tied: `[slot]`, equal numbers for slots with the same score. Look-alikes are treated alike.
         promise: The guarantee to penalize for.
     """
-    search = _start_search(nodes, evidence, bar, alike, tied, promise.span)
+    search = _start_search(nodes, evidence, bar, alike, tied, promise)
     penalty, risen = np.zeros_like(search.evidence), 0.0
     best, last, damping = (np.inf, penalty, risen), np.inf, _DAMPING
     around = np.full((len(evidence), 1), 0.5)
-    needed = promise.name in ("steady", "average") and promise.span > 0.0 and search.top.any()
+    needed = promise.name in ("steady", "average") and promise.span > 0.0 and search.cap.any()
     for number in range(_MAX_ROUNDS if needed else 0):
         chance, slope = search.chances(penalty, risen)
         follow = _CENTER_PACE if promise.name == "average" and number else 1.0
@@ -496,8 +498,9 @@ class _PenaltySearch:
     """A paper as the search for penalties sees it: one candidate of each kind, `count` of them alike.
 
     `own[slot, kind]` is the mass of one candidate of the kind, `mass` the probability that any of the kind
-    wrote the review, `top[slot]` that of the likeliest single candidate, and `first[slot]` the first slot
-    with the same score. `kind` is -1 for nobody, and `of[candidate]` is the kind of each candidate.
+    wrote the review, `cap[slot]` the most that a decision may make of a single candidate's, by default that
+    of the likeliest, and `first[slot]` the first slot with the same score. `kind` is -1 for nobody, and
+    `of[candidate]` is the kind of each candidate.
     """
 
     nodes: QuadratureNodes
@@ -510,7 +513,7 @@ class _PenaltySearch:
     bar: float
     own: Array
     mass: Array
-    top: Array
+    cap: Array
     center: Array
     step: float
     span: float
@@ -533,7 +536,7 @@ class _PenaltySearch:
     def threshold(self, risen: float) -> float:
         """The total of steps at which the evidence favors accepting.
 
-        `risen` is the sum of all penalties, each times the probability of the likeliest reviewer.
+        `risen` is the sum of all penalties, each times the most that a decision may make of anyone.
         """
         reviews = len(self.center)
         total = (self.bar - risen - float(self.center.sum())) / self.step + reviews * self.middle
@@ -558,7 +561,7 @@ class _PenaltySearch:
 
     def risen(self, penalty: Array) -> float:
         """How far all penalties move the threshold if the ranges lie around P(accept)."""
-        return float((self.top[:, None] * self.count * penalty * (self.kind >= 0)).sum())
+        return float((self.cap[:, None] * self.count * penalty * (self.kind >= 0)).sum())
 
     def balanced(self, penalty: Array, damping: float) -> Array:
         """The penalties with those of each slot summing to 0, if ranges lie around the likeliest reviewer.
@@ -579,7 +582,7 @@ class _PenaltySearch:
         Candidates who are accepted too often get a larger penalty. Candidates who need less give back no more
         than they have.
         """
-        times = self.top[:, None] * self.count / self.mass
+        times = self.cap[:, None] * self.count / self.mass
         most = np.maximum((times - _RANGE_MARGIN) * around, around)
         least = np.minimum(1.0 - (times - _RANGE_MARGIN) * (1.0 - around), around)
         spread = self.step * (STEPS - 1) / (2 * _EVIDENCE_REACH)
@@ -593,7 +596,12 @@ class _PenaltySearch:
 
 
 def _start_search(
-    nodes: QuadratureNodes, evidence: Array, bar: float, alike: Integers, tied: Integers, span: float
+    nodes: QuadratureNodes,
+    evidence: Array,
+    bar: float,
+    alike: Integers,
+    tied: Integers,
+    promise: LayoutTarget,
 ) -> _PenaltySearch:
     """The search at its start: coarse nodes, one candidate of each kind, no penalties."""
     kind, candidates, of, count = np.unique(alike, return_index=True, return_inverse=True, return_counts=True)
@@ -604,6 +612,7 @@ def _start_search(
     own = np.maximum(own, _UNSUSPECTED * own.max(axis=1, keepdims=True))
     mass = own * count / (own * count).sum(axis=1, keepdims=True)
     named = kind >= 0
+    top = (mass / count)[:, named].max(axis=1, initial=0.0)
     center = (mass * evidence[:, candidates]).sum(axis=1)
     spread = float(np.sqrt((mass * (evidence[:, candidates] - center[:, None]) ** 2).sum()))
     return _PenaltySearch(
@@ -617,13 +626,13 @@ def _start_search(
         bar=bar,
         own=own,
         mass=mass,
-        top=(mass / count)[:, named].max(axis=1, initial=0.0),
+        cap=np.where(top > 0.0, np.maximum(top, promise.least_cap), 0.0),
         center=center,
         # If the evidence does not depend on who wrote what, any positive step will do.
         step=2.0 * _EVIDENCE_REACH * spread / (STEPS - 1)
         if spread > _UNSUSPECTED * (1.0 + abs(bar))
         else 1.0,
-        span=span,
+        span=promise.span,
     )
 
 

@@ -67,6 +67,7 @@ def certificate_of(data: bytes, file: str) -> dict[str, Any]:
     return {
         **content,
         "epsilon": float(content["epsilon"]),
+        "largest_factor": float(content["largest_factor"]),
         "decided_again": {**again, "epsilon": float(again["epsilon"])},
     }
 
@@ -194,12 +195,13 @@ def _promised(content: Mapping[str, Any]) -> Iterable[ExplainedField]:
     guarantee = certified_guarantee(content)
     first, *more = promises(guarantee, hidden=not has_figures(content))
     yield ExplainedField("guarantee", guarantee_words(guarantee), first)
-    further = [name for name, limit in LIMITS.items() if not limit.only_with]
-    kept = [name for name in further if name in guarantee.limits]
+    own = [name for name in guarantee.limits if LIMITS[name].replaces == guarantee.name]
+    kept = [name for name in guarantee.limits if name not in own]
     for name, sentence in zip(kept, more, strict=True):
         yield ExplainedField(f"limits.{name}", number_text(guarantee.limits[name]), sentence)
-    for name in (name for name in guarantee.limits if name not in further):
+    for name in own:
         yield ExplainedField(f"limits.{name}", number_text(guarantee.limits[name]), LIMITS[name].sentence)
+    further = [name for name, limit in LIMITS.items() if not limit.only_with]
     if absent := [name.replace("_", " ") for name in further if name not in kept]:
         yield ExplainedField("limits", "none", f"No further limit was requested on {_listed(absent)}.")
 

@@ -166,10 +166,9 @@ def promises(guarantee: Guarantee, *, hidden: bool = False) -> list[str]:
     >>> print(promises(Guarantee("steady", epsilon=2.0))[1])
     Whatever someone already suspects, no single decision changes their odds by more than a factor of 7.4.
     """
-    own = [name for name in guarantee.limits if LIMITS[name].only_with]
-    further = [name for name in guarantee.limits if not LIMITS[name].only_with]
+    own = [name for name in guarantee.limits if LIMITS[name].replaces == guarantee.name]
     promised = [LIMITS[name].promise for name in own] or [GUARANTEES[guarantee.name].promise]
-    promised += [LIMITS[name].promise for name in further]
+    promised += [LIMITS[name].promise for name in guarantee.limits if name not in own]
     sentences = [fill(sentence, guarantee.limits) for sentence in promised]
     if not hidden or guarantee.name == "none":
         return sentences
@@ -242,6 +241,7 @@ _FORMS: Mapping[str, Callable[[Any], str]] = {
     "factor": factor,
     "number": number_text,
     "rounded": lambda number: number_text(round(number, 4)),
+    "times": lambda factor: "any number of" if factor > _MOST else f"{factor:.3g}",
     "bound": lambda bound: "no limit" if isinf(bound) else number_text(bound),
     "quality": bar_words,
     "by_track": _by_track,
