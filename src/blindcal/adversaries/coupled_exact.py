@@ -16,31 +16,38 @@ of the papers on which they differ: two for a swap, the length for a cycle. A re
 average of such L, over the assignments in which they wrote the review. Hence
 
     odds between two reviewers move by at most e^(sum_j epsilon_j)
-    success(all decisions) <= success(scores) * prod_j multiplier_j        (sum_d max_A L <= prod_j of it)
+    success(all decisions) <= success(own decision) prod_j (1 + kappa_j)   (sum_d max_A L <= prod_j of it)
+    success(all decisions) <= 1 - (1 - success(own decision)) prod_j (1 - kappa_j)
     added success <= sqrt(sum_j capacity_j / 2)                            (Pinsker, in nats)
 
-over the papers of the component; papers decided by public information count nothing. The last follows from
+over the other papers of the component, with kappa_j the range of a table (over all papers in the first and
+the last line); papers decided by public information count nothing. The third holds because with chance
+`prod_j (1 - kappa_j)` no other decision depends on anybody (`erasure_bound`). The last follows from
 `E TV(P(y|d), P(y)) <= sqrt(I(y; D)/2)` and `I(y; D) <= I(A; D) <= sum_j I(A_j; D_j)`: coins are independent.
-A promise against the coupled adversary therefore costs epsilon per paper: `epsilon_per_paper` divides it.
+Nothing much smaller holds for every prior: papers that share one secret bit reach the second line's product.
+For the stated prior and loads `erasure_bound` is smaller. A promise against the coupled adversary under any
+prior costs epsilon per paper: `epsilon_per_paper` divides it.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import product
-from math import inf, prod
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice, product
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, maximum_flow
+from scipy.sparse.csgraph import maximum_flow
 from scipy.special import rel_entr
 
 from blindcal.adversaries.findings import Finding
 from blindcal.adversaries.paper_view import View
 from blindcal.adversaries.single_paper import AUTHOR
+from blindcal.adversaries.single_paper import authors as reviewers_of
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.assignment.prior import NOBODY
 from blindcal.cells import Column, count
@@ -49,10 +56,20 @@ from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_table
 from blindcal.io.tables import input_error
 from blindcal.policy.policy import Policy
+from blindcal.posterior.loads import (
+    MOST_TERMS,
+    LoadSums,
+    by_set,
+    components,
+    load_sums,
+    number_of_terms,
+    sets_of,
+)
 
 LOADS = "knows everybody's load"
-# Exact sums have at most this many terms, and run over at most this many joint outcomes of all papers.
-MOST_TERMS, MOST_OUTCOMES = 20_000_000, 4096
+MOST_OUTCOMES = 60_000
+"""Exact sums run over at most this many joint outcomes of all papers."""
+_OUTCOMES_AT_ONCE = 256
 # The largest number of weights in memory, over all tuples of all papers.
 _MOST_CELLS = 1 << 27
 
@@ -194,123 +211,113 @@ def true_loads(views: Sequence[View]) -> dict[str, int]:
     return counts
 
 
-def number_of_terms(network: Network) -> float:
-    """How many terms the exact sums have."""
-    return prod(float(load + 1) for load in network.load) * sum(float(len(rows)) for rows in network.tuples)
-
-
 def exact_reviewers(network: Network) -> list[Array]:
     """For each paper `[slot, member]`: P(this member wrote this review | everything); 0 for `*`."""
-    forward, backward, steps, total = _forward_backward(network)
-    chances = []
-    for number, (rows, weight) in enumerate(zip(network.tuples, network.weights, strict=True)):
-        mass = _tuple_mass(network, number, forward, backward, steps) * weight / total
-        size = len(network.members[number])
-        chance = np.array([np.bincount(slot, mass, size) for slot in rows.T])
-        chances.append(np.where(network.named[number], chance, 0.0))
-    return chances
+    sums = _NetworkSums(network)
+    total, masses = sums.masses([weight[:, None] for weight in network.weights])
+    return [sums.reviewers(number, mass)[..., 0] / total for number, mass in enumerate(masses)]
 
 
 def total_weight(network: Network) -> float:
     """The sum of the weights of all assignments that meet the loads."""
-    return _forward_backward(network)[3]
+    return float(_NetworkSums(network).masses([weight[:, None] for weight in network.weights])[0][0])
 
 
-def _forward_backward(network: Network) -> tuple[list[Array], list[Array], Integers, float]:
-    """For each paper the total weight of all ways to each state of the loads, and from it to the end."""
-    radix = network.load + 1
-    steps = np.concatenate([[1], np.cumprod(radix)[:-1]])
-    size = int(radix.prod())
-    forward = [np.zeros(size)]
-    forward[0][0] = 1.0
-    for number in range(len(network.tuples)):
-        into = np.zeros(size)
-        for states, after, weight in _transitions(network, number, steps):
-            into[after] += forward[-1][states] * weight
-        forward.append(into)
-    backward = [np.zeros(size)]
-    backward[0][-1] = 1.0
-    for number in reversed(range(len(network.tuples))):
-        back = np.zeros(size)
-        for states, after, weight in _transitions(network, number, steps):
-            back[states] += backward[0][after] * weight
-        backward.insert(0, back)
-    return forward, backward, steps, float(forward[-1][-1])
+class _NetworkSums:
+    """Sums over all assignments of a network, for many weights of its tuples at once."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        pairs = zip(network.members, network.tuples, strict=True)
+        self.sets, self.index = zip(*(sets_of(who[rows]) for who, rows in pairs), strict=True)
+        self.terms = number_of_terms(self.sets, network.load)
+
+    @cached_property
+    def sums(self) -> LoadSums:
+        """The sums over assignments."""
+        return load_sums(self.sets, self.network.load, self.network.load)
+
+    def masses(self, weights: Sequence[Array]) -> tuple[Array, list[Array]]:
+        """The weight `[case]` of all assignments, and for each paper that of those with each tuple."""
+        sets = [
+            by_set(w, index, len(own)) for w, index, own in zip(weights, self.index, self.sets, strict=True)
+        ]
+        total, rest = self.sums.total_and_rest(sets)
+        return total, [w * beside[index] for w, beside, index in zip(weights, rest, self.index, strict=True)]
+
+    def reviewers(self, number: int, mass: Array) -> Array:
+        """`[slot, member, case]`: the mass of the tuples in which a member wrote a review; 0 for `*`."""
+        members, rows = self.network.members[number], self.network.tuples[number]
+        chance = np.zeros((rows.shape[1], len(members), mass.shape[1]))
+        for slot, who in enumerate(rows.T):
+            np.add.at(chance[slot], who, mass)
+        chance[:, ~self.network.named[number]] = 0.0
+        return chance
 
 
-def _transitions(
-    network: Network, number: int, steps: Integers
-) -> Iterator[tuple[Integers, Integers, float]]:
-    """For each tuple of a paper: the states of the loads that allow it, the next states, and its weight."""
-    states = np.arange(int((network.load + 1).prod()))
-    for row, weight in zip(network.tuples[number], network.weights[number], strict=True):
-        if weight > 0.0:
-            who = network.members[number][row]
-            free = states
-            for one, times in zip(*np.unique(who, return_counts=True), strict=True):
-                used = (free // steps[one]) % (network.load[one] + 1)
-                free = free[used + times <= network.load[one]]
-            yield free, free + steps[who].sum(), float(weight)
+def is_small(views: Sequence[View], loads: Mapping[str, int], options: int = 2) -> bool:
+    """Whether everything can be summed: all states of the loads and, before the draw, all outcomes.
 
-
-def _tuple_mass(
-    network: Network, number: int, forward: Sequence[Array], backward: Sequence[Array], steps: Integers
-) -> Array:
-    """The weight of all assignments with each tuple of a paper, without the tuple's own weight."""
-    mass = np.zeros(len(network.tuples[number]))
-    indices = np.flatnonzero(network.weights[number] > 0.0)
-    for index, (states, after, _) in zip(indices, _transitions(network, number, steps), strict=True):
-        mass[index] = forward[number][states] @ backward[number + 1][after]
-    return mass
-
-
-def is_small(views: Sequence[View], loads: Mapping[str, int]) -> bool:
-    """Whether everything can be summed: all states of the loads and, before the draw, all outcomes."""
-    made = network(views, loads, [view.weight for view in views])
-    published = all(view.outcome is not None for view in views)
-    outcomes = 1 if published else 2 ** len(views)
-    return number_of_terms(made) * outcomes <= MOST_TERMS and outcomes <= MOST_OUTCOMES
+    Before the draw a paper has `options` outcomes.
+    """
+    made = _NetworkSums(network(views, loads, [view.weight for view in views]))
+    outcomes = float(options) ** sum(view.outcome is None for view in views)
+    return made.terms * outcomes <= MOST_TERMS * _OUTCOMES_AT_ONCE and outcomes <= MOST_OUTCOMES
 
 
 def exact_finding(views: Sequence[View], loads: Mapping[str, int], policy: str) -> Finding:
     """The exact success in naming a reviewer, over all assignments and, before the draw, all outcomes."""
     alone = network(views, loads, [view.weight for view in views])
-    reviews, before = alone.reviews, exact_reviewers(alone)
-    scale = total_weight(alone)
+    sums, before = _NetworkSums(alone), exact_reviewers(alone)
     tops = [found.max(axis=1) for found in before]
-    baseline = float(sum(top.sum() for top in tops) / reviews)
+    scale = sums.masses([view.weight[:, None] for view in views])[0][0]
     success, rise = 0.0, -np.inf
-    options = [view.mass(policy) / view.weight.max() for view in views]
-    for outcome in product(*(range(len(masses)) for masses in options)):
-        chosen = [masses[one] for masses, one in zip(options, outcome, strict=True)]
-        if not all(mass.any() for mass in chosen):
-            continue
-        peaks = prod(float(mass.max()) for mass in chosen)
-        after = network(views, loads, chosen)
-        weight = total_weight(after)
-        if weight > 0.0:
-            best = [found.max(axis=1) for found in exact_reviewers(after)]
-            chance = 1.0 if len(options[0]) == 1 else weight * peaks / scale
-            success += chance * float(sum(top.sum() for top in best)) / reviews
-            rise = max(rise, *(float((new - old).max()) for new, old in zip(best, tops, strict=True)))
-    return Finding(LOADS, AUTHOR, policy, baseline, success, 0.0, rise)
+    options = [view.mass(policy) for view in views]
+    published = views[0].outcome is not None
+    for outcomes in _in_parts([len(option) for option in options]):
+        total, masses = sums.masses([option[o].T for option, o in zip(options, outcomes.T, strict=True)])
+        some = total > 0.0
+        for number, mass in enumerate(masses if some.any() else ()):
+            best = sums.reviewers(number, mass[:, some]).max(axis=1)
+            success += float((best / total[some]).sum() if published else best.sum() / scale)
+            rise = max(rise, float((best / total[some] - tops[number][:, None]).max()))
+    baseline = float(sum(top.sum() for top in tops) / alone.reviews)
+    return Finding(LOADS, AUTHOR, policy, baseline, success / alone.reviews, 0.0, rise)
 
 
-_BISECTIONS = 60
+def _in_parts(options: Sequence[int]) -> Iterator[Integers]:
+    """All choices of one option for each paper, `[choice, paper]`, in parts that fit into memory."""
+    choices = product(*map(range, options))
+    while part := list(islice(choices, _OUTCOMES_AT_ONCE)):
+        yield np.array(part, dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class CoupledBound:
-    """Bounds on what any coupled adversary learns about one paper's reviews.
+    """Bounds on what all decisions together tell a coupled adversary about one paper's reviews.
 
-    `epsilon` bounds the change of log odds between two reviewers, `factor` the ratio of successes, and
-    `added` their difference; `papers` is the size of the component.
+    They hold for every prior over whole assignments, because they depend on the tables alone. With V the
+    adversary's success from scores and loads, and V' that with the paper's own decision as well,
+
+        success <= min(V' factor, 1 - (1 - V') hidden, V + added)
+
+    Attributes:
+        papers: The size of the component.
+        epsilon: No log odds between two reviewers change by more.
+        factor: `prod (1 + kappa_j)` over the other papers, with kappa_j the range of paper j's table.
+        hidden: `prod (1 - kappa_j)` over them: the chance that their decisions depend on no reviewer.
+        added: Pinsker's inequality for the capacities of all tables.
     """
 
     papers: int
     epsilon: float
     factor: float
+    hidden: float
     added: float
+
+    def success(self, alone: float, own: float) -> float:
+        """The largest success, from that before any decision and that with the paper's own decision."""
+        return min(own * self.factor, 1.0 - (1.0 - own) * self.hidden, alone + self.added, 1.0)
 
 
 def coupled_bounds(views: Sequence[View], policy: str = "chosen") -> list[CoupledBound]:
@@ -322,35 +329,135 @@ def coupled_bounds(views: Sequence[View], policy: str = "chosen") -> list[Couple
     >>> views = one("p", "ab", [0.6, 0.4]), one("q", "bc", [0.4, 0.6]), one("r", "de", [0.0, 1.0])
     >>> found = coupled_bounds(list(views))
     >>> [(each.papers, round(each.epsilon, 3), round(each.factor, 3)) for each in found]
-    [(2, 0.811, 1.44), (2, 0.811, 1.44), (1, inf, 2.0)]
+    [(2, 0.811, 1.2), (2, 0.811, 1.2), (1, inf, 1.0)]
     """
-    group = components(views)
+    group = components([view.names for view in views])
     policies = [Policy(view.accept[policy]) for view in views]
     epsilon = np.array([float(one.epsilon) for one in policies])
-    factor = np.array([float(one.multiplier) for one in policies])
+    kappa = np.array([float(np.ptp(one.accept)) for one in policies])
     nats = np.array([capacity(one.accept) for one in policies])
     bounds = []
-    for mine in group:
+    for number, mine in enumerate(group):
         inside = group == mine
+        others = inside & (np.arange(len(views)) != number)
         bounds.append(
             CoupledBound(
                 papers=int(inside.sum()),
                 epsilon=float(epsilon[inside].sum()),
-                factor=float(factor[inside].prod()),
+                factor=float((1.0 + kappa[others]).prod()),
+                hidden=float((1.0 - kappa[others]).prod()),
                 added=float(np.sqrt(0.5 * nats[inside].sum())),
             )
         )
     return bounds
 
 
-def components(views: Sequence[View]) -> Integers:
-    """The connected component of each paper: papers that share people, directly or through others."""
-    people = {name: len(views) + place for place, name in enumerate({n for v in views for n in v.names})}
-    row = [number for number, view in enumerate(views) for _ in view.names]
-    column = [people[name] for view in views for name in view.names]
-    size = len(views) + len(people)
-    graph = csr_array((np.ones(len(row)), (row, column)), shape=(size, size))
-    return np.asarray(connected_components(graph, directed=False)[1][: len(views)], dtype=np.int64)
+@dataclass(frozen=True)
+class ErasureBound:
+    """How often a coupled adversary is right at most, mean over all reviews, for the stated prior and loads.
+
+    Attributes:
+        baseline: From scores and loads alone, exactly.
+        own: With the decision on the review's own paper, exactly.
+        erasure: With all decisions, at most: the erasure bound for this prior.
+        any_prior: With all decisions, at most, from `own` and the ranges of the tables alone.
+    """
+
+    baseline: float
+    own: float
+    erasure: float
+    any_prior: float
+
+
+def any_prior_bound(views: Sequence[View], policy: str = "chosen") -> float:
+    """How often anyone is right with all decisions at most, if papers taken one by one are as believed.
+
+    It is the mean over all reviews of `CoupledBound.success`, whatever the prior over whole assignments.
+    """
+    limits, reviews = 0.0, 0
+    for view, limit in zip(views, coupled_bounds(views, policy), strict=True):
+        undecided = replace(view, outcome=None)
+        masses = (undecided.alone, undecided.mass(policy))
+        alone, own = (reviewers_of(undecided, mass).max(axis=2).sum(axis=0) for mass in masses)
+        limits += sum(limit.success(a, o) for a, o in zip(alone.tolist(), own.tolist(), strict=True))
+        reviews += len(view.scores)
+    return limits / reviews
+
+
+def erasure_bound(views: Sequence[View], loads: Mapping[str, int], policy: str = "chosen") -> ErasureBound:
+    """An upper bound on what all decisions together reveal, by sums over all assignments.
+
+    A table's accept chances are `lo + kappa q(r)` with q in [0, 1]. So its decision can be made from a coin
+    that comes up with chance kappa: if it does, accept with chance q(r); else with chance lo/(1 - kappa),
+    whoever reviewed. Whoever sees, for every other paper, nothing (chance 1 - kappa) or a draw of
+    Bernoulli(q(r)) therefore sees no less than the decisions (they are a garbling of it, Blackwell 1951), and
+    the bound is the success of that adversary, who also sees the decision on the paper itself.
+    """
+    made = network(views, loads, [view.weight for view in views])
+    sums, accepts = _NetworkSums(made), [view.accept[policy] for view in views]
+    kappa = np.array([np.ptp(accept) for accept in accepts])
+    scale, masses = sums.masses([view.weight[:, None] for view in views])
+
+    def best(number: int, mass: Array) -> Array:
+        """`[case]`: the mass of the best guesses at all reviews of a paper."""
+        return np.asarray(sums.reviewers(number, mass).max(axis=1).sum(axis=0))
+
+    def best_after(number: int, mass: Array) -> Array:
+        """The same after the decision on the paper itself."""
+        accept = accepts[number][:, None]
+        return best(number, mass * accept) + best(number, mass * (1.0 - accept))
+
+    alone = [float(best(number, mass)[0] / scale[0]) for number, mass in enumerate(masses)]
+    own = [float(best_after(number, mass)[0] / scale[0]) for number, mass in enumerate(masses)]
+    # Of each paper: nothing is seen, or its draw of Bernoulli(q) is 1, or 0.
+    likelihoods = [_erasure_likelihoods(accept) for accept in accepts]
+    bound = np.zeros(len(views))
+    for choices in _in_parts([len(one) for one in likelihoods]):
+        chance = np.where(choices == 0, 1.0 - kappa, kappa)
+        _, masses = sums.masses(
+            [
+                view.weight[:, None] * likelihood[choice].T
+                for view, likelihood, choice in zip(views, likelihoods, choices.T, strict=True)
+            ]
+        )
+        for number, mass in enumerate(masses):
+            # The paper's own decision is seen instead of its draw.
+            hidden = np.flatnonzero(choices[:, number] == 0)
+            others = np.delete(chance[hidden], number, axis=1).prod(axis=1)
+            bound[number] += float(best_after(number, mass[:, hidden]) @ others / scale[0])
+    limits = [
+        limit.success(before / slots, after / slots) * slots
+        for limit, before, after, slots in zip(
+            coupled_bounds(views, policy), alone, own, made.slots, strict=True
+        )
+    ]
+    parts = (float(sum(part)) / made.reviews for part in (alone, own, bound, limits))
+    return ErasureBound(*parts)
+
+
+def coupled_limits(views: Sequence[View], loads: Mapping[str, int] | None = None) -> dict[str, float]:
+    """How often a reviewer is named with all decisions together at most, on average over the decisions.
+
+    `any_prior` depends on the tables alone. `erasure` is for the stated prior and these loads, if there are
+    few enough assignments to sum.
+    """
+    undecided = [replace(view, outcome=None) for view in views]
+    if loads is None or not is_small(undecided, loads, options=3):
+        return {"any_prior": any_prior_bound(views)}
+    bound = erasure_bound(undecided, loads)
+    return {"erasure": bound.erasure, "any_prior": bound.any_prior}
+
+
+def _erasure_likelihoods(accept: Array) -> Array:
+    """`[draw, tuple]`: 1 for a paper of which nothing is seen; q, and 1 - q, of a draw of Bernoulli(q)."""
+    low, kappa = accept.min(), np.ptp(accept)
+    if kappa == 0.0:
+        return np.ones((1, accept.size))
+    q = (accept - low) / kappa
+    return np.stack([np.ones(accept.shape), q, 1.0 - q])
+
+
+_BISECTIONS = 60
 
 
 def capacity(accept: Array) -> float:

@@ -43,6 +43,7 @@ from blindcal.adversaries.coupled_exact import (
     exact_finding,
     first_assignment,
     is_small,
+    member_rows,
     network,
 )
 from blindcal.adversaries.findings import Finding
@@ -400,15 +401,20 @@ class GuessEstimate:
 class WalkEstimate(GuessEstimate):
     """The estimate of walks.
 
-    `drawn[walk, review]` is one of the assignments that each walk counted, as members of pools; with the
-    probabilities `share[walk]` they are a sample from the adversary's belief.
+    `state` are the walks themselves: `state.drawn[walk, review]` is one of the assignments that each walk
+    counted, as members of pools; with the probabilities `share[walk]` they are a sample from the adversary's
+    belief.
     """
 
     walks: int
     starts: int
     assignments: int
-    drawn: Integers = field(repr=False, compare=False)
-    share: Array = field(repr=False, compare=False)
+    state: Walks = field(repr=False, compare=False)
+
+    @property
+    def share(self) -> Array:
+        """The probability of each walk's drawn assignment."""
+        return np.asarray(self.state.seen / max(self.state.seen.sum(), _TINY))
 
 
 def estimate_of(walks: Walks, named: NDArray[np.bool_] | bool = True) -> WalkEstimate:
@@ -418,8 +424,7 @@ def estimate_of(walks: Walks, named: NDArray[np.bool_] | bool = True) -> WalkEst
         walks=walks.seen.size,
         starts=len(np.unique(walks.start)),
         assignments=round(float(walks.seen.sum())),
-        drawn=walks.drawn,
-        share=walks.seen / max(walks.seen.sum(), _TINY),
+        state=walks,
     )
 
 
@@ -593,6 +598,66 @@ def coupled_findings(
         )
         for policy in policies
     ]
+
+
+def erasure_estimate(
+    views: Sequence[View],
+    loads: Mapping[str, int],
+    policy: str = "chosen",
+    *,
+    draws: int = 16,
+    target: float = TARGET,
+    most: int = 40,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """What all decisions add at most by `coupled_exact.erasure_bound`, and its standard error, by walks.
+
+    It is for conferences of papers with one review whose assignments are too many to sum. Each draw takes an
+    assignment from the belief, then erases papers and draws the others; walks weigh what is left. A paper
+    whose own draw was erased counts as many times as it takes to make up for the others. The error is over
+    the draws.
+    """
+    accepts = [view.accept[policy] for view in views]
+    kappa = np.array([np.ptp(accept) for accept in accepts])
+    if any(len(view.scores) != 1 for view in views) or kappa.max() == 1.0:
+        raise InputError("`erasure_estimate` needs papers with one review, and tables that exclude nobody")
+    rng, added = np.random.default_rng([seed, 1]), []
+    made = network(views, loads, [view.weight for view in views])
+    alone = walk(views, loads, made, target=target, most=most)
+    before = _success_by_review(alone.state, flat_network(made).named)
+    for _ in range(draws):
+        truth = alone.state.drawn[rng.choice(alone.share.size, p=alone.share)]
+        masses, hidden = [], rng.random(len(views)) >= kappa
+        for number, (view, accept) in enumerate(zip(views, accepts, strict=True)):
+            who = int(np.flatnonzero(member_rows(view)[:, 0] == truth[number])[0])
+            q = (accept - accept.min()) / max(kappa[number], _TINY)
+            likelihood = q if rng.random() < q[who] else 1.0 - q
+            masses.append(view.weight if hidden[number] else view.weight * likelihood)
+        after = walk(views, loads, network(views, loads, masses), target=target, most=most)
+        if not after.agrees:
+            raise InputError("walks from different starts do not agree, so nothing can be said of the bound")
+        gains = _success_with_own_decision(views, accepts, after.state) - before
+        added.append(float((gains * hidden / (1.0 - kappa)).mean()))
+    return float(np.mean(added)), float(np.std(added, ddof=1) / np.sqrt(draws))
+
+
+def _success_by_review(walks: Walks, named: NDArray[np.bool_], chance: Array | float = 1.0) -> Array:
+    """`[review]`: the middle of the two estimates of `estimate_success`, for each review."""
+    tally = walks.tally * chance * named
+    whole, reviews, low = tally.sum(axis=0), np.arange(tally.shape[1]), np.zeros(tally.shape[1])
+    for one in np.unique(walks.start):
+        own = tally[walks.start == one].sum(axis=0)
+        low += own[reviews, (whole - own).argmax(axis=1)]
+    return np.asarray(0.5 * (low + whole.max(axis=1)) / walks.seen.sum())
+
+
+def _success_with_own_decision(views: Sequence[View], accepts: Sequence[Array], walks: Walks) -> Array:
+    """`[paper]`: the success with the decision on the paper itself, for papers with one review."""
+    accept, named = np.zeros(walks.tally.shape[1:]), np.zeros(walks.tally.shape[1:], dtype=np.bool_)
+    for number, view in enumerate(views):
+        who = member_rows(view)[:, 0]
+        accept[number, who], named[number, who] = accepts[number], view.rows[:, 0] >= 0
+    return _success_by_review(walks, named, accept) + _success_by_review(walks, named, 1.0 - accept)
 
 
 def _advance_part(job: tuple[int, Walks], table: FlatNetwork, steps: int, seed: int) -> Walks:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from blindcal.adversaries.coupled_exact import read_loads, true_loads
+from blindcal.adversaries.coupled_exact import coupled_limits, read_loads, true_loads
 from blindcal.adversaries.coupled_mcmc import coupled_findings
 from blindcal.adversaries.findings import Findings, findings_of
 from blindcal.adversaries.learned_calibration import learning_findings
@@ -663,6 +663,7 @@ def audit_folder(
         *co_reviewer_findings(views),
         *author_findings(views),
     ]
+    known: dict[str, int] | None = None
     if given.loads is not None:
         known = true_loads(views) if given.loads == "true" else read_loads(given.loads)
         more += coupled_findings(views, known, keep=given.keep, workers=workers, progress=progress)
@@ -674,7 +675,8 @@ def audit_folder(
         "gains is an upper bound"
     )
     remarks = [*interrupted_remarks(folder), *([exactly] if release.record.selection is not None else [])]
-    return FolderAudit(replace(findings, findings=(*findings.findings, *more)), release, tuple(remarks))
+    findings = replace(findings, findings=(*findings.findings, *more), limits=coupled_limits(views, known))
+    return FolderAudit(findings, release, tuple(remarks))
 
 
 def prior_of(text: str) -> str | Similarity:
