@@ -89,7 +89,7 @@ def _listed_erasure(views: list[View], loads: dict[str, int]) -> float:
             masses, chance = list(weights), 1.0
             for number, draw in zip(others, seen, strict=True):
                 low, kappa = ranges[number]
-                level = (views[number].accept["chosen"] - low) / kappa
+                level = (views[number].accept["chosen"] - low) / (kappa or 1.0)
                 chance *= 1.0 - kappa if draw is None else kappa
                 if draw is not None:
                     masses[number] = masses[number] * (level if draw else 1.0 - level)
