@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.calibrators import maximum_likelihood_quality, raw_quality, standardized_quality
+from blindcal.calibrators.known_reviewers import maximum_likelihood_quality
+from blindcal.calibrators.results import raw_quality, standardized_quality
 from blindcal.checks import Array
 from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error
 from blindcal.simulation.population import Simulation, paper_population, simulate

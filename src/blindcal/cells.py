@@ -58,16 +58,7 @@ class Column:
 
 
 def cell_problem(cell: str, column: Column) -> Violation | None:
-    """The rule that `cell` breaks in `column`, or None.
-
-    >>> cell_problem("2.5", Column("score", "number")), cell_problem("1_000", Column("score", "number"))
-    (None, ('must be a number without underscores', None))
-    >>> for cell in ("40%", "4-May", "4: accept"):
-    ...     print(cell_problem(cell, Column("score", "number"))[0])
-    must be a number without a percent sign
-    must be a number, not a date (a spreadsheet may have made one of it)
-    must be a number alone, with nothing after it
-    """
+    """The rule that `cell` breaks in `column`, or None."""
     if not cell:
         return None if column.empty else ("must not be empty", "nothing")
     if column.kind in ("number", "integer"):
@@ -153,11 +144,7 @@ def normalize_id(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """`text` with an apostrophe in front where a spreadsheet might run it; `unescape` takes it off.
-
-    >>> escape("=1+1"), escape("plain"), escape("'quoted"), unescape(escape("'=x"))
-    ("'=1+1", 'plain', "''quoted", "'=x")
-    """
+    """`text` with an apostrophe in front where a spreadsheet might run it; `unescape` takes it off."""
     return "'" + text if text.startswith((*_RISKY, "'")) else text
 
 
@@ -178,31 +165,19 @@ def number_text(value: float) -> str:
 
 
 def count(number: int, thing: str) -> str:
-    """How many there are of something, as a person writes it.
-
-    >>> count(1, "paper"), count(0, "paper"), count(12345, "review")
-    ('1 paper', '0 papers', '12,345 reviews')
-    """
+    """How many there are of something, as a person writes it."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def natural_key(text: str) -> tuple[tuple[str | int, ...], str]:
-    """The key that sorts ids as a person would: numbers in them by value. No two ids are equal.
-
-    >>> sorted(["p10", "p2", "7", "10", "007", "p2b"], key=natural_key)
-    ['007', '7', '10', 'p2', 'p2b', 'p10']
-    """
+    """The key that sorts ids as a person would: numbers in them by value. No two ids are equal."""
     parts: list[str | int] = [*_DIGITS.split(text)]
     parts[1::2] = map(int, parts[1::2])
     return tuple(parts), text
 
 
 def natural_sorted(ids: Iterable[str]) -> list[str]:
-    """Ids sorted by `natural_key`, without its slow key if they differ in their digits alone.
-
-    >>> natural_sorted(["p10", "p02"]), natural_sorted(["p10", "p2"])
-    (['p02', 'p10'], ['p2', 'p10'])
-    """
+    """Ids sorted by `natural_key`, without its slow key if they differ in their digits alone."""
     in_text_order = sorted(ids)
     shapes = {name.translate(_AS_ZERO) for name in in_text_order}
     if len(shapes) < 2:

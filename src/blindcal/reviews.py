@@ -445,9 +445,6 @@ def orient_reviewers(
     """The calibration for scores of which high ones are better.
 
     For `low`, the calibration says `score = offset - slope * quality`.
-
-    >>> orient_reviewers({"a": (1.5, 3.0, 0.5, 0.1, 0.2, 0.4, 0.0)}, "low")
-    {'a': (1.5, -3.0, 0.5, 0.1, 0.2, -0.4, 0.0)}
     """
     turned = (_OFFSET, _CORRELATION) if check_better(better) == "low" else ()
     return {
@@ -466,9 +463,5 @@ def orient_scores(scores: Iterable[float], better: str) -> tuple[float, ...]:
 
 
 def original_scores(scores: Iterable[float], better: str) -> list[float]:
-    """Upright scores as the chair knows them, lowest first.
-
-    >>> original_scores([-5.0, -1.0], "low")
-    [1.0, 5.0]
-    """
+    """Upright scores as the chair knows them, lowest first."""
     return sorted(0.0 - score if better == "low" else score for score in scores)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blindcal.calibrators import Batch
 from blindcal.calibrators.assessment import change, left_out, prediction_changes, shrunk_means
+from blindcal.calibrators.gibbs import Batch
 
 
 def random_batch(seed: int, papers: int = 40, reviewers: int = 12) -> Batch:

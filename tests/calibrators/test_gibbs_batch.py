@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import blindcal as bc
-from blindcal.calibrators import Batch
+from blindcal.calibrators.gibbs import Batch
 
 
 def test_batch_checks_its_rows() -> None:

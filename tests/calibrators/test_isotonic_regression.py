@@ -7,7 +7,9 @@ import pytest
 from scipy.optimize import minimize
 
 import blindcal as bc
-from blindcal.calibrators import Batch, isotonic, isotonic_quality
+from blindcal.calibrators import isotonic
+from blindcal.calibrators.gibbs import Batch
+from blindcal.calibrators.isotonic_regression import isotonic_quality
 from small_reviews import conference
 
 

@@ -8,13 +8,9 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 import blindcal as bc
-from blindcal.calibrators import (
-    Batch,
-    maximum_likelihood,
-    maximum_likelihood_quality,
-    posterior,
-    posterior_quality,
-)
+from blindcal.calibrators import maximum_likelihood, posterior
+from blindcal.calibrators.gibbs import Batch
+from blindcal.calibrators.known_reviewers import maximum_likelihood_quality, posterior_quality
 from small_reviews import conference
 
 

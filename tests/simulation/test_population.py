@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, expon, kstest, lognorm, norm
 
-from blindcal.calibrators import maximum_likelihood_quality, raw_quality, standardized_quality
+from blindcal.calibrators.known_reviewers import maximum_likelihood_quality
+from blindcal.calibrators.results import raw_quality, standardized_quality
 from blindcal.errors import InputError
 from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error
 from blindcal.simulation.population import (

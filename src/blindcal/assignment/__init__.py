@@ -6,8 +6,7 @@ probabilities. Open `candidates` first, then `prior`; `sampling` draws assignmen
 and earlier.
 """
 
-from blindcal.assignment.candidates import SampledPool, assumed_pools, everyone, pools_of, read_pools
-from blindcal.assignment.prior import inclusion, log_odds, log_prior
+from blindcal.assignment.candidates import SampledPool, assumed_pools, read_pools
 from blindcal.assignment.sampling import SampledAssignment, assign
 from blindcal.assignment.similarity import Similarity, read_similarity
 
@@ -17,11 +16,6 @@ __all__ = [
     "Similarity",
     "assign",
     "assumed_pools",
-    "everyone",
-    "inclusion",
-    "log_odds",
-    "log_prior",
-    "pools_of",
     "read_pools",
     "read_similarity",
 ]

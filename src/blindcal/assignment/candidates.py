@@ -182,14 +182,8 @@ def everyone(
 ) -> dict[str, dict[str, float]]:
     """Pools of everyone without a conflict, all equally likely.
 
-    Args:
-        papers: The papers.
-        reviewers: The candidates of each paper, except those with a conflict.
-        conflicts: Pairs `(paper, reviewer)`; by default there are none.
-
-    Example:
-        >>> everyone(["p"], ["a", "b", "c"], [("p", "b")])
-        {'p': {'a': 1.0, 'c': 1.0}}
+    `reviewers`: the candidates of each paper, except those with a conflict. `conflicts`: pairs
+    `(paper, reviewer)`; by default there are none.
     """
     barred = set(conflicts)
     return {p: {r: 1.0 for r in reviewers if (p, r) not in barred} for p in papers}
@@ -203,16 +197,10 @@ def is_everyone(source: object) -> bool:
 def pools_of(source: str | os.PathLike[str] | Any, papers: Iterable[str], reviewers: Iterable[str]) -> Pools:
     """The pools that a file or a data frame describes; its columns say how.
 
-    Args:
-        source: A table `paper,reviewer[,probability]` of candidates; or `draw,paper,reviewer`, sampled
-            assignments of which one is the true one; or `paper,conflict`, for everyone except these. The word
-            `everyone` in place of a file means that there are no conflicts.
-        papers: All papers; they matter if candidates are not listed.
-        reviewers: All reviewers, likewise.
-
-    Example:
-        >>> pools_of("everyone", ["p", "q"], ["ada", "ben"])
-        {'p': {'ada': 1.0, 'ben': 1.0}, 'q': {'ada': 1.0, 'ben': 1.0}}
+    `source`: a table `paper,reviewer[,probability]` of candidates; or `draw,paper,reviewer`, sampled
+    assignments of which one is the true one; or `paper,conflict`, for everyone except these. The word
+    `everyone` in place of a file means that there are no conflicts. `papers`: all papers; they matter if
+    candidates are not listed.
     """
     people = sorted(set(reviewers) - {OUTSIDER})
     if is_everyone(source):
@@ -341,19 +329,12 @@ CAUSES = {
 
 @dataclass(frozen=True, order=True)
 class MissingReviewer:
-    """A reviewer who is not in the pool of a paper. CONFIDENTIAL.
+    """A reviewer who is not in the pool of a paper. CONFIDENTIAL."""
 
-    Attributes:
-        paper: The paper.
-        reviewer: The reviewer's name.
-        cause: A key of `CAUSES`.
-        nearest: The nearest known name, or an empty text.
-    """
-
-    paper: str
-    reviewer: str
-    cause: str
-    nearest: str
+    paper: str  # the paper
+    reviewer: str  # the reviewer's name
+    cause: str  # A key of `CAUSES`
+    nearest: str  # the nearest known name, or an empty text
 
 
 @dataclass(frozen=True)
@@ -367,12 +348,7 @@ class NameDirectory:
         return {plain_name(name): name for name in sorted(self.names, reverse=True)}
 
     def nearest(self, name: str, close: bool) -> str:
-        """The known name with the most similar spelling; letter by letter only if `close`.
-
-        Example:
-            >>> NameDirectory(["Ada Lovelace", "Alan Turing"]).nearest("lovelace, ada", False)
-            'Ada Lovelace'
-        """
+        """The known name with the most similar spelling; letter by letter only if `close`."""
         if plain_name(name) in self.by_spelling:
             return self.by_spelling[plain_name(name)]
         matches = (
@@ -408,10 +384,6 @@ def missing_reviewers(
     """Why each of the `missing` reviewers is not in the pool, papers in natural order. CONFIDENTIAL.
 
     If `*` is among those `known`, nobody lacks a calibration.
-
-    Example:
-        >>> missing_reviewers({"p": ["bob"]}, {"p": {"Ann": 1.0, "Bob": 1.0}}, ["Ann", "Bob"])
-        [MissingReviewer(paper='p', reviewer='bob', cause='spelling', nearest='Bob')]
     """
     directory = NameDirectory({*known, *(name for pool in pools.values() for name in pool)} - {OUTSIDER})
     unknown = sorted({name for names in missing.values() for name in names} - set(directory.names))

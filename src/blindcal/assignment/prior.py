@@ -37,17 +37,8 @@ _TOLERANCE = 1e-9
 def inclusion(chances: Sequence[float], reviews: int, outsider: int | None = None) -> tuple[float, ...]:
     """Inclusion probabilities: chances scaled to sum to the number of reviews, each at most 1.
 
-    Args:
-        chances: Those of a paper's candidates, before scaling.
-        reviews: The paper's number of reviews.
-        outsider: The index of `*` among the candidates, None without it. It may have written several reviews,
-            so its number, how many it is expected to have written, may be above 1.
-
-    Example:
-        >>> inclusion([0.9, 0.3, 0.3, 0.3], 3)
-        (1.0, 0.6666666666666666, 0.6666666666666666, 0.6666666666666666)
-        >>> [round(chance, 3) for chance in inclusion([1.0, 0.1, 0.1], 2, outsider=0)]
-        [1.667, 0.167, 0.167]
+    `outsider`: the index of `*` among the candidates, None without it. It may have written several reviews,
+    so its number, how many it is expected to have written, may be above 1.
     """
     scaled = _scale_to_sum(seat_probabilities(chances, reviews, outsider), reviews)
     if outsider is None:
@@ -99,17 +90,8 @@ def log_odds(chances: tuple[float, ...], reviews: int) -> tuple[float, ...]:
     The odds are a fixed point of `o *= p/pi` and of `o *= p(1-pi)/(pi(1-p))`, with pi the inclusion
     probabilities that the odds realize (`realized_inclusion`).
 
-    Args:
-        chances: Inclusion probabilities, which sum to the number of reviews, as those of `inclusion` do.
-        reviews: The number of reviews.
-
-    Returns:
-        The log odds; `inf` for a candidate with probability 1, `-inf` with probability 0.
-
-    Example:
-        >>> odds = log_odds((1.0, 0.5, 0.5), 2)
-        >>> odds
-        (inf, 0.0, 0.0)
+    `chances`: inclusion probabilities, which sum to the number of reviews, as those of `inclusion` do.
+    Returns the log odds; `inf` for a candidate with probability 1, `-inf` with probability 0.
     """
     p = np.asarray(chances)
     open_ = (p > 0.0) & (p < 1.0)
@@ -160,10 +142,6 @@ def realized_inclusion(odds: Array, size: int) -> Array:
     """The inclusion probabilities that log odds realize.
 
     `pi_j = o_j e_{k-1}(others) / e_k(all)`, with e the elementary symmetric polynomials of the odds.
-
-    Example:
-        >>> realized_inclusion(np.log([1.0, 2.0, 3.0]), 1)
-        array([0.16666667, 0.33333333, 0.5       ])
     """
     o = np.exp(odds - odds.max())
     before = _elementary_symmetric(o, size)
@@ -198,14 +176,7 @@ def tuple_count(candidates: int, reviews: int, outsider: bool = False) -> int:
 
 @lru_cache(maxsize=16)
 def all_tuples(candidates: int, reviews: int, outsider: int | None = None) -> Integers:
-    """`[n, k]`: every tuple of candidates, distinct except for the outsider, in lexicographic order.
-
-    Example:
-        >>> all_tuples(3, 2).tolist()
-        [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]]
-        >>> all_tuples(2, 2, outsider=0).tolist()
-        [[0, 0], [0, 1], [1, 0]]
-    """
+    """`[n, k]`: every tuple of candidates, distinct except for the outsider, in lexicographic order."""
     rows = np.zeros((1, 0), dtype=np.int64)
     for _ in range(reviews):
         free = np.ones((len(rows), candidates), dtype=bool)
@@ -225,10 +196,6 @@ def tuple_halves(
     """The first and second halves of tuples, and the index of each tuple among all pairs of halves.
 
     Pairs are counted first half by first half, so the tuples among them stand in lexicographic order.
-
-    >>> first, second, pair_index = tuple_halves(3, 2)
-    >>> first.tolist(), second.tolist(), pair_index.tolist()
-    ([[0], [1], [2]], [[0], [1], [2]], [1, 2, 3, 5, 6, 7])
     """
     half = (reviews + 1) // 2
     first, second = (all_tuples(candidates, size, outsider) for size in (half, reviews - half))
@@ -243,24 +210,14 @@ def tuple_halves(
 
 @lru_cache(maxsize=16)
 def tuples_of_sets(sets: Sets) -> Integers:
-    """`[n, k]`: every order of every set, in lexicographic order.
-
-    Example:
-        >>> tuples_of_sets((((0, 2), 3), ((1, 2), 1))).tolist()
-        [[0, 2], [1, 2], [2, 0], [2, 1]]
-    """
+    """`[n, k]`: every order of every set, in lexicographic order."""
     rows = np.array(sorted(order for people, _ in sets for order in permutations(people)), dtype=np.int64)
     rows.setflags(write=False)
     return rows
 
 
 def log_set_prior(sets: Sets, rows: Integers) -> Array:
-    """Log P(tuple) up to a constant: every order of a set is equally likely; -inf for sets not drawn.
-
-    Example:
-        >>> log_set_prior((((0, 2), 3), ((1, 2), 1)), np.array([[2, 0], [1, 2], [0, 1]])).tolist()
-        [1.0986122886681098, 0.0, -inf]
-    """
+    """Log P(tuple) up to a constant: every order of a set is equally likely; -inf for sets not drawn."""
     log = {people: np.log(number) for people, number in sets}
     return np.array([log.get(tuple(row), -np.inf) for row in np.sort(rows, axis=1).tolist()])
 
@@ -268,18 +225,10 @@ def log_set_prior(sets: Sets, rows: Integers) -> Array:
 def log_prior(chances: tuple[float, ...], rows: Integers, outsider: int | None = None) -> Array:
     """Log P(tuple) in the maximum-entropy prior, up to a constant.
 
-    Args:
-        chances: Inclusion probabilities of the candidates, which sum to the number of reviews k.
-        rows: `[n, k]`, the tuples: the index of the candidate who wrote each review.
-        outsider: The index of `*` among the candidates, which may stand several times in a tuple; None
-            without it. A tuple with j outsiders stands for all `k!/(k-j)!` ways to seat them.
-
-    Returns:
-        `[n]`; -inf for tuples that the probabilities rule out.
-
-    Example:
-        >>> log_prior((1.0, 0.5, 0.5), np.array([[0, 1], [2, 0], [1, 2]])).tolist()  # the first is certain
-        [0.0, 0.0, -inf]
+    `chances`: inclusion probabilities of the candidates, which sum to the number of reviews k. `rows`:
+    `[n, k]`, the tuples: the index of the candidate who wrote each review. `outsider`: the index of `*` among
+    the candidates, which may stand several times in a tuple; None without it. A tuple with j outsiders stands
+    for all `k!/(k-j)!` ways to seat them.
     """
     reviews = rows.shape[1]
     odds = np.asarray(log_odds(seat_probabilities(chances, reviews, outsider), reviews))[: len(chances)]

@@ -73,23 +73,14 @@ _NO_ASSIGNMENT = (
 
 @dataclass(frozen=True, eq=False)
 class Marginals:
-    """The pairs that may be assigned, and how likely.
+    """The pairs that may be assigned, and how likely."""
 
-    Attributes:
-        paper: `[pair]`, the index of the paper.
-        reviewer: `[pair]`, the index of the reviewer.
-        units: `[pair]`, in how many draws the pair is assigned.
-        draws: The number of draws.
-        most: The most units of any pair.
-        per_paper: The number of reviewers of each paper.
-    """
-
-    paper: Integers
-    reviewer: Integers
-    units: Integers
-    draws: int
-    most: int
-    per_paper: int
+    paper: Integers  # `[pair]`, the index of the paper
+    reviewer: Integers  # `[pair]`, the index of the reviewer
+    units: Integers  # `[pair]`, in how many draws the pair is assigned
+    draws: int  # the number of draws
+    most: int  # the most units of any pair
+    per_paper: int  # the number of reviewers of each paper
 
     @property
     def probability(self) -> Array:
@@ -118,11 +109,6 @@ def marginals(
     """The probabilities with the greatest expected reward, each at most `cap`, for `draws` assignments.
 
     Every paper gets `per_paper` reviewers, and nobody gets more than `per_reviewer` papers.
-
-    >>> similarity = Similarity.dense(["p", "q"], ["a", "b"], [[3.0, 2.0], [2.0, 0.0]])
-    >>> chances = marginals(similarity, per_paper=1, per_reviewer=1, cap=0.75, draws=4)
-    >>> chances.units.tolist(), chances.kept(similarity)
-    ([1, 3, 3, 1], 3.75)
     """
     most = _max_units(similarity, per_paper, per_reviewer, cap, spread, draws)
     program = _TransportProgram(similarity, per_paper, per_reviewer, _pieces(most, spread, draws), draws)
@@ -448,14 +434,7 @@ def _has_content(path: Path, content: bytes) -> bool:
 
 
 def keystream(seed: bytes, purpose: str, size: int) -> NDArray[np.uint64]:
-    """`size` numbers, each uniform on 64 bits, from a secret seed; every purpose has its own stream.
-
-    Example:
-        >>> keystream(bytes(32), "a", 2).tolist() == keystream(bytes(32), "a", 3).tolist()[:2]
-        True
-        >>> keystream(bytes(32), "a", 1) == keystream(bytes(32), "b", 1)
-        array([False])
-    """
+    """`size` numbers, each uniform on 64 bits, from a secret seed; every purpose has its own stream."""
     if len(seed) != SEED_BYTES:
         raise InputError(f"a seed must have {SEED_BYTES} bytes, found {len(seed)}")
     stream = shake_256(b"blindcal/assignment\0" + seed + purpose.encode())
@@ -479,11 +458,6 @@ def decompose_marginals(chances: Marginals, seed: bytes) -> Integers:
     """`[draw, paper, seat]`: assignments that have exactly these marginals together.
 
     The reviewers of a paper stand in ascending order; each pair is in as many draws as it has units.
-
-    >>> similarity = Similarity.dense(["p", "q"], ["a", "b"], [[1.0, 1.0], [1.0, 1.0]])
-    >>> chances = marginals(similarity, per_paper=1, per_reviewer=1, cap=0.5, draws=2)
-    >>> sorted(decompose_marginals(chances, bytes(32)).tolist())
-    [[[0], [1]], [[1], [0]]]
     """
     parts = _Parts(np.zeros_like(chances.paper), chances.paper, chances.reviewer, chances.units)
     size = chances.draws

@@ -31,44 +31,23 @@ has the sampler. Imports: verification and earlier.
 """
 
 from blindcal.calibrators.assessment import Assessment, assess
-from blindcal.calibrators.gibbs import Batch, Fit, Spreads
-from blindcal.calibrators.hierarchical_model import (
-    hierarchical,
-    hierarchical_quality,
-    offsets,
-    offsets_quality,
-)
-from blindcal.calibrators.isotonic_regression import isotonic, isotonic_quality
-from blindcal.calibrators.known_reviewers import (
-    maximum_likelihood,
-    maximum_likelihood_quality,
-    posterior,
-    posterior_quality,
-)
-from blindcal.calibrators.results import Calibration, raw, raw_quality, standardized, standardized_quality
+from blindcal.calibrators.hierarchical_model import hierarchical, offsets
+from blindcal.calibrators.isotonic_regression import isotonic
+from blindcal.calibrators.known_reviewers import maximum_likelihood, posterior
+from blindcal.calibrators.results import Calibration, raw, standardized
 
 METHODS = {method.__name__: method for method in (raw, standardized, isotonic, offsets, hierarchical)}
 
 __all__ = [
     "METHODS",
     "Assessment",
-    "Batch",
     "Calibration",
-    "Fit",
-    "Spreads",
     "assess",
     "hierarchical",
-    "hierarchical_quality",
     "isotonic",
-    "isotonic_quality",
     "maximum_likelihood",
-    "maximum_likelihood_quality",
     "offsets",
-    "offsets_quality",
     "posterior",
-    "posterior_quality",
     "raw",
-    "raw_quality",
     "standardized",
-    "standardized_quality",
 ]

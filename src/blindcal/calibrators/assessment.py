@@ -30,29 +30,16 @@ _PREDICTION_SEED, _PREDICTION_SWEEPS, _PREDICTION_DRAWS = 20250103, 600, 200
 
 @dataclass(frozen=True)
 class Change:
-    """The error of predictions, and how it differs from that of the raw means.
+    """The error of predictions, and how it differs from that of the raw means."""
 
-    Attributes:
-        error: Root mean square error.
-        change: The relative difference from the error of the raw means; below 0 is better.
-        low: The lower end of a 90 % interval of the change, paired over papers.
-        high: The upper end.
-    """
-
-    error: float
-    change: float
-    low: float
-    high: float
+    error: float  # root mean square error
+    change: float  # the relative difference from the error of the raw means; below 0 is better
+    low: float  # the lower end of a 90 % interval of the change, paired over papers
+    high: float  # the upper end
 
 
 def left_out(batch: Batch, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """A random review of each paper that has three, unless its reviewer would keep fewer than two.
-
-    >>> batch = Batch([0, 0, 0, 1, 1, 2, 2, 2], [0, 1, 2, 0, 1, 0, 1, 2], np.zeros(8))
-    >>> out = left_out(batch, np.random.default_rng(1))
-    >>> float(batch.per_paper(out.astype(float)).max()), bool(out[[2, 3, 4, 7]].any())   # 2 has two reviews
-    (1.0, False)
-    """
+    """A random review of each paper that has three, unless its reviewer would keep fewer than two."""
     order = rng.permutation(batch.score.size)
     able = (batch.per_paper() >= 3)[batch.paper] & (batch.per_reviewer() >= 3)[batch.reviewer]
     order = order[able[order]]
@@ -141,17 +128,11 @@ _ROWS, _FEWEST, _MOST, _SWEEPS, _REPEATS = 40_000, 4, 100, 450, 20
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its 90 % interval.
+    """A number with its 90 % interval."""
 
-    Attributes:
-        value: The number.
-        low: The lower end of the interval.
-        high: The upper end.
-    """
-
-    value: float
-    low: float
-    high: float
+    value: float  # the number
+    low: float  # the lower end of the interval
+    high: float  # the upper end
 
     def __str__(self) -> str:
         return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"

@@ -169,10 +169,6 @@ def location_and_scale(log_mean: Array, spread: Array) -> tuple[Array, Array, Ar
     """(m, t, m/t) of the positive normal distribution with this mean and this standard deviation / mean.
 
     The distribution is N(m, t^2), truncated to above 0.
-
-    >>> m, t, rho = location_and_scale(np.log([2.0]), np.array([0.05]))
-    >>> m.round(3), t.round(3), rho.round(2)
-    (array([2.]), array([0.1]), array([20.]))
     """
     rho = np.interp(-np.log(spread), -_LOG_CV, _RHO)
     t = np.exp(log_mean) / _mean_over_scale(rho)
@@ -438,47 +434,29 @@ def _allowed(value: Array) -> Booleans:
 
 @dataclass(frozen=True, eq=False)
 class Spreads:
-    """Draws of the hyperparameters `[draw, conference]`, in units of the scores.
+    """Draws of the hyperparameters `[draw, conference]`, in units of the scores."""
 
-    Attributes:
-        quality: Standard deviation of `slope * quality` for the mean reviewer, that is the mean slope.
-        offset: Standard deviation of offsets over reviewers.
-        slope: Standard deviation of slopes over reviewers; 0 if all have the same slope.
-        noise: Standard deviation of the noise of one review.
-    """
-
-    quality: Array
-    offset: Array
-    slope: Array
-    noise: Array
+    quality: Array  # standard deviation of `slope * quality` for the mean reviewer, that is the mean slope
+    offset: Array  # standard deviation of offsets over reviewers
+    slope: Array  # standard deviation of slopes over reviewers; 0 if all have the same slope
+    noise: Array  # standard deviation of the noise of one review
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The posterior of a batch, from one chain or several.
+    """The posterior of a batch, from one chain or several."""
 
-    Attributes:
-        quality: Posterior mean `[paper]`, in N(0,1) units.
-        standard_error: Posterior standard deviation `[paper]` of the quality.
-        slope: Posterior mean `[reviewer]`.
-        offset: Posterior mean `[reviewer]`.
-        covariance: Posterior covariance `[reviewer, 2, 2]` of (slope, offset).
-        noise: Standard deviation of one review `[conference]`, in units of the scores.
-        spreads: Draws of the hyperparameters.
-        draws: Thinned joint draws, one row each: quality[draw, paper], slope[draw, reviewer] and
-            offset[draw, reviewer]. Chains take turns.
-        chains: How many chains there were.
-    """
-
-    quality: Array
-    standard_error: Array
-    slope: Array
-    offset: Array
-    covariance: Array
-    noise: Array
-    spreads: Spreads
+    quality: Array  # posterior mean `[paper]`, in N(0,1) units
+    standard_error: Array  # posterior standard deviation `[paper]` of the quality
+    slope: Array  # posterior mean `[reviewer]`
+    offset: Array  # posterior mean `[reviewer]`
+    covariance: Array  # posterior covariance `[reviewer, 2, 2]` of (slope, offset)
+    noise: Array  # standard deviation of one review `[conference]`, in units of the scores
+    spreads: Spreads  # draws of the hyperparameters
+    # Thinned joint draws, one row each: quality[draw, paper], slope[draw, reviewer] and offset[draw,
+    # reviewer]. Chains take turns.
     draws: tuple[Array, Array, Array] = field(repr=False)
-    chains: int
+    chains: int  # how many chains there were
 
     def quality_draws(self, most: int) -> Array:
         """Thinned draws `[chain, draw, paper]` of qualities, of at most `most` papers at equal intervals."""

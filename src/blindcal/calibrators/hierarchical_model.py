@@ -130,18 +130,8 @@ def hierarchical(reviews: Reviews, *, sweeps: int = HIERARCHICAL_SWEEPS) -> Cali
 def hierarchical_quality(batch: Batch, *, sweeps: int = HIERARCHICAL_SWEEPS) -> tuple[Array, Array]:
     """Posterior mean and standard deviation of each quality, in N(0,1) units, by the model of `hierarchical`.
 
-    Args:
-        batch: One conference or many, all in one chain.
-        sweeps: The length of the chain, the first third of which is dropped.
-
-    Returns:
-        Posterior mean and standard deviation, one entry per paper.
-
-    Example:
-        >>> batch = Batch([0, 1, 2, 0, 1, 2], [0, 0, 0, 1, 1, 1], [1, 2, 3, 4, 6, 8])
-        >>> quality, _ = hierarchical_quality(batch, sweeps=30)
-        >>> quality.argsort()
-        array([0, 1, 2])
+    `batch`: one conference or many, all in one chain. `sweeps`: the length of the chain, the first third of
+    which is dropped.
     """
     fit = fit_batch(batch, common_slope=False, sweeps=sweeps)
     return fit.quality, fit.standard_error
@@ -177,12 +167,8 @@ def offsets(reviews: Reviews, *, sweeps: int = OFFSET_SWEEPS) -> Calibration:
 def offsets_quality(batch: Batch, *, sweeps: int = OFFSET_SWEEPS) -> tuple[Array, Array]:
     """Posterior mean and standard deviation of each quality, in N(0,1) units, by the model of `offsets`.
 
-    Args:
-        batch: One conference or many, all in one chain.
-        sweeps: The length of the chain, the first third of which is dropped.
-
-    Returns:
-        Posterior mean and standard deviation, one entry per paper.
+    `batch`: one conference or many, all in one chain. `sweeps`: the length of the chain, the first third of
+    which is dropped.
 
     Example:
         >>> batch = Batch([0, 1, 2, 0, 1, 2], [0, 0, 0, 1, 1, 1], [1, 2, 3, 6, 7, 8])

@@ -54,18 +54,6 @@ def isotonic_quality(batch: Batch, *, steps: int = STEPS) -> tuple[Array, Array]
 
     The standard error is `s / sqrt(k)` for k reviews, with `s` pooled over the conference from a jackknife:
     the whole calibration again with one review of each paper left out.
-
-    Args:
-        batch: One conference or many.
-        steps: How many steps are taken at most.
-
-    Returns:
-        Quality and standard error, one entry per paper.
-
-    Example:
-        >>> x, _ = isotonic_quality(Batch([0, 1, 2, 0, 1, 2], [0, 0, 0, 1, 1, 1], [1, 2, 3, 4, 6, 8]))
-        >>> x.round(3)
-        array([-1.225,  0.   ,  1.225])
     """
     quality = _normalized(batch, _least_noise(batch, steps))
     return quality, _jackknife(batch, steps)

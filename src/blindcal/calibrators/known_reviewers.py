@@ -78,20 +78,6 @@ def maximum_likelihood_quality(
     """Maximum likelihood, `sum a (s-b)/sigma^2 / sum a^2/sigma^2`, and its error `1/sqrt(sum a^2/sigma^2)`.
 
     With one noise for all, the estimate is the paper's `sum a (s-b) / sum a^2`, also at noise 0.
-
-    Args:
-        batch: One conference or many.
-        slope: a, of each reviewer or of all.
-        offset: b, of each reviewer or of all.
-        noise: sigma, of each reviewer or of all.
-
-    Returns:
-        Quality and standard error, one entry per paper.
-
-    Example:
-        >>> two = Batch([0, 0], [0, 1], [5.0, 3.0])
-        >>> maximum_likelihood_quality(two, slope=[2.0, 1.0], offset=[1.0, 0.0], noise=1.0)
-        (array([2.2]), array([0.4472136]))
     """
     information, total, scale = _evidence(batch, *_parameters(batch, slope, offset, noise))
     return total / information, scale / np.sqrt(information)
@@ -102,21 +88,8 @@ def posterior_quality(
 ) -> tuple[Array, Array]:
     """Posterior mean `sum a (s-b)/sigma^2 / (1 + sum a^2/sigma^2)` and standard deviation, quality ~ N(0,1).
 
-    Args:
-        batch: One conference or many.
-        slope: a, of each reviewer or of all.
-        offset: b, of each reviewer or of all.
-        noise: sigma, of each reviewer or of all.
-        covariance: Of (slope, offset), `[2, 2]` or one for each reviewer; quality is then integrated by
-            quadrature.
-
-    Returns:
-        Posterior mean and standard deviation, one entry per paper.
-
-    Example:
-        >>> two = Batch([0, 0], [0, 1], [5.0, 3.0])
-        >>> posterior_quality(two, slope=[2.0, 1.0], offset=[1.0, 0.0], noise=1.0)
-        (array([1.83333333]), array([0.40824829]))
+    `covariance`: of (slope, offset), `[2, 2]` or one for each reviewer; quality is then integrated by
+    quadrature.
     """
     a, b, sigma = _parameters(batch, slope, offset, noise)
     if covariance is not None:

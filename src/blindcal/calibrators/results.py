@@ -207,16 +207,6 @@ def raw_quality(batch: Batch) -> tuple[Array, Array]:
 
     `s^2` is the variance of scores within papers, pooled over the conference: a paper's own two or three
     reviews say too little about it. It is nan if no paper of the conference has two reviews.
-
-    Args:
-        batch: One conference or many.
-
-    Returns:
-        Mean score and standard error, one entry per paper.
-
-    Example:
-        >>> raw_quality(Batch([0, 0, 1, 1], [0, 1, 0, 1], [1, 3, 6, 6]))
-        (array([2., 6.]), array([0.70710678, 0.70710678]))
     """
     return _means(batch, batch.score)
 
@@ -227,15 +217,7 @@ def standardized_quality(batch: Batch) -> tuple[Array, Array]:
     The paper's within-conference calibration (Appendix A). A reviewer who gave one score, or equal ones, says
     nothing about order after standardizing: those scores become 0.
 
-    Args:
-        batch: One conference or many.
-
-    Returns:
-        Mean standardized score and standard error, one entry per paper.
-
-    Example:
-        >>> standardized_quality(Batch([0, 1, 0, 1], [0, 0, 1, 1], [1, 3, 5, 9]))[0]
-        array([-1.,  1.])
+    Returns mean standardized score and standard error, one entry per paper.
     """
     mean, deviation = reviewer_moments(batch)
     flat = deviation == 0

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from blindcal.calibrators.assessment import WORTH, Assessment, Estimate
 from blindcal.calibrators.assessment import assess as assess_reviews
 from blindcal.cli.calibrate import ReviewsOrFolder, folder_of, reviews_to_decide
 from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, say, table
 from blindcal.cli.fit import DEFAULT_RATE, expected_rate
-from blindcal.cli.options import probability, share
+from blindcal.cli.options import numeric, probability, share
 from blindcal.report.wording import VERDICTS
 from blindcal.reviews import similar_id_warnings
 
@@ -30,20 +28,11 @@ _PREDICTORS = {
 def assess(
     reviews: ReviewsOrFolder,
     accept_rate: Annotated[
-        float | None,
-        typer.Option(
-            parser=share,
-            metavar="NUMBER",
-            help="Share of papers to accept; 0.25 unless a folder says otherwise.",
-        ),
+        float | None, numeric(share, "Share of papers to accept; 0.25 unless a folder says otherwise.")
     ] = None,
     least_gain: Annotated[
         float,
-        typer.Option(
-            parser=probability,
-            metavar="NUMBER",
-            help="Smallest share of papers decided better that makes calibration worthwhile.",
-        ),
+        numeric(probability, "Smallest share of papers decided better that makes calibration worthwhile."),
     ] = WORTH,
     as_json: Json = False,
 ) -> None:

@@ -20,7 +20,7 @@ from blindcal.assignment.similarity import (
 )
 from blindcal.cells import Column, count, number_text
 from blindcal.cli.console import Json, emit_json, say, table
-from blindcal.cli.options import conference_folders, decimal, one_of, probability, whole
+from blindcal.cli.options import conference_folders, decimal, numeric, one_of, probability, whole
 from blindcal.deciding.coins import read_key
 from blindcal.errors import InputError, RefusedError
 from blindcal.fitting.committee import read_committee
@@ -41,7 +41,7 @@ def assign(
             autocompletion=conference_folders,
         ),
     ],
-    per_paper: Annotated[int, typer.Option(parser=whole, metavar="NUMBER", help="Reviewers for each paper.")],
+    per_paper: Annotated[int, numeric(whole, "Reviewers for each paper.")],
     similarity: Annotated[
         Path | None,
         typer.Option(
@@ -57,29 +57,15 @@ def assign(
         Path | None,
         typer.Option(help="Conflicts of interest: columns paper, conflict. Else those of the folder."),
     ] = None,
-    per_reviewer: Annotated[
-        int | None, typer.Option(parser=whole, metavar="NUMBER", help="Most papers of one reviewer.")
-    ] = None,
+    per_reviewer: Annotated[int | None, numeric(whole, "Most papers of one reviewer.")] = None,
     cap: Annotated[
-        float | None,
-        typer.Option(
-            parser=probability, metavar="NUMBER", help="Largest probability that a reviewer gets a paper."
-        ),
+        float | None, numeric(probability, "Largest probability that a reviewer gets a paper.")
     ] = None,
     spread: Annotated[
         float,
-        typer.Option(
-            parser=decimal,
-            metavar="NUMBER",
-            help="Spread each paper over more reviewers, up to 1; 0.05 costs next to no similarity.",
-        ),
+        numeric(decimal, "Spread each paper over more reviewers, up to 1; 0.05 costs next to no similarity."),
     ] = 0.0,
-    draws: Annotated[
-        int,
-        typer.Option(
-            parser=whole, metavar="NUMBER", help="Assignments to sample and keep, a power of 2; one is used."
-        ),
-    ] = 64,
+    draws: Annotated[int, numeric(whole, "Assignments to sample and keep, a power of 2; one is used.")] = 64,
     assume: Annotated[
         str | None,
         typer.Option(

@@ -14,7 +14,7 @@ from blindcal.calibrators.results import GRAY
 from blindcal.cells import count
 from blindcal.checks import Array
 from blindcal.cli.console import Json, emit_json, note, say
-from blindcal.cli.options import conference_folders, one_of, share
+from blindcal.cli.options import conference_folders, numeric, share, word
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import write_table
 from blindcal.posterior.conference import read_reviewers
@@ -43,12 +43,7 @@ def calibrate(
     out: Annotated[Path, typer.Option(help="The table to write; an existing file is never overwritten.")],
     method: Annotated[str, typer.Option(help=f"One of {', '.join((*METHODS, *_KNOWN))}.")] = "hierarchical",
     accept_rate: Annotated[
-        float | None,
-        typer.Option(
-            parser=share,
-            metavar="NUMBER",
-            help="Add each paper's probability of being in this top share.",
-        ),
+        float | None, numeric(share, "Add each paper's probability of being in this top share.")
     ] = None,
     reviewers: Annotated[
         Path | None,
@@ -58,11 +53,7 @@ def calibrate(
         ),
     ] = None,
     better: Annotated[
-        str | None,
-        typer.Option(
-            help="Which scores are better, high or low; high unless a folder says otherwise.",
-            autocompletion=one_of(BETTER),
-        ),
+        str | None, word(BETTER, "Which scores are better, high or low; high unless a folder says otherwise.")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -103,11 +103,6 @@ def as_options(text: str) -> str:
     """Names of Python's arguments in a message of the core, as the running command's own options.
 
     An argument that the command has no option for keeps its name: a setting of conference.toml, for example.
-
-    >>> token = _options.set(frozenset({"wait_list"}))
-    >>> as_options("`wait_list` needs `accept`")
-    '--wait-list needs `accept`'
-    >>> _options.reset(token)
     """
     known = _options.get()
     return re.sub(
@@ -166,11 +161,7 @@ def budget_line(share: float) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number for people; what rounds to zero has no sign.
-
-    >>> number(0.25), number(float("inf")), number(3.0, 1), number(-1e-12)
-    ('0.2500', 'inf', '3.0', '0.0000')
-    """
+    """A number for people; what rounds to zero has no sign."""
     return f"{value:z.{digits}f}"
 
 
@@ -240,11 +231,7 @@ def _written_to_log(bar: Any, task: Any) -> Callable[[int], None]:
 
 
 def about(seconds: float) -> str:
-    """A time for people.
-
-    >>> about(12), about(130), about(9000)
-    ('about 20 seconds', 'about 2 minutes', 'about 2.5 hours')
-    """
+    """A time for people."""
     if seconds < 55:
         return f"about {10 * ceil(seconds / 10)} seconds"
     if seconds < 5400:

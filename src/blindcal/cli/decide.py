@@ -32,8 +32,7 @@ def decide(
     redecide: Annotated[
         bool,
         typer.Option(
-            "--redecide",
-            help="With --amend: decide all papers with corrected pools or calibration again.",
+            "--redecide", help="With --amend: decide all papers with corrected pools or calibration again."
         ),
     ] = False,
     published: Published = None,

@@ -81,11 +81,7 @@ _PLAIN: dict[str, dict[str, Any]] = {
 
 
 def symbols(text: str) -> str:
-    """What the core writes in letters, as the paper prints it.
-
-    >>> symbols("u Phi_1 + q2")
-    'u Φ₁ + q₂'
-    """
+    """What the core writes in letters, as the paper prints it."""
     return re.sub("|".join(_MATH), lambda match: _MATH[match[0]], text)
 
 

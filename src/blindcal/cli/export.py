@@ -10,7 +10,7 @@ import typer
 from blindcal.cells import count
 from blindcal.cli.console import Json, emit_json, note, say
 from blindcal.cli.folders import ReleasePath, opened_release
-from blindcal.cli.options import one_of
+from blindcal.cli.options import word
 from blindcal.exporters import FORMATS, WHAT
 from blindcal.io.atomic_files import write_bytes
 from blindcal.project.workflow import UPLOADS, export_release
@@ -22,13 +22,11 @@ ADVICE_WARNING = (
 
 def export(
     path: ReleasePath,
-    to: Annotated[str, typer.Option(help=f"One of {', '.join(FORMATS)}.", autocompletion=one_of(FORMATS))],
+    to: Annotated[str, word(FORMATS, f"One of {', '.join(FORMATS)}.")],
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="The file to write; an existing file is never overwritten.")
     ],
-    what: Annotated[
-        str, typer.Option(help=f"One of {', '.join(WHAT)}.", autocompletion=one_of(WHAT))
-    ] = "decisions",
+    what: Annotated[str, word(WHAT, f"One of {', '.join(WHAT)}.")] = "decisions",
     accepted: Annotated[
         str | None, typer.Option(help="What your conference calls an accepted paper, like Accept (Oral).")
     ] = None,

@@ -91,9 +91,7 @@ def fit(
 def expected_rate(folder: Folder, reviews: Reviews) -> float:
     """The share of papers to accept, as far as the folder says; a quarter if it does not.
 
-    Args:
-        folder: The folder.
-        reviews: Its reviews, whose papers a number to accept is a part of.
+    `reviews`: its reviews, whose papers a number to accept is a part of.
     """
     rate, number = (folder.settings.get(name) for name in ("accept-rate", "accept"))
     if rate is not None:

@@ -311,9 +311,7 @@ def say_lists(contents: FolderContents) -> None:
 def say_next_step(folder: Folder, *, refit: bool = False) -> None:
     """Say which command comes next in a folder that was made, filled or fitted.
 
-    Args:
-        folder: The folder.
-        refit: Whether past reviews or the committee were just changed, so that reviewers are fitted again.
+    `refit`: whether past reviews or the committee were just changed, so that reviewers are fitted again.
     """
     path, file, settings = folder.path, folder.path / FILE, folder.settings
     if "reviews" not in settings:

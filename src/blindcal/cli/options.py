@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -27,11 +27,7 @@ from blindcal.reviewers.curves import Logistic, Power
 
 
 def one_of(words: Iterable[str]) -> Callable[[str], list[str]]:
-    """A function that completes to one of these words.
-
-    >>> one_of(["high", "low"])("h")
-    ['high']
-    """
+    """A function that completes to one of these words."""
     listed = list(words)
 
     def complete(incomplete: str) -> list[str]:
@@ -88,12 +84,18 @@ def _parsed(text: str | float, column: Column) -> float:
     return float(text)
 
 
-def by_option(message: str, names: Sequence[str]) -> str:
-    """A message that starts with one of these names, with the option of that name in its place.
+def numeric(parser: Callable[..., float], help: str, *names: str) -> Any:
+    """An option that takes a number which `parser` reads."""
+    return typer.Option(*names, parser=parser, metavar="NUMBER", help=help)
 
-    >>> by_option("per_paper must be at most 3", ["papers", "per_paper"])
-    '--per-paper must be at most 3'
-    """
+
+def word(choices: Iterable[str], help: str, *names: str) -> Any:
+    """An option that takes one of a few words, which Tab completes."""
+    return typer.Option(*names, help=help, autocompletion=one_of(choices))
+
+
+def by_option(message: str, names: Sequence[str]) -> str:
+    """A message that starts with one of these names, with the option of that name in its place."""
     for name in names:
         if message.startswith(f"{name} "):
             return f"--{re.sub('[ _]', '-', name)}{message.removeprefix(name)}"
@@ -102,12 +104,7 @@ def by_option(message: str, names: Sequence[str]) -> str:
 
 Processes = Annotated[
     int | None,
-    typer.Option(
-        "--workers",
-        parser=whole,
-        metavar="NUMBER",
-        help="Processes on this machine.  [default: all cores]",
-    ),
+    numeric(whole, "Processes on this machine.  [default: all cores]", "--workers"),
 ]
 ClusterAddress = Annotated[
     str | None,
@@ -146,19 +143,11 @@ Reviewers = Annotated[
 ]
 Noise = Annotated[
     float,
-    typer.Option(
-        parser=decimal,
-        metavar="NUMBER",
-        help="Standard deviation of the noise, for a reviewer given without one.",
-    ),
+    numeric(decimal, "Standard deviation of the noise, for a reviewer given without one."),
 ]
 Prior = Annotated[
     float,
-    typer.Option(
-        parser=share,
-        metavar="NUMBER",
-        help="Chance that reviewer 1 reviewed paper 1, before any score is seen.",
-    ),
+    numeric(share, "Chance that reviewer 1 reviewed paper 1, before any score is seen."),
 ]
 
 
@@ -175,15 +164,7 @@ _KINDS = {
 
 
 def decimals(option: str, text: str) -> list[float]:
-    """The numbers of a list separated by commas.
-
-    >>> decimals("--scores", "0.9,-4e-1")
-    [0.9, -0.4]
-    >>> decimals("--scores", "0.9,x")
-    Traceback (most recent call last):
-    ...
-    blindcal.errors.InputError: --scores '0.9,x': 'x' must be a number
-    """
+    """The numbers of a list separated by commas."""
     column = Column(option, "number")
     for part in text.split(","):
         problem = cell_problem(part, column)
@@ -193,12 +174,7 @@ def decimals(option: str, text: str) -> list[float]:
 
 
 def reviewer_pair(texts: Sequence[str], noise: float) -> tuple[Reviewer, Reviewer]:
-    """Reviewer 1 and reviewer 2 as given by `--reviewer`, twice.
-
-    >>> one, two = reviewer_pair(["1.2,0.3", "0.8,-0.3,0.1"], 0.5)
-    >>> float(one.noise), float(two.noise)
-    (0.5, 0.1)
-    """
+    """Reviewer 1 and reviewer 2 as given by `--reviewer`, twice."""
     if len(texts) != 2:
         raise InputError(f"--reviewer must be given twice, found {len(texts)}")
     first, second = (_reviewer(text, noise) for text in texts)

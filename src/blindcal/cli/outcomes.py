@@ -12,7 +12,7 @@ import typer
 from blindcal.cells import Column
 from blindcal.certify.multi_outcome import OutcomeClaim, certify_outcomes
 from blindcal.cli.console import Json, emit_json, say, table
-from blindcal.cli.options import decimal, one_of, probability
+from blindcal.cli.options import decimal, numeric, probability, word
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import read_table
 from blindcal.policy.guarantee import NAMES, Guarantee
@@ -36,24 +36,16 @@ def outcomes(
         ),
     ],
     names: Annotated[str, typer.Option("--outcomes", metavar="NAME,NAME,...", help="The outcomes' columns.")],
-    guarantee: Annotated[
-        str, typer.Option(help=f"One of {', '.join(NAMES)}.", autocompletion=one_of(NAMES))
-    ] = "steady",
+    guarantee: Annotated[str, word(NAMES, f"One of {', '.join(NAMES)}.")] = "steady",
     epsilon: Annotated[
         float | None,
-        typer.Option(
-            parser=decimal,
-            metavar="NUMBER",
-            help="No outcome changes the odds between two reviewers by more than e^EPSILON.  [default: none]",
+        numeric(
+            decimal,
+            "No outcome changes the odds between two reviewers by more than e^EPSILON.  [default: none]",
         ),
     ] = None,
     added_success: Annotated[
-        float,
-        typer.Option(
-            parser=probability,
-            metavar="NUMBER",
-            help="With average: how much likelier a correct guess may become.",
-        ),
+        float, numeric(probability, "With average: how much likelier a correct guess may become.")
     ] = 0.0,
     as_json: Json = False,
 ) -> None:

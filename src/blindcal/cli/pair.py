@@ -9,7 +9,16 @@ import typer
 
 from blindcal.adversaries.single_paper import audit
 from blindcal.cli.console import Json, emit_json, number, say, table
-from blindcal.cli.options import Noise, Prior, Reviewers, decimal, decimals, probability, reviewer_pair
+from blindcal.cli.options import (
+    Noise,
+    Prior,
+    Reviewers,
+    decimal,
+    decimals,
+    numeric,
+    probability,
+    reviewer_pair,
+)
 from blindcal.errors import InputError
 from blindcal.policy.average_case import AverageFrontier, AverageRule, average_frontier
 from blindcal.policy.pareto_frontier import Frontier, frontier
@@ -25,18 +34,15 @@ def pair(
     prior: Prior = 0.5,
     max_error: Annotated[
         float | None,
-        typer.Option(
-            parser=probability,
-            metavar="NUMBER",
-            help="Largest chance of accepting the worse paper that you allow; adds the best policy.",
+        numeric(
+            probability, "Largest chance of accepting the worse paper that you allow; adds the best policy."
         ),
     ] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option(
-            parser=decimal,
-            metavar="NUMBER",
-            help="Instead: add the best policy whose decision changes nobody's odds by more than e^EPSILON.",
+        numeric(
+            decimal,
+            "Instead: add the best policy whose decision changes nobody's odds by more than e^EPSILON.",
         ),
     ] = None,
     as_json: Json = False,
@@ -136,10 +142,9 @@ def average(
     prior: Prior = 0.5,
     max_error: Annotated[
         float | None,
-        typer.Option(
-            parser=probability,
-            metavar="NUMBER",
-            help="Largest average chance of accepting the worse paper that you allow; adds the best rule.",
+        numeric(
+            probability,
+            "Largest average chance of accepting the worse paper that you allow; adds the best rule.",
         ),
     ] = None,
     as_json: Json = False,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from blindcal.cli.console import Json, emit_json, note, say
-from blindcal.cli.options import Processes, hired, whole
+from blindcal.cli.options import Processes, hired, numeric, whole
 from blindcal.cli.startup import terminations_as_interrupts, without_time_limit
 from blindcal.errors import InputError
 
@@ -23,9 +23,7 @@ def serve(
             help="A folder that `blindcal new` made, to open; or the name of one to make in the browser."
         ),
     ] = None,
-    port: Annotated[
-        int, typer.Option(parser=whole, metavar="NUMBER", help="The port; any that is free unless given.")
-    ] = 0,
+    port: Annotated[int, numeric(whole, "The port; any that is free unless given.")] = 0,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address and open no browser.")
     ] = False,

@@ -9,7 +9,7 @@ import typer
 
 from blindcal.cells import count
 from blindcal.cli.console import Json, emit_json, note, say
-from blindcal.cli.options import decimal, one_of
+from blindcal.cli.options import decimal, numeric, word
 from blindcal.fitting.committee import read_committee
 from blindcal.fitting.shared_sums import statement_path
 from blindcal.project.settings import parse_grid
@@ -31,16 +31,11 @@ def share(
     ],
     key: Annotated[Path, typer.Option(help="The secret key that `blindcal new` made.")],
     out: Annotated[Path, typer.Option(help="The table to write; an existing file is never overwritten.")],
-    epsilon: Annotated[
-        float | None,
-        typer.Option(parser=decimal, metavar="NUMBER", help="Limit of the privacy loss of one review."),
-    ] = None,
+    epsilon: Annotated[float | None, numeric(decimal, "Limit of the privacy loss of one review.")] = None,
     zcdp: Annotated[
         float | None,
-        typer.Option(
-            parser=decimal,
-            metavar="NUMBER",
-            help="The same limit as rho of zero-concentrated differential privacy, instead of --epsilon.",
+        numeric(
+            decimal, "The same limit as rho of zero-concentrated differential privacy, instead of --epsilon."
         ),
     ] = None,
     conference: Annotated[
@@ -53,9 +48,7 @@ def share(
             "could be given. Unless given, they are recognized in the scores."
         ),
     ] = None,
-    better: Annotated[
-        str, typer.Option(help="Which scores are better, high or low.", autocompletion=one_of(BETTER))
-    ] = "high",
+    better: Annotated[str, word(BETTER, "Which scores are better, high or low.")] = "high",
     reason: Annotated[
         str, typer.Option(help="Why sums of the same reviews are shared again; their losses add up.")
     ] = "",

@@ -11,7 +11,7 @@ import typer
 from blindcal.cells import count
 from blindcal.checks import Array
 from blindcal.cli.console import Json, emit_json, number, progress, say, table
-from blindcal.cli.options import ClusterAddress, Processes, by_option, hired, whole
+from blindcal.cli.options import ClusterAddress, Processes, by_option, hired, numeric, whole
 from blindcal.errors import InputError
 from blindcal.simulation.parameter_sweep import MEASURES, METHODS, Setting, Sweep, sweep, tasks_in
 from blindcal.simulation.population import paper_population
@@ -25,23 +25,14 @@ _READINGS = {
 
 
 def simulate(
-    papers: Annotated[
-        int, typer.Option(parser=whole, metavar="NUMBER", help="Papers in a conference.")
-    ] = 100,
+    papers: Annotated[int, numeric(whole, "Papers in a conference.")] = 100,
     reviewers: Annotated[
-        int,
-        typer.Option(
-            parser=whole, metavar="NUMBER", help="Reviewers in a conference, with loads as even as possible."
-        ),
+        int, numeric(whole, "Reviewers in a conference, with loads as even as possible.")
     ] = 100,
-    per_paper: Annotated[int, typer.Option(parser=whole, metavar="NUMBER", help="Reviews per paper.")] = 3,
+    per_paper: Annotated[int, numeric(whole, "Reviews per paper.")] = 3,
     noise: Annotated[str, typer.Option(help="Noise levels, separated by commas.")] = "0,0.25,0.5",
-    trials: Annotated[
-        int, typer.Option(parser=whole, metavar="NUMBER", help="Simulated conferences at each noise level.")
-    ] = 100,
-    seed: Annotated[
-        int, typer.Option(parser=whole, metavar="NUMBER", help="The same seed gives the same numbers.")
-    ] = 1,
+    trials: Annotated[int, numeric(whole, "Simulated conferences at each noise level.")] = 100,
+    seed: Annotated[int, numeric(whole, "The same seed gives the same numbers.")] = 1,
     reading: Annotated[
         str,
         typer.Option(

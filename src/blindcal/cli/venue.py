@@ -17,7 +17,7 @@ from blindcal.adversaries.side_knowledge import author_findings, evidence_findin
 from blindcal.cells import count
 from blindcal.cli.audit import Evidence, Learns, Priors, facts_of, say_findings
 from blindcal.cli.console import Json, emit_json, note, number, progress, say
-from blindcal.cli.options import Processes, decimal, hired, one_of
+from blindcal.cli.options import Processes, decimal, hired, numeric, word
 from blindcal.io.atomic_files import check_targets, refuse_published, write_json, write_table
 from blindcal.project.settings import parse_grid
 from blindcal.project.workflow import prior_of
@@ -34,16 +34,11 @@ PoolsFile = Annotated[
 ]
 Bar = Annotated[
     float | None,
-    typer.Option(
-        parser=decimal, metavar="NUMBER", help="The acceptance bar, as a quality (N(0,1) over papers)."
-    ),
+    numeric(decimal, "The acceptance bar, as a quality (N(0,1) over papers)."),
 ]
 Better = Annotated[
     str,
-    typer.Option(
-        help="Which scores are better, high or low; public data cannot show it.",
-        autocompletion=one_of(BETTER),
-    ),
+    word(BETTER, "Which scores are better, high or low; public data cannot show it."),
 ]
 Grid = Annotated[
     str | None,

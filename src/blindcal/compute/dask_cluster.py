@@ -39,15 +39,10 @@ _CERTIFICATES = ("distributed.comm.tls.ca-file", "distributed.comm.tls.client.ce
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """The workers of a Dask cluster, as a `parallel.Pool`.
+    """The workers of a Dask cluster, as a `parallel.Pool`."""
 
-    Attributes:
-        address: Where the scheduler listens.
-        client: Dask's client, connected to it.
-    """
-
-    address: str
-    client: Any = field(repr=False)
+    address: str  # where the scheduler listens
+    client: Any = field(repr=False)  # dask's client, connected to it
 
     @property
     def size(self) -> int:

@@ -83,19 +83,10 @@ def parallel_map(
 
     An interrupt ends the processes; nothing is left running.
 
-    Args:
-        function: What to call with each item; workers import it by its name.
-        items: The items, many of which are shared out at once, and few only if they take long.
-        workers: How many processes, or the pool that works instead of them.
-        advance: Called with the number of items just done.
-        light: Whether items take so little time that even many are shared out only if they take long.
-
-    Returns:
-        The results, in the order of the items.
-
-    Example:
-        >>> parallel_map(abs, [-1, 2, -3])
-        [1, 2, 3]
+    `function`: what to call with each item; workers import it by its name. `items`: the items, many of which
+    are shared out at once, and few only if they take long. `workers`: how many processes, or the pool that
+    works instead of them. `advance`: called with the number of items just done. `light`: whether items take
+    so little time that even many are shared out only if they take long.
     """
     alone = isinstance(workers, int) and (workers <= 1 or find_spec("joblib") is None)
     patience = inf if alone else _PATIENCE if light or len(items) < _ENOUGH else 0.0
@@ -129,9 +120,6 @@ def run_in_process(
     """`function(item)` in a process of its own, for work that has no steps.
 
     `waiting()` is called now and then, and an exception from it ends the process.
-
-    >>> run_in_process(abs, -3, waiting=lambda: None)
-    3
     """
     if find_spec("joblib") is None:
         return function(item)

@@ -425,9 +425,6 @@ def twice_as_much(now: Array, population: Array, persistence: float) -> Array:
     """Covariances after as many reviews again, written at the same conferences.
 
     What the reviews say counts twice, and habits drift on to the next conference as before.
-
-    >>> twice_as_much(np.array([[0.5], [0.0], [0.2]]), np.array([1.0, 0.0, 1.0]), 1.0).round(3).T
-    array([[0.333, 0.   , 0.111]])
     """
     old = persistence**2
     fresh = (1.0 - old) * population[:, None]

@@ -532,24 +532,16 @@ def _log_prior(persistence: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Means over draws, in standard deviations of the last conference's scores.
+    """Means over draws, in standard deviations of the last conference's scores."""
 
-    Attributes:
-        reviewers: Moments `[7, reviewer]` at the next conference: first moments of slope, offset and noise,
-            then second moments of (slope, slope), (slope, offset), (offset, offset) and (noise, noise).
-        anyone: The same moments `[7]` of a reviewer without history.
-        levels: Noise at each level of confidence, relative to the most frequent level.
-        stretch: Scale of each conference, relative to the last one.
-        traces: Draws `[draw, 5]` of the quantities that `TRACES` names.
-        offsets: Draws `[draw, reviewer]` of the offsets of a few reviewers at their last conference.
-    """
-
+    # Moments `[7, reviewer]` at the next conference: first moments of slope, offset and noise, then second
+    # moments of (slope, slope), (slope, offset), (offset, offset) and (noise, noise)
     reviewers: Array
-    anyone: Array
-    levels: Array
-    stretch: Array
-    traces: Array
-    offsets: Array
+    anyone: Array  # the same moments `[7]` of a reviewer without history
+    levels: Array  # noise at each level of confidence, relative to the most frequent level
+    stretch: Array  # scale of each conference, relative to the last one
+    traces: Array  # draws `[draw, 5]` of the quantities that `TRACES` names
+    offsets: Array  # draws `[draw, reviewer]` of the offsets of a few reviewers at their last conference
 
 
 _JUDGED = 20  # reviewers whose offsets are kept, to compare chains by
@@ -637,9 +629,6 @@ def parameters(moments: Array) -> Array:
     """Means, standard deviations and correlation, from first and second moments.
 
     The rows are slope, offset, noise, slope_se, offset_se, correlation and noise_se.
-
-    >>> parameters(np.array([2.0, 1.0, 0.5, 4.25, 2.1, 1.04, 0.25])).round(3)
-    array([2. , 1. , 0.5, 0.5, 0.2, 1. , 0. ])
     """
     slope, offset, noise, aa, ab, bb, nn = moments
     tiny = np.finfo(float).tiny

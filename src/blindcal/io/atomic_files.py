@@ -54,26 +54,7 @@ _KEPT = os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0)
 
 
 def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
-    """The bytes of a regular file.
-
-    Args:
-        path: The file.
-        limit: How many bytes it may have.
-
-    Returns:
-        Its content.
-
-    Raises:
-        InputError: If it is missing, longer, or not a regular file.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "note"
-        ...     _ = path.write_text("ten bytes.")
-        ...     read_bytes(path, limit=10)
-        b'ten bytes.'
-    """
+    """The bytes of a regular file."""
     data = read_range(path, 0, limit + 1)
     if len(data) > limit:
         raise input_error(
@@ -111,25 +92,9 @@ def read_table(
 ) -> Table:
     """The named columns of a comma-separated file or of a data frame.
 
-    Args:
-        source: The path of the file, or a data frame (see `table_from_frame`).
-        columns: What to take and what it must hold.
-        extra: Whether any other column is left out; by default it is refused (see `parse_table`).
-        name: What messages call a data frame; a file is called by its path.
-
-    Returns:
-        The columns by name.
-
-    Raises:
-        InputError: With every problem in the file or frame.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "scores.csv"
-        ...     _ = path.write_text("who,score\\nada,3\\nben,4.5\\n")
-        ...     read_table(path, [Column("who", "id"), Column("score", "number")]).number("score")
-        array([3. , 4.5])
+    `source`: the path of the file, or a data frame (see `table_from_frame`). `columns`: what to take and what
+    it must hold. `extra`: whether any other column is left out; by default it is refused (see `parse_table`).
+    `name`: what messages call a data frame; a file is called by its path.
     """
     if is_path(source):
         return parse_table(read_bytes(source), os.fspath(source), columns, extra=extra)
@@ -147,25 +112,7 @@ def source_name(source: object, argument: str) -> str:
 
 
 def read_json(path: str | os.PathLike[str]) -> object:
-    """What a JSON file holds.
-
-    Args:
-        path: The file.
-
-    Returns:
-        Dictionaries, lists, texts, numbers, truth values and None.
-
-    Raises:
-        InputError: For repeated keys, `NaN`, `Infinity` and numbers beyond a float, too.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "settings.json"
-        ...     _ = path.write_text('{"epsilon": 2.0, "papers": [1, 2]}')
-        ...     read_json(path)
-        {'epsilon': 2.0, 'papers': [1, 2]}
-    """
+    """What a JSON file holds."""
     name = os.fspath(path)
     return parse_json(decode_utf8(read_bytes(path), name), name)
 
@@ -222,20 +169,8 @@ def write_bytes(
     name and disappears with the process. Where it needs a name, the next writer to the same file removes what
     is left, and so does `remove_stale_files`.
 
-    Args:
-        path: The file.
-        data: Its content.
-        confidential: Whether only its owner can read the file. It is then refused in a folder that is meant
-            to be shared.
-        replace: Whether an existing file is replaced; by default it is never overwritten.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "key"
-        ...     write_bytes(path, b"secret", confidential=True)
-        ...     path.read_bytes(), oct(path.stat().st_mode & 0o777)
-        (b'secret', '0o600')
+    `confidential`: whether only its owner can read the file. It is then refused in a folder that is meant to
+    be shared. `replace`: whether an existing file is replaced; by default it is never overwritten.
     """
     refuse_empty_path(path)
     target = Path(path)
@@ -269,54 +204,20 @@ def write_table(
     confidential: bool = False,
     replace: bool = False,
 ) -> None:
-    """Write a spreadsheet-safe table with sorted rows (see `format_table`).
-
-    Args:
-        path: The file.
-        columns: Texts or numbers by name.
-        confidential: As for `write_bytes`.
-        replace: As for `write_bytes`.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "scores.csv"
-        ...     write_table(path, {"who": ["ben", "ada"], "score": [4.5, 3.0]})
-        ...     path.read_bytes()
-        b'who,score\\nada,3\\nben,4.5\\n'
-    """
+    """Write a spreadsheet-safe table with sorted rows (see `format_table`)."""
     write_bytes(path, format_table(columns), confidential=confidential, replace=replace)
 
 
 def write_json(
     path: str | os.PathLike[str], value: object, *, confidential: bool = False, replace: bool = False
 ) -> None:
-    """Write `to_jsonable(value)` with sorted keys, one item per line.
-
-    Args:
-        path: The file.
-        value: What to write.
-        confidential: As for `write_bytes`.
-        replace: As for `write_bytes`.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "claim.json"
-        ...     write_json(path, {"papers": 3, "epsilon": math.inf})
-        ...     path.read_text()
-        '{\\n "epsilon": "inf",\\n "papers": 3\\n}\\n'
-    """
+    """Write `to_jsonable(value)` with sorted keys, one item per line."""
     text = json.dumps(to_jsonable(value), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
     write_bytes(path, encode_utf8(text + "\n"), confidential=confidential, replace=replace)
 
 
 def to_jsonable(value: object) -> object:
-    """`value` in JSON's types: arrays and dataclasses opened, infinity as `"inf"`, `nan` as null.
-
-    >>> to_jsonable({"epsilon": math.inf, "error": np.array([0.5, 0.25])})
-    {'epsilon': 'inf', 'error': [0.5, 0.25]}
-    """
+    """`value` in JSON's types: arrays and dataclasses opened, infinity as `"inf"`, `nan` as null."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, float):
@@ -439,11 +340,6 @@ def check_targets(*paths: str | os.PathLike[str] | None) -> None:
 
     A file is refused if it exists, if its folder does not, or if two names lead to it. None stands for a file
     that was not requested.
-
-    >>> check_targets("found.json", None, "./found.json")
-    Traceback (most recent call last):
-    ...
-    blindcal.errors.InputError: found.json must not be written twice: give each file a name of its own
     """
     targets = [path for path in paths if path is not None]
     resolved = [_resolved(path) for path in targets]
@@ -506,18 +402,7 @@ def _resolved(path: str | os.PathLike[str]) -> Path:
 
 
 def refuse_published(path: str | os.PathLike[str]) -> None:
-    """Refuse to put something confidential into a folder that is meant to be shared.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     for name in ("decisions.csv", "certificate.json"):
-    ...         _ = Path(folder, name).write_text("")
-    ...     try:
-    ...         refuse_published(Path(folder, "audit.json"))
-    ...     except InputError as error:
-    ...         print(str(error).replace(os.path.realpath(folder), "out").replace(folder, "out"))
-    out/audit.json is confidential and must not lie in out, which is meant to be shared: give a place outside
-    """
+    """Refuse to put something confidential into a folder that is meant to be shared."""
     # The file itself may be a link, which is replaced; its folder is where it will be.
     parent = _resolved(path).parent
     shared = next((folder for folder in (parent, *parent.parents) if is_release_folder(folder)), None)
@@ -556,17 +441,7 @@ def canonical_json(value: object) -> bytes:
 
     Different content has different encodings.
 
-    Args:
-        value: Mappings with text keys, lists, arrays, text, numbers, truth values and None; `nan` is refused.
-
-    Returns:
-        The encoding, UTF-8.
-
-    Example:
-        >>> canonical_json({"b": 3.0, "a": [0.5, "x"]})
-        b'{"a":[0.5,"x"],"b":3}'
-        >>> canonical_json(3) == canonical_json(3.0), canonical_json("3") == canonical_json(3)
-        (True, False)
+    `value`: mappings with text keys, lists, arrays, text, numbers, truth values and None; `nan` is refused.
     """
     return encode_utf8(_canonical(value))
 
@@ -596,18 +471,7 @@ def _canonical(value: object) -> str:
 
 
 def digest(value: object) -> str:
-    """The SHA-256 of `canonical_json(value)`. Digests of confidential content are confidential.
-
-    Args:
-        value: As for `canonical_json`.
-
-    Returns:
-        64 hexadecimal digits.
-
-    Example:
-        >>> digest({"a": 1}) == digest({"a": 1.0})
-        True
-    """
+    """The SHA-256 of `canonical_json(value)`. Digests of confidential content are confidential."""
     return hashlib.sha256(canonical_json(value)).hexdigest()
 
 
@@ -616,19 +480,6 @@ def lock(path: str | os.PathLike[str]) -> Iterator[None]:
     """Hold a file or folder for this process alone; a second holder is refused at once.
 
     The lock is freed even if the process is killed.
-
-    Args:
-        path: What is held; it need not exist.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder, lock(Path(folder) / "ledger"):
-        ...     try:
-        ...         with lock(Path(folder) / "ledger"):
-        ...             pass
-        ...     except RefusedError as error:
-        ...         print(str(error).replace(folder, "here"))
-        another run is working on here/ledger
     """
     target = Path(path)
     name = target.with_name(f".{target.name}.lock")

@@ -105,22 +105,8 @@ def parse_table(data: bytes, file: str, columns: Sequence[Column], *, extra: boo
 
     Column order, line ends and a byte-order mark do not matter; header names match in any case.
 
-    Args:
-        data: The content of the file, UTF-8.
-        file: Its name for messages; nothing is read from there.
-        columns: Which ones to take, and what their cells must hold.
-        extra: Whether other columns are left out; by default they are refused.
-
-    Returns:
-        The columns by name.
-
-    Raises:
-        InputError: With every problem in the table.
-
-    Example:
-        >>> score = Column("score", "number")
-        >>> parse_table(b"Score,who\\n3,ada\\n", "x.csv", [score], extra=True).number("score")
-        array([3.])
+    `file`: its name for messages; nothing is read from there. `columns`: which ones to take, and what their
+    cells must hold. `extra`: whether other columns are left out; by default they are refused.
     """
     log = Problems(file)
     cut = records(decode_utf8(data, file), log, len(_MARK) if data.startswith(_MARK) else 0)
@@ -167,18 +153,10 @@ def table_from_frame(
 
     Rows in messages count from 0, as they do in a data frame.
 
-    Args:
-        frame: Anything with named columns: a pandas, Polars or Arrow table, a mapping of columns, or a
-            structured array.
-        columns: Which ones to take, and what their cells must hold.
-        name: What messages call the frame.
-        extra: Whether other columns are left out; by default they are refused.
-
-    Returns:
-        The table that a file with the same cells would give.
-
-    Raises:
-        InputError: With every problem in the frame.
+    `frame`: anything with named columns: a pandas, Polars or Arrow table, a mapping of columns, or a
+    structured array. `columns`: which ones to take, and what their cells must hold. `extra`: whether other
+    columns are left out; by default they are refused. Returns the table that a file with the same cells would
+    give.
 
     Example:
         >>> columns = [Column("who", "id"), Column("score", "number")]
@@ -298,9 +276,6 @@ def match_columns(
 
     The header is not quoted: in a file without one it is data. Columns that were not requested are a problem
     unless `extra`. `row` is None for the columns of a data frame, which has no header row.
-
-    >>> match_columns(["Score", "paper"], "x.csv", [Column("paper"), Column("score")])
-    ({'paper': 1, 'score': 0}, [])
     """
     if row is not None and (separator := _other_separator(header)) is not None and len(columns) > 1:
         rule = "must have cells separated by commas (`blindcal import` reads such files of reviews)"
@@ -517,19 +492,11 @@ def _shown(group: Sequence[Problem], least: str) -> list[str]:
 
 
 def format_table(columns: Mapping[str, Sequence[object] | Array]) -> bytes:
-    """A table as comma-separated UTF-8, rows sorted from the first column on, with `\\n` line ends.
+    """A table as comma-separated UTF-8, rows sorted from the first column on, with `\n` line ends.
 
     A cell that a spreadsheet would run as a formula is escaped; `nan` is an empty cell.
 
-    Args:
-        columns: Texts or numbers by name, all of one length.
-
-    Returns:
-        The content of the file.
-
-    Example:
-        >>> format_table({"paper": ["b", "a"], "score": [3.0, 2.5]})
-        b'paper,score\\na,2.5\\nb,3\\n'
+    `columns`: texts or numbers by name, all of one length.
     """
     values = [_values(name, column) for name, column in columns.items()]
     if len(set(map(len, values))) != 1:

@@ -185,10 +185,6 @@ def at_price(
     """The point of each chain at a given price: all cheaper segments, `fraction` of the tied ones.
 
     The price of an `allocate` over the same chains and weights gives the same points again.
-
-    Example:
-        >>> at_price([[0, 0.1], [0, 0.3]], [[0, 0.4], [0, 0.4]], price=0.75, fraction=0.5).adversary_error
-        array([0.4, 0.2])
     """
     chains = _checked_chains(conference_error, adversary_error, weights, adversary_weights)
     below, tied = chains.split(float(nonnegative("price", price)))

@@ -207,13 +207,7 @@ def _follow_other(other_lean: Array, other_weight: Array) -> Array:
 
 
 def frontier_vertices(weight: Array, favor: Array) -> tuple[Array, Array, Array]:
-    """Conference error, adversary error and adversary error bought, each [..., n+1], at every vertex.
-
-    >>> weight, favor = np.array([0.5, 0.3, 0.2]), np.array([0.9, 0.2, 0.1])
-    >>> conference, adversary, bought = frontier_vertices(weight, favor)
-    >>> conference.round(12), adversary.round(12)
-    (array([0.13, 0.19, 0.35, 0.35]), array([0.2, 0.3, 0.5, 0.5]))
-    """
+    """Conference error, adversary error and adversary error bought, each [..., n+1], at every vertex."""
     shape = (*weight.shape[:-1], weight.shape[-1] + 1)
     conference, adversary, bought = np.empty(shape), np.empty(shape), np.zeros(shape)
     outputs = [a.reshape(-1, shape[-1]) for a in (conference, adversary, bought)]
@@ -229,11 +223,7 @@ def frontier_vertices(weight: Array, favor: Array) -> tuple[Array, Array, Array]
 
 
 def accept_at(weight: Array, favor: Array, bought: Array) -> Array:
-    """The accept probabilities [..., n] once the caps have been lowered by `bought` in all.
-
-    >>> accept_at(np.array([0.5, 0.3, 0.2]), np.array([0.9, 0.2, 0.1]), np.asarray(0.1)).round(3)
-    array([1.   , 0.333, 0.   ])
-    """
+    """The accept probabilities [..., n] once the caps have been lowered by `bought` in all."""
     n = weight.shape[-1]
     weight, favor = (np.broadcast_to(a, (*bought.shape, n)) for a in (weight, favor))
     accept = np.empty(weight.shape)

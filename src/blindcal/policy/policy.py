@@ -235,11 +235,7 @@ def proposition_strategy(belief: Belief, g: Policy) -> Policy:
 
 
 def label_tops(mass: Array, labels: Integers | None) -> Array:
-    """`max_y sum_{r: label[l,r]=y} mass[r]` for each slot l: shape [..., slot]; labels below 0 are nobody.
-
-    >>> label_tops(np.array([0.5, 0.3, 0.2]), np.array([[0, 1, 1], [5, 5, 7], [-1, 0, 1]]))
-    array([0.5, 0.8, 0.3])
-    """
+    """`max_y sum_{r: label[l,r]=y} mass[r]` for each slot l: shape [..., slot]; labels below 0 are nobody."""
     if labels is None:
         return np.asarray(mass.max(axis=-1, keepdims=True))
     sums = label_sums(mass, labels)
@@ -248,19 +244,12 @@ def label_tops(mass: Array, labels: Integers | None) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class LabelSums:
-    """Mass by label: row after row (an instance and slot each), label by label.
+    """Mass by label: row after row (an instance and slot each), label by label."""
 
-    Attributes:
-        mass: The mass of each label.
-        label: The label of each mass.
-        first: Where each row starts.
-        shape: The shape of the rows, `[..., slot]`.
-    """
-
-    mass: Array
-    label: Integers
-    first: Integers
-    shape: tuple[int, ...]
+    mass: Array  # the mass of each label
+    label: Integers  # the label of each mass
+    first: Integers  # where each row starts
+    shape: tuple[int, ...]  # the shape of the rows, `[..., slot]`
 
     @property
     def guesses(self) -> Array:

@@ -64,21 +64,13 @@ _PANELS = 10
 
 @dataclass(frozen=True, eq=False)
 class ScoreIntegrals:
-    """The integrals of one pair of reviewers.
+    """The integrals of one pair of reviewers."""
 
-    Attributes:
-        least_error: The conference's average error if it decides by the evidence.
-        agree_error: The adversary's average error then.
-        tied: The mass at price 1.
-        spent_gained: Both integrals up to a threshold z.
-        error: Bounds the numerical error of each integral.
-    """
-
-    least_error: float
-    agree_error: float
-    tied: float
-    spent_gained: Callable[[float], tuple[float, float]]
-    error: float
+    least_error: float  # the conference's average error if it decides by the evidence
+    agree_error: float  # the adversary's average error then
+    tied: float  # the mass at price 1
+    spent_gained: Callable[[float], tuple[float, float]]  # both integrals up to a threshold z
+    error: float  # bounds the numerical error of each integral
 
 
 def affine_integrals(first: Affine, second: Affine, prior: float) -> ScoreIntegrals:
@@ -352,11 +344,7 @@ class _NoiselessPair:
 
 
 def monotone_inverses(values: Array, points: Array) -> list[tuple[Array, Array]]:
-    """Tables (values, points), rising in value, one for each run over which `values` only rises or falls.
-
-    >>> monotone_inverses(np.array([0.0, 2.0, 1.0]), np.array([5.0, 6.0, 7.0]))
-    [(array([0., 2.]), array([5., 6.])), (array([1., 2.]), array([7., 6.]))]
-    """
+    """Tables (values, points), rising in value, one for each run over which `values` only rises or falls."""
     step = np.diff(values)
     moving = np.flatnonzero(np.abs(step) > _FLAT_STEP)
     turns = moving[1:][np.sign(step[moving[1:]]) != np.sign(step[moving[:-1]])]

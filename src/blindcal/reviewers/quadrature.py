@@ -107,19 +107,12 @@ def _legendre_antiderivative(count: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Cumulative:
-    """The integral of a function from the first edge to any point: `cumulative(x)[components]`.
+    """The integral of a function from the first edge to any point: `cumulative(x)[components]`."""
 
-    Attributes:
-        edges: `[panels + 1]`, the ends of the panels.
-        before: `[panels + 1, components]`, the integral up to each edge.
-        series: `[panels, components, degree]`, the integral within each panel, in Legendre coefficients.
-        error: The stated bound on the error of the whole integral.
-    """
-
-    edges: Array
-    before: Array
-    series: Array
-    error: float
+    edges: Array  # `[panels + 1]`, the ends of the panels
+    before: Array  # `[panels + 1, components]`, the integral up to each edge
+    series: Array  # `[panels, components, degree]`, the integral within each panel, in Legendre coefficients
+    error: float  # the stated bound on the error of the whole integral
 
     @property
     def total(self) -> Array:
@@ -143,11 +136,6 @@ def integrate(
 
     Put an edge at each known kink. Panels are halved until the rule on a panel and on its halves agree to
     `tolerance` (or the panel is a rounding of the whole), all panels of a generation in one call.
-
-    Example:
-        >>> cumulative = integrate(lambda x: np.stack([np.abs(x), x * x]), np.array([-1.0, 2.0]))
-        >>> cumulative.total.round(12), float(cumulative(1.0)[0].round(12))
-        (array([2.5, 3. ]), 1.0)
     """
     edges = np.unique(edges)
     low, high = edges[:-1], edges[1:]

@@ -104,9 +104,6 @@ def differences(score: Array, paper: Integers) -> Array:
 
     Of k other scores with mean m, `k r / (1 - r + k r) * m` is expected, where r is the paper's part of a
     score's variance.
-
-    >>> differences(np.array([0.0, 0.0, 2.0, 2.0]), np.array([0, 0, 1, 1])).round(2)
-    array([-0.05, -0.05,  0.05,  0.05])
     """
     z = (score - score.mean()) / score.std()
     reviews: Integers = np.bincount(paper).astype(np.int64)
@@ -201,11 +198,7 @@ class Account:
 
 
 def shared_folder(key_path: str | os.PathLike[str]) -> Path:
-    """Where the sealed releases of a key lie: beside it.
-
-    >>> shared_folder("chair/key.bin").as_posix()
-    'chair/key.bin.shared'
-    """
+    """Where the sealed releases of a key lie: beside it."""
     return ledger_folder(key_path).with_suffix(".shared")
 
 
@@ -219,16 +212,7 @@ def open_account(key_path: str | os.PathLike[str], key: Key) -> Iterator[Account
 def read_account(key_path: str | os.PathLike[str], key: Key) -> Account:
     """Reads the account of a key; empty if nothing was shared.
 
-    Args:
-        key_path: The file of the key, beside which the records lie.
-        key: The key in that file.
-
-    Returns:
-        The account.
-
-    Example:
-        >>> read_account("nowhere/key.bin", Key(bytes(32))).entries
-        ()
+    `key_path`: the file of the key, beside which the records lie.
     """
     folder = shared_folder(key_path)
     chain = read_chain(folder, key, _KIND)

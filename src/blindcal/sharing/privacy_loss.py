@@ -89,23 +89,13 @@ class TotalLoss:
     zcdp: float
 
     def epsilon_at(self, delta: float) -> float:
-        """An epsilon that holds but for `delta`.
-
-        >>> round(TotalLoss(None, 0.5).epsilon_at(1e-6), 2)
-        5.76
-        """
+        """An epsilon that holds but for `delta`."""
         mixed = self.zcdp + 2.0 * sqrt(self.zcdp * log(1.0 / delta))
         return mixed if self.epsilon is None else min(mixed, self.epsilon)
 
 
 def compose(limits: Iterable[LossLimit]) -> TotalLoss:
-    """Losses add up, whatever was released first.
-
-    >>> compose([LossLimit(epsilon=1.0), LossLimit(epsilon=2.0)])
-    TotalLoss(epsilon=3.0, zcdp=2.5)
-    >>> compose([LossLimit(epsilon=1.0), LossLimit(zcdp=0.5)])
-    TotalLoss(epsilon=None, zcdp=1.0)
-    """
+    """Losses add up, whatever was released first."""
     each = list(limits)
     pure = [limit.epsilon for limit in each if limit.epsilon is not None]
     epsilon = sum(pure) if len(pure) == len(each) else None

@@ -7,15 +7,5 @@ and earlier.
 
 from blindcal.simulation import metrics, parameter_sweep, population
 from blindcal.simulation.best_of_several import Selection, selection
-from blindcal.simulation.population import even_loads, stacked_assignments, uniform_assignments
 
-__all__ = [
-    "Selection",
-    "even_loads",
-    "metrics",
-    "parameter_sweep",
-    "population",
-    "selection",
-    "stacked_assignments",
-    "uniform_assignments",
-]
+__all__ = ["Selection", "metrics", "parameter_sweep", "population", "selection"]

@@ -24,6 +24,18 @@ from blindcal.posterior.paper import PaperCase
 from blindcal.reviewers.affine import Affine
 from blindcal.reviews import Reviews
 
+__all__ = [
+    "PooledConference",
+    "Population",
+    "Simulation",
+    "nips_2014_population",
+    "paper_population",
+    "pooled_conference",
+    "prototype_population",
+    "rounded",
+    "simulate",
+]
+
 # Rejection keeps about exp(-collisions) of its draws; beyond this many a chain is far cheaper.
 _MOST_COLLISIONS = 6.0
 _MOST_DRAWS = 5_000
@@ -44,18 +56,6 @@ def even_loads(papers: int, reviewers: int, per_paper: int) -> Integers:
     """How many reviews each reviewer writes, as evenly as possible.
 
     The first reviewers carry the remainder.
-
-    Args:
-        papers: How many papers there are.
-        reviewers: How many reviewers there are.
-        per_paper: How many reviews each paper has.
-
-    Returns:
-        `load[reviewer]`.
-
-    Example:
-        >>> even_loads(papers=4, reviewers=3, per_paper=2)
-        array([3, 3, 2])
     """
     _check_sizes(papers, reviewers, per_paper)
     load, extra = divmod(papers * per_paper, reviewers)
@@ -78,21 +78,8 @@ def uniform_assignments(
     are kept, c = sum_i k(k-1) sum_j l_j(l_j-1) / (2 reviews^2). If c is above 6, a symmetric Markov chain
     of trades between papers takes over, whose limit is uniform (100 rounds in which every paper trades once).
 
-    Args:
-        rng: The generator of random numbers.
-        count: How many assignments to draw.
-        papers: How many papers there are, numbered from 0.
-        reviewers: How many reviewers there are, numbered from 0.
-        per_paper: How many different reviewers each paper has.
-        loads: How many papers each reviewer has; by default `even_loads` with the reviewers shuffled.
-
-    Returns:
-        `reviewer[count, papers, per_paper]`.
-
-    Example:
-        >>> draw = uniform_assignments(np.random.default_rng(1), 1, papers=3, reviewers=3, per_paper=2)[0]
-        >>> sorted(draw.ravel().tolist()), all(a != b for a, b in draw.tolist())
-        ([0, 0, 1, 1, 2, 2], True)
+    `papers`: how many papers there are, numbered from 0. `reviewers`: how many reviewers there are, numbered
+    from 0. `loads`: how many papers each reviewer has; by default `even_loads` with the reviewers shuffled.
     """
     stubs = _stubs(rng, count, papers, reviewers, per_paper, loads)
     load = np.bincount(stubs[0], minlength=reviewers) if count else np.zeros(reviewers)
@@ -123,19 +110,6 @@ def stacked_assignments(rng: np.random.Generator, count: int, papers: int, per_p
     other everywhere: `p_j = p_1 o d_j`, and this is one to one. So whatever has a fixed point is thrown away
     alone, and only stacks of derangements are thrown away together: with 3 reviews 15 permutations are
     drawn for a stack, while the script draws 60.
-
-    Args:
-        rng: The generator of random numbers.
-        count: How many assignments to draw.
-        papers: How many papers, and reviewers, there are.
-        per_paper: How many reviews each paper has.
-
-    Returns:
-        `reviewer[count, papers, per_paper]`.
-
-    Example:
-        >>> stacked_assignments(np.random.default_rng(1), 2, papers=5, per_paper=2).shape
-        (2, 5, 2)
     """
     _check_sizes(papers, papers, per_paper)
     first = _permutations(rng, count, papers)
@@ -247,18 +221,6 @@ def _trade(rng: np.random.Generator, hands: Integers) -> Integers:
     np.put_along_axis(traded, index_bits, np.take_along_axis(hands, shuffled, axis=-1), axis=-1)
     return traded
 
-
-__all__ = [
-    "PooledConference",
-    "Population",
-    "Simulation",
-    "nips_2014_population",
-    "paper_population",
-    "pooled_conference",
-    "prototype_population",
-    "rounded",
-    "simulate",
-]
 
 Slopes = Literal["exponential", "lognormal", "equal"]
 
