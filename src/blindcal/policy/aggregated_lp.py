@@ -9,7 +9,7 @@ same prices bound what any policy can reach. If tuples are too many to list, the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -117,22 +117,27 @@ class EntryProgram:
         sample = self.case.sample
         if sample is None:
             return 0.0
-        gained = (2.0 * sample.favor - 1.0) * table[sample.entry]
-        bounds = []
-        for dual in (self._coarse.dual, self._coarse.unpriced(), *self._penalty_duals()):
-            cost = 1.0 - 2.0 * sample.favor - dual.total - _row_prices(self.case, dual, sample.rows)
-            ends = np.stack([np.maximum(cost, 0.0), np.minimum(cost, 0.0)])
-            short = dual.corners[np.argmin(dual.corners @ ends.mean(axis=1))] @ ends + gained
-            unsure = _STANDARD_ERRORS * short.std() / np.sqrt(short.size) + _UNSEEN_DRAWS / short.size
-            bounds.append(dual.constant + short.mean() - unsure)
+        lean = 2.0 * sample.favor - 1.0
+        gained, bounds = lean * table[sample.entry], []
+        for dual, scales in ((self._coarse.dual, (1.0,)), *self._penalty_duals()):
+            price = dual.total + _row_prices(self.case, dual, sample.rows)
+            for scale in scales:
+                cost = -lean - scale * price
+                ends = np.stack([np.maximum(cost, 0.0), np.minimum(cost, 0.0)])
+                short = dual.corners[np.argmin(dual.corners @ ends.mean(axis=1))] @ ends + gained
+                unsure = _STANDARD_ERRORS * short.std() / np.sqrt(short.size) + _UNSEEN_DRAWS / short.size
+                bounds.append(scale * dual.constant + short.mean() - unsure)
         return float(max(bounds))
 
-    def _penalty_duals(self) -> Iterator[DualSolution]:
-        """Dual prices in proportion to the penalties; which proportion is best depends on the evidence.
+    def _penalty_duals(self) -> Iterator[tuple[DualSolution, Sequence[float]]]:
+        """Dual prices with factors for them: none at all, and the penalties.
+
+        Prices are in proportion to the penalties; which proportion is best depends on the evidence.
 
         A row's price h >= 0 limits what is accepted, h < 0 what is rejected: `h (share @ x - cap P(accept))`.
         Under *average*, the share of the likeliest reviewer takes the place of the last term.
         """
+        yield self._coarse.unpriced(), (1.0,)
         guarantee, penalties = self._coarse.guarantee, self.case.layout.handicap
         if penalties is None or guarantee.name not in ("steady", "crowd", "average") or guarantee.spends:
             return
@@ -150,10 +155,7 @@ class EntryProgram:
         caps = c.top if guarantee.name == "average" else guarantee.caps(c.top)
         unused = np.minimum(penalty, 0.0) * (caps - c.mass)
         total = 0.0 if guarantee.name == "average" else float(penalty @ caps)
-        for slope in _PRICE_SCALES:
-            yield DualSolution(
-                slope * float(unused.sum()), slope * total, -slope * penalty, self._coarse.corners
-            )
+        yield DualSolution(float(unused.sum()), total, -penalty, self._coarse.corners), _PRICE_SCALES
 
 
 def _row_prices(case: PaperCase, dual: DualSolution, rows: Integers) -> Array:

@@ -18,9 +18,10 @@ and entry, and the table itself is certified later; a bad choice of entries cost
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial, reduce
+from functools import cache, cached_property, partial, reduce
 from itertools import combinations, permutations, product
 from math import ceil, factorial, floor
 from typing import Any
@@ -60,6 +61,7 @@ class QuadratureNodes:
         forced: Candidates who certainly reviewed the paper.
         peeled: Candidates who are seated one by one, without subtraction: the forced ones, and those whom
             sums with repeats would count as the reviewer of several slots at once.
+        alike: For each slot, the first one with the same score; empty: all scores differ.
     """
 
     likelihood: Array
@@ -67,10 +69,27 @@ class QuadratureNodes:
     above: Array
     forced: frozenset[int] = frozenset()
     peeled: Slots = ()
+    alike: Slots = ()
 
     @property
     def slots(self) -> Slots:
         return tuple(range(len(self.likelihood)))
+
+    @property
+    def tied(self) -> Slots:
+        """The slots in order, the first one with the same score in place of each."""
+        return tuple(sorted(self.alike or self.slots))
+
+    @cached_property
+    def powers(self) -> Callable[[Slots], Array]:
+        """`powers(held)[node, candidate]`: the likelihood of having written all the held slots, kept."""
+        each = [np.ascontiguousarray(own.T) for own in self.likelihood]
+
+        @cache
+        def product_over(held: Slots) -> Array:
+            return each[held[0]] if len(held) == 1 else product_over(held[:-1]) * each[held[-1]]
+
+        return product_over
 
 
 def worked_example() -> tuple[QuadratureNodes, Array]:
@@ -111,7 +130,9 @@ def quadrature_nodes(case: PaperData) -> tuple[QuadratureNodes, float]:
     mass = np.exp(log_mass - log_mass.max())
     above = 0.5 + sici(np.pi * steps)[0] / np.pi
     sure = frozenset(np.flatnonzero(forced).tolist())
-    return QuadratureNodes(np.exp(likelihood), mass, above, sure), float(log_mass.max() + np.log(apart))
+    alike = tuple(case.scores.index(score) for score in case.scores)
+    nodes = QuadratureNodes(np.exp(likelihood), mass, above, sure, alike=alike)
+    return nodes, float(log_mass.max() + np.log(apart))
 
 
 def _log_likelihood(case: PaperData, odds: Array, quality: Array) -> tuple[Array, Array]:
@@ -144,6 +165,8 @@ _NEGLIGIBLE_NODE = 1e-22
 _MAX_EXCESS = 1e3
 # Larger tables of probabilities are stored as sparse arrays.
 _MAX_DENSE = 100_000
+# Masses by entry are found for this many candidates at a time.
+_CANDIDATES_AT_ONCE = 128
 # Each peeled candidate doubles the number of sums, so fewer are affordable with more slots.
 _MAX_PEELED = {1: 10, 2: 10, 3: 10, 4: 6, 5: 5}
 
@@ -187,6 +210,9 @@ class TupleSums:
     A peeled candidate h is added by `distinct(A) + sum_l likelihood_l(h) distinct(A-l)`; the first term is
     left out if h is forced. With `repeats`, candidates who are not peeled may write several reviews.
 
+    Slots with the same score are one slot that is counted several times: a set of slots is a sorted tuple in
+    which the first one of them stands for all. With `beside`, tuples that fill every slot are not summed.
+
     In the worked example, of the six tuples ab and ba have 1 step, ac and ca 1 or 2, and bc and cb 2 or 3.
 
     >>> TupleSums(*worked_example(), width=3).by_steps().ravel().round(6)
@@ -194,21 +220,27 @@ class TupleSums:
     """
 
     def __init__(
-        self, nodes: QuadratureNodes, steps: Array | None = None, width: int = 1, *, repeats: bool = False
+        self,
+        nodes: QuadratureNodes,
+        steps: Array | None = None,
+        width: int = 1,
+        *,
+        repeats: bool = False,
+        beside: bool = False,
     ) -> None:
-        self.nodes, self.width, self.repeats = nodes, width, repeats
+        self.nodes, self.width, self.repeats, self.beside = nodes, width, repeats, beside
         shape = nodes.likelihood.shape[:2]
         self.steps = np.zeros(shape) if steps is None else steps
         self.unpeeled = np.delete(np.arange(shape[1]), nodes.peeled)
-        self.distinct = cache(self._distinct)
+        self.distinct, self._rounded = cache(self._distinct), cache(self._round)
 
     def total(self) -> Array:
         """The sum over all tuples, at each node."""
-        return np.asarray(self.by_steps().sum(axis=0))
+        return np.asarray(self.by_steps().sum(axis=1))
 
     def by_steps(self) -> Array:
-        """The sum over the tuples with each total of steps, `[total of steps, node]`."""
-        return np.asarray(self.distinct(self.nodes.slots, self.nodes.peeled))
+        """The sum over the tuples with each total of steps, `[node, total of steps]`."""
+        return np.asarray(self.distinct(self.nodes.tied, self.nodes.peeled))
 
     def by_candidate(self, candidates: Integers, edges: Integers) -> list[Array]:
         """For each slot, the mass `[candidate, entry]` of the tuples with each candidate there.
@@ -226,138 +258,179 @@ class TupleSums:
             np.maximum(mass, 0.0) for mass in self._by_slot(candidates, partial(self._spread, edges=edges))
         ]
 
-    def accepted(self, candidates: Integers, tables: Array) -> list[Array]:
-        """For each slot, the accepted mass `[candidate, table]` of the tuples with each candidate there.
+    def accepted(self, candidates: Integers, threshold: float) -> list[Array]:
+        """For each slot, the accepted mass `[candidate, 2]` of the tuples with each candidate there.
 
-        `tables[table, total of steps]` has the accept probabilities.
+        A total of steps is accepted with probability `total - threshold + 1/2`, from 0 to 1. The second
+        column is that of tuples with one step more.
 
         >>> sums = TupleSums(*worked_example(), width=3)
-        >>> [mass.tolist() for mass in sums.accepted(np.arange(3), np.eye(5)[2:3])]
-        [[[0.0625], [0.03125], [0.75]], [[0.5], [0.25], [0.09375]]]
+        >>> first, second = sums.accepted(np.arange(3), 2.5)
+        >>> first.round(6)  # half of bc and of cb have 3 steps; all but ab, ba and half of ac, ca at least 2
+        array([[0.     , 0.0625 ],
+               [0.03125, 0.0625 ],
+               [0.25   , 1.     ]])
         """
-        return self._by_slot(candidates, partial(self._reached, tables=tables))
+        return self._by_slot(candidates, partial(self._reached, threshold=threshold))
 
     def _by_slot(self, candidates: Integers, part: Callable[[Slots, Integers, Array], Array]) -> list[Array]:
         """For each slot, the sums over the tuples with each candidate there.
 
         `part(held, candidates, rest)` is that of candidates who hold all the `held` slots at once.
         """
-        slots, peeled = self.nodes.slots, self.nodes.peeled
+        slots, peeled = self.nodes.tied, self.nodes.peeled
         seated = np.isin(candidates, peeled)
         unpeeled, rows = candidates[~seated], np.flatnonzero(seated)
-        sums: list[Any] = [0.0 for _ in slots]
+        sums: dict[int, Any] = dict.fromkeys(slots, 0.0)
         # Without y, inclusion-exclusion over the slots that y would hold twice (see the class docstring).
-        for held in subsets(slots):
+        for held, left, times in _splits(slots):
             if held:
                 sign = (-1) ** (len(held) - 1) * factorial(len(held) - 1)
-                term = sign * part(held, unpeeled, self.distinct(excluding(slots, held), peeled))
-                for slot in held:
-                    sums[slot] = sums[slot] + term
-        for slot in slots:
+                term = sign * part(held, unpeeled, self.distinct(left, peeled))
+                for slot in set(held):
+                    # How many of these sets of slots have a given one of those with the same score.
+                    sums[slot] = sums[slot] + (times * held.count(slot) // slots.count(slot)) * term
+        for slot in sums:
             combined = np.empty((candidates.size, *sums[slot].shape[1:]))
             combined[~seated] = sums[slot]
             for row in rows:
                 others = excluding(peeled, (int(candidates[row]),))
-                rest = self.distinct(excluding(slots, (slot,)), others)
+                rest = self.distinct(without(slots, slot), others)
                 combined[row] = part((slot,), candidates[row : row + 1], rest)[0]
             sums[slot] = combined
-        return sums
+        return [sums[slot] for slot in self.nodes.alike or slots]
 
-    def _reached(self, held: Slots, candidates: Integers, rest: Array, tables: Array) -> Array:
-        """`[candidate, table]`: candidates in the held slots times the accepted rest of the tuple."""
-        powers, taken = self._powers(held, candidates) * self.nodes.mass, self._shares(held, candidates)
-        windows = (np.lib.stride_tricks.sliding_window_view(table, len(rest)) for table in tables)
-        beside = (taken @ (np.ascontiguousarray(window) @ rest) for window in windows)
-        return np.stack([np.einsum("yt,yt->y", powers, rest_of_tuple) for rest_of_tuple in beside], axis=-1)
+    def _reached(self, held: Slots, candidates: Integers, rest: Array, threshold: float) -> Array:
+        """`[candidate, 2]`: candidates in the held slots times the accepted rest of the tuple.
+
+        Only one total of steps is accepted with a probability other than 0 and 1, so sums of the rest from
+        two totals on are all that is needed.
+        """
+        powers, (whole, chance) = self._powers(held, candidates), self._taken(held, candidates)
+        only, size = floor(threshold - 0.5) + 1, rest.shape[1]
+        share = only - (threshold - 0.5)
+        onward = np.zeros((size + 1, len(rest)))
+        np.cumsum((rest * self.nodes.mass[:, None]).T[::-1], axis=0, out=onward[1:])
+        # The number of totals that are accepted, by the steps of the held slots.
+        most = size - only + np.arange(self._size(held) + len(held) + 1)
+        surely, at_most = (onward[np.clip(number, 0, size)] for number in (most - 1, most))
+        beside = surely + share * (at_most - surely)
+        steps = whole + np.arange(len(held) + 2)[:, None]
+        each = np.einsum("ty,jyt->jy", powers, beside[steps])
+        return np.stack([(chance * each[:-1]).sum(axis=0), (chance * each[1:]).sum(axis=0)], axis=-1)
 
     def _spread(self, held: Slots, candidates: Integers, rest: Array, edges: Integers) -> Array:
         """`[candidate, entry]`: candidates in the held slots times the rest of the tuple."""
-        powers = self._powers(held, candidates) * self.nodes.mass
-        taken = self._sparse(held, candidates).tocsc()
-        below = np.concatenate([np.zeros((1, rest.shape[1])), np.cumsum(rest, axis=0)])
-        parts = np.zeros((candidates.size, edges.size - 1))
-        for steps in np.flatnonzero(np.diff(taken.indptr)):
-            some = slice(*taken.indptr[steps : steps + 2])
-            who, between = taken.indices[some], np.diff(below[np.clip(edges - steps, 0, len(rest))], axis=0)
-            parts[who] += taken.data[some, None] * (powers[who] @ between.T)
-        return parts
+        powers, (whole, chance) = self._powers(held, candidates), self._taken(held, candidates)
+        size = rest.shape[1]
+        below = np.zeros((len(rest), size + 1))
+        np.cumsum(rest * self.nodes.mass[:, None], axis=1, out=below[:, 1:])
+        sums, order = np.zeros((candidates.size, edges.size)), np.argsort(whole, kind="stable")
+        for start in range(0, candidates.size, _CANDIDATES_AT_ONCE):
+            # Candidates with about as many steps need sums of the rest up to the same few totals.
+            who = order[start : start + _CANDIDATES_AT_ONCE]
+            upto = [np.clip(edges - (whole[who, None] + more), 0, size) for more in range(len(held) + 1)]
+            used = np.unique(np.concatenate(upto))
+            reached = powers[:, who].T @ below[:, used]
+            for totals, part in zip(upto, chance, strict=True):
+                at = np.searchsorted(used, totals)
+                sums[who] += part[who, None] * np.take_along_axis(reached, at, axis=1)
+        return np.diff(sums, axis=1)
 
     def _powers(self, held: Slots, candidates: Integers) -> Array:
-        """`[candidate, node]`: the likelihood of having written all the held slots."""
-        every = candidates.size == self.nodes.likelihood.shape[1]
-        parts = [
-            self.nodes.likelihood[slot] if every else self.nodes.likelihood[slot, candidates] for slot in held
-        ]
-        return reduce(np.multiply, parts)
-
-    def _shares(self, held: Slots, candidates: Integers) -> Any:
-        """`[candidate, steps]`: the probability of each number of steps in all the held slots together."""
-        size = self._size(held)
-        if candidates.size * size > _MAX_DENSE:
-            return self._sparse(held, candidates)
-        whole, chance = self._taken(held, candidates)
-        index = whole + size * np.arange(candidates.size)
-        totals = np.bincount(index.ravel(), chance.ravel(), size * candidates.size)
-        return totals.reshape(candidates.size, size)
-
-    def _sparse(self, held: Slots, candidates: Integers) -> sparse.csr_array:
-        """The same as `_shares`, as a sparse array."""
-        whole, chance = self._taken(held, candidates)
-        some, who = chance > 0.0, np.broadcast_to(np.arange(candidates.size), chance.shape)
-        shape = (candidates.size, self._size(held))
-        return sparse.csr_array((chance[some], (who[some], whole[some])), shape=shape)
+        """`[node, candidate]`: the likelihood of having written all the held slots."""
+        powers = self.nodes.powers(held)
+        return powers if candidates.size == powers.shape[1] else powers[:, candidates]
 
     def _taken(self, held: Slots, candidates: Integers) -> tuple[Integers, Array]:
-        """The totals of steps in the held slots, `[rounding, candidate]`, and their probabilities.
+        """The least total of steps in the held slots, and the probability `[more, candidate]` of more.
 
-        A candidate between two whole steps takes the lower or the upper one at random, so every slot has two
-        cases.
+        A candidate between two whole steps takes the lower or the upper one at random in every slot.
         """
-        steps = self.steps[list(held)][:, candidates]
-        whole = np.floor(steps)
-        totals, chance = whole.sum(axis=0, dtype=np.int64)[None], np.ones((1, candidates.size))
-        for up in steps - whole:
-            totals = np.concatenate([totals, totals + 1])
-            chance = np.concatenate([chance * (1.0 - up), chance * up])
-        # The highest step has no upper neighbor.
-        return np.minimum(totals, self._size(held) - 1), chance
+        whole, chance = self._rounded(held)
+        every = candidates.size == whole.size
+        return (whole, chance) if every else (whole[candidates], chance[:, candidates])
+
+    def _round(self, held: Slots) -> tuple[Integers, Array]:
+        """The same for everyone."""
+        whole = np.floor(self.steps[held[-1]])
+        up = self.steps[held[-1]] - whole
+        if len(held) == 1:
+            return whole.astype(np.int64), np.stack([1.0 - up, up])
+        others, before = self._rounded(held[:-1])
+        chance = np.zeros((len(held) + 1, up.size))
+        chance[:-1] = before * (1.0 - up)
+        chance[1:] += before * up
+        return others + whole.astype(np.int64), chance
 
     def _distinct(self, slots: Slots, peeled: Slots) -> Array:
-        """`[total of steps, node]`: the sum over distinct candidates in these slots, unpeeled or `peeled`."""
+        """`[node, total of steps]`: the sum over distinct candidates in these slots, unpeeled or `peeled`."""
         if not slots:
             # The empty tuple counts once, unless a forced candidate has no seat.
-            return np.full((1, self.nodes.mass.size), float(not self.nodes.forced & set(peeled)))
-        return self._seated(slots, peeled) if peeled else self._unpeeled(slots)
+            return np.full((self.nodes.mass.size, 1), float(not self.nodes.forced & set(peeled)))
+        return self._seated(slots, peeled) if peeled else self._unpeeled_sums[slots]
 
     def _seated(self, slots: Slots, peeled: Slots) -> Array:
         """The sum with the last of the peeled candidates in no slot, or in each one in turn."""
         *others, last = peeled
-        total = np.zeros((self._size(slots), self.nodes.mass.size))
+        total = np.zeros((self.nodes.mass.size, self._size(slots)))
         if last not in self.nodes.forced:
             total += self.distinct(slots, tuple(others))
-        for slot in slots:
-            rest = self.distinct(excluding(slots, (slot,)), tuple(others))
-            taken = self._sparse((slot,), np.array([last]))
-            for steps, chance in zip(taken.indices, taken.data, strict=True):
-                total[steps : steps + len(rest)] += rest * (chance * self.nodes.likelihood[slot, last])
+        for slot in dict.fromkeys(slots):
+            rest = self.distinct(without(slots, slot), tuple(others))
+            whole, chance = self._taken((slot,), np.array([last]))
+            sure = slots.count(slot) * self.nodes.likelihood[slot, last][:, None]
+            for steps, share in enumerate(chance[:, 0], start=int(whole[0])):
+                if share > 0.0:
+                    total[:, steps : steps + rest.shape[1]] += rest * (share * sure)
         return total
 
-    def _unpeeled(self, slots: Slots) -> Array:
-        """The sum over unpeeled candidates: inclusion-exclusion on the slots that repeat the first one's."""
-        total = np.zeros((self._size(slots), self.nodes.mass.size))
-        for held in [()] if self.repeats else subsets(slots[1:]):
-            sign = (-1) ** len(held) * factorial(len(held))
-            left = self.distinct(excluding(slots[1:], held), ())
-            total += sign * _polynomial_product(self._by_step((slots[0], *held)), left)
-        return total
+    @cached_property
+    def _unpeeled_sums(self) -> dict[Slots, Array]:
+        """`[node, total of steps]` for each set of slots: the sum over distinct unpeeled candidates in them.
+
+        Products of polynomials are convolutions of their coefficients: one Fourier transform of the sums over
+        single candidates, and one back.
+        """
+        most = len(self.nodes.slots) - self.beside
+        every = [held for held, _, _ in _splits(self.nodes.tied) if 0 < len(held) <= most]
+        size = most * (self.width - 1) + 1
+        wide = fft.next_fast_len(size, real=True)
+        coefficients = np.zeros((len(every), self.nodes.mass.size, wide))
+        for held, own in zip(every, coefficients, strict=True):
+            if not self.repeats or len(held) == 1:
+                own[:, : self._size(held)] = self._by_step(held)
+        spectra: Any = coefficients if self.width == 1 else fft.rfft(coefficients, axis=-1)
+        of_candidates = dict(zip(every, spectra, strict=True))
+        products: dict[Slots, Any] = {(): 1.0}
+        for slots in every:
+            # Inclusion-exclusion on the slots that repeat the first one's candidate.
+            total = of_candidates[slots[:1]] * products[slots[1:]]
+            for held, left, times in () if self.repeats else _splits(slots[1:]):
+                if held:
+                    sign = (-1) ** len(held) * factorial(len(held)) * times
+                    total = total + sign * of_candidates[(slots[0], *held)] * products[left]
+            products[slots] = total
+        spectra = np.stack([products[slots] for slots in every]) if every else spectra
+        sums: Array = spectra if self.width == 1 else fft.irfft(spectra, wide, axis=-1)
+        return {slots: part[:, : self._size(slots)] for slots, part in zip(every, sums, strict=True)}
 
     def _by_step(self, held: Slots) -> Array:
-        """`[steps, node]`: the sum over the unpeeled candidates, each in all of the held slots at once."""
+        """`[node, steps]`: the sum over the unpeeled candidates, each in all of the held slots at once."""
         powers = self._powers(held, self.unpeeled)
         if self.width == 1:
             # There is nothing but step 0.
-            return np.asarray(powers.sum(axis=0, keepdims=True))
-        return np.asarray(self._shares(held, self.unpeeled).T @ powers)
+            return np.asarray(powers.sum(axis=1, keepdims=True))
+        whole, chance = self._taken(held, self.unpeeled)
+        # The highest step has no upper neighbor: the probability of steps beyond it is 0.
+        size, steps = self._size(held) + len(held), whole + np.arange(len(held) + 1)[:, None]
+        if whole.size * size <= _MAX_DENSE:
+            shares: Any = np.zeros((whole.size, size))
+            shares[np.arange(whole.size), steps] = chance
+            return np.asarray(powers @ shares)[:, : self._size(held)]
+        at = steps.ravel(), np.broadcast_to(np.arange(whole.size), steps.shape).ravel()
+        shares = sparse.csr_array((chance.ravel(), at), shape=(size, whole.size))
+        return np.asarray((shares @ powers.T).T)[:, : self._size(held)]
 
     def _size(self, slots: Slots) -> int:
         """The number of possible totals of steps."""
@@ -369,20 +442,32 @@ def excluding(slots: Slots, some: Slots) -> Slots:
     return tuple(slot for slot in slots if slot not in some)
 
 
+def without(slots: Slots, one: int) -> Slots:
+    """The slots without one of those that are counted alike.
+
+    >>> without((0, 0, 2), 0)
+    (0, 2)
+    """
+    at = slots.index(one)
+    return slots[:at] + slots[at + 1 :]
+
+
 def subsets(slots: Sequence[int]) -> Iterator[Slots]:
     """All subsets, smaller ones first."""
     for size in range(len(slots) + 1):
         yield from combinations(slots, size)
 
 
-def _polynomial_product(first: Array, second: Array) -> Array:
-    """The product of two polynomials at every node: a convolution of their coefficients."""
-    if min(len(first), len(second)) == 1:
-        return np.asarray(first * second)
-    size = len(first) + len(second) - 1
-    wide = fft.next_fast_len(size, real=True)
-    spectra = [fft.rfft(part, wide, axis=0) for part in (first, second)]
-    return np.asarray(fft.irfft(spectra[0] * spectra[1], wide, axis=0)[:size])
+@cache
+def _splits(slots: Slots) -> tuple[tuple[Slots, Slots, int], ...]:
+    """Every part of the slots, smaller ones first, with the rest, and the number of parts that look like it.
+
+    >>> _splits((0, 0, 2))
+    (((), (0, 0, 2), 1), ((0,), (0, 2), 2), ((2,), (0, 0), 1), ((0, 0), (2,), 1), ((0, 2), (0,), 2),
+     ((0, 0, 2), (), 1))
+    """
+    times = Counter(subsets(slots))
+    return tuple((held, reduce(without, held, slots), number) for held, number in times.items())
 
 
 # 3. Penalties: the evidence that each candidate has to give up so that no decision points at anyone.
@@ -446,30 +531,19 @@ class EvidenceSteps:
     threshold: float
 
 
-def evidence_steps(
-    nodes: QuadratureNodes,
-    evidence: Array,
-    bar: float,
-    alike: Integers,
-    tied: Integers,
-    promise: LayoutTarget,
-) -> EvidenceSteps:
+def evidence_steps(search: PenaltySearch, promise: LayoutTarget) -> EvidenceSteps:
     """The evidence of each candidate in each slot, in steps, penalized for a guarantee.
 
     Args:
-        nodes: The likelihoods at the nodes of quality.
-        evidence: `[slot, candidate]`, the evidence for accepting if the candidate wrote the review; accepting
-            is right if the sum over a tuple exceeds the bar.
-        bar: The sum of evidence at which both decisions are equally good.
-        alike: `[candidate]`, equal numbers for candidates whom public data cannot distinguish; -1 for nobody,
-            who needs no protection.
-        tied: `[slot]`, equal numbers for slots with the same score. Look-alikes are treated alike.
+        search: The paper, from `start_search`.
         promise: The guarantee to penalize for.
     """
-    search = _start_search(nodes, evidence, bar, alike, tied, promise)
+    # A crowd lets anyone become as likely as one in so many.
+    cap = np.where(search.cap > 0.0, np.maximum(search.cap, promise.least_cap), 0.0)
+    search = replace(search, span=promise.span, cap=cap)
     penalty, risen = np.zeros_like(search.evidence), 0.0
     best, last, damping = (np.inf, penalty, risen), np.inf, _DAMPING
-    around = np.full((len(evidence), 1), 0.5)
+    around = np.full((len(search.evidence), 1), 0.5)
     needed = promise.name in ("steady", "average") and promise.span > 0.0 and search.cap.any()
     for number in range(_MAX_ROUNDS if needed else 0):
         chance, slope = search.chances(penalty, risen)
@@ -494,7 +568,7 @@ def evidence_steps(
 
 
 @dataclass(frozen=True, eq=False)
-class _PenaltySearch:
+class PenaltySearch:
     """A paper as the search for penalties sees it: one candidate of each kind, `count` of them alike.
 
     `own[slot, kind]` is the mass of one candidate of the kind, `mass` the probability that any of the kind
@@ -516,7 +590,7 @@ class _PenaltySearch:
     cap: Array
     center: Array
     step: float
-    span: float
+    span: float = 1.0
 
     @property
     def likeliest(self) -> Integers:
@@ -544,14 +618,10 @@ class _PenaltySearch:
 
     def chances(self, penalty: Array, risen: float) -> tuple[Array, Array]:
         """`[slot, kind]`: P(accept | candidate), and its derivative in the candidate's evidence."""
-        size = len(self.center) * (STEPS - 1) + 1
-        ramp = np.clip(np.arange(size + 1) - self.threshold(risen) + 0.5, 0.0, 1.0)
-        steps = self.steps(penalty)[:, self.of]
-        sums = TupleSums(self.nodes, steps, STEPS)
-        between = 0.5 + self.span * (np.stack([ramp[:-1], ramp[1:]]) - 0.5)
-        accepted = sums.accepted(self.candidates, between)
-        now, further = np.moveaxis(np.stack(accepted), -1, 0) / self.own
-        return now, (further - now) / self.step
+        sums = TupleSums(self.nodes, self.steps(penalty)[:, self.of], STEPS, beside=True)
+        accepted = np.stack(sums.accepted(self.candidates, self.threshold(risen)))
+        now, further = np.moveaxis(accepted, -1, 0) / self.own
+        return 0.5 + self.span * (now - 0.5), self.span * (further - now) / self.step
 
     def around(self, chance: Array, promise: str) -> Array:
         """`[slot, 1]`: the probability around which all ranges lie."""
@@ -595,27 +665,31 @@ class _PenaltySearch:
         return move[self.first], float(missed.max(initial=0.0))
 
 
-def _start_search(
-    nodes: QuadratureNodes,
-    evidence: Array,
-    bar: float,
-    alike: Integers,
-    tied: Integers,
-    promise: LayoutTarget,
-) -> _PenaltySearch:
-    """The search at its start: coarse nodes, one candidate of each kind, no penalties."""
+def start_search(
+    nodes: QuadratureNodes, evidence: Array, bar: float, alike: Integers, tied: Integers
+) -> PenaltySearch:
+    """The search at its start: coarse nodes, one candidate of each kind, no penalties, for any guarantee.
+
+    Args:
+        nodes: The likelihoods at the nodes of quality.
+        evidence: `[slot, candidate]`, the evidence for accepting if the candidate wrote the review; accepting
+            is right if the sum over a tuple exceeds the bar.
+        bar: The sum of evidence at which both decisions are equally good.
+        alike: `[candidate]`, equal numbers for candidates whom public data cannot distinguish; -1 for nobody,
+            who needs no protection.
+        tied: `[slot]`, equal numbers for slots with the same score. Look-alikes are treated alike.
+    """
     kind, candidates, of, count = np.unique(alike, return_index=True, return_inverse=True, return_counts=True)
     coarse = _subset(nodes, np.arange(0, nodes.mass.size, 2))
     weight = coarse.mass * TupleSums(coarse).total()
     coarse = _subset(coarse, np.flatnonzero(weight > _NEGLIGIBLE_WEIGHT * weight.max()))
-    own = np.stack(TupleSums(coarse).accepted(candidates, np.ones((1, 1))))[..., 0]
+    own = np.stack(TupleSums(coarse).accepted(candidates, -1.0))[..., 0]
     own = np.maximum(own, _UNSUSPECTED * own.max(axis=1, keepdims=True))
     mass = own * count / (own * count).sum(axis=1, keepdims=True)
     named = kind >= 0
-    top = (mass / count)[:, named].max(axis=1, initial=0.0)
     center = (mass * evidence[:, candidates]).sum(axis=1)
     spread = float(np.sqrt((mass * (evidence[:, candidates] - center[:, None]) ** 2).sum()))
-    return _PenaltySearch(
+    return PenaltySearch(
         nodes=coarse,
         candidates=candidates,
         kind=kind,
@@ -626,13 +700,12 @@ def _start_search(
         bar=bar,
         own=own,
         mass=mass,
-        cap=np.where(top > 0.0, np.maximum(top, promise.least_cap), 0.0),
+        cap=(mass / count)[:, named].max(axis=1, initial=0.0),
         center=center,
         # If the evidence does not depend on who wrote what, any positive step will do.
         step=2.0 * _EVIDENCE_REACH * spread / (STEPS - 1)
         if spread > _UNSUSPECTED * (1.0 + abs(bar))
         else 1.0,
-        span=promise.span,
     )
 
 
@@ -725,17 +798,10 @@ class AggregatedBelief:
     favor: Array
 
 
-def table_layout(
-    nodes: QuadratureNodes,
-    evidence: Array,
-    bar: float,
-    alike: Integers,
-    tied: Integers,
-    promise: LayoutTarget,
-) -> TableLayout:
-    """The entries of a pool's table, from public data alone; for the arguments see `evidence_steps`."""
-    graded = evidence_steps(nodes, evidence, bar, alike, tied, promise)
-    edges = _entry_edges(graded.threshold, len(evidence) * (STEPS - 1) + 1)
+def table_layout(search: PenaltySearch, promise: LayoutTarget) -> TableLayout:
+    """The entries of a pool's table under a guarantee, from public data alone."""
+    graded = evidence_steps(search, promise)
+    edges = _entry_edges(graded.threshold, len(search.evidence) * (STEPS - 1) + 1)
     return TableLayout(graded.steps, edges, graded.penalty)
 
 
@@ -756,7 +822,7 @@ def _entry_edges(threshold: float, size: int) -> Integers:
 def aggregate(
     nodes: QuadratureNodes, layout: TableLayout, alike: Integers, tied: Integers
 ) -> AggregatedBelief:
-    """The belief of a pool summed over the entries of its table; see `evidence_steps`."""
+    """The belief of a pool summed over the entries of its table; see `start_search`."""
     sums = TupleSums(nodes, layout.steps, STEPS)
     kinds, first, count = np.unique(alike, return_index=True, return_counts=True)
     masses = [count[:, None] * mass for mass in sums.by_candidate(first, layout.edges)]
@@ -765,9 +831,8 @@ def aggregate(
     masses = [masses[int(np.flatnonzero(tied == group)[0])] for group in tied]
     total = masses[0].sum()
     masses = [np.where(mass > _ROUNDING_MASS * total, mass, 0.0) for mass in masses]
-    every = np.concatenate([np.zeros((1, nodes.mass.size)), np.cumsum(sums.by_steps(), axis=0)])
-    by_entry = np.diff(every[layout.edges], axis=0)
-    whole, above = by_entry @ nodes.mass, by_entry @ (nodes.mass * nodes.above)
+    by_total = np.stack([nodes.mass, nodes.mass * nodes.above]) @ sums.by_steps()
+    whole, above = np.add.reduceat(by_total, layout.edges[:-1], axis=1)
     favor = np.clip(above / np.where(whole > 0.0, whole, 1.0), 0.0, 1.0)
     weight = masses[0].sum(axis=0)
     entry, labels, part = _couple_slots(masses, weight / weight.sum())
@@ -836,14 +901,16 @@ def sample_tuples(nodes: QuadratureNodes, rng: np.random.Generator) -> Integers 
 
 def _draw_distinct(ladders: Array, size: int, rng: np.random.Generator) -> Integers | None:
     """`[draw, slot]`: distinct indices drawn by cumulative likelihoods; None if it takes too long."""
-    distinct, tries = np.empty((0, len(ladders)), dtype=np.int64), size
+    distinct, tries, tried = np.empty((0, len(ladders)), dtype=np.int64), size, 0
     while len(distinct) < size:
         if tries > _MAX_TRIES:
             return None
         steps = [np.searchsorted(ladder, rng.random(tries) * ladder[-1], side="right") for ladder in ladders]
         rows = np.minimum(np.reshape(steps, (len(ladders), tries)).T, ladders.shape[1] - 1).astype(np.int64)
         apart = (np.diff(np.sort(rows, axis=1), axis=1) != 0).all(axis=1)
-        distinct, tries = np.concatenate([distinct, rows[apart]]), 2 * tries
+        distinct, tried = np.concatenate([distinct, rows[apart]]), tried + tries
+        # As many as are probably needed for the rest, and a few more.
+        tries = 8 + (size - len(distinct)) * 5 * tried // (4 * max(len(distinct), 1))
     return distinct[:size]
 
 
@@ -857,6 +924,8 @@ def _seatings(nodes: QuadratureNodes) -> Iterator[dict[int, int]]:
 
 def _seating_mass(nodes: QuadratureNodes, sums: TupleSums, seating: dict[int, int]) -> Array:
     """The mass of a seating at each node."""
-    rest = sums.distinct(excluding(nodes.slots, tuple(seating)), ()).sum(axis=0)
+    alike = nodes.alike or nodes.slots
+    left = tuple(sorted(alike[slot] for slot in excluding(nodes.slots, tuple(seating))))
+    rest = sums.distinct(left, ()).sum(axis=1)
     sure = np.prod([nodes.likelihood[slot, candidate] for slot, candidate in seating.items()], axis=0)
     return np.asarray(np.maximum(nodes.mass * sure * rest, 0.0))

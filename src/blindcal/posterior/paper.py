@@ -7,9 +7,9 @@ entries, and a sample of tuples estimates what the entries do not say.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, Self
 
@@ -32,6 +32,7 @@ from blindcal.posterior.belief import Belief, unchecked_belief
 from blindcal.posterior.large_pools import (
     AggregatedBelief,
     LayoutTarget,
+    PenaltySearch,
     QuadratureNodes,
     TableLayout,
     TupleSums,
@@ -39,6 +40,7 @@ from blindcal.posterior.large_pools import (
     quadrature_nodes,
     sample_tuples,
     significant_nodes,
+    start_search,
     table_layout,
 )
 from blindcal.posterior.tuple_weights import UNWEIGHABLE, acceptance_evidence, normalize, tuple_posteriors
@@ -94,6 +96,10 @@ class PaperCase:
     most_listed: int | None = field(default=None, kw_only=True, repr=False)
     promise: LayoutTarget = field(default=LayoutTarget(), kw_only=True, repr=False)
     settled: bool = field(default=False, kw_only=True, repr=False)
+
+    def __hash__(self) -> int:
+        # Large pools take long to hash, and papers with the same of these rarely differ.
+        return hash((self.paper, self.scores, self.bar, self.promise))
 
     @property
     def outsider(self) -> int | None:
@@ -166,7 +172,7 @@ class PaperCase:
     @property
     def sample(self) -> TupleSample | None:
         """A sample of tuples if they are not listed, else None; it depends on public data alone."""
-        return None if self.listed else _sample(self)
+        return None if self.listed else _sample(self.promised(LayoutTarget())).placed(self)
 
     @property
     def look_alikes(self) -> tuple[Integers, Integers]:
@@ -204,13 +210,34 @@ class TupleSample:
         rows: `[draw, slot]`, their candidates.
         named: The same as guesses: `*` is nobody.
         favor: `[draw]`, the probability that accepting is right.
-        entry: `[draw]`, the entry of the table that each takes.
+        place: The function that finds `entry`.
     """
 
     rows: Integers
     named: Integers
     favor: Array
-    entry: Integers
+    place: Callable[[], Integers]
+
+    @cached_property
+    def entry(self) -> Integers:
+        """`[draw]`, the entry of the table that each takes."""
+        return self.place()
+
+
+@dataclass(frozen=True, eq=False)
+class _DrawnTuples:
+    """A sample before any table is laid out: `chance[draw, slot]` decides between two steps."""
+
+    rows: Integers
+    named: Integers
+    favor: Array
+    chance: Array
+
+    def placed(self, case: PaperCase) -> TupleSample:
+        """The sample in the entries of a paper's table."""
+        return TupleSample(
+            self.rows, self.named, self.favor, lambda: case.layout.entries(self.rows, self.chance)
+        )
 
 
 @lru_cache(maxsize=2)
@@ -250,25 +277,28 @@ def _log_evidence_of_sets(case: PaperCase) -> float:
         return -np.inf
 
 
+# What depends on the paper alone is computed once for all guarantees.
+
+
 @lru_cache(maxsize=4)
 def _aggregated(case: PaperCase) -> AggregatedBelief:
     """The aggregated belief, cached."""
     tied, alike = case.look_alikes
-    return aggregate(_nodes(case), _layout(case), _by_seat(case, alike), tied)
+    return aggregate(_nodes(case.promised(LayoutTarget())), _layout(case), _by_seat(case, alike), tied)
 
 
 @lru_cache(maxsize=4)
 def _layout(case: PaperCase) -> TableLayout:
     """The layout of the table, cached."""
+    return table_layout(_search(case.promised(LayoutTarget())), case.promise)
+
+
+@lru_cache(maxsize=2)
+def _search(case: PaperCase) -> PenaltySearch:
+    """The search for penalties at its start, cached."""
     tied, alike = case.look_alikes
-    return table_layout(
-        _nodes(case),
-        _by_seat(case, acceptance_evidence(case)),
-        0.0,
-        _by_seat(case, alike),
-        tied,
-        case.promise,
-    )
+    evidence = _by_seat(case, acceptance_evidence(case))
+    return start_search(_nodes(case), evidence, 0.0, _by_seat(case, alike), tied)
 
 
 def _by_seat(case: PaperCase, values: Any) -> Any:
@@ -276,13 +306,12 @@ def _by_seat(case: PaperCase, values: Any) -> Any:
     return values[..., candidate_seats(len(case.candidates), len(case.scores), case.outsider)]
 
 
-@lru_cache(maxsize=4)
-def _sample(case: PaperCase) -> TupleSample:
+@lru_cache(maxsize=2)
+def _sample(case: PaperCase) -> _DrawnTuples:
     """The sample of tuples, cached."""
     rows = _sample_rows(case)
-    _, favor = tuple_posteriors(case, rows)
-    entry = case.layout.entries(rows, _public_rng(case, "steps").random(rows.shape))
-    return TupleSample(rows, case.named(rows), favor, entry)
+    chance = _public_rng(case, "steps").random(rows.shape)
+    return _DrawnTuples(rows, case.named(rows), tuple_posteriors(case, rows)[1], chance)
 
 
 def _sample_rows(case: PaperCase) -> Integers:
@@ -299,7 +328,7 @@ def _public_rng(case: PaperCase, purpose: str) -> np.random.Generator:
     return np.random.default_rng(np.frombuffer(seed, dtype=np.uint32))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def _nodes(case: PaperCase) -> QuadratureNodes:
     """The quadrature nodes that matter, with each review's likelihood times odds."""
     every, scale = quadrature_nodes(case)
