@@ -69,7 +69,7 @@ coverage: $(STAMP)
 
 # The page of commands, then all pages as a site to read offline: build/site/index.html.
 docs: $(STAMP)
-	$(BIN)/python -m blindcal.cli.reference docs/cli.md
+	$(BIN)/python -m blindcal.cli.reference docs/reference/cli.md
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
 
 bench: $(STAMP)

@@ -7,7 +7,7 @@ https://github.com/PrefLib/PrefLib-Data (series 00037). Yes counts 1, maybe 0.5;
 most 4 papers per reviewer. Similarity and pools are exact. Scores are made up: reviewers of the prototype
 population, the bar at the upper quartile of quality; errors and chances are expectations over each paper's
 public belief with the sampler's own prior. Writes docs/numbers/assigning.json and the tables of
-docs/assigning.md.
+docs/howto/assign.md.
 """
 
 from __future__ import annotations
@@ -311,7 +311,7 @@ def main() -> None:
     command = (
         f"python studies/assigning.py --data FOLDER --papers {options.papers} --samples {options.samples}"
     )
-    keep("assigning", command, {"docs/assigning.md": tables}, {"docs/assigning.md": said})
+    keep("assigning", command, {"docs/howto/assign.md": tables}, {"docs/howto/assign.md": said})
 
 
 if __name__ == "__main__":

@@ -74,12 +74,12 @@ def sentences(leak: Leak) -> dict[str, list[str]]:
         f"names {named:.1f} % of the authors without seeing any decision",
         f"against {alone:.1f} % from the pools",
     ]
-    return {"docs/limitations.md": told, "src/blindcal/fitting/reuse_guard.py": told}
+    return {"docs/explanation/limitations.md": told, "src/blindcal/fitting/reuse_guard.py": told}
 
 
 def main() -> None:
     told = sentences(compute())
-    print(*told["docs/limitations.md"])
+    print(*told["docs/explanation/limitations.md"])
     keep("fitted_on_itself", "python studies/fitted_on_itself.py", {}, told)
 
 

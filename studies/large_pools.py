@@ -4,7 +4,7 @@
 
 The prototype's reviewers, 3 reviews a paper, bar at the upper quartile. Pools of 20, 40 and 60 are solved
 twice: with an accept probability for every tuple, and summed up as pools of hundreds are. Writes
-docs/numbers/large_pools.json and a table of docs/menu.md.
+docs/numbers/large_pools.json and a table of docs/evidence/guarantees.md.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def main() -> None:
         lines.append(row(pool, exact, shared))
         print(lines[-1], flush=True)
     command = f"python studies/large_pools.py --papers {options.papers}"
-    keep("large_pools", command, {"docs/menu.md": {"pools": lines}}, {})
+    keep("large_pools", command, {"docs/evidence/guarantees.md": {"pools": lines}}, {})
 
 
 if __name__ == "__main__":

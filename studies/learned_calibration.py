@@ -11,7 +11,7 @@ reviewers in turn (Gibbs sampling, by `learned_calibration`), given all scores a
 one decision of every paper, tossed as `decide` does. Its guess is whoever was drawn most often. Every guess
 is judged by the truth: the chance that it is right under the true calibration. `blindcal audit --learns`
 plays the same adversary against a release. Writes docs/numbers/learned_calibration.json and a table of
-docs/fitting.md.
+docs/howto/calibrate_reviewers.md.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def main() -> None:
         f"python studies/learned_calibration.py --people {given.people} --papers {given.papers} "
         f"--rounds {given.rounds} --sweeps {given.sweeps}"
     )
-    page = "docs/fitting.md"
+    page = "docs/howto/calibrate_reviewers.md"
     keep("learned_calibration", command, {page: {"learned calibration": lines}}, {page: said})
 
 

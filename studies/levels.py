@@ -8,7 +8,7 @@ decision). With more, each paper gets one of K ordered levels under the same gua
 the first c cuts", and the loss is the share of the cuts on whose wrong side the paper ends. In all cases the
 list is the best 10, 25 or 40 papers by P(above the bar of that share | scores, level): post-processing. Lists
 are expected values over the public belief, from 2,000 tosses per conference. Writes
-docs/numbers/levels.json and a table of docs/menu.md.
+docs/numbers/levels.json and a table of docs/evidence/guarantees.md.
 """
 
 from __future__ import annotations
@@ -147,7 +147,12 @@ def main() -> None:
             print("\n".join(lines[-len(CUTS) :]), flush=True)
     command = f"python studies/levels.py --conferences {options.conferences}"
     said = f"that list is as good as with two levels, to {worst:.2f} points"
-    keep("levels", command, {"docs/menu.md": {"levels": lines}}, {"docs/menu.md": [said]})
+    keep(
+        "levels",
+        command,
+        {"docs/evidence/guarantees.md": {"levels": lines}},
+        {"docs/evidence/guarantees.md": [said]},
+    )
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 Conferences of studies/audit.py with small pools, one for each number of reviews and load. The default and
 full calibration are compared on the same conference with the same coins; the adversary is played by walks
 over assignments (`blindcal.adversaries.coupled_mcmc`). Writes docs/numbers/load_sweep.json and a table of
-docs/audit.md.
+docs/howto/audit.md.
 """
 
 from __future__ import annotations
@@ -80,7 +80,12 @@ def main() -> None:
     print("\n".join(lines), f"\nlargest standard error {error:.2f}")
     sentence = f"the standard error of the walks is at most {error:.2f} points"
     command = f"python studies/load_sweep.py --papers {options.papers}"
-    keep("load_sweep", command, {"docs/audit.md": {"load sweep": lines}}, {"docs/audit.md": [sentence]})
+    keep(
+        "load_sweep",
+        command,
+        {"docs/howto/audit.md": {"load sweep": lines}},
+        {"docs/howto/audit.md": [sentence]},
+    )
 
 
 if __name__ == "__main__":

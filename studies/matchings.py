@@ -7,7 +7,7 @@ they reviewed no other. The library plans each paper as it always does, with eve
 adversary knows that the reviewers form a matching and goes through all of them and all outcomes of all
 papers, so every number is exact for its conference and only the conferences are sampled. With 1,000
 conferences or more, which takes minutes, writes docs/numbers/matchings.json and the table of
-docs/limitations.md; else prints.
+docs/explanation/limitations.md; else prints.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def sentences(found: dict[Setting, list[list[Gain]]]) -> dict[str, list[str]]:
         for column, part in ((2, "alone"), (2, "decided"), (3, "decided"))
     )
     return {
-        "docs/limitations.md": [
+        "docs/explanation/limitations.md": [
             f"log odds between two candidates for one review moved by up to {odds:.2f} under the default",
             f"by up to {more:.2f} under `average` with epsilon 2",
             f"a best guess became likelier by up to {rise:.2f} where every certificate says 0",
@@ -211,7 +211,7 @@ def sentences(found: dict[Setting, list[list[Gain]]]) -> dict[str, list[str]]:
             f"from {alone} to {named} under `average` without epsilon ({hardest.name})",
             f"full calibration gives {full} there",
         ],
-        "docs/running.md": [f"up to {np.exp(odds):.0f}-fold in small matchings"],
+        "docs/howto/running.md": [f"up to {np.exp(odds):.0f}-fold in small matchings"],
         "README.md": [
             f"up to {np.exp(odds):.0f}-fold in small matchings",
             f"{min(added):.1f} to {max(added):.1f} percentage points",
@@ -242,7 +242,7 @@ def main() -> None:
     print("\n".join([*lines, *(one for page in told.values() for one in page)]))
     if options.conferences >= WORTH_KEEPING:
         command = f"python studies/matchings.py --conferences {options.conferences}"
-        keep("matchings", command, {"docs/limitations.md": {"matchings": lines}}, told)
+        keep("matchings", command, {"docs/explanation/limitations.md": {"matchings": lines}}, told)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python studies/mechanisms.py
 
-Writes docs/numbers/mechanisms.json and the tables of docs/benchmark.md.
+Writes docs/numbers/mechanisms.json and the tables of docs/research/benchmark.md.
 """
 
 from __future__ import annotations
@@ -42,4 +42,4 @@ if __name__ == "__main__":
     made = tables(compute(tuple(SHOWN)))
     for name, lines in made.items():
         print(name, *lines, sep="\n")
-    keep("mechanisms", "python studies/mechanisms.py", {"docs/benchmark.md": made}, {})
+    keep("mechanisms", "python studies/mechanisms.py", {"docs/research/benchmark.md": made}, {})

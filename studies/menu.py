@@ -5,7 +5,7 @@
 Every paper has a pool of candidates, drawn from a crowd so large that pools hardly overlap; three of them
 wrote its reviews. The bar is the upper quartile of quality. Errors are expectations over each paper's public
 belief, so the tables are exact and only the papers are sampled. Writes docs/numbers/menu.json and the tables
-of docs/menu.md and README.md.
+of docs/evidence/guarantees.md and README.md.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def main() -> None:
     tables = {"menu": menu_table(samples), "headline": headline_table(headline, played)}
     for lines in tables.values():
         print("\n".join(lines), end="\n\n")
-    pages = {"docs/menu.md": tables, "README.md": {"headline": short_table(headline)}}
+    pages = {"docs/evidence/guarantees.md": tables, "README.md": {"headline": short_table(headline)}}
     keep("menu", f"python studies/menu.py --papers {options.papers}", pages, {})
 
 

@@ -6,7 +6,7 @@ Four papers, four reviewers, two reviews of each paper and by each reviewer, eve
 likely. Scores are quality plus a reviewer's offset plus noise; the chair does not know the offsets, and
 papers are decided by the posterior mean of their quality given all scores and the true assignment. One
 adversary knows nothing of the reviewers, another knows their offsets; both go through all assignments. Writes
-docs/numbers/no_history.json and a table of docs/audit.md.
+docs/numbers/no_history.json and a table of docs/howto/audit.md.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def main() -> None:
     lines, said = table(found), sentences(found)
     print("\n".join([*lines, *said]))
     command = f"python studies/no_history.py --conferences {options.conferences}"
-    keep("no_history", command, {"docs/audit.md": {"no history": lines}}, {"docs/audit.md": said})
+    keep("no_history", command, {"docs/howto/audit.md": {"no history": lines}}, {"docs/howto/audit.md": said})
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ under which the chair would have decided some papers otherwise is given less wei
 walks can pass, and is not counted. Half of the walks start at the truth, the others anywhere. What walks of
 one kind hold likeliest is guessed, and those of the other kind say how often that is right, so that no guess
 profits from its own sampling; the two ways must agree. Writes docs/numbers/no_history_sizes.json and a table
-of docs/audit.md.
+of docs/howto/audit.md.
 """
 
 from __future__ import annotations
@@ -206,7 +206,10 @@ def main() -> None:
     print("\n".join([*lines, *said]))
     command = f"python studies/no_history_sizes.py --conferences {given.conferences} --sweeps {given.sweeps}"
     keep(
-        "no_history_sizes", command, {"docs/audit.md": {"no history by size": lines}}, {"docs/audit.md": said}
+        "no_history_sizes",
+        command,
+        {"docs/howto/audit.md": {"no history by size": lines}},
+        {"docs/howto/audit.md": said},
     )
 
 

@@ -4,7 +4,7 @@
 
 The paper's setting: 100 papers, 100 reviewers, 3 reviews a paper, slopes exponential with mean 1, offsets of
 variance 0.5; then the same with all slopes equal. Every method sees the same conferences. Writes
-docs/numbers/nothing_known.json and the table of docs/calibration.md.
+docs/numbers/nothing_known.json and the table of docs/evidence/calibrators.md.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def sentences(drawn: dict[float, Array], equal: dict[float, Array]) -> dict[str,
     shown = [f"{-m[0]:.5f}".replace("0.", ".") for m, _ in lost]
     worst = max(-m[0] / e[0] for m, e in lost)
     return {
-        "docs/calibration.md": [
+        "docs/evidence/calibrators.md": [
             f"is {mean[0] / error[0]:.0f} and {mean[1] / error[1]:.0f} standard errors wide",
             f"is larger by {', '.join(shown[:-1])} and {shown[-1]}, at most {worst:.1f} standard errors",
         ]
@@ -112,7 +112,7 @@ def main() -> None:
         for other in ("raw", "standardized", "offsets"):
             print(f"against {other}, Kendall-tau and messy middle:", *gains(found, other), sep="\n")
     command = f"python studies/nothing_known.py --conferences {options.conferences}"
-    tables = {"docs/calibration.md": {"nothing known": table(by_population["exponential"])}}
+    tables = {"docs/evidence/calibrators.md": {"nothing known": table(by_population["exponential"])}}
     keep("nothing_known", command, tables, sentences(by_population["exponential"], by_population["equal"]))
 
 

@@ -6,7 +6,7 @@ offset and noise at the *next* conference. The error of (slope, offset) is the r
 the expected score over papers, `sqrt((slope error)^2 + (offset error)^2)`, in standard deviations of the
 scores. Beside it: a common slope with each reviewer's shrunken offset (crossed random effects, REML), and an
 ordinary regression of each reviewer's scores on the means of the other reviews. Writes
-docs/numbers/past_reviews.json and the tables of docs/fitting.md.
+docs/numbers/past_reviews.json and the tables of docs/howto/calibrate_reviewers.md.
 
     python studies/past_reviews.py --histories 20 --drifting 60
 """
@@ -221,7 +221,7 @@ def sentences(found: dict[str, list[Compared]]) -> dict[str, list[str]]:
     for name, runs in found.items():
         ahead = [mean / error for mean, error in (paired(runs, 1, *lengths) for lengths in _LENGTHS)]
         said.append(f"{min(ahead):.1f} to {max(ahead):.1f} standard errors ({name})")
-    return {"docs/fitting.md": said}
+    return {"docs/howto/calibrate_reviewers.md": said}
 
 
 def _error(values: np.ndarray) -> np.ndarray:
@@ -278,7 +278,7 @@ def main() -> None:
         print(*coverage_table({name: found[name]})[2:], *error_table(found[name]), sep="\n")
     tables = {"past coverage": coverage_table(found), "past errors": error_table(found["drift, rounded"])}
     command = f"python studies/past_reviews.py --histories {options.histories} --drifting {options.drifting}"
-    keep("past_reviews", command, {"docs/fitting.md": tables}, sentences(found))
+    keep("past_reviews", command, {"docs/howto/calibrate_reviewers.md": tables}, sentences(found))
 
 
 if __name__ == "__main__":

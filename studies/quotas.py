@@ -5,7 +5,7 @@
 Conferences of 200 papers with pools of 12 and 3 reviews each, of which 50 are accepted. Without a number,
 papers are decided one by one, with the bar at the upper quarter; with it, the best 50 by P(right to accept |
 scores, private decision). All figures are expectations over the public belief of a conference, computed and
-not played: only the conferences are sampled. Writes docs/numbers/quotas.json and a table of docs/menu.md.
+not played: only the conferences are sampled. Writes docs/numbers/quotas.json and a table.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def main() -> None:
             lines.append(row(regime, name, parallel_map(cost, jobs, workers=options.workers)))
             print(lines[-1], flush=True)
     command = f"python studies/quotas.py --conferences {options.conferences}"
-    keep("quotas", command, {"docs/menu.md": {"quotas": lines}}, {})
+    keep("quotas", command, {"docs/evidence/guarantees.md": {"quotas": lines}}, {})
 
 
 if __name__ == "__main__":

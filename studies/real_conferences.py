@@ -10,7 +10,7 @@ real raters (`assess`). Candidates are those whom `assign` draws for a paper of 
 expertise. Of each paper's candidates some are drawn as its authors, their parameters from the posterior given
 the scores that they gave, all others from the crowd: so scores and reviewers fit together as the model says.
 Wrong decisions are expected values over the public belief. Writes docs/numbers/real_conferences.json, the
-tables of docs/real_conferences.md and docs/figures/real_conferences.png.
+tables of docs/evidence/real_conferences.md and docs/figures/real_conferences.png.
 """
 
 from __future__ import annotations
@@ -564,7 +564,7 @@ def main() -> None:
         print("", *lines, sep="\n")
     print(draw(cells))
     command = f"python studies/real_conferences.py --data FOLDER --papers {options.papers}"
-    page = "docs/real_conferences.md"
+    page = "docs/evidence/real_conferences.md"
     keep("real_conferences", command, {page: tables}, {page: said})
 
 

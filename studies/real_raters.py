@@ -4,7 +4,7 @@
 
 FOLDER holds a table for each of `SETS`, made from the public source named there, with columns item_id,
 rater_id and a score. Prints Markdown tables; with all sets, writes docs/numbers/real_raters.json and the
-tables of docs/calibration.md. Items keep at least two scores and raters at least two others; what is left out
+tables of calibrators.md. Items keep at least two scores and raters at least two others; what is left out
 is random with a fixed seed. Errors are root mean squares in units of the scores; the change against `raw` is
 paired.
 """
@@ -194,9 +194,9 @@ def main() -> None:
         print("", *lines, sep="\n")
     if not only:
         leniency = found["peer grades (MOOC)"].assessment.shares["offset"].value
-        told = {"docs/calibration.md": [f"{100 * leniency:.0f} % of the variance is leniency"]}
+        told = {"docs/evidence/calibrators.md": [f"{100 * leniency:.0f} % of the variance is leniency"]}
         command = f"python studies/real_raters.py --data FOLDER --repeats {arguments.repeats}"
-        keep("real_raters", command, {"docs/calibration.md": tables}, told)
+        keep("real_raters", command, {"docs/evidence/calibrators.md": tables}, told)
 
 
 if __name__ == "__main__":

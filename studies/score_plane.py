@@ -127,7 +127,7 @@ def sentences(planes: list[Plane]) -> dict[str, list[str]]:
     rings = [f"{100 * held:.0f}" for held in HELD]
     conflicts = [f"{100 * share:.0f} %" for _, share, _ in shares(planes)]
     return {
-        "docs/theory.md": [
+        "docs/explanation/theory.md": [
             f"Rings hold {', '.join(rings[:-1])} and {rings[-1]} % of all pairs",
             f"{', '.join(conflicts[:-1])} and {conflicts[-1]} of the pairs conflict",
         ]
@@ -138,5 +138,5 @@ if __name__ == "__main__":
     planes = compute()
     print(draw(planes))
     told = sentences(planes)
-    print(*told["docs/theory.md"], sep="\n")
+    print(*told["docs/explanation/theory.md"], sep="\n")
     keep("score_plane", "python studies/score_plane.py", {}, told)

@@ -3,7 +3,7 @@ what a decision may use of it.
 
     python studies/two_reviewers.py
 
-Writes docs/figures/two_reviewers.png, for docs/concepts.md: the case of the README.
+Writes docs/figures/two_reviewers.png, for docs/tutorials/two_reviewers.md: the case of the README.
 """
 
 from __future__ import annotations

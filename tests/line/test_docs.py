@@ -23,7 +23,7 @@ pytest.importorskip("typer")
 pytest.importorskip("pandas")
 pytestmark = pytest.mark.edge
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -88,7 +88,8 @@ def test_pages_link_to_files_that_exist() -> None:
 
 
 @pytest.mark.parametrize(
-    "place", ["README.md", "docs/running.md", "docs/guarantees.md", "src/blindcal/cli/demo.py"]
+    "place",
+    ["README.md", "docs/howto/running.md", "docs/explanation/privacy_model.md", "src/blindcal/cli/demo.py"],
 )
 def test_what_epsilon_promises_is_said_of_a_single_decision(place: str) -> None:
     """Of all decisions together it is false for somebody who knows that papers share reviewers."""

@@ -1,4 +1,4 @@
-"""The examples of docs/extending.md on one process, on two and on a Dask cluster: the same numbers."""
+"""The examples of research/extending.md on one process, on two and on a Dask cluster: the same numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EXAMPLES = ("own_reviewer", "own_quality", "own_adversary", "own_loss", "own_mec
 @pytest.fixture
 def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """What the page defines, as a module that processes and workers can import."""
-    page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "research" / "extending.md").read_text(encoding="utf-8")
     parts = [block.text for block in blocks(page) if block.kind == "python" and ">>>" not in block.text]
     (tmp_path / "extending_examples.py").write_text("\n".join(parts), encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))

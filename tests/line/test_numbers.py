@@ -23,7 +23,7 @@ pytestmark = pytest.mark.edge
 
 ROOT = Path(__file__).parents[2]
 STUDIES = sorted((ROOT / "docs" / "numbers").glob("*.json"))
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MARK = re.compile(r"<!-- (?!end )([\w ]+) -->\n(.*?)\n?<!-- end -->", re.DOTALL)
 # Percentages, shares to two digits or more, and counts of standard errors.
 NUMBER = re.compile(r"(?<![\w.,])\d*\.?\d+ %|(?<![\w.,/])\d*\.\d{2,}(?![\w.])|\d[\d.]* standard errors")
@@ -47,43 +47,43 @@ KNOWN = {
         ),
         **dict.fromkeys([".310", ".369", ".409", ".149", ".248"], "printed by the paper's published script"),
     },
-    "calibration.md": {
+    "calibrators.md": {
         "90 %": "the level of an interval",
         "0.01": "a setting of the prior",
         ".05": "a noise level",
         ".25": "a noise level",
         "0.25": "a noise level",
     },
-    "certificates.md": {
+    "certificate.md": {
         "0.30": "put into the example below it",
         "0.16": "printed by the example below it",
         ".60": "printed by the example below it",
         ".73": "printed by the example below it",
     },
-    "concepts.md": {
+    "two_reviewers.md": {
         "0.14": "printed by the example above it",
         ".14": "printed by the example above it",
         ".38": "printed by the example above it",
         "40 %": ".7 - .3, the sentence's own numbers",
     },
-    "fitting.md": {"90 %": "the level of an interval", "1.64": "the quantile of a 90 % interval"},
-    "guarantees.md": {
+    "calibrate_reviewers.md": {"90 %": "the level of an interval", "1.64": "the quantile of a 90 % interval"},
+    "privacy_model.md": {
         "60 %": "printed by the example below it",
         ".985": "printed by the example above it",
     },
-    "menu.md": {
+    "guarantees.md": {
         "0.19": "a setting: NIPS 2014",
         "0.99": "a setting: NIPS 2014",
         **dict.fromkeys(["5 %", "10 %", "15 %"], "a setting: where the cuts of levels lie"),
     },
-    "quickstart.md": {"3.11": "a version of Python"},
+    "first_decisions.md": {"3.11": "a version of Python"},
     "running.md": {
         "2 %": "a threshold of the check that calibration fits",
         "0.04": "seconds, printed by the command below the table",
         "0.07": "seconds, printed by the command below it",
     },
     "reviewers.md": {"84 %": "P(N(0,1) < 1)"},
-    "sharing.md": {"100 %": "nothing learned, by definition"},
+    "share.md": {"100 %": "nothing learned, by definition"},
     "simulation.md": {".19": "a setting: NIPS 2014", ".99": "a setting: NIPS 2014"},
 }
 
@@ -190,7 +190,7 @@ def test_the_tables_of_appendix_a_that_are_quick() -> None:
     from blindcal.simulation.parameter_sweep import Setting, sweep
     from blindcal.simulation.population import paper_population
 
-    tables = kept("appendix_a")["tables"]["docs/appendix_a.md"]
+    tables = kept("appendix_a")["tables"]["docs/evidence/appendix_a.md"]
     for reading in ("text", "script")[: count(1, 2)]:
         grid = [
             Setting(paper_population(noise, reading), stacked=reading == "script")
@@ -209,7 +209,7 @@ def test_what_was_played_for_the_menu() -> None:
     from blindcal.simulation.population import prototype_population
 
     papers = count(400_000, 4_000_000)
-    rows = kept("menu")["tables"]["docs/menu.md"]["headline"]
+    rows = kept("menu")["tables"]["docs/evidence/guarantees.md"]["headline"]
     for name, (mean, error) in menu.simulated(prototype_population(), papers, seed=3).items():
         row = next(row for row in rows if row.startswith(f"| {name} "))
         stated, spread = (float(part) / 100 for part in re.findall(r"played: ([\d.]+) ± ([\d.]+)", row)[0])
@@ -224,7 +224,9 @@ def test_the_methods_that_need_no_sampling_where_nothing_is_known() -> None:
     from blindcal.simulation.population import Population, simulate
 
     row = next(
-        r for r in kept("nothing_known")["tables"]["docs/calibration.md"]["nothing known"] if "`raw`" in r
+        r
+        for r in kept("nothing_known")["tables"]["docs/evidence/calibrators.md"]["nothing known"]
+        if "`raw`" in r
     )
     for noise, cell in zip(nothing_known.NOISES, row.split(" | ")[1:], strict=True):
         population = Population(slopes="exponential", offset=np.sqrt(0.5), noise=noise)

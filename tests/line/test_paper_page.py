@@ -1,4 +1,4 @@
-"""docs/paper.md: every item of the paper has a row, and each row is true: function, test, command, status."""
+"""paper.md: every item of the paper has a row, and each row is true: function, test, command, status."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from documents import ROOT, run_command
 
 pytestmark = pytest.mark.edge
 
-PAGE = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "research" / "paper.md").read_text(encoding="utf-8")
 NUMBERED = [
     "Setting (Section 3)",
     "Table 1",

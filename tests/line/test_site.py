@@ -24,12 +24,12 @@ def test_the_site_is_built_and_loads_nothing_from_elsewhere(tmp_path: Path) -> N
     more = ["-d", str(tmp_path / "trees"), str(DOCS), str(site)]
     done = subprocess.run([*command, *more], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    for page in DOCS.glob("*.md"):
-        text = (site / f"{page.stem}.html").read_text(encoding="utf-8")
+    for page in DOCS.rglob("*.md"):
+        text = (site / page.relative_to(DOCS).with_suffix(".html")).read_text(encoding="utf-8")
         loaded = re.findall(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"([^\"]+)\"", text)
         assert loaded
         assert not [one for one in loaded if re.match(r"[a-z]+:|//", one)], page.name
-    reference = (site / "python.html").read_text(encoding="utf-8")
+    reference = (site / "reference" / "python.html").read_text(encoding="utf-8")
     assert not [name for name in blindcal._PACKAGES if f"blindcal.{name}" not in reference]
     assert not [name for name in blindcal._EXPORTS if f'<span class="pre">{name}</span>' not in reference]
-    assert '"quickstart"' in (site / "searchindex.js").read_text(encoding="utf-8")
+    assert '"tutorials/first_decisions"' in (site / "searchindex.js").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The figures of docs/theory.md show what they say: nothing above the line, programs on it."""
+"""The figures of docs/explanation/theory.md show what they say: nothing above the line, programs on it."""
 
 from __future__ import annotations
 

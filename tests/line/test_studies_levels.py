@@ -1,4 +1,4 @@
-"""Ordered levels instead of accept and reject: the study of docs/menu.md against the product's beliefs."""
+"""Ordered levels instead of accept and reject: the study of guarantees.md against the product's beliefs."""
 
 from __future__ import annotations
 

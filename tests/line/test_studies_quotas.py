@@ -1,4 +1,4 @@
-"""What an exact number of papers costs: the study of docs/menu.md, played with qualities and coins."""
+"""What an exact number of papers costs: the study of guarantees.md, played with qualities and coins."""
 
 from __future__ import annotations
 

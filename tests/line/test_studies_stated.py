@@ -12,14 +12,17 @@ stated = import_module("stated")
 
 
 def test_a_trial_goes_to_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = (stated.ROOT / "docs" / "menu.md").read_text(encoding="utf-8")
+    before = (stated.ROOT / "docs" / "evidence" / "guarantees.md").read_text(encoding="utf-8")
     monkeypatch.setattr(stated, "DOCS", tmp_path)
     path = stated.keep(
-        "menu", "python studies/menu.py --papers 4", {"docs/menu.md": {"headline": ["| trial |"]}}, {}
+        "menu",
+        "python studies/menu.py --papers 4",
+        {"docs/evidence/guarantees.md": {"headline": ["| trial |"]}},
+        {},
     )
     assert path == tmp_path / "numbers" / "menu.json"
-    assert "| trial |" in (tmp_path / "menu.md").read_text(encoding="utf-8")
-    assert (stated.ROOT / "docs" / "menu.md").read_text(encoding="utf-8") == before
+    assert "| trial |" in (tmp_path / "guarantees.md").read_text(encoding="utf-8")
+    assert (stated.ROOT / "docs" / "evidence" / "guarantees.md").read_text(encoding="utf-8") == before
 
 
 def test_other_settings_than_the_published_ones_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""The pictures of docs/concepts.md are about the case of the README, with its numbers."""
+"""The pictures of docs/tutorials/two_reviewers.md are about the case of the README, with its numbers."""
 
 from __future__ import annotations
 

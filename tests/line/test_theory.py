@@ -1,4 +1,4 @@
-"""What docs/theory.md states, checked by means of their own: search, limits, symmetries, worked numbers."""
+"""What theory.md states, checked by means of their own: search, limits, symmetries, worked numbers."""
 
 from __future__ import annotations
 

@@ -299,9 +299,7 @@ def assumed_pools(similarity: Similarity, assume: str, per_paper: int) -> dict[s
 _MAX_COMPARED = 200
 _CLOSE_RATIO, _SURE_RATIO = 0.6, 0.8
 
-BEFOREHAND = (
-    "(adding only those missing would reveal who they are: see docs/limitations.md, pools fixed beforehand)"
-)
+BEFOREHAND = "(adding only those missing would reveal who they are: see docs/explanation/limitations.md)"
 CAUSES = {
     "spelling": (
         "reviews",

@@ -1,4 +1,4 @@
-"""docs/cli.md from the commands' own help: `python -m blindcal.cli.reference docs/cli.md`."""
+"""The page of commands from their own help: `python -m blindcal.cli.reference docs/reference/cli.md`."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from blindcal.posterior.paper import PaperCase
 
 KEY_BYTES = 32
 COIN_FORMAT = 1
-"""The version of the bytes that a coin is derived from; docs/formats.md says what each version holds."""
+"""The version of the bytes that a coin is derived from; docs/reference/files.md describes each."""
 _BLOCK_BITS = 8 * hashlib.sha256().digest_size
 
 

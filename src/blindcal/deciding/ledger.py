@@ -65,7 +65,7 @@ from blindcal.posterior.conference import LevelByTrack
 from blindcal.reviews import original_scores
 
 RECORD_FORMAT = 1
-"""The version of a record file; docs/formats.md describes each version."""
+"""The version of a record file; docs/reference/files.md describes each version."""
 NOTICE = "CONFIDENTIAL: names who wrote which review. Keep with the key; never publish or send on."
 _FIRST_LINE = f"{NOTICE} blindcal sealed format "
 _HEAD_LIMIT = 1 << 16

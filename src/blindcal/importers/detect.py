@@ -39,7 +39,7 @@ FORMATS: Mapping[str, _Format] = {module.NAME: module for module in _MODULES}
 
 _AGGREGATES = (
     "must have a row for each review: this table has only averages for each paper, which cannot be "
-    "calibrated. Save the reviews themselves (docs/importing.md says how)"
+    "calibrated. Save the reviews themselves (docs/howto/import.md says how)"
 )
 _SUBMISSIONS = "must hold reviews: this is the list of submissions. Export the reviews instead"
 _PEOPLE = "must hold reviews: this is a list of people, assignments or bids. Export the reviews instead"

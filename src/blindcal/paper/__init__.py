@@ -1,4 +1,4 @@
-"""The paper's own items under their own numbers and letters; docs/paper.md lists them all.
+"""The paper's own items under their own numbers and letters; docs/research/paper.md lists them all.
 
 In: beliefs about two assignments, made in the paper's letters (`setting`). Out: its theorems and algorithms
 and Appendix B (`theorems`), and the data of its figures (`figures`). Open `theorems` first.

@@ -154,7 +154,7 @@ SECTIONS: Mapping[str, Sequence[Declaration]] = {
         Declaration("bar", "number", 0.5, "Or the bar itself, as a quality (N(0,1) over papers)."),
         Declaration("wait-list", "papers", 10, "With accept: how many more papers wait, in their order."),
     ),
-    "What decisions may reveal (docs/guarantees.md)": (
+    "What decisions may reveal (docs/explanation/privacy_model.md)": (
         Declaration(
             "guarantee",
             "text",
