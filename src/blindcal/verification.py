@@ -32,8 +32,8 @@ import numpy as np
 
 from blindcal.cells import count, natural_sorted
 from blindcal.certify.claims import claim, keeps_guarantee
-from blindcal.certify.exact import CLAIM_DENOMINATOR, ExactPolicy, PolicyTables, pack_policy
-from blindcal.compute.parallel import Progress, Workers, no_progress
+from blindcal.certify.exact import CLAIM_DENOMINATOR, ExactPolicy, PackedPolicy, PolicyTables, pack_policy
+from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
 from blindcal.deciding.certificate_file import SUMS
 from blindcal.deciding.coins import Key, coin_facts, draw, input_stamp, read_key
 from blindcal.deciding.draft import (
@@ -70,7 +70,8 @@ from blindcal.policy.guarantee import LIMITS, PUBLIC, Guarantee
 from blindcal.posterior.acceptance_bar import choose_bar
 from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers, assemble, track_level
 from blindcal.posterior.inputs import Inputs, check_inputs
-from blindcal.posterior.paper import PaperCase
+from blindcal.posterior.large_pools import TableLayout
+from blindcal.posterior.paper import PaperCase, belief_by_entry
 
 __all__ = ["Check", "Verification", "verify"]
 _WEIGHT_SLACK = Fraction(1, 10**9)
@@ -292,6 +293,7 @@ def verify_latest(
             planner,
             partial(assemble, workers=workers),
             None if out is None else Path(out),
+            workers,
         )
     checks += _published_check(past.ledger, certificates)
     if commitment is not None:
@@ -336,6 +338,7 @@ def checks_of(
     planner: Planner,
     prepare: Prepare,
     out: Path | None = None,
+    workers: Workers = 1,
 ) -> list[Check]:
     """Every check of all releases of a conference, the latest release from this input."""
     ledger = past.ledger
@@ -352,7 +355,8 @@ def checks_of(
     for index in indices:
         reviewers = {**truth, **_recorded_reviewers(latest)}
         data = (conference, reviewers) if same and index == indices[-1] else None
-        checks += _release_checks(past, index, data or _recorded_input(past, index, prepare), planner)
+        given = data or _recorded_input(past, index, prepare)
+        checks += _release_checks(past, index, given, planner, workers)
     return checks if out is None else [*checks, _files_check(latest, out)]
 
 
@@ -412,7 +416,11 @@ def recorded_rate(request: Request, cases: Sequence[PaperCase]) -> LevelByTrack 
 
 
 def _release_checks(
-    past: PriorDecisions, index: int, given: tuple[Conference, TrueReviewers], planner: Planner
+    past: PriorDecisions,
+    index: int,
+    given: tuple[Conference, TrueReviewers],
+    planner: Planner,
+    workers: Workers,
 ) -> Iterator[Check]:
     """Makes one release again and compares it with its record."""
     stored, before, tables = past.record(index), past.before(index), past.tables(index)
@@ -437,7 +445,9 @@ def _release_checks(
         yield Check(f"{name}: {what}", items, failed)
     guarantee = stored.request.guarantee
     yield Check(
-        f"{name}: limits of each table", len(drafted.cases), _tables_beyond_limits(drafted, tables, guarantee)
+        f"{name}: limits of each table",
+        len(drafted.cases),
+        _tables_beyond_limits(drafted, tables, planned, guarantee, workers),
     )
     if guarantee.spends:
         yield _budget_check(name, drafted, recorded, before)
@@ -590,17 +600,27 @@ def _same_table(table: ExactPolicy, other: ExactPolicy) -> bool:
     return np.array_equal(table.numerator, other.numerator) and table.exact == other.exact
 
 
-def _tables_beyond_limits(made: Draft, tables: PolicyTables, guarantee: Guarantee) -> int:
+def _tables_beyond_limits(
+    made: Draft,
+    tables: PolicyTables,
+    planned: Mapping[str, PaperPlan],
+    guarantee: Guarantee,
+    workers: Workers,
+) -> int:
     """The number of recorded tables that exceed the requested limits under the weights computed here."""
-    limits = [(case.promised(guarantee.promise), tables.get(case.paper)) for case in made.cases]
-    return sum(
-        table is None or not _keeps_limits(case, table, PUBLIC if case.settled else guarantee)
-        for case, table in limits
-    )
+    found = [(case, tables.packed.get(case.paper), planned[case.paper].layout) for case in made.cases]
+    return sum(parallel_map(partial(_beyond_limits, guarantee=guarantee), found, workers=workers))
 
 
-def _keeps_limits(case: PaperCase, table: ExactPolicy, guarantee: Guarantee) -> bool:
-    return keeps_guarantee(case.belief, table, guarantee, slack=_WEIGHT_SLACK)
+def _beyond_limits(
+    job: tuple[PaperCase, PackedPolicy | None, TableLayout | None], guarantee: Guarantee
+) -> bool:
+    case, table, layout = job
+    if table is None:
+        return True
+    belief = case.belief if layout is None else belief_by_entry(case, layout)
+    limits = PUBLIC if case.settled else guarantee
+    return not keeps_guarantee(belief, table.policy, limits, slack=_WEIGHT_SLACK)
 
 
 def _budget_check(name: str, made: Draft, sealed: Mapping[str, PaperPlan], before: PriorDecisions) -> Check:

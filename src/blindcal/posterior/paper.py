@@ -42,6 +42,7 @@ from blindcal.posterior.large_pools import (
     significant_nodes,
     start_search,
     table_layout,
+    tuple_favors,
 )
 from blindcal.posterior.tuple_weights import UNWEIGHABLE, acceptance_evidence, normalize, tuple_posteriors
 from blindcal.reviewers.affine import Affine
@@ -309,17 +310,13 @@ def _by_seat(case: PaperCase, values: Any) -> Any:
 @lru_cache(maxsize=2)
 def _sample(case: PaperCase) -> _DrawnTuples:
     """The sample of tuples, cached."""
-    rows = _sample_rows(case)
-    chance = _public_rng(case, "steps").random(rows.shape)
-    return _DrawnTuples(rows, case.named(rows), tuple_posteriors(case, rows)[1], chance)
-
-
-def _sample_rows(case: PaperCase) -> Integers:
-    """The candidates of the sampled tuples."""
-    rows = sample_tuples(_nodes(case), _public_rng(case, "tuples"))
-    if rows is None:
+    nodes = _nodes(case)
+    seats = sample_tuples(nodes, _public_rng(case, "tuples"))
+    if seats is None:
         raise InputError(UNWEIGHABLE.format(case.paper))
-    return candidate_seats(len(case.candidates), len(case.scores), case.outsider)[rows]
+    rows = candidate_seats(len(case.candidates), len(case.scores), case.outsider)[seats]
+    chance = _public_rng(case, "steps").random(rows.shape)
+    return _DrawnTuples(rows, case.named(rows), tuple_favors(nodes, seats), chance)
 
 
 def _public_rng(case: PaperCase, purpose: str) -> np.random.Generator:
@@ -336,6 +333,12 @@ def _nodes(case: PaperCase) -> QuadratureNodes:
     if nodes is None:
         raise InputError(UNWEIGHABLE.format(case.paper))
     return nodes
+
+
+def belief_by_entry(case: PaperCase, layout: TableLayout) -> Belief:
+    """The belief over the parts of a table that is laid out already."""
+    tied, alike = case.look_alikes
+    return aggregate(_nodes(case.promised(LayoutTarget())), layout, _by_seat(case, alike), tied).belief
 
 
 def secret_of(
