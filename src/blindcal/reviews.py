@@ -372,9 +372,6 @@ def similar_id_warnings(reviews: Reviews, file: str) -> list[str]:
         reviews: The reviews of the file.
         file: Its name.
 
-    Returns:
-        At most one sentence about papers and one about reviewers.
-
     Example:
         >>> reviews = Reviews.from_table({"paper": ["p1", "q"], "reviewer": ["Ada", "ada"], "score": [3, 4]})
         >>> print(similar_id_warnings(reviews, "r.csv")[0].split(": ")[1])

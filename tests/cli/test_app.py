@@ -73,7 +73,12 @@ def test_a_summary_is_the_first_line_of_the_help(name: list[str]) -> None:
         ("--version", {"numpy", "scipy", "rich", "blindcal.deciding", "blindcal.cli.decide"}),
         ("--help", {"numpy", "scipy", "rich", "blindcal.deciding", "blindcal.cli.decide"}),
         ("research", {"numpy", "scipy", "blindcal.cli.pair"}),
-        ("research pair --help", {"blindcal.cli.decide", "blindcal.cli.bench", "matplotlib", "distributed"}),
+        ("research pair --help", {"numpy", "scipy", "rich", "blindcal.policy", "blindcal.cli.pair"}),
+        ("decide -h", {"numpy", "scipy", "rich", "blindcal.deciding", "blindcal.cli.decide"}),
+        (
+            "research pair --nonsense",
+            {"blindcal.cli.decide", "blindcal.cli.bench", "matplotlib", "distributed"},
+        ),
     ],
 )
 def test_only_what_runs_is_loaded(arguments: str, heavy: set[str]) -> None:

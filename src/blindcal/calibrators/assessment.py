@@ -191,9 +191,6 @@ def assess(reviews: Reviews, *, accept_rate: float = 0.25, least_gain: float = W
         least_gain: The share of papers that must be decided rightly instead of wrongly for calibrating to be
             worth it.
 
-    Returns:
-        The assessment.
-
     Raises:
         InputError: If no paper has two reviews, or all scores are equal.
 

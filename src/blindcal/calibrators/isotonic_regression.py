@@ -28,9 +28,6 @@ def isotonic(reviews: Reviews) -> Calibration:
     Args:
         reviews: The reviews of one conference.
 
-    Returns:
-        A calibration with qualities of mean 0 and variance 1.
-
     Example:
         >>> rows = {"paper": ["p", "q", "r"], "reviewer": ["ada"] * 3, "score": [1.0, 2.0, 3.0]}
         >>> isotonic(Reviews.from_table(rows)).quality.round(3)

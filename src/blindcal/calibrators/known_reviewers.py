@@ -26,9 +26,6 @@ def maximum_likelihood(reviews: Reviews, reviewers: Affine) -> Calibration:
         reviews: The reviews of one conference.
         reviewers: In the order of `reviews.reviewers`, or one for all; without a covariance.
 
-    Returns:
-        A calibration whose `fitted` are the reviewers.
-
     Raises:
         InputError: If the reviewers have a covariance, or are not as many as reviewed.
 
@@ -53,9 +50,6 @@ def posterior(reviews: Reviews, reviewers: Affine) -> Calibration:
         reviews: The reviews of one conference.
         reviewers: In the order of `reviews.reviewers`, or one for all. With a covariance, slopes and offsets
             are known only up to it.
-
-    Returns:
-        A calibration whose `fitted` are the reviewers.
 
     Raises:
         InputError: If the reviewers are not as many as reviewed.

@@ -151,9 +151,6 @@ def raw(reviews: Reviews) -> Calibration:
     Args:
         reviews: The reviews of one conference.
 
-    Returns:
-        A calibration with the mean scores as qualities.
-
     Example:
         >>> rows = {"paper": list("ppqq"), "reviewer": ["ada", "ben"] * 2, "score": [1, 3, 6, 6]}
         >>> raw(Reviews.from_table(rows)).quality
@@ -172,9 +169,6 @@ def standardized(reviews: Reviews) -> Calibration:
 
     Args:
         reviews: The reviews of one conference.
-
-    Returns:
-        A calibration in units of each reviewer's standard deviation.
 
     Example:
         >>> rows = {"paper": list("pqpq"), "reviewer": ["ada", "ada", "ben", "ben"], "score": [1, 3, 5, 9]}

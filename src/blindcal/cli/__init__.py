@@ -10,8 +10,18 @@ import io
 import sys
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 
 from blindcal.cli.startup import INTERRUPTED, ignore_interrupts, missing_module, report_interrupted
+
+# The help of every command, which `blindcal.cli.reference` wrote.
+REFERENCE = Path(__file__).with_name("reference.md")
+
+
+def stored_help(command: Sequence[str]) -> str:
+    """What the reference says of a command, as it is typed after `blindcal`; empty if it has none."""
+    heading = f"## {' '.join(['blindcal', *command])}\n\n```text\n"
+    return REFERENCE.read_text(encoding="utf-8").partition(heading)[2].partition("\n```\n")[0]
 
 
 def main() -> None:
@@ -30,6 +40,10 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; every error becomes a message."""
+    # Loading what a command runs takes a second, and its help is on a page already.
+    if arguments[-1:] in (["-h"], ["--help"]) and (text := stored_help(arguments[:-1])):
+        print(text)
+        return 0
     try:
         from blindcal.cli.app import app
         from blindcal.cli.console import guarded

@@ -1,4 +1,7 @@
-"""The page of commands from their own help: `python -m blindcal.cli.reference docs/reference/cli.md`."""
+"""The commands' own help as a page: `python -m blindcal.cli.reference docs/reference/cli.md`.
+
+The same page in the package is what a command prints for --help, without loading anything else.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 
-from blindcal.cli import run
+from blindcal.cli import REFERENCE, run
 from blindcal.cli.app import app, research
 
 _OPENING = """# Command line
@@ -46,11 +49,12 @@ def command_names() -> list[str]:
 
 
 def _help(name: str) -> str:
-    """What a command prints for --help."""
+    """What a command itself prints for --help: asked twice, it does not look into the page."""
     with redirect_stdout(io.StringIO()) as printed:
-        run([*name.split()[1:], "--help"])
+        run([*name.split()[1:], "--help", "--help"])
     return "\n".join(line.rstrip() for line in printed.getvalue().strip().split("\n"))
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(reference(), encoding="utf-8")
+    for page in (Path(sys.argv[1]), REFERENCE):
+        page.write_text(reference(), encoding="utf-8")

@@ -215,9 +215,6 @@ def fit(
         workers: How many processes share the work; results are the same.
         progress: Called as work goes on; silent by default.
 
-    Returns:
-        The calibration; its `write` saves it for `read_inputs`.
-
     Raises:
         InputError: If the past reviews cannot tell quality from noise, or are on another scale.
 

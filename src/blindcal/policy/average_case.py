@@ -205,9 +205,6 @@ def average_frontier(reviewers: tuple[Reviewer, Reviewer], prior: float = 0.5) -
             only one may have noise, are in closed form except for one integral.
         prior: P(A1), the probability that the first reviewer has paper 1, strictly between 0 and 1.
 
-    Returns:
-        The frontier; deterministic, without sampling.
-
     Example:
         >>> avg = average_frontier((Affine(1.0, 0.5, noise=1.0), Affine(1.0, -0.5, noise=1.0)))
         >>> avg.least_error  # arctan(1)/pi: half of what the scores say is noise

@@ -310,9 +310,6 @@ def share(
         conference: Public name of the conference.
         better: The better end of the scale of scores, "high" or "low".
         reason: The reason for a further release about the same reviews, which is refused without one.
-
-    Returns:
-        The statement of the release, and the total privacy loss.
     """
     past = _single_conference(reviews, conference, better)
     people = tuple(natural_sorted(set(committee)))

@@ -118,9 +118,6 @@ def unlearned(epsilon: float, reviews: int, offset_sd: float, review_sd: float) 
         offset_sd: Standard deviation of offsets, which are N(0, offset_sd^2).
         review_sd: Standard deviation of one review.
 
-    Returns:
-        The share, from 0 to 1.
-
     Example:
         >>> [round(unlearned(epsilon, 5, 0.35, 0.65), 2) for epsilon in (0.1, 0.25, 0.5, 1.0)]
         [0.91, 0.61, 0.41, 0.41]

@@ -68,9 +68,6 @@ def selection(reviewers: Sequence[Reviewer], scores: ArrayLike, accepted: int) -
         scores: One for each paper.
         accepted: How many papers are accepted, from 1 to m-1.
 
-    Returns:
-        The weights and losses for `least_loss`.
-
     Example:
         >>> problem = selection([Affine(1.0), Affine(1.0, 1.0)], [0.5, 0.0], accepted=1)
         >>> problem.weight.round(6), problem.loss.tolist()
