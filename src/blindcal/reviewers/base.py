@@ -169,3 +169,39 @@ class Reviewer(ABC):
     def column(self, shape: tuple[int, ...], rows: Rows) -> Reviewer:
         """This reviewer with its parameters broadcast to `shape`, flattened, and these rows as a column."""
         return self
+
+
+class DerivedReviewer(Reviewer):
+    """A reviewer made from another one, who answers for all that a subclass does not change."""
+
+    reviewer: Reviewer
+
+    @property
+    def homoscedastic(self) -> bool:
+        return self.reviewer.homoscedastic
+
+    @property
+    def gaussian(self) -> bool:
+        return self.reviewer.gaussian
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.reviewer.shape
+
+    @property
+    def certain(self) -> Booleans:
+        return self.reviewer.certain
+
+    @property
+    def resolved(self) -> bool:
+        return self.reviewer.resolved
+
+    @property
+    def knots(self) -> Array:
+        return self.reviewer.knots
+
+    def edges(self, score: Array) -> Array:
+        return self.reviewer.edges(score)
+
+    def log_ceiling(self) -> Array:
+        return self.reviewer.log_ceiling()

@@ -18,7 +18,7 @@ from scipy.special import ndtr, ndtri
 
 from blindcal.checks import Array, numbers
 from blindcal.errors import InputError
-from blindcal.reviewers.base import Booleans, Reviewer
+from blindcal.reviewers.base import DerivedReviewer, Reviewer
 from blindcal.reviewers.quadrature import Rows
 
 # Beyond this the probability under N(0, 1) underflows.
@@ -55,7 +55,7 @@ def standard_quality(distribution: Distribution, quality: ArrayLike) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Shaped(Reviewer):
+class Shaped(DerivedReviewer):
     """A reviewer of papers whose qualities have another distribution than N(0, 1).
 
     What is called quality everywhere else is then the rank of a quality, as a z of N(0, 1).
@@ -116,26 +116,6 @@ class Shaped(Reviewer):
         return self.reviewer.spread(self._of(quality))
 
     @property
-    def homoscedastic(self) -> bool:
-        """As the reviewer."""
-        return self.reviewer.homoscedastic
-
-    @property
-    def gaussian(self) -> bool:
-        """As the reviewer."""
-        return self.reviewer.gaussian
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """That of the reviewer's parameters."""
-        return self.reviewer.shape
-
-    @property
-    def certain(self) -> Booleans:
-        """Where a score fixes the quality."""
-        return self.reviewer.certain
-
-    @property
     def resolved(self) -> bool:
         """Nothing is known about T: panels are halved until they agree."""
         return False
@@ -149,18 +129,10 @@ class Shaped(Reviewer):
         """Log density of `score` given the quality of this rank."""
         return self.reviewer.log_likelihood(score, self._of(quality))
 
-    def edges(self, score: Array) -> Array:
-        """The scores at which the likelihood turns."""
-        return self.reviewer.edges(score)
-
     def reach(self, score: Array, deviations: Array) -> tuple[Array, Array]:
         """The ranks outside which the score is more than that many deviations off."""
         low, high = self.reviewer.reach(score, deviations)
         return standard_quality(self.distribution, low), standard_quality(self.distribution, high)
-
-    def log_ceiling(self) -> Array:
-        """No log likelihood is above this."""
-        return self.reviewer.log_ceiling()
 
     def column(self, shape: tuple[int, ...], rows: Rows) -> Reviewer:
         """The reviewer's column, with the same distribution."""

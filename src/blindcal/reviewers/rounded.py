@@ -11,12 +11,12 @@ from scipy.special import log_ndtr
 from blindcal.checks import Array, numbers, require_all
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine, known_affine
-from blindcal.reviewers.base import Booleans, Reviewer
+from blindcal.reviewers.base import Booleans, DerivedReviewer, Reviewer
 from blindcal.reviewers.quadrature import Rows, log_evidence
 
 
 @dataclass(frozen=True, eq=False)
-class Rounded(Reviewer):
+class Rounded(DerivedReviewer):
     """A reviewer who reports the nearest value of a grid; the lowest and highest cells are open.
 
     The likelihood is a probability: the Gaussian mass between the midpoints around the reported value.
@@ -47,19 +47,6 @@ class Rounded(Reviewer):
         object.__setattr__(self, "reviewer", reviewer)
         object.__setattr__(self, "grid", values)
         object.__setattr__(self, "noise", reviewer.noise)
-
-    @property
-    def homoscedastic(self) -> bool:
-        return self.reviewer.homoscedastic
-
-    @property
-    def gaussian(self) -> bool:
-        """Always, before rounding."""
-        return self.reviewer.gaussian
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.reviewer.shape
 
     @property
     def certain(self) -> Booleans:
@@ -110,14 +97,6 @@ class Rounded(Reviewer):
     @property
     def curved(self) -> bool:
         return self.reviewer.curved
-
-    @property
-    def resolved(self) -> bool:
-        return self.reviewer.resolved
-
-    @property
-    def knots(self) -> Array:
-        return self.reviewer.knots
 
     def edges(self, score: Array) -> Array:
         return np.stack(self._cell(score), axis=-1)
