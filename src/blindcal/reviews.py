@@ -8,7 +8,6 @@ reversed qualities: the chair must say it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,7 +21,7 @@ from blindcal.cells import Column, count, loose_id, natural_sorted, number_text
 from blindcal.checks import Array, Integers, numbers
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import digest, read_table, write_table
-from blindcal.io.tables import Problems, Table, table_from_frame
+from blindcal.io.tables import Problems, StrPath, Table, table_from_frame
 
 __all__ = ["Components", "Reviews", "infer_grid", "missing_withdrawn_warnings", "similar_id_warnings"]
 COLUMNS = (
@@ -96,7 +95,7 @@ class Reviews:
     grid_declared: bool = field(default=False)
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], *, grid: ArrayLike | None = None) -> Reviews:
+    def read(cls, path: StrPath, *, grid: ArrayLike | None = None) -> Reviews:
         """The reviews of a comma-separated file.
 
         Columns `paper, reviewer, score`, optionally `confidence, conference, track`, in any order and case;
@@ -209,7 +208,7 @@ class Reviews:
             columns["track"] = [self.tracks[t] if t >= 0 else "" for t in self.track]
         return columns
 
-    def write(self, path: str | os.PathLike[str]) -> None:
+    def write(self, path: StrPath) -> None:
         """Write the table, readable by its owner only; `Reviews.read` gives equal reviews back."""
         write_table(path, self.columns(), confidential=True)
 

@@ -33,7 +33,7 @@ from blindcal.assignment.similarity import Similarity
 from blindcal.cells import Column, natural_key
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import is_path, read_table
-from blindcal.io.tables import input_error
+from blindcal.io.tables import StrPath, input_error
 
 OUTSIDER = "*"
 EVERYONE = "everyone"
@@ -112,7 +112,7 @@ class SampledPool(Mapping[str, float]):
         )
 
 
-def read_pools(path: str | os.PathLike[str] | Any) -> dict[str, dict[str, float]]:
+def read_pools(path: StrPath | Any) -> dict[str, dict[str, float]]:
     """Each paper's candidates with their probabilities, from a table.
 
     Args:
@@ -149,7 +149,7 @@ def read_pools(path: str | os.PathLike[str] | Any) -> dict[str, dict[str, float]
     return pools
 
 
-def read_draws(path: str | os.PathLike[str] | Any) -> dict[str, SampledPool]:
+def read_draws(path: StrPath | Any) -> dict[str, SampledPool]:
     """Sampled assignments `draw,paper,reviewer`: for each paper, its sets of reviewers and their counts."""
     columns = [Column("draw", "id"), Column("paper", "id"), Column("reviewer", "id", secret=True)]
     table = read_table(path, columns, name="`pools`")
@@ -194,7 +194,7 @@ def is_everyone(source: object) -> bool:
     return is_path(source) and str(source) == EVERYONE
 
 
-def pools_of(source: str | os.PathLike[str] | Any, papers: Iterable[str], reviewers: Iterable[str]) -> Pools:
+def pools_of(source: StrPath | Any, papers: Iterable[str], reviewers: Iterable[str]) -> Pools:
     """The pools that a file or a data frame describes; its columns say how.
 
     `source`: a table `paper,reviewer[,probability]` of candidates; or `draw,paper,reviewer`, sampled
@@ -215,7 +215,7 @@ def pools_of(source: str | os.PathLike[str] | Any, papers: Iterable[str], review
     return read_pools(source)
 
 
-def first_row(source: str | os.PathLike[str], candidates: Collection[str]) -> int | None:
+def first_row(source: StrPath, candidates: Collection[str]) -> int | None:
     """The first row of a file of pools that names one of these candidates, for a message that must not."""
     if not os.path.exists(source):
         return None
@@ -225,7 +225,7 @@ def first_row(source: str | os.PathLike[str], candidates: Collection[str]) -> in
     return next((row for row, name in zip(table.rows, names, strict=False) if name in candidates), None)
 
 
-def conflicts_in(source: str | os.PathLike[str]) -> set[tuple[str, str]]:
+def conflicts_in(source: StrPath) -> set[tuple[str, str]]:
     """The conflicts `(paper, reviewer)` of a file that lists them instead of pools; else none."""
     if not os.path.exists(source):
         return set()

@@ -39,7 +39,7 @@ from blindcal.checks import Array, Integers, check_scalar, within
 from blindcal.compute.highs import load_model, solve_model
 from blindcal.errors import CertificateError, InputError, RefusedError
 from blindcal.io.atomic_files import make_folder, read_range, refuse_published, write_bytes
-from blindcal.io.tables import MAX_LINES, format_table
+from blindcal.io.tables import MAX_LINES, StrPath, format_table
 
 MOST_DRAWS = 1024
 _LINEAR_PIECES = 4
@@ -371,7 +371,7 @@ class SampledAssignment:
             pools[paper] = SampledPool(dict(zip(named, number.tolist(), strict=True)))
         return pools
 
-    def write(self, folder: str | os.PathLike[str]) -> None:
+    def write(self, folder: StrPath) -> None:
         """Write the assignment and its prior into a folder; another assignment that is there is refused.
 
         `pools.csv` is public. For the owner alone are `assignments.csv`, the prior, and `assignment.csv`, the

@@ -25,7 +25,7 @@ from blindcal.cells import Column, cell_problem, id_problem, normalize_id
 from blindcal.checks import Array, Integers, nonnegative
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_bytes, read_range, read_table
-from blindcal.io.tables import MAX_LINES, Table, input_error
+from blindcal.io.tables import MAX_LINES, StrPath, Table, input_error
 
 MAX_MATRIX = 2**30
 """Bytes of a matrix file, packed or unpacked, and of an array in it once each entry takes 8 of them."""
@@ -99,10 +99,10 @@ class Similarity:
 
 
 def read_similarity(
-    path: str | os.PathLike[str],
+    path: StrPath,
     *,
     bids: bool = False,
-    conflicts: str | os.PathLike[str] | None = None,
+    conflicts: StrPath | None = None,
     papers: Iterable[str] = (),
     reviewers: Iterable[str] = (),
 ) -> Similarity:
@@ -141,14 +141,12 @@ def zero_similarity(papers: Iterable[str], reviewers: Iterable[str]) -> Similari
     return Similarity.dense(rows, people, np.zeros((len(rows), len(people))))
 
 
-def read_papers(path: str | os.PathLike[str]) -> tuple[str, ...]:
+def read_papers(path: StrPath) -> tuple[str, ...]:
     """The ids in the column `paper` of a table; other columns are not read."""
     return tuple(dict.fromkeys(read_table(path, [Column("paper", "id")], extra=True).text("paper")))
 
 
-def _read_pairs(
-    path: str | os.PathLike[str], name: str, papers: Iterable[str], reviewers: Iterable[str]
-) -> Similarity:
+def _read_pairs(path: StrPath, name: str, papers: Iterable[str], reviewers: Iterable[str]) -> Similarity:
     """The similarities of a table with a row for each pair."""
     kind = Column(name, "text") if name == "bid" else Column(name, "number", low=0.0)
     columns = [Column("paper", "id", secret=True), Column("reviewer", "id", secret=True), kind]
@@ -207,7 +205,7 @@ def _repeated(table: Table) -> list[Problem]:
     return problems
 
 
-def read_conflicts(path: str | os.PathLike[str], known: Similarity) -> list[tuple[str, str]]:
+def read_conflicts(path: StrPath, known: Similarity) -> list[tuple[str, str]]:
     """The conflicts `(paper, reviewer)` of a table `paper,conflict`, which must name known ones."""
     columns = [Column("paper", "id", secret=True), Column("conflict", "id", secret=True)]
     table = read_table(path, columns)
@@ -226,7 +224,7 @@ def read_conflicts(path: str | os.PathLike[str], known: Similarity) -> list[tupl
     return pairs
 
 
-def _read_matrix(path: str | os.PathLike[str]) -> Similarity:
+def _read_matrix(path: StrPath) -> Similarity:
     """A NumPy file; nothing in it is run, and no more is unpacked than its size says."""
     name = os.fspath(path)
     parts = _arrays(read_bytes(path, MAX_MATRIX), name)

@@ -47,7 +47,7 @@ from blindcal.fitting.reuse_guard import (
 )
 from blindcal.fitting.shared_sums import SharedSums, rename_reviewers
 from blindcal.io.atomic_files import check_targets, write_bytes, write_json
-from blindcal.io.tables import data_frame, format_table
+from blindcal.io.tables import StrPath, data_frame, format_table
 from blindcal.reviews import Reviews, check_better, orient_reviewers, orient_reviews
 
 SEED = 20250101  # the chains' own coins: the same data always give the same numbers
@@ -128,7 +128,7 @@ class Fitted:
         """The table as a pandas data frame; needs pandas."""
         return data_frame(self.columns())
 
-    def write(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
+    def write(self, path: StrPath, *, replace: bool = False) -> None:
         """Write the table and, beside it, what it was made from; both readable by their owner only.
 
         Args:
@@ -338,9 +338,7 @@ def _positive_slopes(rows: Array, anyone: Array) -> Array:
     return raised
 
 
-def check_fit_targets(
-    path: str | os.PathLike[str], *more: str | os.PathLike[str] | None, replace: bool = False
-) -> None:
+def check_fit_targets(path: StrPath, *more: StrPath | None, replace: bool = False) -> None:
     """Refuse a `path` to which a fit cannot be written, with its record and the files `more`.
 
     With `replace`, what a fit wrote there and nobody changed since may be there (see `check_targets`).

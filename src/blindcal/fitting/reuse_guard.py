@@ -25,7 +25,7 @@ from blindcal.checks import Array
 from blindcal.errors import InputError, Problem
 from blindcal.fitting.history import PastConference, Scale
 from blindcal.io.atomic_files import digest, is_path, read_bytes, read_json, source_name
-from blindcal.io.tables import input_error
+from blindcal.io.tables import StrPath, input_error
 from blindcal.reviews import Reviews
 
 # So rarely is a calibration refused that has nothing to do with the reviews, and so rarely is there a remark.
@@ -58,7 +58,7 @@ class Fingerprint:
 
 
 def refuse_reused(
-    reviewers: str | os.PathLike[str] | Any, parameters: Mapping[str, Sequence[float]], reviews: Reviews
+    reviewers: StrPath | Any, parameters: Mapping[str, Sequence[float]], reviews: Reviews
 ) -> None:
     """Refuse a calibration that was fitted on these very reviews, as far as that can be seen.
 
@@ -268,7 +268,7 @@ def _digests(name: str, paper: Sequence[str], reviewer: Sequence[str], score: Se
     return Fingerprint(name, frozenset((short[p], short[who], float(value)) for p, who, value in rows))
 
 
-def fit_record_path(reviewers: str | os.PathLike[str]) -> str:
+def fit_record_path(reviewers: StrPath) -> str:
     """The record that a fit writes beside its table of reviewers; beside the table itself, not a link."""
     name = os.fspath(reviewers)
     return f"{os.path.realpath(name) if os.path.islink(name) else name}.fit.json"
@@ -288,7 +288,7 @@ def fingerprint_entries(footprints: Sequence[Fingerprint]) -> list[dict[str, obj
     return [{"conference": past.conference, "reviews": sorted(past.reviews)} for past in footprints]
 
 
-def read_fingerprints(path: str | os.PathLike[str]) -> list[Fingerprint]:
+def read_fingerprints(path: StrPath) -> list[Fingerprint]:
     """What `fingerprint_record` wrote."""
     match read_json(path):
         case {"format": 1, "used": [*used]}:
@@ -314,7 +314,7 @@ def _is_row(content: object) -> bool:
     return False
 
 
-def read_scale(reviewers: str | os.PathLike[str] | Any) -> Scale | None:
+def read_scale(reviewers: StrPath | Any) -> Scale | None:
     """How a calibration was moved to this year's scale, by the record beside it; None if it was not."""
     if not is_path(reviewers) or not os.path.exists(path := fit_record_path(reviewers)):
         return None
@@ -341,7 +341,7 @@ def table_digest(table: bytes) -> str:
     return digest(table.hex())
 
 
-def is_unchanged(reviewers: str | os.PathLike[str]) -> bool:
+def is_unchanged(reviewers: StrPath) -> bool:
     """Whether a table of reviewers is as a fit wrote it, by the digest beside it.
 
     So it is if the table is gone and only the record is left.

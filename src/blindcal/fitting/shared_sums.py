@@ -18,7 +18,7 @@ from blindcal.cells import Column
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_json, read_table
-from blindcal.io.tables import input_error
+from blindcal.io.tables import StrPath, input_error
 
 SHARED_FORMAT = 1
 
@@ -89,7 +89,7 @@ class SharedSums:
         return 2.0 * self.noise * (REACH / POINTS) ** 2
 
 
-def read_shared_sums(path: str | os.PathLike[str]) -> SharedSums:
+def read_shared_sums(path: StrPath) -> SharedSums:
     """The sums that another conference shared.
 
     Args:
@@ -139,12 +139,12 @@ def _read_statement(path: str) -> dict[str, Any]:
     raise input_error([Problem(path, None, None, rule)])
 
 
-def statement_path(table: str | os.PathLike[str]) -> str:
+def statement_path(table: StrPath) -> str:
     """The file that says how a shared table was made; it lies beside it."""
     return f"{os.fspath(table)}.share.json"
 
 
-def has_share_statement(path: str | os.PathLike[str]) -> bool:
+def has_share_statement(path: StrPath) -> bool:
     """Whether a table was made by `share`: its statement lies beside it."""
     return os.path.exists(statement_path(path))
 

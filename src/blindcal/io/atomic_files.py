@@ -31,6 +31,7 @@ from blindcal.checks import Array
 from blindcal.errors import InputError, Problem, RefusedError
 from blindcal.io.tables import (
     MAX_BYTES,
+    StrPath,
     Table,
     decode_utf8,
     encode_utf8,
@@ -53,7 +54,7 @@ _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLO
 _KEPT = os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0)
 
 
-def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
+def read_bytes(path: StrPath, limit: int = MAX_BYTES) -> bytes:
     """The bytes of a regular file."""
     data = read_range(path, 0, limit + 1)
     if len(data) > limit:
@@ -63,7 +64,7 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
     return data
 
 
-def read_range(path: str | os.PathLike[str], start: int, size: int) -> bytes:
+def read_range(path: StrPath, start: int, size: int) -> bytes:
     """At most `size` bytes of a regular file from `start` on; fewer where it ends."""
     name = os.fspath(path)
     try:
@@ -84,7 +85,7 @@ def read_range(path: str | os.PathLike[str], start: int, size: int) -> bytes:
 
 
 def read_table(
-    source: str | os.PathLike[str] | Any,
+    source: StrPath | Any,
     columns: Sequence[Column],
     *,
     extra: bool = False,
@@ -111,7 +112,7 @@ def source_name(source: object, argument: str) -> str:
     return str(source) if is_path(source) else f"`{argument}`"
 
 
-def read_json(path: str | os.PathLike[str]) -> object:
+def read_json(path: StrPath) -> object:
     """What a JSON file holds."""
     name = os.fspath(path)
     return parse_json(decode_utf8(read_bytes(path), name), name)
@@ -160,9 +161,7 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def write_bytes(
-    path: str | os.PathLike[str], data: bytes, *, confidential: bool = False, replace: bool = False
-) -> None:
+def write_bytes(path: StrPath, data: bytes, *, confidential: bool = False, replace: bool = False) -> None:
     """Write a file whole or not at all: its name appears once all bytes are on the disk.
 
     A killed writer leaves the old state or the new one. Where the system allows it, the temporary file has no
@@ -198,7 +197,7 @@ def write_bytes(
 
 
 def write_table(
-    path: str | os.PathLike[str],
+    path: StrPath,
     columns: Mapping[str, Sequence[object] | Array],
     *,
     confidential: bool = False,
@@ -208,9 +207,7 @@ def write_table(
     write_bytes(path, format_table(columns), confidential=confidential, replace=replace)
 
 
-def write_json(
-    path: str | os.PathLike[str], value: object, *, confidential: bool = False, replace: bool = False
-) -> None:
+def write_json(path: StrPath, value: object, *, confidential: bool = False, replace: bool = False) -> None:
     """Write `to_jsonable(value)` with sorted keys, one item per line."""
     text = json.dumps(to_jsonable(value), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
     write_bytes(path, encode_utf8(text + "\n"), confidential=confidential, replace=replace)
@@ -295,7 +292,7 @@ def temporary_name(target: Path) -> Path:
     return target.with_name(f".{target.name}.{secrets.token_hex(8)}{_TEMPORARY}")
 
 
-def temporary_paths(folder: str | os.PathLike[str], name: str | None = None) -> list[Path]:
+def temporary_paths(folder: StrPath, name: str | None = None) -> list[Path]:
     """What has such a name in a folder, for any target or for `name`; a missing folder has none."""
     target = ".+" if name is None else re.escape(name)
     temporary = re.compile(rf"\.{target}\.[0-9a-f]{{16}}{re.escape(_TEMPORARY)}", re.DOTALL)
@@ -305,7 +302,7 @@ def temporary_paths(folder: str | os.PathLike[str], name: str | None = None) -> 
         return []
 
 
-def remove_stale_files(folder: str | os.PathLike[str], name: str | None = None) -> None:
+def remove_stale_files(folder: StrPath, name: str | None = None) -> None:
     """Remove the temporary files that killed writers left in a folder, all or those of the file `name`.
 
     A file that a living writer holds locked stays.
@@ -321,7 +318,7 @@ def remove_stale_files(folder: str | os.PathLike[str], name: str | None = None) 
                 os.close(descriptor)
 
 
-def make_folder(path: str | os.PathLike[str]) -> None:
+def make_folder(path: StrPath) -> None:
     """Make a folder, on the disk when this returns, or take the one there; only its owner can enter."""
     # A system that could not write into the folder afterward is not left with an empty one.
     _locks()
@@ -335,7 +332,7 @@ def make_folder(path: str | os.PathLike[str]) -> None:
     folder.chmod(0o700)
 
 
-def check_targets(*paths: str | os.PathLike[str] | None) -> None:
+def check_targets(*paths: StrPath | None) -> None:
     """Refuse files that could not all be written.
 
     A file is refused if it exists, if its folder does not, or if two names lead to it. None stands for a file
@@ -352,7 +349,7 @@ def check_targets(*paths: str | os.PathLike[str] | None) -> None:
         check_parent_folder(path)
 
 
-def check_parent_folder(path: str | os.PathLike[str]) -> None:
+def check_parent_folder(path: StrPath) -> None:
     """Refuse a file whose folder is not there, or cannot be written into."""
     refuse_empty_path(path)
     folder = Path(path).parent
@@ -361,7 +358,7 @@ def check_parent_folder(path: str | os.PathLike[str]) -> None:
     check_writable_folder(folder, folder)
 
 
-def check_writable_folder(folder: str | os.PathLike[str], there: str | os.PathLike[str]) -> None:
+def check_writable_folder(folder: StrPath, there: StrPath) -> None:
     """Refuse a `folder` where nothing can be written; nothing is left there.
 
     `there` is the folder itself, or the one it will be made in.
@@ -379,13 +376,13 @@ def check_writable_folder(folder: str | os.PathLike[str], there: str | os.PathLi
         raise InputError(f"{folder} must be a folder that can be written: {error.strerror}") from None
 
 
-def refuse_empty_path(path: str | os.PathLike[str]) -> None:
+def refuse_empty_path(path: StrPath) -> None:
     """Refuse a path without a character, which would be taken for the current folder."""
     if not os.fspath(path):
         raise InputError("a path must not be empty")
 
 
-def refuse_existing(path: str | os.PathLike[str]) -> None:
+def refuse_existing(path: StrPath) -> None:
     """Refuse a file that is there, before the work whose result would be written to it."""
     if os.path.lexists(path):
         raise _exists(Path(path))
@@ -395,13 +392,13 @@ def _exists(target: Path) -> RefusedError:
     return RefusedError(f"{target} exists already and is never overwritten")
 
 
-def _resolved(path: str | os.PathLike[str]) -> Path:
+def _resolved(path: StrPath) -> Path:
     """A file by one name, whatever links lead to its folder."""
     refuse_empty_path(path)
     return Path(os.path.realpath(Path(path).parent)) / Path(path).name
 
 
-def refuse_published(path: str | os.PathLike[str]) -> None:
+def refuse_published(path: StrPath) -> None:
     """Refuse to put something confidential into a folder that is meant to be shared."""
     # The file itself may be a link, which is replaced; its folder is where it will be.
     parent = _resolved(path).parent
@@ -476,7 +473,7 @@ def digest(value: object) -> str:
 
 
 @contextmanager
-def lock(path: str | os.PathLike[str]) -> Iterator[None]:
+def lock(path: StrPath) -> Iterator[None]:
     """Hold a file or folder for this process alone; a second holder is refused at once.
 
     The lock is freed even if the process is killed.

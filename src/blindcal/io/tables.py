@@ -9,6 +9,7 @@ them. The reader has limits on bytes, lines, columns and cells, so that no file 
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from blindcal.cells import (
 from blindcal.checks import Array
 from blindcal.errors import InputError, Problem
 
+StrPath = str | os.PathLike[str]
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 """What may separate cells, by its name."""
 MAX_BYTES = 64 * 2**20

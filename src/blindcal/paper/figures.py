@@ -33,6 +33,8 @@ from blindcal.posterior.belief import Belief
 from blindcal.simulation.parameter_sweep import Setting, sweep
 from blindcal.simulation.population import paper_population
 
+__all__ = ["Figure", "figure"]
+
 CONFERENCE, ADVERSARY = "conference error", "adversary error"
 # u, v, Phi_1, Phi_2 of the examples; the noisy one is the case that the paper works out.
 NOISELESS = (0.65, 0.35, 0.0, 1.0)
@@ -50,78 +52,47 @@ _LIMIT = (0.8, 0.5, 0.3, 0.15, 0.0)
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A line through points.
+    """A line through points."""
 
-    Attributes:
-        kind: How to draw it, such as `frontier`, `relation` or `level`.
-        label: Its text in the legend.
-        x: The abscissas of the points.
-        y: Their ordinates.
-        bar: Half the width of the 95 % interval at each point; None if nothing was simulated.
-    """
-
-    kind: str
-    label: str
-    x: Array
-    y: Array
+    kind: str  # how to draw it, such as `frontier`, `relation` or `level`
+    label: str  # its text in the legend
+    x: Array  # the abscissas of the points
+    y: Array  # their ordinates
+    # Half the width of the 95 % interval at each point; None if nothing was simulated
     bar: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Corner:
-    """A point with a name.
+    """A point with a name."""
 
-    Attributes:
-        name: Such as 1.
-        meaning: What it is in the paper's letters.
-        x: Its abscissa.
-        y: Its ordinate.
-    """
-
-    name: str
-    meaning: str
-    x: float
-    y: float
+    name: str  # such as 1
+    meaning: str  # what it is in the paper's letters
+    x: float  # its abscissa
+    y: float  # its ordinate
 
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """A polygon.
+    """A polygon."""
 
-    Attributes:
-        label: What holds in it.
-        x: The abscissas of its vertices.
-        y: Their ordinates.
-        place: The point at which the label is written.
-    """
-
-    label: str
-    x: Array
-    y: Array
-    place: tuple[float, float]
+    label: str  # what holds in it
+    x: Array  # the abscissas of its vertices
+    y: Array  # their ordinates
+    place: tuple[float, float]  # the point at which the label is written
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One pair of axes, and what is drawn on them.
+    """One pair of axes, and what is drawn on them."""
 
-    Attributes:
-        title: Their title.
-        x_label: What the first axis measures.
-        y_label: What the second axis measures.
-        curves: The lines.
-        corners: The points.
-        regions: The polygons.
-        reach: How far the axes go, from 0.
-    """
-
-    title: str
-    x_label: str
-    y_label: str
-    curves: tuple[Curve, ...]
-    corners: tuple[Corner, ...] = ()
-    regions: tuple[Region, ...] = ()
-    reach: tuple[float, float] = (1.0, 1.0)
+    title: str  # their title
+    x_label: str  # what the first axis measures
+    y_label: str  # what the second axis measures
+    curves: tuple[Curve, ...]  # the lines
+    corners: tuple[Corner, ...] = ()  # the points
+    regions: tuple[Region, ...] = ()  # the polygons
+    reach: tuple[float, float] = (1.0, 1.0)  # how far the axes go, from 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,10 +196,9 @@ def figure_2() -> Figure:
 def figure_3(trials: int = 100, seed: int = 1, workers: Workers = 1) -> Figure:
     """Figure 3 (Appendix A): both errors of three methods against the noise, in both readings.
 
-    Args:
-        trials: How many conferences are simulated for each point.
-        seed: Of the simulations; the same seed gives the same figure.
-        workers: How many processes share the work, or a cluster's pool; results are the same.
+    `trials`: how many conferences are simulated for each point. `seed`: of the simulations; the same seed
+    gives the same figure. `workers`: how many processes share the work, or a cluster's pool; results are the
+    same.
 
     Example:
         >>> [curve.label for curve in figure_3(trials=1).panels[0].curves]

@@ -55,7 +55,7 @@ from blindcal.io.atomic_files import (
     refuse_existing,
     write_bytes,
 )
-from blindcal.io.tables import format_table
+from blindcal.io.tables import StrPath, format_table
 from blindcal.reviews import Reviews
 from blindcal.sharing.privacy_loss import LossLimit, TotalLoss, add_noise, compose
 
@@ -197,19 +197,19 @@ class Account:
         )
 
 
-def shared_folder(key_path: str | os.PathLike[str]) -> Path:
+def shared_folder(key_path: StrPath) -> Path:
     """Where the sealed releases of a key lie: beside it."""
     return ledger_folder(key_path).with_suffix(".shared")
 
 
 @contextmanager
-def open_account(key_path: str | os.PathLike[str], key: Key) -> Iterator[Account]:
+def open_account(key_path: StrPath, key: Key) -> Iterator[Account]:
     """The account of a key, held by this process alone: a second run is refused at once."""
     with lock_ledger(shared_folder(key_path)):
         yield read_account(key_path, key)
 
 
-def read_account(key_path: str | os.PathLike[str], key: Key) -> Account:
+def read_account(key_path: StrPath, key: Key) -> Account:
     """Reads the account of a key; empty if nothing was shared.
 
     `key_path`: the file of the key, beside which the records lie.
@@ -289,8 +289,8 @@ def share(
     reviews: Reviews,
     committee: Iterable[str],
     limit: LossLimit,
-    key: str | os.PathLike[str],
-    out: str | os.PathLike[str],
+    key: StrPath,
+    out: StrPath,
     *,
     conference: str,
     better: str = "high",
@@ -330,7 +330,7 @@ def share(
     return Share("stored" if stored else "new", statement, total, left_out)
 
 
-def _check_location(key: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
+def _check_location(key: StrPath, out: StrPath) -> None:
     """Public tables never lie among sealed files."""
     refuse_empty_path(out)
     folder = Path(os.path.realpath(Path(out).parent))
@@ -429,12 +429,12 @@ def _statement(
     return (json.dumps(content, indent=1, allow_nan=False) + "\n").encode()
 
 
-def _files(entry: SharedRelease, out: str | os.PathLike[str]) -> dict[Path, bytes]:
+def _files(entry: SharedRelease, out: StrPath) -> dict[Path, bytes]:
     # A table must never be there without what it is read by.
     return {Path(statement_path(out)): entry.statement, Path(out): entry.table}
 
 
-def _check_vacant(out: str | os.PathLike[str], entry: SharedRelease | None) -> None:
+def _check_vacant(out: StrPath, entry: SharedRelease | None) -> None:
     """Refuse an `out` that could not be written, before anything is spent of the reviews' privacy."""
     files = (Path(statement_path(out)), Path(out))
     existing = [path for path in files if os.path.lexists(path)]
@@ -445,7 +445,7 @@ def _check_vacant(out: str | os.PathLike[str], entry: SharedRelease | None) -> N
         check_parent_folder(out)
 
 
-def _publish(entry: SharedRelease, out: str | os.PathLike[str]) -> None:
+def _publish(entry: SharedRelease, out: StrPath) -> None:
     for path, data in _files(entry, out).items():
         if not os.path.lexists(path):
             write_bytes(path, data)

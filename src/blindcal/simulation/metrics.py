@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from blindcal.checks import Array, Integers, numbers
 from blindcal.errors import InputError
 
+__all__ = ["kendall_tau_distance", "messy_middle_error"]
+
 _LAGS = 127  # the largest sum of signs that fits 8 bits
 
 
@@ -64,26 +66,6 @@ def _ties(value: Array) -> bool:
     return bool((ordered[..., 1:] == ordered[..., :-1]).any())
 
 
-def top_k_error(truth: ArrayLike, estimate: ArrayLike, k: int) -> Array:
-    """Share of the truly best papers that the estimate leaves out of its own best.
-
-    Estimates tied at the cut share its last places by a fair coin, on average; true ties go by position.
-
-    Args:
-        truth: True qualities, papers on the last axis.
-        estimate: Estimated ones; other axes are broadcast.
-        k: How many papers are best.
-
-    Example:
-        >>> top_k_error([4, 3, 2, 1], [[4, 3, 2, 1], [4, 1, 3, 2], [4, 0, 0, 0]], k=2)
-        array([0.        , 0.5       , 0.33333333])
-    """
-    true, estimated = _pair(truth, estimate)
-    _check_cut(k, true.shape[-1])
-    best = _positions(true) < k
-    return np.asarray(((1 - _accepted(estimated, k)) * best).sum(axis=-1) / k)
-
-
 def messy_middle_error(truth: ArrayLike, estimate: ArrayLike) -> Array:
     """Share of the papers in the middle of the true ranking that a cut at the best quarter decides wrongly.
 
@@ -91,8 +73,8 @@ def messy_middle_error(truth: ArrayLike, estimate: ArrayLike) -> Array:
     papers the three numbers 10, 25, 40 are scaled by n/100 and rounded (halves up), with a cut of at least 1.
 
     Args:
-        truth: True qualities, as for `top_k_error`.
-        estimate: Estimated ones; ties are as in `top_k_error`.
+        truth: True qualities, papers on the last axis.
+        estimate: Estimated ones; those tied at the cut share its last places by a fair coin, on average.
 
     Example:
         >>> truth = np.arange(20, 0, -1)                      # ranks 3..8 are the middle, the cut is at 5
@@ -108,15 +90,7 @@ def messy_middle_error(truth: ArrayLike, estimate: ArrayLike) -> Array:
 
 
 def middle(papers: int) -> tuple[int, int, int]:
-    """The messy middle: how many papers are clearly in, accepted, and not clearly out.
-
-    Args:
-        papers: How many papers there are.
-
-    Example:
-        >>> middle(100), middle(30), middle(2)
-        ((10, 25, 40), (3, 8, 12), (0, 1, 1))
-    """
+    """The messy middle: how many papers are clearly in, accepted, and not clearly out."""
     first, cut, last = ((papers * share + 50) // 100 for share in (10, 25, 40))
     return first, max(cut, 1), max(last, 1)
 
@@ -133,11 +107,6 @@ def _pair(truth: ArrayLike, estimate: ArrayLike) -> tuple[Array, Array]:
 
 def _padded(value: Array, dimensions: int) -> Array:
     return value.reshape((1,) * (dimensions - value.ndim) + value.shape)
-
-
-def _check_cut(k: int, papers: int) -> None:
-    if not 1 <= k <= papers:
-        raise InputError(f"k must lie in 1..{papers}, found {k}")
 
 
 def _sign_ahead(value: Array, lag: int) -> NDArray[np.int8]:

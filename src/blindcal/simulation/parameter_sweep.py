@@ -30,6 +30,8 @@ from blindcal.io.tables import data_frame
 from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error
 from blindcal.simulation.population import Population, Simulation, simulate
 
+__all__ = ["MEASURES", "METHODS", "Setting", "Sweep", "sweep"]
+
 # Papers simulated by one task: enough to fill the arrays, few enough that an interruption loses little.
 _PAPERS_A_TASK = 2_500
 
@@ -83,18 +85,12 @@ class Task:
     """One chunk of the conferences of a setting, through all methods.
 
     Its conferences come from (`seed`, `setting`, `chunk`) alone, whatever the methods.
-
-    Attributes:
-        setting: What conferences are drawn.
-        methods: Names or functions.
-        seed: That of the sweep.
-        chunk: The number of the chunk.
     """
 
-    setting: Setting
-    methods: tuple[str | Method, ...]
-    seed: int
-    chunk: int
+    setting: Setting  # what conferences are drawn
+    methods: tuple[str | Method, ...]  # names or functions
+    seed: int  # that of the sweep
+    chunk: int  # the number of the chunk
 
     @property
     def description(self) -> dict[str, object]:
@@ -140,8 +136,7 @@ def _quality(method: str | Method, drawn: Simulation) -> Array:
 def method_name(method: str | Method) -> str:
     """What a method is called in a `Sweep`.
 
-    Args:
-        method: A name, which stays as it is, or a function, which goes by its own.
+    `method`: a name, which stays as it is, or a function, which goes by its own.
 
     Example:
         >>> method_name("raw"), method_name(max)
@@ -242,16 +237,7 @@ def sweep(
 
 
 def tasks_in(settings: Sequence[Setting], trials: int) -> int:
-    """How many tasks a sweep has.
-
-    Args:
-        settings: Its settings.
-        trials: How many conferences each of them gets.
-
-    Example:
-        >>> tasks_in([Setting(Population(), papers=100), Setting(Population(), papers=1000)], trials=60)
-        33
-    """
+    """How many tasks a sweep has."""
     return sum(_chunks(setting, trials) for setting in settings)
 
 

@@ -24,17 +24,7 @@ from blindcal.posterior.paper import PaperCase
 from blindcal.reviewers.affine import Affine
 from blindcal.reviews import Reviews
 
-__all__ = [
-    "PooledConference",
-    "Population",
-    "Simulation",
-    "nips_2014_population",
-    "paper_population",
-    "pooled_conference",
-    "prototype_population",
-    "rounded",
-    "simulate",
-]
+__all__ = ["Population", "nips_2014_population", "paper_population", "prototype_population", "simulate"]
 
 # Rejection keeps about exp(-collisions) of its draws; beyond this many a chain is far cheaper.
 _MOST_COLLISIONS = 6.0
@@ -332,16 +322,7 @@ def prototype_population() -> Population:
 
 
 def rounded(score: ArrayLike, grid: ArrayLike) -> Array:
-    """The grid point nearest to each score; from the middle, the higher of the two.
-
-    Args:
-        score: The scores.
-        grid: Increasing numbers.
-
-    Example:
-        >>> rounded([0.2, 1.5, 9.0], [1, 2, 3])
-        array([1., 2., 3.])
-    """
+    """The grid point nearest to each score; from the middle, the higher of the two."""
     points = numbers("grid", grid)
     middles = (points[1:] + points[:-1]) / 2
     chosen: Array = points[np.searchsorted(middles, numbers("score", score), side="right")]
@@ -350,23 +331,14 @@ def rounded(score: ArrayLike, grid: ArrayLike) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """Many conferences of one size.
+    """Many conferences of one size."""
 
-    Attributes:
-        quality: `quality[c, paper]` in conference c.
-        slope: `slope[c, reviewer]`.
-        offset: `offset[c, reviewer]`.
-        noise: `noise[c, reviewer]`.
-        reviewer: `reviewer[c, paper, slot]`, numbered from 0.
-        score: `score[c, paper, slot]`, what that reviewer gave.
-    """
-
-    quality: Array
-    slope: Array
-    offset: Array
-    noise: Array
-    reviewer: Integers
-    score: Array
+    quality: Array  # `quality[c, paper]` in conference c
+    slope: Array  # `slope[c, reviewer]`
+    offset: Array  # `offset[c, reviewer]`
+    noise: Array  # `noise[c, reviewer]`
+    reviewer: Integers  # `reviewer[c, paper, slot]`, numbered from 0
+    score: Array  # `score[c, paper, slot]`, what that reviewer gave
 
     @cached_property
     def _numbers(self) -> Integers:
@@ -450,27 +422,16 @@ def simulate(
 
 @dataclass(frozen=True, eq=False)
 class PooledConference:
-    """One conference in which the adversary knows a pool of candidates for each paper.
+    """One conference in which the adversary knows a pool of candidates for each paper."""
 
-    Attributes:
-        quality: `quality[paper]`. Secret.
-        slope: `slope[j]` of reviewer j. Public, as the next two.
-        offset: `offset[j]`.
-        noise: `noise[j]`.
-        pool: `pool[paper, m]`, the candidates in increasing order, whatever the truth.
-        probability: `probability[paper, m] = k/m`, that of being one of the paper's reviewers.
-        reviewer: `reviewer[paper, k]`. Secret.
-        score: `score[paper, k]`, what that reviewer gave.
-    """
-
-    quality: Array
-    slope: Array
-    offset: Array
-    noise: Array
-    pool: Integers
-    probability: Array
-    reviewer: Integers
-    score: Array
+    quality: Array  # `quality[paper]`. Secret.
+    slope: Array  # `slope[j]` of reviewer j. Public, as the next two.
+    offset: Array  # `offset[j]`
+    noise: Array  # `noise[j]`
+    pool: Integers  # `pool[paper, m]`, the candidates in increasing order, whatever the truth
+    probability: Array  # `probability[paper, m] = k/m`, that of being one of the paper's reviewers
+    reviewer: Integers  # `reviewer[paper, k]`. Secret.
+    score: Array  # `score[paper, k]`, what that reviewer gave
 
     @property
     def reviewers(self) -> Affine:
@@ -478,12 +439,7 @@ class PooledConference:
         return Affine(self.slope, self.offset, self.noise)
 
     def cases(self, bar: float) -> list[PaperCase]:
-        """The papers as anyone sees them, with every reviewer's parameters known.
-
-        >>> drawn = pooled_conference(np.random.default_rng(1), 5, 4, 2, prototype_population())
-        >>> [case.paper for case in drawn.cases(0.5)], len(drawn.cases(0.5)[0].candidates)
-        (['p00000', 'p00001', 'p00002', 'p00003', 'p00004'], 4)
-        """
+        """The papers as anyone sees them, with every reviewer's parameters known."""
         known = np.zeros((self.slope.size, 7))
         known[:, :3] = np.column_stack([self.slope, self.offset, self.noise])
         return [
@@ -511,18 +467,8 @@ def pooled_conference(
 
     Its true reviewers are uniform in the pool and independent between papers: no loads are kept.
 
-    Args:
-        rng: The generator that everything is drawn with.
-        papers: How many there are.
-        pool: Candidates of each paper.
-        per_paper: Reviews that each paper gets, at most `pool`.
-        population: How reviewers are drawn and how scores arise.
-        reviewers: Of whom pools are drawn; by default as many as papers, and at least `pool`.
-
-    Example:
-        >>> drawn = pooled_conference(np.random.default_rng(1), 5, 4, 2, prototype_population())
-        >>> drawn.pool.shape, drawn.probability[0], drawn.reviewer.shape
-        ((5, 4), array([0.5, 0.5, 0.5, 0.5]), (5, 2))
+    `per_paper`: reviews that each paper gets, at most `pool`. `population`: how reviewers are drawn and how
+    scores arise. `reviewers`: of whom pools are drawn; by default as many as papers, and at least `pool`.
     """
     people = max(papers, pool) if reviewers is None else reviewers
     if not 1 <= per_paper <= pool <= people:
