@@ -19,7 +19,7 @@ from blindcal.compute.parallel import THREADS
 # Dask may load this twice.
 PRELOAD = """
 import os, pathlib, time
-from blindcal.compute import dask_cluster as clusters
+from blindcal.compute import parallel as clusters
 folder, do = pathlib.Path({folder!r}), getattr(clusters.run, "do", clusters.run)
 
 def run(*arguments):

@@ -72,8 +72,8 @@ def test_a_summary_is_the_first_line_of_the_help(name: list[str]) -> None:
     [
         ("--version", {"numpy", "scipy", "rich", "blindcal.deciding", "blindcal.cli.decide"}),
         ("--help", {"numpy", "scipy", "rich", "blindcal.deciding", "blindcal.cli.decide"}),
-        ("research", {"numpy", "scipy", "blindcal.cli.pair"}),
-        ("research pair --help", {"numpy", "scipy", "rich", "blindcal.policy", "blindcal.cli.pair"}),
+        ("research", {"numpy", "scipy", "blindcal.cli.research"}),
+        ("research pair --help", {"numpy", "scipy", "rich", "blindcal.policy", "blindcal.cli.research"}),
         ("decide -h", {"numpy", "scipy", "rich", "blindcal.deciding", "blindcal.cli.decide"}),
         (
             "research pair --nonsense",

@@ -20,10 +20,9 @@ from pathlib import Path
 import pytest
 
 import dask_clusters
-from blindcal.compute import dask_cluster as dask_cluster_module
 from blindcal.compute import parallel
-from blindcal.compute.dask_cluster import environment, payload
-from blindcal.compute.parallel import THREADS, Running
+from blindcal.compute import parallel as dask_cluster_module
+from blindcal.compute.parallel import THREADS, Running, environment, payload
 from blindcal.deciding.coins import make_key
 from blindcal.deciding.release import decide
 from blindcal.planning.conference_plan import plan

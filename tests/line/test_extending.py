@@ -17,8 +17,8 @@ pytest.importorskip("pandas")
 
 from joblib.externals.loky import get_reusable_executor
 
-from blindcal.compute import dask_cluster as dask_cluster_module
 from blindcal.compute import parallel
+from blindcal.compute import parallel as dask_cluster_module
 from blindcal.compute.parallel import THREADS, parallel_map
 from dask_clusters import dask_cluster
 from documents import ROOT, blocks

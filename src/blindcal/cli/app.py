@@ -85,13 +85,19 @@ COMMANDS = {
 }
 RESEARCH = {
     "Commands": {
-        "pair": ("pair:pair", "Show the belief, the frontier and a policy for two papers and two reviewers."),
-        "average": ("pair:average", "Show the errors of two papers, averaged over all possible scores."),
-        "outcomes": ("outcomes:outcomes", "Find and certify the best private choice among several outcomes."),
+        "pair": (
+            "research:pair",
+            "Show the belief, the frontier and a policy for two papers and two reviewers.",
+        ),
+        "average": ("research:average", "Show the errors of two papers, averaged over all possible scores."),
+        "outcomes": ("research:outcomes", "Find and certify the best private choice among several outcomes."),
         "bench": ("bench:bench", "Measure a mechanism on fixed instances, beside ours."),
-        "simulate": ("simulate:simulate", "Compare calibration methods on simulated conferences."),
+        "simulate": ("research:simulate", "Compare calibration methods on simulated conferences."),
         "paper": ("paper:paper", "Draw the paper's figures again, from the functions that implement it."),
-        "audit-venue": ("venue:audit_venue", "Say what the decisions of a venue without protection reveal."),
+        "audit-venue": (
+            "research:audit_venue",
+            "Say what the decisions of a venue without protection reveal.",
+        ),
     },
 }
 

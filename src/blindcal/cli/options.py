@@ -13,8 +13,7 @@ import typer
 
 from blindcal.cells import Column, cell_problem, count
 from blindcal.checks import open_interval_rule
-from blindcal.compute.dask_cluster import connected
-from blindcal.compute.parallel import Workers, available_cores
+from blindcal.compute.parallel import Workers, available_cores, connected
 from blindcal.errors import InputError
 from blindcal.project.settings import FILE, number_hint
 from blindcal.reviewers.affine import Affine

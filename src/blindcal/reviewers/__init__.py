@@ -9,12 +9,13 @@ from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.base import Reviewer
 from blindcal.reviewers.check import check_reviewer
 from blindcal.reviewers.curves import Logistic, Monotone, PiecewiseLinear, Power
-from blindcal.reviewers.quality_distribution import Shaped, standard_quality
 from blindcal.reviewers.quality_posterior import (
+    Shaped,
     chance_better,
     posterior_mean,
     posterior_tail,
     posterior_variance,
+    standard_quality,
 )
 from blindcal.reviewers.rounded import Rounded
 

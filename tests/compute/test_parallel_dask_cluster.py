@@ -15,9 +15,17 @@ from typing import Any
 
 import pytest
 
-from blindcal.compute import dask_cluster
-from blindcal.compute.dask_cluster import Cluster, connected, environment, payload, run
-from blindcal.compute.parallel import THREADS, Running, parallel_map
+from blindcal.compute import parallel as dask_cluster
+from blindcal.compute.parallel import (
+    THREADS,
+    Cluster,
+    Running,
+    connected,
+    environment,
+    parallel_map,
+    payload,
+    run,
+)
 from blindcal.errors import BlindcalError, InputError
 
 LOCAL = "tcp://127.0.0.1:8786"

@@ -1,0 +1,551 @@
+"""`blindcal research`: two papers and two reviewers, several outcomes, simulations, and other venues.
+
+`pair` and `average` say what calibrating two papers costs in privacy. `paper` and `bench` have modules of
+their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from blindcal.adversaries.coupled_exact import read_loads
+from blindcal.adversaries.coupled_mcmc import coupled_findings
+from blindcal.adversaries.findings import findings_of
+from blindcal.adversaries.learned_calibration import learning_findings
+from blindcal.adversaries.release_audit import posterior_table, read_venue
+from blindcal.adversaries.side_knowledge import author_findings, evidence_findings, prior_findings
+from blindcal.adversaries.single_paper import audit
+from blindcal.cells import Column, count
+from blindcal.certify.multi_outcome import OutcomeClaim, certify_outcomes
+from blindcal.checks import Array
+from blindcal.cli.audit import Evidence, Learns, Priors, facts_of, say_findings
+from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
+from blindcal.cli.options import (
+    ClusterAddress,
+    Noise,
+    Prior,
+    Processes,
+    Reviewers,
+    by_option,
+    decimal,
+    decimals,
+    hired,
+    numeric,
+    probability,
+    reviewer_pair,
+    whole,
+    word,
+)
+from blindcal.errors import InputError
+from blindcal.io.atomic_files import check_targets, read_table, refuse_published, write_json, write_table
+from blindcal.policy.average_case import AverageFrontier, AverageRule, average_frontier
+from blindcal.policy.guarantee import NAMES, Guarantee
+from blindcal.policy.multi_outcome import least_loss
+from blindcal.policy.pareto_frontier import Frontier, frontier
+from blindcal.policy.policy import Policy, epsilon_policy
+from blindcal.posterior.belief import Belief
+from blindcal.posterior.pair import pair_belief
+from blindcal.project.settings import parse_grid
+from blindcal.project.workflow import prior_of
+from blindcal.reviews import BETTER
+from blindcal.simulation.parameter_sweep import MEASURES, METHODS, Setting, Sweep, sweep, tasks_in
+from blindcal.simulation.population import paper_population
+
+
+def pair(
+    reviewer: Reviewers,
+    scores: Annotated[str, typer.Option(metavar="S1,S2", help="The public scores of paper 1 and paper 2.")],
+    noise: Noise = 0.0,
+    prior: Prior = 0.5,
+    max_error: Annotated[
+        float | None,
+        numeric(
+            probability, "Largest chance of accepting the worse paper that you allow; adds the best policy."
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        numeric(
+            decimal,
+            "Instead: add the best policy whose decision changes nobody's odds by more than e^EPSILON.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the belief, the frontier and a policy for two papers and two reviewers.
+
+    Each reviewer wrote one review. Assignment A1 is reviewer 1 on paper 1, A2 is reviewer 2 on paper 1. The
+    conference error is the chance of accepting the worse paper; the adversary error is the chance that the
+    adversary's best guess of the assignment is wrong.
+
+    Example: blindcal research pair --reviewer 1.2,0.3 --reviewer 0.8,-0.3 --noise 0.5 --scores 0.9,0.4
+    """
+    if max_error is not None and epsilon is not None:
+        raise InputError("give either --max-error or --epsilon, not both")
+    both = decimals("--scores", scores)
+    if len(both) != 2:
+        raise InputError(f"--scores {scores!r}: must be two numbers, found {len(both)}")
+    belief = pair_belief(reviewer_pair(reviewer, noise), both, prior)
+    front = frontier(belief)
+    policy = _policy(belief, front, max_error, epsilon)
+    if as_json:
+        emit_json(_pair_report(belief, front, policy))
+    else:
+        _print_pair(belief, front, policy)
+
+
+def _policy(belief: Belief, front: Frontier, max_error: float | None, epsilon: float | None) -> Policy | None:
+    if max_error is not None:
+        return front.policy(conference_error=max_error)
+    return None if epsilon is None else epsilon_policy(belief, epsilon)
+
+
+def _pair_report(belief: Belief, front: Frontier, policy: Policy | None) -> dict[str, object]:
+    report: dict[str, object] = {
+        "weight": belief.weight,
+        "favor": belief.favor,
+        "frontier": {"conference_error": front.conference_error, "adversary_error": front.adversary_error},
+    }
+    if policy is not None:
+        finding, q = audit(belief, policy), policy.calibrates(belief)
+        report["policy"] = {
+            "accept": policy.accept,
+            "q": None if np.isnan(q).any() else q,
+            "conference_error": policy.conference_error(belief),
+            "adversary_error": _adversary_error(belief, policy),
+            "epsilon": finding.epsilon,
+            "multiplier": finding.multiplier,
+        }
+    return report
+
+
+def _print_pair(belief: Belief, front: Frontier, policy: Policy | None) -> None:
+    rows: list[tuple[object, ...]] = [
+        ("weight: what the scores alone say about the assignment", *belief.weight.tolist()),
+        ("favor: chance that paper 1 is the better one", *belief.favor.tolist()),
+        ("price: cost of deciding against that, per unit of weight", *np.abs(2 * belief.favor - 1).tolist()),
+    ]
+    if policy is not None:
+        rows.append(("policy: chance of accepting paper 1", *policy.accept.tolist()))
+    table(("", "A1", "A2"), rows)
+    say()
+    least, most = ((float(front.conference_error[k]), float(front.adversary_error[k])) for k in (0, -1))
+    if least == most:
+        say(f"One point: conference error {number(least[0])}, adversary error {number(least[1])}.")
+        say("Deciding by the evidence adds nothing to what the scores reveal.")
+    else:
+        say(f"Frontier: conference error {number(least[0])} to {number(most[0])},")
+        say(f"          adversary error  {number(least[1])} to {number(most[1])}.")
+    if policy is not None:
+        say()
+        table(("policy", ""), _revealed(belief, policy))
+
+
+def _adversary_error(belief: Belief, policy: Policy) -> float:
+    """The chance that the adversary's best guess after the decision is wrong, rounded down."""
+    return float(1 - audit(belief, policy).success)
+
+
+def _revealed(belief: Belief, policy: Policy) -> list[tuple[str, float]]:
+    finding = audit(belief, policy)
+    return [
+        ("conference error", float(policy.conference_error(belief))),
+        ("adversary error", _adversary_error(belief, policy)),
+        ("adversary error from the scores alone", float(1 - finding.success_scores_only)),
+        ("epsilon: odds change by at most e^", finding.epsilon),
+        ("multiplier: a correct guess becomes at most this many times likelier", finding.multiplier),
+        ("largest posterior after any decision", finding.largest_posterior),
+    ]
+
+
+# --- `blindcal research average`: two reviewers, all the scores they may give; the best trade on average
+
+
+def average(
+    reviewer: Reviewers,
+    noise: Noise = 0.0,
+    prior: Prior = 0.5,
+    max_error: Annotated[
+        float | None,
+        numeric(
+            probability,
+            "Largest average chance of accepting the worse paper that you allow; adds the best rule.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the errors of two papers, averaged over all possible scores.
+
+    Two reviewers wrote one review each. The conference error is the chance of accepting the worse paper; the
+    adversary error is the chance that the adversary's best guess of the assignment is wrong. The best rule
+    trades error for privacy wherever the price of privacy is at most a threshold.
+
+    Example: blindcal research average --reviewer 1.2,0.3 --reviewer 0.8,-0.3 --noise 0.5 --max-error 0.16
+    """
+    front = average_frontier(reviewer_pair(reviewer, noise), prior)
+    rule = None if max_error is None else front.rule(conference_error=max_error)
+    if as_json:
+        emit_json(_average_report(front, rule))
+    else:
+        _print_average(front, rule)
+
+
+def _average_report(front: AverageFrontier, rule: AverageRule | None) -> dict[str, object]:
+    report: dict[str, object] = {
+        "least_error": front.least_error,
+        "largest_error": front.largest_error,
+        "adversary_error_at_largest": front.largest_adversary_error,
+    }
+    if rule is not None:
+        report["policy"] = {
+            "price": rule.price,
+            "conference_error": rule.conference_error,
+            "adversary_error": rule.adversary_error,
+        }
+    return report
+
+
+def _print_average(front: AverageFrontier, rule: AverageRule | None) -> None:
+    if front.largest_error == front.least_error:
+        say(f"One point: conference error {number(front.least_error)},")
+        say(f"           adversary error  {number(front.largest_adversary_error)}.")
+        say("Both assignments always favor the same paper: deciding by the evidence adds nothing.")
+        return
+    rows = [
+        ("always by the evidence", front.least_error, front.least_adversary_error),
+        ("beyond this, more error buys no privacy", front.largest_error, front.largest_adversary_error),
+    ]
+    if rule is not None:
+        rows.append(("the best rule within the error allowed", rule.conference_error, rule.adversary_error))
+    table(("average errors", "conference", "adversary"), rows)
+    if rule is not None:
+        say()
+        share = f", {number(100 * rule.fraction, 1)} % of it where it is exactly that"
+        tie = "" if rule.fraction >= 1.0 else share
+        say(f"Rule: spend wherever the price of privacy is at most {number(rule.price)}{tie}.")
+
+
+# --- `blindcal research outcomes`: the best private choice among several outcomes, with an exact certificate
+
+_CLAIMS = {
+    "success_scores_only": "chance of naming the reviewer from the scores",
+    "success": "chance of naming the reviewer, with the outcome",
+    "largest_posterior": "largest posterior after any outcome",
+    "multiplier": "multiplier: a correct guess becomes at most this many times likelier",
+    "epsilon": "epsilon: odds change by at most e^",
+}
+
+
+def outcomes(
+    losses: Annotated[
+        Path,
+        typer.Argument(
+            help="Columns reviewer, weight (how likely this reviewer is, given the scores), and one for each "
+            "outcome: what it costs if the calibration of this reviewer is right."
+        ),
+    ],
+    names: Annotated[str, typer.Option("--outcomes", metavar="NAME,NAME,...", help="The outcomes' columns.")],
+    guarantee: Annotated[str, word(NAMES, f"One of {', '.join(NAMES)}.")] = "steady",
+    epsilon: Annotated[
+        float | None,
+        numeric(
+            decimal,
+            "No outcome changes the odds between two reviewers by more than e^EPSILON.  [default: none]",
+        ),
+    ] = None,
+    added_success: Annotated[
+        float, numeric(probability, "With average: how much likelier a correct guess may become.")
+    ] = 0.0,
+    as_json: Json = False,
+) -> None:
+    """Find and certify the best private choice among several outcomes.
+
+    Minimizes the expected loss of one paper under a guarantee, then puts the chances on exact fractions that
+    keep it. The JSON has these fractions.
+
+    Example: blindcal research outcomes losses.csv --outcomes oral,poster,rejected --guarantee average
+    """
+    labels = names.split(",")
+    if len({*labels, "reviewer", "weight"}) < len(labels) + 2 or len(labels) < 2:
+        raise InputError(f"--outcomes must be two or more different columns, found {names!r}")
+    columns = [Column("reviewer", "id"), Column("weight", "number", low=0.0, high=1.0)]
+    rows = read_table(losses, [*columns, *(Column(label, "number") for label in labels)])
+    weight, loss = rows.number("weight"), np.stack([rows.number(label) for label in labels], axis=-1)
+    limits = Guarantee(guarantee, added_success, epsilon)
+    chance, claim = certify_outcomes(weight, least_loss(weight, loss, guarantee=limits).chance, limits)
+    expected = float((weight[:, None] * loss * np.array(chance, dtype=np.float64)).sum())
+    if as_json:
+        emit_json(_outcomes_report(rows.text("reviewer"), labels, chance, claim, expected))
+        return
+    table(
+        ("reviewer", "weight", *labels),
+        list(zip(rows.text("reviewer"), weight.tolist(), *_columns(chance), strict=True)),
+    )
+    say()
+    claims = [(text, float(getattr(claim, name))) for name, text in _CLAIMS.items()]
+    table(("certified", ""), [("expected loss", expected), *claims])
+
+
+def _columns(chance: tuple[tuple[Fraction, ...], ...]) -> list[list[float]]:
+    return [[float(value) for value in column] for column in zip(*chance, strict=True)]
+
+
+def _outcomes_report(
+    reviewers: tuple[str, ...],
+    labels: list[str],
+    chance: tuple[tuple[Fraction, ...], ...],
+    claim: OutcomeClaim,
+    expected: float,
+) -> dict[str, object]:
+    by_reviewer = {
+        reviewer: dict(zip(labels, map(str, row), strict=True))
+        for reviewer, row in zip(reviewers, chance, strict=True)
+    }
+    claims = {name: float(getattr(claim, name)) for name in _CLAIMS}
+    return {"chance": by_reviewer, "loss": expected, "claim": claims}
+
+
+# --- `blindcal research simulate`: how much each way of calibrating helps, on simulated conferences
+
+_METHODS = "raw,standardized,maximum_likelihood,posterior,hierarchical"
+_OPTIONS = ("papers", "reviewers", "per_paper", "noise", "trials", "seed", "reading", "methods")
+_READINGS = {
+    "text": "noise is a variance, offsets have variance 0.5",
+    "script": "noise is a standard deviation, offsets have standard deviation 0.5",
+}
+
+
+def simulate(
+    papers: Annotated[int, numeric(whole, "Papers in a conference.")] = 100,
+    reviewers: Annotated[
+        int, numeric(whole, "Reviewers in a conference, with loads as even as possible.")
+    ] = 100,
+    per_paper: Annotated[int, numeric(whole, "Reviews per paper.")] = 3,
+    noise: Annotated[str, typer.Option(help="Noise levels, separated by commas.")] = "0,0.25,0.5",
+    trials: Annotated[int, numeric(whole, "Simulated conferences at each noise level.")] = 100,
+    seed: Annotated[int, numeric(whole, "The same seed gives the same numbers.")] = 1,
+    reading: Annotated[
+        str,
+        typer.Option(
+            help="text: noise values are variances and offsets have variance 0.5; "
+            "script: they are standard deviations and offsets have standard deviation 0.5."
+        ),
+    ] = "text",
+    methods: Annotated[
+        str, typer.Option(help=f"One or more of {', '.join(METHODS)}, separated by commas.")
+    ] = _METHODS,
+    processes: Processes = None,
+    cluster: ClusterAddress = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="Keep finished parts here; the same command then resumes."),
+    ] = None,
+    intervals: Annotated[bool, typer.Option(help="Add standard errors to the JSON.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Compare calibration methods on simulated conferences.
+
+    Reviewers are miscalibrated: slopes are Exp(1), qualities N(0,1), assignments uniformly random.
+    kendall_tau: share of pairs of papers in the wrong order. messy_middle: share of the papers around the cut
+    (ranks 11-40 of 100) decided wrongly if the best quarter is accepted. Numbers do not depend on the number
+    of workers.
+
+    Example: blindcal research simulate --noise 0,0.25,0.5 --trials 100 --seed 1 --reading script
+    """
+    levels, names = _levels(noise), methods.split(",")
+    work = f"simulating {count(trials * len(levels), 'conference')}"
+    try:
+        settings = [
+            Setting(paper_population(level, reading), papers, reviewers, per_paper) for level in levels
+        ]
+        with hired(processes, cluster) as workers, progress(work, tasks_in(settings, trials)) as advance:
+            result = sweep(
+                settings,
+                names,
+                trials=trials,
+                seed=seed,
+                workers=workers,
+                folder=folder,
+                progress=advance,
+            )
+    except InputError as error:
+        raise InputError(by_option(str(error), _OPTIONS)) from None
+    if as_json:
+        emit_json(_sweep_report(levels, result, intervals))
+    else:
+        size = f"{papers} papers, {reviewers} reviewers, {per_paper} reviews per paper"
+        say(f"{trials} conferences per line: {size}")
+        say(f"{_READINGS[reading]}; standard errors after +-")
+        _print_sweep(levels, result)
+
+
+def _levels(text: str) -> list[float]:
+    try:
+        levels = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--noise must be numbers separated by commas, found {text!r}") from None
+    if len(set(levels)) < len(levels):
+        raise InputError(f"--noise must list each level once, found {text!r}")
+    return levels
+
+
+def _sweep_report(levels: list[float], result: Sweep, intervals: bool) -> dict[str, object]:
+    report: dict[str, object] = {"noise": levels, "methods": _by_method(result, result.mean)}
+    if intervals:
+        report["standard_errors"] = _by_method(result, result.standard_error)
+    return report
+
+
+def _by_method(result: Sweep, value: Array) -> dict[str, dict[str, list[float]]]:
+    """`value[setting, method, measure]` under the names of the methods and measures."""
+    return {
+        method: {measure: value[:, m, k].tolist() for k, measure in enumerate(MEASURES)}
+        for m, method in enumerate(result.methods)
+    }
+
+
+def _print_sweep(levels: list[float], result: Sweep) -> None:
+    mean, error = result.mean, result.standard_error
+    rows = [
+        (f"{level:g}", method, *(_cell(mean[n, m, k], error[n, m, k]) for k in range(len(MEASURES))))
+        for n, level in enumerate(levels)
+        for m, method in enumerate(result.methods)
+    ]
+    table(["noise", "method", *MEASURES], rows)
+
+
+def _cell(mean: float, error: float) -> str:
+    return number(mean, 3) + ("" if np.isnan(error) else f" +-{number(error, 3)}")
+
+
+# --- `blindcal research audit-venue`: what the decisions of a venue reveal that decided by calibrated scores
+
+_FULL = ("full",)
+PoolsFile = Annotated[
+    Path,
+    typer.Option(
+        help="Who may have reviewed each paper: columns paper, reviewer, optionally probability. Or sampled "
+        "assignments: draw, paper, reviewer. Or conflicts, if everyone else is a candidate: paper, conflict. "
+        "Or the word everyone."
+    ),
+]
+Bar = Annotated[
+    float | None,
+    numeric(decimal, "The acceptance bar, as a quality (N(0,1) over papers)."),
+]
+Better = Annotated[
+    str,
+    word(BETTER, "Which scores are better, high or low; public data cannot show it."),
+]
+Grid = Annotated[
+    str | None,
+    typer.Option(
+        help="The scores reviewers can give: 1..10, or a list such as 1,3,5, or none if any number can be "
+        "given. Unless given, they are recognized in the scores."
+    ),
+]
+
+
+def audit_venue(
+    decisions: Annotated[
+        Path, typer.Argument(help="What the venue decided: columns paper, decision (accept or reject).")
+    ],
+    scores: Annotated[
+        Path,
+        typer.Option(help="The scores it published: columns paper, score; one row per review, in any order."),
+    ],
+    reviewers: Annotated[
+        Path,
+        typer.Option(help="The calibrations it used: columns reviewer, slope, offset, noise, as for plan."),
+    ],
+    pools: PoolsFile,
+    bar: Bar = None,
+    grid: Grid = None,
+    better: Better = "high",
+    prior: Priors = None,
+    evidence: Evidence = None,
+    loads: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also an adversary that knows how many reviews everybody wrote: columns reviewer, load."
+        ),
+    ] = None,
+    learns: Learns = False,
+    processes: Processes = None,
+    posterior: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write how likely each candidate wrote each review, to a table that only its owner can "
+            "read. It names people: for whoever answers for the reviews, and nobody else."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Also write everything as JSON to this file, which only its owner can read."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what the decisions of a venue without protection reveal.
+
+    The venue decided by calibrated scores. The command needs only what such a venue may have published:
+    decisions, scores and a table of calibrations, but no key and no true reviewers. It assumes that a paper
+    was accepted if its calibrated reviewers say that it is more likely above the bar than below. Without
+    --bar, the bar is the one at which as many papers are accepted on average as were.
+
+    Example: blindcal research audit-venue decisions.csv --scores scores.csv --reviewers reviewers.csv --pools
+    pools.csv
+    """
+    check_targets(out, posterior)
+    for file in (out, posterior):
+        if file is not None:
+            refuse_published(file)
+    venue = read_venue(decisions, scores, reviewers, pools, bar=bar, grid=parse_grid(grid), better=better)
+    views = venue.views
+    with hired(processes, None) as workers:
+        findings = [
+            *(finding for name in prior or () for finding in prior_findings(views, prior_of(name), _FULL)),
+            *(
+                finding
+                for strength in evidence or ()
+                for finding in evidence_findings(views, strength, _FULL)
+            ),
+            *author_findings(views, _FULL),
+        ]
+        if loads is not None:
+            findings += coupled_findings(views, read_loads(loads), _FULL, workers=workers, progress=progress)
+        if learns:
+            findings += learning_findings(views, _FULL, workers=workers, progress=progress)
+    summary = findings_of(views, _FULL, better=better)
+    summary = replace(summary, findings=(*summary.findings, *findings))
+    facts = facts_of(
+        summary,
+        bar=venue.bar,
+        accepted=venue.accepted,
+        better=better,
+        unexplained=len(venue.unexplained),
+        confidential=True,
+        notes=[],
+    )
+    if out is not None:
+        write_json(out, facts, confidential=True)
+    if posterior is not None:
+        write_table(posterior, posterior_table(views, better=better), confidential=True)
+    if venue.unexplained:
+        note(
+            f"for {count(len(venue.unexplained), 'paper')} no candidates lead to the decision that was "
+            "published, which then says nothing: are bar, calibration and pools those of the venue?"
+        )
+    if as_json:
+        emit_json(facts)
+        return
+    say(f"{count(venue.accepted, 'paper')} accepted; taken to be decided at a bar of {number(venue.bar, 3)}")
+    say_findings(summary)
+    for file in (out, posterior):
+        if file is not None:
+            say(f"wrote {file} (CONFIDENTIAL, never share)")
