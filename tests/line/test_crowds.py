@@ -33,6 +33,7 @@ from small_conferences import SmallConference, read_small
 
 TINY = 1e-9
 Who = tuple[str, ...]
+Table = dict[Who, Fraction]
 GUARANTEES = (
     Guarantee("crowd", among=3, epsilon=None),
     Guarantee("crowd", among=4, epsilon=2.0),
@@ -149,12 +150,17 @@ def _seatings(pool: dict[str, float], reviews: int) -> dict[tuple[tuple[str, int
     return {tuple(seats[j] for j in chosen): p for chosen, p in zip(sets, part.tolist(), strict=True)}
 
 
-def chances(paper: Listed, table: ExactPolicy, order: list[str]) -> dict[Who, float]:
+def chances(paper: Listed, table: ExactPolicy, order: list[str]) -> Table:
     """P(accept | tuple) by the sealed table: tuples stand in the order of the pool, `*` may repeat."""
     every = product(order, repeat=len(paper.scores))
     tuples = [who for who in every if all(who.count(name) <= 1 for name in order if name != "*")]
     assert len(tuples) == table.numerator.size
-    return {who: float(table.probability(index)) for index, who in enumerate(tuples)}
+    return {who: table.probability(index) for index, who in enumerate(tuples)}
+
+
+def outcome(table: Table, accepted: bool) -> dict[Who, float]:
+    """P(decision | tuple); of one that hardly ever happens too, hence the difference of fractions."""
+    return {who: float(p if accepted else 1 - p) for who, p in table.items()}
 
 
 @dataclass(frozen=True)
@@ -170,15 +176,15 @@ class Worst:
     rise: float
 
 
-def worst(paper: Listed, accept: dict[Who, float], guarantee: Guarantee) -> Worst:
+def worst(paper: Listed, accept: Table, guarantee: Guarantee) -> Worst:
     """What the two outcomes reveal, after every promise about them was checked."""
     tops, before = paper.tops(), paper.masses(dict.fromkeys(accept, 1.0))[1]
     success = posterior = named = of_paper = rise = 0.0
     factor = 1.0
-    for outcome in (accept, {who: 1.0 - chance for who, chance in accept.items()}):
-        total, slots = paper.masses(outcome)
+    for side in (True, False):
+        total, slots = paper.masses(outcome(accept, side))
         success += sum(max(mass.values()) for mass in slots)
-        if total < 1e-12:
+        if total == 0.0:
             continue
         reviewed: dict[str, float] = defaultdict(float)
         for mass, top, prior in zip(slots, tops, before, strict=True):
@@ -194,7 +200,7 @@ def worst(paper: Listed, accept: dict[Who, float], guarantee: Guarantee) -> Wors
     if guarantee.name == "average" and not guarantee.spends:
         assert success <= sum(tops) + TINY
     if guarantee.epsilon is not None:
-        for side in (accept.values(), [1 - chance for chance in accept.values()]):
+        for side in (outcome(accept, True).values(), outcome(accept, False).values()):
             assert max(side) <= exp(guarantee.epsilon) * min(side) * (1 + TINY)
     return Worst(success, sum(tops), posterior, named, of_paper, factor, rise)
 
@@ -236,9 +242,9 @@ def rank(paper: Listed, favor: float) -> tuple[float, Fraction, str]:
     return -round(favor, 6), -mean, paper.paper
 
 
-def after(paper: Listed, accept: dict[Who, float], accepted: bool) -> tuple[float, float]:
+def after(paper: Listed, accept: Table, accepted: bool) -> tuple[float, float]:
     """P(private decision), and P(right to accept | scores, private decision)."""
-    chance = {who: p if accepted else 1 - p for who, p in accept.items()}
+    chance = outcome(accept, accepted)
     total = paper.masses(chance)[0]
     prior = sum(w * paper.favor[who] for who, w in paper.weight.items())
     right = sum(w * chance[who] * paper.favor[who] for who, w in paper.weight.items())
@@ -246,7 +252,7 @@ def after(paper: Listed, accept: dict[Who, float], accepted: bool) -> tuple[floa
 
 
 def every_list(
-    papers: dict[str, Listed], accept: dict[str, dict[Who, float]], quotas: list[Quota]
+    papers: dict[str, Listed], accept: dict[str, Table], quotas: list[Quota]
 ) -> Iterator[tuple[dict[str, bool], dict[str, float], tuple[Any, ...]]]:
     """All private decisions with their chances, and the lists that follow from each."""
     both = {name: [after(papers[name], accept[name], side) for side in (False, True)] for name in papers}
@@ -259,7 +265,7 @@ def every_list(
 
 
 def check_lists(
-    papers: dict[str, Listed], accept: dict[str, dict[Who, float]], quotas: list[Quota], guarantee: Guarantee
+    papers: dict[str, Listed], accept: dict[str, Table], quotas: list[Quota], guarantee: Guarantee
 ) -> float:
     """No lists that could be published break a promise together; the expected number of reviewers named."""
     joint: dict[Any, dict[str, list[float]]] = {}
@@ -271,8 +277,10 @@ def check_lists(
     named = 0.0
     for sums in joint.values():
         for name, (rejected, accepted) in sums.items():
-            outcome = {who: p * accepted + (1 - p) * rejected for who, p in accept[name].items()}
-            total, slots = papers[name].masses(outcome)
+            sides = zip(
+                outcome(accept[name], True).items(), outcome(accept[name], False).values(), strict=True
+            )
+            total, slots = papers[name].masses({who: p * accepted + q * rejected for (who, p), q in sides})
             named += sum(max(mass.values()) for mass in slots)
             for mass, top in zip(slots, papers[name].tops(), strict=True):
                 assert max(mass.values()) <= max(1 / guarantee.among, top) * total * (1 + TINY) + 1e-15
@@ -318,11 +326,9 @@ def tables(key: Path, counter: int) -> dict[str, ExactPolicy]:
     return dict(unpack(head.part("tables")))
 
 
-def accept_of(
-    papers: dict[str, Listed], outcome: Outcome, key: Path, counter: int
-) -> dict[str, dict[Who, float]]:
+def accept_of(papers: dict[str, Listed], made: Outcome, key: Path, counter: int) -> dict[str, Table]:
     """P(accept | tuple) of every paper that has a table in this release."""
-    pools = {one.paper: [row[0] for row in one.public["pool"]] for one in outcome.record.papers}
+    pools = {one.paper: [row[0] for row in one.public["pool"]] for one in made.record.papers}
     return {name: chances(papers[name], table, pools[name]) for name, table in tables(key, counter).items()}
 
 
