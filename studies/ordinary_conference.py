@@ -8,7 +8,7 @@ moderate (slopes e^(.2 N), offsets .67, noise .7 in standard deviations of quali
 stated gain is the plan's: expected wrong decisions by mean scores less those of the guarantee. The realized
 gain compares with the papers' true quality: a paper is decided wrongly if it is accepted below the upper
 quartile of quality, or rejected above. The random draw itself is averaged over. Standard errors are over
-conferences. Writes docs/numbers/ordinary_conference.json and a table of docs/menu.md and README.md.
+conferences. Writes docs/numbers/ordinary_conference.json and a table of docs/evidence/guarantees.md and README.md.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def main() -> None:
     lines = table(np.array(run(workers=options.workers)))
     print("\n".join(lines))
     command = f"python studies/ordinary_conference.py --conferences {options.conferences}"
-    keep("ordinary_conference", command, {"docs/menu.md": {"ordinary": lines}}, {})
+    keep("ordinary_conference", command, {"docs/evidence/guarantees.md": {"ordinary": lines}}, {})
 
 
 if __name__ == "__main__":
