@@ -14,7 +14,7 @@ calibration, four reviews, rounded scores, or all three.
 
 Two adversaries know more than the certificate's: one with a hint about each review, a number from N(0, 1)
 for every candidate, shifted by 1.5 for the reviewer; and a co-reviewer, who knows the names of the paper's
-reviewers and which review is its own. Writes docs/numbers/committees.json and the tables of docs/evidence/guarantees.md.
+reviewers and which review is its own. Writes docs/numbers/committees.json and two tables.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ moderate (slopes e^(.2 N), offsets .67, noise .7 in standard deviations of quali
 stated gain is the plan's: expected wrong decisions by mean scores less those of the guarantee. The realized
 gain compares with the papers' true quality: a paper is decided wrongly if it is accepted below the upper
 quartile of quality, or rejected above. The random draw itself is averaged over. Standard errors are over
-conferences. Writes docs/numbers/ordinary_conference.json and a table of docs/evidence/guarantees.md and README.md.
+conferences. Writes docs/numbers/ordinary_conference.json and a table.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.conference import assemble
 from blindcal.posterior.paper import PaperCase
-from blindcal.simulation.population import Population, rounded
-from blindcal.simulation.random_assignments import uniform_assignments
+from blindcal.simulation.population import Population, rounded, uniform_assignments
 from stated import keep
 
 PAPERS, PEOPLE, REVIEWS, RATE, POINTS, MIDDLE = 60, 40, 3, 0.25, 1.8, 5.5
