@@ -9,12 +9,12 @@ posteriors and rises are exact expectations over each paper's public belief, or 
 tuples if there are too many to list. Standard errors are over conferences.
 
 Reviewers: the prototype's, those with NIPS 2014's variances, moderate ones, and four kinds with the variance
-shares of real raters in docs/calibration.md. Further settings change one thing of the ordinary one: uncertain
-calibration, four reviews, rounded scores, or all three.
+shares of real raters (docs/evidence/calibrators.md). Further settings change one thing of the ordinary one:
+uncertain calibration, four reviews, rounded scores, or all three.
 
 Two adversaries know more than the certificate's: one with a hint about each review, a number from N(0, 1)
 for every candidate, shifted by 1.5 for the reviewer; and a co-reviewer, who knows the names of the paper's
-reviewers and which review is its own. Writes docs/numbers/committees.json and two tables.
+reviewers and which review is its own. Writes two tables.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ moderate (slopes e^(.2 N), offsets .67, noise .7 in standard deviations of quali
 stated gain is the plan's: expected wrong decisions by mean scores less those of the guarantee. The realized
 gain compares with the papers' true quality: a paper is decided wrongly if it is accepted below the upper
 quartile of quality, or rejected above. The random draw itself is averaged over. Standard errors are over
-conferences. Writes docs/numbers/ordinary_conference.json and a table.
+conferences. Writes a table.
 """
 
 from __future__ import annotations

@@ -326,6 +326,10 @@ def test_a_numerical_failure_is_tried_again_by_other_means_and_told_apart_from_i
     assert last.options["solver"] == "choose"
     with pytest.raises(CertificateError, match=r"could not be solved \(Unknown\)"):
         solve_with_retries(StubbornSolver(["kUnknown"] * 4))
-    impossible = StubbornSolver(["kInfeasible"])
+    # In a committee of 200 a feasible program was called infeasible, by 3e-10, from a warm basis.
+    unlucky = StubbornSolver(["kInfeasible", "kOptimal"])
+    solve_with_retries(unlucky)
+    assert unlucky.cleared == 1
+    impossible = StubbornSolver(["kInfeasible"] * 2)
     with pytest.raises(CertificateError, match="no policy keeps the requested limits"):
         solve_with_retries(impossible)

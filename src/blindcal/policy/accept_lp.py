@@ -474,6 +474,7 @@ def solve_with_retries(solver: Any) -> None:
             solver.setOptionValue(option, _OPTIONS[option])
         if status == highspy.HighsModelStatus.kOptimal:
             return
-        if status == highspy.HighsModelStatus.kInfeasible:
+        # From a warm basis a feasible program can seem infeasible by a rounding: a fresh start is believed.
+        if again and status == highspy.HighsModelStatus.kInfeasible:
             raise CertificateError("no policy keeps the requested limits")
     raise CertificateError(f"the program of a paper could not be solved ({status.name[1:]})")
