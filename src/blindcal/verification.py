@@ -71,6 +71,7 @@ from blindcal.posterior.acceptance_bar import choose_bar
 from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers, assemble, track_level
 from blindcal.posterior.inputs import Inputs, check_inputs
 from blindcal.posterior.large_pools import TableLayout
+from blindcal.posterior.loads import LoadTilt
 from blindcal.posterior.paper import PaperCase, belief_by_entry
 
 __all__ = ["Check", "Verification", "verify"]
@@ -98,6 +99,7 @@ _CHECK_OF_RECORD_FIELD = {
     "redecided": "settings",
     "first_accept": "settings",
     "scores": "settings",
+    "loads": "settings",
     "price": "bar and price",
     "commitment": "commitment",
     "fit": "calibration check",
@@ -119,8 +121,8 @@ _CHECK_OF_PAPER_FIELD = {
     "figures": "claims and figures",
     "corrected": "public data",
 }
-Prepare = Callable[[Sequence[PaperCase], LevelByTrack | None, LevelByTrack | None], Conference]
-"""A function of cases, accept rate and bar (one of the latter None) that prepares a conference."""
+Prepare = Callable[..., Conference]
+"""A function of cases, accept rate and bar (one of them None), and loads, that prepares a conference."""
 
 
 @dataclass(frozen=True)
@@ -280,7 +282,11 @@ def verify_latest(
     # The bar of a first release is derived again.
     first, request = record.release == 1, record.request
     loaded, truth = request.prepared(
-        inputs, None if first else record.bar, workers=workers, progress=progress
+        inputs,
+        None if first else record.bar,
+        None if first else record.load_tilt,
+        workers=workers,
+        progress=progress,
     )
     steps = sum(_steps(release) for release in past.of(record.conference))
     with progress(f"verifying {count(len(loaded.cases), 'paper')}", steps) as advance:
@@ -311,7 +317,7 @@ def _published_check(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> li
 
 def _steps(record: Record) -> int:
     """The number of steps it takes to plan the papers that a release decided."""
-    drawn = [recorded_case(paper, record.bar) for paper in record.papers if paper.release == record.release]
+    drawn = [recorded_case(paper, record) for paper in record.papers if paper.release == record.release]
     price = None if record.release == 1 else record.price
     return planning_steps(drawn, record.request.guarantee, price)
 
@@ -404,9 +410,10 @@ def _recorded_input(past: PriorDecisions, index: int, prepare: Prepare) -> tuple
     """The input of a release as on record; the bar of a first release is derived again."""
     record = past.record(index)
     request, first = record.request, record.release == 1
-    cases = [replace(recorded_case(paper, record.bar), settled=False) for paper in record.papers]
+    cases = [replace(recorded_case(paper, record), settled=False, loads=None) for paper in record.papers]
     rate, bar = recorded_rate(request, cases) if first else None, request.bar if first else record.bar
-    return prepare(cases, rate, bar), _recorded_reviewers(record)
+    tilt = None if first else record.load_tilt
+    return prepare(cases, rate, bar, loads=request.loads, tilt=tilt), _recorded_reviewers(record)
 
 
 def recorded_rate(request: Request, cases: Sequence[PaperCase]) -> LevelByTrack | None:
@@ -426,7 +433,8 @@ def _release_checks(
     stored, before, tables = past.record(index), past.before(index), past.tables(index)
     conference, truth = given
     wrong_bar = conference.bar != stored.bar and not _near_bar(stored.bar, conference)
-    conference = with_bar(conference, stored.bar)
+    wrong_bar |= not _near_tilt(stored.load_tilt, conference.tilt)
+    conference = with_tilt(with_bar(conference, stored.bar), stored.load_tilt)
     planned, recorded = dict[str, PaperPlan](), dict[str, PaperPlan]()
     replay = _replay_tables(stored, tables, planned, recorded)
     request, again = stored.request.checked(), stored.redecided
@@ -463,6 +471,19 @@ def with_bar(conference: Conference, bar: LevelByTrack) -> Conference:
     """The conference with another bar."""
     cases = tuple(replace(case, bar=track_level(bar, case.track)) for case in conference.cases)
     return replace(conference, bar=bar, cases=cases)
+
+
+def with_tilt(conference: Conference, tilt: LoadTilt | None) -> Conference:
+    """The conference with another tilt of its loads."""
+    if tilt is None or conference.tilt == tilt:
+        return conference
+    cases = tuple(tilt.applied(replace(case, loads=None)) for case in conference.cases)
+    return replace(conference, cases=cases, tilt=tilt)
+
+
+def _near_tilt(stored: LoadTilt | None, computed: LoadTilt | None) -> bool:
+    """Whether another machine may have computed this tilt."""
+    return stored == computed or (stored is not None and computed is not None and stored.near(computed))
 
 
 def _near_bar(stored: LevelByTrack, conference: Conference) -> bool:

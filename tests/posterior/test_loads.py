@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
+import pytest
 
-from blindcal.posterior.loads import load_sums, sets_of
+from blindcal.assignment.prior import inclusion, sets_of
+from blindcal.errors import InputError
+from blindcal.planning.conference_plan import plan_conference
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior import loads as loads_module
+from blindcal.posterior.conference import Conference, assemble
+from blindcal.posterior.loads import (
+    Loads,
+    LoadTilt,
+    fixed_loads,
+    load_sums,
+    load_tilt,
+    read_loads,
+    reviewer_marginals,
+)
+from blindcal.posterior.paper import PaperCase
 from sizes import count
 
 
@@ -43,3 +62,151 @@ def test_sums_equal_a_list_of_all_assignments() -> None:
 def test_sets_forget_who_wrote_which_review() -> None:
     sets, index = sets_of(np.array([[2, 0], [0, 2], [1, 0]]))
     assert sets[index].tolist() == [[0, 2], [0, 2], [0, 1]]
+
+
+def conference(rng: np.random.Generator, papers: int, *, most: int = 2, people: int = 4) -> list[PaperCase]:
+    """Papers with reviews by some of a few people, everybody with another chance and calibration."""
+    rows = np.column_stack(
+        [np.exp(rng.normal(0, 0.4, people)), rng.normal(0, 0.7, people), np.full(people, 0.5)]
+    )
+    cases = []
+    for number in range(papers):
+        reviews = int(rng.integers(1, most + 1))
+        pool = sorted(rng.choice(people, int(rng.integers(reviews, people + 1)), replace=False).tolist())
+        chance = inclusion(rng.uniform(0.2, 1.0, len(pool)).tolist(), reviews)
+        scores = tuple(sorted(rng.normal(0, 1.2, reviews).tolist()))
+        parameters = tuple((*rows[one].tolist(), 0.0, 0.0, 0.0, 0.0) for one in pool)
+        names = tuple(f"r{one}" for one in pool)
+        cases.append(PaperCase(f"p{number}", scores, names, chance, parameters, bar=0.3))
+    return cases
+
+
+def stated(rng: np.random.Generator, cases: list[PaperCase], *, ranges: bool) -> Loads:
+    """The loads of an assignment that was drawn, or ranges around them; somebody has none."""
+    truth = [case.tuples[rng.choice(len(case.tuples), p=case.belief.weight)] for case in cases]
+    held = Counter(case.candidates[one] for case, row in zip(cases, truth, strict=True) for one in row)
+    names = sorted({name for case in cases for name in case.candidates})
+    spread = [(int(rng.integers(0, 2)), int(rng.integers(0, 2))) if ranges else (0, 0) for _ in names]
+    loads = [(n, max(held[n] - a, 0), held[n] + b) for n, (a, b) in zip(names, spread, strict=True)]
+    return tuple(loads[1:] if ranges else loads)
+
+
+def assignments(cases: list[PaperCase], loads: Loads) -> tuple[np.ndarray, np.ndarray]:
+    """`[assignment, paper]`, tuples by index, of all that keep the loads, and their chances."""
+    kept, weights = [], []
+    for choice in product(*(range(len(case.tuples)) for case in cases)):
+        rows = (case.tuples[i] for case, i in zip(cases, choice, strict=True))
+        held = Counter(c.candidates[one] for c, row in zip(cases, rows, strict=True) for one in row)
+        if all(least <= held[name] <= most for name, least, most in loads):
+            kept.append(choice)
+            parts = [case.belief.weight[i] for case, i in zip(cases, choice, strict=True)]
+            weights.append(np.prod(parts))
+    return np.array(kept), np.array(weights) / np.sum(weights)
+
+
+def test_exact_beliefs_are_those_of_all_assignments_that_keep_the_loads() -> None:
+    rng = np.random.default_rng(311)
+    for number in range(count(25, 300)):
+        cases = conference(rng, int(rng.integers(2, 5)))
+        loads = stated(rng, cases, ranges=number % 2 == 1)
+        tilt = load_tilt(cases, loads)
+        assert tilt.exact
+        kept, chance = assignments(cases, loads)
+        for paper, case in enumerate(cases):
+            listed = np.bincount(kept[:, paper], chance, len(case.tuples))
+            np.testing.assert_allclose(tilt.applied(case).belief.weight, listed, atol=1e-11)
+        again = LoadTilt.from_content(json.loads(json.dumps(tilt.content)))
+        assert again == tilt
+        assert again.near(tilt)
+
+
+@pytest.mark.parametrize("guarantee", [Guarantee("steady", epsilon=2.0), Guarantee("average", epsilon=None)])
+def test_promises_about_one_paper_hold_for_someone_who_knows_the_loads(guarantee: Guarantee) -> None:
+    """All assignments and both outcomes of each paper: with exact beliefs no promise is broken."""
+    rng, broken_without, largest = np.random.default_rng(312), 0, 0.0
+    for _ in range(count(12, 200)):
+        cases = conference(rng, 4, people=4)
+        loads = stated(rng, cases, ranges=False)
+        kept, chance = assignments(cases, loads)
+        plain, known = (assemble(cases, None, 0.3, loads=given) for given in ((), loads))
+        largest = max(largest, excess(known, guarantee, kept, chance))
+        broken_without += excess(plain, guarantee, kept, chance) > 1e-6
+    assert largest <= 1e-9
+    assert broken_without
+
+
+def excess(made: Conference, guarantee: Guarantee, kept: np.ndarray, chance: np.ndarray) -> float:
+    """By how much the best guess about a review rises at most, or its success on average if so promised."""
+    worst = 0.0
+    for paper, (case, plan) in enumerate(zip(made.cases, plan_conference(made, guarantee)[0], strict=True)):
+        weight = np.bincount(kept[:, paper], chance, len(case.tuples))
+        accept = np.asarray(plan.policy.accept)
+        for slot in case.tuples.T:
+            before = np.bincount(slot, weight).max()
+            after = [np.bincount(slot, weight * part).max() for part in (accept, 1.0 - accept)]
+            chances = [float(weight @ accept), float(weight @ (1.0 - accept))]
+            if guarantee.name == "average":
+                worst = max(worst, sum(after) - before)
+            else:
+                worst = max(
+                    worst, *(a / c - before for a, c in zip(after, chances, strict=True) if c > 1e-12)
+                )
+    return worst
+
+
+def test_a_tilt_has_the_stated_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected loads are within the ends; factors are those of people, and 1 wherever no end is reached."""
+    monkeypatch.setattr(loads_module, "MOST_TERMS", 0)
+    rng = np.random.default_rng(313)
+    for number in range(count(15, 150)):
+        cases = conference(rng, 8, people=6, most=1 + number % 3)
+        loads = stated(rng, cases, ranges=number % 2 == 1)
+        tilt = load_tilt(cases, loads)
+        assert not tilt.exact
+        expected = Counter[str]()
+        for case in map(tilt.applied, cases):
+            for row in reviewer_marginals(case):
+                expected.update(dict(zip(case.candidates, row.tolist(), strict=True)))
+        assert tilt.furthest < 0.05
+        for name, least, most in loads:
+            assert least - tilt.furthest - 1e-6 <= expected[name] <= most + tilt.furthest + 1e-6
+            if least + 0.01 < expected[name] < most - 0.01:
+                assert abs(tilt.reviewers[name]) < 0.02
+
+
+def test_large_pools_are_tilted_as_listed_ones_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same papers, listed and aggregated: the same chances of everybody, with loads and without."""
+    monkeypatch.setattr(loads_module, "MOST_TERMS", 0)
+    rng = np.random.default_rng(314)
+    cases = conference(rng, 6, people=7, most=3)
+    loads = stated(rng, cases, ranges=False)
+    tilt = load_tilt(cases, loads)
+    hidden = [replace(case, most_listed=0) for case in cases]
+    assert load_tilt(hidden, loads).near(tilt)
+    for case, other in zip(map(tilt.applied, cases), map(tilt.applied, hidden), strict=True):
+        np.testing.assert_allclose(reviewer_marginals(case), reviewer_marginals(other), atol=1e-9)
+
+
+def test_loads_that_no_assignment_keeps_are_refused() -> None:
+    cases = conference(np.random.default_rng(315), 3)
+    names = sorted({name for case in cases for name in case.candidates})
+    for loads in ([(n, 0, 0) for n in names], [(n, 4, 9) for n in names]):
+        with pytest.raises(InputError, match="cannot be met"):
+            load_tilt(cases, tuple(loads))
+    with pytest.raises(InputError, match="in no pool"):
+        load_tilt(cases, (("stranger", 1, 1),))
+
+
+def test_tables_of_loads() -> None:
+    assert read_loads({"reviewer": ["b", "a"], "load": [1, 2]}) == (("a", 2, 2), ("b", 1, 1))
+    assert fixed_loads((("a", 2, 2),)) == {"a": 2}
+    for table, message in (
+        ({"reviewer": ["a"], "least": [3], "most": [2]}, "above most"),
+        ({"reviewer": ["a", "a"], "load": [1, 1]}, "everybody once"),
+        ({"reviewer": ["*"], "load": [1]}, "must not be"),
+        ({"reviewer": ["a"], "least": [1]}, "columns least and most"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read_loads(table)
+    with pytest.raises(InputError, match="ranges"):
+        fixed_loads((("a", 1, 2),))

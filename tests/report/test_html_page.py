@@ -167,7 +167,7 @@ def test_a_plan_has_no_decision_in_it() -> None:
 def test_every_guarantee_has_a_page(guarantee: Guarantee) -> None:
     limits = {name: value for name, value in vars(guarantee).items() if name != "name"}
     text = page(made(guarantee=guarantee.name, limits=limits, epsilon=guarantee.epsilon or 0.0))
-    assert ("by lot" in text) == (guarantee.name in ("steady", "crowd", "average"))
+    assert ("by lot" in text) == (guarantee.name in ("steady", "average"))
     assert ("<strong>without protection" in text) == (guarantee.name == "none")
 
 

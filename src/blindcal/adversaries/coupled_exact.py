@@ -31,7 +31,6 @@ prior costs epsilon per paper: `epsilon_per_paper` divides it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -49,12 +48,9 @@ from blindcal.adversaries.paper_view import View
 from blindcal.adversaries.single_paper import AUTHOR
 from blindcal.adversaries.single_paper import authors as reviewers_of
 from blindcal.assignment.candidates import OUTSIDER
-from blindcal.assignment.prior import NOBODY
-from blindcal.cells import Column, count
+from blindcal.assignment.prior import NOBODY, sets_of
 from blindcal.checks import Array, Integers
-from blindcal.errors import InputError, Problem
-from blindcal.io.atomic_files import read_table
-from blindcal.io.tables import input_error
+from blindcal.errors import InputError
 from blindcal.policy.policy import Policy
 from blindcal.posterior.loads import (
     MOST_TERMS,
@@ -63,7 +59,6 @@ from blindcal.posterior.loads import (
     components,
     load_sums,
     number_of_terms,
-    sets_of,
 )
 
 LOADS = "knows everybody's load"
@@ -189,16 +184,6 @@ def first_assignment(
     return assignment
 
 
-def read_loads(path: str | os.PathLike[str]) -> dict[str, int]:
-    """The loads in a table with columns reviewer and load."""
-    table = read_table(path, [Column("reviewer", "id", secret=True), Column("load", "integer", low=0.0)])
-    names = table.text("reviewer")
-    if len(set(names)) < len(names):
-        twice = f"{count(len(names) - len(set(names)), 'row')} too many"
-        raise input_error([Problem(os.fspath(path), None, "reviewer", "must name everybody once", twice)])
-    return dict(zip(names, table.number("load").astype(int).tolist(), strict=True))
-
-
 def true_loads(views: Sequence[View]) -> dict[str, int]:
     """How many reviews everybody wrote, by the true reviewers: CONFIDENTIAL."""
     counts: dict[str, int] = {}
@@ -267,6 +252,7 @@ def is_small(views: Sequence[View], loads: Mapping[str, int], options: int = 2) 
 
 def exact_finding(views: Sequence[View], loads: Mapping[str, int], policy: str) -> Finding:
     """The exact success in naming a reviewer, over all assignments and, before the draw, all outcomes."""
+    views = [view.without_loads() for view in views]
     alone = network(views, loads, [view.weight for view in views])
     sums, before = _NetworkSums(alone), exact_reviewers(alone)
     tops = [found.max(axis=1) for found in before]
@@ -393,6 +379,7 @@ def erasure_bound(views: Sequence[View], loads: Mapping[str, int], policy: str =
     Bernoulli(q(r)) therefore sees no less than the decisions (they are a garbling of it, Blackwell 1951), and
     the bound is the success of that adversary, who also sees the decision on the paper itself.
     """
+    views = [view.without_loads() for view in views]
     made = network(views, loads, [view.weight for view in views])
     sums, accepts = _NetworkSums(made), [view.accept[policy] for view in views]
     kappa = np.array([np.ptp(accept) for accept in accepts])

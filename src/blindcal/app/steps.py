@@ -180,7 +180,7 @@ def compare_guarantees(wanted: FolderRequest, workers: int, progress: Progress) 
     conference, _ = request.prepared(inputs, workers=workers, progress=progress)
     fit = check_calibration(conference.cases, request.better)
     found = survey(conference, request.guarantee, better=request.better, workers=workers, progress=progress)
-    return Compared(found, fit, (*input_remarks(inputs, conference, request.bar), *fit.notes))
+    return Compared(found, fit, (*input_remarks(inputs, conference, request), *fit.notes))
 
 
 def decide_folder(

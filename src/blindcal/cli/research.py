@@ -14,7 +14,6 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from blindcal.adversaries.coupled_exact import read_loads
 from blindcal.adversaries.coupled_mcmc import coupled_findings
 from blindcal.adversaries.findings import findings_of
 from blindcal.adversaries.learned_calibration import learning_findings
@@ -50,6 +49,7 @@ from blindcal.policy.multi_outcome import least_loss
 from blindcal.policy.pareto_frontier import Frontier, frontier
 from blindcal.policy.policy import Policy, epsilon_policy
 from blindcal.posterior.belief import Belief
+from blindcal.posterior.loads import fixed_loads, read_loads
 from blindcal.posterior.pair import pair_belief
 from blindcal.project.settings import parse_grid
 from blindcal.project.workflow import prior_of
@@ -518,7 +518,8 @@ def audit_venue(
             *author_findings(views, _FULL),
         ]
         if loads is not None:
-            findings += coupled_findings(views, read_loads(loads), _FULL, workers=workers, progress=progress)
+            known = fixed_loads(read_loads(loads))
+            findings += coupled_findings(views, known, _FULL, workers=workers, progress=progress)
         if learns:
             findings += learning_findings(views, _FULL, workers=workers, progress=progress)
     summary = findings_of(views, _FULL, better=better)

@@ -308,6 +308,18 @@ def _shift(content: Content) -> str:
     return f"The mean score is {abs(shift):.2f} standard deviations {side} what was predicted."
 
 
+def _load_method(content: Content) -> str:
+    if content["loads"]["method"] == "exact":
+        return (
+            "For someone who knows these loads and all scores, and sees the decision on one paper, the "
+            "promise holds exactly."
+        )
+    return (
+        "The promise holds for a belief in which everybody's expected load is the stated one. For someone "
+        "who knows the loads exactly it is close to that, and not exact."
+    )
+
+
 def _limit_field(name: str, limit: Limit) -> Field:
     """The field of a guarantee's limit, without a sentence: `promises` has it."""
     low, high = ("exclusiveMinimum", "exclusiveMaximum") if limit.inside else ("minimum", "maximum")
@@ -497,6 +509,30 @@ FIELDS: Sequence[Field] = (
         ),
     ),
     Field(
+        "loads",
+        None,
+        "Only if it is public how many reviews everybody has: the figures are for someone who knows it.",
+        optional=True,
+        fields=(
+            Field("reviewers", POSITIVE, "Of this number of people the load, or a range of it, is public."),
+            Field("least", COUNT, "The smallest number of reviews that somebody of them has."),
+            Field("most", COUNT, "The largest number of reviews that somebody of them has."),
+            Field("digest", TEXT, "Digest of the loads, which anyone who has the table can compute."),
+            Field(
+                "method",
+                _choice("exact", "tilt"),
+                "exact: beliefs are those of someone who knows all scores and loads. tilt: they are tilted, "
+                "so that everybody's expected load is the stated one.",
+                _load_method,
+            ),
+            _figure(
+                "furthest",
+                DECIMAL,
+                "The largest difference of an expected load from the stated one, in reviews.",
+            ),
+        ),
+    ),
+    Field(
         "decided_again",
         None,
         "Papers that were decided more than once, or whose pools or calibration were corrected afterwards.",
@@ -631,6 +667,16 @@ FIELDS: Sequence[Field] = (
         "No decision makes anyone's correct guess likelier by more than this factor, on average over its "
         "outcomes. Without decisions it would be 1.",
         _multiplier,
+        part=REVEALED,
+    ),
+    _figure(
+        "success_any_prior",
+        SHARE,
+        "How often a reviewer is named with all decisions together at most, whatever the prior over whole "
+        "assignments with this success paper by paper: min(V prod(1 + k), 1 - (1 - V) prod(1 - k)), with V "
+        "the success and k, of each other paper that shares candidates, its multiplier less 1.",
+        "Someone who combines the decisions on all papers is right in at most "
+        "{success_any_prior:percent} of tries, whatever they know of how papers were assigned.",
         part=REVEALED,
     ),
     _figure(

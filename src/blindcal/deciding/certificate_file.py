@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from math import ceil, isinf
+from math import ceil, fsum, isinf
 from typing import Any
+
+import numpy as np
 
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.certify.claims import Claim
@@ -19,11 +21,12 @@ from blindcal.deciding.certificate_fields import without_comparisons
 from blindcal.deciding.ledger import PaperRecord, certificate_json
 from blindcal.io.atomic_files import to_jsonable
 from blindcal.io.tables import format_table
-from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED, Figures, Standing, summary
+from blindcal.planning.expected_errors import ASSUMPTIONS, LOADED, SELECTED, Figures, Standing, summary
 from blindcal.planning.ranking import ACCEPT, REJECT, WAIT
 from blindcal.planning.request import Number, Quota
 from blindcal.policy.guarantee import LIMITS, Guarantee
 from blindcal.posterior.conference import LevelByTrack
+from blindcal.posterior.loads import Loads, LoadTilt, components, loads_digest, success_limits
 
 CERTIFICATE_FORMAT = 1
 """Counted up whenever a field changes. docs/certificate_schema.json describes them all."""
@@ -102,6 +105,8 @@ def certificate_text(
     commitment: str,
     key_fingerprint: str,
     release_counter: int,
+    loads: Loads = (),
+    tilt: LoadTilt | None = None,
 ) -> str:
     """The certificate: a function of scores, decisions and tables, and three numbers of the key.
 
@@ -124,6 +129,8 @@ def certificate_text(
         "requested": _requested(settings, listing),
         "scale": _scale(papers, better),
         "pools": _pools(papers, guarantee),
+        **_loads(loads, tilt),
+        "success_any_prior": _any_prior(papers, claims),
         **moved_to_scale(settings),
         "calibration_fit": fit,
         "guarantee": guarantee.name,
@@ -143,7 +150,7 @@ def certificate_text(
         "commitment": commitment,
         "key_fingerprint": key_fingerprint,
         "release_counter": release_counter,
-        "assumptions": [*ASSUMPTIONS, *(() if listing is None else SELECTED)],
+        "assumptions": [*ASSUMPTIONS, *(LOADED if loads else ()), *(() if listing is None else SELECTED)],
     }
     if listing is not None:
         content["selection"] = {
@@ -157,6 +164,35 @@ def certificate_text(
             # By the bar another number would be accepted: what does so is no measure for this list.
             content = without_comparisons(content)
     return certificate_json(content)
+
+
+def _loads(loads: Loads, tilt: LoadTilt | None) -> dict[str, Any]:
+    """What is public of everybody's load, and how beliefs use it; empty if nothing is."""
+    if tilt is None:
+        return {}
+    return {
+        "loads": {
+            "reviewers": len(loads),
+            "least": min(least for _, least, _ in loads),
+            "most": max(most for _, _, most in loads),
+            "digest": loads_digest(loads),
+            "method": "exact" if tilt.exact else "tilt",
+            "furthest": tilt.furthest,
+        }
+    }
+
+
+def _any_prior(papers: Sequence[PaperRecord], claims: Sequence[Claim]) -> float:
+    """How often a reviewer is named with all decisions together at most, whatever the prior."""
+    group = components([[row[0] for row in paper.public["pool"]] for paper in papers])
+    kappa = np.array([claim.multiplier - 1.0 for claim in claims])
+    success = np.array([float(claim.success) for claim in claims])
+    reviews = np.array([claim.reviews for claim in claims], dtype=np.float64)
+    limits = np.ones(len(papers))
+    for number in np.unique(group):
+        inside = group == number
+        limits[inside] = success_limits(success[inside] / reviews[inside], kappa[inside])
+    return upwards(min(fsum(limits * reviews) / fsum(reviews), 1.0))
 
 
 def _requested(settings: Mapping[str, Any], listing: Listing | None) -> dict[str, Any]:

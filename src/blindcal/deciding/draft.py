@@ -178,6 +178,8 @@ def draft(
     number, accept = len(records) + 1, first_accept(past, request)
     if records and conference.bar != records[0].bar:
         raise InputError("an amendment must be prepared with the frozen bar")
+    if records and conference.tilt != records[0].load_tilt:
+        raise InputError("an amendment must be prepared with the frozen tilt of its loads")
     last = records[-1].selection if records and changes.public else None
     part = _to_decide(conference, changes)
     before = _earlier_by_public_data(past, conference, request, changes.decided, others)
@@ -403,6 +405,8 @@ def _record(
         first_accept=accept,
         redecided=redecided,
         scores=request.scores,
+        loads=tuple(list(load) for load in request.loads),
+        tilt=None if conference.tilt is None else as_recorded(conference.tilt.content),
     )
     return with_texts(record, ledger)
 
@@ -424,6 +428,8 @@ def with_texts(record: Record, ledger: Ledger) -> Record:
         commitment=record.commitment,
         key_fingerprint=ledger.fingerprint,
         release_counter=ledger.counter + 1,
+        loads=request.loads,
+        tilt=record.load_tilt,
     )
     return replace(record, decisions=decisions_text(record.papers, final_list), certificate=text)
 

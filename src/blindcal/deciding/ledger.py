@@ -37,6 +37,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -62,6 +63,7 @@ from blindcal.io.tables import quote_cell
 from blindcal.planning.request import Number, Request, recorded_request
 from blindcal.policy.guarantee import LIMITS
 from blindcal.posterior.conference import LevelByTrack
+from blindcal.posterior.loads import LoadTilt
 from blindcal.reviews import original_scores
 
 RECORD_FORMAT = 1
@@ -186,6 +188,8 @@ class Record:
             else None.
         redecided: Whether papers with corrected pools or calibration were decided again; else they stand.
         scores: "public" or "confidential".
+        loads: Everybody's load as it was given: reviewer, least, most; empty if none is public.
+        tilt: What they change in beliefs, frozen with the bar; None without loads.
     """
 
     conference: str
@@ -203,6 +207,8 @@ class Record:
     first_accept: Number | None = None
     redecided: bool = False
     scores: str = "public"
+    loads: Sequence[Sequence[Any]] = field(default=(), repr=False)
+    tilt: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
     def published(self) -> dict[str, str]:
@@ -215,7 +221,13 @@ class Record:
     @property
     def request(self) -> Request:
         """The request of this release."""
-        return recorded_request(self.conference, self.settings, self.selection, self.scores)
+        loads = tuple((name, least, most) for name, least, most in self.loads)
+        return recorded_request(self.conference, self.settings, self.selection, self.scores, loads)
+
+    @cached_property
+    def load_tilt(self) -> LoadTilt | None:
+        """What public loads change in beliefs."""
+        return LoadTilt.from_content(self.tilt)
 
     @property
     def grid(self) -> list[float]:

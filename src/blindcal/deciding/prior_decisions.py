@@ -39,7 +39,7 @@ from blindcal.certify.exact import ExactPolicy, PolicyTables
 from blindcal.checks import Array
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, Reference
 from blindcal.errors import RefusedError
-from blindcal.posterior.conference import LevelByTrack, TrueReviewers, track_level
+from blindcal.posterior.conference import TrueReviewers, track_level
 from blindcal.posterior.paper import PaperCase
 from blindcal.reviews import Reviews
 
@@ -120,25 +120,27 @@ class PriorDecisions:
             if (release.conference, release.number) == (conference, number)
         )
         paper = self.tossed[reference]
-        case = recorded_case(paper, self.record(index).bar)
+        case = recorded_case(paper, self.record(index))
         return PriorDecision(case, self.tables(index)[name], paper.accepted)
 
 
-def recorded_case(paper: PaperRecord, bar: LevelByTrack) -> PaperCase:
-    """The public case of a paper as it was recorded."""
+def recorded_case(paper: PaperRecord, record: Record) -> PaperCase:
+    """The public case of a paper as it was recorded, with the bar and the loads of its record."""
     pool, grid, track, sets = (paper.public[name] for name in ("pool", "grid", "track", "sets"))
-    return PaperCase(
+    case = PaperCase(
         paper=paper.paper,
         scores=tuple(paper.public["scores"]),
         candidates=tuple(row[0] for row in pool),
         inclusion=tuple(row[1] for row in pool),
         parameters=tuple(tuple(row[2:]) for row in pool),
-        bar=track_level(bar, track),
+        bar=track_level(record.bar, track),
         grid=None if grid is None else tuple(grid),
         track=track,
         sets=None if sets is None else tuple((tuple(who), number) for who, number in sets),
         settled=bool(paper.earlier),
     )
+    tilt = record.load_tilt
+    return case if tilt is None else tilt.applied(case)
 
 
 def common_tolerance(past: PriorDecisions, cases: Sequence[PaperCase]) -> float:

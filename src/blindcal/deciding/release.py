@@ -186,7 +186,8 @@ def decide(
     if latest is not None:
         _refuse_other_readers(latest, request)
         frozen, inputs = latest.bar, inputs.on_grid(latest.grid)
-    conference, truth = request.prepared(inputs, frozen, workers=workers, progress=progress)
+    tilt = None if latest is None else latest.load_tilt
+    conference, truth = request.prepared(inputs, frozen, tilt, workers=workers, progress=progress)
     fit = check_calibration(conference.cases, request.better)
     # A conference that was decided once can be returned and corrected even if its calibration does not fit.
     refuse_misfit(fit, despite_misfit=despite_misfit or frozen is not None)
@@ -264,7 +265,7 @@ def _remarks(
     inputs: Inputs, conference: Conference, request: Request, outcome: Outcome, misfit: Sequence[str]
 ) -> tuple[str, ...]:
     figures = plan_remarks(outcome.full_certificate, request.guarantee.never_against)
-    return *input_remarks(inputs, conference, request.bar), *misfit, *figures, *quota_remarks(request)
+    return *input_remarks(inputs, conference, request), *misfit, *figures, *quota_remarks(request)
 
 
 def first_of_key(outcome: Outcome) -> str | None:

@@ -9,6 +9,7 @@ the input.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -36,8 +37,9 @@ from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import Conference, PaperCase
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.large_pools import TableLayout
+from blindcal.posterior.loads import Loads
 from blindcal.posterior.paper import TupleSample
-from blindcal.reviews import similar_id_warnings
+from blindcal.reviews import Reviews, similar_id_warnings
 
 # The least weight of the constant when a table is mixed to repay a budget: it exceeds the rounding of a
 # table, so every round of repayment makes progress.
@@ -147,7 +149,7 @@ def plan_prepared(
         plans, price = plan_conference(conference, request.guarantee, workers=workers, advance=advance)
     numbers = summary([paper.claim for paper in plans], planned_figures(conference, request, plans))
     remarks = (
-        *input_remarks(inputs, conference, request.bar),
+        *input_remarks(inputs, conference, request),
         *fit.notes,
         *plan_remarks(numbers, request.guarantee.never_against),
         *quota_remarks(request),
@@ -397,7 +399,20 @@ def quota_remarks(request: Request) -> list[str]:
     ]
 
 
-def input_remarks(inputs: Inputs, conference: Conference, bar: float | None) -> list[str]:
+def load_remarks(reviews: Reviews, loads: Loads) -> list[str]:
+    """A remark for the chair alone if people have other numbers of reviews than was stated. CONFIDENTIAL."""
+    written = Counter(reviews.reviewers[one] for one in reviews.reviewer)
+    other = sum(not least <= written[name] <= most for name, least, most in loads)
+    if not other:
+        return []
+    return [
+        f"CONFIDENTIAL: {other:,} of those listed wrote another number of reviews than `loads` says. "
+        "Promises are for someone who believes `loads`. Do not correct the table from the reviews: it would "
+        "then depend on who wrote them"
+    ]
+
+
+def input_remarks(inputs: Inputs, conference: Conference, request: Request) -> list[str]:
     """Remarks on the input files, before anything is planned."""
     reviews = inputs.reviews
     sources = inputs.sources
@@ -411,7 +426,8 @@ def input_remarks(inputs: Inputs, conference: Conference, bar: float | None) -> 
             f"the scores are taken as rounded to {_grid_text(reviews.grid.tolist())}, by those that were "
             "given: `grid` says which can be given, or none if any number can be"
         )
-    return [*remarks, *pool_remarks(conference), *bar_remarks(conference, bar)]
+    remarks += load_remarks(reviews, request.loads)
+    return [*remarks, *pool_remarks(conference), *bar_remarks(conference, request.bar)]
 
 
 def row_remarks(candidates: Collection[str], rows: Collection[str], file: str) -> list[str]:

@@ -29,10 +29,6 @@ MENU = (
     Guarantee("steady", epsilon=1.0),
     Guarantee("steady", epsilon=2.0),
     Guarantee("steady", epsilon=None),
-    Guarantee("crowd", epsilon=2.0),
-    Guarantee("crowd", epsilon=3.0),
-    Guarantee("crowd", epsilon=None),
-    Guarantee("average", epsilon=3.0, among=10),
     Guarantee("average", epsilon=2.0),
     Guarantee("average", epsilon=None),
     Guarantee("average", added_success=0.01, epsilon=None),
@@ -132,7 +128,7 @@ def menu(
 
     Args:
         conference: Public side of the conference, the first item that `Inputs.prepared` returns.
-        guarantees: The guarantees to compare; by default twelve, from public decisions to full calibration.
+        guarantees: The guarantees to compare; by default eight, from public decisions to full calibration.
         most: The largest number of papers to solve; a larger conference is sampled by paper ids.
         workers: Number of processes, or a cluster's pool; results are the same.
         advance: Called with the number of steps done, `menu_steps` in all.

@@ -20,6 +20,7 @@ from blindcal.fitting.history import Scale
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers, paper_tracks
 from blindcal.posterior.inputs import Inputs, check_inputs
+from blindcal.posterior.loads import Loads, LoadTilt, loads_digest
 from blindcal.reviews import check_better
 
 Number = int | Mapping[str, int]
@@ -155,6 +156,8 @@ class Request:
         scale: Shift and stretch of the calibration; not requested but taken from it when it is used.
         scores: "public" if readers of the public files may see the scores of all papers, else
             "confidential".
+        loads: How many reviews everybody has, if that is public beforehand (see `read_loads`): promises are
+            then for someone who knows it. Never count it from the reviews.
 
     Example:
         >>> Request(Guarantee("steady", epsilon=2.0), "icx2027", accept_rate=0.25).checked().quota is None
@@ -172,6 +175,7 @@ class Request:
     wait_list: Number = 0
     scale: tuple[float, float] | None = None
     scores: str = "public"
+    loads: Loads = ()
 
     @property
     def quota(self) -> Quota | None:
@@ -187,7 +191,8 @@ class Request:
         acceptance = {"accept_rate": self.accept_rate, "bar": self.bar, "better": self.better}
         # Releases made before it had no such setting.
         moved = {} if self.scale is None else {"scale": list(self.scale)}
-        return {"guarantee": self.guarantee.name, **self.guarantee.recorded, **acceptance, **moved}
+        known = {"loads": loads_digest(self.loads)} if self.loads else {}
+        return {"guarantee": self.guarantee.name, **self.guarantee.recorded, **acceptance, **moved, **known}
 
     def on_scale(self, scale: Scale | None) -> Request:
         """The same request for a calibration that was moved like this."""
@@ -225,6 +230,7 @@ class Request:
         self,
         inputs: Inputs,
         frozen: LevelByTrack | None = None,
+        tilt: LoadTilt | None = None,
         *,
         workers: Workers = 1,
         progress: Progress = no_progress,
@@ -234,6 +240,7 @@ class Request:
         Args:
             inputs: Reviews, calibration and pools.
             frozen: The bar of an earlier release, which replaces the one that was requested.
+            tilt: What loads change in beliefs, likewise.
             workers: How many processes share the work; results are the same.
             progress: Called as work goes on.
         """
@@ -245,7 +252,13 @@ class Request:
         elif quota is not None:
             rate = shares(quota, _groups(inputs, quota))
         return inputs.prepared(
-            accept_rate=rate, bar=bar, better=self.better, workers=workers, progress=progress
+            accept_rate=rate,
+            bar=bar,
+            better=self.better,
+            loads=self.loads,
+            tilt=tilt,
+            workers=workers,
+            progress=progress,
         )
 
 
@@ -272,13 +285,16 @@ def recorded_request(
     settings: Mapping[str, Any],
     selection: Mapping[str, Any] | None = None,
     scores: str = "public",
+    loads: Loads = (),
 ) -> Request:
     """The request that a record with these settings, this selection and such `scores` was made for."""
     guarantee = Guarantee.from_record(settings["guarantee"], settings)
     acceptance = settings["accept_rate"], settings["bar"], settings["better"]
     scale, quota = settings.get("scale"), selection or {"accept": None, "wait_list": 0}
     moved = None if scale is None else (scale[0], scale[1])
-    return Request(guarantee, conference, *acceptance, quota["accept"], quota["wait_list"], moved, scores)
+    return Request(
+        guarantee, conference, *acceptance, quota["accept"], quota["wait_list"], moved, scores, loads
+    )
 
 
 def _groups(inputs: Inputs, quota: Quota) -> list[str]:

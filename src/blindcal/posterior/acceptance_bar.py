@@ -26,7 +26,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from blindcal.assignment.prior import candidate_seats, log_odds, seat_probabilities, tuple_count
+from blindcal.assignment.prior import candidate_seats, tuple_count
 from blindcal.checks import Array, Integers
 from blindcal.compute.parallel import Workers, parallel_map
 from blindcal.errors import InputError
@@ -234,7 +234,7 @@ def _sampled_tuples(case: PaperCase, sites: GaussianSites) -> tuple[Integers, Ar
     """
     reviews = len(case.scores)
     seat = candidate_seats(len(case.candidates), reviews, case.outsider)
-    odds = np.asarray(log_odds(seat_probabilities(case.inclusion, reviews, case.outsider), reviews))
+    odds = case.seat_log_odds
     sure = np.isposinf(odds)
     # The log probability of each score, whoever wrote the others.
     score = sites.constant - 0.5 * (np.log1p(sites.gain**2) + sites.gap**2 / (1.0 + sites.gain**2))

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 from scipy import fft, sparse
 from scipy.special import sici
 
-from blindcal.assignment.prior import candidate_seats, log_odds, seat_probabilities
+from blindcal.assignment.prior import candidate_seats
 from blindcal.checks import Array, Integers
 from blindcal.posterior.belief import Belief, unchecked_belief
 from blindcal.posterior.tuple_weights import PaperData, log_likelihoods, panel_spacing
@@ -112,8 +112,7 @@ def worked_example() -> tuple[QuadratureNodes, Array]:
 def quadrature_nodes(case: PaperData) -> tuple[QuadratureNodes, float]:
     """Likelihoods times odds at each node, and the log of the factor that was divided out of the mass."""
     apart, reach = panel_spacing(case, _NODE_SPACING)
-    reviews = len(case.scores)
-    odds = np.asarray(log_odds(seat_probabilities(case.inclusion, reviews, case.outsider), reviews))
+    odds = case.seat_log_odds
     forced = np.isposinf(odds)
     odds = np.where(forced, 0.0, odds)
     # The bar lies midway between two nodes, so that no node counts half.

@@ -21,8 +21,11 @@ from blindcal.assignment.prior import (
     Sets,
     all_tuples,
     candidate_seats,
+    log_odds,
     log_prior,
     log_set_prior,
+    seat_probabilities,
+    sets_of,
     tuple_count,
     tuples_of_sets,
 )
@@ -58,6 +61,29 @@ MOST_LISTED = 2_000_000
 
 
 @dataclass(frozen=True)
+class LoadFactors:
+    """What public loads change in the belief about one paper (`posterior.loads` finds it).
+
+    Attributes:
+        log: The log of the factor of each candidate's odds or, if `by_set`, of the prior of each set of
+            reviewers, in the order of `sets_of`.
+        by_set: Whether the belief is exact for the loads; else it is tilted, candidate by candidate.
+    """
+
+    log: tuple[float, ...]
+    by_set: bool = False
+
+    def of(self, rows: Integers, tuples: Integers) -> Array:
+        """The log factor of some tuples, out of all `tuples` of the paper."""
+        log = np.array(self.log)
+        if not self.by_set:
+            return np.asarray(log[rows].sum(axis=1))
+        sets, base = sets_of(tuples)[0], int(tuples.max()) + 1
+        place = base ** np.arange(tuples.shape[1] - 1, -1, -1)
+        return np.asarray(log[np.searchsorted(sets @ place, np.sort(rows, axis=1) @ place)])
+
+
+@dataclass(frozen=True)
 class PaperCase:
     """Everything public about one paper; the same whatever the true assignment.
 
@@ -77,6 +103,7 @@ class PaperCase:
             to list. A setting, not a fact about the paper.
         promise: The guarantee that aggregated tables are laid out for. A setting likewise.
         settled: Whether public information alone decides the paper, which then reveals nothing to anyone.
+        loads: What public loads change in the belief; None if none are known.
 
     Example:
         >>> known = (1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)
@@ -97,6 +124,7 @@ class PaperCase:
     most_listed: int | None = field(default=None, kw_only=True, repr=False)
     promise: LayoutTarget = field(default=LayoutTarget(), kw_only=True, repr=False)
     settled: bool = field(default=False, kw_only=True, repr=False)
+    loads: LoadFactors | None = field(default=None, kw_only=True, repr=False)
 
     def __hash__(self) -> int:
         # Large pools take long to hash, and papers with the same of these rarely differ.
@@ -128,8 +156,17 @@ class PaperCase:
     def log_prior(self, rows: Integers) -> Array:
         """Log probability of some tuples before any score is seen, up to a constant."""
         if self.sets is not None:
-            return log_set_prior(self.sets, rows)
-        return log_prior(self.inclusion, rows, self.outsider)
+            prior = log_set_prior(self.sets, rows)
+        else:
+            prior = log_prior(self.inclusion, rows, self.outsider)
+        return prior if self.loads is None else prior + self.loads.of(rows, self.tuples)
+
+    @property
+    def seat_log_odds(self) -> Array:
+        """Log odds of each candidate's seat (`*` has several): the prior's, times the factor of the loads."""
+        reviews = len(self.scores)
+        odds = np.asarray(log_odds(seat_probabilities(self.inclusion, reviews, self.outsider), reviews))
+        return odds if self.loads is None else odds + _by_seat(self, np.array(self.loads.log))
 
     @property
     def belief(self) -> Belief:
@@ -149,8 +186,10 @@ class PaperCase:
     def log_evidence(self) -> float:
         """Log density (or probability) of the scores, up to a constant that the pool fixes.
 
-        It is minus infinity if floating-point numbers cannot hold it.
+        It is minus infinity if floating-point numbers cannot hold it. Loads do not enter.
         """
+        if self.loads is not None:
+            return replace(self, loads=None).log_evidence
         if self.sets is not None:
             return _log_evidence_of_sets(self)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -180,12 +219,13 @@ class PaperCase:
         """Equal numbers for slots with the same score, and for candidates with the same public data.
 
         `*` is nobody and like no one. If assignments were sampled, who was drawn with whom tells everyone
-        apart.
+        apart, and so does who fits whose load.
         """
-        if self.sets is not None:
+        if self.sets is not None or (self.loads is not None and self.loads.by_set):
             return np.unique(self.scores, return_inverse=True)[1], np.arange(len(self.candidates))
         kinds: dict[object, int] = {}
-        public = zip(self.inclusion, self.parameters, strict=True)
+        factors = (0.0,) * len(self.candidates) if self.loads is None else self.loads.log
+        public = zip(self.inclusion, self.parameters, factors, strict=True)
         kind = [
             NOBODY if name == OUTSIDER else kinds.setdefault(public_data, len(kinds))
             for name, public_data in zip(self.candidates, public, strict=True)

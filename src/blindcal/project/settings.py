@@ -24,6 +24,7 @@ from blindcal.io.tables import decode_utf8, input_error
 from blindcal.planning.request import Request, known_readers
 from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee, Limit
 from blindcal.posterior.inputs import Inputs, read_inputs
+from blindcal.posterior.loads import read_loads
 
 FILE = "conference.toml"
 Kind = Literal["text", "texts", "file", "files", "pools", "number", "papers", "limit", "grid", "flag"]
@@ -99,6 +100,14 @@ SECTIONS: Mapping[str, Sequence[Declaration]] = {
             "everyone",
             "Who may have reviewed each paper: a table paper,reviewer[,probability], or paper,conflict "
             '(everyone else is a candidate), or "everyone". Never list only those who did review.',
+        ),
+        Declaration(
+            "loads",
+            "file",
+            "inputs/loads.csv",
+            "If it is public how many reviews everybody has: a table reviewer,load or reviewer,least,most. "
+            "Fixed before reviews come in, never counted from them. Promises are then for someone who "
+            "knows it.",
         ),
         Declaration(
             "distinct-papers",
@@ -441,7 +450,8 @@ def folder_request(folder: Folder, *, yes_leak: bool = False) -> FolderRequest:
         str(_required(folder, name)) for name in ("reviews", "reviewers", "pools", "key", "out")
     )
     withdrawn, files = tuple(folder.withdrawn), (reviews, reviewers, pools)
-    request = replace(request, scores=score_readers(folder))
+    loads = () if settings.get("loads") is None else read_loads(str(settings["loads"]))
+    request = replace(request, scores=score_readers(folder), loads=loads)
     flags = (settings.get(name) is True for name in ("numbered", "distinct-papers"))
     return FolderRequest(request, parse_grid(text("grid")), files, withdrawn, Path(key), Path(out), *flags)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from blindcal.adversaries.coupled_exact import coupled_limits, read_loads, true_loads
+from blindcal.adversaries.coupled_exact import coupled_limits, true_loads
 from blindcal.adversaries.coupled_mcmc import coupled_findings
 from blindcal.adversaries.findings import Findings, findings_of
 from blindcal.adversaries.learned_calibration import learning_findings
@@ -53,6 +53,7 @@ from blindcal.io.atomic_files import lock, make_folder, read_bytes, refuse_publi
 from blindcal.io.tables import format_table
 from blindcal.planning.conference_plan import plan_remarks
 from blindcal.posterior.inputs import Inputs, read_inputs
+from blindcal.posterior.loads import fixed_loads, read_loads
 from blindcal.project.imports import decided, edited_settings, folder_reviews, free_place
 from blindcal.project.outsiders import unknown_reviewers_listed
 from blindcal.project.settings import (
@@ -665,7 +666,7 @@ def audit_folder(
     ]
     known: dict[str, int] | None = None
     if given.loads is not None:
-        known = true_loads(views) if given.loads == "true" else read_loads(given.loads)
+        known = true_loads(views) if given.loads == "true" else fixed_loads(read_loads(given.loads))
         more += coupled_findings(views, known, keep=given.keep, workers=workers, progress=progress)
     if given.learns:
         more += learning_findings(views, workers=workers, progress=progress)
