@@ -15,11 +15,11 @@ Writes into a new folder that only you can enter:
     notes.json        submissions with their reviews, without times and texts, for `blindcal import`
     people.csv        signature,profile_id: who is behind each anonymous signature, for --map
     committee.csv     reviewer: everyone in the group of reviewers
-    assignments.csv   paper,reviewer: who was assigned
-    conflicts.csv     paper,conflict
+    assignments.csv   paper,reviewer: who was assigned, if the venue says it
+    conflicts.csv     paper,conflict, if there are any
 
-Then: blindcal new icx2027 --reviews fetched/notes.json --map fetched/people.csv
---committee fetched/committee.csv --conflicts fetched/conflicts.csv
+Then: blindcal new icx2027 --committee fetched/committee.csv --conflicts fetched/conflicts.csv
+      blindcal import icx2027 fetched/notes.json --map fetched/people.csv
 
 Reviews that could not be used (no score, or nobody known behind the signature) are counted; if they are more
 than --missing allows, nothing is written.
@@ -281,9 +281,12 @@ def main() -> None:
     gate = Server(given.server or SERVER.format(HOSTS[2]), 2)
     server.token = gate.login(name, os.environ.get("OPENREVIEW_PASSWORD") or getpass.getpass("password: "))
     files = fetch(server, given.venue, given.reviewers, given.rating, given.missing)
-    save(files, given.out)
+    # blindcal refuses an empty list, which may be a mistake: a list of nobody is not written.
+    there = {file: content for file, content in files.items() if len(content) > 1 or "notes" in content}
+    save(there, given.out)
     for file, content in files.items():
-        print(f"{given.out / file}: {len(content['notes']) if 'notes' in content else len(content) - 1:,}")
+        number = len(content["notes"]) if "notes" in content else len(content) - 1
+        print(f"{given.out / file}: {number:,}" if file in there else f"{file}: none, not written")
     print("CONFIDENTIAL: these files say who reviewed what; only you can read them.")
 
 

@@ -172,7 +172,7 @@ def test_both_ends_of_a_scale_may_be_the_better_one(folder: Path) -> None:
         ({}, {'"inputs/past/2024.csv"': '"inputs/past/2023.csv"'}, "past must not name a table twice"),
         ({}, {'"inputs/past/2024.csv"': '"inputs/past/none.csv"'}, "there is no such file"),
         ({}, {"# past-better =": "past-better =", "2021=low": "low"}, "past-better must be like 2021=low"),
-        ({}, {"# past-better =": "past-better ="}, "for which `past_better` is given"),
+        ({}, {"# past-better =": "past-better ="}, "for which `past-better` is given"),
         ({}, {'better = "high"': 'better = "best"'}, "must be high or low"),
         ({"committee": ""}, {}, "must have a header row"),
         ({}, {'past = ["inputs': '# past = ["inputs'}, "icx has no past reviews: `blindcal import icx FILE"),

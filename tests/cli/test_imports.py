@@ -282,7 +282,64 @@ def test_what_is_not_clear_must_be_said(folder: Path) -> None:
     assert call("import", "icx", "r.csv")[0] == 0
     code, _, err = call("import", "icx", "r.csv")
     assert code == 2
-    assert "Give --as reviews if these correct them, or --as past" in err
+    assert "r.csv holds reviews, and there are reviews of this year already. Give --as past if" in err
+
+
+LISTS = {
+    "a list of authors": "paper,title,given_name,family_name,email,iscontact\n1,W,A,B,a@x.org,yes\n",
+    "a list of preferences": "member #,member name,submission #,bid\n1,Ada,3,yes\n",
+    "a list of metareviews": "submission #,member #,member name,recommendation,text\n3,1,Ada,accept,t\n",
+    "the list of submissions": "#,title,authors,decision,deleted?\n1,W,A,accept,no\n",
+    "this lists papers and people": "Paper ID,Paper Title,Reviewer Email\n1,W,a@x.org\n",
+    "this says who is behind ids, for --map": "signature,profile_id\nX/Reviewer_1,~Ada1\n",
+}
+
+
+@pytest.mark.parametrize("what", LISTS)
+@pytest.mark.parametrize("filled", [False, True])
+def test_a_list_is_called_what_it_is_also_if_there_are_reviews(what: str, filled: bool, folder: Path) -> None:
+    Path("r.csv").write_text("paper,reviewer,score\n1,a,3\n2,a,2\n")
+    assert not filled or call("import", "icx", "r.csv")[0] == 0
+    Path("list.csv").write_text(LISTS[what])
+    code, _, err = call("import", "icx", "list.csv")
+    assert code == 2
+    assert err.startswith("blindcal: list.csv: must hold reviews: ")
+    assert what in err
+    if "ids" in what:
+        assert call("import", "icx", "list.csv", "--as", "committee")[0] == 2, "it says who reviewed"
+
+
+def test_what_easychair_calls_its_committee_is_one(folder: Path) -> None:
+    Path("pc.csv").write_text("#,person #,first name,last name,email,role\n1,9,Ada,Byron,ada@x.org,chair\n")
+    assert call("import", "icx", "pc.csv")[1].startswith("pc.csv: committee\n")
+
+
+def test_of_two_files_of_reviews_one_must_be_past(folder: Path) -> None:
+    for year in ("2026", "2027"):
+        Path(f"{year}.csv").write_text("paper,reviewer,score\n1,a,3\n2,a,2\n")
+    err = call("import", "icx", "2026.csv", "2027.csv")[2]
+    assert err.startswith("blindcal: 2027.csv holds reviews, and there are reviews of this year already. ")
+
+
+def test_past_years_are_put_in_order_and_say_what_they_lack(folder: Path) -> None:
+    for year in ("2026", "2025"):
+        Path(f"{year}.csv").write_text(f"paper,title,email,OveMer\n1,{year},a,3\n2,{year},a,2\n3,{year},a,\n")
+    code, out, _ = call("import", "icx", "2026.csv", "2025.csv", "--as", "past")
+    assert code == 0
+    assert "past conferences, oldest first: 2025, 2026\n" in out
+    assert "past: 2025, 2 reviews, score OveMer\n" in out
+    assert "note: 2026, 2025: 1 review without a score left out (row 4)\n" in out
+    assert out.count("does not say which reviews are metareviews") == 1
+    assert call("import", "icx", "2026.csv", "--as", "past", "--dry-run")[1].endswith("once reviews are in\n")
+
+
+def test_a_past_year_shows_what_the_site_calls_its_decisions(folder: Path) -> None:
+    Path("2026.csv").write_text(
+        "paper,title,decision,email,OveMer\n1,W,Accept (talk),a,3\n2,X,Rejected,a,2\n3,Y,,a,1\n"
+    )
+    assert call("import", "icx", "2026.csv", "--as", "past")[0] == 0
+    settings = read_folder(folder).settings
+    assert (settings["accepted"], settings["rejected"]) == ("Accept (talk)", "Rejected")
 
 
 def test_past_years_come_in_order_and_a_corrected_one_keeps_its_place(folder: Path) -> None:
@@ -393,7 +450,7 @@ def test_a_dry_run_says_what_is_in_a_table_and_names_nobody(folder: Path, tmp_pa
     assert "would set grid, reviews in icx/conference.toml\n" in out
     assert re.search(r"reviews per paper +1 to 2\n", out)
     assert re.search(r"grid +1 2\n", out)
-    assert last(out) == "nothing was written: without --dry-run it is"
+    assert last(out) == "nothing was written: run it without --dry-run"
     assert call("import", "icx", "r.csv")[0] == 0
     settings = folder / "conference.toml"
     settings.write_text(settings.read_text().replace('grid = "1..2"', "grid = [1, 2, 3]"))

@@ -55,7 +55,9 @@ def test_verify_says_which_release_it_checked(
     decided(second, key, tmp_path / "out2", "--amend", "--reason", "x")
     capsys.readouterr()
     assert run(command_line("verify", second, key)) == 0
-    assert capsys.readouterr().out.startswith("release 2, the latest of conference 'conference'\n")
+    checked = capsys.readouterr().out
+    assert checked.startswith("release 2, the latest of conference 'conference'\n")
+    assert "could be known excludes it: give it as --commitment\n" in checked
     assert run(command_line("verify", first, key)) == 4
     said = capsys.readouterr()
     assert said.out.startswith("release 2, the latest of conference 'conference'\n")

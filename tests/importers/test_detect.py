@@ -46,17 +46,25 @@ def test_a_format_that_was_named_must_be_there() -> None:
 
 
 def test_pools_and_empty_files_are_told_from_exports_without_names() -> None:
-    for header in (b"paper,reviewer", b"paper_id,reviewer_id,probability"):
-        refused(header + b"\n1,a,1\n", "must hold scores: this table has papers and reviewers")
+    pools = b"paper_id,reviewer_id,probability\n1,a,1\n"
+    refused(pools, "must hold scores: this table has papers and reviewers")
+    for header in (
+        b"paper,reviewer",
+        b"Paper ID,Paper Title,Reviewer Email",
+        b"member #,member name,submission #",
+    ):
+        refused(
+            header + b"\n1,a,1\n", "must hold reviews: this lists papers and people. Give --as conflicts if"
+        )
     refused(b"paper,overall\n1,4\n", "must say who the reviewers are")
     for data in (b"", b" \n\n"):
         refused(data, "must not be empty")
 
 
 SYSTEMS = Path(__file__).parents[1] / "systems"
-CONFLICTS = "must hold reviews: this is a list of conflicts, for `conflicts`"
+CONFLICTS = "must hold reviews: this is a list of conflicts, for --as conflicts"
 PREFERENCES = "must hold reviews: this is a list of preferences"
-BOTH = "must hold reviews: this is a list of preferences and conflicts, for `conflicts`"
+BOTH = "must hold reviews: this is a list of preferences and conflicts, for --as conflicts"
 AUTHORS = "must hold reviews: this is a list of authors"
 # What else lies in the same menus, by its first line and one row: HotCRP, EasyChair, CMT, blindcal itself.
 LISTS = {

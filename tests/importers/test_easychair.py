@@ -6,7 +6,8 @@ import zipfile
 
 import pytest
 
-from blindcal.importers import Choices, import_reviews, read_people
+from blindcal.errors import InputError
+from blindcal.importers import Choices, import_reviews, read_conflicts, read_people
 from blindcal.project.create import SourceFiles, read_contents
 from exports import BY_NAME, packed, refused, rows
 
@@ -25,7 +26,29 @@ def test_the_unit_of_calibration_is_chosen() -> None:
         "cy@example.org",
     }
     assert [row["reviewer"] for row in rows(by_member) if row["paper"] == "14"] == ["Ada Byron (member 9)"]
-    assert "2 reviews by sub-reviewers count for them (`unit` member: for the member)" in by_writer.recognized
+    assert by_writer.warnings[0] == (
+        "2 reviews by sub-reviewers count for them: the committee must list everyone who may have been one. "
+        "If there is no such list, `unit` member counts them for the committee member"
+    )
+    assert by_member.warnings[0] == "2 reviews by sub-reviewers count for the committee member"
+
+
+def test_bids_say_who_has_a_conflict() -> None:
+    """In the download of all tables members go by email, and in the table of bids alone by name."""
+    bids = b"member #,member name,submission #,bid\n3,Ada Byron,12,conflict\n7,Bo Chen,13,yes\n"
+    bids += b"7,Bo Chen,12,Conflict\n"
+    committee = b"#,person #,first name,last name,email,role\n3,1,Ada,Byron,Ada@x.org,chair\n"
+    committee += b"7,2,Bo,Chen,bo@x.org,PC\n"
+    review = BY_NAME["easychair/review-2024.csv"].data
+    whole = packed({"review.csv": review, "committee.csv": committee, "bidding.csv": bids})
+    by_email = (("12", "ada@x.org"), ("12", "bo@x.org"))
+    assert import_reviews(whole, "x.zip").conflicts == by_email
+    assert read_conflicts(whole, "x.zip")[0] == by_email
+    assert read_conflicts(bids, "bidding.csv", {"Bo Chen": "bo"})[0] == (("12", "Ada Byron"), ("12", "bo"))
+    for none in (bids.replace(b"onflict", b"onflicts"), bids.partition(b"\n")[0] + b"\n"):
+        with pytest.raises(InputError, match="must hold conflicts: none of its rows is one"):
+            read_conflicts(none, "bidding.csv")
+    assert import_reviews(review, "review.csv").conflicts == ()
 
 
 def test_problems_in_the_tables_beside_the_reviews_are_told() -> None:

@@ -55,6 +55,19 @@ def test_of_several_languages_english_or_the_first_is_taken(track: object, said:
     assert (row.paper, row.title, row.track) == ("A", "Talk", said)
 
 
+def test_proposals_that_are_no_longer_there_are_withdrawn() -> None:
+    """pretalx keeps their reviews. Without `expand=submission`, and in the export, nothing says so."""
+    states = {"A": "submitted", "B": "withdrawn", "C": "canceled", "D": "deleted", "E": "rejected"}
+    reviews = [{"submission": {"code": c, "state": s}, "user": "a", "score": 1} for c, s in states.items()]
+    export = pretalx.read(OpenedExport("x.json", value=reviews, is_json=True), Choices())
+    assert export.withdrawn == {"B": "withdrawn", "C": "withdrawn", "D": "deleted"}
+    assert export.warnings == ()
+    codes = [{"submission": "A", "user": "a", "score": 1, "Updated": "today"}]
+    export = pretalx.read(OpenedExport("x.json", value=codes, is_json=True), Choices())
+    assert export.warnings[0].startswith("pretalx's export does not say which papers were withdrawn")
+    assert str(export.dropped[0]) == "Updated: times can reveal who wrote a review"
+
+
 def test_the_total_is_taken_unless_a_category_is_named() -> None:
     scores = [{"category": {"name": "Quality"}, "value": "3"}, {"category": None, "value": "9"}]
     reviews = [

@@ -57,7 +57,7 @@ FILES = {
     "hotcrp-3.4-scores-past.csv": Read(ALL),
     "hotcrp-3.4-scores-shortrows.csv": Read(ALL, score_field="OveMer"),
     "hotcrp-3.4-scores.csv": Read(ALL),
-    "openreview-neurips2023-people.csv": Read(None, people=20),
+    "openreview-neurips2023-people.csv": Read(None),
     "openreview-py-2.9.1-neurips2023-labels.json": Read(
         ALL, left=(META.format("30 metareviews"), "30 Official_Comment: no reviews")
     ),

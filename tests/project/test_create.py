@@ -120,6 +120,6 @@ def test_past_years_whose_files_have_one_name_go_by_their_folders(tmp_path: Path
         path.write_text("paper,reviewer,score\n1,ada,2\n2,ada,3\n")
     contents, _ = read_contents(SourceFiles(files.reviews, people, past))
     assert [*contents.past] == ["2025-notes", "2026-notes", "2024"]
-    assert contents.settings["past"] == [f"inputs/past/{name}.csv" for name in contents.past]
+    assert contents.settings["past"] == [f"inputs/past/{name}.csv" for name in sorted(contents.past)]
     with pytest.raises(InputError, match="must have different names, or lie in folders of different names"):
         read_contents(SourceFiles(files.reviews, people, [past[0], past[0]]))

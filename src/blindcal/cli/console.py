@@ -102,12 +102,15 @@ def note(text: str) -> None:
 def as_options(text: str) -> str:
     """Names of Python's arguments in a message of the core, as the running command's own options.
 
-    An argument that the command has no option for keeps its name: a setting of conference.toml, for example.
+    An argument that the command has no option for is named as conference.toml names its settings.
     """
     known = _options.get()
-    return re.sub(
-        "`([a-z_]+)`", lambda name: f"--{name[1].replace('_', '-')}" if name[1] in known else name[0], text
-    )
+
+    def named(name: re.Match[str]) -> str:
+        dashed = name[1].replace("_", "-")
+        return f"--{dashed}" if name[1] in known else f"`{dashed}`"
+
+    return re.sub("`([a-z_]+)`", named, text)
 
 
 def emit_json(value: object) -> None:

@@ -172,8 +172,8 @@ def import_(
             f"next: correct this, then blindcal plan {folder}, which says who is meant, in a file for you "
             "alone"
         )
-    elif dry_run and files:
-        say("nothing was written: without --dry-run it is")
+    elif dry_run and brought.places:
+        say("nothing was written: run it without --dry-run")
     else:
         refit = {"past", "committee", "same"} & {source.kind for source in sources}
         say_next_step(read_folder(folder), refit=bool(refit))
@@ -300,12 +300,22 @@ def say_lists(contents: FolderContents) -> None:
         say(f"committee: {count(len(contents.committee), 'member')}")
     if contents.conflicts:
         say(f"conflicts: {len(contents.conflicts):,}")
-    reviews = contents.past_reviews
+    reviews, imported = contents.past_reviews, contents.imported
+    years = dict[str, list[str]]()
     for name, past in contents.past.items():
-        dropped = past.dropped if isinstance(past, Imported) else ()
-        left = [f"; {item.what} left out" for item in dropped if item.why == METAREVIEWS]
-        number = count(len(reviews[name]), "review") if name in reviews else "sums that it shared"
-        say(f"past: {name}, {number}{''.join(left)}")
+        if not isinstance(past, Imported):
+            number = count(len(reviews[name]), "review") if name in reviews else "sums that it shared"
+            say(f"past: {name}, {number}")
+            continue
+        left = [f"; {item.what} left out" for item in past.dropped if item.why == METAREVIEWS]
+        same = imported is not None and imported.score_field == past.score_field
+        field = "" if same else f", score {past.score_field}"
+        say(f"past: {name}, {count(len(past.reviews), 'review')}{field}{''.join(left)}")
+        for line in past.warnings:
+            years.setdefault(line, []).append(name)
+    for line, names in years.items():
+        if imported is None or line not in imported.warnings:
+            say(as_options(f"note: {', '.join(names)}: {line}"))
 
 
 def say_next_step(folder: Folder, *, refit: bool = False) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from blindcal.cells import number_text
-from blindcal.cli.console import Json, emit_json, note, progress, say, table
+from blindcal.cli.console import Json, as_options, emit_json, note, progress, say, table
 from blindcal.cli.folders import FolderPath, KeyFile, Published
 from blindcal.cli.options import ClusterAddress, Processes, hired
 from blindcal.project.workflow import opened, verify_folder
@@ -61,7 +61,7 @@ def verify(
     if not as_json:
         say(f"release {record.release} verified")
         if verification.limits:
-            say(verification.limits)
+            say(as_options(verification.limits))
         settings = dict(record.settings)
         settings["grid"] = " ".join(map(number_text, record.grid)) or None
         quota = record.request.quota

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from blindcal.cells import count
 from blindcal.importers.export import (
+    SILENT,
     Choices,
     Dropped,
     RawExport,
@@ -83,7 +84,10 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
             *dict.fromkeys(item for part in parts for item in part.dropped),
             *(_without_score(table) for table in every if table not in tables),
         ),
-        warnings=tuple(dict.fromkeys(line for part in parts for line in part.warnings)),
+        warnings=(
+            *dict.fromkeys(line for part in parts for line in part.warnings),
+            SILENT.format("CMT's export of reviews"),
+        ),
         problems=tuple(problem for part in parts for problem in part.problems),
     )
 

@@ -41,15 +41,23 @@ _AGGREGATES = (
     "must have a row for each review: this table has only averages for each paper, which cannot be "
     "calibrated. Save the reviews themselves (docs/howto/import.md says how)"
 )
-_SUBMISSIONS = "must hold reviews: this is the list of submissions. Export the reviews instead"
-_PEOPLE = "must hold reviews: this is a list of people, assignments or bids. Export the reviews instead"
-_ASSIGNMENT = (
-    "must hold reviews: this is a bulk assignment. Export the reviews; conflicts among its rows can be given "
-    "to `blindcal new` with `conflicts`"
+_SUBMISSIONS = (
+    "must hold reviews: this is the list of submissions. Export the reviews instead; papers that it calls "
+    "withdrawn or desk rejected are listed by hand under [withdrawn] of conference.toml"
 )
-_TEAMS = "must hold reviews: this is pretalx's list of teams, for `committee` or `map`. Export the reviews"
-_MAP = "must hold reviews: this says who is behind ids, for `map`. Export the reviews"
+_PEOPLE = "must hold reviews: this is a list of people or assignments. Export the reviews instead"
+_ASSIGNMENT = (
+    "must hold reviews: this is a bulk assignment. Export the reviews; --as conflicts takes the conflicts "
+    "among its rows"
+)
+_TEAMS = "must hold reviews: this is pretalx's list of teams, for --as committee or `map`. Export the reviews"
+_MAP = "must hold reviews: this says who is behind ids, for `map` beside the reviews. Export the reviews"
 _LIST = "must hold reviews: this is a list of {}. Export the reviews"
+_PAIRS = (
+    "must hold reviews: this lists papers and people. Give --as conflicts if these cannot have reviewed, or "
+    "give --as pools if these are all who may have reviewed. Pools must never be made from who did review"
+)
+_MIXED = "must have nothing but objects in a list of reviews or notes"
 _NAMELESS = (
     "must say who the reviewers are: there is no column for them. Export as a chair who may see reviewers' "
     "names, or name the column with `columns` reviewer=..."
@@ -63,19 +71,32 @@ _UNKNOWN = (
     "columns are named with `columns` paper=...,reviewer=...,score=..."
 )
 _AVERAGES = ("average rating", "avg rating", "mean rating", "average score", "avg score", "mean score")
-_PAPER = {"paper", "paper id", "paper_id"}
+_PAPER = {"paper", "paper id", "paper_id", "pid", "submission #"}
+_PERSON = {"reviewer", "email", "reviewer email", "e-mail", "member #"}
+_PEOPLE_OF_PAPERS = "papers and people"
 _REVIEWER = {"reviewer", "reviewer id", "reviewer_id"}
 # Lists that lie in the same menus: a column that only they have, and what else may stand beside it.
 _KINDS: Mapping[str, frozenset[str]] = {
     "preferences": frozenset(("preference", "bid")),
     "conflicts": frozenset(("conflict", "conflicttype")),
+    "metareviews": frozenset(("recommendation", "pc-only part")),
     "authors": frozenset(("iscontact", "corresponding?", "author names", "author emails")),
 }
 _BESIDE = frozenset(
     (
         *("paper", "paper id", "title", "paper title", "submission #", "topic_score"),
         *("given_name", "family_name", "first", "last", "first name", "last name", "name", "email"),
-        *("affiliation", "country", "web page", "person #", "member #", "member name"),
+        *(
+            "affiliation",
+            "country",
+            "web page",
+            "person #",
+            "member #",
+            "member name",
+            "text",
+            "date",
+            "time",
+        ),
         *("reviewer", "reviewer name", "reviewer email"),
     )
 )
@@ -96,7 +117,7 @@ _UNUSABLE: tuple[tuple[Callable[[frozenset[str]], bool], str], ...] = (
     (lambda names: {"signature", "profile_id"} <= names, _MAP),
     (lambda names: {"paper id", "status"} <= names or {"#", "title", "authors"} <= names, _SUBMISSIONS),
     (lambda names: {"id", "title"} <= names, _SUBMISSIONS),
-    (lambda names: {"member #", "submission #"} <= names or {"email", "role"} <= names, _PEOPLE),
+    (lambda names: {"email", "role"} <= names, _PEOPLE),
     (lambda names: {"first", "last", "email"} <= names or {"email", "roles"} <= names, _PEOPLE),
     (lambda names: bool(names & _PAPER) and bool(names & _REVIEWER), _SCORELESS),
     (lambda names: bool(names & _PAPER) and len(names) > 1, _NAMELESS),
@@ -121,15 +142,30 @@ def import_reviews(data: bytes, file: str, choices: Choices | None = None) -> Im
     if not data.strip():
         raise export_error(file, "must not be empty")
     opened = open_export(data, file)
+    module, what = recognized(opened, choices)
     try:
-        module, what = _recognized(opened, choices)
         found = module.read(opened, choices)
     except MixedListError:
-        raise export_error(file, "must have nothing but objects in a list of reviews or notes") from None
+        raise export_error(file, _MIXED) from None
     return gather(replace(found, said=(what, *opened.said, *found.said)), choices)
 
 
-def _recognized(opened: OpenedExport, choices: Choices) -> tuple[_Format, str]:
+def recognized(opened: OpenedExport, choices: Choices) -> tuple[_Format, str]:
+    """The system whose export of reviews this is, and what kind of export; an `InputError` says what else.
+
+    `opened` is what `open_export` returns; of the `choices`, `format` and `columns` name the system.
+
+    >>> system, what = recognized(open_export(b"item,rater,points\\n1,ada,2\\n", "jury.csv"), Choices())
+    >>> system.NAME, what
+    ('panel', 'a table with a row for each review')
+    """
+    try:
+        return _system(opened, choices)
+    except MixedListError:
+        raise export_error(opened.file, _MIXED) from None
+
+
+def _system(opened: OpenedExport, choices: Choices) -> tuple[_Format, str]:
     name = choices.format or (plain_table.NAME if choices.columns else None)
     if name is not None:
         if name not in FORMATS:
@@ -137,9 +173,8 @@ def _recognized(opened: OpenedExport, choices: Choices) -> tuple[_Format, str]:
         module = FORMATS[name]
         return module, module.recognize(opened, choices) or f"{name}, as requested"
     if kind := _list_kind(opened):
-        raise export_error(
-            opened.file, _LIST.format(f"{kind}, for `conflicts`" if "conflicts" in kind else kind)
-        )
+        use = f"{kind}, for --as conflicts" if "conflicts" in kind else kind
+        raise export_error(opened.file, _PAIRS if kind == _PEOPLE_OF_PAPERS else _LIST.format(use))
     for module in FORMATS.values():
         if (what := module.recognize(opened, choices)) is not None:
             return module, what
@@ -162,6 +197,8 @@ def _marked(names: frozenset[str]) -> list[str]:
     (['conflicts'], [])
     """
     kinds = [kind for kind, marks in _KINDS.items() if names & marks]
+    if not kinds and names & _PAPER and names & _PERSON:
+        kinds = [_PEOPLE_OF_PAPERS]
     return kinds if names <= _BESIDE.union({""}, *_KINDS.values()) else []
 
 

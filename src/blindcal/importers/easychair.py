@@ -10,6 +10,7 @@ from blindcal.cells import count
 from blindcal.errors import Problem
 from blindcal.importers.export import (
     METAREVIEWS,
+    SILENT,
     Choices,
     Dropped,
     RawExport,
@@ -92,14 +93,20 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         titles=titles,
         tracks=tracks,
         committee=_committee(opened),
+        conflicts=conflicts(opened) or (),
         withdrawn=withdrawn,
-        said=(*subs, _go_by(authors)),
+        said=(_go_by(authors),),
         dropped=(
             *_dropped(table, [name for name in labels if name not in (score, confidence)], old),
             *_metareviews(opened),
         ),
         problems=(*problems, *broken, *_problems(opened, table)),
-        warnings=(*_numberless(table), *_namesakes(authors)),
+        warnings=(
+            *subs,
+            *_numberless(table),
+            *_namesakes(authors),
+            *(() if titles else [SILENT.format("EasyChair's table of reviews alone")]),
+        ),
     )
 
 
@@ -195,7 +202,10 @@ def _authors(
     if choices.unit == "member":
         said = f"{count(written, 'review')} by sub-reviewers count for the committee member"
         return by_member, (said,) if written else ()
-    said = f"{count(written, 'review')} by sub-reviewers count for them (`unit` member: for the member)"
+    said = (
+        f"{count(written, 'review')} by sub-reviewers count for them: the committee must list everyone who "
+        "may have been one. If there is no such list, `unit` member counts them for the committee member"
+    )
     authors = [sub if sub[0] else member for sub, member in zip(subs, by_member, strict=True)]
     return authors, (said,) if written else ()
 
@@ -249,6 +259,28 @@ def committee_table(opened: OpenedExport) -> HeadedTable | None:
     ['ada@x.org']
     """
     return find_only_table(_with_headers(opened, _committee_header), {"#", *_MEMBER[2:5], "role"}.issubset)
+
+
+def conflicts(opened: OpenedExport) -> list[tuple[str, str]] | None:
+    """The conflicts `(paper, member)` among the bids; None if there is no table of bids.
+
+    `opened` is what `open_export` returns. Members go by email if the table of the committee came along.
+
+    >>> from blindcal.importers.open import open_export
+    >>> bids = b"member #,member name,submission #,bid\\n3,Ada Byron,7,conflict\\n3,Ada Byron,8,yes\\n"
+    >>> conflicts(open_export(bids, "bidding.csv"))
+    [('7', 'Ada Byron')]
+    """
+    table = find_only_table(opened.sheets, {"member #", "member name", "submission #", "bid"}.issubset)
+    if table is None:
+        return None
+    emails = {number: email for number, email, _ in _members(opened)}
+    cells = zip(*map(table.column, ("submission #", "member #", "member name", "bid")), strict=True)
+    return [
+        (paper.strip(), emails.get(number.strip()) or name)
+        for paper, number, name, bid in cells
+        if bid.strip().casefold() == "conflict"
+    ]
 
 
 def _problems(opened: OpenedExport, table: HeadedTable) -> list[Problem]:

@@ -113,6 +113,10 @@ class RawExport:
 
 
 WITHDRAWN = ("withdrawn", "desk rejected", "deleted")
+SILENT = (
+    "{} does not say which papers were withdrawn or desk rejected: list such papers under [withdrawn] of "
+    "conference.toml, or they are decided"
+)
 METAREVIEWS = "they sum up reviews and are none themselves"
 TIMES, ORDINALS, TEXTS, UNUSED = (
     "times can reveal who wrote a review",
@@ -122,7 +126,9 @@ TIMES, ORDINALS, TEXTS, UNUSED = (
 )
 _KINDS = (
     (
-        re.compile(r"^(?:created|last modified|date|time|.*_at|[tcm]*date|modified.*|submitted.*)$", re.I),
+        re.compile(
+            r"^(?:created|updated|last modified|date|time|.*_at|[tcm]*date|modified.*|submitted.*)$", re.I
+        ),
         TIMES,
     ),
     (re.compile(r"^(?:#|.*number|review|rid|ordinal|version|vtag|rtype|.* #|id)$", re.I), ORDINALS),

@@ -61,7 +61,7 @@ _NOT_FIELDS = {
 }
 _SILENT = (
     "HotCRP's CSV does not say which reviews are metareviews, nor which papers were withdrawn: if there are "
-    "such, import the JSON (jsonrqc) instead"
+    "any, import the JSON (jsonrqc) instead"
 )
 _METAREVIEW = "5"
 _UNFINISHED = frozenset(("empty", "acknowledged", "draft", "delivered", "pending"))

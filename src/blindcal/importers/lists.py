@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from blindcal.cells import count, id_problem, normalize_id, unescape
 from blindcal.errors import Problem
 from blindcal.importers.easychair import committee_table
+from blindcal.importers.easychair import conflicts as easychair_conflicts
 from blindcal.importers.export import export_error
 from blindcal.importers.hotcrp import read_conflicts as hotcrp_conflicts
 from blindcal.importers.open import open_export
@@ -19,7 +20,8 @@ _IDS = ("reviewer", *_MAILS)
 _NAMES = (("name",), ("first name", "last name"), ("first", "last"), ("given_name", "family_name"))
 _PAPERS = ("paper", "paper id", "pid", "submission #", "submission", "proposal id")
 # What may stand in a table of papers and emails that is a list of conflicts, and no list of reviews.
-_PLAIN = {*_PAPERS, *_MAILS, *(name for group in _NAMES for name in group), "title", "affiliation"}
+_PLAIN = {*_PAPERS, *_MAILS, *(name for group in _NAMES for name in group)}
+_PLAIN |= {"title", "paper title", "affiliation", "reviewer name"}
 # HotCRP's lists of conflicts (pcconf) and of preferences (allrevpref) say with a word that there is one.
 _TYPE, _WORD = "conflicttype", "conflict"
 _PEOPLE = (
@@ -32,8 +34,8 @@ _REVIEWS = (
 )
 _CONFLICTS = (
     "must be a list of conflicts: a table with the columns paper and conflict (or paper and email, with at "
-    "most titles and names besides), or HotCRP's pcconf, allrevpref, jsonrqc or bulk assignment (paper, "
-    "action, email)"
+    "most titles and names besides), HotCRP's pcconf, allrevpref, jsonrqc or bulk assignment (paper, action, "
+    "email), or EasyChair's bids"
 )
 _NONE = "must hold conflicts: none of its rows is one. HotCRP's list of conflicts is pcconf"
 _TWO_PEOPLE = (
@@ -58,7 +60,7 @@ def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None)
     table = _people_table(open_export(data, file))
     if table is None:
         raise export_error(file, _PEOPLE)
-    if table.first(*_PAPERS) is not None:
+    if table.first(*_PAPERS, "signature") is not None:
         raise export_error(file, _REVIEWS)
     ids = _ids(table, table.first(*_IDS), people)
     parts = next((group for group in _NAMES if all(name in table for name in group)), ())
@@ -99,6 +101,8 @@ def read_conflicts(
     opened = open_export(data, file)
     if opened.is_json:
         return _from_json(opened, people)
+    if (bids := easychair_conflicts(opened)) is not None:
+        return _pairs(file, bids, "member name", people), "EasyChair's bids, of which conflicts are taken"
     table = find_only_table(opened.sheets, _of_conflicts)
     if table is not None:
         return _listed(table, people)
@@ -144,15 +148,21 @@ def _from_json(
         listed = None
     if listed is None:
         raise export_error(opened.file, _CONFLICTS)
+    return _pairs(opened.file, listed, "pc_conflicts", people), "HotCRP's JSON of papers"
+
+
+def _pairs(
+    file: str, listed: Sequence[tuple[str, str]], column: str, people: Mapping[str, str] | None
+) -> tuple[tuple[str, str], ...]:
+    """The conflicts that an export of everything lists, each once, as the map has the people."""
     if not listed:
-        raise export_error(opened.file, _NONE)
-    log = Problems(opened.file)
+        raise export_error(file, _NONE)
+    log, known = Problems(file), people or {}
     pairs = [(paper.strip(), normalize_id(who.strip())) for paper, who in listed]
     for broken in filter(None, (id_problem(cell) for pair in pairs for cell in pair)):
-        log.add(None, "pc_conflicts", *broken)
+        log.add(None, column, *broken)
     log.finish()
-    known = people or {}
-    return tuple(sorted({(paper, known.get(who, who)) for paper, who in pairs})), "HotCRP's JSON of papers"
+    return tuple(sorted({(paper, known.get(who, who)) for paper, who in pairs}))
 
 
 def _bulk(table: HeadedTable, people: Mapping[str, str] | None) -> tuple[tuple[tuple[str, str], ...], str]:

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping
 
 from blindcal.cells import unescape
 from blindcal.importers.export import (
+    SILENT,
     Choices,
     RawExport,
     RawReview,
     choose_score_field,
     dropped_columns,
     export_error,
+    withdrawal_status,
 )
 from blindcal.importers.scores import score_shaped
 from blindcal.importers.sheet import (
@@ -38,6 +40,7 @@ _COLUMNS = (
 _PEOPLE = {"reviewer name", "reviewer email"}
 _UNTICKED = "must have the column Proposal ID: tick it in pretalx's export"
 _HIDDEN = "must say who the reviewers are: tick Reviewer email in pretalx's export"
+_STATELESS = SILENT.format("pretalx's export") + "; the API with expand=submission says it"
 _BY_NAME = "there are no emails: reviewers of one name are taken as one person; tick Reviewer email"
 
 
@@ -138,7 +141,7 @@ def _read_export(table: HeadedTable, choices: Choices) -> RawExport:
         rows=rows,
         score_field=score,
         dropped=dropped_columns(unused, texts),
-        warnings=() if who == "Reviewer email" else (_BY_NAME,),
+        warnings=(*(() if who == "Reviewer email" else (_BY_NAME,)), _STATELESS),
         problems=(*table.problems, *table.repeated(used)),
     )
 
@@ -169,7 +172,20 @@ def _read_api(opened: OpenedExport, choices: Choices) -> RawExport:
             [*(key for key in unused if key not in kept), *(name for name in labels if name != score)],
             ["text"],
         ),
+        withdrawn=_withdrawn(reviews),
+        warnings=() if any(isinstance(one.get("submission"), dict) for one in reviews) else (_STATELESS,),
     )
+
+
+def _withdrawn(reviews: list[Item]) -> dict[str, str]:
+    """What became of each proposal that is no longer there, by its state."""
+    papers = [paper for review in reviews if isinstance(paper := review.get("submission"), dict)]
+    states = {json_cell(paper.get("code")): json_cell(paper.get("state")) for paper in papers}
+    became = {
+        code: "withdrawn" if state == "canceled" else withdrawal_status(state)
+        for code, state in states.items()
+    }
+    return {code: what for code, what in became.items() if what}
 
 
 def _score(

@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -62,6 +63,8 @@ from blindcal.sharing.noisy_sums import shared_folder
 INPUTS = "inputs"
 _OWN_COLUMNS = {"paper", "reviewer", "score"}
 _PAST = re.compile(r"past/[^/]+\.csv")
+_YEAR = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -149,8 +152,20 @@ def input_settings(places: Mapping[str, str], past: Sequence[str] = ()) -> dict[
             settings["pools"] = places[f"{name}.csv"]
     brought = {Path(name).stem: place for name, place in places.items() if _PAST.fullmatch(name)}
     if brought:
-        settings["past"] = list(({Path(place).stem: place for place in past} | brought).values())
+        settings["past"] = list(oldest_first({Path(place).stem: place for place in past} | brought).values())
     return settings
+
+
+def oldest_first(past: Mapping[str, T]) -> dict[str, T]:
+    """Past conferences in the order of their years, if each name has one; else as they are given.
+
+    >>> [*oldest_first({"icx2026": 1, "fetched-2025-notes": 2})], [*oldest_first({"b2026": 1, "a": 2})]
+    (['fetched-2025-notes', 'icx2026'], ['b2026', 'a'])
+    """
+    years = {name: [*{*_YEAR.findall(name)}] for name in past}
+    if any(len(found) != 1 for found in years.values()):
+        return dict(past)
+    return {name: past[name] for name in sorted(past, key=lambda name: years[name][0])}
 
 
 def write_inputs(folder: Path, contents: FolderContents) -> None:
@@ -435,6 +450,7 @@ def create_folder(
     _check_files(given)
     check_key(key, folder)
     contents, remarks = read_contents(given)
+    contents = replace(contents, past=oldest_first(contents.past))
     grid = wishes.grid
     if (imported := contents.imported) is not None:
         grid = grid or grid_text(imported.reviews.grid)

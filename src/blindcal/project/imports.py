@@ -24,18 +24,13 @@ from blindcal.errors import InputError
 from blindcal.fitting.committee import ANYONE, read_committee
 from blindcal.fitting.reuse_guard import Fingerprint, fingerprint_of_reviews, refuse_reused, reuse_warnings
 from blindcal.fitting.shared_sums import has_share_statement
-from blindcal.importers import (
-    FORMATS,
-    MAX_EXPORT,
-    Choices,
-    Imported,
-    coded,
-    read_codes,
-)
+from blindcal.importers import MAX_EXPORT, Choices, Imported, coded, read_codes
+from blindcal.importers.detect import recognized
+from blindcal.importers.easychair import committee_table
 from blindcal.importers.open import open_export
 from blindcal.importers.people import new_codes
 from blindcal.importers.pretalx import team_sheet
-from blindcal.importers.sheet import MixedListError, OpenedExport, find_table
+from blindcal.importers.sheet import find_table
 from blindcal.io.atomic_files import lock, make_folder, read_bytes, read_table, write_bytes, write_table
 from blindcal.io.tables import decode_utf8
 from blindcal.posterior.conference import Sources, read_reviewers, refuse_mismatches
@@ -68,7 +63,7 @@ _COLUMNS = {
     "reviewers": lambda names: {"reviewer", "slope", "offset", "noise"} <= names,
     "pools": lambda names: {"paper", "reviewer"} < names <= {"paper", "reviewer", "probability", "draw"},
     "titles": lambda names: names == {"paper", "title"},
-    "committee": lambda names: bool(names & _PEOPLE) and not names & {*_PAPERS, "score"},
+    "committee": lambda names: bool(names & _PEOPLE) and not names & {*_PAPERS, "score", "signature"},
 }
 _NAME = re.compile(r"[^\W_][\w .+()-]*")
 
@@ -114,14 +109,6 @@ def _lists_conflicts(names: frozenset[str]) -> bool:
     return bool(names & _PAPERS and word) and "score" not in names
 
 
-def _is_export(opened: OpenedExport, choices: Choices) -> bool:
-    """Whether a system's export of reviews is recognized."""
-    try:
-        return any(system.recognize(opened, choices) is not None for system in FORMATS.values())
-    except MixedListError:
-        return False
-
-
 def file_kind(path: Path, choices: Choices, *, has_reviews: bool) -> str:
     """What a file is, by its content: one of `KINDS`, or an `InputError` that names the choice.
 
@@ -141,25 +128,23 @@ def file_kind(path: Path, choices: Choices, *, has_reviews: bool) -> str:
     if has_share_statement(path):
         return "past"
     opened = open_export(read_bytes(path, MAX_EXPORT), str(path))
-    if team_sheet(opened) is not None:
-        return "committee"
     # A list of conflicts may look like reviews; a workbook of many tables is an export, though it has lists.
     sheet = opened.sheets[0] if len(opened.sheets) == 1 else None
+    if team_sheet(opened) is not None or (sheet is not None and committee_table(opened) is not None):
+        return "committee"
     if sheet is not None and find_table(sheet, _lists_conflicts) is not None:
         return "conflicts"
-    if sheet is not None and not _is_export(opened, choices):
-        if find_table(sheet, lambda names: names == {"paper", "reviewer"}) is not None:
-            raise InputError(
-                f"{path} lists papers and reviewers: give --as pools if these are all who may have reviewed. "
-                "Pools must never be made from who did review"
-            )
-        for kind, wanted in _COLUMNS.items():
-            if find_table(sheet, wanted) is not None:
-                return kind
+    try:
+        recognized(opened, choices)
+    except InputError:
+        kinds = [k for k, wanted in _COLUMNS.items() if sheet is not None and find_table(sheet, wanted)]
+        if not kinds:
+            raise
+        return kinds[0]
     if has_reviews:
         raise InputError(
-            f"{path}: the folder has reviews already. Give --as reviews if these correct them, or --as past "
-            "if they are those of a past conference"
+            f"{path} holds reviews, and there are reviews of this year already. Give --as past if these are "
+            "of a past conference, or --as reviews if they correct the others"
         )
     return "reviews"
 
@@ -219,8 +204,8 @@ def read_import(
         grid = str(folder.settings.get("grid") or grid_text(imported.reviews.grid))
         check_grid(imported.reviews, grid)
         settings |= {} if "grid" in folder.settings else {"grid": grid}
-        words = decision_words(contents)
-        settings |= {name: word for name, word in words.items() if name not in folder.settings}
+    words = decision_words(contents)
+    settings |= {name: word for name, word in words.items() if name not in folder.settings}
     check_files(contents)
     if this_year is not None:
         remarks += (*reuse_warnings([*_earlier(folder, contents), *past_footprints(contents)], this_year),)
