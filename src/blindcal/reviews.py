@@ -23,7 +23,7 @@ from blindcal.errors import InputError
 from blindcal.io.atomic_files import digest, read_table, write_table
 from blindcal.io.tables import Problems, StrPath, Table, table_from_frame
 
-__all__ = ["Components", "Reviews", "infer_grid", "missing_withdrawn_warnings", "similar_id_warnings"]
+__all__ = ["Reviews"]
 COLUMNS = (
     Column("paper", "id", synonyms=("paperid", "paper_id", "submission", "item", "task")),
     Column(
@@ -220,17 +220,11 @@ class Reviews:
 
 @dataclass(frozen=True)
 class Components:
-    """The parts of the reviewer-paper graph that no review connects; part 0 has the most reviews.
+    """The parts of the reviewer-paper graph that no review connects; part 0 has the most reviews."""
 
-    Attributes:
-        count: How many parts there are.
-        paper: For each paper, its part.
-        reviewer: For each reviewer, their part.
-    """
-
-    count: int
-    paper: Integers
-    reviewer: Integers
+    count: int  # how many parts there are
+    paper: Integers  # for each paper, its part
+    reviewer: Integers  # for each reviewer, their part
 
 
 def infer_grid(score: Array) -> Array | None:
@@ -239,17 +233,6 @@ def infer_grid(score: Array) -> Array | None:
     Whole scores: all from the lowest to the highest given, if that is at most 21; without those that nobody
     gave if there are 20 reviews or more for each. Other scores: those given, if they are at most 32 and each
     was given three times on average. Declare the grid if it has scores beyond the ones given.
-
-    Args:
-        score: The score of each review.
-
-    Example:
-        >>> infer_grid(np.array([1.0, 4.0, 3.0]))
-        array([1., 2., 3., 4.])
-        >>> infer_grid(np.repeat([1.0, 3.0, 6.0], 40)), infer_grid(np.repeat([0.5, 2.0], 3))
-        (array([1., 3., 6.]), array([0.5, 2. ]))
-        >>> infer_grid(np.array([0.12, 0.57, 0.93])) is None
-        True
     """
     distinct = np.unique(score)
     if distinct.size < 2:
@@ -366,15 +349,6 @@ def similar_id_warnings(reviews: Reviews, file: str) -> list[str]:
 
     Papers are named by their rows in the file. Reviewers are only counted, since their rows would reveal who
     reviewed what.
-
-    Args:
-        reviews: The reviews of the file.
-        file: Its name.
-
-    Example:
-        >>> reviews = Reviews.from_table({"paper": ["p1", "q"], "reviewer": ["Ada", "ada"], "score": [3, 4]})
-        >>> print(similar_id_warnings(reviews, "r.csv")[0].split(": ")[1])
-        the ids of 2 reviewers differ from another's only in capital letters, spaces or leading zeros
     """
     how, remarks = "only in capital letters, spaces or leading zeros", []
     if twins := _twins(reviews.papers):
@@ -404,11 +378,6 @@ def missing_withdrawn_warnings(reviews: Reviews, withdrawn: Collection[str], fil
     """A sentence for each withdrawn paper without a review: its id may be mistyped.
 
     The paper that was meant is then decided.
-
-    Args:
-        reviews: The reviews, with those of withdrawn papers.
-        withdrawn: The ids of the papers withdrawn.
-        file: The name of the file of reviews.
 
     Example:
         >>> reviews = Reviews.from_table({"paper": ["p1"], "reviewer": ["ada"], "score": [3]})

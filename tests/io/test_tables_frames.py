@@ -14,7 +14,8 @@ import blindcal as bc
 from blindcal.adversaries import planned_views
 from blindcal.adversaries.findings import findings_of
 from blindcal.io import tables
-from blindcal.policy import allocate, average_frontier, least_loss, loss_frontier, solve, spend
+from blindcal.policy import average_frontier, least_loss, loss_frontier, solve, spend
+from blindcal.policy.budget import allocate
 from blindcal.report.guarantee_survey import survey
 from blindcal.simulation.best_of_several import selection
 from blindcal.simulation.parameter_sweep import Setting, sweep

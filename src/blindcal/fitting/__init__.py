@@ -7,21 +7,7 @@ reviewers and earlier.
 """
 
 from blindcal.fitting.committee import read_aliases, read_committee, similar_names
-from blindcal.fitting.diagnostics import FitDiagnostics, Forecast
-from blindcal.fitting.estimate import Fitted, ValueOfHistory, fit
+from blindcal.fitting.estimate import Fitted, fit
 from blindcal.fitting.history import Scale
-from blindcal.fitting.shared_sums import SharedSums, read_shared_sums
 
-__all__ = [
-    "FitDiagnostics",
-    "Fitted",
-    "Forecast",
-    "Scale",
-    "SharedSums",
-    "ValueOfHistory",
-    "fit",
-    "read_aliases",
-    "read_committee",
-    "read_shared_sums",
-    "similar_names",
-]
+__all__ = ["Fitted", "Scale", "fit", "read_aliases", "read_committee", "similar_names"]

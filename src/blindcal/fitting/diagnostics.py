@@ -41,41 +41,29 @@ _ERRORS, _MIN_WIDER, _MIN_CURVED = 3.0, 0.25, 0.01
 
 @dataclass(frozen=True)
 class FitDiagnostics:
-    """How far to believe a fit. CONFIDENTIAL: it names reviewers.
+    """How far to believe a fit. CONFIDENTIAL: it names reviewers."""
 
-    Attributes:
-        shares: Of the variance of a score, that of quality, slope, offset and noise, each with a 90 %
-            interval.
-        persistence: The correlation of reviewers' habits from one conference to the next, with its interval.
-        levels: The noise at each level of confidence, relative to the most frequent level.
-        bend: The skewness of papers' mean scores, 0 if reviewers use the scale as a straight line, and three
-            standard errors each way.
-        bent: Whether `bend` is large and surely not 0.
-        line: What straight lines leave unexplained; None if no two reviews can be compared.
-        outliers: People the fit is for who are unlike the population.
-        newcomers: How many of the people have no history.
-        unknown: How many have a history that says next to nothing.
-        reviewers: How many people the fit is for.
-        rhat: The largest rank-normalized split R-hat of offsets of a few reviewers; near 1 in a sound fit.
-        ess: The smallest effective sample size of these offsets, of the bulk or of a tail.
-        forecast: A test on the last conference; None with one conference, or if no reviewer came back.
-        notes: Sentences about all of this, for the chair.
-    """
-
+    # Of the variance of a score, that of quality, slope, offset and noise, each with a 90 % interval
     shares: Mapping[str, CredibleInterval]
+    # The correlation of reviewers' habits from one conference to the next, with its interval
     persistence: CredibleInterval
-    levels: Mapping[str, float]
+    levels: Mapping[str, float]  # the noise at each level of confidence, relative to the most frequent level
+    # The skewness of papers' mean scores, 0 if reviewers use the scale as a straight line, and three standard
+    # errors each way
     bend: CredibleInterval
-    bent: bool
+    bent: bool  # whether `bend` is large and surely not 0
+    # What straight lines leave unexplained; None if no two reviews can be compared
     line: LinearityCheck | None
-    outliers: tuple[str, ...] = field(repr=False)
-    newcomers: int
-    unknown: int
-    reviewers: int
+    outliers: tuple[str, ...] = field(repr=False)  # people the fit is for who are unlike the population
+    newcomers: int  # how many of the people have no history
+    unknown: int  # how many have a history that says next to nothing
+    reviewers: int  # how many people the fit is for
+    # The largest rank-normalized split R-hat of offsets of a few reviewers; near 1 in a sound fit
     rhat: float
-    ess: float
+    ess: float  # the smallest effective sample size of these offsets, of the bulk or of a tail
+    # A test on the last conference; None with one conference, or if no reviewer came back
     forecast: Forecast | None
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # sentences about all of this, for the chair
 
 
 @dataclass(frozen=True)
@@ -83,24 +71,15 @@ class Forecast:
     """How well the last conference's scores are predicted from earlier ones and each paper's other reviews.
 
     Errors are root mean squares in standard deviations of the scores, over reviewers with a history.
-
-    Attributes:
-        conference: The name of the last one, which was held out.
-        reviews: How many of its reviews are by someone with a history.
-        population: The error if everyone is taken to be alike.
-        raw: The error if each reviewer's past mean, as a deviation from all scores, is added to that.
-        fitted: The error by the fit.
-        gain: The share of the mean square of `population` that the fit saves; below 0 it does harm.
-        gain_se: The standard error of `gain`, over papers.
     """
 
-    conference: str
-    reviews: int
-    population: float
-    raw: float
-    fitted: float
-    gain: float
-    gain_se: float
+    conference: str  # the name of the last one, which was held out
+    reviews: int  # how many of its reviews are by someone with a history
+    population: float  # the error if everyone is taken to be alike
+    raw: float  # the error if each reviewer's past mean, as a deviation from all scores, is added to that
+    fitted: float  # the error by the fit
+    gain: float  # the share of the mean square of `population` that the fit saves; below 0 it does harm
+    gain_se: float  # the standard error of `gain`, over papers
 
     @property
     def verdict(self) -> str:

@@ -153,30 +153,19 @@ class Fitted:
 
 @dataclass(frozen=True)
 class ValueOfHistory:
-    """Expected shares of wrong decisions of a committee, with more or less knowledge of its reviewers.
+    """Expected shares of wrong decisions of a committee, with more or less knowledge of its reviewers."""
 
-    Attributes:
-        accept_rate: The share of papers that is accepted.
-        reviews_per_paper: How many reviews each paper has.
-        raw: Wrong decisions by mean scores.
-        alike: Fully calibrated, with everybody taken to be alike; so are the next three.
-        now: With this history.
-        twice: With twice as much history.
-        known: With reviewers known exactly.
-        error: The standard error of each of these shares.
-        twice_gains: What twice as much history would take off `now`, and the standard error of that.
-        to_gain: What knowing reviewers exactly would take off `now`, and the standard error of that.
-    """
-
-    accept_rate: float
-    reviews_per_paper: int
-    raw: float
-    alike: float
-    now: float
-    twice: float
-    known: float
-    error: float
+    accept_rate: float  # the share of papers that is accepted
+    reviews_per_paper: int  # how many reviews each paper has
+    raw: float  # wrong decisions by mean scores
+    alike: float  # fully calibrated, with everybody taken to be alike; so are the next three
+    now: float  # with this history
+    twice: float  # with twice as much history
+    known: float  # with reviewers known exactly
+    error: float  # the standard error of each of these shares
+    # What twice as much history would take off `now`, and the standard error of that
     twice_gains: tuple[float, float]
+    # What knowing reviewers exactly would take off `now`, and the standard error of that
     to_gain: tuple[float, float]
 
 

@@ -45,26 +45,17 @@ class SharedSums:
 
     Each review is worth 100 points, split by how far its score lies above what the paper's other scores
     suggest. Whatever is done with these numbers, they reveal no more than the stated guarantee allows.
-
-    Attributes:
-        conference: The name of the one that shared them.
-        reviewers: The ids on the list, each once.
-        above: Each person's sum of points above what others suggest, with noise added.
-        below: Each person's sum of points below it, with noise added.
-        mean: The mean of such differences over all reviews, in standard deviations of the scores.
-        gain: How much a difference grows on average for a reviewer who is more lenient by 1; at most 1.
-        variance: The variance of such differences over all reviews.
-        noise: The variance of the noise added to each number.
     """
 
-    conference: str
-    reviewers: tuple[str, ...]
+    conference: str  # the name of the one that shared them
+    reviewers: tuple[str, ...]  # the ids on the list, each once
+    # Each person's sum of points above what others suggest, with noise added
     above: Integers = field(repr=False)
-    below: Integers = field(repr=False)
-    mean: float
-    gain: float
-    variance: float
-    noise: float
+    below: Integers = field(repr=False)  # each person's sum of points below it, with noise added
+    mean: float  # the mean of such differences over all reviews, in standard deviations of the scores
+    gain: float  # how much a difference grows on average for a reviewer who is more lenient by 1; at most 1
+    variance: float  # the variance of such differences over all reviews
+    noise: float  # the variance of the noise added to each number
 
     def __post_init__(self) -> None:
         if len(set(self.reviewers)) < len(self.reviewers):
@@ -92,21 +83,7 @@ class SharedSums:
 def read_shared_sums(path: StrPath) -> SharedSums:
     """The sums that another conference shared.
 
-    Args:
-        path: The table of noisy points; its statement lies beside it.
-
-    Example:
-        >>> from pathlib import Path
-        >>> from tempfile import TemporaryDirectory
-        >>> from blindcal.io.atomic_files import write_json
-        >>> points = {"each_review": 100, "reach": 1.0, "mean": 0.0, "gain": 0.6, "variance": 0.4}
-        >>> with TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "shared.csv"
-        ...     _ = path.write_text("reviewer,above,below\\nada,180,20\\nben,90,110\\n")
-        ...     stated = {"format": 1, "conference": "C24", "points": points, "noise_variance": 50.0}
-        ...     write_json(statement_path(path), stated)
-        ...     read_shared_sums(path).counts, read_shared_sums(path).sums
-        (array([2., 2.]), array([ 1.6, -0.2]))
+    `path`: the table of noisy points; its statement lies beside it.
     """
     whole = [Column(name, "integer", low=-_MAX_POINTS, high=_MAX_POINTS) for name in _COLUMNS]
     table = read_table(path, [Column("reviewer", "id", secret=True), *whole])

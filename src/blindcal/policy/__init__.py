@@ -8,7 +8,7 @@ known. Imports: posterior and earlier.
 
 from blindcal.policy.accept_lp import Solution
 from blindcal.policy.average_case import AverageFrontier, AverageRule, average_frontier
-from blindcal.policy.budget import Allocation, Spending, allocate, spend
+from blindcal.policy.budget import Spending, spend
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.multi_outcome import LossFrontier, OutcomeProbabilities, least_loss, loss_frontier
 from blindcal.policy.pareto_frontier import (
@@ -19,17 +19,10 @@ from blindcal.policy.pareto_frontier import (
     largest_success,
     least_epsilon,
 )
-from blindcal.policy.policy import (
-    Policy,
-    epsilon_policy,
-    evidence_policy,
-    proposition_strategy,
-    public_policy,
-)
+from blindcal.policy.policy import Policy, epsilon_policy, evidence_policy, public_policy
 from blindcal.policy.solver import limit_frontier, private_policy, solve
 
 __all__ = [
-    "Allocation",
     "AverageFrontier",
     "AverageRule",
     "Frontier",
@@ -39,7 +32,6 @@ __all__ = [
     "Policy",
     "Solution",
     "Spending",
-    "allocate",
     "average_frontier",
     "composed_epsilon",
     "composed_success",
@@ -52,7 +44,6 @@ __all__ = [
     "limit_frontier",
     "loss_frontier",
     "private_policy",
-    "proposition_strategy",
     "public_policy",
     "solve",
     "spend",

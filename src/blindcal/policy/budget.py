@@ -27,23 +27,14 @@ _ROUNDING = 8 * np.finfo(float).eps
 
 @dataclass(frozen=True, eq=False)
 class Allocation:
-    """A point on each chain, and the price that puts it there.
+    """A point on each chain, and the price that puts it there."""
 
-    Attributes:
-        price: No more expensive segment was bought.
-        fraction: How much was bought of each segment that ties at the price.
-        conference_error: `[...]`, the point chosen for each instance.
-        adversary_error: `[...]`, likewise.
-        conference_total: The weighted sum of the conference's errors.
-        adversary_total: The weighted sum of the adversary's errors.
-    """
-
-    price: float
-    fraction: float
-    conference_error: Array
-    adversary_error: Array
-    conference_total: float
-    adversary_total: float
+    price: float  # no more expensive segment was bought
+    fraction: float  # how much was bought of each segment that ties at the price
+    conference_error: Array  # `[...]`, the point chosen for each instance
+    adversary_error: Array  # `[...]`, likewise
+    conference_total: float  # the weighted sum of the conference's errors
+    adversary_total: float  # the weighted sum of the adversary's errors
 
     def to_frame(self) -> Any:
         """One row per instance, as a pandas data frame; needs pandas."""
@@ -148,21 +139,10 @@ def allocate(
 
     The price of a segment is `weights * d conference_error / (adversary_weights * d adversary_error)`.
 
-    Args:
-        conference_error: `[..., vertices]`, non-decreasing along each chain.
-        adversary_error: `[..., vertices]`, likewise.
-        conference_limit: The most that the conference's total may be; the adversary's is then the greatest.
-        adversary_limit: Instead of it, the least that the adversary's total may be (a success of at most
-            1 - limit); the conference's is then the least.
-        weights: Of the instances in the conference's total, summing to 1; equal by default.
-        adversary_weights: Those in the adversary's total; by default the same.
-
-    Example:
-        Two instances, one three times as expensive as the other; the budget covers only the cheap one:
-
-        >>> chosen = allocate([[0, 0.1], [0, 0.3]], [[0, 0.4], [0, 0.4]], conference_limit=0.05)
-        >>> round(chosen.price, 12), chosen.adversary_error.tolist(), chosen.adversary_total
-        (0.25, [0.4, 0.0], 0.2)
+    `conference_limit`: the most that the conference's total may be; the adversary's is then the greatest.
+    `adversary_limit`: instead of it, the least that the adversary's total may be (a success of at most 1 -
+    limit); the conference's is then the least. `weights`: of the instances in the conference's total, summing
+    to 1; equal by default. `adversary_weights`: those in the adversary's total; by default the same.
     """
     if (conference_limit is None) == (adversary_limit is None):
         raise InputError("give one of conference_limit and adversary_limit")

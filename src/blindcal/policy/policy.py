@@ -214,16 +214,6 @@ def proposition_strategy(belief: Belief, g: Policy) -> Policy:
     The h family decides by the evidence of the true or of the other one of two secrets. If the two disagree,
     that is every strategy, so `g` itself is returned. If they agree, it is the one decision that both favor,
     which errs least and reveals nothing. (At a favor of 1/2 the other secret's evidence decides.)
-
-    Args:
-        belief: One or more instances of two secrets.
-        g: Any policy.
-
-    Example:
-        >>> belief = Belief([[0.6, 0.4], [0.6, 0.4]], [[0.9, 0.8], [0.9, 0.2]])
-        >>> proposition_strategy(belief, Policy([0.7, 0.1])).accept
-        array([[1. , 1. ],
-               [0.7, 0.1]])
     """
     _, favor, accept = _aligned(belief, g)
     if favor.shape[-1] != 2:

@@ -5,7 +5,7 @@ differentially private sums, released once. Open `noisy_sums` first; `privacy_lo
 Imports: deciding and earlier.
 """
 
-from blindcal.sharing.noisy_sums import Account, Share, share
+from blindcal.sharing.noisy_sums import Share, share
 from blindcal.sharing.privacy_loss import LossLimit, unlearned
 
-__all__ = ["Account", "LossLimit", "Share", "share", "unlearned"]
+__all__ = ["LossLimit", "Share", "share", "unlearned"]

@@ -167,19 +167,12 @@ class SharedRelease:
 
 @dataclass(frozen=True)
 class Account:
-    """The releases of sums made with one key.
+    """The releases of sums made with one key."""
 
-    Attributes:
-        folder: The folder of the records.
-        key: The key that stamps them.
-        entries: One entry per release, oldest first.
-        last: Stamp of the latest head, to which the next is chained; empty before the first.
-    """
-
-    folder: Path
-    key: Key
-    entries: tuple[SharedRelease, ...]
-    last: str = ""
+    folder: Path  # the folder of the records
+    key: Key  # the key that stamps them
+    entries: tuple[SharedRelease, ...]  # one entry per release, oldest first
+    last: str = ""  # stamp of the latest head, to which the next is chained; empty before the first
 
     def again(self, input_stamp: str) -> SharedRelease | None:
         """The release that this very input led to before."""
