@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 import blindcal as bc
-from blindcal.policy.budget import at_price
+from blindcal.policy.budget import allocate, at_price
 from sizes import count
 
 
@@ -116,7 +116,7 @@ def test_a_sequence_of_frontiers_with_different_numbers_of_secrets():
     assert np.mean(guesses) == pytest.approx(spent.adversary_error, abs=1e-12)
     stretched = [np.pad(f.conference_error, (0, 13 - f.conference_error.size), mode="edge") for f in fronts]
     again = [np.pad(f.adversary_error, (0, 13 - f.adversary_error.size), mode="edge") for f in fronts]
-    assert bc.policy.budget.allocate(stretched, again, conference_limit=0.5 * (least + most)).price == spent.price
+    assert allocate(stretched, again, conference_limit=0.5 * (least + most)).price == spent.price
 
 
 def test_no_segment_dearer_than_the_price_is_bought_and_every_cheaper_one_is():
@@ -137,7 +137,7 @@ def test_ties_take_the_same_fraction_of_each_segment():
     rng = np.random.default_rng(6)
     lengths = rng.uniform(1e-3, 0.5, 500)
     start = rng.uniform(0, 0.2, 500)
-    chosen = bc.policy.budget.allocate(
+    chosen = allocate(
         np.stack([start, start + 0.3 * lengths], -1),  # the same price .3 but for rounding
         np.stack([0 * lengths, lengths], -1),
         conference_limit=float(start.mean() + 0.3 * 0.4 * lengths.mean()),
@@ -150,13 +150,13 @@ def test_papers_that_count_differently_for_both_errors():
     """A paper with more reviews counts more for the adversary: its segments are cheaper."""
     conference = np.array([[0.0, 0.2], [0.0, 0.2]])
     adversary = np.array([[0.0, 0.4], [0.0, 0.4]])
-    chosen = bc.policy.budget.allocate(
+    chosen = allocate(
         conference, adversary, conference_limit=0.1, weights=[0.5, 0.5], adversary_weights=[0.25, 0.75]
     )
     assert chosen.adversary_error.tolist() == [0.0, 0.4]
     assert chosen.adversary_total == pytest.approx(0.3)
     assert chosen.price == pytest.approx(0.5 * 0.2 / (0.75 * 0.4))
-    nothing = bc.policy.budget.allocate(
+    nothing = allocate(
         conference, adversary, adversary_limit=0.4, weights=[0.5, 0.5], adversary_weights=[0.0, 1.0]
     )
     assert nothing.conference_error.tolist() == [0.0, 0.2]
@@ -208,15 +208,15 @@ CHAIN = [[0.0, 0.1], [0.1, 0.2]], [[0.0, 0.3], [0.0, 0.4]]
 )
 def test_bad_budgets_are_named(arguments, message):
     with pytest.raises(bc.InputError, match=message):
-        bc.policy.budget.allocate(*CHAIN, **arguments)
+        allocate(*CHAIN, **arguments)
 
 
 def test_bad_chains_are_named():
     with pytest.raises(bc.InputError, match="must be convex"):
-        bc.policy.budget.allocate([[0, 0.2, 0.25]], [[0, 0.1, 0.2]], conference_limit=0.1)
+        allocate([[0, 0.2, 0.25]], [[0, 0.1, 0.2]], conference_limit=0.1)
     with pytest.raises(bc.InputError, match="must not decrease"):
-        bc.policy.budget.allocate([[0.3, 0.2]], [[0, 0.1]], conference_limit=0.4)
+        allocate([[0.3, 0.2]], [[0, 0.1]], conference_limit=0.4)
     with pytest.raises(bc.InputError, match="one non-empty shape"):
-        bc.policy.budget.allocate([[0.3, 0.4]], [0, 0.1], conference_limit=0.4)
+        allocate([[0.3, 0.4]], [0, 0.1], conference_limit=0.4)
     with pytest.raises(bc.InputError, match="one frontier"):
         bc.policy.spend([], conference_error=0.1)
