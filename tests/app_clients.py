@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from blindcal.importers import MAX_EXPORT
 
@@ -75,7 +75,7 @@ class Client:
         return self.ask("GET", path, None, {k.replace("_", "-"): v for k, v in headers.items()})
 
     def do(self, action: str, **fields: str) -> bool:
-        """Do something at the desk: whether it was done."""
+        """Post one action: whether it was done."""
         answer = self.post(f"/conference/do/{action}", fields)
         assert answer.status == 200, answer.text
         return bool(json.loads(answer.body)["done"])
@@ -84,8 +84,8 @@ class Client:
         given = {"Content-Type": "application/json", **{k.replace("_", "-"): v for k, v in headers.items()}}
         return self.ask("POST", path, json.dumps(fields).encode(), given)
 
-    def put(self, role: str, name: str, data: bytes) -> Answer:
-        path = f"/conference/files/{quote(role)}?{urlencode({'name': name})}"
+    def put(self, name: str, data: bytes) -> Answer:
+        path = f"/conference/files?{urlencode({'name': name})}"
         return self.ask("PUT", path, data, {"Content-Type": "application/octet-stream"})
 
     def wait(self) -> None:
@@ -100,7 +100,7 @@ class Client:
 def served(
     home: Path, folder: Path | None = None, *, limit: int = MAX_EXPORT
 ) -> Iterator[tuple[Client, Session, Listening]]:
-    """A desk in a folder, and a client of its server."""
+    """A session in a folder, and a client of its server."""
     from blindcal.app.server import running
     from blindcal.app.session import Session
 

@@ -14,8 +14,19 @@ pytest.importorskip("jinja2")
 from app_clients import Client, served
 from blindcal.app import routes
 from blindcal.app.guard import MOST_BODY, new_token, policy
+from blindcal.app.pages import TABS
 
 pytestmark = pytest.mark.edge
+
+
+PAGES = ("/conference", *(f"/conference/{slug}" for slug in TABS))
+DOWNLOADS = ("decisions.csv", "certificate.json", "report.html", "CONFIDENTIAL-report.html", "export")
+READ = (
+    *PAGES,
+    "/conference/page/report",
+    "/conference/page/chair",
+    *(f"/conference/download/{name}" for name in DOWNLOADS),
+)
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +65,10 @@ def test_the_right_name_and_token_pass(client: Client, name: str) -> None:
 def test_a_wrong_host_is_refused(client: Client, host: str | None) -> None:
     """A page that had its own name point here (DNS rebinding) comes by that name."""
     named = None if host is None else host.format(port=client.port)
-    answer = client.get("/conference", Host=named)
-    assert answer.status in (400, 403)
-    assert "200 papers" not in answer.text
+    for path in READ:
+        answer = client.get(path, Host=named)
+        assert answer.status in (400, 403)
+        assert "<html" not in answer.text
 
 
 def test_two_hosts_are_refused(client: Client) -> None:
@@ -73,7 +85,9 @@ def test_two_hosts_are_refused(client: Client) -> None:
     [
         "/",
         "/pair",
-        "/conference",
+        *READ,
+        "/conference/do/decide",
+        "/conference/files?name=a.csv",
         "/static/app.css",
         "//{token}/",
         "/x/{token}/",
@@ -112,14 +126,16 @@ def test_a_missing_or_wrong_token_is_refused(client: Client, path: str) -> None:
 )
 def test_what_another_page_sends_is_refused(client: Client, headers: dict[str, str | None]) -> None:
     given = {k: None if v is None else v.format(port=client.port) for k, v in headers.items()}
-    for method, path in (("POST", "/conference/do/example"), ("PUT", "/conference/files/reviews?name=a.csv")):
+    posts = [("POST", f"/conference/do/{action}") for action in ("nothing", *routes.ACTIONS)]
+    for method, path in (*posts, ("POST", "/pair/draws"), ("PUT", "/conference/files?name=a.csv")):
         assert client.ask(method, path, b"{}", given).status == 403
     assert "Open the embedded conference" in client.get("/conference").text, "nothing was opened"
 
 
 def test_what_another_page_loads_is_refused_but_people_may_follow_a_link(client: Client) -> None:
     for site in ("cross-site", "same-site"):
-        assert client.get("/pair/numbers", Sec_Fetch_Site=site, Sec_Fetch_Mode="no-cors").status == 403
+        for path in ("/pair/numbers", "/conference/job", *READ):
+            assert client.get(path, Sec_Fetch_Site=site, Sec_Fetch_Mode="no-cors").status == 403
         assert client.get("/pair", Sec_Fetch_Site=site, Sec_Fetch_Mode="navigate").status == 200
 
 
@@ -137,7 +153,7 @@ def test_no_other_page_may_read_anything(client: Client) -> None:
     assert not [name for name in asked.headers if name.startswith("access-control")]
 
 
-@pytest.mark.parametrize("path", ["/", "/pair", "/conference", "/static/app.js", "/nowhere", "/pair/numbers"])
+@pytest.mark.parametrize("path", ["/", "/pair", "/static/app.js", "/nowhere", "/pair/numbers", *READ])
 def test_every_answer_allows_a_browser_next_to_nothing_and_does_not_say_who_serves(
     client: Client, path: str
 ) -> None:

@@ -9,9 +9,10 @@ import pytest
 pytest.importorskip("jinja2")
 
 from blindcal.app.jobs import CanceledError, JobState
-from blindcal.app.pages import MOST_LISTED, fault, fit_view, found_upload, job_view, notice, plain
-from blindcal.app.session import Upload
+from blindcal.app.pages import KIND_LABELS, MOST_LISTED, fault, fit_view, job_view, notice, plain
+from blindcal.app.session import PEOPLE_MAP
 from blindcal.errors import InputError, Problem, RefusedError
+from blindcal.project.imports import KINDS
 
 pytestmark = pytest.mark.edge
 
@@ -47,9 +48,9 @@ def test_errors_are_told_by_kind() -> None:
     canceled = notice(CanceledError(), PRIVATE)
     assert canceled is not None
     assert canceled.mild
-    refused = notice(RefusedError("/private/uploads/reviews/r.csv: `accept_rate` is frozen"), PRIVATE)
+    refused = notice(RefusedError("/private/uploads/r.csv: `columns` is frozen"), PRIVATE)
     assert refused is not None
-    assert refused.text == "r.csv: “Share” is frozen"
+    assert refused.text == "r.csv: “Columns” is frozen"
     failed = notice(ValueError(CANARY), PRIVATE)
     assert failed is not None
     assert "internal error (ValueError" in failed.text
@@ -66,12 +67,14 @@ def test_many_problems_are_counted() -> None:
     assert (found.text, len(found.faults), found.more) == ("205 problems", MOST_LISTED, 5)
 
 
-def test_an_upload_goes_by_its_own_name() -> None:
-    bad = Upload("reviews", "r.csv", 1500, (), InputError("/private/uploads/reviews/r.csv must not be empty"))
-    found = found_upload(bad, PRIVATE)
-    assert (found.label, found.name, found.size) == ("This year's reviews", "r.csv", "2 kB")
-    assert found.notice is not None
-    assert found.notice.text == "r.csv must not be empty"
+def test_messages_speak_of_what_is_on_the_page() -> None:
+    assert plain("/private/uploads/r.csv: `blindcal fit /private/example` makes it", PRIVATE) == (
+        "r.csv: “Calibrate” makes it"
+    )
+    assert plain("give --as reviews if these correct them, or --as past", PRIVATE) == (
+        "take it as “this year's reviews” if these correct them, or “reviews of a past conference”"
+    )
+    assert {*KINDS, PEOPLE_MAP} == {*KIND_LABELS}
 
 
 def test_progress_says_how_much_is_left() -> None:
@@ -94,8 +97,11 @@ def test_a_fit_is_told_without_the_reviewers_that_it_names() -> None:
     }
     found = fit_view({"conferences": ["2025", "2026"], "checks": checks})
     assert found["conferences"] == "2 past conferences"
-    assert found["shares"][0] == ("papers' quality", "25.0 %", "20.0 % to 30.0 %")
+    first = found["shares"][0]
+    assert (first.label, first.text, first.more) == ("papers' quality", "25.0 %", ("20.0 % to 30.0 %",))
     assert (found["outliers"], found["newcomers"]) == (2, 3)
-    assert found["forecast"] == ("history helps", "12.0 %")
+    forecast = found["forecast"]
+    assert (forecast["verdict"], forecast["gain"]) == ("history helps", "12.0 %")
+    assert [bar.width for bar in forecast["bars"]] == pytest.approx([1.0, 0.9, 0.8])
     assert CANARY not in str(found)
     assert fit_view({"checks": {**checks, "forecast": None}})["forecast"] is None

@@ -1,22 +1,28 @@
-"""What the rooms answer: pages, numbers, files; names and scripts in them stay text, and nobody is named."""
+"""What the pages answer: pages, numbers, files; names and scripts in them stay text, and nobody is named."""
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("fastapi")
 pytest.importorskip("jinja2")
+pytest.importorskip("typer")
 
 from app_clients import Client, served
+from blindcal.app.pages import TABS
+from blindcal.app.routes import ACTIONS
 from blindcal.app.session import Session
 from chair_exports import PEOPLE, write_exports
+from commands import call
 from small_bombs import BOMBS, MEMORY
-from small_conferences import SmallConference, small_conference
+from small_conferences import SmallConference, everything, small_conference
 
 pytestmark = pytest.mark.edge
 
@@ -50,8 +56,15 @@ def text_of(rows: tuple[tuple[str, ...], ...]) -> bytes:
 
 
 def put_all(client: Client, small: SmallConference) -> None:
-    for role in ("reviews", "reviewers", "pools"):
-        assert client.put(role, f"{role}.csv", text_of(getattr(small, role))).status == 200
+    for kind in ("reviews", "reviewers", "pools"):
+        assert client.put(f"{kind}.csv", text_of(getattr(small, kind))).status == 200
+
+
+def look(client: Client) -> str:
+    """Every page about the open folder, one after the other."""
+    pages = [client.get(f"/conference/{slug}") for slug in TABS]
+    assert {page.status for page in pages} == {200}, [page.text for page in pages if page.status != 200]
+    return "\n".join(page.text for page in pages)
 
 
 def test_a_whole_conference_and_no_reviewer_anywhere(
@@ -62,42 +75,57 @@ def test_a_whole_conference_and_no_reviewer_anywhere(
     small = attacked(small_conference(papers=8))
     said: list[str] = []
 
-    def look() -> str:
-        page = client.get("/conference").text
-        said.append(page)
-        return page
+    def seen() -> str:
+        said.append(look(client))
+        return said[-1]
 
-    broken = small.with_review(3, score=small.canaries[0])
-    assert client.put("reviews", "reviews.csv", text_of(broken.reviews)).status == 200
-    page = look()
-    assert re.search(r"1 problem.*reviews\.csv.*>4<.*score.*must be a number", page, re.DOTALL)
-    put_all(client, small)
-    assert "16 reviews of 8 papers by " in look()
-    assert client.do("found", name="icx", accept_rate="40", better="high", scores="public", grid="")
-    client.wait()
-    assert "8 papers" in look()
+    assert client.do("new", name="icx", accept="4", better="high", scores="public")
     assert (home / "icx.key").stat().st_mode & 0o777 == 0o600
-    assert client.do("compare")
+    assert "Its fingerprint, which may be published" in seen()
+    broken = small.with_review(3, score=small.canaries[0])
+    assert client.put("reviews.csv", text_of(broken.reviews)).status == 200
+    assert re.search(r"1 problem.*reviews\.csv.*>4<.*score.*must be a number", seen(), re.DOTALL)
+    put_all(client, small)
+    assert "16 reviews of 8 papers by " in seen()
+    assert client.do("import")
+    assert "8 papers" in seen()
+    assert client.do("plan")
     client.wait()
-    assert "Choose this promise" in look()
+    assert "Choose this promise" in seen()
     assert client.do("guarantee", place="1")
     assert not client.do("decide")
-    assert "tick that you are sure" in look()
+    assert "tick that you are sure" in seen()
     assert client.do("decide", sure="yes")
     client.wait()
-    page = look()
-    assert "Decided" in page
+    assert "release 1: decided" in seen()
+    assert client.do("preview", accept="5", wait_list="1")
+    assert "Nothing is released yet" in seen()
+    assert not client.do("select", accept="5", wait_list="1")
+    assert client.do("select", accept="5", wait_list="1", sure="yes")
+    for action, fields in (
+        ("report", {}),
+        ("verify", {"commitment": ""}),
+        ("audit", {"evidence": "1.5", "colluders": "2"}),
+        ("export", {"to": "csv", "what": "decisions"}),
+    ):
+        assert client.do(action, **fields)
+        client.wait()
+    page = seen()
+    assert "Release 2 verified: everything agrees" in page
+    assert "Adversary: " in page
     assert ATTACK not in page
     assert "&lt;script&gt;" in page
-    for name in DOWNLOADS:
+    assert page.count("CONFIDENTIAL: for the chair alone") == 3, "calibration, lists and checks are marked"
+    for name in (*DOWNLOADS, "export"):
         answer = client.get(f"/conference/download/{name}")
         assert answer.status == 200, name
-        assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
+        shown = "decisions-csv.csv" if name == "export" else name
+        assert answer.headers["content-disposition"] == f'attachment; filename="{shown}"'
         said.append(answer.text)
-    public = home / "icx" / "public" / "release-1"
+    public = home / "icx" / "public" / "release-2"
     for name in DOWNLOADS[:2]:
         assert client.get(f"/conference/download/{name}").body == (public / name).read_bytes()
-    for path in ("/conference/report", "/conference/chair"):
+    for path in ("/conference/page/report", "/conference/page/chair"):
         answer = client.get(path)
         assert "sha256-" in answer.headers["content-security-policy"]
         assert "unsafe-inline" not in answer.headers["content-security-policy"]
@@ -107,6 +135,57 @@ def test_a_whole_conference_and_no_reviewer_anywhere(
     said += [heard.out, heard.err]
     assert (heard.out, heard.err) == ("", "")
     assert not [one for one in small.canaries for text in said if one in text]
+
+
+def test_the_same_conference_by_pages_and_by_commands_is_the_same_byte_for_byte(
+    both: tuple[Client, Session], home: Path, tmp_path: Path
+) -> None:
+    """One key, the same files, a correction with new papers and a longer list: public folders are equal."""
+    client, _ = both
+    few, more = small_conference(papers=8), small_conference(papers=11)
+    apart = tmp_path / "commands"
+    assert client.do("new", name="icx", accept="3", better="high", scores="public")
+    apart.mkdir()
+    shutil.copy(home / "icx.key", apart / "icx.key")
+    put_all(client, few)
+    assert client.do("import")
+    for action in ("plan", "decide"):
+        assert client.do(action, sure="yes")
+        client.wait()
+    put_all(client, more)
+    assert client.do("remove", name="reviewers.csv")
+    assert client.do("read", **{"kind:reviews.csv": "reviews"})
+    assert client.do("import")
+    assert client.do("amend", reason="three late papers", sure="yes")
+    client.wait()
+    assert client.do("select", accept="5", wait_list="2", sure="yes")
+    first, second = few.write(tmp_path / "first"), more.write(tmp_path / "second")
+    folder = str(apart / "icx")
+    files = ("reviews", "reviewers", "pools")
+    for command in (
+        ["new", folder, "--accept", "3", "--scores", "public"],
+        ["import", folder, *(str(first / f"{name}.csv") for name in files)],
+        ["decide", folder],
+        ["import", folder, str(second / "reviews.csv"), "--as", "reviews"],
+        ["import", folder, str(second / "pools.csv"), "--as", "pools"],
+        ["decide", folder, "--amend", "--reason", "three late papers"],
+        ["select", folder, "--accept", "5", "--wait-list", "2"],
+    ):
+        code, _, error = call(*command)
+        assert code == 0, error
+    mine, theirs = everything(home / "icx" / "public"), everything(apart / "icx" / "public")
+    assert sorted(mine) == sorted(theirs)
+    assert len(mine) >= 6
+    assert mine == theirs
+
+
+def test_a_broken_setting_has_a_page_that_says_so(both: tuple[Client, Session], home: Path) -> None:
+    client, _ = both
+    assert client.do("new", name="icx", accept="", better="high", scores="")
+    (home / "icx" / "conference.toml").write_text("better = high\n")
+    page = client.get("/conference/files").text
+    assert "must be TOML" in page
+    assert client.do("leave")
 
 
 def test_pages_have_no_script_or_style_of_their_own_and_load_only_ours(both: tuple[Client, Session]) -> None:
@@ -136,31 +215,31 @@ def test_numbers_and_draws(both: tuple[Client, Session]) -> None:
 
 def test_a_file_that_is_too_large_is_refused_while_it_is_read(both: tuple[Client, Session]) -> None:
     client, desk = both
-    answer = client.put("reviews", "a.csv", b"x" * (LIMIT + 1))
+    answer = client.put("a.csv", b"x" * (LIMIT + 1))
     assert (answer.status, answer.text) == (413, "a file must have at most 100,000 bytes\n")
-    assert not desk.uploads
     assert not [path for path in desk.private.rglob("*") if path.is_file()]
 
 
-@pytest.mark.parametrize("role", ["reviews", "past", "committee", "conflicts"])
-def test_a_small_file_that_would_take_gigabytes_is_refused(both: tuple[Client, Session], role: str) -> None:
+@pytest.mark.parametrize("kind", ["committee", "map", ""])
+def test_a_small_file_that_would_take_gigabytes_is_refused(both: tuple[Client, Session], kind: str) -> None:
     client, _ = both
-    assert client.put(role, "a.csv.gz", BOMBS["rows.csv.gz"][0]()).status == 200
-    assert MEMORY in client.get("/conference").text
+    assert client.do("new", name="icx", accept="", better="high", scores="")
+    assert client.put("a.csv.gz", BOMBS["rows.csv.gz"][0]()).status == 200
+    assert client.do("read", **{"kind:a.csv.gz": kind})
+    page = client.get("/conference/files").text
+    assert MEMORY in page or "UTF-8" in page
+    assert not client.do("import")
 
 
 @pytest.mark.parametrize("name", ["../evil.csv", "..", "a/b.csv", "/etc/passwd", "a\\b", ".x", "a\x00b"])
 def test_a_path_for_a_name_is_refused(both: tuple[Client, Session], home: Path, name: str) -> None:
     client, desk = both
-    assert client.put("reviews", name, b"paper,reviewer,score\n1,a,2\n").status == 400
-    assert client.put("reviews/../past", "a.csv", b"x").status in (400, 404)
-    assert client.put("key", "a.csv", b"x").status == 400
+    assert client.put(name, b"paper,reviewer,score\n1,a,2\n").status == 400
     assert not client.do("open", name=name)
-    assert not client.do("remove", role="reviews", name=name)
-    assert client.put("reviews", "r.csv", b"paper,reviewer,score\n1,a,2\n2,a,3\n").status == 200
-    assert not client.do("found", name=name, accept_rate="25", better="high", scores="public", grid="")
+    assert not client.do("remove", name=name)
+    assert not client.do("new", name=name, accept="25%", better="high", scores="public")
     assert not [*home.rglob("*")]
-    assert [path.name for path in desk.private.rglob("*") if path.is_file()] == ["r.csv"]
+    assert not [path for path in desk.private.rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize(
@@ -172,8 +251,13 @@ def test_a_path_for_a_name_is_refused(both: tuple[Client, Session], home: Path, 
         "/conference/download/key.bin",
         "/conference/download/..%2f..%2fconference.toml",
         "/conference/download/decisions.csv",
-        "/conference/report",
-        "/conference/do/assess",
+        "/conference/download/export",
+        "/conference/page/report",
+        "/conference/page/../../conference.toml",
+        "/conference/start",
+        "/conference/parts",
+        "/conference/..%2fframe",
+        "/conference/do/decide",
         "/docs",
         "/openapi.json",
     ],
@@ -185,8 +269,9 @@ def test_other_files_cannot_be_had(both: tuple[Client, Session], path: str) -> N
 
 def test_a_name_with_a_script_in_it_is_text(both: tuple[Client, Session]) -> None:
     client, _ = both
-    client.put("reviews", "<img src=x onerror=alert(1)>.csv", f"{ATTACK}\n1\n".encode())
-    page = client.get("/conference").text
+    assert client.do("new", name="icx", accept="", better="high", scores="")
+    client.put("<img src=x onerror=alert(1)>.csv", f"{ATTACK}\n1\n".encode())
+    page = client.get("/conference/files").text
     assert "<img" not in page
     assert "&lt;img src=x onerror=alert(1)&gt;.csv" in page
     assert ATTACK not in page
@@ -195,36 +280,76 @@ def test_a_name_with_a_script_in_it_is_text(both: tuple[Client, Session]) -> Non
 @pytest.mark.parametrize(
     ("action", "fields", "told"),
     [
-        ("accept", {"accept_rate": "x"}, "between 0 and 100"),
-        ("accept", {"accept_rate": "100"}, "between 0 and 100"),
-        ("accept", {"accept_rate": "25", "accept": "3"}, "either a share"),
-        ("accept", {"accept": "3.5"}, "whole number"),
+        ("accept", {"accept": "x"}, "a share of the papers like 25%"),
+        ("accept", {"accept": "100%"}, "a share of the papers like 25%"),
+        ("accept", {"accept": "3.5"}, "a share of the papers like 25%"),
+        ("set", {"accept-rate": "x"}, "must be a number"),
         ("guarantee", {"place": "x"}, "whole number"),
-        ("compare", {}, "no conference is open"),
-        ("report", {}, "no conference is open"),
-        ("choose", {"columns": "paper"}, "paper"),
+        ("plan", {}, "there is no calibration"),
+        ("fit", {}, "has no reviews yet"),
+        ("import", {}, "no file that can be brought in"),
+        ("withdraw", {"paper": "7", "reason": "why"}, "no such paper"),
+        ("decide", {"sure": "yes"}, "there is no calibration"),
+        ("amend", {"reason": "why"}, "tick that you are sure"),
+        ("preview", {"accept": "x"}, "must be a whole number"),
+        ("select", {"accept": "5", "sure": "yes"}, "no release yet"),
+        ("export", {"to": "csv", "what": "decisions"}, "no release yet"),
+        ("report", {}, "no release yet"),
+        ("verify", {}, "there is no calibration"),
+        ("audit", {"evidence": "much"}, "must be a number"),
+        ("read", {"columns": "paper"}, "paper"),
     ],
 )
 def test_what_cannot_be_done_is_told_on_the_page(
     both: tuple[Client, Session], action: str, fields: dict[str, str], told: str
 ) -> None:
     client, _ = both
-    assert not client.do(action, **fields)
+    assert client.do("new", name="icx", accept="", better="high", scores="")
+    client.do(action, **fields)
+    client.wait()
     assert told in client.get("/conference").text
     assert client.post("/conference/do/nothing", {}).status == 404
 
 
-def test_the_embedded_conference_opens_and_is_compared_in_the_background(
-    both: tuple[Client, Session],
+@pytest.mark.parametrize("action", [name for name in ACTIONS if name not in ("new", "open", "example")])
+def test_nothing_is_done_while_no_folder_is_open(
+    both: tuple[Client, Session], home: Path, action: str
 ) -> None:
     client, _ = both
+    answer = client.post(
+        f"/conference/do/{action}", {"sure": "yes", "place": "0", "reason": "x", "name": "x"}
+    )
+    assert answer.status == 200
+    client.wait()
+    assert not [*home.rglob("*")]
+    assert client.get("/conference").status == 200
+
+
+def test_many_requests_at_once_make_one_folder_and_one_release(
+    both: tuple[Client, Session], home: Path
+) -> None:
+    client, _ = both
+    with ThreadPoolExecutor(8) as people:
+        made = [*people.map(lambda _: client.do("new", name="icx", accept="4", scores="public"), range(8))]
+        assert made.count(True) == 1
+        put_all(client, small_conference(papers=8))
+        assert any(people.map(lambda _: client.do("import"), range(4)))
+        started = [*people.map(lambda _: client.do("decide", sure="yes"), range(8))]
+    assert True in started
+    client.wait()
+    assert [path.name for path in (home / "icx" / "public").iterdir()] == ["release-1"]
+
+
+def test_the_embedded_conference_opens_and_its_work_can_be_stopped(both: tuple[Client, Session]) -> None:
+    client, _ = both
     assert client.do("example")
-    page = client.get("/conference").text
-    assert "200 papers, 600 reviews" in page
+    assert "200 papers, 600 reviews" in client.get("/conference").text
+    assert client.do("plan")
+    page = client.get("/conference/plan").text
     assert 'data-job="running"' in page
     assert client.do("cancel")
     client.wait()
-    assert "Canceled" in client.get("/conference").text
+    assert "Stopped" in client.get("/conference").text
     assert client.do("leave")
 
 
@@ -233,17 +358,18 @@ def test_a_conference_with_past_reviews_is_calibrated_and_no_reviewer_is_named(
 ) -> None:
     client, _ = both
     files = write_exports(home.parent / "downloads")
-    roles = {"reviews": ["scores"], "committee": ["pc"], "past": ["2025", "2026"], "conflicts": ["bulk"]}
-    said = []
-    for role, names in roles.items():
-        for name in names:
-            assert client.put(role, f"{name}.csv", (files / f"{name}.csv").read_bytes()).status == 200
-    said.append(client.get("/conference").text)
-    assert client.do("found", name="icx", accept_rate="40", better="high", scores="public", grid="")
+    assert client.do("new", name="icx", accept="40%", better="high", scores="public")
+    for name in ("scores", "pc", "2025", "2026", "bulk"):
+        assert client.put(f"{name}.csv", (files / f"{name}.csv").read_bytes()).status == 200
+    assert "give one file as reviews, found 3" in client.get("/conference/files").text
+    assert client.do("read", **{"kind:2025.csv": "past", "kind:2026.csv": "past"})
+    said = [client.get("/conference/files").text]
+    assert "past conference 2025: 30 reviews" in said[0]
+    assert client.do("import")
+    assert client.do("fit")
     client.wait()
-    page = client.get("/conference").text
-    said.append(page)
-    assert "learned from 2 past conferences" in page
-    assert "What makes scores differ" in page
+    said.append(look(client))
+    assert "learned from 2 past conferences" in said[1]
+    assert "What makes scores differ" in said[1]
     assert (home / "icx" / "inputs" / "reviewers.csv").is_file()
     assert not [one for one in (*PEOPLE, "idle@example.org", "Canary") for text in said if one in text]

@@ -73,7 +73,7 @@ def test_the_page_that_leads_there_is_for_its_owner_alone(tmp_path: Path) -> Non
     assert 'url=http://127.0.0.1:1/token/"' in path.read_text()
 
 
-PUT = "PUT /{token}/conference/files/reviews?name=a.csv HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n"
+PUT = "PUT /{token}/conference/files?name=a.csv HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n"
 GET = "GET /{token}/ HTTP/1.1\r\nHost: {host}\r\n\r\n"
 LONG = "Content-Length: 1000000\r\n\r\n"
 

@@ -1,4 +1,4 @@
-"""The desk: a folder made, opened, compared and decided by what the commands use; its errors; its end."""
+"""The session: a folder made, filled, decided and checked by what commands use; its errors and its end."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("jinja2")
 
-from blindcal.app import session, steps
+from blindcal.app import session as sessions
 from blindcal.app.jobs import CanceledError
-from blindcal.app.session import Session, Upload
+from blindcal.app.session import Reading, Session
 from blindcal.deciding.coins import read_key
 from blindcal.errors import BlindcalError, InputError, RefusedError
 from blindcal.importers import Choices
@@ -20,299 +20,335 @@ from blindcal.planning.guarantee_menu import MENU
 from blindcal.policy.guarantee import Guarantee
 from blindcal.project.create import InitialSettings
 from blindcal.project.settings import folder_request, read_folder
-from blindcal.verification import verify
+from blindcal.project.workflow import Adversaries
 from small_conferences import SmallConference, everything, small_conference
 
 pytestmark = pytest.mark.edge
 
 SMALL = small_conference(papers=8)
+PUBLIC = InitialSettings("public", accept_rate=0.4)
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Session]:
+def session(tmp_path: Path) -> Iterator[Session]:
     (tmp_path / "home").mkdir()
-    found = Session(tmp_path / "home")
-    yield found
-    found.close()
+    made = Session(tmp_path / "home")
+    yield made
+    made.close()
 
 
-def bring(desk: Session, small: SmallConference = SMALL) -> None:
+def upload(session: Session, name: str, text: str) -> None:
+    with session.staging.open(name) as incoming:
+        incoming.write(text.encode(), 10**6)
+    session.uploaded()
+
+
+def bring(session: Session, small: SmallConference = SMALL) -> None:
     """The files of a small conference, as if they were uploaded."""
-    for role in ("reviews", "reviewers", "pools"):
-        text = "".join(",".join(row) + "\n" for row in getattr(small, role))
-        with desk.staging.open(role, f"{role}.csv") as incoming:
-            incoming.write(text.encode(), 10**6)
-        desk.check_upload(role, incoming.target)
+    for kind in ("reviews", "reviewers", "pools"):
+        upload(session, f"{kind}.csv", "".join(",".join(row) + "\n" for row in getattr(small, kind)))
 
 
-def wait(desk: Session) -> None:
-    assert desk.job is not None
-    desk.job.wait(120.0)
-    if desk.error is not None:
-        raise desk.error
+def wait(session: Session) -> None:
+    assert session.job is not None
+    session.job.wait(120.0)
+    if session.error is not None:
+        raise session.error
 
 
-def founded(desk: Session) -> Path:
-    bring(desk)
-    desk.found("icx", InitialSettings("public", accept_rate=0.4))
-    wait(desk)
-    return desk.home / "icx"
+def filled(session: Session, settings: InitialSettings = PUBLIC, small: SmallConference = SMALL) -> Path:
+    session.new("icx", settings)
+    bring(session, small)
+    session.bring_in()
+    return session.home / "icx"
 
 
-def test_a_conference_from_files_to_decisions_that_verify(desk: Session) -> None:
-    folder = founded(desk)
-    assert desk.opened is not None
-    assert not desk.uploads
-    assert read_key(desk.home / "icx.key")
-    desk.compare()
-    wait(desk)
-    assert desk.opened.compared is not None
-    menu = desk.opened.compared.survey.menu
-    assert menu is not None
-    desk.choose_guarantee([one.guarantee for one in menu.choices].index(Guarantee("steady", epsilon=1.0)))
+def decided(session: Session, settings: InitialSettings = PUBLIC) -> Path:
+    folder = filled(session, settings)
+    session.decide()
+    wait(session)
+    return folder
+
+
+def test_a_conference_from_a_key_to_decisions_that_verify(session: Session) -> None:
+    session.new("icx", PUBLIC)
+    assert session.state.fingerprint == read_key(session.home / "icx.key").fingerprint
+    assert session.state.reviews is None
+    bring(session)
+    assert {*session.checked.kinds.values()} == {"reviews", "reviewers", "pools"}
+    session.bring_in()
+    assert not session.staging.files
+    session.plan()
+    wait(session)
+    menu = session.result("planned").survey.menu
+    session.choose_guarantee([one.guarantee for one in menu.choices].index(Guarantee("steady", epsilon=1.0)))
+    assert session.result("planned").survey.chosen.epsilon == 1.0, "the menu outlives a choice in it"
+    folder = session.home / "icx"
     assert folder_request(read_folder(folder)).request.guarantee == Guarantee("steady", epsilon=1.0)
-    desk.decide()
-    wait(desk)
-    release, pages = desk.opened.release, desk.opened.pages
+    session.decide()
+    wait(session)
+    release = session.state.release
     assert release is not None
-    assert pages is not None
     assert release.path == folder / "public" / "release-1"
     assert release.certificate["limits"]["epsilon"] == 1.0
-    assert len(release.decided) == 8
-    wanted = folder_request(read_folder(folder))
-    assert verify(wanted.inputs(), wanted.key, release.path, conference="icx").agrees
+    assert len(release.papers) == 8
+    for step in (session.report, lambda: session.verify(""), lambda: session.audit(Adversaries())):
+        step()
+        wait(session)
+    assert session.result("verified").verification.agrees
+    assert session.result("audited").findings.papers == 8
     for name, text in everything(folder / "public").items():
         assert not [one for one in SMALL.canaries if one.encode() in text], name
-    for text in (pages.public, pages.chair):
+    for text in session.result("report"):
         assert not [one for one in SMALL.canaries if one in text]
 
 
-def test_what_is_decided_is_found_again_and_frozen(desk: Session, tmp_path: Path) -> None:
-    folder = founded(desk)
-    desk.decide()
-    wait(desk)
-    before = everything(desk.home)
-    again = Session(desk.home, folder)
-    assert again.opened is not None
-    assert again.opened.release is not None
-    assert again.opened.pages is None
-    for change in (lambda: again.accept({"accept": 2}), lambda: again._set({"guarantee": "public"})):
+def test_what_is_decided_is_found_again_and_frozen(session: Session) -> None:
+    folder = decided(session)
+    before = everything(session.home)
+    again = Session(session.home, folder)
+    assert again.state.release is not None
+    for change in (lambda: again.set_texts({"accept": "2"}), lambda: again.set({"guarantee": "public"})):
         with pytest.raises(RefusedError, match="frozen"):
             change()
-    again.report()
+    with pytest.raises(InputError, match="say why they are amended"):
+        again.decide()
+    with pytest.raises(InputError, match="say why the papers are amended"):
+        again.decide(reason=" ")
+    again.decide(reason="to be sure")
     wait(again)
-    assert again.opened.pages is not None
-    assert desk.opened is not None
-    assert again.opened.pages == desk.opened.pages
-    again.decide()
-    wait(again)
-    assert everything(desk.home) == before, "the same decisions are returned"
+    assert again.result("decided").outcome.how == "stored"
+    assert everything(session.home) == before, "the same decisions are returned"
     again.close()
 
 
-def test_how_many_to_accept_is_set_in_the_folder(desk: Session) -> None:
-    bring(desk)
-    desk.found("icx", InitialSettings("public"))
-    wait(desk)
-    assert desk.opened is not None
-    assert desk.opened.wanted is None
-    assert "accept_rate" in str(desk.opened.unset)
+def test_a_second_session_sees_what_a_first_one_did(session: Session) -> None:
+    folder = filled(session)
+    other = Session(session.home, folder)
+    assert other.state.release is None
+    session.decide()
+    wait(session)
+    assert other.state.release is not None
+    other.close()
+
+
+def test_settings_are_written_as_they_are_typed(session: Session) -> None:
+    filled(session, InitialSettings("public"))
+    assert session.state.request is None
+    assert "accept_rate" in str(session.state.unset)
     with pytest.raises(InputError, match="accept_rate"):
-        desk.compare()
-    desk.accept({"accept": 3})
-    assert desk.opened.wanted is not None
-    assert desk.opened.wanted.request.accept == 3
-    desk.accept({"accept-rate": 0.5})
-    request = folder_request(read_folder(desk.home / "icx")).request
+        session.plan()
+    session.set_texts({"accept": "3", "wait-list": "1", "accepted": "Accept (Talk)"})
+    request = folder_request(read_folder(session.home / "icx")).request
+    assert (request.accept, request.wait_list) == (3, 1)
+    session.set_texts({"accept": "", "wait-list": "", "accept-rate": "0.5"})
+    request = folder_request(read_folder(session.home / "icx")).request
     assert (request.accept, request.accept_rate) == (None, 0.5)
+    before = everything(session.home)
+    for name, text, told in (
+        ("accept-rate", "half", "must be a number"),
+        ("distinct-papers", "yes", "true or false"),
+        ("key", "elsewhere.key", "no such setting"),
+        ("nothing", "1", "no such setting"),
+    ):
+        with pytest.raises(InputError, match=told):
+            session.set_texts({name: text})
+    assert everything(session.home) == before
 
 
-def test_a_line_that_is_not_in_the_menu_or_reveals_everything_is_refused(desk: Session) -> None:
-    founded(desk)
+def test_a_line_that_is_not_in_the_menu_or_reveals_everything_is_refused(session: Session) -> None:
+    filled(session)
     with pytest.raises(InputError, match="no such line"):
-        desk.choose_guarantee(0)
-    desk.compare()
-    wait(desk)
+        session.choose_guarantee(0)
+    session.plan()
+    wait(session)
     with pytest.raises(InputError, match="no such line"):
-        desk.choose_guarantee(99)
+        session.choose_guarantee(99)
     with pytest.raises(InputError, match="without protection"):
-        desk.choose_guarantee(len(MENU) - 1)
+        session.choose_guarantee([one.name for one in MENU].index("none"))
 
 
-def upload(desk: Session, role: str, text: str, name: str = "x.csv") -> Upload:
-    with desk.staging.open(role, name) as incoming:
-        incoming.write(text.encode(), 10**6)
-    desk.check_upload(role, incoming.target)
-    return next(one for one in desk.uploads if one.role == role)
+def test_another_number_is_seen_before_it_is_released(session: Session) -> None:
+    folder = decided(session, InitialSettings("public", accept="3"))
+    before = everything(session.home)
+    session.preview("5", "2")
+    _, _, preview = session.result("preview")
+    assert (preview.accepted, preview.waiting, len(preview.changes)) == (5, 2, 4)
+    assert everything(session.home) == before, "nothing is released"
+    session.select("5", "2")
+    release = session.state.release
+    assert release is not None
+    assert release.path == folder / "public" / "release-2"
+    assert release.public["accepted"] == 5
+    words = {paper: word for paper, _, word in preview.changes}
+    assert {one.paper: one.decision for one in release.papers if one.paper in words} == words
+    request = folder_request(read_folder(folder)).request
+    assert (request.accept, request.wait_list) == (5, 2), "conference.toml has the numbers of the list"
 
 
-def test_a_file_with_problems_is_told_and_one_that_was_mended_is_read(desk: Session) -> None:
-    bad = upload(desk, "reviews", "paper,reviewer,score\n1,canary-a,good\n2,canary-a,3\n2,canary-a,4\n")
-    assert isinstance(bad.error, InputError)
-    assert [(one.row, one.column) for one in bad.error.problems] == [(2, "score"), (4, "reviewer")]
-    good = upload(desk, "reviews", "paper,reviewer,score\n1,canary-a,2\n2,canary-a,3\n")
-    assert good.error is None
-    assert good.lines[1] == "2 reviews of 2 papers by 1 reviewer"
+def test_decisions_one_by_one_have_no_other_number(session: Session) -> None:
+    decided(session)
+    with pytest.raises(RefusedError, match="one by one"):
+        session.preview("5", "")
 
 
-@pytest.mark.parametrize(
-    ("role", "text", "line"),
-    [
-        ("committee", "reviewer\na\nb\n", "2 members"),
-        ("past", "paper,reviewer,score\n1,a,2\n2,a,3\n", "2 reviews of 2 papers by 1 reviewer"),
-        ("conflicts", "paper,conflict\n1,a\n", "1 conflict"),
-        ("reviewers", "reviewer,slope,offset,noise\na,1,0,1\n", "1 row of reviewers"),
-        ("same", "old,new\na,b\n", "1 changed id"),
-        ("pools", "anything", "checked once the folder is made, against reviews and reviewers"),
-    ],
-)
-def test_each_kind_of_file_is_read_as_what_it_is(desk: Session, role: str, text: str, line: str) -> None:
-    assert line in upload(desk, role, text).lines
-    desk.remove_upload(role, "x.csv")
-    assert not desk.uploads
+def test_a_correction_a_withdrawal_and_new_papers_are_amended_with_a_reason(session: Session) -> None:
+    folder = decided(session)
+    more = small_conference(papers=10)
+    upload(session, "late.csv", "".join(",".join(row) + "\n" for row in more.reviews))
+    assert "folder has reviews already" in str(session.checked.errors["late.csv"])
+    session.read_as(Reading(kinds={"late.csv": "reviews"}))
+    upload(session, "pools.csv", "".join(",".join(row) + "\n" for row in more.pools))
+    session.bring_in()
+    session.withdraw("p00", "by its authors")
+    for paper, reason in (("p00", "again"), ("nothing", "why"), ("p01", " ")):
+        with pytest.raises(InputError):
+            session.withdraw(paper, reason)
+    session.decide(reason="two late papers, one withdrawn")
+    wait(session)
+    changes = session.result("decided").outcome.changes
+    assert len(changes.new) == 2
+    assert changes.withdrawn == ("p00",)
+    release = session.state.release
+    assert release is not None
+    assert release.path == folder / "public" / "release-2"
+    assert (folder / "inputs" / "reviews.csv").is_file()
+    assert (folder / "inputs" / "correction-1" / "reviews.csv").is_file()
+    session.verify("")
+    wait(session)
+    assert session.result("verified").verification.agrees
 
 
-def test_files_are_read_again_by_other_choices(desk: Session) -> None:
-    asked_for = upload(desk, "reviews", "paper,reviewer,mark,other\n1,a,A,1\n2,a,B,2\n")
-    assert asked_for.error is not None
-    desk.choose(
-        Choices(columns={"paper": "paper", "reviewer": "reviewer", "score": "mark"}, best_first=("A", "B"))
-    )
-    (found,) = desk.uploads
-    assert found.error is None, found.error
+def test_files_are_made_for_other_systems(session: Session) -> None:
+    decided(session)
+    session.export("csv", "decisions", {})
+    made = session.result("export")
+    assert made.name == "decisions-csv.csv"
+    assert made.data.startswith(b"paper")
+    with pytest.raises(BlindcalError):
+        session.export("typewriter", "decisions", {})
 
 
-def test_a_bad_folder_is_refused_and_nothing_is_made(desk: Session) -> None:
-    with pytest.raises(InputError, match="needs this year's reviews"):
-        desk.found("icx", InitialSettings("public"))
-    bring(desk)
+def test_a_file_with_problems_is_told_and_one_that_was_mended_is_read(session: Session) -> None:
+    session.new("icx", PUBLIC)
+    upload(session, "r.csv", "paper,reviewer,score\n1,canary-a,good\n2,canary-a,3\n2,canary-a,4\n")
+    error = session.checked.errors[""]
+    assert isinstance(error, InputError)
+    assert [(one.row, one.column) for one in error.problems] == [(2, "score"), (4, "reviewer")]
+    with pytest.raises(InputError, match="no file that can be brought in"):
+        session.bring_in()
+    upload(session, "r.csv", "paper,reviewer,score\n1,canary-a,2\n2,canary-a,3\n")
+    assert session.checked.brought is not None
+    upload(session, "more.csv", "paper,reviewer,score\n1,canary-a,2\n2,canary-a,3\n")
+    assert "give one file as reviews, found 2" in str(session.checked.errors[""])
+    session.remove_upload("more.csv")
+    assert session.checked.brought is not None
+    session.leave()
+    assert not session.staging.files
+
+
+def test_files_are_read_again_by_other_choices(session: Session) -> None:
+    session.new("icx", PUBLIC)
+    upload(session, "r.csv", "paper,reviewer,mark,other\n1,a,A,1\n2,a,B,2\n")
+    assert session.checked.brought is None
+    columns = {"paper": "paper", "reviewer": "reviewer", "score": "mark"}
+    session.read_as(Reading(choices=Choices(columns=columns, best_first=("A", "B"))))
+    assert session.checked.brought is not None
+    with pytest.raises(InputError, match="no such kind"):
+        session.read_as(Reading(kinds={"r.csv": "key"}))
+
+
+def test_a_bad_folder_is_refused_and_nothing_is_made(session: Session) -> None:
     for name in ("../icx", "", ".icx", "a/b"):
         with pytest.raises(InputError, match="plain name"):
-            desk.found(name, InitialSettings("public"))
-    desk.found("icx", InitialSettings("public", accept_rate=0.4, grid="1..3"))
-    with pytest.raises(InputError, match="must hold every score"):
-        wait(desk)
-    assert not everything(desk.home)
-    assert desk.opened is None
+            session.new(name, PUBLIC)
+    with pytest.raises(InputError, match="better"):
+        session.new("icx", InitialSettings(better="up"))
+    assert not everything(session.home)
     with pytest.raises(BlindcalError):
-        desk.open_named("icx")
+        session.open_named("icx")
     with pytest.raises(InputError, match="no conference is open"):
-        desk.compare()
+        session.plan()
+    session.new("icx", PUBLIC)
+    with pytest.raises(RefusedError, match="exists already"):
+        session.new("icx", PUBLIC)
 
 
-def test_one_job_at_a_time_and_a_canceled_one_changes_nothing(
-    desk: Session, monkeypatch: pytest.MonkeyPatch
+def test_one_job_at_a_time_and_a_stopped_one_changes_nothing(
+    session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    founded(desk)
-    before = everything(desk.home)
+    filled(session)
+    before = everything(session.home)
     seen, go = Event(), Event()
-    plain = steps.survey
+    plain = sessions.survey
 
     def slow(*given: object, **more: object) -> object:
         seen.set()
         assert go.wait(60.0)
-        return plain(*given, **more)  # the hook of progress notices that it was canceled
+        return plain(*given, **more)  # the hook of progress notices that it was stopped
 
-    monkeypatch.setattr(steps, "survey", slow)
-    desk.compare()
+    monkeypatch.setattr(sessions, "survey", slow)
+    session.plan()
     assert seen.wait(60.0)
-    for other in (desk.compare, desk.decide, desk.leave, desk.open_example):
+    others = (session.plan, session.decide, session.leave, session.open_example, session.bring_in)
+    for other in (*others, lambda: session.set({"accept": 2}), lambda: session.withdraw("p00", "why")):
         with pytest.raises(RefusedError, match="still being computed"):
             other()
-    desk.cancel()
+    session.cancel()
     go.set()
     with pytest.raises(CanceledError):
-        wait(desk)
-    assert desk.opened is not None
-    assert desk.opened.compared is None
-    assert everything(desk.home) == before
+        wait(session)
+    assert session.result("planned") is None
+    assert everything(session.home) == before
 
 
-def test_whether_calibration_is_worth_it_is_estimated_apart_and_can_be_canceled(
-    desk: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    founded(desk)
-
-    def fake(function: object, item: object, *, waiting: object) -> str:
-        assert callable(waiting)
-        waiting()
-        return "verdict"
-
-    monkeypatch.setattr(session, "run_in_process", fake)
-    desk.assess()
-    wait(desk)
-    assert desk.opened is not None
-    assert str(desk.opened.assessed) == "verdict"
-    begun = Event()
-
-    def endless(function: object, item: object, *, waiting: object) -> str:
-        assert callable(waiting)
-        begun.set()
-        while True:
-            waiting()
-
-    monkeypatch.setattr(session, "run_in_process", endless)
-    desk.assess()
-    assert begun.wait(60.0)
-    desk.cancel()
-    with pytest.raises(CanceledError):
-        wait(desk)
+def test_the_embedded_conference_lives_in_a_private_place_that_goes(session: Session) -> None:
+    session.open_example()
+    assert session.is_example
+    reviews = session.state.reviews
+    assert reviews is not None
+    assert len(reviews.papers) == 200
+    assert session.private.stat().st_mode & 0o777 == 0o700
+    assert not everything(session.home)
+    session.leave()
+    assert session.path is None
+    session.open_example()
+    session.close()
+    assert not session.private.exists()
 
 
-def test_the_embedded_conference_lives_in_a_private_place_that_goes(desk: Session) -> None:
-    desk.open_example()
-    assert desk.is_example
-    assert desk.opened is not None
-    assert len(desk.opened.reviews.papers) == 200
-    assert desk.private.stat().st_mode & 0o777 == 0o700
-    assert not everything(desk.home)
-    desk.leave()
-    assert desk.opened is None
-    desk.open_example()
-    desk.close()
-    assert not desk.private.exists()
+def test_folders_at_home_are_found_and_opened_by_name(session: Session) -> None:
+    filled(session)
+    (session.home / "other").mkdir()
+    assert session.folders == ["icx"]
+    session.leave()
+    session.open_named("icx")
+    assert session.state.calibrated == 8
 
 
-def test_folders_at_home_are_found_and_opened_by_name(desk: Session) -> None:
-    founded(desk)
-    (desk.home / "other").mkdir()
-    assert desk.folders == ["icx"]
-    desk.leave()
-    desk.open_named("icx")
-    assert desk.opened is not None
-    assert desk.opened.calibrated == 8
+def test_confidential_scores_are_in_the_report_of_the_chair_alone(session: Session) -> None:
+    decided(session, InitialSettings("confidential", accept_rate=0.4))
+    session.report()
+    wait(session)
+    release = session.state.release
+    assert release is not None
+    assert "success" not in release.public
+    assert 0 < release.certificate["success"] < 1
+    assert all(one.advice for one in release.papers)
+    public, chair = session.result("report")
+    assert "by mean score" not in public
+    assert "by mean score" in chair
 
 
-def test_confidential_scores_are_in_the_report_of_the_chair_alone(desk: Session) -> None:
-    bring(desk)
-    desk.found("icx", InitialSettings("confidential", accept_rate=0.4))
-    wait(desk)
-    desk.decide()
-    wait(desk)
-    assert desk.opened is not None
-    assert desk.opened.release is not None
-    assert desk.opened.pages is not None
-    assert "success" not in desk.opened.release.public
-    assert 0 < desk.opened.release.certificate["success"] < 1
-    assert "by mean score" not in desk.opened.pages.public
-    assert "by mean score" in desk.opened.pages.chair
-    desk.leave()
-    desk.open_named("icx")
-    assert desk.opened.release is not None
-    assert all(one.advice for one in desk.opened.release.decided)
-
-
-def test_reviewers_whom_no_pool_holds_are_listed_in_a_file_and_named_nowhere_else(desk: Session) -> None:
+def test_reviewers_whom_no_pool_holds_are_listed_in_a_file_and_named_nowhere_else(session: Session) -> None:
     paper, author = SMALL.reviews[1][:2]
     pools = tuple(row for row in SMALL.pools if row[:2] != (paper, author))
-    bring(desk, SmallConference(SMALL.reviews, SMALL.reviewers, pools))
-    desk.found("icx", InitialSettings("public", accept_rate=0.4))
-    wait(desk)
-    desk.compare()
+    filled(session, PUBLIC, SmallConference(SMALL.reviews, SMALL.reviewers, pools))
+    session.plan()
     with pytest.raises(InputError) as caught:
-        wait(desk)
+        wait(session)
     assert author not in str(caught.value)
-    (listed,) = desk.home.rglob("CONFIDENTIAL-unknown-reviewers.csv")
-    assert listed.parent == desk.home / "icx" / "inputs"
+    (listed,) = session.home.rglob("CONFIDENTIAL-unknown-reviewers.csv")
+    assert listed.parent == session.home / "icx" / "inputs"
     assert listed.stat().st_mode & 0o777 == 0o600
     assert author in listed.read_text()

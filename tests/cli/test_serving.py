@@ -50,7 +50,7 @@ def test_it_serves_until_it_is_ended_and_leaves_no_upload(tmp_path: Path, end: s
             with urllib.request.urlopen(f"{address}conference") as answer:
                 assert b"Open the embedded conference" in answer.read()
             upload = urllib.request.Request(
-                f"{address}conference/files/past?name=a.csv",
+                f"{address}conference/files?name=a.csv",
                 b"paper,reviewer,score\n1,ada,2\n2,ada,3\n",
                 {"Origin": "/".join(address.split("/")[:3])},
                 method="PUT",

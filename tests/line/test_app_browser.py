@@ -1,7 +1,8 @@
-"""The app as people use it, in Chromium: both rooms, by mouse and keyboard, light, dark and narrow."""
+"""The app as people use it, in Chromium: every page, by mouse and keyboard, light, dark and narrow."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,15 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from app_clients import served
+from blindcal.app.pages import TABS
 from blindcal.app.server import Listening
+from chair_exports import PEOPLE, write_exports
 from report_page import MISSING, browser, chromium
 from small_conferences import small_conference
 
 pytestmark = pytest.mark.edge
 
 SERIOUS = {"serious", "critical"}
-SMALL = small_conference(papers=8)
 PATIENCE = 90_000
 expect.set_options(timeout=PATIENCE)
 
@@ -43,18 +45,18 @@ def app(tmp_path: Path) -> Iterator[Listening]:
         yield found
 
 
-def opened(chrome: Browser, app: Listening, room: str, heard: list[str], **more: Any) -> Page:
-    """A room; all that its page says is `heard`, and every request that is not to the app."""
-    page = chrome.new_context(**more).new_page()
+def opened(chrome: Browser, app: Listening, slug: str, heard: list[str], **more: Any) -> Page:
+    """A page; all that it says is `heard`, and every request that is not to the app."""
+    page, address = chrome.new_context(**more).new_page(), app.address
     page.set_default_timeout(PATIENCE)
     page.on("console", lambda message: heard.append(f"console: {message.text}"))
     page.on("pageerror", lambda error: heard.append(f"error: {error}"))
     page.on("dialog", lambda dialog: (heard.append(f"dialog: {dialog.message}"), dialog.dismiss()))
     page.on(
         "request",
-        lambda request: request.url.startswith(app.address) or heard.append(f"request: {request.url}"),
+        lambda request: request.url.startswith(address) or heard.append(f"request: {request.url}"),
     )
-    page.goto(f"{app.address}{room}")
+    page.goto(f"{address}{slug}")
     return page
 
 
@@ -115,19 +117,12 @@ def test_a_pair_is_played_with(chrome: Browser, app: Listening) -> None:
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 1200), ("light", 340)])
-def test_rooms_are_readable_and_fit(chrome: Browser, app: Listening, scheme: Any, width: int) -> None:
-    for room in ("", "pair", "conference"):
+def test_pages_are_readable_and_fit(chrome: Browser, app: Listening, scheme: Any, width: int) -> None:
+    for slug in ("", "pair", "conference"):
         heard: list[str] = []
-        page = opened(
-            chrome,
-            app,
-            room,
-            heard,
-            color_scheme=scheme,
-            bypass_csp=True,
-            viewport={"width": width, "height": 800},
-        )
-        if room == "pair":
+        size: Any = {"width": width, "height": 800}
+        page = opened(chrome, app, slug, heard, color_scheme=scheme, bypass_csp=True, viewport=size)
+        if slug == "pair":
             expect(page.locator("#sentence")).not_to_be_empty()
         fits(page, width)
         assert serious(page) == []
@@ -135,81 +130,221 @@ def test_rooms_are_readable_and_fit(chrome: Browser, app: Listening, scheme: Any
         page.context.close()
 
 
-def files(folder: Path) -> dict[str, Path]:
-    SMALL.write(folder)
-    (folder / "broken.csv").write_text("paper,reviewer,score\np00,canary-x,good\np01,canary-x,3\n")
-    return {name: folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools", "broken")}
+def to(page: Page, tab: str) -> None:
+    page.get_by_role("navigation", name="Steps").get_by_role("link", name=tab, exact=True).click()
+    expect(page.locator("nav.tabs a[aria-current]")).to_have_text(tab)
 
 
-def test_a_conference_from_a_bad_file_to_a_download(chrome: Browser, app: Listening, tmp_path: Path) -> None:
+def press(page: Page, button: str) -> None:
+    page.get_by_role("button", name=button, exact=True).click()
+
+
+def bring(page: Page, *files: Path, **kinds: str) -> None:
+    """Choose files, say what some are, and bring them in."""
+    to(page, "Files")
+    page.set_input_files("#files", files)
+    for path in files:
+        expect(page.locator(".file strong", has_text=path.name)).to_be_visible()
+    for stem, kind in kinds.items():
+        chooser = page.locator(f"select[name='kind:{stem}.csv']")
+        with page.expect_navigation():
+            chooser.select_option(kind)
+    press(page, "Bring them in")
+    expect(page.get_by_text("Brought in.")).to_be_visible()
+
+
+def late(files: Path, papers: int) -> Path:
+    """The same scores with one corrected, and three more papers."""
+    lines = (files / "scores.csv").read_text().splitlines()
+    first = lines[1].split(",")
+    first[-2] = "1" if first[-2] != "1" else "2"
+    more = (files / "2026.csv").read_text().splitlines()[1:7]
+    added = [f"{papers + 1 + place // 2}{line[line.index(',') :]}" for place, line in enumerate(more)]
+    (files / "late.csv").write_text("\n".join([lines[0], ",".join(first), *lines[2:], *added]) + "\n")
+    return files / "late.csv"
+
+
+def test_a_conference_from_two_systems_exports_to_a_verified_correction(
+    chrome: Browser, app: Listening, tmp_path: Path
+) -> None:
+    """This year's reviews from HotCRP and a past year as a table of our own; all of it in the browser."""
     heard: list[str] = []
-    given = files(tmp_path / "in")
-    page = opened(chrome, app, "conference", heard, accept_downloads=True)
-    make = page.get_by_role("button", name="Make the folder")
-    expect(make).to_be_disabled()
-    page.set_input_files("#file-reviews", given["broken"])
+    papers = 12
+    given = write_exports(tmp_path / "in", papers=papers, past=15)
+    past = csv.DictReader((given / "2025.csv").read_text().splitlines())
+    table = ["paper,reviewer,score", *(f"{row['paper']},{row['email']},{row['OveMer']}" for row in past)]
+    (given / "2025.csv").write_text("\n".join(table) + "\n")
+    page = opened(chrome, app, "conference", heard, accept_downloads=True, bypass_csp=True)
+    page.get_by_label("Name of the folder").fill("icx")
+    page.get_by_label("Papers to accept").fill("4")
+    page.get_by_label("Who may see the scores").select_option("public")
+    press(page, "Make the folder")
+    expect(page.get_by_role("heading", level=1)).to_have_text("icx")
+    expect(page.get_by_text("Its fingerprint, which may be published")).to_be_visible()
+    exports = [given / f"{name}.csv" for name in ("scores", "pc", "2025", "2026", "bulk")]
+    to(page, "Files")
+    (given / "broken.csv").write_text("paper,reviewer,score\np00,canary-x,good\np01,canary-x,3\n")
+    page.set_input_files("#files", given / "broken.csv")
     problems = page.locator("table.problems")
     expect(problems).to_contain_text("must be a number")
     assert problems.locator("td").all_inner_texts()[:3] == ["broken.csv", "2", "score"]
-    expect(make).to_be_disabled()
-    for role in ("reviews", "reviewers", "pools"):
-        page.set_input_files(f"#file-{role}", given[role])
-        expect(page.locator(".file strong", has_text=f"{role}.csv")).to_be_visible()
-    expect(problems).to_have_count(0)
-    page.get_by_label("Name of the folder").fill("icx")
-    page.get_by_label("Share of papers to accept").fill("40")
-    page.get_by_label("Who may see the scores").select_option("public")
-    make.click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("icx")
-    page.get_by_role("button", name="Compare").click()
-    choice = page.get_by_label("steady, epsilon 1")
-    choice.check()
-    page.get_by_role("button", name="Choose this promise").click()
+    press(page, "Remove broken.csv")
+    expect(page.locator(".file")).to_have_count(0)
+    bring(page, *exports, **{"2025": "past", "2026": "past"})
+    to(page, "Calibration")
+    press(page, "Calibrate")
+    expect(page.get_by_text("What makes scores differ")).to_be_visible()
+    to(page, "Settings")
+    page.get_by_label("distinct-papers").fill("true")
+    with page.expect_navigation():
+        press(page, "Save")
+    to(page, "Promise")
+    press(page, "Compare")
+    page.get_by_label("steady, epsilon 1", exact=True).check()
+    press(page, "Choose this promise")
     expect(page.locator("tr.chosen")).to_contain_text("steady, epsilon 1")
+    expect(page.get_by_text("Expected gain")).to_be_visible()
+    second = opened(chrome, app, "conference", heard)
+    to(page, "Decide")
     page.get_by_label("Decide now").check()
-    page.get_by_role("button", name="Decide every paper").click()
-    expect(page.get_by_role("heading", name="Decided", exact=True)).to_be_visible()
+    press(page, "Decide every paper")
+    expect(page.get_by_text("release 1: decided")).to_be_visible()
+    expect(second.get_by_text("release 1: 4 of 12 papers accepted")).to_be_visible()
+    bring(page, late(given, papers), late="reviews")
+    to(page, "Decide")
+    page.get_by_label("Reason").fill("one score corrected, three late papers")
+    page.get_by_label("Amend now").check()
+    press(page, "Amend")
+    expect(page.get_by_text("new papers, decided now: 13, 14, 15")).to_be_visible()
+    expect(page.get_by_text("scores changed, decided from public data: 1")).to_be_visible()
+    to(page, "Lists")
+    page.get_by_label("Accept", exact=True).fill("6")
+    press(page, "Show what would change")
+    expect(page.get_by_text("Nothing is released yet")).to_be_visible()
+    page.get_by_label("Release this list").check()
+    press(page, "Release this list")
+    expect(page.get_by_text("exactly 6 papers accepted")).to_be_visible()
+    to(page, "Results")
+    press(page, "Make the report")
+    expect(page.get_by_role("link", name="report.html", exact=True)).to_be_visible()
+    page.get_by_label("System", exact=True).select_option("hotcrp")
+    press(page, "Make the file")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="decisions-hotcrp.csv").click()
+    # The other way round, HotCRP's bulk update has a decision for each paper.
+    back = list(csv.DictReader(Path(download.value.path()).read_text().splitlines()))
+    public = tmp_path / "home" / "icx" / "public" / "release-3"
+    rows = list(csv.DictReader((public / "decisions.csv").read_text().splitlines()))
+    accepted = {row["paper"] for row in back if row["decision"].casefold().startswith("accept")}
+    assert accepted == {row["paper"] for row in rows if row["decision"] == "accept"}
+    assert {row["paper"] for row in back} == {row["paper"] for row in rows}
+    assert sum(row["decision"] == "accept" for row in rows) == 6
     with page.expect_download() as download:
         page.get_by_role("link", name="decisions.csv", exact=True).click()
-    text = Path(download.value.path()).read_text()
-    assert text == (tmp_path / "home" / "icx" / "public" / "release-1" / "decisions.csv").read_text()
+    assert Path(download.value.path()).read_bytes() == (public / "decisions.csv").read_bytes()
     with page.context.expect_page() as other:
         page.get_by_role("link", name="read it here").first.click()
     report = other.value
     expect(report.get_by_role("heading", name="In short")).to_be_visible()
     assert report.evaluate("getComputedStyle(document.querySelector('.cards')).display") == "grid"
-    look = opened(chrome, app, "conference", heard, bypass_csp=True)
-    for summary in look.locator("summary").all():
-        summary.click()
-    for scheme in ("light", "dark"):
-        look.emulate_media(color_scheme=scheme)
-        assert serious(look) == []
-    for one in (page, report, look):
-        assert not [name for name in SMALL.canaries if name in one.content()]
-        assert "canary" not in one.content()
+    to(page, "Check")
+    press(page, "Verify")
+    expect(page.get_by_text("Release 3 verified: everything agrees")).to_be_visible()
+    press(page, "Audit")
+    expect(page.locator("caption").first).to_contain_text("Adversary")
+    said = [report.content()]
+    for place, tab in enumerate(TABS.values()):
+        to(page, tab.label)
+        for summary in page.locator("summary").all():
+            summary.click()
+        for width in (1100, 340):
+            page.set_viewport_size({"width": width, "height": 800})
+            fits(page, width)
+        page.emulate_media(color_scheme="dark" if place % 2 else "light")
+        assert serious(page) == [], tab.label
+        said.append(page.content())
+        assert str(tmp_path / "home" / "icx") in page.inner_text(".place"), "the folder's place is shown"
+    kept = "[{...localStorage}, {...sessionStorage}, document.cookie, history.length > 1 && history.state]"
+    assert page.evaluate(kept) == [{}, {}, "", None], "the browser keeps nothing"
+    assert page.evaluate("indexedDB.databases()") == []
+    addresses = [entry["url"] for entry in visited(page)]
+    assert not [one for one in (*PEOPLE, "Canary", "idle@") for text in (*said, *addresses) if one in text]
     assert heard == []
-    look.context.close()
+    second.context.close()
     page.context.close()
 
 
-def test_the_embedded_conference_can_be_looked_at_and_canceled(chrome: Browser, app: Listening) -> None:
+def visited(page: Page) -> list[dict[str, Any]]:
+    """Addresses and titles that the browser's history has."""
+    tool = page.context.new_cdp_session(page)
+    return list(tool.send("Page.getNavigationHistory")["entries"])
+
+
+def test_the_embedded_conference_can_be_looked_at_and_its_work_stopped(
+    chrome: Browser, app: Listening
+) -> None:
     heard: list[str] = []
-    page = opened(chrome, app, "conference", heard, bypass_csp=True)
-    page.get_by_role("button", name="Open the embedded conference").click()
+    page = opened(chrome, app, "conference", heard)
+    press(page, "Open the embedded conference")
+    to(page, "Promise")
+    press(page, "Compare")
     expect(page.get_by_role("heading", name="Working")).to_be_visible()
     expect(page.locator("progress")).to_be_visible()
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("Canceled. Nothing was written.")).to_be_visible()
-    page.get_by_role("button", name="Compare").click()
-    expect(page.get_by_role("button", name="Choose this promise")).to_be_enabled()
-    for summary in page.locator("summary").all():
-        summary.click()
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        assert serious(page) == []
-    page.set_viewport_size({"width": 340, "height": 800})
-    fits(page, 340)
+    page.close()
+    page = opened(chrome, app, "conference/plan", heard)
+    expect(page.get_by_role("heading", name="Working")).to_be_visible()
+    press(page, "Stop")
+    expect(page.get_by_text("Stopped. Nothing was written by it.")).to_be_visible()
     assert heard == []
+    page.context.close()
+
+
+def reach(page: Page, name: str) -> None:
+    """Press Tab until the element with this name, or this text, has the focus."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        found = page.evaluate("[document.activeElement.name, document.activeElement.textContent.trim()]")
+        if name in found:
+            return
+    raise AssertionError(f"{name} cannot be reached by keyboard")
+
+
+def test_a_conference_by_keyboard_alone(chrome: Browser, app: Listening, tmp_path: Path) -> None:
+    """No mouse: Tab, letters, Space and Enter. Only the system's own window for a file is left out."""
+    small = small_conference(papers=6)
+    files = small.write(tmp_path / "in")
+    page = opened(chrome, app, "conference", [])
+    reach(page, "name")
+    page.keyboard.type("icx")
+    reach(page, "accept")
+    page.keyboard.type("2")
+    reach(page, "scores")
+    page.keyboard.type("everyone")
+    reach(page, "Make the folder")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("icx")
+    reach(page, "Files")
+    page.keyboard.press("Enter")
+    expect(page.locator("#files")).to_be_visible()
+    page.set_input_files("#files", [files / f"{name}.csv" for name in ("reviews", "reviewers", "pools")])
+    expect(page.get_by_role("heading", name="What will be brought in")).to_be_visible()
+    reach(page, "Bring them in")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Brought in.")).to_be_visible()
+    reach(page, "Decide")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Decide every paper")).to_be_visible()
+    reach(page, "sure")
+    page.keyboard.press("Space")
+    reach(page, "Decide every paper")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("release 1: decided")).to_be_visible()
+    reach(page, "Check")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Verify with the key")).to_be_visible()
+    reach(page, "Verify")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Release 1 verified")).to_be_visible()
     page.context.close()
 
 

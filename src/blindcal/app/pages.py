@@ -1,29 +1,45 @@
-"""The words of the page *Conference*. No reviewer is named here: problems are located by their rows."""
+"""The words of the pages *Conference*. Reviewers are not named: problems are located by their rows."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from blindcal.adversaries.findings import Finding
 from blindcal.app.jobs import CanceledError, JobState
-from blindcal.app.session import ROLES, SEVERAL, Session, Upload
-from blindcal.app.steps import Compared, LatestRelease, OpenedFolder
-from blindcal.calibrators.assessment import Assessment
+from blindcal.app.session import (
+    EDITABLE,
+    FROZEN,
+    PEOPLE_MAP,
+    Export,
+    Planned,
+    Session,
+    setting_text,
+)
+from blindcal.app.state import FolderState, LatestRelease
 from blindcal.cells import count, number_text
-from blindcal.deciding.ledger import ledger_folder
+from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder
+from blindcal.deciding.release import first_of_key
 from blindcal.errors import BlindcalError, InputError, Problem, unexpected
+from blindcal.exporters import FORMATS, WHAT
+from blindcal.exporters.decisions import WAITING
 from blindcal.fitting.diagnostics import Forecast
+from blindcal.importers import FORMATS as SYSTEMS
+from blindcal.importers import withdrawn_lines
 from blindcal.planning.calibration_check import FITS
-from blindcal.planning.request import Request
-from blindcal.report.charts import Bar, Span
-from blindcal.report.explanation import explain_certificate
+from blindcal.planning.request import Quota, Request
+from blindcal.project.imports import FolderImport
+from blindcal.project.settings import SECTIONS
+from blindcal.project.workflow import UPLOADS, FolderAudit, FolderFit, FolderRelease, FolderVerification
+from blindcal.report.charts import Bar, Span, bars
+from blindcal.report.explanation import explain_certificate, has_figures
 from blindcal.report.html_page import menu_bars, more_words, score_spans
-from blindcal.report.wording import SOURCES, VERDICTS, expected, guarantee_words, percent, promises
+from blindcal.report.wording import SOURCES, expected, guarantee_words, percent, promises, quota_line
 
 MOST_LISTED = 200
 """More papers, or problems, than this are not listed one by one."""
@@ -31,31 +47,42 @@ LABELS: Mapping[str, str] = {
     "score_field": "“Score field”",
     "columns": "“Columns”",
     "best_first": "“Order of scores”",
-    "accept_rate": "“Share”",
-    "accept": "“Number”",
-    "grid": "“Scores that can be given”",
-    "better": "“Better scores”",
-    "scores": "“Who may see the scores”",
+    "accept_rate": "accept-rate",
+    "wait_list": "“Wait list”",
+    "distinct_papers": "distinct-papers",
+    "map": "a file taken as “who is behind the ids”",
+    "despite_misfit": "“Go on though the calibration does not fit”",
+    "confidential": "the page for the chair",
+    "waiting": "the field “Wait list”",
     "yes_leak": "the command line, with its option --yes-leak",
-    "despite_misfit": "the command line, with its option --despite-misfit",
-    "distinct_papers": "distinct-papers = true in conference.toml",
-    "withdrawn": "[withdrawn] in conference.toml",
-    "map": "`blindcal import` with its option --map",
 }
-"""What messages call by the names of arguments, by those of the fields of the page."""
-_METHODS = {
-    "raw": "by mean scores",
-    "hierarchical": "calibrated from these reviews alone, without privacy",
-    "known": "if every reviewer's habits were known",
+"""What messages call by the names of arguments, by the names that these pages have for them."""
+_BUTTONS = {
+    "import": "“Files”",
+    "fit": "“Calibrate”",
+    "plan": "“Compare”",
+    "decide": "“Decide”",
+    "select": "“Lists”",
+    "new": "“Make the folder”",
 }
-_HINTS: Mapping[str, str] = {
-    "reviews": "an export of HotCRP, OpenReview, CMT, EasyChair or pretalx; or paper, reviewer, score",
-    "committee": "everyone who may have reviewed, also those who did not; needed with past reviews",
-    "past": "reviews of earlier conferences, from which reviewers' habits are learned",
-    "conflicts": "who cannot have reviewed what: paper, conflict (or email)",
-    "pools": "or who may have reviewed each paper: paper, reviewer, optionally probability",
-    "reviewers": "a calibration that you have already, in place of past reviews",
-    "same": "people whose id changed since: old, new",
+KIND_LABELS: Mapping[str, str] = {
+    "reviews": "this year's reviews",
+    "past": "reviews of a past conference",
+    "committee": "the committee",
+    "conflicts": "conflicts",
+    "pools": "candidates of each paper",
+    "reviewers": "a calibration",
+    "titles": "titles of papers",
+    "same": "people whose id changed",
+    PEOPLE_MAP: "who is behind the ids",
+}
+"""What a file can be, as the page calls it."""
+_QUESTIONS = {
+    "author": "who wrote a review",
+    "three guesses": "the same, in three guesses",
+    "reviewed at all": "whether somebody reviewed a paper",
+    "whole tuple": "all reviewers of a paper",
+    "link": "whether two reviews are one person's",
 }
 _ROW = re.compile(r"row [0-9]+'s\b.*")
 
@@ -86,32 +113,16 @@ class Notice:
     mild: bool = False
 
 
-@dataclass(frozen=True)
-class UploadedFile:
-    """An uploaded file as the page lists it.
-
-    It has a `role` with its `label`, a `name` and `size`, the `lines` that say what was recognized, and the
-    `notice` of what is wrong with it, if anything is.
-    """
-
-    role: str
-    label: str
-    name: str
-    size: str
-    lines: tuple[str, ...]
-    notice: Notice | None
-
-
 def notice(error: BaseException | None, private: Path) -> Notice | None:
     """What a page says of an `error`; files below `private`, the session's own, go by their names alone.
 
     >>> notice(InputError("give one of `accept_rate`, `accept` and `bar`"), Path("/x")).text
-    'give one of “Share”, “Number” and bar'
+    'give one of accept-rate, accept and bar'
     """
     if error is None:
         return None
     if isinstance(error, CanceledError):
-        return Notice("Canceled. Nothing was written.", mild=True)
+        return Notice("Stopped. Nothing was written by it.", mild=True)
     if isinstance(error, InputError) and error.problems:
         faults = tuple(fault(one, private) for one in error.problems[:MOST_LISTED])
         more = len(error.problems) - len(faults)
@@ -148,43 +159,14 @@ def plain(text: str, private: Path) -> str:
 
     Files below `private` go by their names alone.
 
-    >>> plain("/x/uploads/past/2026.csv: say which with `score_field`", Path("/x"))
+    >>> plain("/x/uploads/2026.csv: say which with `score_field`", Path("/x"))
     '2026.csv: say which with “Score field”'
     """
-    text = re.sub(rf"{re.escape(str(private))}/uploads/[a-z]+/", "", text)
-    text = text.replace(f"{private}/", "")
+    text = text.replace(f"{private}/uploads/", "").replace(f"{private}/", "")
+    text = re.sub(r"`blindcal ([a-z]+)[^`]*`", lambda one: _BUTTONS.get(one[1], one[0]), text)
+    text = re.sub(r"give --as ([a-z]+)", lambda one: f"take it as “{KIND_LABELS.get(one[1], one[1])}”", text)
+    text = re.sub(r"--as ([a-z]+)", lambda one: f"“{KIND_LABELS.get(one[1], one[1])}”", text)
     return re.sub(r"`([a-z_]+)`", lambda one: LABELS.get(one[1], one[1].replace("_", " ")), text)
-
-
-def found_upload(upload: Upload, private: Path) -> UploadedFile:
-    """An `upload` as the page lists it; files below `private` go by their names alone.
-
-    >>> found = found_upload(Upload("past", "2026.csv", 2500, ("12 reviews",)), Path("/x"))
-    >>> found.label, found.size, found.lines
-    ('Past reviews', '2 kB', ('12 reviews',))
-    """
-    lines = tuple(plain(line, private) for line in upload.lines)
-    label, said = ROLES[upload.role], notice(upload.error, private)
-    return UploadedFile(upload.role, label, upload.name, _size(upload.size), lines, said)
-
-
-def conference_view(session: Session) -> dict[str, Any]:
-    """All that the page of the page *Conference* says about a `session`, by the names of its template."""
-    opened, private = session.opened, session.private
-    state = None if session.job is None else session.job.state
-    return {
-        "job": state if state is not None and state.running else None,
-        "notice": notice(session.error, private),
-        "home": str(session.home),
-        "suggested": session.suggested,
-        "folders": session.folders if opened is None else [],
-        "uploads": [] if opened is not None else [found_upload(one, private) for one in session.uploads],
-        "roles": [(role, label, _HINTS[role], role in SEVERAL) for role, label in ROLES.items()],
-        "choices": session.choices,
-        "columns": ",".join(f"{name}={column}" for name, column in session.choices.columns.items()),
-        "open": None if opened is None else _opened_view(opened, session),
-        "listed": MOST_LISTED,
-    }
 
 
 def job_view(state: JobState | None) -> dict[str, Any]:
@@ -206,68 +188,254 @@ def job_view(state: JobState | None) -> dict[str, Any]:
     }
 
 
-def _opened_view(opened: OpenedFolder, session: Session) -> dict[str, Any]:
-    reviews, private = opened.reviews, session.private
-    wanted, request = opened.wanted, None if opened.wanted is None else opened.wanted.request
-    per_paper = np.bincount(reviews.paper)
-    key = Path(str(opened.folder.settings.get("key", "")))
+@dataclass(frozen=True)
+class Tab:
+    """A page about the open folder.
+
+    Attributes:
+        label: What it is called.
+        view: What it says, by the names of its template.
+        confidential: Whether it is marked as for the chair alone.
+    """
+
+    label: str
+    view: Callable[[Session, FolderState], dict[str, Any]]
+    confidential: bool = False
+
+
+def page_view(session: Session, slug: str) -> tuple[str, dict[str, Any]]:
+    """The template of the page `slug` about a `session`, and all that it says, by the template's names.
+
+    Without an open folder it is the page that opens one; a folder that cannot be read has a page that says
+    why.
+    """
+    job = None if session.job is None else session.job.state
+    common = {
+        "job": job if job is not None and job.running else None,
+        "changes": session.changes,
+        "notice": notice(session.error, session.private),
+        "slug": slug,
+        "tabs": [(name, tab.label) for name, tab in TABS.items()],
+        "listed": MOST_LISTED,
+        "confidential": False,
+    }
+    if session.path is None:
+        home = {
+            "home": str(session.home.resolve()),
+            "suggested": session.suggested,
+            "folders": session.folders,
+        }
+        return "start.html", {**common, **home}
+    try:
+        state, tab = session.state, TABS[slug]
+        hidden = slug == "results" and state.folder.settings.get("scores") == CONFIDENTIAL
+        marked = {"confidential": tab.confidential or hidden}
+        return f"{slug}.html", {
+            **common,
+            **marked,
+            "open": _header(session, state),
+            **tab.view(session, state),
+        }
+    except BlindcalError as error:
+        return "broken.html", {**common, "path": str(session.path), "notice": notice(error, session.private)}
+
+
+def _header(session: Session, state: FolderState) -> dict[str, Any]:
+    """What stands above every page about a folder: its name and its place."""
+    example = session.is_example
     return {
-        "name": "The embedded conference" if session.is_example else _name(opened),
-        "example": session.is_example,
+        "name": "The embedded conference" if example else state.name,
         "path": "a temporary folder, which goes when the app ends"
-        if session.is_example
-        else opened.folder.path,
-        "key": "the example's own" if session.is_example else key,
-        "sealed": "" if session.is_example else ledger_folder(key),
-        "reviews": count(len(reviews), "review"),
-        "papers": count(len(reviews.papers), "paper"),
-        "reviewers": count(len(reviews.reviewers), "reviewer"),
-        "each": "–".join(dict.fromkeys(str(int(one)) for one in (per_paper.min(), per_paper.max()))),
-        "scores": " to ".join(number_text(float(one)) for one in (reviews.score.min(), reviews.score.max())),
-        "better": "high" if request is None else request.better,
-        "remarks": [plain(one, private) for one in opened.remarks],
-        "calibrated": opened.calibrated,
-        "fit": None if opened.fit is None else fit_view(opened.fit),
-        "assessed": None if opened.assessed is None else assessed_view(opened.assessed),
-        "unset": None if opened.unset is None else plain(opened.unset, private),
-        "accept": None if request is None else _accept_words(request),
-        "rate": None if request is None else request.accept_rate,
-        "number": None if request is None or not isinstance(request.accept, int) else request.accept,
-        "compared": None if opened.compared is None else compared_view(opened.compared, private),
-        "guarantee": None if wanted is None else guarantee_words(wanted.request.guarantee),
-        "promises": [] if wanted is None else promises(wanted.request.guarantee),
-        "release": None if opened.release is None else release_view(opened.release, private),
-        "pages": opened.pages is not None,
+        if example
+        else str(state.folder.path.resolve()),
+        "key": "the example's own" if example else str(state.key.resolve()),
+        "sealed": "" if example else str(ledger_folder(state.key).resolve()),
+        "decided": state.decided,
     }
 
 
-def _name(opened: OpenedFolder) -> str:
-    return str(opened.folder.settings.get("conference", opened.folder.path.name))
+def _overview(session: Session, state: FolderState) -> dict[str, Any]:
+    steps = _steps(state)
+    upcoming = next((step for step in steps if not step[2]), None)
+    return {
+        "steps": steps,
+        "upcoming": upcoming,
+        "fingerprint": state.fingerprint,
+        "remarks": [plain(one, session.private) for one in state.remarks],
+        "withdrawn": len(state.folder.withdrawn),
+    }
 
 
-def _accept_words(request: Request) -> str:
+def _steps(state: FolderState) -> list[tuple[str, str, bool, str]]:
+    """The steps of a conference: page, label, whether it is done, and what is there."""
+    settings, release = state.folder.settings, state.release
+    reviews = "none yet" if state.reviews is None else review_words(state)
+    calibrated = "none yet" if state.calibrated is None else count(state.calibrated, "row")
+    chosen = "" if state.request is None else request_words(state.request.request)
+    decided = "not yet"
+    if release is not None:
+        papers = count(release.certificate["papers"], "paper")
+        decided = f"release {release.public['release']}: {release.public['accepted']:,} of {papers} accepted"
+    return [
+        (
+            "overview",
+            "Folder and key",
+            state.fingerprint is not None,
+            "made" if state.fingerprint else "no key",
+        ),
+        ("files", "Reviews", state.reviews is not None, reviews),
+        ("calibration", "Calibration", state.calibrated is not None, calibrated),
+        ("plan", "Promise and number", state.request is not None, chosen or _open_settings(settings)),
+        ("decide", "Decisions", release is not None, decided),
+    ]
+
+
+def _open_settings(settings: Mapping[str, Any]) -> str:
+    """Which settings must still be made."""
+    missing = [] if settings.get("scores") else ["who may see the scores"]
+    missing += [] if {"accept-rate", "accept", "bar"} & settings.keys() else ["how many papers to accept"]
+    return f"still open: {' and '.join(missing)}" if missing else "needs reviews and their calibration"
+
+
+def review_words(state: FolderState) -> str:
+    """How many reviews a folder has, of what."""
+    reviews = state.reviews
+    if reviews is None:
+        return "no reviews yet"
+    per_paper = np.bincount(reviews.paper)
+    each = "–".join(dict.fromkeys(str(int(number)) for number in (per_paper.min(), per_paper.max())))
+    ends = " to ".join(number_text(float(end)) for end in (reviews.score.min(), reviews.score.max()))
+    papers, people = count(len(reviews.papers), "paper"), count(len(reviews.reviewers), "reviewer")
+    return f"{papers}, {count(len(reviews), 'review')} by {people}; {each} per paper; scores from {ends}"
+
+
+def request_words(request: Request) -> str:
+    """What is promised, and how many papers are accepted."""
+    return f"{guarantee_words(request.guarantee)}; {accept_words(request)}"
+
+
+def accept_words(request: Request) -> str:
     """How many papers are accepted, in words."""
-    rate, accept, bar = request.accept_rate, request.accept, request.bar
-    if rate is not None:
-        return f"about {percent(rate)} of the papers"
-    if isinstance(accept, Mapping):
-        return ", ".join(f"exactly {number} in {track}" for track, number in accept.items())
-    return f"exactly {accept:,} papers" if isinstance(accept, int) else f"papers above quality {bar:g}"
+    if request.accept_rate is not None:
+        return f"about {percent(request.accept_rate)} of the papers"
+    return quota_line(request.quota) if request.quota is not None else f"papers above quality {request.bar:g}"
+
+
+def _files(session: Session, state: FolderState) -> dict[str, Any]:
+    checked, private, reading = session.checked, session.private, session.reading
+    files = [
+        {
+            "name": path.name,
+            "size": _size(path.stat().st_size),
+            "kind": checked.kinds.get(path.name, ""),
+            "said": reading.kinds.get(path.name, ""),
+            "year": reading.years.get(path.name, ""),
+            "notice": notice(checked.errors.get(path.name), private),
+        }
+        for path in session.staging.files
+    ]
+    imported: FolderImport | None = session.result("imported")
+    settings = state.folder.settings
+    past = settings.get("past", ())
+    years = [Path(one).stem for one in past] if isinstance(past, tuple) else []
+    return {
+        "files": files,
+        "together": notice(checked.errors.get(""), private),
+        "brought": None if checked.brought is None else import_lines(checked.brought, private),
+        "imported": None if imported is None else import_lines(imported, private),
+        "kinds": KIND_LABELS,
+        "systems": list(SYSTEMS),
+        "reading": reading,
+        "columns": ",".join(f"{name}={column}" for name, column in reading.choices.columns.items()),
+        "there": {
+            "this year's reviews": review_words(state),
+            "past conferences": ", ".join(years) or "none",
+            "committee": "there" if "committee" in settings else "none",
+            "who may have reviewed": "everyone without a conflict"
+            if str(settings.get("pools", "")).endswith("conflicts.csv")
+            else "everyone"
+            if settings.get("pools", "everyone") == "everyone"
+            else "a list for each paper",
+        },
+        "withdrawn": state.folder.withdrawn,
+        "has_reviews": state.reviews is not None,
+    }
+
+
+def import_lines(brought: FolderImport, private: Path) -> dict[str, Any]:
+    """What an import would bring, or brought, in lines; it names nobody.
+
+    Files below `private` go by their names alone.
+    """
+    contents = brought.contents
+    lines = []
+    if (found := contents.imported) is not None:
+        reviews = found.reviews
+        papers, people = count(len(reviews.papers), "paper"), count(len(reviews.reviewers), "reviewer")
+        lines += [
+            f"recognized: {'; '.join(found.recognized)}",
+            f"{count(len(reviews), 'review')} of {papers} by {people}",
+            f"score: {found.score_field}, with the values {found.scale}",
+        ]
+    lines += [
+        f"past conference {name}: {count(len(past), 'review')}"
+        for name, past in contents.past_reviews.items()
+    ]
+    lines += [f"committee: {count(len(contents.committee), 'member')}"] if contents.committee else []
+    lines += [f"conflicts: {len(contents.conflicts):,}"] if contents.conflicts else []
+    return {
+        "lines": [plain(line, private) for line in lines],
+        "dropped": [] if found is None else [plain(str(item), private) for item in found.dropped],
+        "withdrawn": list(withdrawn_lines(brought.withdrawn)),
+        "settings": ", ".join(brought.settings),
+        "warnings": [
+            plain(line, private)
+            for line in (*(() if found is None else found.warnings), *brought.remarks, *brought.refusals)
+        ],
+        "nothing": not brought.places and not brought.settings and not brought.withdrawn,
+    }
+
+
+def _calibration(session: Session, state: FolderState) -> dict[str, Any]:
+    fitted: FolderFit | None = session.result("fitted")
+    return {
+        "calibrated": state.calibrated,
+        "past": bool(state.folder.settings.get("past")),
+        "has_reviews": state.reviews is not None,
+        "fit": None if state.fit is None else fit_view(state.fit),
+        "remarks": [] if fitted is None else [plain(one, session.private) for one in fitted.remarks],
+    }
 
 
 def fit_view(content: Mapping[str, Any]) -> dict[str, Any]:
     """What a fit found out about the reviewers together; those whom its `content` names stay unnamed."""
     checks = content["checks"]
     shares = [(meaning, checks["shares"][name]) for name, meaning in SOURCES.items()]
-    kept, forecasted = checks["persistence"], checks["forecast"]
-    forecast = None if forecasted is None else Forecast(**forecasted)
+    kept, forecast = checks["persistence"], checks["forecast"]
     return {
         "conferences": count(len(content.get("conferences", ())), "past conference"),
-        "shares": [(meaning, percent(one["value"]), _ends(one)) for meaning, one in shares],
+        "shares": bars(
+            (meaning, one["value"], percent(one["value"]), False, (_ends(one),)) for meaning, one in shares
+        ),
         "persistence": f"{kept['value']:.2f} ({kept['low']:.2f} to {kept['high']:.2f})",
         "newcomers": checks["newcomers"],
         "outliers": len(checks["outliers"]),
-        "forecast": None if forecast is None else (forecast.verdict, percent(forecast.gain)),
+        "forecast": None if forecast is None else forecast_view(Forecast(**forecast)),
+    }
+
+
+def forecast_view(forecast: Forecast) -> dict[str, Any]:
+    """How well the last past conference is predicted from the earlier ones."""
+    rows = [
+        ("all reviewers alike", forecast.population),
+        ("corrected by each reviewer's past mean", forecast.raw),
+        ("as fitted here", forecast.fitted),
+    ]
+    return {
+        "verdict": forecast.verdict,
+        "gain": percent(forecast.gain),
+        "bars": bars((label, value, f"{value:.3f}", value == forecast.fitted, ()) for label, value in rows),
+        "reviews": count(forecast.reviews, "score"),
     }
 
 
@@ -275,62 +443,231 @@ def _ends(found: Mapping[str, float]) -> str:
     return f"{percent(found['low'])} to {percent(found['high'])}"
 
 
-def assessed_view(found: Assessment) -> dict[str, Any]:
-    """Whether calibration is worth it by the assessment that was `found`, in words."""
+def _plan(session: Session, state: FolderState) -> dict[str, Any]:
+    planned: Planned | None = session.result("planned")
+    request = None if state.request is None else state.request.request
+    settings = state.folder.settings
     return {
-        "verdict": found.verdict,
-        "meaning": VERDICTS[found.verdict],
-        "rows": [(_METHODS[name], percent(one.value), _ends(vars(one))) for name, one in found.wrong.items()],
-        "notes": found.notes,
+        "unset": None if state.unset is None else plain(state.unset, session.private),
+        "accept": {name: setting_text(settings.get(name)) for name in ("accept-rate", "accept", "wait-list")},
+        "scores": setting_text(settings.get("scores")),
+        "chosen": None if request is None else request_words(request),
+        "promises": [] if request is None else promises(request.guarantee),
+        "planned": None if planned is None else planned_view(planned, session.private),
     }
 
 
-def compared_view(found: Compared, private: Path) -> dict[str, Any]:
+def planned_view(planned: Planned, private: Path) -> dict[str, Any]:
     """The menu as a table: for each line its bar, and whether it can be chosen here.
 
     Files below `private` go by their names alone.
     """
-    menu = found.survey.menu
-    bars: tuple[Bar, ...] = menu_bars(found.survey) or ()
+    menu = planned.survey.menu
+    lines: tuple[Bar, ...] = menu_bars(planned.survey) or ()
     choices = () if menu is None else menu.choices
-    spans: tuple[Span, ...] = score_spans(found.fit.public)
+    spans: tuple[Span, ...] = score_spans(planned.fit.public)
     return {
-        "raw": bars[0],
+        "answer": answer_words(planned),
+        "raw": lines[0],
         "rows": [
             (place, bar, one.guarantee.name != "none", promises(one.guarantee))
-            for place, (bar, one) in enumerate(zip(bars[1:], choices, strict=True))
+            for place, (bar, one) in enumerate(zip(lines[1:], choices, strict=True))
         ],
-        "more": more_words(found.survey),
-        "gray": f"{found.survey.gray:,}",
-        "papers": count(len(found.survey.papers), "paper"),
-        "verdict": found.fit.verdict,
-        "fits": found.fit.verdict == FITS,
+        "more": more_words(planned.survey),
+        "gray": f"{planned.survey.gray:,}",
+        "papers": count(len(planned.survey.papers), "paper"),
+        "verdict": planned.fit.verdict,
+        "fits": planned.fit.verdict == FITS,
         "spans": spans,
-        "remarks": [plain(one, private) for one in found.remarks],
+        "remarks": [plain(one, private) for one in planned.remarks],
         "sampled": menu is not None and menu.weighed < menu.papers,
     }
 
 
-def release_view(release: LatestRelease, private: Path) -> dict[str, Any]:
-    """What a `release` decided, in words and numbers; files below `private` go by their names alone."""
-    content = release.certificate
-    papers = content["papers"]
-    wrong = {name: expected(content[f"expected_wrong{name}"] * papers) for name in ("", "_raw")}
+def answer_words(planned: Planned) -> str:
+    """The answer first: how many wrong decisions the chosen promise is expected to avoid."""
+    menu, own = planned.survey.menu, planned.survey.choice
+    if menu is None or own is None:
+        return "The promise that the folder names is not among these lines: compare again."
+    gain, most = ((menu.wrong_raw - one.wrong) * menu.papers for one in (own, menu.choices[-1]))
+    return (
+        f"Expected gain with the chosen promise: {expected(gain)} of {count(menu.papers, 'paper')} decided "
+        f"rightly that mean scores would decide wrongly; without any promise it would be {expected(most)}."
+    )
+
+
+def _settings(session: Session, state: FolderState) -> dict[str, Any]:
+    shown = state.folder.settings
     return {
+        "sections": [
+            (
+                title.partition(" (")[0],
+                [
+                    (
+                        row.name,
+                        plain(row.sentence, session.private),
+                        setting_text(shown.get(row.name)),
+                        state.decided and row.name in FROZEN,
+                    )
+                    for row in rows
+                    if row.name in EDITABLE
+                ],
+            )
+            for title, rows in SECTIONS.items()
+            if any(row.name in EDITABLE for row in rows)
+        ],
+    }
+
+
+def _decide(session: Session, state: FolderState) -> dict[str, Any]:
+    request = None if state.request is None else state.request.request
+    planned: Planned | None = session.result("planned")
+    made: FolderRelease | None = session.result("decided")
+    return {
+        "unset": None if state.unset is None else plain(state.unset, session.private),
+        "chosen": None if request is None else request_words(request),
+        "promises": [] if request is None else promises(request.guarantee),
+        "reviews": review_words(state),
+        "public": state.folder.settings.get("scores") != CONFIDENTIAL,
+        "misfit": planned is not None and planned.fit.verdict != FITS,
+        "made": None if made is None else _made_lines(made, session.private),
+        "release": None if state.release is None else release_view(state.release),
+        "withdrawn": len(state.folder.withdrawn),
+    }
+
+
+def _made_lines(made: FolderRelease, private: Path) -> list[str]:
+    """What was just decided, in lines; papers are named, reviewers are not."""
+    outcome = made.outcome
+    how = {
+        "new": "decided",
+        "stored": "nothing changed: these decisions were made before, and nothing was drawn",
+        "amended": "amended",
+        "selected": "another list, for which nothing was drawn",
+    }[outcome.how]
+    changes = outcome.changes
+    kinds = (
+        ("new papers, decided now", changes.new),
+        ("late reviews, decided from public data", changes.late),
+        ("scores changed, decided from public data", changes.scores),
+        ("track changed", changes.tracks),
+        ("withdrawn", changes.withdrawn),
+        ("look like papers decided under another name: decided by public information alone", changes.alike),
+    )
+    amended = outcome.how == "amended"
+    lines = [f"{why}: {', '.join(which[:MOST_LISTED])}" for why, which in kinds if which and amended]
+    notes = (*filter(None, [first_of_key(outcome)]), *outcome.remarks)
+    return [f"release {outcome.record.release}: {how}", *lines, *(plain(one, private) for one in notes)]
+
+
+def release_view(release: LatestRelease) -> dict[str, Any]:
+    """What a `release` decided, in words and numbers."""
+    content, papers = release.certificate, release.certificate["papers"]
+    view = {
         "number": content["release"],
         "papers": count(papers, "paper"),
         "accepted": f"{content['accepted']:,}",
-        "wrong": wrong[""],
-        "wrong_raw": wrong["_raw"],
-        "success": percent(content["success"]),
-        "success_before": percent(content["success_scores_only"]),
-        "changed": sum(one.advice in ("raise", "lower") for one in release.decided),
-        "rows": release.decided[:MOST_LISTED],
-        "all": len(release.decided),
+        "rows": release.papers[:MOST_LISTED],
+        "all": len(release.papers),
         "explained": explain_certificate(content),
-        "remarks": [plain(one, private) for one in release.remarks],
-        "place": plain(str(release.path), private),
+        "place": str(release.path),
+        "figures": has_figures(content),
+        "quota": None,
     }
+    if "selection" in content:
+        selection = content["selection"]
+        view["quota"] = quota_line(Quota(selection["accept"], selection.get("wait_list") or 0))
+    if has_figures(content):
+        view |= {
+            "wrong": expected(content["expected_wrong"] * papers),
+            "wrong_raw": expected(content["expected_wrong_raw"] * papers),
+            "success": percent(content["success"]),
+            "success_before": percent(content["success_scores_only"]),
+            "changed": sum(one.advice in ("raise", "lower") for one in release.papers),
+        }
+    return view
+
+
+def _lists(session: Session, state: FolderState) -> dict[str, Any]:
+    accept, wait_list, preview = session.result("preview") or ("", "", None)
+    settings = state.folder.settings
+    release = state.release
+    exact = release is not None and "selection" in release.certificate
+    papers = () if release is None else release.papers
+    return {
+        "exact": exact,
+        "release": None if release is None else release_view(release),
+        "accept": accept or setting_text(settings.get("accept")),
+        "wait_list": wait_list or setting_text(settings.get("wait-list")),
+        "preview": preview,
+        "waiting": [one.paper for one in papers if one.decision == WAITING],
+    }
+
+
+def _results(session: Session, state: FolderState) -> dict[str, Any]:
+    export: Export | None = session.result("export")
+    settings = state.folder.settings
+    return {
+        "release": None if state.release is None else release_view(state.release),
+        "pages": session.result("report") is not None,
+        "formats": list(FORMATS),
+        "what": list(WHAT),
+        "export": export,
+        "upload": "" if export is None else UPLOADS.get(export.to, "").format(out=export.name),
+        "export_remarks": [] if export is None else [plain(one, session.private) for one in export.remarks],
+        "words": {name: setting_text(settings.get(name)) for name in ("accepted", "rejected")},
+        "public": settings.get("scores") != CONFIDENTIAL,
+    }
+
+
+def _check(session: Session, state: FolderState) -> dict[str, Any]:
+    verified: FolderVerification | None = session.result("verified")
+    audited: FolderAudit | None = session.result("audited")
+    return {
+        "decided": state.decided,
+        "fingerprint": state.fingerprint,
+        "verified": None
+        if verified is None
+        else {
+            "agrees": verified.verification.agrees,
+            "release": verified.record.release,
+            "checks": verified.verification.checks,
+            "limits": plain(verified.verification.limits, session.private),
+        },
+        "audited": None if audited is None else audit_view(audited),
+    }
+
+
+def audit_view(audited: FolderAudit) -> dict[str, Any]:
+    """What adversaries gain, as a table for each; reviews are named by their papers alone."""
+    findings, exposed = audited.findings, audited.findings.exposures[:10]
+    played: dict[str, list[Finding]] = {}
+    for one in findings.findings:
+        played.setdefault(one.adversary, []).append(one)
+    return {
+        "papers": count(findings.papers, "paper"),
+        "tables": [(name, _questions(own)) for name, own in played.items()],
+        "exposed": [(one.paper, one.review, percent(one.before), percent(one.after)) for one in exposed],
+        "remarks": audited.remarks,
+    }
+
+
+def _questions(findings: list[Finding]) -> list[tuple[str, str, str, str]]:
+    """For each question: the chance before the decisions, with them, and with full calibration."""
+    rows = []
+    for question in dict.fromkeys(one.question for one in findings):
+        by_policy = {one.policy: one for one in findings if one.question == question}
+        own, full = by_policy.get("chosen"), by_policy.get("full")
+        if own is not None:
+            rows.append(
+                (
+                    _QUESTIONS.get(question, question),
+                    percent(own.baseline),
+                    percent(own.success),
+                    "" if full is None else percent(full.success),
+                )
+            )
+    return rows
 
 
 def _size(size: int) -> str:
@@ -340,3 +677,17 @@ def _size(size: int) -> str:
     ('1 kB', '2,500 kB')
     """
     return f"{max(1, round(size / 1000)):,} kB"
+
+
+TABS: Mapping[str, Tab] = {
+    "overview": Tab("Overview", _overview),
+    "files": Tab("Files", _files),
+    "calibration": Tab("Calibration", _calibration, confidential=True),
+    "plan": Tab("Promise", _plan),
+    "settings": Tab("Settings", _settings),
+    "decide": Tab("Decide", _decide),
+    "lists": Tab("Lists", _lists, confidential=True),
+    "results": Tab("Results", _results),
+    "check": Tab("Check", _check, confidential=True),
+}
+"""The pages about an open folder, in the order of the work."""

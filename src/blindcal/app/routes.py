@@ -15,16 +15,17 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from blindcal import __version__
 from blindcal.app.guard import policy
-from blindcal.app.pages import conference_view, job_view
+from blindcal.app.pages import TABS, job_view, page_view
 from blindcal.app.pair import SLIDERS, drawn, picture, read_settings
-from blindcal.app.session import Session, TooLargeError
-from blindcal.app.steps import PUBLISHED
+from blindcal.app.session import EDITABLE, Reading, Session, TooLargeError
+from blindcal.app.state import PUBLISHED
 from blindcal.errors import BlindcalError, InputError, unexpected
 from blindcal.importers import MAX_EXPORT, Choices
 from blindcal.importers.plain_table import columns_of
 from blindcal.io.atomic_files import read_bytes, to_jsonable
 from blindcal.project.create import InitialSettings
-from blindcal.project.settings import Value
+from blindcal.project.settings import accept_setting
+from blindcal.project.workflow import Adversaries
 from blindcal.report.charts import WIDTH
 
 Form = Mapping[str, str]
@@ -42,6 +43,7 @@ _DOWNLOADS = {
     "report.html": "text/html",
     "CONFIDENTIAL-report.html": "text/html",
 }
+_REPORTS = ("report.html", "CONFIDENTIAL-report.html")
 
 
 def make_app(session: Session, token: str, *, limit: int = MAX_EXPORT) -> FastAPI:
@@ -50,7 +52,7 @@ def make_app(session: Session, token: str, *, limit: int = MAX_EXPORT) -> FastAP
     Every address begins with the `token`. An uploaded file has at most `limit` bytes.
     """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    app.include_router(_rooms(session, token, limit), prefix=f"/{token}")
+    app.include_router(_routers(session, token, limit), prefix=f"/{token}")
 
     @app.exception_handler(RequestValidationError)
     async def unread(request: Request, error: RequestValidationError) -> Response:
@@ -66,7 +68,7 @@ def make_app(session: Session, token: str, *, limit: int = MAX_EXPORT) -> FastAP
 Shown = Callable[..., HTMLResponse]
 
 
-def _rooms(session: Session, token: str, limit: int) -> APIRouter:
+def _routers(session: Session, token: str, limit: int) -> APIRouter:
     pages = _environment()
 
     def shown(name: str, **facts: Any) -> HTMLResponse:
@@ -125,17 +127,28 @@ def _pair(shown: Shown) -> APIRouter:
 
 
 def _conference(session: Session, shown: Shown) -> APIRouter:
-    """The routes of *Conference*: its page, the job that runs, and its actions."""
+    """The routes of *Conference*: its pages, the job that runs, and its actions."""
     router = APIRouter()
+
+    def rendered(slug: str) -> Response:
+        with session.lock:
+            template, facts = page_view(session, slug)
+        return shown(template, page="conference", width=WIDTH, **facts)
 
     @router.get("/conference")
     def conference() -> Response:
-        with session.lock:
-            return shown("conference.html", page="conference", width=WIDTH, **conference_view(session))
+        return rendered("overview")
 
     @router.get("/conference/job")
     def job() -> Response:
-        return JSONResponse(job_view(None if session.job is None else session.job.state))
+        state = None if session.job is None else session.job.state
+        return JSONResponse({**job_view(state), "changes": session.changes})
+
+    @router.get("/conference/{slug}")
+    def tab(slug: str) -> Response:
+        if slug not in TABS:
+            raise HTTPException(404)
+        return rendered(slug)
 
     @router.post("/conference/do/{action}")
     def do(action: str, fields: Fields) -> Response:
@@ -156,31 +169,29 @@ def _files(session: Session, limit: int) -> APIRouter:
     """What comes in, of at most `limit` bytes, and what goes out."""
     router = APIRouter()
 
-    @router.put("/conference/files/{role}")
-    async def file(role: str, name: str, request: Request) -> Response:
+    @router.put("/conference/files")
+    async def file(name: str, request: Request) -> Response:
         try:
-            with session.staging.open(role, name) as incoming:
+            with session.staging.open(name) as incoming:
                 async for chunk in request.stream():
                     incoming.write(chunk, limit)
         except TooLargeError as error:
             return _refusal(error, 413)
         except InputError as error:
             return _refusal(error, 400)
-        await run_in_threadpool(session.check_upload, role, incoming.target)
+        await run_in_threadpool(session.uploaded)
         return JSONResponse({"done": True})
 
-    @router.get("/conference/report")
+    @router.get("/conference/page/report")
     def report() -> Response:
-        return _page(session, "public")
+        return _page(session, 0)
 
-    @router.get("/conference/chair")
+    @router.get("/conference/page/chair")
     def chair() -> Response:
-        return _page(session, "chair")
+        return _page(session, 1)
 
     @router.get("/conference/download/{name}")
     def download(name: str) -> Response:
-        if name not in _DOWNLOADS:
-            raise HTTPException(404)
         return _download(session, name)
 
     return router
@@ -207,126 +218,150 @@ def _refusal(error: InputError, status: int) -> Response:
     return PlainTextResponse(f"{error}\n", status_code=status)
 
 
-def _page(session: Session, kind: str) -> Response:
+def _page(session: Session, which: int) -> Response:
     """A report as it is, with a policy that allows the styles in it and nothing else."""
     with session.lock:
-        pages = None if session.opened is None else session.opened.pages
+        pages = session.result("report")
     if pages is None:
         raise HTTPException(404)
-    text: str = getattr(pages, kind)
-    return HTMLResponse(text, headers={"content-security-policy": policy(text)})
+    return HTMLResponse(pages[which], headers={"content-security-policy": policy(pages[which])})
 
 
 def _download(session: Session, name: str) -> Response:
     with session.lock:
-        opened = session.opened
-    if opened is None or opened.release is None:
-        raise HTTPException(404)
-    if name in PUBLISHED:
-        data = read_bytes(opened.release.path / name)
-    elif opened.pages is None:
-        raise HTTPException(404)
+        release = None if session.path is None else session.state.release
+        pages, export = session.result("report"), session.result("export")
+    kind = _DOWNLOADS.get(name, "application/octet-stream")
+    if release is not None and name in PUBLISHED:
+        data = read_bytes(release.path / name)
+    elif pages is not None and name in _REPORTS:
+        data = pages[_REPORTS.index(name)].encode()
+    elif export is not None and name == "export":
+        name, data = export.name, export.data
     else:
-        data = (opened.pages.public if name == "report.html" else opened.pages.chair).encode()
-    kind, given = _DOWNLOADS[name], {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(data, media_type=kind, headers=given)
+        raise HTTPException(404)
+    return Response(data, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'})
 
 
-# What can be done at the session.
+# What can be done, each by the function behind a command.
 
 
-def _open_example(session: Session, fields: Form) -> None:
-    session.open_example()
-    _compare_if_ready(session)
+def _text(fields: Form, name: str) -> str:
+    return fields.get(name, "").strip()
 
 
-def _open(session: Session, fields: Form) -> None:
-    session.open_named(fields.get("name", ""))
-    _compare_if_ready(session)
+def _new(session: Session, fields: Form) -> None:
+    rate, number = accept_setting(_text(fields, "accept") or None)
+    wishes = InitialSettings(
+        _text(fields, "scores") or None, rate, number, better=fields.get("better", "high")
+    )
+    session.new(_text(fields, "name"), wishes)
 
 
-def _compare_if_ready(session: Session) -> None:
-    """Start on what everybody who opens a conference wants to see."""
-    opened = session.opened
-    if opened and opened.wanted and opened.calibrated and not opened.release and not opened.compared:
-        session.compare()
-
-
-def _choose(session: Session, fields: Form) -> None:
-    given = {name: fields.get(name, "").strip() for name in ("score_field", "columns", "best_first")}
-    session.choose(
-        Choices(
-            score_field=given["score_field"] or None,
-            columns=columns_of(given["columns"]) if given["columns"] else {},
-            best_first=tuple(one.strip() for one in given["best_first"].split(",") if one.strip()),
+def _read(session: Session, fields: Form) -> None:
+    """How the files on their way are read: what each is, and what exports leave open."""
+    kinds = {name.removeprefix("kind:"): text for name, text in fields.items() if name.startswith("kind:")}
+    years = {
+        name.removeprefix("year:"): text.strip() for name, text in fields.items() if name.startswith("year:")
+    }
+    columns, order, unit = (_text(fields, name) for name in ("columns", "best_first", "unit"))
+    choices = Choices(
+        format=_text(fields, "system") or None,
+        score_field=_text(fields, "score_field") or None,
+        columns=columns_of(columns) if columns else {},
+        best_first=tuple(one.strip() for one in order.split(",") if one.strip()),
+        unit="member" if unit == "member" else "reviewer",
+    )
+    session.read_as(
+        Reading(
+            {name: kind for name, kind in kinds.items() if kind},
+            {name: year for name, year in years.items() if year},
+            choices,
+            fields.get("keep_withdrawn") == "yes",
         )
     )
 
 
-def _found(session: Session, fields: Form) -> None:
-    rate = fields.get("accept_rate", "").strip()
-    wishes = InitialSettings(
-        fields.get("scores"),
-        accept_rate=_share(rate) if rate else None,
-        grid=fields.get("grid", "").strip() or None,
-        better=fields.get("better", "high"),
-    )
-    session.found(fields.get("name", "").strip(), wishes)
+def _set(session: Session, fields: Form) -> None:
+    session.set_texts({name: text for name, text in fields.items() if name in EDITABLE})
 
 
 def _accept(session: Session, fields: Form) -> None:
-    rate, number = (fields.get(name, "").strip() for name in ("accept_rate", "accept"))
-    if bool(rate) == bool(number):
-        raise InputError("give either a share of the papers or a number of them")
-    wanted: dict[str, Value | None] = {"accept-rate": _share(rate)} if rate else {"accept": _whole(number)}
-    session.accept(wanted)
-    _compare_if_ready(session)
-
-
-def _share(text: str) -> float:
-    """A share in percent.
-
-    >>> _share("25"), _share("12.5")
-    (0.25, 0.125)
-    """
-    try:
-        value = float(text.removesuffix("%").replace(",", ".")) / 100
-    except ValueError:
-        value = 0.0
-    if not 0.0 < value < 1.0:
-        raise InputError("the share of papers to accept must be between 0 and 100 percent")
-    return value
+    """How many papers to accept, and who may see the scores."""
+    rate, number = accept_setting(_text(fields, "accept") or None)
+    wait_list = _text(fields, "wait-list")
+    session.set_texts(
+        {
+            "accept-rate": "" if rate is None else f"{rate:g}",
+            "accept": number or "",
+            "bar": "",
+            "wait-list": wait_list,
+            "scores": _text(fields, "scores"),
+        }
+    )
 
 
 def _whole(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 7:
-        raise InputError("the number of papers to accept must be a whole number")
+        raise InputError("that must be a whole number")
     return int(text)
 
 
-def _guarantee(session: Session, fields: Form) -> None:
-    session.choose_guarantee(_whole(fields.get("place", "")))
+def _sure(fields: Form) -> None:
+    if fields.get("sure") != "yes":
+        raise InputError("tick that you are sure: this step cannot be undone")
 
 
 def _decide(session: Session, fields: Form) -> None:
-    if fields.get("sure") != "yes":
-        raise InputError("tick that you are sure: decisions are drawn once")
-    session.decide()
+    _sure(fields)
+    session.decide(misfit=fields.get("misfit") == "yes")
+
+
+def _amend(session: Session, fields: Form) -> None:
+    _sure(fields)
+    redecide, misfit = (fields.get(name) == "yes" for name in ("redecide", "misfit"))
+    session.decide(reason=fields.get("reason", ""), redecide=redecide, misfit=misfit)
+
+
+def _select(session: Session, fields: Form) -> None:
+    _sure(fields)
+    session.select(_text(fields, "accept"), _text(fields, "wait_list"))
+
+
+def _audit(session: Session, fields: Form) -> None:
+    evidence = _text(fields, "evidence")
+    try:
+        strengths = [float(evidence)] if evidence else []
+    except ValueError:
+        raise InputError("the strength of evidence must be a number, like 1.5") from None
+    colluders = _text(fields, "colluders")
+    groups = [_whole(colluders)] if colluders else []
+    loads = "true" if fields.get("loads") == "yes" else None
+    session.audit(Adversaries((), strengths, groups, loads, None, fields.get("learns") == "yes"))
 
 
 ACTIONS: Mapping[str, Callable[[Session, Form], None]] = {
-    "example": _open_example,
-    "open": _open,
+    "example": lambda session, fields: session.open_example(),
+    "open": lambda session, fields: session.open_named(fields.get("name", "")),
     "leave": lambda session, fields: session.leave(),
-    "choose": _choose,
-    "remove": lambda session, fields: session.remove_upload(fields.get("role", ""), fields.get("name", "")),
-    "found": _found,
-    "assess": lambda session, fields: session.assess(),
-    "compare": lambda session, fields: session.compare(),
+    "new": _new,
+    "read": _read,
+    "remove": lambda session, fields: session.remove_upload(fields.get("name", "")),
+    "import": lambda session, fields: session.bring_in(),
+    "withdraw": lambda session, fields: session.withdraw(_text(fields, "paper"), fields.get("reason", "")),
+    "fit": lambda session, fields: session.fit(),
     "accept": _accept,
-    "guarantee": _guarantee,
+    "set": _set,
+    "plan": lambda session, fields: session.plan(),
+    "guarantee": lambda session, fields: session.choose_guarantee(_whole(fields.get("place", ""))),
     "decide": _decide,
+    "amend": _amend,
+    "preview": lambda session, fields: session.preview(_text(fields, "accept"), _text(fields, "wait_list")),
+    "select": _select,
     "report": lambda session, fields: session.report(),
+    "export": lambda session, fields: session.export(fields.get("to", ""), fields.get("what", ""), fields),
+    "verify": lambda session, fields: session.verify(fields.get("commitment", "")),
+    "audit": _audit,
     "cancel": lambda session, fields: session.cancel(),
 }
 """What a page can ask for; each answer is the page, read again."""

@@ -1,8 +1,8 @@
-"""The session behind the page *Conference*: the open folder, the uploaded files, and the work on them.
+"""The session behind the pages *Conference*: the open folder, files on their way into it, and one job.
 
-CONFIDENTIAL: it reads who reviewed what, and lets none of it out. Every step is a function that the command
-line uses too: `new`, `assess`, `plan`, `decide`, `report`. Uploaded files stay in a private place until a
-folder is made of them.
+CONFIDENTIAL: it reads who reviewed what, and lets none of it out. Every step is the function that a command
+calls, on the same folder, so that pages and commands can take turns. Nothing about the conference is kept
+here but what a step returned, and that only as long as the folder is as it was.
 """
 
 from __future__ import annotations
@@ -12,73 +12,76 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
 from blindcal.app.jobs import Job, Work
-from blindcal.app.steps import (
-    OpenedFolder,
-    compare_guarantees,
-    decide_folder,
-    listing_strangers,
-    open_folder,
-    published,
-    report_pages,
-    requested,
-)
-from blindcal.calibrators.assessment import Assessment, assess
-from blindcal.cells import count
-from blindcal.compute.parallel import Progress, run_in_process
-from blindcal.errors import InputError, RefusedError
-from blindcal.fitting.committee import read_aliases
-from blindcal.importers import (
-    MAX_EXPORT,
-    Choices,
-    Imported,
-    import_reviews,
-    read_conflicts,
-    read_people,
-    withdrawn_lines,
-)
-from blindcal.io.atomic_files import read_bytes, write_bytes
-from blindcal.posterior.conference import read_reviewers
-from blindcal.project.create import (
-    CreatedFolder,
-    InitialSettings,
-    SourceFiles,
-    create_folder,
-    import_past,
-    key_beside,
+from blindcal.app.state import FolderState, Stamp, folder_stamp, read_state
+from blindcal.compute.parallel import Progress
+from blindcal.deciding.selection import preview_list
+from blindcal.errors import BlindcalError, InputError, RefusedError
+from blindcal.importers import Choices, read_maps
+from blindcal.io.atomic_files import lock, read_bytes, write_bytes
+from blindcal.planning.calibration_check import CalibrationCheck, check_calibration
+from blindcal.planning.conference_plan import input_remarks
+from blindcal.policy.guarantee import LIMITS
+from blindcal.project.create import InitialSettings, SourceFiles, create_folder, key_beside
+from blindcal.project.imports import (
+    KINDS,
+    FolderImport,
+    Source,
+    check_sources,
+    read_import,
+    resolved_kinds,
+    write_import,
 )
 from blindcal.project.settings import (
     FILE,
-    FolderRequest,
+    SETTINGS,
+    Folder,
     Value,
-    folder_request,
     guarantee_settings,
+    parse_paper_counts,
+    parse_setting,
     read_folder,
+    setting_name,
 )
-from blindcal.project.template import with_settings
-from blindcal.reviews import Reviews
+from blindcal.project.workflow import (
+    Adversaries,
+    audit_folder,
+    change_settings,
+    decide_folder,
+    export_release,
+    fit_folder,
+    folder_inputs,
+    key_of,
+    release_of,
+    report_release,
+    select_folder,
+    settings_of,
+    verify_folder,
+)
+from blindcal.report.guarantee_survey import Survey, survey
 from blindcal.simulation.population import RATE, example, example_files
 
-ROLES: Mapping[str, str] = {
-    "reviews": "This year's reviews",
-    "committee": "Committee",
-    "past": "Past reviews",
-    "conflicts": "Conflicts",
-    "pools": "Candidates of each paper",
-    "reviewers": "Calibration",
-    "same": "Changed ids",
-}
-"""What a file may be, and how the page calls it."""
-SEVERAL = ("past",)
-"""Of these there may be several; another file takes the place of any other."""
-_LONGEST = 100
-_MOST = 30
+PEOPLE_MAP = "map"
+"""The kind of a table of who is behind anonymous ids; it is read with the other files, and not kept."""
+FROZEN = frozenset(
+    ("accept-rate", "accept", "wait-list", "bar", "better", "scores", "guarantee", *map(setting_name, LIMITS))
+)
+"""Settings that decisions freeze."""
+EDITABLE = tuple(
+    name
+    for name, row in SETTINGS.items()
+    if row.kind not in ("file", "files", "pools") and name not in ("conference", "numbered")
+)
+"""Settings that a page can change; the others name files."""
+_PREFIX, _EXAMPLE = "blindcal-app-", "example"
+_LONGEST, _MOST = 100, 30
 
 
 class TooLargeError(InputError):
@@ -101,54 +104,40 @@ def checked_name(name: str) -> str:
     return name
 
 
-def checked_role(role: str) -> str:
-    """The same `role` if it is one of `ROLES`, or an `InputError`.
-
-    >>> checked_role("past")
-    'past'
-    """
-    if role not in ROLES:
-        raise InputError("there is no such kind of file")
-    return role
-
-
 class Staging:
-    """Files for one new folder, by what they are, in a `place` that only its owner can enter."""
+    """Files for the open folder, in a `place` that only its owner can enter."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
+        place.mkdir(mode=0o700)
 
-    def open(self, role: str, name: str) -> Incoming:
+    def open(self, name: str) -> Incoming:
         """A file to fill; it takes its place when it is whole."""
-        folder = self.place / checked_role(role)
-        if len([path for path in self.files(role) if path.name != name]) >= _MOST:
-            raise InputError(f"there can be at most {_MOST} files of a kind")
-        folder.mkdir(mode=0o700, exist_ok=True)
-        return Incoming(folder / checked_name(name), alone=role not in SEVERAL)
+        if len([path for path in self.files if path.name != name]) >= _MOST:
+            raise InputError(f"there can be at most {_MOST} files at a time")
+        return Incoming(self.place / checked_name(name))
 
-    def files(self, role: str) -> list[Path]:
-        """The files of a kind, by their names."""
-        folder = self.place / checked_role(role)
-        found = folder.iterdir() if folder.is_dir() else ()
-        return sorted(path for path in found if not path.name.startswith("."))
+    @property
+    def files(self) -> list[Path]:
+        """The files, by their names."""
+        return sorted(path for path in self.place.iterdir() if not path.name.startswith("."))
 
-    def remove(self, role: str, name: str) -> None:
-        (self.place / checked_role(role) / checked_name(name)).unlink(missing_ok=True)
+    def remove(self, name: str) -> None:
+        (self.place / checked_name(name)).unlink(missing_ok=True)
 
     def clear(self) -> None:
-        for role in ROLES:
-            shutil.rmtree(self.place / role, ignore_errors=True)
+        for path in self.files:
+            path.unlink(missing_ok=True)
 
 
 class Incoming:
     """A file that is being uploaded under a hidden name of its own, and then becomes `target`.
 
-    If the upload ends early, nothing of it stays. If it is to be `alone`, all other files beside it go once
-    it is complete.
+    If the upload ends early, nothing of it stays.
     """
 
-    def __init__(self, target: Path, *, alone: bool) -> None:
-        self.target, self._alone, self.size = target, alone, 0
+    def __init__(self, target: Path) -> None:
+        self.target, self.size = target, 0
         self._part = target.with_name(f".{secrets.token_hex(8)}.incoming")
 
     def __enter__(self) -> Incoming:
@@ -167,35 +156,68 @@ class Incoming:
         if kind is not None:
             self._part.unlink(missing_ok=True)
             return
-        if self._alone:
-            for other in self.target.parent.iterdir():
-                # What is hidden is still on its way, and sees to itself.
-                if other != self.target and not other.name.startswith("."):
-                    other.unlink(missing_ok=True)
         os.replace(self._part, self.target)
 
 
-EXAMPLE = "example"
+@dataclass(frozen=True)
+class Reading:
+    """How files on their way are read.
+
+    Attributes:
+        kinds: What a file is, by its name, where a person said so; else its content shows it.
+        years: The name of a past conference, by that of its file.
+        choices: How exports are read if their content leaves it open.
+        keep_withdrawn: Whether papers that the export calls withdrawn are decided.
+    """
+
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    years: Mapping[str, str] = field(default_factory=dict)
+    choices: Choices = field(default_factory=Choices)
+    keep_withdrawn: bool = False
 
 
 @dataclass(frozen=True)
-class Upload:
-    """A file on its way into a folder.
+class Checked:
+    """What the files on their way hold, read together with the folder; nothing is written yet.
 
-    `role`: what it is, one of `ROLES`.
-    `name`: its own; `size`: in bytes.
-    `lines`: what was recognized in it, in words; `error`: what is wrong with it, None if nothing is.
+    Attributes:
+        brought: What an import would bring; None if a file cannot be read.
+        kinds: What each file was taken for, by its name.
+        errors: What is wrong with a file, by its name; with all of them together, by an empty name.
     """
 
-    role: str
+    brought: FolderImport | None
+    kinds: Mapping[str, str]
+    errors: Mapping[str, Exception]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The guarantees compared for a folder.
+
+    Attributes:
+        survey: What each would cost.
+        fit: Whether the calibration fits the scores.
+        remarks: What the chair should know, a sentence each.
+    """
+
+    survey: Survey
+    fit: CalibrationCheck
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Export:
+    """A file for another system: its `name`, its bytes, for which system, and what to know about it."""
+
     name: str
-    size: int
-    lines: tuple[str, ...] = ()
-    error: Exception | None = None
+    data: bytes
+    to: str
+    remarks: tuple[str, ...]
 
 
 class Session:
-    """One session: a folder at most, one job at a time.
+    """One session: a folder at most, one job at a time; every tab sees the same.
 
     `home` is where conferences' folders are and new ones are made; `folder` is opened at once, or if there is
     none of that name yet, suggested for a new one. `workers` is how many processes share the work.
@@ -208,20 +230,22 @@ class Session:
         self.lock = RLock()
         self.job: Job | None = None
         self.error: BaseException | None = None
-        self.opened = None if folder is None or not os.path.lexists(folder) else open_folder(folder, None)
-        self.choices = Choices()
-        self._private = tempfile.TemporaryDirectory(prefix="blindcal-app-")
-        self.private = Path(self._private.name)
-        (self.private / "uploads").mkdir(mode=0o700)
+        self.changes = 0
+        self.path = None if folder is None or not os.path.lexists(folder) else read_folder(folder).path
+        self._held = ExitStack()
+        self.private = _private_folder(self._held)
         self.staging = Staging(self.private / "uploads")
-        self._uploads: dict[tuple[str, str], Upload] = {}
+        self.reading = Reading()
+        self._checked: tuple[Stamp, Checked] | None = None
+        self._state: FolderState | None = None
+        self._results: dict[str, tuple[Stamp, Any]] = {}
 
     def close(self) -> None:
         """End what runs, and remove what is private to this session."""
         if self.job is not None:
             self.job.cancel()
             self.job.wait(10.0)
-        self._private.cleanup()
+        self._held.close()
 
     # Opening.
 
@@ -231,11 +255,24 @@ class Session:
         names = sorted(os.listdir(self.home)) if self.home.is_dir() else []
         return [name for name in names if not name.startswith(".") and (self.home / name / FILE).is_file()]
 
+    @property
+    def state(self) -> FolderState:
+        """The state of the open folder, read anew if it has changed; also by a command."""
+        with self.lock:
+            if self.path is None:
+                raise InputError("no conference is open")
+            folder = read_folder(self.path)
+            if self._state is None or self._state.stamp != folder_stamp(folder):
+                self._state = read_state(folder)
+            return self._state
+
     def open(self, path: Path) -> None:
         """Open the conference's folder at `path`."""
         with self.lock:
             self.free()
-            self.opened = open_folder(path, None)
+            read_folder(path)
+            self.path, self.error = path, None
+            self._forget()
 
     def open_named(self, name: str) -> None:
         """Open the folder of this `name` at home."""
@@ -243,7 +280,7 @@ class Session:
 
     def open_example(self) -> None:
         """Open the embedded conference, in a folder that is private to this session and goes with it."""
-        place = self.private / EXAMPLE
+        place = self.private / _EXAMPLE
         with self.lock:
             self.free()
             if not place.exists():
@@ -255,219 +292,347 @@ class Session:
                     files / "reviews.csv", pools=files / "pools.csv", reviewers=files / "reviewers.csv"
                 )
                 create_folder(place, given, InitialSettings("public", accept_rate=RATE), key_beside(place))
-            self.opened = open_folder(place, None)
+            self.open(place)
 
     def leave(self) -> None:
         """Close the folder; it stays as it is."""
         with self.lock:
             self.free()
-            self.opened, self.error = None, None
+            self.path, self.error = None, None
+            self._forget()
 
     @property
     def is_example(self) -> bool:
-        return self.opened is not None and self.opened.folder.path == self.private / EXAMPLE
+        return self.path == self.private / _EXAMPLE
 
-    # Files on their way into a new folder.
-
-    @property
-    def uploads(self) -> list[Upload]:
-        """The files that are there, each as it was found."""
-        there = [(role, path) for role in ROLES for path in self.staging.files(role)]
-        return [self._uploads.get((role, path.name), _unread(role, path)) for role, path in there]
-
-    def check_upload(self, role: str, path: Path) -> None:
-        """Read a file that came in, and keep what was found in it."""
-        found = _unread(role, path)
-        try:
-            found = replace(found, lines=tuple(self._read(role, path)))
-        except Exception as error:
-            found = replace(found, error=error)
-        with self.lock:
-            self._uploads[role, path.name] = found
-
-    def remove_upload(self, role: str, name: str) -> None:
-        with self.lock:
-            self.staging.remove(role, name)
-            self._uploads.pop((role, name), None)
-
-    def choose(self, choices: Choices) -> None:
-        """Read what is there again, in another way."""
-        with self.lock:
-            self.choices = choices
-        for role in ("reviews", "past"):
-            for path in self.staging.files(role):
-                self.check_upload(role, path)
-
-    def _read(self, role: str, path: Path) -> list[str]:
-        """What is recognized in a file, in words."""
-        if role == "reviews":
-            return _imported_lines(import_reviews(read_bytes(path, MAX_EXPORT), str(path), self.choices))
-        if role == "past":
-            return _imported_lines(import_past(read_bytes(path, MAX_EXPORT), str(path), self.choices))
-        if role == "committee":
-            return [count(len(read_people(read_bytes(path, MAX_EXPORT), str(path))), "member")]
-        if role == "conflicts":
-            pairs, what = read_conflicts(read_bytes(path, MAX_EXPORT), str(path))
-            return [what, count(len(pairs), "conflict")]
-        if role == "reviewers":
-            return [f"{count(len(read_reviewers(path)), 'row')} of reviewers"]
-        if role == "same":
-            return [count(len(read_aliases(path)), "changed id")]
-        return ["checked once the folder is made, against reviews and reviewers"]
-
-    def found(self, name: str, wishes: InitialSettings) -> None:
-        """Make a folder of the files that are there, and open it."""
+    def new(self, name: str, wishes: InitialSettings) -> None:
+        """Make a folder and its key before reviews are in, and open it."""
         with self.lock:
             self.free()
             place = self.home / checked_name(name)
-            one = {role: next(iter(self.staging.files(role)), None) for role in ROLES}
-            reviews = one["reviews"]
-            if reviews is None:
-                raise InputError("a folder needs this year's reviews: choose their file first")
-            given = SourceFiles(
-                reviews,
-                one["committee"],
-                self.staging.files("past"),
-                one["conflicts"],
-                one["pools"],
-                one["reviewers"],
-                one["same"],
-                self.choices,
-            )
-            self._start("making the folder", partial(self._found, place, given, wishes), self._open_founded)
+            create_folder(place, SourceFiles(), wishes, key_beside(place))
+            self.open(place)
 
-    def _found(
-        self, place: Path, given: SourceFiles, wishes: InitialSettings, progress: Progress
-    ) -> tuple[Path, CreatedFolder]:
-        made = create_folder(place, given, wishes, key_beside(place), workers=self.workers, progress=progress)
-        return place, made
-
-    def _open_founded(self, result: tuple[Path, CreatedFolder]) -> None:
-        self.opened = open_folder(*result)
+    def _forget(self) -> None:
+        """Forget all about a folder that was open, with the files that were on their way into it."""
         self.staging.clear()
-        self._uploads.clear()
+        self.reading, self._checked, self._state = Reading(), None, None
+        self._results.clear()
+        self.changes += 1
 
-    # Work on the folder that is open.
+    # Files on their way into the folder.
+
+    def uploaded(self) -> None:
+        """Files came in, or were removed: they are read when a page shows them."""
+        with self.lock:
+            self._checked = None
+            self.changes += 1
+
+    def remove_upload(self, name: str) -> None:
+        self.staging.remove(name)
+        self.uploaded()
+
+    def read_as(self, reading: Reading) -> None:
+        """Read the files that are there in another way."""
+        with self.lock:
+            unknown = {*reading.kinds.values()} - {*KINDS, PEOPLE_MAP, ""}
+            if unknown:
+                raise InputError("there is no such kind of file")
+            self.reading = reading
+            self.uploaded()
+
+    @property
+    def checked(self) -> Checked:
+        """The files on their way as `import` would bring them; nothing is written."""
+        with self.lock:
+            stamp = self.state.stamp
+            if self._checked is None or self._checked[0] != stamp:
+                self._checked = stamp, self._check()
+            return self._checked[1]
+
+    def _check(self) -> Checked:
+        folder, sources, errors = self.state.folder, list[Source](), dict[str, Exception]()
+        maps = [path for path in self.staging.files if self.reading.kinds.get(path.name) == PEOPLE_MAP]
+        choices, others = self.reading.choices, [path for path in self.staging.files if path not in maps]
+        try:
+            if maps:
+                choices = replace(choices, people=read_maps({str(path): read_bytes(path) for path in maps}))
+        except BlindcalError as error:
+            errors[maps[0].name] = error
+        for path in others:
+            kind = self.reading.kinds.get(path.name) or None
+            try:
+                (source,) = resolved_kinds(folder, [path], kind, choices)
+                sources.append(source._replace(name=self.reading.years.get(path.name, "")))
+            except BlindcalError as error:
+                errors[path.name] = error
+        kinds = {source.path.name: source.kind for source in sources}
+        kinds |= {path.name: PEOPLE_MAP for path in maps}
+        if errors or not sources:
+            return Checked(None, kinds, errors)
+        try:
+            check_sources(sources)
+            found = read_import(folder, sources, choices, keep_withdrawn=self.reading.keep_withdrawn)
+        except BlindcalError as error:
+            return Checked(None, kinds, {"": error})
+        return Checked(found, kinds, {})
+
+    def bring_in(self) -> None:
+        """Write the files that are there into the folder, as `import` does."""
+        with self.lock:
+            self.free()
+            found = self.checked
+            if found.brought is None:
+                raise InputError("there is no file that can be brought in: choose one, or correct it")
+            write_import(self.state.folder, found.brought)
+            self.staging.clear()
+            self.reading = replace(self.reading, kinds={}, years={})
+            self.keep("imported", found.brought)
+            self.uploaded()
+
+    # Settings.
+
+    def set_texts(self, texts: Mapping[str, str]) -> None:
+        """Change settings to what was typed; an empty text removes a line."""
+        current = self.state.folder.settings
+        wanted: dict[str, Value | None] = {}
+        for name, text in texts.items():
+            if name not in EDITABLE:
+                raise InputError("there is no such setting")
+            if text.strip() != setting_text(current.get(name)):
+                wanted[name] = parse_setting(name, text.strip()) if text.strip() else None
+        self.set(wanted)
+
+    def set(self, settings: Mapping[str, Value | None]) -> None:
+        """Change settings in conference.toml; frozen ones are refused once papers are decided."""
+        with self.lock:
+            self.free()
+            state = self.state
+            if state.decided and FROZEN & settings.keys():
+                raise RefusedError("the papers are decided: these settings are frozen")
+            change_settings(state.folder, settings)
+            self.changes += 1
+
+    def choose_guarantee(self, place: int) -> None:
+        """Set the guarantee to that of a line of the menu."""
+        with self.lock:
+            planned = self.result("planned")
+            menu = None if planned is None else planned.survey.menu
+            if menu is None or not 0 <= place < len(menu.choices):
+                raise InputError("there is no such line in the menu")
+            chosen = menu.choices[place].guarantee
+            if chosen.name == "none":
+                raise InputError("decisions without protection are not made here")
+            self.set(guarantee_settings(chosen))
+            self.keep("planned", replace(planned, survey=replace(planned.survey, chosen=chosen)))
+
+    def withdraw(self, paper: str, reason: str) -> None:
+        """List a paper under `[withdrawn]`, with its reason."""
+        with self.lock:
+            self.free()
+            state = self.state
+            if state.reviews is None or paper not in state.reviews.papers:
+                raise InputError("there is no such paper among those that have reviews and are not withdrawn")
+            if not reason.strip():
+                raise InputError("say why the paper is withdrawn: the reason stays in conference.toml")
+            change_settings(state.folder, {}, {paper: reason.strip()})
+            self.changes += 1
+
+    # Steps, each as a job.
 
     def free(self) -> None:
         """A `RefusedError` while a job runs."""
         if self.job is not None and self.job.state.running:
-            raise RefusedError("something else is still being computed: wait for it, or cancel it")
+            raise RefusedError("something else is still being computed: wait for it, or stop it")
 
     def cancel(self) -> None:
         if self.job is not None:
             self.job.cancel()
 
-    def _start(self, name: str, work: Work, keep: Callable[[Any], None]) -> None:
-        self.free()
-        self.error = None
+    def result(self, name: str) -> Any:
+        """What a step returned, if the folder is still as it was then; else None."""
+        stamp, value = self._results.get(name, ((), None))
+        return value if self.path is not None and stamp == self._stamp(name) else None
 
-        def finish(result: Any, failure: BaseException | None) -> None:
-            with self.lock:
-                self.error = failure
-                if failure is None:
-                    keep(result)
-                elif self.opened is not None and self.opened.release is None:
-                    # Decisions may be published though their report was not wanted any more.
-                    self._keep(release=published(self.opened.folder))
+    def keep(self, name: str, value: Any) -> None:
+        """Keep what a step returned, as long as the folder stays as it is."""
+        self._state = None
+        self._results[name] = self._stamp(name), value
 
-        self.job = Job(name, work, finish)
-        self.job.start()
+    def _stamp(self, name: str) -> Stamp:
+        return self.state.planned if name == "planned" else self.state.stamp
 
-    def _there(self) -> OpenedFolder:
-        if self.opened is None:
-            raise InputError("no conference is open")
-        return self.opened
-
-    def _wanted(self) -> FolderRequest:
-        opened = self._there()
-        if opened.calibrated is None:
-            raise InputError("there is no calibration yet: it is made from past reviews")
-        return folder_request(opened.folder)
-
-    def _keep(self, **found: Any) -> None:
-        self.opened = replace(self._there(), **found)
-
-    def assess(self) -> None:
-        """Is calibration worth it here?"""
-        with self.lock:
-            opened = self._there()
-            rate = opened.wanted.request.accept_rate if opened.wanted is not None else None
-            work = partial(self._assess, opened.reviews, RATE if rate is None else rate)
-            self._start("estimating what calibration would change", work, lambda a: self._keep(assessed=a))
-
-    def _assess(self, reviews: Reviews, rate: float, progress: Progress) -> Assessment:
-        with progress("estimating what calibration would change", 1) as advance:
-            return run_in_process(partial(assess, accept_rate=rate), reviews, waiting=lambda: advance(0))
-
-    def compare(self) -> None:
-        """The menu: what each guarantee would cost this conference."""
-        with self.lock:
-            wanted, folder = self._wanted(), self._there().folder
-            work = listing_strangers(wanted, folder, partial(compare_guarantees, wanted, self.workers))
-            self._start("comparing guarantees", work, lambda found: self._keep(compared=found))
-
-    def accept(self, wanted: Mapping[str, Value | None]) -> None:
-        """Set how many papers to accept, in the folder's settings."""
-        self._set({"accept-rate": None, "accept": None, "bar": None, "wait-list": None, **wanted})
-        self._keep(compared=None)
-
-    def choose_guarantee(self, place: int) -> None:
-        """Set the guarantee to that of a line of the menu, in the folder's settings."""
-        with self.lock:
-            compared = self._there().compared
-            choices = () if compared is None or compared.survey.menu is None else compared.survey.menu.choices
-            if compared is None or not 0 <= place < len(choices):
-                raise InputError("there is no such line in the menu")
-            chosen = choices[place].guarantee
-            if chosen.name == "none":
-                raise InputError("decisions without protection are not made here")
-            self._set(guarantee_settings(chosen))
-            self._keep(compared=replace(compared, survey=replace(compared.survey, chosen=chosen)))
-
-    def _set(self, settings: Mapping[str, Value | None]) -> None:
+    def start(self, name: str, words: str, step: Callable[[Folder, Progress], Any]) -> None:
+        """Run a `step` on the folder in the background, and keep its result by `name`."""
         with self.lock:
             self.free()
-            opened = self._there()
-            if opened.release is not None:
-                raise RefusedError("the papers are decided: these settings are frozen")
-            path = opened.folder.path / FILE
-            text = with_settings(read_bytes(path).decode(), settings)
-            write_bytes(path, text.encode(), confidential=True, replace=True)
-            folder = read_folder(opened.folder.path)
-            wanted, unset = requested(folder)
-            self.opened = replace(opened, folder=folder, wanted=wanted, unset=unset)
+            folder = self.state.folder
+            self.error = None
 
-    def decide(self) -> None:
-        """Decide every paper, once, and make the report."""
+            def finish(result: Any, failure: BaseException | None) -> None:
+                with self.lock:
+                    self.error = failure
+                    self.changes += 1
+                    if failure is None:
+                        self.keep(name, result)
+
+            work: Work = partial(step, folder)
+            self.job = Job(words, work, finish)
+            self.changes += 1
+            self.job.start()
+
+    def fit(self) -> None:
+        """Estimate reviewers from past conferences."""
+        self.start(
+            "fitted",
+            "estimating how reviewers use scores",
+            lambda folder, progress: fit_folder(folder, workers=self.workers, progress=progress),
+        )
+
+    def plan(self) -> None:
+        """The menu: what each guarantee would cost this conference."""
+        settings_of(self.state.folder)
+        self.start("planned", "comparing guarantees", self._plan)
+
+    def _plan(self, folder: Folder, progress: Progress) -> Planned:
+        settings = settings_of(folder)
+        with folder_inputs(folder, settings.grid, settings.out) as inputs:
+            request = settings.request.on_scale(inputs.scale)
+            conference, _ = request.prepared(inputs, workers=self.workers, progress=progress)
+            fit = check_calibration(conference.cases, request.better)
+            found = survey(
+                conference, request.guarantee, better=request.better, workers=self.workers, progress=progress
+            )
+        return Planned(found, fit, (*input_remarks(inputs, conference, request.bar), *fit.notes))
+
+    def decide(self, *, reason: str | None = None, redecide: bool = False, misfit: bool = False) -> None:
+        """Decide every paper, once; with a `reason`, amend what was decided."""
+        settings_of(self.state.folder)
+        if self.state.decided and reason is None:
+            raise InputError("the papers are decided: say why they are amended")
+        if reason is not None and not reason.strip():
+            raise InputError("say why the papers are amended: the reason is sealed with the decisions")
+        step = partial(
+            decide_folder,
+            amend=reason is not None,
+            reason="" if reason is None else reason.strip(),
+            redecide=redecide,
+            despite_misfit=misfit,
+            workers=self.workers,
+        )
+        self.start("decided", "deciding", lambda folder, progress: step(folder, progress=progress))
+
+    def preview(self, accept: str, wait_list: str) -> None:
+        """What another number of papers would change; nothing is released."""
         with self.lock:
-            wanted, folder = self._wanted(), self._there().folder
-            work = listing_strangers(wanted, folder, partial(decide_folder, wanted, folder, self.workers))
-            self._start("deciding", work, lambda found: self._keep(release=found[0], pages=found[1]))
+            self.free()
+            folder = self.state.folder
+            number = parse_paper_counts("`accept`", accept or None) or 0
+            waiting = parse_paper_counts("`wait_list`", wait_list or None)
+            found = preview_list(release_of(folder), key_of(folder), number, waiting)
+            self.keep("preview", (accept, wait_list, found))
+
+    def select(self, accept: str, wait_list: str) -> None:
+        """Release a list with another number of papers, and write the numbers into conference.toml."""
+        with self.lock:
+            self.free()
+            folder = self.state.folder
+            made = select_folder(folder, accept or None, wait_list or None)
+            quota = made.outcome.record.request.quota
+            if quota is not None:
+                numbers = {"accept": quota.accept, "wait-list": quota.wait_list or None}
+                change_settings(folder, {name: _papers(number) for name, number in numbers.items()})
+            self.keep("decided", made)
+            self.changes += 1
+
+    def export(self, to: str, what: str, words: Mapping[str, str]) -> None:
+        """A file of the decisions for another system."""
+        with self.lock:
+            folder = self.state.folder
+            accepted, rejected, waiting = (
+                words.get(name, "").strip() or None for name in ("accepted", "rejected", "waiting")
+            )
+            made = export_release(
+                folder,
+                release_of(folder),
+                to,
+                what,
+                accepted=accepted,
+                rejected=rejected,
+                waiting=waiting,
+            )
+            end = {"xlsx": "xlsx", "pretalx": "py"}.get(to, "csv")
+            self.keep("export", Export(f"{what}-{to}.{end}", made.data, to, made.remarks))
 
     def report(self) -> None:
-        """Make the report of what was decided."""
-        with self.lock:
-            release = self._there().release
-            if release is None:
-                raise InputError("nothing is decided yet")
-            work = partial(report_pages, self._wanted(), self._there().folder, release, self.workers)
-            self._start("making the report", work, lambda pages: self._keep(pages=pages))
+        """Both reports of what was decided: for everyone, and for the chair."""
+
+        def step(folder: Folder, progress: Progress) -> tuple[str, str]:
+            release = release_of(folder)
+            public, chair = (
+                report_release(
+                    folder, release, confidential=confidential, workers=self.workers, progress=progress
+                )
+                for confidential in (False, True)
+            )
+            return public.html, chair.html
+
+        self.start("report", "making the report", step)
+
+    def verify(self, commitment: str) -> None:
+        """Check the latest release with the key."""
+        given = commitment.strip() or None
+        self.start(
+            "verified",
+            "verifying",
+            lambda folder, progress: verify_folder(
+                folder, commitment=given, workers=self.workers, progress=progress
+            ),
+        )
+
+    def audit(self, adversaries: Adversaries) -> None:
+        """Play adversaries against the latest release."""
+        self.start(
+            "audited",
+            "playing adversaries",
+            lambda folder, progress: audit_folder(
+                folder, adversaries, workers=self.workers, progress=progress
+            ),
+        )
 
 
-def _unread(role: str, path: Path) -> Upload:
-    return Upload(role, path.name, path.stat().st_size if path.exists() else 0)
+def setting_text(value: object) -> str:
+    """A setting as a person would type it.
+
+    >>> setting_text(None), setting_text(True), setting_text(("2021=low", "2022=low"))
+    ('', 'true', '2021=low, 2022=low')
+    """
+    if value is None or isinstance(value, bool):
+        return "" if value is None else str(value).lower()
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
-def _imported_lines(found: Imported) -> list[str]:
-    """What an import says for itself; it names nobody."""
-    reviews = found.reviews
-    papers, people = count(len(reviews.papers), "paper"), count(len(reviews.reviewers), "reviewer")
-    return [
-        f"recognized as {'; '.join(found.recognized)}",
-        f"{count(len(reviews), 'review')} of {papers} by {people}",
-        f"score: {found.score_field}, with the values {found.scale}",
-        *(f"dropped: {item}" for item in found.dropped),
-        *(f"not to be decided: {line}" for line in withdrawn_lines(found.withdrawn)),
-        *(f"note: {line}" for line in found.warnings),
-    ]
+def _papers(number: object) -> Value | None:
+    """A number of papers, or one for each track, as conference.toml has it.
+
+    >>> _papers({"main": 40, "short": 10}), _papers(55), _papers(None)
+    ('main=40,short=10', 55, None)
+    """
+    if isinstance(number, Mapping):
+        return ",".join(f"{track}={value}" for track, value in number.items())
+    return number if isinstance(number, int) else None
+
+
+def _private_folder(held: ExitStack) -> Path:
+    """A folder for this session alone, held until it ends; what killed sessions left is removed."""
+    base = Path(tempfile.gettempdir())
+    for left in base.glob(f"{_PREFIX}*"):
+        # Another user's cannot be removed, and one that a session holds is refused.
+        if left.is_dir() and not left.is_symlink() and os.access(left, os.W_OK):
+            with suppress(RefusedError, OSError), lock(left):
+                shutil.rmtree(left, ignore_errors=True)
+    private = base / f"{_PREFIX}{secrets.token_hex(16)}"
+    held.enter_context(lock(private))
+    private.mkdir(mode=0o700)
+    held.callback(shutil.rmtree, private, ignore_errors=True)
+    return private

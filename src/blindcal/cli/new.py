@@ -27,7 +27,7 @@ from blindcal.project.create import (
     key_beside,
     same_people,
 )
-from blindcal.project.settings import FILE, parse_paper_counts, read_folder
+from blindcal.project.settings import FILE, accept_setting, read_folder
 from blindcal.project.workflow import similar_listed
 from blindcal.reviews import BETTER
 from blindcal.sharing.noisy_sums import shared_folder
@@ -138,30 +138,6 @@ def new(
         note(remark)
     if as_json:
         emit_json(facts)
-
-
-def accept_setting(text: str | None) -> tuple[float | None, str | None]:
-    """The share of papers that `--accept` gives, or else their number; neither if there is no text.
-
-    >>> accept_setting("12.5%"), accept_setting("50"), accept_setting("main=40,short=10")
-    ((0.125, None), (None, '50'), (None, 'main=40,short=10'))
-    """
-    if text is None:
-        return None, None
-    share = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]+)?) ?%", text.strip())
-    if share is not None and 0.0 < float(share[1]) < 100.0:
-        return round(float(share[1]) / 100.0, 12), None
-    try:
-        if share is not None or parse_paper_counts("--accept", text) is None:
-            raise InputError(text)
-    except InputError:
-        guess = re.fullmatch(r"0?\.([0-9]+)", text.strip())
-        hint = f": for a share of the papers write {100 * float(text):g}%" if guess else ""
-        raise InputError(
-            "--accept must be a share of the papers like 25%, a number like 50, or a number for each track "
-            f"like main=40,short=10, found {text!r}{hint}"
-        ) from None
-    return None, text
 
 
 def _readable_elsewhere(error: InputError, folder: Path) -> InputError:

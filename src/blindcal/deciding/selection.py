@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blindcal.cells import count
@@ -33,7 +33,7 @@ from blindcal.deciding.path_checks import check_apart, check_paths, check_writab
 from blindcal.deciding.release import Outcome
 from blindcal.errors import InputError, RefusedError
 from blindcal.io.atomic_files import remove_stale_files
-from blindcal.planning.ranking import REJECT, WAIT
+from blindcal.planning.ranking import ACCEPT, REJECT, WAIT
 from blindcal.planning.request import WHOLE, Number, Quota
 
 
@@ -99,6 +99,50 @@ def select(
         completed = finish_interrupted(ledger, content["conference"], out) if numbered else ()
     superseded = _superseded(published, content["release"], releases[-1].number)
     return replace(outcome, remarks=(*completed, *superseded, *outcome.remarks))
+
+
+@dataclass(frozen=True)
+class ListPreview:
+    """A list with another number of papers before it is released. CONFIDENTIAL.
+
+    Attributes:
+        accepted: How many papers would be accepted.
+        waiting: How many would wait.
+        changes: The papers whose decision would be another one: paper, decision now, decision then.
+    """
+
+    accepted: int
+    waiting: int
+    changes: tuple[tuple[str, str, str], ...]
+
+
+def preview_list(
+    published: str | os.PathLike[str],
+    key: str | os.PathLike[str],
+    accept: Number,
+    wait_list: Number | None = None,
+) -> ListPreview:
+    """What `select` would change, with nothing recorded or published.
+
+    Args:
+        published: The folder of an earlier release of the conference.
+        key: The file of the key that decided the papers.
+        accept: The exact number of accepted papers, as in `select`.
+        wait_list: The number of further papers that wait, as in `select`.
+    """
+    check_paths(published=published, key=key)
+    quota, certificate = Quota(accept, wait_list or 0), read_published(published)
+    if certificate is None:
+        raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
+    with open_ledger(Path(key), read_key(key)) as ledger:
+        latest = ledger.record(ledger.of(json.loads(certificate.text)["conference"])[-1])
+    _refuse_other_kind(latest, quota)
+    if wait_list is None:
+        quota = _with_wait_list(latest, quota)
+    before, after = _decisions_by_paper(latest), _decisions_by_paper(reselected(latest, quota))
+    words = list(after.values())
+    changes = tuple((paper, word, after[paper]) for paper, word in before.items() if after[paper] != word)
+    return ListPreview(words.count(ACCEPT), words.count(WAIT), changes)
 
 
 def _superseded(published: str | os.PathLike[str], given: int, latest: int) -> tuple[str, ...]:

@@ -164,12 +164,17 @@ def resolved_kinds(
         own = own or file_kind(path, choices, has_reviews=has_reviews)
         has_reviews |= own == "reviews"
         sources.append(Source(path, own))
+    check_sources(sources)
+    return tuple(sources)
+
+
+def check_sources(sources: Sequence[Source]) -> None:
+    """Refuse files that cannot be brought in together."""
     kinds = [source.kind for source in sources if source.kind != "past"]
     if twice := [repeated for repeated in KINDS if kinds.count(repeated) > 1]:
         raise InputError(f"give one file as {twice[0]}, found {kinds.count(twice[0])}")
     if {"conflicts", "pools"} <= {*kinds}:
         raise InputError("give `conflicts` or `pools`, not both: either says who may have reviewed")
-    return tuple(sources)
 
 
 def read_import(
@@ -254,13 +259,13 @@ def write_import(folder: Folder, brought: FolderImport, codes: Path | None = Non
 
 
 def edited_settings(
-    folder: Path, settings: Mapping[str, Value], withdrawn: Mapping[str, str] | None = None
+    folder: Path, settings: Mapping[str, Value | None], withdrawn: Mapping[str, str] | None = None
 ) -> str:
     """The text of a folder's conference.toml with other settings; the chair's comments and lines stay.
 
     Args:
         folder: The folder.
-        settings: Values by name.
+        settings: Values by name; None removes a line.
         withdrawn: The reason for each paper that is added under `[withdrawn]`; by default none is.
     """
     file = folder / FILE

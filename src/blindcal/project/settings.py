@@ -369,6 +369,35 @@ def _path_in(folder: Path, name: str) -> str:
     return os.path.normpath(os.path.join(base, name))
 
 
+def parse_setting(name: str, text: str) -> Value:
+    """The value of a setting that a person typed, as conference.toml has it.
+
+    Args:
+        name: The setting, one of `SETTINGS`.
+        text: What was typed.
+
+    Raises:
+        InputError: It is no value of this setting.
+
+    Example:
+        >>> parse_setting("accept", "50"), parse_setting("epsilon", "none"), parse_setting("numbered", "true")
+        (50, 'none', True)
+    """
+    kind = SETTINGS[name].kind
+    made: Value = text
+    if kind == "flag" and text in ("true", "false"):
+        made = text == "true"
+    elif kind == "texts":
+        made = [part.strip() for part in text.split(",")]
+    elif kind == "papers" and re.fullmatch("[0-9]{1,9}", text):
+        made = int(text)
+    elif kind in ("number", "limit") and cell_problem(text, Column(name, "number")) is None:
+        made = float(text)
+    if not _fits(kind, made):
+        raise InputError(f"{name} {_RULES[kind]}, found {text!r}{number_hint(text)}")
+    return made
+
+
 _LARGEST_GRID = 1001
 
 
@@ -585,6 +614,30 @@ def _papers(option: str, number: str, text: str) -> int:
             f"{text!r}" + ": for a share of the papers give `accept_rate`" * share
         )
     return int(number)
+
+
+def accept_setting(text: str | None) -> tuple[float | None, str | None]:
+    """The share of papers that the text of `accept` gives, or else their number; neither if there is no text.
+
+    >>> accept_setting("12.5%"), accept_setting("50"), accept_setting("main=40,short=10")
+    ((0.125, None), (None, '50'), (None, 'main=40,short=10'))
+    """
+    if text is None:
+        return None, None
+    share = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]+)?) ?%", text.strip())
+    if share is not None and 0.0 < float(share[1]) < 100.0:
+        return round(float(share[1]) / 100.0, 12), None
+    try:
+        if share is not None or parse_paper_counts("`accept`", text) is None:
+            raise InputError(text)
+    except InputError:
+        guess = re.fullmatch(r"0?\.([0-9]+)", text.strip())
+        hint = f": for a share of the papers write {100 * float(text):g}%" if guess else ""
+        raise InputError(
+            "`accept` must be a share of the papers like 25%, a number like 50, or a number for each track "
+            f"like main=40,short=10, found {text!r}{hint}"
+        ) from None
+    return None, text
 
 
 def parse_grid(text: str | None) -> list[float] | None:

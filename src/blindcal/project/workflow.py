@@ -61,6 +61,7 @@ from blindcal.project.settings import (
     Folder,
     FolderRequest,
     SettingValue,
+    Value,
     folder_request,
     number_hint,
     parse_grid,
@@ -161,6 +162,19 @@ def interrupted_remarks(folder: Folder) -> list[str]:
         f"{left} was left incomplete by an interrupted run: `blindcal decide {folder.path}` completes it; "
         f"the latest complete release is {latest_release(out) or 'still to come'}"
     ]
+
+
+def change_settings(
+    folder: Folder, settings: Mapping[str, Value | None], withdrawn: Mapping[str, str] | None = None
+) -> None:
+    """Change lines of a folder's conference.toml; the chair's comments and all other lines stay.
+
+    `settings` has values by name, None for a line that goes; `withdrawn` the reason for each paper that is
+    added to those withdrawn.
+    """
+    with lock(folder.path / FILE):
+        text = edited_settings(folder.path, settings, withdrawn)
+        write_bytes(folder.path / FILE, text.encode(), confidential=True, replace=True)
 
 
 @contextmanager
@@ -268,12 +282,9 @@ def _written(fitted: Fitted, folder: Folder, current: Path, out: Path) -> Path:
         return out
     if read_bytes(current) == format_table(fitted.columns()):
         return current
-    with lock(folder.path / FILE):
-        place = out.relative_to(folder.path).as_posix()
-        text = edited_settings(folder.path, {"reviewers": place})
-        make_folder(out.parent)
-        fitted.write(out)
-        write_bytes(folder.path / FILE, text.encode(), confidential=True, replace=True)
+    make_folder(out.parent)
+    fitted.write(out)
+    change_settings(folder, {"reviewers": out.relative_to(folder.path).as_posix()})
     return out
 
 

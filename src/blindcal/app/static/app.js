@@ -1,7 +1,11 @@
 "use strict";
-// The page Conference: forms and files go to the server, and the page is read again; a job is watched.
+// The pages Conference: forms and files go to the server, and the page is read again; a job, and what other tabs
+// change, is watched. Nothing is kept in the browser.
 // So many things are on their way: the page is not read again before the last of them has arrived.
 let underway = 0;
+let typed = false;
+// When a link was followed: reading the page again would call the reader back. A download leaves it as it is.
+let left = -Infinity;
 
 async function send(path, options) {
   try {
@@ -52,7 +56,7 @@ async function chosen(input) {
   let answer = null;
   for (const file of input.files) {
     notify(`Reading ${file.name} …`);
-    answer = await send(`/conference/files/${input.dataset.role}?name=${encodeURIComponent(file.name)}`, {
+    answer = await send(`/conference/files?name=${encodeURIComponent(file.name)}`, {
       method: "PUT",
       headers: { "Content-Type": "application/octet-stream" },
       body: file,
@@ -68,24 +72,40 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   submitted(event.target);
 });
+document.addEventListener("input", () => (typed = true));
+window.addEventListener("beforeunload", () => (left = performance.now()));
 document.addEventListener("change", (event) => {
-  if (event.target.matches("input[type=file][data-role]") && event.target.files.length) chosen(event.target);
+  if (event.target.matches("input[type=file][data-upload]") && event.target.files.length) chosen(event.target);
+  // What a file is taken for is read at once.
+  if (event.target.matches("select[name^='kind:']")) submitted(event.target.form);
 });
 
 async function watch() {
   const answer = await send("/conference/job", {});
   if (answer === null || !answer.ok) {
-    notify("The app does not answer. Is it still running?");
+    if (underway === 0) notify("The app does not answer. Is it still running?");
+    setTimeout(watch, 3000);
     return;
   }
   const job = await answer.json();
-  if (!job.running) {
-    location.reload();
+  const running = document.querySelector("[data-job]") !== null;
+  const here = underway === 0 && performance.now() - left > 5000;
+  if (here && (job.running !== running || String(job.changes) !== document.body.dataset.changes)) {
+    if (!typed || running) {
+      location.reload();
+      return;
+    }
+    notify("Something changed in another tab. Read this page again before you go on.");
     return;
   }
+  if (running) showJob(job);
+  setTimeout(watch, running ? 300 : 2000);
+}
+
+function showJob(job) {
   const bar = document.getElementById("job-bar");
   const work = document.getElementById("job-work");
-  const said = job.canceled ? "canceling …" : job.work;
+  const said = job.canceled ? "stopping …" : job.work;
   if (work.textContent !== said) work.textContent = said;
   if (job.steps > 1) {
     bar.max = job.steps;
@@ -93,10 +113,7 @@ async function watch() {
   } else {
     bar.removeAttribute("value");
   }
-  document.getElementById("job-left").textContent = job.left;
-  setTimeout(watch, 300);
+  document.getElementById("job-left").textContent = job.left ? `${job.left}.` : "";
 }
 
-document.addEventListener("DOMContentLoaded", () => {
-  if (document.querySelector("[data-job]")) setTimeout(watch, 300);
-});
+document.addEventListener("DOMContentLoaded", () => setTimeout(watch, 300));

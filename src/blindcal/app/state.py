@@ -1,0 +1,178 @@
+"""The state of a conference's folder, read anew for each page: what it has, what it lacks, what it decided.
+
+CONFIDENTIAL: it reads who reviewed what, and lets none of it out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blindcal.deciding.coins import read_key
+from blindcal.errors import InputError
+from blindcal.exporters.decisions import DecidedPaper, read_decided
+from blindcal.fitting.reuse_guard import fit_record_path
+from blindcal.io.atomic_files import read_json
+from blindcal.posterior.conference import read_reviewers
+from blindcal.project.imports import decided, folder_reviews
+from blindcal.project.settings import FILE, Folder, FolderRequest, read_folder
+from blindcal.project.workflow import release_of, sealed_release, settings_of
+from blindcal.report.explanation import has_figures, read_certificate
+from blindcal.reviews import Reviews, similar_id_warnings
+
+PUBLISHED = ("decisions.csv", "certificate.json")
+"""The files of a release."""
+# What the menu of guarantees depends on, beside the files.
+_PLANNED = ("accept-rate", "accept", "bar", "wait-list", "better", "grid", "reviews", "reviewers", "pools")
+Stamp = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class LatestRelease:
+    """The latest decisions of a folder, for the chair.
+
+    Attributes:
+        path: The folder of the release.
+        certificate: With all figures, if the key is at hand.
+        papers: With all figures too.
+        public: The certificate as it was published.
+    """
+
+    path: Path
+    certificate: Mapping[str, Any]
+    papers: tuple[DecidedPaper, ...]
+    public: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class FolderState:
+    """What a folder holds at the moment; None for what is not there yet.
+
+    Attributes:
+        folder: Its settings.
+        reviews: This year's, without withdrawn papers.
+        remarks: What the chair should know about them, a sentence each.
+        calibrated: How many rows the calibration has.
+        fit: What the fit found out, if the calibration was fitted here. It names reviewers.
+        request: What the settings request.
+        unset: Or else what they leave open, in words.
+        fingerprint: That of the key.
+        decided: Whether papers were decided.
+        release: The latest complete release.
+        stamp: Other if anything in the folder is other; the results of a step are about one stamp.
+        planned: The same for what the menu of guarantees depends on.
+    """
+
+    folder: Folder
+    reviews: Reviews | None
+    remarks: tuple[str, ...]
+    calibrated: int | None
+    fit: Mapping[str, Any] | None
+    request: FolderRequest | None
+    unset: str | None
+    fingerprint: str | None
+    decided: bool
+    release: LatestRelease | None
+    stamp: Stamp
+    planned: Stamp
+
+    @property
+    def name(self) -> str:
+        """What the conference is called."""
+        return str(self.folder.settings.get("conference", self.folder.path.name))
+
+    @property
+    def key(self) -> Path:
+        """Where its key lies."""
+        return Path(str(self.folder.settings.get("key", "")))
+
+
+def folder_stamp(folder: Folder) -> Stamp:
+    """Something that is other whenever a file of the `folder` is other."""
+    named = (value if isinstance(value, tuple) else (value,) for value in folder.settings.values())
+    files = [str(name) for names in named for name in names if isinstance(name, str) and os.sep in name]
+    out = Path(str(folder.settings.get("out", "")))
+    releases = [str(path) for path in sorted(out.glob("**/certificate.json"))] if out.is_dir() else []
+    return (str(folder.path), *_stamps([str(folder.path / FILE), *files, *releases]))
+
+
+def _stamps(paths: Iterable[str]) -> list[tuple[str, int, int]]:
+    """Time and size of each file that is there."""
+    found = []
+    for path in paths:
+        if os.path.isfile(path):
+            status = os.stat(path)
+            found.append((path, status.st_mtime_ns, status.st_size))
+    return found
+
+
+def read_state(folder: Folder) -> FolderState:
+    """Reads all that a `folder` holds."""
+    settings = folder.settings
+    reviews = folder_reviews(folder)
+    reviews = None if reviews is None else reviews.without(folder.withdrawn)
+    file, table = str(settings.get("reviews", "")), str(settings.get("reviewers", ""))
+    request, unset = requested(folder)
+    key = str(settings.get("key", ""))
+    planned = {name: settings.get(name) for name in _PLANNED}
+    files = _stamps(str(value) for value in planned.values())
+    return FolderState(
+        folder,
+        reviews,
+        () if reviews is None else tuple(similar_id_warnings(reviews, os.path.basename(file))),
+        len(read_reviewers(table)) if os.path.lexists(table) else None,
+        _fit(table),
+        request,
+        unset,
+        read_key(key).fingerprint if os.path.lexists(key) else None,
+        decided(folder),
+        published(folder),
+        folder_stamp(folder),
+        (*planned.items(), *folder.withdrawn, *files),
+    )
+
+
+def read_path(path: Path) -> FolderState:
+    """Reads the state of the conference's folder at `path`."""
+    return read_state(read_folder(path))
+
+
+def _fit(table: str) -> Mapping[str, Any] | None:
+    """What the fit found out, where the calibration was fitted here. CONFIDENTIAL: it names reviewers."""
+    path = fit_record_path(table)
+    content = read_json(path) if os.path.lexists(path) else None
+    return content if isinstance(content, dict) and isinstance(content.get("checks"), dict) else None
+
+
+def requested(folder: Folder) -> tuple[FolderRequest | None, str | None]:
+    """What a `folder` requests, or else what it leaves open, in words.
+
+    >>> requested(Folder(Path("icx2027"), {}, {}, {}))
+    (None, 'icx2027/conference.toml: must set reviewers')
+    """
+    try:
+        return settings_of(folder), None
+    except InputError as error:
+        return None, str(error)
+
+
+def published(folder: Folder) -> LatestRelease | None:
+    """The latest release of a `folder`, if there is one.
+
+    >>> published(Folder(Path("icx2027"), {"out": "no-such-folder"}, {}, {})) is None
+    True
+    """
+    try:
+        place = release_of(folder)
+    except InputError:
+        return None
+    if not all((place / name).is_file() for name in PUBLISHED):
+        return None
+    public = read_certificate(place)
+    key = Path(str(folder.settings.get("key", "")))
+    if has_figures(public) or not key.exists():
+        return LatestRelease(place, public, read_decided(place), public)
+    return LatestRelease(place, *sealed_release(place, key), public)

@@ -1,0 +1,66 @@
+"""The state of a folder: what it has, what it lacks; read anew whenever a file of it is another one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jinja2")
+
+from blindcal.app.state import folder_stamp, published, read_path, requested
+from blindcal.planning.guarantee_menu import MENU
+from blindcal.policy.guarantee import Guarantee
+from blindcal.project.create import InitialSettings, SourceFiles, create_folder, key_beside
+from blindcal.project.settings import FILE, folder_request, guarantee_settings, read_folder
+from blindcal.project.template import conference_text, with_settings
+
+pytestmark = pytest.mark.edge
+
+BASE = {"conference": "icx", "key": "../k", "out": "public", "reviews": "r", "reviewers": FILE}
+BASE |= {"scores": "public", "pools": "everyone"}
+
+
+@pytest.mark.parametrize("guarantee", [one for one in MENU if one.name != "none"], ids=str)
+def test_every_guarantee_of_the_menu_can_be_written_and_read(guarantee: Guarantee, tmp_path: Path) -> None:
+    text = conference_text({**BASE, "epsilon": 2.0, "accept-rate": 0.3})
+    (tmp_path / FILE).write_text(with_settings(text, guarantee_settings(guarantee)))
+    assert folder_request(read_folder(tmp_path)).request.guarantee == guarantee
+
+
+def test_a_folder_that_leaves_something_open_says_what(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text(conference_text(BASE))
+    request, unset = requested(read_folder(tmp_path))
+    assert request is None
+    assert "accept_rate" in str(unset)
+
+
+def test_nothing_is_published_before_both_files_are_there(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text(conference_text(BASE))
+    (tmp_path / "public").mkdir()
+    (tmp_path / "public" / "decisions.csv").write_text("paper,decision,raw_decision,advice\n")
+    assert published(read_folder(tmp_path)) is None
+
+
+def test_a_folder_is_read_before_reviews_are_in(tmp_path: Path) -> None:
+    made = create_folder(tmp_path / "icx", SourceFiles(), InitialSettings(), key_beside(tmp_path / "icx"))
+    state = read_path(tmp_path / "icx")
+    assert (state.reviews, state.calibrated, state.release, state.decided) == (None, None, None, False)
+    assert state.fingerprint == made.secret.fingerprint
+    os.rename(tmp_path / "icx.key", tmp_path / "elsewhere.key")
+    assert read_path(tmp_path / "icx").fingerprint is None
+
+
+def test_another_file_makes_another_stamp(tmp_path: Path) -> None:
+    (tmp_path / "r").write_text("paper,reviewer,score\n1,a,2\n2,a,3\n")
+    (tmp_path / FILE).write_text(conference_text(BASE))
+    folder = read_folder(tmp_path)
+    before = folder_stamp(folder)
+    assert folder_stamp(folder) == before
+    (tmp_path / "r").write_text("paper,reviewer,score\n1,a,2\n2,a,3\n3,a,3\n")
+    changed = folder_stamp(folder)
+    assert changed != before
+    (tmp_path / "public" / "release-1").mkdir(parents=True)
+    (tmp_path / "public" / "release-1" / "certificate.json").write_text("{}")
+    assert folder_stamp(folder) != changed
