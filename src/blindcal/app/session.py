@@ -503,7 +503,7 @@ class Session:
             found = survey(
                 conference, request.guarantee, better=request.better, workers=self.workers, progress=progress
             )
-        return Planned(found, fit, (*input_remarks(inputs, conference, request.bar), *fit.notes))
+        return Planned(found, fit, (*input_remarks(inputs, conference, request), *fit.notes))
 
     def decide(self, *, reason: str | None = None, redecide: bool = False, misfit: bool = False) -> None:
         """Decide every paper, once; with a `reason`, amend what was decided."""
