@@ -247,6 +247,7 @@ class AcceptProgram:
         self.corners = guarantee.corners
         self._check_cap()
         self._solver: Any = None
+        self._start: Any = None
         self._range: tuple[float, float] | None = None
         self._counts = guarantee.spends
         self.searched = False
@@ -280,6 +281,8 @@ class AcceptProgram:
             self._counts, self._solver = True, None
         if self._solver is None:
             self._solver, self._range = self._model(), None
+            if self._start is not None:
+                self._solver.setBasis(self._start)
         costs = price * self._success_cost()
         columns = np.arange(self.size + 1, self.size + 1 + costs.size, dtype=np.int32)
         self._solver.changeColsCost(columns.size, columns, costs)
@@ -288,6 +291,26 @@ class AcceptProgram:
         self._solver.changeRowBounds(last, -np.inf, most)
         accept, bound, self.dual = self._search()
         return self._solved(accept, bound + float(self.classes.weight @ self.classes.favor))
+
+    def start_from(self, coarser: AcceptProgram, parent: Integers) -> None:
+        """Start at the last basis of a program with fewer columns, `parent[class]` being those they are of.
+
+        The heaviest part of a column stays in the basis. The others are at the bound that their cost, with
+        the rows priced in, prefers.
+        """
+        if coarser._solver is None:
+            return
+        c, dual, basis = self.classes, coarser.dual, coarser._solver.getBasis()
+        cost = 1.0 - 2.0 * c.favor - dual.total - dual.price @ c.share
+        status, rest = basis.col_status[: coarser.size], basis.col_status[coarser.size :]
+        heaviest = np.zeros(self.size, dtype=bool)
+        order = np.lexsort((c.weight, parent))
+        heaviest[order[np.flatnonzero(np.diff(parent[order], append=-1))]] = True
+        kinds = highspy.HighsBasisStatus
+        basic = np.array([one == kinds.kBasic for one in status])[parent] & heaviest
+        which = np.where(basic, 0, np.where(cost > 0.0, 1, 2)).tolist()
+        basis.col_status = [(kinds.kBasic, kinds.kLower, kinds.kUpper)[one] for one in which] + rest
+        self._start = basis
 
     def _without_program(self, counted: bool) -> Solution | None:
         """Cases without a program: public decisions, one-sided evidence, limits on the range only."""

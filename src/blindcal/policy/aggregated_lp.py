@@ -35,6 +35,10 @@ _HEAVY_CANDIDATES = 3
 _MAX_ROUNDS = 60
 _EXACT_GAP, _SMALL_GAP = 1e-9, 1e-6
 _MAX_SPLITS = 1500
+# With more columns than this, clear ones are merged to about so many; probabilities this close are the same.
+_FEW_COLUMNS, _MERGED, _SAME_ACCEPT = 3000, 200, 1e-9
+# The part of the last prices if they are mixed with the best ones.
+_TOWARD_LAST = 0.3
 # A bound from a sample is lowered by this many standard errors, and by this many draws that were not seen.
 _STANDARD_ERRORS, _UNSEEN_DRAWS = 4.0, 3.0
 # Factors that turn penalties, in units of evidence, into prices, in units of probability.
@@ -58,22 +62,37 @@ class AggregatedProgram:
 
     def solve(self, *, price: float = 0.0, success: float | None = None) -> Solution:
         """The best policy found, and a bound; columns are split until the two are close enough."""
-        bound = -np.inf
+        bound, best = -np.inf, self._coarse.dual
         for _ in range(_MAX_ROUNDS):
             solution = self._coarse.solve(price=price, success=success)
             if not self._coarse.searched:
                 # The best policy needs no program, so every class can have its own probability.
                 return AcceptProgram(self.classes, self.guarantee).solve(price=price, success=success)
-            bound = max(bound, self._coarse.dual.bound(self.classes, self.fixed))
+            dual = self._coarse.dual
+            reached = dual.bound(self.classes, self.fixed)
+            if reached < bound:
+                # Prices swing from round to round: between the best ones so far and the last ones they are
+                # nearer to those of the finest columns.
+                dual = _between(best, dual, _TOWARD_LAST)
+                reached = dual.bound(self.classes, self.fixed)
+            if reached > bound:
+                bound, best = reached, dual
             if solution.error + price * solution.success - bound <= self.enough:
                 break
-            self.columns = self._split()
-            self._coarse = AcceptProgram(aggregate_columns(self.classes, self.columns), self.guarantee)
+            columns = self._split(dual, solution.accept)
+            finer = AcceptProgram(aggregate_columns(self.classes, columns), self.guarantee)
+            parent = np.zeros(finer.size, dtype=np.int64)
+            parent[columns] = self.columns
+            finer.start_from(self._coarse, parent)
+            self._coarse, self.columns = finer, columns
         return replace(solution, bound=bound)
 
-    def _split(self) -> Integers:
-        """Split the columns that lose most by deciding all their tuples alike, by each class's cost."""
-        c, dual = self.classes, self._coarse.dual
+    def _split(self, dual: DualSolution, accept: Array) -> Integers:
+        """Split the columns that lose most by deciding all their tuples alike, by each class's cost.
+
+        If there are many, those that are decided alike, and not nearly the other way, become one again.
+        """
+        c = self.classes
         cost = 1.0 - 2.0 * c.favor - dual.total - dual.price @ c.share
         apart = np.bincount(self.columns, c.weight * np.abs(cost))
         lost = apart - np.abs(np.bincount(self.columns, c.weight * cost))
@@ -82,7 +101,31 @@ class AggregatedProgram:
         split[worst] = lost[worst] > 1e-3 * self.enough / lost.size
         far = np.abs(cost) * self._coarse.classes.weight[self.columns] > apart[self.columns]
         part = np.where(split[self.columns], 1 + (cost > 0.0) + 2 * far, 0)
-        return _renumbered(self.columns * 5 + part)
+        if lost.size <= _FEW_COLUMNS:
+            return _renumbered(self.columns * 5 + part)
+        held = np.empty(lost.size)
+        held[self._coarse.classes.of] = accept
+        high = held >= held.max() - _SAME_ACCEPT
+        sure = ~split & (self._coarse.fixed < 0.0) & (high | (held <= held.min() + _SAME_ACCEPT))
+        weight = np.maximum(self._coarse.classes.weight, np.finfo(float).tiny)
+        clear = np.abs(np.bincount(self.columns, c.weight * cost)) / weight
+        order = np.argsort(np.where(sure, clear, -1.0), kind="stable")
+        sure[order[: _FEW_COLUMNS // 2]] = False
+        rank = np.empty(lost.size, dtype=np.int64)
+        rank[order] = np.arange(lost.size) * _MERGED // lost.size
+        merged = 5 * lost.size + 2 * rank + high
+        return _renumbered(np.where(sure[self.columns], merged[self.columns], self.columns * 5 + part))
+
+
+def _between(first: DualSolution, second: DualSolution, share: float) -> DualSolution:
+    """Prices between two others, which also prove a bound."""
+    rest = 1.0 - share
+    return replace(
+        first,
+        constant=rest * first.constant + share * second.constant,
+        total=rest * first.total + share * second.total,
+        price=rest * first.price + share * second.price,
+    )
 
 
 class EntryProgram:

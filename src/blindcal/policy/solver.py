@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from blindcal.cells import number_text
 from blindcal.checks import Array, Integers, check_type, within
 from blindcal.errors import InputError
-from blindcal.policy.accept_lp import AcceptProgram, Solution, secret_classes, tuple_classes
+from blindcal.policy.accept_lp import AcceptProgram, Solution, TupleClasses, secret_classes, tuple_classes
 from blindcal.policy.aggregated_lp import AggregatedProgram, EntryProgram
 from blindcal.policy.guarantee import LIMITS, PUBLIC, UNLIMITED, Guarantee
 from blindcal.policy.pareto_frontier import frontier
@@ -137,10 +138,16 @@ def accept_program(
         guarantee = PUBLIC
     if not case.listed:
         return EntryProgram(case, guarantee)
-    classes = tuple_classes(case, case.belief if belief is None else belief)
+    classes = _listed_classes(case) if belief is None else tuple_classes(case, belief)
     if classes.weight.size <= most_columns:
         return AcceptProgram(classes, guarantee)
     return AggregatedProgram(classes, guarantee)
+
+
+@lru_cache(maxsize=2)
+def _listed_classes(case: PaperCase) -> TupleClasses:
+    """The classes of a paper's tuples, which serve all guarantees."""
+    return tuple_classes(case, case.belief)
 
 
 def _check_achievable(belief: Belief, guarantee: Guarantee, success: float | None) -> None:
