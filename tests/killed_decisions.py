@@ -1,5 +1,5 @@
 """`decide` and `select` killed at each call, and many starts at once: run by tests/cli/test_decide.py and
-tests/cli/test_select.py.
+tests/cli/test_decide_select.py.
 
 A small process that may fork. A run dies at a given call, so that nothing depends on the clock.
 """

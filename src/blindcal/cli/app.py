@@ -69,7 +69,7 @@ COMMANDS = {
     "Chair, once papers are decided": {
         "report": ("report:report", "Explain a release and its certificate, on a page or as text."),
         "export": ("export:export", "Write the decisions for a conference system, or as a table."),
-        "select": ("select:select", "Accept another number of papers than was decided."),
+        "select": ("decide:select", "Accept another number of papers than was decided."),
         "audit": ("audit:audit", "Play adversaries against published decisions, and say what they gain."),
     },
     "Chair, between conferences": {
@@ -79,7 +79,10 @@ COMMANDS = {
         "verify": ("verify:verify", "Check that a release is what it says."),
     },
     "Calibration without privacy, for chairs only": {
-        "assess": ("assess:assess", "Estimate how much reviewers differ, and what calibration would change."),
+        "assess": (
+            "calibrate:assess",
+            "Estimate how much reviewers differ, and what calibration would change.",
+        ),
         "calibrate": ("calibrate:calibrate", "Calibrate the scores of one conference."),
     },
 }

@@ -1,7 +1,8 @@
-"""`blindcal decide`: toss once, seal the record, write the public decisions and their certificate."""
+"""`blindcal decide`: decide once, seal the record, write the public decisions and their certificate."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,9 @@ from blindcal.cli.options import ClusterAddress, Processes, hired
 from blindcal.deciding.draft import Changes
 from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder
 from blindcal.deciding.release import Outcome, first_of_key
-from blindcal.project.workflow import decide_folder, key_of, opened
+from blindcal.planning.request import Quota
+from blindcal.project.workflow import decide_folder, key_of, opened, select_folder
+from blindcal.report.wording import quota_line
 
 # How many of the changed papers are named; with --json, all of them.
 _SHOWN = 20
@@ -177,3 +180,67 @@ def _percent(share: float) -> str:
 
 def _shown(value: float | str) -> str:
     return value if isinstance(value, str) else number_text(value)
+
+
+# --- `blindcal select`: another number of papers accepted, from the private decisions that were drawn once
+
+
+def select(
+    path: FolderPath,
+    accept: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="How many papers to accept, exactly; or how many of each track: main=40,short=10.  "
+            "[default: as conference.toml says]",
+        ),
+    ] = None,
+    wait_list: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="How many more papers are on the wait list, in their order; or how many of each track.  "
+            "[default: those who wait now, less those accepted now]",
+        ),
+    ] = None,
+    key: KeyFile = None,
+    as_json: Json = False,
+) -> None:
+    """Accept another number of papers of a conference that was decided with such a number.
+
+    No coin is tossed and no input is read: papers are ranked anew by their private decisions, which stay
+    sealed. The list becomes the next release of the folder, and is sealed as one. What the certificate
+    promises holds for all lists together. Whoever waits keeps waiting or is accepted, unless --wait-list is
+    given.
+
+    Example: blindcal select icx2027 --accept 55 --wait-list 10
+    """
+    folder = opened(path)
+    outcome, public = select_folder(folder, accept, wait_list, key=key)
+    certificate, counter = outcome.full_certificate, outcome.record.release
+    facts = {
+        "how": outcome.how,
+        "release": counter,
+        "decisions": public / "decisions.csv",
+        "certificate_file": public / "certificate.json",
+        "certificate": outcome.certificate,
+        "notes": [],
+    }
+    for remark in outcome.remarks:
+        note(remark)
+    if as_json:
+        emit_json(facts)
+        return
+    result = "already so" if outcome.how == "stored" else f"release {counter}"
+    counted = f"{count(certificate['papers'], 'paper')}, {certificate['accepted']:,} accepted"
+    say(f"{counted}{waiting(certificate)}; {result}, no coin was tossed")
+    wrong, raw = (100 * certificate[name] for name in ("expected_wrong", "expected_wrong_raw"))
+    say(f"expected wrong decisions: {wrong:.1f} % (by mean scores {raw:.1f} %){_bar_for(certificate)}")
+    say(f"public: {facts['decisions']}, {facts['certificate_file']}")
+    say_next("select", folder)
+
+
+def _bar_for(certificate: Mapping[str, Any]) -> str:
+    """For which number of papers the bar is, if it is another one than is accepted."""
+    was, now = (Quota(certificate["selection"][name]) for name in ("bar_for", "accept"))
+    return "" if was == now else f", by the bar that was set for {quota_line(was).removeprefix('exactly ')}"
