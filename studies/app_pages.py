@@ -19,6 +19,7 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Page
 
+from blindcal.app.pages import TABS
 from blindcal.app.server import running
 from blindcal.app.session import Session
 from blindcal.compute.parallel import available_cores
@@ -53,8 +54,8 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="also dark, narrow and whole pages, to look at")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home, browser() as found:
-        desk = Session(Path(home), workers=available_cores())
-        with running(desk) as app:
+        session = Session(Path(home), workers=available_cores())
+        with running(session) as app:
             size: Any = {"width": 1180, "height": 900}
             context = found.new_context(viewport=size, color_scheme="light")
             page = context.new_page()
@@ -72,14 +73,15 @@ def main() -> None:
             page.get_by_role("button", name="Open the embedded conference").click()
             page.get_by_text("200 papers, 600 reviews").wait_for()
             print(f"the embedded conference's page: {time.perf_counter() - began:.2f} s")
+            page.goto(f"{app.address}conference/plan")
+            page.get_by_role("button", name="Compare").click()
             page.get_by_role("button", name="Choose this promise").wait_for()
             print(f"... with its menu: {time.perf_counter() - began:.2f} s")
-            page.locator("#menu-title").evaluate("one => one.scrollIntoView()")
             save(page, options.out / "app_conference.png")
             if options.all:
                 _looks(page, app.address, options.out)
             context.close()
-        desk.close()
+        session.close()
 
 
 def _looks(page: Page, address: str, out: Path) -> None:
@@ -87,10 +89,11 @@ def _looks(page: Page, address: str, out: Path) -> None:
         page.emulate_media(color_scheme=scheme)
         for width in (1180, 360):
             page.set_viewport_size({"width": width, "height": 900})
-            for room in ("", "pair", "conference"):
-                page.goto(f"{address}{room}")
+            for slug in ("", "pair", "conference", *(f"conference/{tab}" for tab in TABS)):
+                page.goto(f"{address}{slug}")
                 page.wait_for_timeout(500)
-                save(page, out / f"{room or 'home'}-{scheme}-{width}.png", full_page=True)
+                name = slug.replace("/", "-") or "home"
+                save(page, out / f"{name}-{scheme}-{width}.png", full_page=True)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from time import sleep
 import pytest
 
 from blindcal.compute import parallel
-from blindcal.compute.parallel import parallel_map, run_in_process
+from blindcal.compute.parallel import parallel_map
 
 
 def test_workers_give_results_in_order_and_count_them():
@@ -59,24 +59,3 @@ def test_a_thousand_processes_are_not_started(monkeypatch):
     monkeypatch.setattr(loky, "get_reusable_executor", pool)
     assert dict(parallel.unordered_results(abs, [-1, -2, -3], 1000)) == {0: 1, 1: 2, 2: 3}
     assert started == [max(8, 2 * parallel.available_cores())]
-
-
-def test_work_without_steps_is_done_apart(monkeypatch):
-    pytest.importorskip("joblib")
-    calls: list[int] = []
-    item, pid = run_in_process(_slow, 3, waiting=lambda: calls.append(1), pause=0.01)
-    assert (item, pid == os.getpid()) == (3, False)
-    assert calls
-    monkeypatch.setattr(parallel, "find_spec", lambda name: None)
-    assert run_in_process(_slow, 3, waiting=lambda: None)[1] == os.getpid()
-
-
-def test_work_apart_ends_when_nobody_waits_for_it_any_more():
-    pytest.importorskip("joblib")
-
-    def enough() -> None:
-        raise TimeoutError
-
-    with pytest.raises(TimeoutError):
-        run_in_process(sleep, 3600, waiting=enough, pause=0.01)
-    assert run_in_process(abs, -3, waiting=lambda: None) == 3

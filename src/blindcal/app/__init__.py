@@ -1,10 +1,10 @@
-"""The local web application: two pages in a browser, on this machine alone.
+"""The local web application: a conference and a pair of papers in a browser, on this machine alone.
 
 In: the sliders, files and choices of a person. Out: pages, numbers and downloads, all made by the functions
 that the command line uses. *Pair* (`pair`) is about two papers and two reviewers; *Conference* works on a
-conference's folder: `session` keeps the open folder and uploads, `steps` runs the commands' functions, `jobs`
-the long ones, `pages` words it all. `guard` admits requests, `routes` answers them, `server` listens. Open
-`routes` first. Imports: project and earlier; FastAPI, uvicorn and Jinja2.
+conference's folder: `state` reads it for each page, `session` runs the steps of `project.workflow` on it,
+`jobs` the long ones, `pages` words it all. `guard` admits requests, `routes` answers them, `server` listens.
+Open `routes` first. Imports: project and earlier; FastAPI, uvicorn and Jinja2.
 """
 
 __all__ = []

@@ -54,7 +54,7 @@ def _installed(name: str) -> str:
 COMMANDS = {
     "To look around": {
         "demo": ("demo:demo", "Run every step on a made-up conference of 200 papers."),
-        "app": ("serving:serve", "Open two pages in a browser: one pair of papers, and a conference."),
+        "app": ("serving:serve", "Run a whole conference in a browser, or play with one pair of papers."),
     },
     "Chair, before reviews are in": {
         "new": ("new:new", "Make a conference's folder and its key, with or without reviews."),

@@ -1,4 +1,4 @@
-"""`blindcal app`: two pages in a browser, on this machine alone."""
+"""`blindcal app`: a whole conference in a browser, on this machine alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def serve(
     processes: Processes = None,
     as_json: Json = False,
 ) -> None:
-    """Open two pages in a browser: one pair of papers, and a conference.
+    """Run a whole conference in a browser, or play with one pair of papers.
 
     Everything stays on this machine: the server listens on 127.0.0.1 alone, and only who knows the address
     that it prints, with a token in it, gets an answer. It works on a conference's folder, with the key that

@@ -124,28 +124,6 @@ def unordered_results(
         raise
 
 
-def run_in_process(
-    function: Callable[[Item], Result], item: Item, *, waiting: Callable[[], None], pause: float = 0.1
-) -> Result:
-    """`function(item)` in a process of its own, for work that has no steps.
-
-    `waiting()` is called now and then, and an exception from it ends the process.
-    """
-    if find_spec("joblib") is None:
-        return function(item)
-    pool, running = _Processes(1), Running()
-    try:
-        pool.hand(function, [(0, item)], running)
-        (future,) = running
-        while not wait(running, timeout=pause).done:
-            waiting()
-        result: Result = future.result()
-        return result
-    except BaseException:
-        pool.abandon(running)
-        raise
-
-
 class _Processes:
     """Processes on this machine."""
 
