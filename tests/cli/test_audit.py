@@ -86,7 +86,7 @@ def test_an_amended_release_counts_both_decisions(tmp_path: Path, capsys: pytest
 def test_plan_with_an_audit(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = command_line("plan", small.write(tmp_path / "in"), "--only", "--audit")
+    command = command_line("plan", small.write(tmp_path / "in"), "--audit")
     assert run(command) == 0
     assert "before the toss, on average over the public belief" in capsys.readouterr().out
     assert run([*command, "--json"]) == 0
@@ -150,7 +150,7 @@ def test_an_adversary_that_learns(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_an_adversary_that_learns_before_the_toss(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = command_line("plan", uncertain().write(tmp_path / "in"), "--only", "--learns")
+    command = command_line("plan", uncertain().write(tmp_path / "in"), "--learns")
     assert run(command) == 2
     assert "--learns goes with --audit" in capsys.readouterr().err
     assert run([*command, "--audit", "--json"]) == 0

@@ -270,7 +270,7 @@ def test_an_amendment_names_the_papers_that_changed_and_why(
 
 def test_a_conference_of_one_paper_has_1_paper(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, key = small_conference(papers=1).write(tmp_path / "in"), with_key(tmp_path / "key.bin")
-    assert run(command_line("plan", folder, "--only")) == 0
+    assert run(command_line("plan", folder)) == 0
     assert run(arguments(folder, key, tmp_path / "out")) == 0
     assert run(command_line("verify", folder, key, tmp_path / "out")) == 0
     said = "".join(capsys.readouterr())
@@ -669,7 +669,7 @@ def test_a_budget_is_shown_as_a_share_of_what_full_calibration_reveals(
     assert certificate["added_share_of_full"] == pytest.approx(share, abs=1e-7)
     line = f"the budget: {100 * share:.1f} % of what full calibration would reveal about authors here\n"
     assert line in capsys.readouterr().out
-    assert run(command_line("plan", folder, *budget, "--only")) == 0
+    assert run(command_line("plan", folder, *budget)) == 0
     assert line in capsys.readouterr().out
 
 
@@ -898,7 +898,7 @@ def test_a_grid_that_was_recognized_is_noted(
     shown = capsys.readouterr()
     assert any("the scores are taken as rounded to 0, 1," in note for note in json.loads(shown.out)["notes"])
     assert shown.err == ""
-    assert run([*plan[:-1], "--only"]) == 0
+    assert run([*plan[:-1]]) == 0
     shown = capsys.readouterr()
     assert "grid says which can be given" in plain(shown.err)
     assert not any(canary in shown.err for canary in small.canaries)

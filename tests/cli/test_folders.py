@@ -127,7 +127,7 @@ def last(out: str) -> str:
 
 def test_every_step_says_the_next_one(folder: Path) -> None:
     told = "next: write what you choose into icx/conference.toml, then blindcal decide icx"
-    assert last(call("plan", "icx", "--only")[1]) == told
+    assert last(call("plan", "icx")[1]) == told
     told = "next: back up the key with its sealed record, then blindcal report icx --out icx.html"
     assert last(call("decide", "icx")[1]) == told
     told = "next: blindcal export icx --to csv --out icx.csv"
@@ -135,8 +135,8 @@ def test_every_step_says_the_next_one(folder: Path) -> None:
     assert call("export", "icx", "--to", "csv", "--out", "icx.csv")[0] == 0
     assert "next:" not in call("verify", "icx")[1]
     told = 'next: if something was corrected, blindcal decide icx --amend --reason "..."'
-    assert last(call("plan", "icx", "--only")[1]) == told
-    assert "next" not in call("plan", "icx", "--only", "--json")[1]
+    assert last(call("plan", "icx")[1]) == told
+    assert "next" not in call("plan", "icx", "--json")[1]
 
 
 def test_another_number_of_papers_is_the_next_release(folder: Path) -> None:

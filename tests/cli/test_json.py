@@ -97,7 +97,7 @@ def test_notes_are_in_the_object(small: SmallConference, capsys: pytest.CaptureF
     """plan and decide have notes beside the result."""
     folder, key = small.write(Path("in")), with_key(Path("key.bin"))
     decide = arguments(folder, key, Path("out"), "--json")
-    for command in (command_line("plan", folder, "--only", "--json"), decide):
+    for command in (command_line("plan", folder, "--json"), decide):
         assert run(command) == 0
         _noted(capsys, "out")
     verify = command_line("verify", folder, key, "--json")

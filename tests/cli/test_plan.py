@@ -1,48 +1,138 @@
-"""`blindcal plan`: what the bar and the columns mean, every limit repeated, what large pools cost."""
+"""`blindcal plan`: the answer first, estimated or exact, as text and as JSON, whoever reviewed what."""
 
 from __future__ import annotations
 
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("typer")
 
+from blindcal.cli import plan as command
 from blindcal.cli import run
 from blindcal.cli.console import say_gap
-from small_conferences import SmallConference, command_line, everything
+from blindcal.planning import guarantee_menu
+from blindcal.planning.conference_plan import answer
+from blindcal.planning.guarantee_menu import Choice, Menu
+from small_conferences import SmallConference, command_line, everything, small_conference
 
 pytestmark = pytest.mark.edge
 
 
-def test_plan_says_what_the_bar_and_the_columns_mean(
+def _said(
+    small: SmallConference, folder: Path, capsys: pytest.CaptureFixture[str], *more: str
+) -> tuple[list[str], str]:
+    assert run(command_line("plan", small.write(folder), *more)) == 0
+    said = capsys.readouterr()
+    return said.out.splitlines(), said.err
+
+
+def test_the_answer_comes_first_then_the_menu_then_what_it_is_about(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(command_line("plan", small.write(tmp_path / "in"), "bar = 0.5")) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "bar: quality 0.5 (quality is N(0,1) over papers)"
-    (heading,) = (i for i, line in enumerate(lines) if line.startswith("guarantee "))
-    meaning = " ".join(lines[heading + 1 :])
-    for column in ("wrong", "benefit kept", "against evidence", "author named"):
+    lines, _ = _said(small, tmp_path / "in", capsys, "bar = 0.5")
+    assert re.match(r"(Not worth it with steady and epsilon 2\. )?Expected gain: .* of 6 papers\.", lines[0])
+    assert "bar: quality 0.5 (quality is N(0,1) over papers)" in lines
+    assert "6 papers, 12 reviews; no coin was tossed" in lines
+    (heading,) = (i for i, line in enumerate(lines) if line.startswith("promise to reviewers "))
+    for column in ("wrong decisions", "expected gain", "of full calibration's", "reviewers named"):
         assert column in lines[heading]
-        assert f"{column}: " in meaning
+    names = [line.split("  ")[0] for line in lines[heading + 1 :]]
+    assert names[0] == "mean scores, no calibration"
+    assert "steady, epsilon 2 (chosen)" in names
+    assert "crowd of 10, epsilon 3" in names
+    assert names.index("full calibration, no promise") > names.index("average, epsilon 2")
+    assert sum("(chosen)" in line for line in lines) == 1
+    assert not any("estimated" in line for line in lines)
+
+
+def test_many_papers_are_estimated_from_some_and_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a second to spare, the first batch is all there is; 15 papers of 20 are weighed."""
+    monkeypatch.setattr(command, "A_MINUTE", 0.0)
+    monkeypatch.setattr(guarantee_menu, "MOST_WEIGHED", 15)
+    small = small_conference(papers=20)
+    lines, _ = _said(small, tmp_path / "in", capsys)
+    said = " ".join(lines)
+    assert " +- " in lines[0]
+    assert "They are estimated from 4 of 20 papers, chosen by public data alone" in said
+    assert "that of 15 papers: the one to be frozen comes from all of them" in said
+    lines, _ = _said(small, tmp_path / "in", capsys, "--full")
+    assert not any("estimated" in line or " +- " in line or "frozen" in line for line in lines)
+    (planned,) = (line for line in lines if line.startswith("planned: "))
+    (own,) = (line for line in lines if "(chosen)" in line)
+    wrong = own.split("(chosen)")[1].split()[0]
+    assert f"Expected: {wrong} of 20 papers decided wrongly" in planned
+
+
+def test_json_has_the_same_quantities_and_names_nobody(
+    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = command_line("plan", small.write(tmp_path / "in"))
+    assert run([*plan, "--json"]) == 0
+    text = capsys.readouterr().out
+    assert not any(name in text for name in small.canaries)
+    found = json.loads(text)
+    keys = "accept advice bar bar_of_papers better calibration_fit commitment guarantee menu notes papers"
+    assert {*found} == {*keys.split(), "reviews", "wait_list"}
+    menu = found["menu"]
+    assert {*menu} == {*Menu.__dataclass_fields__}
+    assert {*menu["choices"][0]} == {*Choice.__dataclass_fields__}
+    assert (found["papers"], menu["papers"], menu["solved"], found["bar_of_papers"]) == (6, 6, 6, 6)
+    own = next(one for one in menu["choices"] if one["guarantee"] == found["guarantee"])
+    assert own["gain"] == pytest.approx(menu["wrong_raw"] - own["wrong"])
+    assert f"{own['gain']:.1f}" in found["advice"]
+    assert run([*plan, "--full", "--json"]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert whole["menu"] == menu
+    assert 6 * whole["expected_wrong"] == pytest.approx(own["wrong"], abs=1e-6)
+
+
+def test_who_reviewed_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two reviewers of one paper exchanged: the same bytes, as an adversary sees them."""
+    small = small_conference()
+    first, second = (row[1] for row in small.reviews[1:3])
+    swapped = small.with_review(1, reviewer=second).with_review(2, reviewer=first)
+    said = [_said(one, tmp_path / str(i), capsys, "--json") for i, one in enumerate((small, swapped))]
+    assert said[0] == said[1]
+
+
+def test_ctrl_c_prints_what_is_known(
+    small: SmallConference,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*given: Any, tell: Any, seconds: float, **more: Any) -> None:
+        tell(answer(*given, seconds=0.0, **more))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "answer", interrupted)
+    lines, noted = _said(small, tmp_path / "in", capsys)
+    assert "xpected gain: " in lines[0]
+    assert "estimated from 4 of 6 papers" in " ".join(lines)
+    assert "interrupted: this is what is known so far" in noted
+
+    def nothing(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "answer", nothing)
+    assert run(command_line("plan", small.write(tmp_path / "in"))) == 130
 
 
 def test_a_plan_repeats_every_limit_that_was_asked_for(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     limits = ["multiplier = 1.5", "posterior-cap = 0.999", "added-success = 0.02"]
-    assert run(command_line("plan", small.write(tmp_path / "in"), 'guarantee = "average"', *limits)) == 0
-    said = capsys.readouterr().out
+    lines, _ = _said(small, tmp_path / "in", capsys, 'guarantee = "average"', *limits, "--full")
     more = "up to 2 percentage points more reviewers named"
-    assert f"requested: average, {more}, epsilon 2, multiplier 1.5, posterior cap 0.999. Expected: " in said
-    assert "; no coin was tossed" in said
-    assert re.search(
-        r"For (\d+ papers?|every paper) the decision (does not|can) depend on who .*\. For ", said
-    )
-    assert "the scores alone name every author with 95 % certainty" in said
+    words = f"average, {more}, epsilon 2, multiplier 1.5, posterior cap 0.999"
+    assert any(line.startswith(f"planned: {words}. Expected: ") for line in lines)
+    assert any("no coin was tossed" in line for line in lines)
 
 
 def test_what_if_compares_guarantees_and_leaves_the_folder_as_it_is(
@@ -50,26 +140,28 @@ def test_what_if_compares_guarantees_and_leaves_the_folder_as_it_is(
 ) -> None:
     plan = command_line("plan", small.write(tmp_path / "in"))
     before = everything(Path(plan[1]))
-    assert run([*plan, "--only", "--json"]) == 0
+    assert run([*plan, "--json"]) == 0
     own = json.loads(capsys.readouterr().out)
     assert (own["guarantee"]["name"], own["guarantee"]["epsilon"]) == ("steady", 2.0)
-    assert run([*plan, "--only", "--guarantee", "steady epsilon=1", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["guarantee"]["epsilon"] == 1.0
-    several = ["--guarantee", "average", "--guarantee", "steady epsilon=none", "--guarantee", "public"]
-    assert run([*plan, *several, "--json"]) == 0
+    assert run([*plan, "--guarantee", "steady epsilon=1", "--json"]) == 0
+    other = json.loads(capsys.readouterr().out)
+    assert other["guarantee"]["epsilon"] == 1.0
+    assert len(other["menu"]["choices"]) == len(own["menu"]["choices"]) + 1
+    several = ["--guarantee", "average", "--guarantee", "crowd among=5 epsilon=3", "--guarantee", "public"]
+    assert run([*plan, *several, "--full", "--json"]) == 0
     compared = json.loads(capsys.readouterr().out)
     assert compared["guarantee"]["name"] == "average"
     choices = compared["menu"]["choices"]
-    assert [choice["guarantee"]["name"] for choice in choices] == ["average", "steady", "public"]
-    assert choices[1]["guarantee"]["epsilon"] is None
-    assert choices[0]["wrong"] == pytest.approx(compared["expected_wrong"], abs=1e-9)
+    assert [choice["guarantee"]["name"] for choice in choices] == ["average", "crowd", "public"]
+    assert choices[1]["guarantee"]["among"] == 5
+    assert choices[0]["wrong"] == pytest.approx(6 * compared["expected_wrong"], abs=1e-6)
     assert everything(Path(plan[1])) == before
 
 
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--guarantee", "private"], "must be one of public, steady, average, none"),
+        (["--guarantee", "private"], "must be one of public, steady, crowd, average, none"),
         (["--guarantee", "steady epsilon"], "epsilon"),
         (["--guarantee", "steady speed=1"], "speed"),
         (["--guarantee", "none"], "it needs --yes-leak"),

@@ -104,8 +104,10 @@ def test_the_menu_on_the_page_is_that_of_plan(small: SmallConference, tmp_path: 
     code, said, _ = call(*command_line("plan", folder), "--json")
     assert code == 0
     text = target.read_text()
-    for choice in json.loads(said)["menu"]["choices"]:
-        cells = f">{5 * choice['wrong']:.1f}</td>", f">{100 * choice['success']:.1f} %</td>"
+    menu = json.loads(said)["menu"]
+    for choice in menu["choices"]:
+        named = 100 * (menu["success_scores_only"] + choice["added"])
+        cells = f">{choice['wrong']:.1f}</td>", f">{named:.1f} %</td>"
         assert all(cell in text for cell in cells), choice
 
 
@@ -143,7 +145,7 @@ def test_a_folder_has_all_that_the_page_needs(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     exports = write_exports(tmp_path / "downloads", papers=6)
     assert call("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "50%")[0] == 0
-    assert call("plan", "icx", "--only", "--out", "plan.html")[0] == 0
+    assert call("plan", "icx", "--out", "plan.html")[0] == 0
     assert call("decide", "icx")[0] == 0
     code, _, err = call("report", "icx", "--out", "report.html", "--confidential")
     assert (code, err) == (0, "")
@@ -163,7 +165,7 @@ def test_lists_tracks_and_low_scores_have_a_page(tmp_path: Path) -> None:
     code, _, err = call(*on_release(folder, out, *more), "--out", str(target))
     assert (code, err) == (0, "")
     assert "1 on the wait list" in target.read_text()
-    code, _, _ = call(*command_line("plan", folder, *more), "--only", "--out", str(tmp_path / "plan.html"))
+    code, _, _ = call(*command_line("plan", folder, *more), "--out", str(tmp_path / "plan.html"))
     assert code == 0
     assert re.search(
         r"bar, which is [-0-9.]+ in main, [-0-9.]+ in short", (tmp_path / "plan.html").read_text()

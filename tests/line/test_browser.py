@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     report = command_line("report", *given)
     assert call(*report, "--out", str(home / PAGES[0]))[0] == 0
     assert call(*report, "--out", str(home / PAGES[1]), "--confidential")[0] == 0
-    assert call(*command_line("plan", *given), "--only", "--out", str(home / PAGES[2]))[0] == 0
+    assert call(*command_line("plan", *given), "--out", str(home / PAGES[2]))[0] == 0
     for name in PAGES:
         text = (home / name).read_text()
         assert not [one for one in small.canaries if one in text]

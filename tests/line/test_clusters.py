@@ -280,7 +280,7 @@ def test_ctrl_c_ends_what_a_cluster_is_busy_with_in_one_line(cluster: DaskCluste
     """The workers go on with nothing: they answer the next one at once."""
     folder = small_conference(papers=60).write(tmp_path / "in")
     before = everything(tmp_path)
-    plan_ = command_line("plan", folder, "--only", "--cluster", cluster.address)
+    plan_ = command_line("plan", folder, "--cluster", cluster.address)
     cluster.hold()
     command = [sys.executable, "-m", "blindcal", *plan_]
     with subprocess.Popen(

@@ -36,7 +36,7 @@ def test_a_folder_that_does_not_say_it_is_not_decided(folder: Path) -> None:
 
 
 def test_the_page_of_a_plan_is_for_the_chair_alone(folder: Path) -> None:
-    code, out, _ = call("plan", "icx", "--only", "--out", "plan.html")
+    code, out, _ = call("plan", "icx", "--out", "plan.html")
     assert (code, "CONFIDENTIAL, never share: plan.html\n" in out) == (0, True)
     assert "CONFIDENTIAL: for the chair, never share" in Path("plan.html").read_text()
     assert Path("plan.html").stat().st_mode & 0o777 == 0o600

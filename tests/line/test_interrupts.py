@@ -67,8 +67,8 @@ MOMENTS = {
     "while a process loads": "worker:numpy:",
     "while papers are weighed": "worker:blindcal.posterior.acceptance_bar:_histogram",
     "while raw decisions are made, which does not listen": "first:blindcal.posterior.conference:best_by_mean",
-    "while tables are solved": "worker:blindcal.planning.conference_plan:_solve_and_certify",
-    "while tables are certified": "worker:blindcal.planning.conference_plan:_certify_table",
+    "while stakes are weighed": "worker:blindcal.planning.guarantee_menu:_rough_errors",
+    "while papers are solved": "worker:blindcal.planning.guarantee_menu:_solve_under_guarantees",
 }
 
 
@@ -79,10 +79,22 @@ def test_ctrl_c_at_any_moment_is_one_line(moment: str, tmp_path: Path) -> None:
     site.mkdir()
     (site / "sitecustomize.py").write_text(SITE, encoding="utf-8")
     before = sorted(tmp_path.rglob("*"))
-    plan = command_line("plan", folder, "--only")
+    plan = command_line("plan", folder)
     done = _run([sys.executable, "-B", "-m", "blindcal", *plan], site, tmp_path, MOMENTS[moment])
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "blindcal: interrupted\n")
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_ctrl_c_while_tables_are_certified_leaves_the_answer(tmp_path: Path) -> None:
+    folder, site = small_conference().write(tmp_path / "in"), tmp_path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(SITE, encoding="utf-8")
+    plan = command_line("plan", folder, "--full")
+    moment = "worker:blindcal.planning.conference_plan:_certify_table"
+    done = _run([sys.executable, "-B", "-m", "blindcal", *plan], site, tmp_path, moment)
+    assert (done.returncode, done.stderr) == (130, "blindcal: interrupted\n")
+    assert "xpected gain: " in done.stdout.splitlines()[0]
+    assert "planned: " not in done.stdout
 
 
 def _run(command: list[str], site: Path, folder: Path, moment: str) -> subprocess.CompletedProcess[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.planning.conference_plan import plan, plan_prepared
+from blindcal.planning.conference_plan import Answer, answer, plan, plan_prepared
 from blindcal.planning.guarantee_menu import MENU
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
@@ -70,9 +70,24 @@ def test_the_menu_is_that_of_the_same_conference(inputs: Inputs) -> None:
         yield lambda done: None
 
     found = plan(inputs, REQUEST)
-    choices = {choice.guarantee: choice for choice in found.menu(progress=progress).choices}
-    assert choices[Guarantee()].wrong == pytest.approx(found.summary["expected_wrong"], abs=1e-9)
-    assert told == [("comparing guarantees for 6 papers", 6 * (2 * len(MENU) + 6))]
+    choice = found.menu(progress=progress).choice(Guarantee())
+    assert choice.wrong == pytest.approx(6 * found.summary["expected_wrong"], abs=1e-9)
+    assert told == [(f"comparing {len(MENU)} guarantees", 6)]
+
+
+def test_the_answer_is_that_of_the_plan_and_needs_no_table(inputs: Inputs) -> None:
+    found, planned, told = answer(inputs, REQUEST), plan(inputs, REQUEST), list[Answer]()
+    for name in ("", "_raw", "_fully_calibrated"):
+        own = found.choice.wrong if name == "" else getattr(found.menu, f"wrong{name}")
+        assert own == pytest.approx(6 * planned.summary[f"expected_wrong{name}"], abs=1e-9)
+    added = planned.summary["success"] - planned.summary["success_scores_only"]
+    assert found.choice.added == pytest.approx(added, abs=1e-9)
+    assert (found.bar, found.weighed, found.reviews) == (planned.conference.bar, 6, len(inputs.reviews))
+    assert (found.fit, found.remarks) == (planned.fit, planned.remarks)
+    assert answer(inputs, REQUEST, tell=told.append) == found == told[-1]
+    assert answer(inputs, REQUEST, prepared=planned.conference, seconds=0.0) == told[0]
+    two = answer(inputs, REQUEST, [Guarantee("public", epsilon=None)])
+    assert [choice.guarantee.name for choice in two.menu.choices] == ["public", "steady"]
 
 
 def test_a_request_that_says_too_little_is_refused_before_anything_is_weighed(inputs: Inputs) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from blindcal.planning.conference_plan import _BoundedPlan, _within_budget, plan_conference, planning_steps
 from blindcal.planning.expected_errors import budget_excess, summary
-from blindcal.planning.guarantee_menu import menu
+from blindcal.planning.guarantee_menu import menu, with_chosen
 from blindcal.policy.guarantee import Guarantee
 from oracles import agree, keeps
 from small_conferences import loaded, small_conference
@@ -93,30 +93,27 @@ def test_twins_and_ties_are_treated_alike() -> None:
 def test_the_menu_is_ordered_and_agrees_with_the_plan() -> None:
     """The stronger the promise, the more wrong decisions; each number is the certified plan's."""
     conference, _ = loaded(small_conference(seed=4, papers=10))
-    found = menu(conference)
-    wrong = {
-        (one.guarantee.name, one.guarantee.epsilon, one.guarantee.added_success): one for one in found.choices
-    }
-    order = [("public", None, 0.0), ("steady", 1.0, 0.0), ("steady", 2.0, 0.0), ("steady", None, 0.0)]
-    order += [("average", None, 0.0), ("average", None, 0.01), ("none", None, 0.0)]
-    errors = [wrong[name].wrong for name in order]
+    found = menu(conference, with_chosen(Guarantee("none", epsilon=None)))
+    order = [Guarantee("public", epsilon=None), Guarantee("steady"), Guarantee("steady", epsilon=None)]
+    order += [Guarantee("crowd", among=among, epsilon=None) for among in (10, 5)]
+    order += [Guarantee("none", epsilon=None)]
+    errors = [found.choice(one).wrong for one in order]
     assert all(weaker <= stronger + 1e-9 for stronger, weaker in pairwise(errors))
-    assert wrong["none", None, 0.0].kept == pytest.approx(1.0)
-    assert wrong["none", None, 0.0].against == pytest.approx(0.0)
+    assert found.choice(order[-1]).kept == pytest.approx(1.0)
     for one in found.choices:
         plans, _ = plan_conference(conference, one.guarantee)
         stated = summary([plan.claim for plan in plans], [plan.figures for plan in plans])
-        assert one.wrong == pytest.approx(stated["expected_wrong"], abs=1e-6)
-        assert one.against == pytest.approx(stated["against_evidence"], abs=1e-6)
-        assert one.success == pytest.approx(stated["success"], abs=1e-6)
+        assert one.wrong == pytest.approx(10 * stated["expected_wrong"], abs=1e-5)
+        assert found.success_scores_only + one.added == pytest.approx(stated["success"], abs=1e-6)
         assert found.success_scores_only == pytest.approx(stated["success_scores_only"], abs=1e-12)
-        assert found.wrong_raw == pytest.approx(stated["expected_wrong_raw"], abs=1e-12)
+        assert found.wrong_raw == pytest.approx(10 * stated["expected_wrong_raw"], abs=1e-11)
+        full = 10 * stated["expected_wrong_fully_calibrated"]
+        assert found.wrong_fully_calibrated == pytest.approx(full, abs=1e-11)
 
 
-def test_papers_with_nothing_secret_and_nothing_at_stake() -> None:
-    """A pool as large as the reviews, one review: the author is known and no decision can tell more."""
+def test_papers_with_nothing_at_stake_gain_nothing() -> None:
+    """A pool as large as the reviews, one review: the reviewer is known and no decision can tell more."""
     sharp, _ = loaded(small_conference(seed=4, papers=3, pool=1, reviews=1), accept_rate=None, bar=0.0)
     found = menu(sharp, [Guarantee()])
-    assert (found.nothing_secret, found.nothing_at_stake, found.papers) == (3, 3, 3)
-    open_, _ = loaded(small_conference(seed=4, papers=3), accept_rate=None, bar=0.0)
-    assert menu(open_, [Guarantee()]).nothing_secret == 0
+    assert (found.papers, found.success_scores_only, found.choices[0].added) == (3, 1.0, 0.0)
+    assert found.choices[0].gain == pytest.approx(found.gain_fully_calibrated)

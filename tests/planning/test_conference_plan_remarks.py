@@ -58,7 +58,7 @@ def _ten_points(change=np.copy, seed: int = 5, **more) -> SmallConference:
 
 def _plan(folder: Path, *more: str) -> list[str]:
     rate = [] if any(line.startswith(("bar", "accept-rate")) for line in more) else ["accept-rate = 0.25"]
-    return command_line("plan", folder, *rate, "--only", *more)
+    return command_line("plan", folder, *rate, *more)
 
 
 @pytest.mark.parametrize("change", [for_five_points, centered])
@@ -119,10 +119,10 @@ def test_where_low_is_better_the_plan_is_that_of_the_scale_turned_round(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     small = _ten_points()
-    assert run(_plan(small.write(tmp_path / "high"), 'grid = "1..10"', "--json")) == 0
+    assert run(_plan(small.write(tmp_path / "high"), 'grid = "1..10"', "--full", "--json")) == 0
     high = json.loads(capsys.readouterr().out)
     low_folder = _turned(small).write(tmp_path / "low")
-    assert run(_plan(low_folder, 'grid = "1..10"', 'better = "low"', "--json")) == 0
+    assert run(_plan(low_folder, 'grid = "1..10"', 'better = "low"', "--full", "--json")) == 0
     low = json.loads(capsys.readouterr().out)
     assert (high["better"], low["better"]) == ("high", "low")
     for name in ("expected_wrong", "expected_wrong_raw", "success", "bar"):
@@ -130,7 +130,7 @@ def test_where_low_is_better_the_plan_is_that_of_the_scale_turned_round(
     for name in ("predicted_mean", "observed_mean"):
         assert low["calibration_fit"][name] == pytest.approx(11 - high["calibration_fit"][name], abs=2e-4)
     assert low["calibration_fit"]["shift"] == pytest.approx(-high["calibration_fit"]["shift"], abs=2e-4)
-    assert run(_plan(low_folder, 'grid = "1..10"', "--json")) == 0
+    assert run(_plan(low_folder, 'grid = "1..10"', "--full", "--json")) == 0
     assert json.loads(capsys.readouterr().out)["expected_wrong"] != pytest.approx(
         low["expected_wrong"], abs=1e-3
     )
@@ -300,7 +300,7 @@ def test_a_paper_under_two_ids_is_noted_where_everyone_is_a_candidate(
     small = small_conference()
     head, (_, *first), *rest = small.reviews
     folder = replace(small, reviews=(head, ("P0", *first), *rest)).write(tmp_path)
-    assert run(command_line("plan", folder, "bar = 0", 'pools = "everyone"', "--only")) == 0
+    assert run(command_line("plan", folder, "bar = 0", 'pools = "everyone"')) == 0
     told = capsys.readouterr().err
     assert (
         f"{folder / 'reviews.csv'}: the ids of the papers in rows 2 and 3 differ only in capital letters"

@@ -15,7 +15,7 @@ pytest.importorskip("jinja2")
 
 from blindcal.exporters.decisions import DecidedPaper
 from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED
-from blindcal.planning.guarantee_menu import MENU, Choice, Menu
+from blindcal.planning.guarantee_menu import MENU, Choice, Menu, with_chosen
 from blindcal.policy.guarantee import Guarantee
 from blindcal.report.explanation import read_certificate
 from blindcal.report.guarantee_survey import Survey, Surveyed
@@ -44,9 +44,11 @@ def made(
         for i, one in enumerate(ids)
     )
     stands = tuple(Surveyed(one, 3.25, (i % 21) / 20, i % 2 == 0, 7) for i, one in enumerate(ids))
-    choices = tuple(Choice(one, 0.1 - 0.01 * i, 0.1 * i, 0.05, 0.3) for i, one in enumerate(MENU))
-    menu = Menu(choices, 0.2, 0.3, 0, papers // 2, papers, papers, 0.0)
     chosen = Guarantee(content["guarantee"], **content["limits"])
+    choices = tuple(
+        Choice(one, 2.0 - 0.1 * i, 0.1 * i, 0.1 * i, 0.01 * i) for i, one in enumerate(with_chosen(chosen))
+    )
+    menu = Menu(choices, 2.0, 0.75, 1.25, 0.3, 0.1, papers, papers, papers)
     return Report(
         content, rows, Survey(stands, chosen, menu), confidential, dict(zip(ids, names, strict=False))
     )
@@ -163,11 +165,11 @@ def test_a_plan_has_no_decision_in_it() -> None:
         assert words not in text, words
 
 
-@pytest.mark.parametrize("guarantee", MENU, ids=lambda one: f"{one.name}-{one.epsilon}-{one.added_success}")
+@pytest.mark.parametrize("guarantee", MENU, ids=lambda one: f"{one.name}-{one.epsilon}-{one.among}")
 def test_every_guarantee_has_a_page(guarantee: Guarantee) -> None:
     limits = {name: value for name, value in vars(guarantee).items() if name != "name"}
     text = page(made(guarantee=guarantee.name, limits=limits, epsilon=guarantee.epsilon or 0.0))
-    assert ("by lot" in text) == (guarantee.name in ("steady", "average"))
+    assert ("by lot" in text) == (guarantee.name in ("steady", "crowd", "average"))
     assert ("<strong>without protection" in text) == (guarantee.name == "none")
 
 

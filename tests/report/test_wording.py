@@ -39,7 +39,7 @@ def test_every_guarantee_and_limit_has_a_promise_of_its_own(name: str):
     assert len({*promises(limited)}) == 5
     for number in ("a factor of 4.5", "1.25", "75.0 %", "90.0 %"):
         assert any(number in one for one in promises(limited))
-    assert guarantee_words(bare).startswith("crowd, among 10" if name == "crowd" else f"{name}:")
+    assert guarantee_words(bare).startswith("crowd of 10:" if name == "crowd" else f"{name}:")
 
 
 def test_a_budget_is_in_reviewers_and_not_as_a_promise_of_nothing():

@@ -17,7 +17,6 @@ from blindcal.app.session import (
     FROZEN,
     PEOPLE_MAP,
     Export,
-    Planned,
     Session,
     setting_text,
 )
@@ -32,14 +31,25 @@ from blindcal.fitting.diagnostics import Forecast
 from blindcal.importers import FORMATS as SYSTEMS
 from blindcal.importers import withdrawn_lines
 from blindcal.planning.calibration_check import FITS
+from blindcal.planning.conference_plan import Answer
 from blindcal.planning.request import Quota, Request
 from blindcal.project.imports import FolderImport
 from blindcal.project.settings import SECTIONS
 from blindcal.project.workflow import UPLOADS, FolderAudit, FolderFit, FolderRelease, FolderVerification
-from blindcal.report.charts import Bar, Span, bars
+from blindcal.report.charts import bars
 from blindcal.report.explanation import explain_certificate, has_figures
-from blindcal.report.html_page import menu_bars, more_words, score_spans
-from blindcal.report.wording import SOURCES, expected, guarantee_words, percent, promises, quota_line
+from blindcal.report.html_page import menu_bars, score_spans
+from blindcal.report.wording import (
+    MENU_HEADINGS,
+    MENU_NOTE,
+    SOURCES,
+    advice,
+    expected,
+    guarantee_words,
+    percent,
+    promises,
+    quota_line,
+)
 
 MOST_LISTED = 200
 """More papers, or problems, than this are not listed one by one."""
@@ -444,7 +454,7 @@ def _ends(found: Mapping[str, float]) -> str:
 
 
 def _plan(session: Session, state: FolderState) -> dict[str, Any]:
-    planned: Planned | None = session.result("planned")
+    planned: Answer | None = session.result("planned")
     request = None if state.request is None else state.request.request
     settings = state.folder.settings
     return {
@@ -457,43 +467,26 @@ def _plan(session: Session, state: FolderState) -> dict[str, Any]:
     }
 
 
-def planned_view(planned: Planned, private: Path) -> dict[str, Any]:
-    """The menu as a table: for each line its bar, and whether it can be chosen here.
+def planned_view(planned: Answer, private: Path) -> dict[str, Any]:
+    """The answer, and the menu as a table with a bar for each line.
 
     Files below `private` go by their names alone.
     """
-    menu = planned.survey.menu
-    lines: tuple[Bar, ...] = menu_bars(planned.survey) or ()
-    choices = () if menu is None else menu.choices
-    spans: tuple[Span, ...] = score_spans(planned.fit.public)
+    menu = planned.menu
+    raw, *lines, full = menu_bars(menu, planned.chosen)
     return {
-        "answer": answer_words(planned),
-        "raw": lines[0],
-        "rows": [
-            (place, bar, one.guarantee.name != "none", promises(one.guarantee))
-            for place, (bar, one) in enumerate(zip(lines[1:], choices, strict=True))
-        ],
-        "more": more_words(planned.survey),
-        "gray": f"{planned.survey.gray:,}",
-        "papers": count(len(planned.survey.papers), "paper"),
+        "answer": advice(menu, planned.chosen),
+        "headings": MENU_HEADINGS,
+        "note": MENU_NOTE,
+        "raw": raw,
+        "full": full,
+        "rows": [*enumerate(lines)],
         "verdict": planned.fit.verdict,
         "fits": planned.fit.verdict == FITS,
-        "spans": spans,
+        "spans": score_spans(planned.fit.public),
         "remarks": [plain(one, private) for one in planned.remarks],
-        "sampled": menu is not None and menu.weighed < menu.papers,
+        "sampled": menu.sampled,
     }
-
-
-def answer_words(planned: Planned) -> str:
-    """The answer first: how many wrong decisions the chosen promise is expected to avoid."""
-    menu, own = planned.survey.menu, planned.survey.choice
-    if menu is None or own is None:
-        return "The promise that the folder names is not among these lines: compare again."
-    gain, most = ((menu.wrong_raw - one.wrong) * menu.papers for one in (own, menu.choices[-1]))
-    return (
-        f"Expected gain with the chosen promise: {expected(gain)} of {count(menu.papers, 'paper')} decided "
-        f"rightly that mean scores would decide wrongly; without any promise it would be {expected(most)}."
-    )
 
 
 def _settings(session: Session, state: FolderState) -> dict[str, Any]:
@@ -521,7 +514,7 @@ def _settings(session: Session, state: FolderState) -> dict[str, Any]:
 
 def _decide(session: Session, state: FolderState) -> dict[str, Any]:
     request = None if state.request is None else state.request.request
-    planned: Planned | None = session.result("planned")
+    planned: Answer | None = session.result("planned")
     made: FolderRelease | None = session.result("decided")
     return {
         "unset": None if state.unset is None else plain(state.unset, session.private),

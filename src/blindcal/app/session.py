@@ -26,8 +26,7 @@ from blindcal.deciding.selection import preview_list
 from blindcal.errors import BlindcalError, InputError, RefusedError
 from blindcal.importers import Choices, read_maps
 from blindcal.io.atomic_files import lock, read_bytes, write_bytes
-from blindcal.planning.calibration_check import CalibrationCheck, check_calibration
-from blindcal.planning.conference_plan import input_remarks
+from blindcal.planning.conference_plan import Answer, answer
 from blindcal.policy.guarantee import LIMITS
 from blindcal.project.create import InitialSettings, SourceFiles, create_folder, key_beside
 from blindcal.project.imports import (
@@ -65,7 +64,6 @@ from blindcal.project.workflow import (
     settings_of,
     verify_folder,
 )
-from blindcal.report.guarantee_survey import Survey, survey
 from blindcal.simulation.population import RATE, example, example_files
 
 PEOPLE_MAP = "map"
@@ -189,21 +187,6 @@ class Checked:
     brought: FolderImport | None
     kinds: Mapping[str, str]
     errors: Mapping[str, Exception]
-
-
-@dataclass(frozen=True)
-class Planned:
-    """The guarantees compared for a folder.
-
-    Attributes:
-        survey: What each would cost.
-        fit: Whether the calibration fits the scores.
-        remarks: What the chair should know, a sentence each.
-    """
-
-    survey: Survey
-    fit: CalibrationCheck
-    remarks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -417,14 +400,11 @@ class Session:
         """Set the guarantee to that of a line of the menu."""
         with self.lock:
             planned = self.result("planned")
-            menu = None if planned is None else planned.survey.menu
-            if menu is None or not 0 <= place < len(menu.choices):
+            if planned is None or not 0 <= place < len(planned.menu.choices):
                 raise InputError("there is no such line in the menu")
-            chosen = menu.choices[place].guarantee
-            if chosen.name == "none":
-                raise InputError("decisions without protection are not made here")
+            chosen = planned.menu.choices[place].guarantee
             self.set(guarantee_settings(chosen))
-            self.keep("planned", replace(planned, survey=replace(planned.survey, chosen=chosen)))
+            self.keep("planned", replace(planned, chosen=chosen))
 
     def withdraw(self, paper: str, reason: str) -> None:
         """List a paper under `[withdrawn]`, with its reason."""
@@ -490,20 +470,15 @@ class Session:
         )
 
     def plan(self) -> None:
-        """The menu: what each guarantee would cost this conference."""
+        """Whether calibration is worth it here, and what each guarantee would gain, within about a minute."""
         settings_of(self.state.folder)
         self.start("planned", "comparing guarantees", self._plan)
 
-    def _plan(self, folder: Folder, progress: Progress) -> Planned:
+    def _plan(self, folder: Folder, progress: Progress) -> Answer:
         settings = settings_of(folder)
         with folder_inputs(folder, settings.grid, settings.out) as inputs:
             request = settings.request.on_scale(inputs.scale)
-            conference, _ = request.prepared(inputs, workers=self.workers, progress=progress)
-            fit = check_calibration(conference.cases, request.better)
-            found = survey(
-                conference, request.guarantee, better=request.better, workers=self.workers, progress=progress
-            )
-        return Planned(found, fit, (*input_remarks(inputs, conference, request), *fit.notes))
+            return answer(inputs, request, despite_misfit=True, workers=self.workers, progress=progress)
 
     def decide(self, *, reason: str | None = None, redecide: bool = False, misfit: bool = False) -> None:
         """Decide every paper, once; with a `reason`, amend what was decided."""

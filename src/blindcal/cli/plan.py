@@ -1,18 +1,18 @@
-"""`blindcal plan`: everything but the toss."""
+"""`blindcal plan`: is calibration worth it here, and what would each guarantee gain? Nothing is drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
+from textwrap import fill
 from time import monotonic
 from typing import Annotated, Any
 
 import typer
 
-from blindcal.adversaries.findings import Findings, findings_of
-from blindcal.adversaries.learned_calibration import learning_findings
-from blindcal.adversaries.release_audit import planned_views
+from blindcal.adversaries.findings import Findings
 from blindcal.cells import count
 from blindcal.cli.audit import Learns, facts_of, say_findings
 from blindcal.cli.console import (
@@ -21,7 +21,6 @@ from blindcal.cli.console import (
     budget_line,
     emit_json,
     note,
-    number,
     progress,
     say,
     say_gap,
@@ -29,6 +28,7 @@ from blindcal.cli.console import (
 )
 from blindcal.cli.folders import FolderPath, Leak, Misfit, say_next
 from blindcal.cli.options import ClusterAddress, Processes, hired, one_of
+from blindcal.cli.startup import interrupted, without_time_limit
 from blindcal.compute.parallel import Workers
 from blindcal.deciding.certificate_file import stated
 from blindcal.deciding.coins import commitment_to_input, read_key
@@ -36,25 +36,34 @@ from blindcal.deciding.ledger import CONFIDENTIAL
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
 from blindcal.planning.calibration_check import CalibrationCheck
-from blindcal.planning.conference_plan import Plan, plan_prepared
+from blindcal.planning.conference_plan import A_MINUTE, Answer, Plan, answer, plan_prepared
 from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED
-from blindcal.planning.guarantee_menu import KNOWN, Menu, menu, menu_steps
+from blindcal.planning.guarantee_menu import MENU
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import NAMES, Guarantee
-from blindcal.posterior.conference import LevelByTrack
+from blindcal.posterior.conference import Conference
+from blindcal.posterior.inputs import Inputs
 from blindcal.project.settings import parse_guarantee
 from blindcal.project.workflow import folder_inputs, opened, settings_of
 from blindcal.report.guarantee_survey import survey
 from blindcal.report.html_page import Report, page
-from blindcal.report.wording import guarantee_words, percent, quota_line
+from blindcal.report.wording import (
+    MENU_HEADINGS,
+    MENU_NOTE,
+    advice,
+    bar_words,
+    guarantee_words,
+    menu_rows,
+    papers_text,
+    percent,
+    quota_line,
+)
 
 # A chair who waits longer than this wants to know it beforehand.
 _LONG_SECONDS = 60.0
-
-_COLUMNS = """\
-wrong: papers on the wrong side of the bar; benefit kept: share of what full calibration gains over raw;
-against evidence: papers decided against their reviewers' scores; author named: chance per review.
-All numbers are expected values."""
+# If the whole answer takes longer than this, the first one is given as soon as it is known.
+_SOON_SECONDS = 3.0
+_WIDTH = 100
 
 
 def plan(
@@ -63,19 +72,24 @@ def plan(
         list[str] | None,
         typer.Option(
             metavar="TEXT",
-            help="What if: plan this guarantee instead of the folder's, like public, or 'steady epsilon=1'. "
-            "Repeatable: the first is planned, and all of them are compared.",
+            help="What if: this guarantee in place of the folder's, like public, or 'steady epsilon=1'. "
+            "Repeatable: the first takes its place, and it is compared with the others instead of the menu.",
             autocompletion=one_of(NAMES),
         ),
     ] = None,
-    only: Annotated[
-        bool, typer.Option("--only", help="Skip the menu: show only the requested guarantee.")
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="Solve and certify every paper, however long it takes: exact numbers, no estimates.",
+        ),
     ] = False,
     audit: Annotated[
         bool,
         typer.Option(
             "--audit",
-            help="Also play adversaries against the planned decisions, on average over what may come out.",
+            help="Also plan every paper, and play adversaries against the planned decisions, on average over "
+            "what may come out.",
         ),
     ] = False,
     learns: Learns = False,
@@ -89,8 +103,8 @@ def plan(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Also write all of it as a page to read or print, for the chair alone if scores are "
-            "confidential; nothing is overwritten.",
+            help="Also plan every paper, and write all of it as a page to read or print, for the chair alone "
+            "if scores are confidential; nothing is overwritten.",
         ),
     ] = None,
     yes_leak: Leak = False,
@@ -99,19 +113,20 @@ def plan(
     cluster: ClusterAddress = None,
     as_json: Json = False,
 ) -> None:
-    """Show what each guarantee would cost this conference, without tossing a coin.
+    """Say whether calibration is worth it here, within a minute, and what each guarantee would gain.
 
-    Prints what the requested guarantee promises, then the menu: for each guarantee the expected share of
-    wrong decisions, how much of full calibration's benefit it keeps, how many papers would be decided against
-    the evidence, and the chance of naming a review's author. Nothing is decided; every number is an
-    expectation over public information.
+    The first line is the answer: how many papers are expected to be decided rightly that mean scores decide
+    wrongly, under the folder's guarantee. Then comes the menu: for each guarantee the expected number of
+    wrong decisions, the gain, and the chance of naming who wrote a review, beside mean scores and full
+    calibration. The numbers are estimated from some of the papers, with standard errors, and refined until a
+    minute is over; Ctrl-C ends it with what is known. Nothing is decided, drawn or frozen.
 
     Example: blindcal plan icx2027 --guarantee 'average added-success=0.01'
     """
     if learns and not audit:
         raise InputError("--learns goes with --audit")
-    candidates = [_guarantee(text, yes_leak) for text in guarantee or ()]
-    if out is not None and len(candidates) > 1:
+    given = [_guarantee(text, yes_leak) for text in guarantee or ()]
+    if out is not None and len(given) > 1:
         raise InputError("--out goes with one --guarantee: its page has the menu")
     folder = opened(path)
     hidden = folder.settings.get("scores") == CONFIDENTIAL
@@ -119,52 +134,41 @@ def plan(
         refuse_existing(out)
         if hidden:
             refuse_published(out)
-    settings = settings_of(folder, yes_leak=yes_leak or bool(candidates))
-    request = settings.request
-    if candidates:
-        request = replace(request, guarantee=candidates[0])
+    settings = settings_of(folder, yes_leak=yes_leak or bool(given))
+    request = replace(settings.request, guarantee=given[0]) if given else settings.request
+    others, seconds = given if len(given) > 1 else MENU, inf if full else A_MINUTE
+    every = full or audit or out is not None
+    prepared, planned, promise = None, None, None
     with hired(processes, cluster) as workers:
         with folder_inputs(folder, settings.grid, settings.out) as inputs:
             request = request.on_scale(inputs.scale)
-            prepared, truth = request.prepared(inputs, workers=workers, progress=progress)
-        start = monotonic()
-        planned = plan_prepared(
-            inputs, prepared, request, despite_misfit=despite_misfit, workers=workers, progress=progress
-        )
-        taken = monotonic() - start
-        promise = None if key is None else commitment_to_input(read_key(key), prepared, truth, request)
-        if out is not None:
-            surveyed = survey(
-                prepared,
-                request.guarantee,
-                better=request.better,
-                only=only,
-                workers=workers,
-                progress=progress,
-            )
-            choices = surveyed.menu
-        else:
-            surveyed, choices = None, None if only else _menu(planned, candidates, workers)
-        audited = _audited(planned, learns, workers) if audit else None
-    facts = _facts(planned, choices, promise)
-    if surveyed is not None and out is not None:
-        made = page(Report(_as_certificate(facts, request), survey=surveyed, confidential=hidden))
-        write_bytes(out, made.encode(), confidential=hidden)
-    if audited is not None:
-        facts["audit"] = facts_of(audited)
+            if every or key is not None:
+                prepared, truth = request.prepared(inputs, workers=workers, progress=progress)
+                if key is not None:
+                    promise = commitment_to_input(read_key(key), prepared, truth, request)
+            found = _answered(inputs, request, others, prepared, seconds, despite_misfit, workers)
+        if not as_json:
+            _print_answer(found, request, promise)
+        # After an interrupt there is what is known, and nothing further is begun.
+        if every and prepared is not None and not interrupted():
+            planned = _planned(inputs, prepared, request, despite_misfit, workers)
+            if out is not None:
+                _write_page(out, planned, found, workers, hidden=hidden)
+        findings = _audited(planned, learns, workers) if audit and planned is not None else None
+    remarks = found.remarks if planned is None else planned.remarks
     if not as_json:
-        _print(facts, planned, choices, promise)
-        if audited is not None:
+        if planned is not None:
+            _print_planned(planned)
+        if findings is not None:
             say()
-            say_findings(audited)
-    for remark in planned.remarks:
+            say_findings(findings)
+    for remark in remarks:
         note(remark)
-    if taken >= _LONG_SECONDS:
-        note(f"deciding takes as long as planning did, {about(taken)}, and verifying too")
     if as_json:
-        emit_json(facts)
+        more = {} if findings is None else {"audit": facts_of(findings)}
+        emit_json({**_facts(found, request, planned), "commitment": promise, "notes": [], **more})
         return
-    if out is not None:
+    if out is not None and planned is not None:
         say(f"wrote {out}; open it in any browser, or print it from there")
         if hidden:
             say(f"CONFIDENTIAL, never share: {out}")
@@ -185,33 +189,100 @@ def _guarantee(text: str, yes_leak: bool) -> Guarantee:
     return guarantee
 
 
-def _menu(planned: Plan, candidates: Sequence[Guarantee], workers: Workers) -> Menu:
-    """What each guarantee of the menu would cost, or each of several candidates."""
-    if len(candidates) < 2:
-        return planned.menu(workers=workers, progress=progress)
-    steps = menu_steps(planned.conference, candidates)
-    with progress(f"comparing {len(candidates)} guarantees", steps) as advance:
-        return menu(planned.conference, candidates, workers=workers, advance=advance)
+def _answered(
+    inputs: Inputs,
+    request: Request,
+    others: Sequence[Guarantee],
+    prepared: Conference | None,
+    seconds: float,
+    despite_misfit: bool,
+    workers: Workers,
+) -> Answer:
+    """The answer; the first estimate is said if the rest takes a while, and Ctrl-C ends with the last."""
+    start, known, said = monotonic(), list[Answer](), False
+
+    def tell(found: Answer) -> None:
+        nonlocal said
+        without_time_limit()
+        known[:] = [found]
+        if found.menu.sampled and not said and monotonic() - start > _SOON_SECONDS:
+            said = True
+            note(f"from {count(found.menu.solved, 'paper')} so far: {advice(found.menu, found.chosen)}")
+
+    try:
+        return answer(
+            inputs,
+            request,
+            others,
+            prepared=prepared,
+            seconds=seconds,
+            despite_misfit=despite_misfit,
+            workers=workers,
+            progress=progress,
+            tell=tell,
+        )
+    except KeyboardInterrupt:
+        if not known:
+            raise
+        note("interrupted: this is what is known so far")
+        return known[0]
 
 
-def _facts(planned: Plan, choices: Menu | None, promise: str | None) -> dict[str, Any]:
+def _planned(
+    inputs: Inputs, prepared: Conference, request: Request, despite_misfit: bool, workers: Workers
+) -> Plan:
+    """The certified plan of every paper; how long deciding takes is noted if it is long."""
+    start = monotonic()
+    planned = plan_prepared(
+        inputs, prepared, request, despite_misfit=despite_misfit, workers=workers, progress=progress
+    )
+    taken = monotonic() - start
+    if taken >= _LONG_SECONDS:
+        note(f"deciding takes as long as planning did, {about(taken)}, and verifying too")
+    return planned
+
+
+def _write_page(out: Path, planned: Plan, found: Answer, workers: Workers, *, hidden: bool) -> None:
+    """Write what is planned as a page."""
     request = planned.request
+    stands = survey(
+        planned.conference,
+        request.guarantee,
+        better=request.better,
+        only=True,
+        workers=workers,
+        progress=progress,
+    )
+    content = _as_certificate(_facts(found, request, planned), request)
+    made = page(Report(content, survey=replace(stands, menu=found.menu), confidential=hidden))
+    write_bytes(out, made.encode(), confidential=hidden)
+
+
+def _facts(found: Answer, request: Request, planned: Plan | None) -> dict[str, Any]:
+    """The answer as JSON has it; with the numbers of the certificate if every paper is planned."""
+    exact = {} if planned is None else {**stated(planned.summary, request.guarantee), "price": planned.price}
     return {
-        **stated(planned.summary, request.guarantee),
+        "advice": advice(found.menu, found.chosen),
+        "papers": found.menu.papers,
+        "reviews": found.reviews,
         "guarantee": request.guarantee,
-        "bar": planned.conference.bar,
+        "bar": found.bar,
+        "bar_of_papers": found.weighed,
         "accept": request.accept,
         "wait_list": request.wait_list,
         "better": request.better,
-        "calibration_fit": planned.fit.public,
-        "price": planned.price,
-        "commitment": promise,
-        "menu": choices,
-        "notes": [],
+        "calibration_fit": found.fit.public,
+        "menu": found.menu,
+        **exact,
     }
 
 
 def _audited(planned: Plan, learns: bool, workers: Workers) -> Findings:
+    # Adversaries take a while to load, and most plans have none.
+    from blindcal.adversaries.findings import findings_of
+    from blindcal.adversaries.learned_calibration import learning_findings
+    from blindcal.adversaries.release_audit import planned_views
+
     views = planned_views(planned)
     findings = findings_of(views, better=planned.request.better)
     more = learning_findings(views, workers=workers, progress=progress) if learns else []
@@ -226,87 +297,59 @@ def _as_certificate(facts: dict[str, Any], request: Request) -> dict[str, Any]:
     return {**facts, **requested, **exactly, "assumptions": [*ASSUMPTIONS, *(SELECTED if exactly else ())]}
 
 
-def _print(facts: dict[str, Any], planned: Plan, choices: Menu | None, promise: str | None) -> None:
-    request = planned.request
-    say(f"{count(facts['papers'], 'paper')}, {count(facts['reviews'], 'review')}; no coin was tossed")
-    say(f"{_bar_line(planned.conference.bar)} (quality is N(0,1) over papers)")
+def _print_answer(found: Answer, request: Request, promise: str | None) -> None:
+    menu = found.menu
+    say(advice(menu, found.chosen))
+    say()
+    own = 1 + menu.choices.index(found.choice)
+    rows = [
+        (f"{name} (chosen)" if i == own else name, *more) for i, (name, *more) in enumerate(menu_rows(menu))
+    ]
+    table(["promise to reviewers", *MENU_HEADINGS], rows)
+    say(fill(_about_numbers(found, request), _WIDTH))
+    say_gap(menu.gap)
+    say()
+    say(f"{count(menu.papers, 'paper')}, {count(found.reviews, 'review')}; no coin was tossed")
+    say(f"bar: quality {bar_words(found.bar)} (quality is N(0,1) over papers){_bar_source(found)}")
     if request.quota is not None:
         say(f"{quota_line(request.quota)}; the bar alone is frozen when papers are decided")
     say(f"better: {request.better} scores")
-    say(fit_line(planned.fit))
+    say(fit_line(found.fit))
+    if promise is not None:
+        say(f"commitment: {promise}")
+
+
+def _about_numbers(found: Answer, request: Request) -> str:
+    """What the numbers of the menu are, in sentences."""
+    menu, parts = found.menu, [MENU_NOTE]
+    if menu.sampled:
+        parts.append(
+            f"They are estimated from {menu.solved:,} of {count(menu.papers, 'paper')}, chosen by public "
+            "data alone; +- is one standard error. --full solves every paper."
+        )
+    if request.quota is not None:
+        parts.append("They are about papers decided one by one; an exact number costs a little more.")
+    return " ".join(parts)
+
+
+def _bar_source(found: Answer) -> str:
+    if found.weighed == found.menu.papers:
+        return ""
+    return f", that of {found.weighed:,} papers: the one to be frozen comes from all of them"
+
+
+def _print_planned(planned: Plan) -> None:
+    """Print what was found about every paper under the guarantee that is planned."""
+    facts, request = planned.summary, planned.request
+    papers = int(facts["papers"])
     say(
-        f"requested: {guarantee_words(request.guarantee)}. Expected: {percent(facts['expected_wrong'])} of "
-        f"decisions wrong, {percent(facts['success'])} of reviewers named "
+        f"planned: {guarantee_words(request.guarantee)}. Expected: "
+        f"{papers_text(papers * facts['expected_wrong'])} of {count(papers, 'paper')} decided wrongly, "
+        f"{percent(facts['success'])} of reviewers named "
         f"({percent(facts['success_scores_only'])} from the scores alone)"
     )
     if request.guarantee.spends:
         say(budget_line(facts["added_share_of_full"]))
-    if promise is not None:
-        say(f"commitment: {promise}")
-    if choices is None:
-        say_gap(facts["gap"])
-        return
-    say()
-    rows = [
-        (
-            guarantee_words(choice.guarantee),
-            percent(choice.wrong, choice.wrong_se),
-            percent(choice.kept, choice.kept_se),
-            number(choice.against * choices.papers, 1),
-            percent(choice.success, choice.success_se),
-        )
-        for choice in choices.choices
-    ]
-    rows.insert(0, ("raw decisions by mean score", percent(choices.wrong_raw), "", "", ""))
-    table(["guarantee", "wrong", "benefit kept", "papers against evidence", "author named"], rows)
-    say(_COLUMNS)
-    if choices.weighed < choices.papers:
-        say(
-            f"The table is estimated from {choices.weighed:,} of {choices.papers:,} papers, chosen by their "
-            "ids alone; +- is one standard error."
-        )
-    if request.quota is not None:
-        say("The table is about papers decided one by one; an exact number costs a little more.")
-    say()
-    say(f"{_at_stake(choices.nothing_at_stake)} {_secret(choices.nothing_secret)}")
-    say_gap(choices.gap)
-
-
-def _bar_line(bar: LevelByTrack) -> str:
-    """The bar, or that of each track.
-
-    >>> _bar_line(0.5), _bar_line({"main": 0.5, "short": 0.75})
-    ('bar: quality 0.5', 'bars: quality 0.5 in main, 0.75 in short')
-    """
-    if not isinstance(bar, Mapping):
-        return f"bar: quality {bar:g}"
-    return "bars: quality " + ", ".join(f"{height:g} in {track}" for track, height in bar.items())
-
-
-def _at_stake(papers: int) -> str:
-    """The sentence on papers for which all likely reviewers lead to the same decision.
-
-    >>> print(_at_stake(85))
-    For 85 papers the decision does not depend on who reviewed them.
-    >>> print(_at_stake(0))
-    For every paper the decision can depend on who reviewed it.
-    """
-    if not papers:
-        return "For every paper the decision can depend on who reviewed it."
-    whom = "it" if papers == 1 else "them"
-    return f"For {count(papers, 'paper')} the decision does not depend on who reviewed {whom}."
-
-
-def _secret(papers: int) -> str:
-    """The sentence on papers whose reviewers the scores alone reveal.
-
-    >>> print(_secret(1))
-    For 1 paper the scores alone name every author with 95 % certainty, so nothing is left to protect.
-    """
-    named = f"the scores alone name every author with {100 * KNOWN:.0f} % certainty"
-    if not papers:
-        return f"For no paper do {named}."
-    return f"For {count(papers, 'paper')} {named}, so nothing is left to protect."
 
 
 def fit_line(fit: CalibrationCheck) -> str:

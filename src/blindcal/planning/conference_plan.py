@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from math import inf
+from math import inf, isinf
+from time import monotonic
 from typing import Any
 
 from blindcal.assignment.candidates import OUTSIDER
@@ -27,20 +28,30 @@ from blindcal.io.atomic_files import read_table
 from blindcal.io.tables import data_frame
 from blindcal.planning.calibration_check import CalibrationCheck, check_calibration, refuse_misfit
 from blindcal.planning.expected_errors import Figures, budget_excess, expected_figures, summary
-from blindcal.planning.guarantee_menu import MOST_SOLVED, Menu, menu, menu_steps
+from blindcal.planning.guarantee_menu import (
+    MENU,
+    MOST_WEIGHED,
+    Choice,
+    Menu,
+    menu,
+    prepared_sample,
+    with_chosen,
+)
 from blindcal.planning.ranking import both_ranks, listed_figures
 from blindcal.planning.request import Request, check_types
 from blindcal.planning.shared_budget import exploration_steps, success_limits
 from blindcal.policy.guarantee import PUBLIC, Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.belief import Belief
-from blindcal.posterior.conference import Conference, PaperCase
+from blindcal.posterior.conference import Conference, LevelByTrack, PaperCase
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.large_pools import TableLayout
 from blindcal.posterior.loads import Loads
 from blindcal.posterior.paper import TupleSample
 from blindcal.reviews import Reviews, similar_id_warnings
 
+A_MINUTE = 55.0
+"""How many seconds an answer is refined: with starting and printing, a minute."""
 # The least weight of the constant when a table is mixed to repay a budget: it exceeds the rounding of a
 # table, so every round of repayment makes progress.
 _LEAST_MIX = 2.0**-40
@@ -84,11 +95,12 @@ class Plan:
         claims = {name: [float(getattr(plan.claim, name)) for plan in self.papers] for name in names}
         return data_frame({"paper": [case.paper for case in self.conference.cases], **claims})
 
-    def menu(self, *, workers: Workers = 1, progress: Progress = no_progress) -> Menu:
-        """Each guarantee of the menu on this conference; estimated from 1,000 papers if there are more."""
-        papers, steps = min(len(self.conference.cases), MOST_SOLVED), menu_steps(self.conference)
-        with progress(f"comparing guarantees for {count(papers, 'paper')}", steps) as advance:
-            return menu(self.conference, workers=workers, advance=advance)
+    def menu(
+        self, *, most: float = MOST_WEIGHED, workers: Workers = 1, progress: Progress = no_progress
+    ) -> Menu:
+        """Each guarantee of the menu on this conference; estimated if it has more than `most` papers."""
+        compared = with_chosen(self.request.guarantee)
+        return menu(self.conference, compared, most=most, workers=workers, progress=progress)
 
 
 def plan(
@@ -155,6 +167,105 @@ def plan_prepared(
         *quota_remarks(request),
     )
     return Plan(conference, request, tuple(plans), price, fit, remarks)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Whether calibration is worth it for a conference, under its guarantee and under others.
+
+    Attributes:
+        chosen: The guarantee that was chosen, one of the menu's.
+        menu: What each guarantee would gain and reveal, in papers of this conference.
+        bar: The bar.
+        weighed: Number of papers that the bar and the fit are about; if they are not all of them, the bar is
+            not the one that would be frozen.
+        reviews: Number of reviews.
+        fit: How well the calibration predicts the scores.
+        remarks: Remarks for the chair, in words.
+    """
+
+    chosen: Guarantee
+    menu: Menu
+    bar: LevelByTrack
+    weighed: int
+    reviews: int
+    fit: CalibrationCheck
+    remarks: tuple[str, ...]
+
+    @property
+    def choice(self) -> Choice:
+        """The chosen guarantee as the menu has it."""
+        return self.menu.choice(self.chosen)
+
+
+def answer(
+    inputs: Inputs,
+    request: Request,
+    others: Sequence[Guarantee] = MENU,
+    *,
+    prepared: Conference | None = None,
+    seconds: float = A_MINUTE,
+    despite_misfit: bool = False,
+    workers: Workers = 1,
+    progress: Progress = no_progress,
+    tell: Callable[[Answer], None] | None = None,
+) -> Answer:
+    """Estimates how many decisions calibration would correct. Nothing is written, drawn or frozen.
+
+    Args:
+        inputs: The inputs of the conference, from `read_inputs`.
+        request: The guarantee, and how many papers to accept.
+        others: The guarantees to compare it with, by default the menu.
+        prepared: The conference of these inputs, if all of it is prepared already.
+        seconds: How long to refine the estimate; if infinite, every paper is solved.
+        despite_misfit: Go on even if the calibration does not fit the scores at all.
+        workers: Number of processes, or a cluster's pool; the papers in the sample are the same.
+        progress: Called as work goes on; silent by default.
+        tell: Called with the answer so far, first after a few papers, then as it is refined.
+
+    Raises:
+        InputError: If the request or the inputs are wrong, or the calibration does not fit the scores.
+
+    Example:
+        >>> from blindcal.posterior.inputs import example_inputs
+        >>> found = answer(example_inputs(), Request(Guarantee("steady"), accept_rate=0.5))
+        >>> round(found.menu.wrong_raw, 2), round(found.choice.gain, 2), found.menu.papers
+        (0.72, 0.0, 3)
+    """
+    start = monotonic()
+    check_types(inputs, request)
+    request = request.checked()
+    conference, papers = prepared, len(inputs.reviews.papers)
+    if conference is None:
+        conference = prepared_sample(
+            inputs, request, whole=isinf(seconds), workers=workers, progress=progress
+        )
+    bar, weighed = conference.bar, len(conference.cases)
+    fit = check_calibration(conference.cases, request.better)
+    refuse_misfit(fit, despite_misfit=despite_misfit)
+    own, remarks = request.guarantee, input_remarks(inputs, conference, request)
+
+    def so_far(found: Menu) -> Answer:
+        choice = found.choice(own)
+        shares = {
+            "success_scores_only": found.success_scores_only,
+            "expected_wrong": choice.wrong / papers,
+            "expected_wrong_raw": found.wrong_raw / papers,
+        }
+        told = (*remarks, *fit.notes, *plan_remarks(shares, own.never_against), *quota_remarks(request))
+        return Answer(own, found, bar, weighed, len(inputs.reviews), fit, told)
+
+    return so_far(
+        menu(
+            conference,
+            with_chosen(own, others),
+            papers=papers,
+            seconds=seconds - (monotonic() - start),
+            workers=workers,
+            progress=progress,
+            tell=None if tell is None else lambda found: tell(so_far(found)),
+        )
+    )
 
 
 def planned_figures(conference: Conference, request: Request, plans: Sequence[PaperPlan]) -> list[Figures]:
@@ -419,7 +530,9 @@ def input_remarks(inputs: Inputs, conference: Conference, request: Request) -> l
     remarks = [*inputs.remarks]
     remarks += stray_remarks(sources.pools, reviews.papers, inputs.parameters, sources.reviews)
     remarks += similar_id_warnings(reviews, sources.reviews)
-    named = {name for paper in reviews.papers for name in inputs.pools[paper]}
+    # Papers may share a pool, which is then looked at once.
+    pools = {id(pool): pool for pool in (inputs.pools[paper] for paper in reviews.papers)}
+    named = set[str]().union(*pools.values())
     remarks += row_remarks(named, inputs.parameters, sources.reviewers)
     if reviews.grid is not None and not reviews.grid_declared:
         remarks.append(

@@ -141,27 +141,49 @@ def expected_figures(
     right = float(weight @ favor)
     wrong = float(weight @ (chance * (1 - favor) + (1 - chance) * favor))
     if sample is None:
-        tuples, full = (weight, favor, chance), success_by_slot(belief, favor >= 0.5, weight).sum()
+        tuples = weight, favor, chance
     else:
         tuples = (
             np.full(sample.favor.shape, 1 / sample.favor.size),
             _exact_ties(sample.favor),
             accept[sample.entry],
         )
-        # A decision never makes the best guess less likely on average.
-        full = max(_sampled_success(sample), success_by_slot(belief, np.ones_like(weight), weight).sum())
     mass, evidence_for, chance = tuples
     against = np.where(evidence_for > 0.5, 1 - chance, np.where(evidence_for < 0.5, chance, 0.0))
     return Figures(
         wrong=wrong,
         wrong_raw=raw_accept * (1 - right) + (1 - raw_accept) * right,
         wrong_public=min(right, 1 - right),
-        wrong_fully_calibrated=float(mass @ np.minimum(evidence_for, 1 - evidence_for)),
+        wrong_fully_calibrated=fully_calibrated_error(belief, sample),
         against=float(mass @ against),
-        success_fully_calibrated=float(full),
+        success_fully_calibrated=fully_calibrated_success(belief, sample),
         gap=max(0.0, wrong - bound),
         standings=_standings((weight, favor, belief.spread(accept)), tuples),
     )
+
+
+def fully_calibrated_error(belief: Belief, sample: TupleSample | None) -> float:
+    """The probability of a wrong decision by full calibration, which knows every reviewer.
+
+    >>> fully_calibrated_error(Belief([0.75, 0.25], [0.5, 0.0]), None)
+    0.375
+    """
+    favor = _exact_ties(belief.favor if sample is None else sample.favor)
+    error = np.minimum(favor, 1 - favor)
+    return float(belief.weight @ error if sample is None else error.mean())
+
+
+def fully_calibrated_success(belief: Belief, sample: TupleSample | None) -> float:
+    """The adversary's chance of naming reviewers if decisions followed full calibration, summed over reviews.
+
+    >>> fully_calibrated_success(Belief([0.75, 0.25], [0.5, 0.0]), None)
+    1.0
+    """
+    if sample is None:
+        return float(success_by_slot(belief, _exact_ties(belief.favor) >= 0.5).sum())
+    # A decision never makes the best guess less likely on average.
+    before = float(success_by_slot(belief, np.ones_like(belief.weight)).sum())
+    return max(_sampled_success(sample), before)
 
 
 def _exact_ties(favor: Array) -> Array:

@@ -1,181 +1,260 @@
-"""The menu of guarantees for one conference: the cost and the protection of each, before anything is drawn.
+"""What each guarantee would gain and reveal on one conference, before anything is drawn: the answer first.
 
-Every number is an expectation over the public belief. Of a large conference only a sample of the papers is
-solved, chosen by their ids alone, and the numbers have standard errors.
+Every number is an expectation over the public belief, in papers of this conference. Solving a paper under
+every guarantee takes long, and few papers matter: most are on the same side of the bar whoever reviewed them.
+So each paper is first weighed roughly, by the Gaussian approximation that also chooses the bar. That says how
+many wrong decisions full calibration would avoid on it, its *stake*. Papers are then solved in an order that
+is fixed beforehand by public data: a digest of the id, as a number from 0 to 1, over the stake (sequential
+Poisson sampling, Ohlsson 1998). The first n of them are a sample with known chances whatever n is, so the
+work may stop at any batch: by the clock, after a number of papers, or at the end, where numbers are exact.
+
+* A paper's chance of being among the first n is `min(1, c size)`, size being its stake and a part that is
+  equal for all, and c such that chances sum to n. It counts with weight w = 1/chance.
+* What a guarantee gains is nearly proportional to the stake: `X sum(w gain) / sum(w stake)`, X being the sum
+  of all stakes. Raw decisions are corrected by the difference to the rough ones. Errors are those of the
+  residuals, `n/(n-1) sum (1-chance) (w e - mean)^2`.
+* A conference beyond `MOST_WEIGHED` papers is itself represented by that many, by their digests alone; this
+  adds the usual variance of a simple random sample.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from hashlib import sha256
-from math import fsum, sqrt
+from math import ceil, inf, isfinite
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from blindcal.compute.parallel import Workers, parallel_map, scaled_progress
+from blindcal.checks import Array
+from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
 from blindcal.io.tables import data_frame
-from blindcal.planning.expected_errors import evidence_probability, expected_figures, success_by_slot
-from blindcal.planning.shared_budget import exploration_steps, success_limits
+from blindcal.planning.expected_errors import (
+    fully_calibrated_error,
+    fully_calibrated_success,
+    success_by_slot,
+)
+from blindcal.planning.request import Request
+from blindcal.planning.shared_budget import PRICES, explore
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
-from blindcal.posterior.conference import Conference
+from blindcal.posterior.acceptance_bar import approximate_evidence
+from blindcal.posterior.conference import Conference, refuse_mismatches
+from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.paper import PaperCase
 
 MENU = (
     Guarantee("public", epsilon=None),
-    Guarantee("steady", epsilon=1.0),
     Guarantee("steady", epsilon=2.0),
     Guarantee("steady", epsilon=None),
+    *(Guarantee("crowd", among=10, epsilon=epsilon) for epsilon in (2.0, 3.0, 4.0, None)),
+    Guarantee("crowd", among=5, epsilon=None),
     Guarantee("average", epsilon=2.0),
     Guarantee("average", epsilon=None),
-    Guarantee("average", added_success=0.01, epsilon=None),
-    Guarantee("none", epsilon=None),
 )
-# At most this many papers are solved.
-MOST_SOLVED = 1_000
-# If the scores alone name the reviewer with this chance, the review has no secret left to keep.
-KNOWN = 0.95
-# If the reviewers who would change the decision are together less likely than this, nothing is at stake.
-UNLIKELY = 0.001
+"""The guarantees that are compared, of each name the strictest first."""
+# At most this many papers are weighed.
+MOST_WEIGHED = 1_000
+# The first answer comes after this many papers. Each further batch is half of what was solved before, so
+# that stopping between batches loses little.
+_FIRST, _GROWTH = 4, 0.5
+# The share of a paper's size that does not depend on its stake: a rough weight must not rule a paper out.
+_EQUAL_PART = 0.2
+# Sizes have so many digits: their order must not depend on the last digit of a machine.
+_DIGITS = 6
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One guarantee on this conference: means over papers, and success as a mean over reviews.
-
-    The standard errors are 0 if every paper was solved.
+    """One guarantee on this conference. Standard errors are 0 if every paper was solved.
 
     Attributes:
         guarantee: The guarantee.
-        wrong: Expected share of wrong decisions.
-        kept: Share of full calibration's benefit over raw decisions that is kept.
-        against: Expected share of papers decided against their reviewers' evidence.
-        success: The adversary's chance of naming a reviewer.
+        wrong: Expected number of papers decided wrongly.
+        gain: Expected number of wrong decisions that it avoids, compared with mean scores.
+        kept: Its share of what full calibration would gain.
+        added: By how much decisions raise the chance of naming a reviewer, mean over reviews.
         wrong_se: Standard error of `wrong`.
+        gain_se: Standard error of `gain`.
         kept_se: Standard error of `kept`.
-        success_se: Standard error of `success`.
+        added_se: Standard error of `added`.
     """
 
     guarantee: Guarantee
     wrong: float
+    gain: float
     kept: float
-    against: float
-    success: float
+    added: float
     wrong_se: float = 0.0
+    gain_se: float = 0.0
     kept_se: float = 0.0
-    success_se: float = 0.0
+    added_se: float = 0.0
 
 
 @dataclass(frozen=True)
 class Menu:
-    """Guarantees compared on one conference, beside the raw decision.
+    """Guarantees compared on one conference, beside mean scores and full calibration.
 
     Attributes:
         choices: One per guarantee, in the order of the guarantees.
-        wrong_raw: Expected share of wrong decisions by mean score.
-        success_scores_only: The chance of naming a reviewer from the scores alone.
-        nothing_secret: Number of papers whose reviewers the scores alone name almost surely.
-        nothing_at_stake: Number of papers for which all likely reviewers lead to the same decision.
-        papers: Number of papers.
-        weighed: Number of papers that were solved; if fewer, the other numbers are estimates.
-        gap: By how much the mean share of wrong decisions may exceed the least possible one, for every
-            guarantee; proved, or estimated from a sample of tuples if a pool is too large to list them.
+        wrong_raw: Expected number of papers decided wrongly by mean scores.
+        wrong_fully_calibrated: The same with full calibration.
+        gain_fully_calibrated: The difference of the two.
+        success_scores_only: The chance of naming a reviewer from the scores alone, mean over reviews.
+        added_fully_calibrated: By how much decisions by full calibration would raise it.
+        papers: Number of papers of the conference.
+        weighed: Number of papers that were weighed.
+        solved: Number of papers that were solved; if fewer than `papers`, the other numbers are estimates.
+        gap: By how much the share of wrong decisions may exceed the least possible one, for every guarantee;
+            proved, or estimated from a sample of tuples if a pool is too large to list them.
+        wrong_raw_se: Standard error of `wrong_raw`.
+        wrong_fully_calibrated_se: Standard error of `wrong_fully_calibrated`.
+        gain_fully_calibrated_se: Standard error of `gain_fully_calibrated`.
+        success_scores_only_se: Standard error of `success_scores_only`.
+        added_fully_calibrated_se: Standard error of `added_fully_calibrated`.
     """
 
     choices: tuple[Choice, ...]
     wrong_raw: float
+    wrong_fully_calibrated: float
+    gain_fully_calibrated: float
     success_scores_only: float
-    nothing_secret: int
-    nothing_at_stake: int
+    added_fully_calibrated: float
     papers: int
     weighed: int
-    gap: float
+    solved: int
+    gap: float = 0.0
+    wrong_raw_se: float = 0.0
+    wrong_fully_calibrated_se: float = 0.0
+    gain_fully_calibrated_se: float = 0.0
+    success_scores_only_se: float = 0.0
+    added_fully_calibrated_se: float = 0.0
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the numbers are estimates."""
+        return self.solved < self.papers
+
+    def choice(self, guarantee: Guarantee) -> Choice:
+        """What a `guarantee` of the menu costs."""
+        return next(choice for choice in self.choices if choice.guarantee == guarantee)
 
     def to_frame(self) -> Any:
         """One row per guarantee, as a pandas data frame; needs pandas."""
         limits = ("name", "epsilon")
         guarantees = {k: [getattr(choice.guarantee, k) for choice in self.choices] for k in limits}
-        names = ("wrong", "kept", "against", "success", "wrong_se", "kept_se", "success_se")
+        names = [name for name in Choice.__dataclass_fields__ if name != "guarantee"]
         return data_frame(guarantees | {k: [getattr(choice, k) for choice in self.choices] for k in names})
 
 
-@dataclass(frozen=True)
-class _PaperUnderGuarantees:
-    wrong: tuple[float, ...]
-    against: tuple[float, ...]
-    gap: tuple[float, ...]
-    success: tuple[float, ...]
-    wrong_raw: float
-    wrong_fully_calibrated: float
-    scores_only: float
-    reviews: int
-    known: bool
-    settled: bool
+def with_chosen(chosen: Guarantee, guarantees: Sequence[Guarantee] = MENU) -> tuple[Guarantee, ...]:
+    """The menu with the chosen guarantee in it, after the last one of its name; `guarantees` is the menu.
+
+    >>> [one.epsilon for one in with_chosen(Guarantee("steady", epsilon=0.5)) if one.name == "steady"]
+    [1.0, 2.0, None, 0.5]
+    """
+    if chosen in guarantees:
+        return tuple(guarantees)
+    alike = [index for index, one in enumerate(guarantees) if one.name == chosen.name]
+    place = 1 + max(alike, default=len(guarantees) - 1)
+    return *guarantees[:place], chosen, *guarantees[place:]
 
 
 def menu(
     conference: Conference,
     guarantees: Sequence[Guarantee] = MENU,
     *,
-    most: int = MOST_SOLVED,
+    papers: int | None = None,
+    most: float = inf,
+    seconds: float = inf,
     workers: Workers = 1,
-    advance: Callable[[int], None] | None = None,
+    progress: Progress = no_progress,
+    tell: Callable[[Menu], None] | None = None,
 ) -> Menu:
-    """Compares guarantees on one conference by solving its papers under each of them.
+    """Compares guarantees on one conference by solving some of its papers, or all, under each of them.
 
     Args:
-        conference: Public side of the conference, the first item that `Inputs.prepared` returns.
-        guarantees: The guarantees to compare; by default eight, from public decisions to full calibration.
-        most: The largest number of papers to solve; a larger conference is sampled by paper ids.
+        conference: Public side of the conference, the first item that `Inputs.prepared` returns, or
+            what `prepared_sample` returns.
+        guarantees: The guarantees to compare, by default `MENU`.
+        papers: How many papers the whole conference has, if `conference` is a sample of them.
+        most: The largest number of papers to solve.
+        seconds: Stop before a batch that would probably not be done by then; the first is always done.
         workers: Number of processes, or a cluster's pool; results are the same.
-        advance: Called with the number of steps done, `menu_steps` in all.
+        progress: Called as work goes on; silent by default.
+        tell: Called with the menu so far after each batch.
 
     Returns:
-        The menu, with standard errors if papers were sampled.
+        The menu, with standard errors unless every paper was solved.
 
     Example:
         >>> rows = ((1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0))
         >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), rows, bar=0.0)
-        >>> compared = menu(Conference((case,), 0.0, None, (1.0,)), [MENU[0], MENU[-1]])
-        >>> [(choice.guarantee.name, choice.success, round(choice.wrong, 2)) for choice in compared.choices]
-        [('public', 0.5, 0.5), ('none', 1.0, 0.24)]
+        >>> found = menu(Conference((case,), 0.0, None, (1.0,)), [MENU[0], Guarantee("none", epsilon=None)])
+        >>> [(choice.guarantee.name, choice.added, round(choice.wrong, 2)) for choice in found.choices]
+        [('public', 0.0, 0.5), ('none', 0.5, 0.24)]
     """
-    every = len(conference.cases)
-    conference = sample_papers(conference, most)
-    shares = [
-        success_limits(conference, limits, workers=workers, advance=advance)[0] for limits in guarantees
-    ]
-    jobs = list(zip(conference.cases, conference.raw_accept, zip(*shares, strict=True), strict=True))
-    step = scaled_progress(advance, 2 * len(guarantees))
-    papers = parallel_map(
-        partial(_solve_under_guarantees, guarantees=guarantees), jobs, workers=workers, advance=step
-    )
-    raw = fsum(paper.wrong_raw for paper in papers) / len(papers)
-    full = fsum(paper.wrong_fully_calibrated for paper in papers) / len(papers)
-    weigh = partial(_summarize, papers=papers, every=every, raw=raw, full=full)
-    choices = map(weigh, range(len(guarantees)), guarantees)
-    reviews = sum(paper.reviews for paper in papers)
-    return Menu(
-        choices=tuple(choices),
-        wrong_raw=raw,
-        success_scores_only=fsum(paper.scores_only for paper in papers) / reviews,
-        nothing_secret=round(sum(paper.known for paper in papers) * every / len(papers)),
-        nothing_at_stake=round(sum(paper.settled for paper in papers) * every / len(papers)),
-        papers=every,
-        weighed=len(papers),
-        gap=max(fsum(paper.gap[index] for paper in papers) / len(papers) for index in range(len(guarantees))),
-    )
+    start, every = monotonic(), len(conference.cases) if papers is None else papers
+    timed, solved = isfinite(seconds), list[_Solved]()
+    if timed or isfinite(most):
+        conference = sample_papers(conference, MOST_WEIGHED)
+    jobs = list(zip(conference.cases, conference.raw_accept, strict=True))
+    run = partial(_solve_under_guarantees, guarantees=tuple(guarantees))
+    with progress(f"comparing {len(guarantees)} guarantees", ceil(seconds) if timed else len(jobs)) as step:
+        advance = _clock(step, start, ceil(seconds)) if timed else step
+        rough = np.array(parallel_map(_rough_errors, jobs, workers=workers, light=True))
+        order = _order([case.paper for case in conference.cases], _sizes(rough))
+        begun = monotonic()
+        while True:
+            now = monotonic()
+            batch = _batch(len(solved), len(jobs), most, start + seconds - now, now - begun)
+            if not batch:
+                return _estimated(solved, rough, order[: len(solved)], guarantees, every)
+            chosen = [jobs[index] for index in order[len(solved) : len(solved) + batch]]
+            solved += parallel_map(run, chosen, workers=workers, advance=advance)
+            if tell is not None:
+                tell(_estimated(solved, rough, order[: len(solved)], guarantees, every))
 
 
-def menu_steps(
-    conference: Conference, guarantees: Sequence[Guarantee] = MENU, most: int = MOST_SOLVED
-) -> int:
-    """The number of steps of the menu: two per paper and guarantee, and those of exploring shared budgets."""
-    cases = sample_papers(conference, most).cases
-    return 2 * len(cases) * len(guarantees) + sum(exploration_steps(cases, limits) for limits in guarantees)
+def prepared_sample(
+    inputs: Inputs,
+    request: Request,
+    *,
+    whole: bool = False,
+    workers: Workers = 1,
+    progress: Progress = no_progress,
+) -> Conference:
+    """A conference for the menu.
+
+    Of more than `MOST_WEIGHED` papers these are so many, chosen by a digest of their ids. Bar and decisions
+    by mean score are then those of the sample: they are not the ones that would be frozen.
+
+    Args:
+        inputs: The inputs of the conference, from `read_inputs`, all of which are checked.
+        request: The guarantee, and how many papers to accept.
+        whole: Whether to prepare all papers, however many there are.
+        workers: Number of processes, or a cluster's pool; results are the same.
+        progress: Called as work goes on; silent by default.
+    """
+    reviews = inputs.reviews
+    rate, bar = request.levels(inputs)
+    # Loads couple papers, and say nothing about some of them.
+    if len(reviews.papers) > MOST_WEIGHED and not whole and not request.loads:
+        refuse_mismatches(reviews, inputs.parameters, inputs.pools, inputs.sources)
+        left_out = _by_digest(reviews.papers)[MOST_WEIGHED:]
+        inputs = replace(inputs, reviews=reviews.without([reviews.papers[index] for index in left_out]))
+    found, _ = inputs.prepared(
+        accept_rate=rate,
+        bar=bar,
+        better=request.better,
+        loads=request.loads,
+        workers=workers,
+        progress=progress,
+    )
+    return found
 
 
 def sample_papers(conference: Conference, most: int) -> Conference:
@@ -184,75 +263,285 @@ def sample_papers(conference: Conference, most: int) -> Conference:
     They are the first in the order of a digest of their ids. Ids are public and have nothing to do with
     scores, so this is a simple random sample, and the same one on every run.
     """
-    digest = [sha256(case.paper.encode()).digest() for case in conference.cases]
-    chosen = sorted(sorted(range(len(digest)), key=digest.__getitem__)[:most])
+    if len(conference.cases) <= most:
+        return conference
+    chosen = sorted(_by_digest([case.paper for case in conference.cases])[:most])
     cases = tuple(conference.cases[index] for index in chosen)
     return replace(conference, cases=cases, raw_accept=tuple(conference.raw_accept[i] for i in chosen))
 
 
-def _summarize(
-    index: int,
-    guarantee: Guarantee,
-    *,
-    papers: Sequence[_PaperUnderGuarantees],
-    every: int,
-    raw: float,
-    full: float,
-) -> Choice:
-    count, reviews = len(papers), sum(paper.reviews for paper in papers)
-    wrong = fsum(paper.wrong[index] for paper in papers) / count
-    kept = (raw - wrong) / (raw - full) if raw > full else 1.0
-    success = fsum(paper.success[index] for paper in papers) / reviews
-    # Delta method: the error of a ratio of means is the mean of the papers' residuals from that ratio.
-    gains = [p.wrong_raw - p.wrong[index] - kept * (p.wrong_raw - p.wrong_fully_calibrated) for p in papers]
-    named = [paper.success[index] - success * paper.reviews for paper in papers]
-    return Choice(
-        guarantee=guarantee,
-        wrong=wrong,
-        kept=kept,
-        against=fsum(paper.against[index] for paper in papers) / count,
-        success=success,
-        wrong_se=_standard_error([paper.wrong[index] for paper in papers], every),
-        kept_se=_standard_error(gains, every) / (raw - full) if raw > full else 0.0,
-        success_se=_standard_error(named, every) * count / reviews,
-    )
+def _by_digest(papers: Sequence[str]) -> list[int]:
+    """Papers in the order of the digests of their ids."""
+    digests = [sha256(paper.encode()).digest() for paper in papers]
+    return sorted(range(len(papers)), key=digests.__getitem__)
 
 
-def _standard_error(values: Sequence[float], every: int) -> float:
-    """Standard error of the mean of values drawn without replacement from `every`; 0 if they are all drawn.
+def _rough_errors(job: tuple[PaperCase, float]) -> tuple[float, float]:
+    """Expected errors of the mean score and of full calibration, roughly."""
+    case, raw = job
+    weight, favor = approximate_evidence(case)
+    right = float(weight @ favor)
+    return raw * (1 - right) + (1 - raw) * right, float(weight @ np.minimum(favor, 1 - favor))
 
-    >>> _standard_error([0.0, 1.0, 0.0, 1.0], 4), round(_standard_error([0.0, 1.0, 0.0, 1.0], 400), 3)
-    (0.0, 0.287)
+
+def _sizes(rough: Array) -> Array:
+    """The size of each paper: its stake, and a part that is equal for all; 1 on average."""
+    stake = _stakes(rough)
+    mean = float(stake.mean())
+    share = stake / mean if mean > 0.0 else np.ones_like(stake)
+    return np.round(_EQUAL_PART + (1 - _EQUAL_PART) * share, _DIGITS)
+
+
+def _stakes(rough: Array) -> Array:
+    """How many wrong decisions full calibration would avoid on each paper, roughly."""
+    return np.maximum(rough[:, 0] - rough[:, 1], 0.0)
+
+
+def _order(papers: Sequence[str], size: Array) -> list[int]:
+    """The order in which papers are solved: by the number that is the digest of the id, over their size."""
+    uniform = [int.from_bytes(sha256(paper.encode()).digest()[8:16]) / 2**64 for paper in papers]
+    rank = np.array(uniform) / size
+    return sorted(range(len(papers)), key=lambda index: (rank[index], papers[index]))
+
+
+def _chances(size: Array, drawn: int) -> Array:
+    """Each paper's chance of being among the first `drawn`: in proportion to its size, at most 1.
+
+    >>> _chances(np.array([4.0, 1.0, 1.0, 2.0]), 2)
+    array([1.  , 0.25, 0.25, 0.5 ])
     """
-    drawn = len(values)
-    return float(np.std(values, ddof=1)) * sqrt((1 - drawn / every) / drawn) if drawn < every else 0.0
+    sure = np.zeros(size.size, dtype=bool)
+    while True:
+        left = drawn - int(sure.sum())
+        rest = float(size[~sure].sum())
+        chance = np.where(sure, 1.0, size * (left / rest if rest > 0.0 else 1.0))
+        more = (chance >= 1.0) & ~sure
+        if not more.any():
+            return chance
+        sure |= more
 
 
-def _solve_under_guarantees(
-    job: tuple[PaperCase, float, Sequence[float | None]], guarantees: Sequence[Guarantee]
-) -> _PaperUnderGuarantees:
+def _batch(solved: int, papers: int, most: float, left: float, taken: float) -> int:
+    """How many papers to solve next; 0 if it is time to stop: `left` seconds are left after `taken`.
+
+    It follows from the papers solved so far, and a batch that is begun is completed: which papers are in the
+    sample does not depend on how long those take that are not.
+
+    >>> _batch(24, 180, 1000, 30, 24), _batch(24, 180, 1000, 8, 24), _batch(24, 180, 1000, 0.5, 24)
+    (12, 8, 0)
+    >>> _batch(24, 30, 1000, 30, 24), _batch(24, 180, 24, 30, 24), _batch(0, 180, 1000, -5, 0)
+    (6, 0, 4)
+    """
+    if not solved:
+        return min(_FIRST, papers)
+    able = left * solved / max(taken, 1e-9)
+    return max(0, int(min(max(_FIRST, _GROWTH * solved), able, most - solved, papers - solved)))
+
+
+def _clock(step: Callable[[int], None], start: float, seconds: int) -> Callable[[int], None]:
+    """Progress by seconds since `start`, of this many, whatever is done in them."""
+    shown = 0
+
+    def advance(_: int) -> None:
+        nonlocal shown
+        now = min(seconds, int(monotonic() - start))
+        step(now - shown)
+        shown = now
+
+    return advance
+
+
+@dataclass(frozen=True, eq=False)
+class _Solved:
+    """One paper: under each guarantee its error and success, one for each price if a budget is shared."""
+
+    error: tuple[Array, ...]
+    success: tuple[Array, ...]
+    gap: float
+    raw: float
+    full: float
+    scores_only: float
+    named_fully: float
+    reviews: int
+
+
+def _solve_under_guarantees(job: tuple[PaperCase, float], guarantees: tuple[Guarantee, ...]) -> _Solved:
     """One paper under every guarantee, with its posterior computed once."""
-    case, raw, shares = job
-    belief = case.belief
-    before = success_by_slot(belief, np.ones_like(belief.weight))
-    numbers, success = [], []
-    for guarantee, share in zip(guarantees, shares, strict=True):
-        paper = case.promised(guarantee.promise)
-        solution, after = solve(paper, guarantee, success=share), paper.belief
-        numbers.append(
-            expected_figures(after, solution.accept, raw, sample=paper.sample, bound=solution.bound)
-        )
-        success.append(float(success_by_slot(after, after.spread(solution.accept)).sum()))
-    sides = [evidence_probability(belief, case.sample, side) for side in (1, -1)]
-    return _PaperUnderGuarantees(
-        wrong=tuple(figures.wrong for figures in numbers),
-        against=tuple(figures.against for figures in numbers),
-        gap=tuple(figures.gap for figures in numbers),
-        success=tuple(success),
-        wrong_raw=numbers[0].wrong_raw,
-        wrong_fully_calibrated=numbers[0].wrong_fully_calibrated,
-        scores_only=float(before.sum()),
-        reviews=before.size,
-        known=bool((before >= KNOWN).all()),
-        settled=min(sides) < UNLIKELY,
+    case, raw = job
+    belief, reviews = case.belief, len(case.scores)
+    right = float(belief.weight @ belief.favor)
+    solutions = [_solutions(case, guarantee) for guarantee in guarantees]
+    return _Solved(
+        error=tuple(error for error, _, _ in solutions),
+        success=tuple(reviews * success for _, success, _ in solutions),
+        gap=max((gap for _, _, gap in solutions), default=0.0),
+        raw=raw * (1 - right) + (1 - raw) * right,
+        full=fully_calibrated_error(belief, case.sample),
+        scores_only=float(success_by_slot(belief, np.ones_like(belief.weight)).sum()),
+        named_fully=fully_calibrated_success(belief, case.sample),
+        reviews=reviews,
     )
+
+
+def _solutions(case: PaperCase, guarantee: Guarantee) -> tuple[Array, Array, float]:
+    """Error, success and gap of a paper's best policy; at each price of a budget that papers share."""
+    if not guarantee.spends:
+        solution = solve(case.promised(guarantee.promise), guarantee)
+        gap = max(0.0, solution.error - solution.bound)
+        return np.array([solution.error]), np.array([solution.success]), gap
+    points = {price: (error, success) for price, error, success in explore((case, PRICES), guarantee)}
+    # A price that was left out has the same best policy as the one before.
+    filled = [points[max(known for known in points if known <= price)] for price in PRICES]
+    error, success = np.array(filled).T
+    return error, success, 0.0
+
+
+def _estimated(
+    solved: Sequence[_Solved],
+    rough: Array,
+    drawn: Sequence[int],
+    guarantees: Sequence[Guarantee],
+    every: int,
+) -> Menu:
+    """The menu by the papers solved so far."""
+    sample = _Sample(rough, tuple(drawn), every)
+    raw = np.array([paper.raw for paper in solved])
+    full = np.array([paper.full for paper in solved])
+    before = np.array([paper.scores_only for paper in solved])
+    number = np.array([paper.reviews for paper in solved], dtype=np.float64)
+    by_mean, most = sample.corrected(raw), sample.by_stake(raw - full)
+    reviews = every * float(sample.weight @ number / sample.weight.sum())
+    only = float(sample.weight @ before / (sample.weight @ number))
+    choices = []
+    for index, guarantee in enumerate(guarantees):
+        error, success = (
+            np.stack([getattr(paper, name)[index] for paper in solved]) for name in ("error", "success")
+        )
+        added = success - before[:, None]
+        mix = _spent(sample, added, guarantee.added_success * reviews)
+        gain, named = sample.by_stake(raw - error @ mix), sample.by_stake(added @ mix)
+        wrong = by_mean.less(gain)
+        kept = gain.value / most.value if most.value > 0.0 else 1.0
+        choices.append(
+            Choice(
+                guarantee,
+                wrong=wrong.value,
+                gain=gain.value,
+                kept=kept,
+                added=named.value / reviews,
+                wrong_se=wrong.error,
+                gain_se=gain.error,
+                kept_se=gain.less(most, kept).error / most.value if most.value > 0.0 else 0.0,
+                added_se=named.error / reviews,
+            )
+        )
+    calibrated = by_mean.less(most)
+    revealed = sample.by_stake(np.array([paper.named_fully for paper in solved]) - before)
+    weight = sample.weight / sample.weight.sum()
+    return Menu(
+        choices=tuple(choices),
+        wrong_raw=by_mean.value,
+        wrong_fully_calibrated=calibrated.value,
+        gain_fully_calibrated=most.value,
+        success_scores_only=only,
+        added_fully_calibrated=revealed.value / reviews,
+        papers=every,
+        weighed=rough.shape[0],
+        solved=len(solved),
+        gap=float(weight @ [paper.gap for paper in solved]),
+        wrong_raw_se=by_mean.error,
+        wrong_fully_calibrated_se=calibrated.error,
+        gain_fully_calibrated_se=most.error,
+        success_scores_only_se=sample.plain(before - only * number).error / reviews,
+        added_fully_calibrated_se=revealed.error / reviews,
+    )
+
+
+def _spent(sample: _Sample, added: Array, budget: float) -> Array:
+    """How much of each price's policies to use: two neighbors, mixed so that the budget is spent.
+
+    Mixing two neighbors spends the budget at most, and errs at most as much as the best price between them.
+    """
+    mix = np.zeros(added.shape[1])
+    totals = [sample.by_stake(column).value for column in added.T]
+    if len(totals) == 1 or totals[0] <= budget:
+        mix[0] = 1.0
+        return mix
+    last = next((index for index, total in enumerate(totals) if total <= budget), len(totals) - 1)
+    more, less = totals[last - 1], totals[last]
+    mix[last - 1] = max(0.0, (budget - less) / (more - less)) if more > less else 0.0
+    mix[last] = 1.0 - mix[last - 1]
+    return mix
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """The papers weighed, `rough[paper, (raw, full)]`, those of them `drawn`, and how many there are."""
+
+    rough: Array
+    drawn: tuple[int, ...]
+    every: int
+
+    @cached_property
+    def weight(self) -> Array:
+        """How many of the papers weighed each one drawn stands for."""
+        return np.asarray(1.0 / _chances(_sizes(self.rough), len(self.drawn))[[*self.drawn]])
+
+    @property
+    def scale(self) -> float:
+        """How many papers of the conference each one weighed stands for."""
+        return self.every / len(self.rough)
+
+    def corrected(self, raw: Array) -> _Total:
+        """The sum of errors by mean score: the rough ones, corrected by those of the papers drawn."""
+        rough = self.rough[:, 0]
+        return self._total(raw - rough[[*self.drawn]], rough)
+
+    def by_stake(self, values: Array) -> _Total:
+        """The sum of values that are nearly proportional to the stake."""
+        stake = _stakes(self.rough)
+        own = stake[[*self.drawn]]
+        known = float(self.weight @ own)
+        ratio = float(self.weight @ values) / known if known > 0.0 else 0.0
+        return self._total(values - ratio * own, ratio * stake)
+
+    def plain(self, values: Array) -> _Total:
+        """The sum of values about which rough weights say nothing."""
+        return self._total(values, np.zeros(self.rough.shape[0]))
+
+    def _total(self, residual: Array, predicted: Array) -> _Total:
+        value = float(predicted.sum() + self.weight @ residual)
+        return _Total(self, self.scale * value, residual, predicted)
+
+
+@dataclass(frozen=True, eq=False)
+class _Total:
+    """An estimated sum over all papers: what rough weights predict for each, corrected by residuals."""
+
+    sample: _Sample
+    value: float
+    residual: Array
+    predicted: Array
+
+    def less(self, other: _Total, share: float = 1.0) -> _Total:
+        """This sum less a share of another one; errors that both have cancel."""
+        return _Total(
+            self.sample,
+            self.value - share * other.value,
+            self.residual - share * other.residual,
+            self.predicted - share * other.predicted,
+        )
+
+    @property
+    def error(self) -> float:
+        """The standard error of `value`; 0 if every paper was solved."""
+        weight, scale, every = self.sample.weight, self.sample.scale, self.sample.every
+        drawn, weighed, variance = self.residual.size, self.predicted.size, 0.0
+        if 1 < drawn < weighed:
+            parts = weight * self.residual
+            spread = (1.0 - 1.0 / weight) * (parts - parts.mean()) ** 2
+            variance = scale**2 * drawn / (drawn - 1) * float(spread.sum())
+        if weighed < every:
+            within = float(self.predicted.var(ddof=1) + weight @ self.residual**2 / weighed)
+            variance += every**2 * (1.0 / weighed - 1.0 / every) * within
+        return float(np.sqrt(variance))

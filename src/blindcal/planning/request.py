@@ -244,13 +244,7 @@ class Request:
             workers: How many processes share the work; results are the same.
             progress: Called as work goes on.
         """
-        quota = self.quota
-        rate: LevelByTrack | None = self.accept_rate
-        bar: LevelByTrack | None = self.bar
-        if frozen is not None:
-            rate, bar = None, frozen
-        elif quota is not None:
-            rate = shares(quota, _groups(inputs, quota))
+        rate, bar = self.levels(inputs) if frozen is None else (None, frozen)
         return inputs.prepared(
             accept_rate=rate,
             bar=bar,
@@ -260,6 +254,11 @@ class Request:
             workers=workers,
             progress=progress,
         )
+
+    def levels(self, inputs: Inputs) -> tuple[LevelByTrack | None, LevelByTrack | None]:
+        """The share of these papers to accept, or None and the bar."""
+        quota = self.quota
+        return self.accept_rate if quota is None else shares(quota, _groups(inputs, quota)), self.bar
 
 
 def known_readers(scores: str | None) -> str:

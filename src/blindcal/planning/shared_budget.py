@@ -27,7 +27,7 @@ from blindcal.posterior.paper import PaperCase
 _SAME_VERTEX = 1e-9
 # The frontiers of the first papers are explored over a wide range of prices. Their price predicts that of the
 # conference, and the other frontiers are explored only near it.
-_PRICES, _FIRST_PAPERS = (0.0, *(float(price) for price in np.geomspace(0.002, 1.0, 9)), inf), 64
+PRICES, _FIRST_PAPERS = (0.0, *(float(price) for price in np.geomspace(0.002, 1.0, 9)), inf), 64
 _NEAR_PRICE = (0.8, 1.0, 1.25)
 # Steps of progress for exploring a frontier at all these prices, near one price, or if there are too many
 # tuples to list; solving a paper for a guarantee counts as 2.
@@ -193,7 +193,7 @@ def _explore_once(
     frontiers: dict[int, KnownFrontier] = {}
     near: tuple[float, ...] = (0.0, frozen or 0.0, inf)
     if frozen is None:
-        frontiers = look(dict.fromkeys(_first_papers(papers), _PRICES), True)
+        frontiers = look(dict.fromkeys(_first_papers(papers), PRICES), True)
         price = _allocate(list(frontiers.values()), guarantee, None)[1]
         near = tuple(sorted({0.0, *(price * part for part in _NEAR_PRICE), inf}))
     rest = sorted({*range(papers)} - frontiers.keys())

@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 import numpy as np
+from scipy.special import ndtr
 
 from blindcal.assignment.prior import candidate_seats, tuple_count
 from blindcal.checks import Array, Integers
@@ -155,16 +156,28 @@ def _histogram(cases: Sequence[PaperCase]) -> Array:
 
 def quality_medians(case: PaperCase) -> tuple[Array, Array]:
     """The median of quality under each tuple (or each sampled tuple), and the tuple's weight."""
+    median, _, weight = _qualities(case)
+    return median, weight
+
+
+def approximate_evidence(case: PaperCase) -> tuple[Array, Array]:
+    """The weight of each tuple (or each sampled tuple), and how likely accepting is right, by the sites."""
+    median, precision, weight = _qualities(case)
+    return weight, ndtr((median - case.bar) * np.sqrt(precision))
+
+
+def _qualities(case: PaperCase) -> tuple[Array, Array, Array]:
+    """Median and precision of quality under each tuple (or each sampled tuple), and the tuple's weight."""
     tuples = tuple_count(len(case.candidates), len(case.scores), case.outsider is not None)
     few = case.sets is not None or tuples <= MAX_LISTED
     # Overflow is refused below, for all tuples at once.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         sites = review_sites(case)
         rows, prior = (case.tuples, case.log_prior(case.tuples)) if few else _sampled_tuples(case, sites)
-        log_weight, median = combined_sites(sites, rows, prior)[:2]
+        log_weight, median, precision, _ = combined_sites(sites, rows, prior)
     if np.isnan([log_weight, median]).any() or not np.isfinite(log_weight.max()):
         raise InputError(UNWEIGHABLE.format(case.paper))
-    return median, normalize(log_weight)
+    return median, precision, normalize(log_weight)
 
 
 def review_sites(case: PaperCase) -> GaussianSites:

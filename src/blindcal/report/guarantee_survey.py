@@ -13,19 +13,23 @@ from typing import Any
 import numpy as np
 
 from blindcal.cells import count
-from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map, scaled_progress
+from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
 from blindcal.errors import InputError
 from blindcal.exporters.decisions import DecidedPaper
 from blindcal.io.tables import data_frame
 from blindcal.planning.calibration_check import check_calibration
 from blindcal.planning.expected_errors import evidence_probability
-from blindcal.planning.guarantee_menu import MENU, UNLIKELY, Choice, Menu, menu, menu_steps
+from blindcal.planning.guarantee_menu import Menu, menu, with_chosen
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.paper import PaperCase
 from blindcal.report.explanation import certified_guarantee
 
+MOST_SOLVED = 60
+"""For a report, so many papers are solved under every guarantee."""
+# If the reviewers who would change the decision are together less likely than this, nothing is at stake.
+UNLIKELY = 0.001
 # The fit of the calibration is published with four digits: other files have another one.
 _SAME_FIT = 2e-4
 
@@ -57,7 +61,7 @@ class Survey:
     Attributes:
         papers: All papers, in the order of the conference.
         chosen: The guarantee that was chosen, one of the menu's choices.
-        menu: None if it was not requested.
+        menu: The menu with it, estimated from `MOST_SOLVED` of many papers; None if it was not requested.
     """
 
     papers: tuple[Surveyed, ...]
@@ -73,27 +77,6 @@ class Survey:
     def gray(self) -> int:
         """How many papers are in the gray zone."""
         return sum(paper.gray for paper in self.papers)
-
-    @property
-    def choice(self) -> Choice | None:
-        """The chosen guarantee as the menu has it."""
-        choices = () if self.menu is None else self.menu.choices
-        return next((paper for paper in choices if paper.guarantee == self.chosen), None)
-
-    @property
-    def dearer(self) -> Choice | None:
-        """The guarantee that gives up least beyond the chosen one for fewer wrong decisions.
-
-        None if only full calibration has fewer.
-        """
-        if self.menu is None or (own := self.choice) is None:
-            return None
-        better = [
-            choice
-            for choice in self.menu.choices
-            if choice.guarantee.name != "none" and choice.wrong < own.wrong - 1e-9 and choice != own
-        ]
-        return max(better, key=lambda one: one.wrong, default=None)
 
 
 def survey(
@@ -129,13 +112,14 @@ def survey(
         [('p', 9.0, 0.99, False), ('q', 5.5, 0.5, True)]
     """
     cases, sign = conference.cases, -1.0 if better == "low" else 1.0
-    guarantees = with_chosen(chosen)
-    steps = len(cases) + (0 if only else menu_steps(conference, guarantees))
-    with progress(f"surveying {count(len(cases), 'paper')}", steps) as advance:
-        papers = parallel_map(_surveyed, cases, workers=workers, advance=scaled_progress(advance, 1))
-        choices = None if only else menu(conference, guarantees, workers=workers, advance=advance)
-    upright = (replace(paper, mean=sign * paper.mean) for paper in papers)
-    return Survey(tuple(upright), chosen, choices)
+    with progress(f"surveying {count(len(cases), 'paper')}", len(cases)) as advance:
+        papers = parallel_map(_surveyed, cases, workers=workers, advance=advance)
+    upright = tuple(replace(paper, mean=sign * paper.mean) for paper in papers)
+    if only:
+        return Survey(upright, chosen, None)
+    compared = with_chosen(chosen)
+    found = menu(conference, compared, most=MOST_SOLVED, workers=workers, progress=progress)
+    return Survey(upright, chosen, found)
 
 
 def survey_release(
@@ -168,18 +152,6 @@ def survey_release(
         )
     chosen = certified_guarantee(certificate)
     return survey(conference, chosen, better=better, only=only, workers=workers, progress=progress)
-
-
-def with_chosen(chosen: Guarantee, guarantees: Sequence[Guarantee] = MENU) -> tuple[Guarantee, ...]:
-    """The menu with the chosen guarantee in it: after the last one of its name; `guarantees` is the menu.
-
-    >>> [one.epsilon for one in with_chosen(Guarantee("steady", epsilon=0.5)) if one.name == "steady"]
-    [1.0, 2.0, None, 0.5]
-    """
-    if chosen in guarantees:
-        return tuple(guarantees)
-    place = 1 + max(index for index, paper in enumerate(guarantees) if paper.name == chosen.name)
-    return *guarantees[:place], chosen, *guarantees[place:]
 
 
 def _surveyed(case: PaperCase) -> Surveyed:

@@ -16,19 +16,25 @@ from blindcal.cells import count
 from blindcal.errors import InputError
 from blindcal.exporters.decisions import WAITING, DecidedPaper
 from blindcal.planning.calibration_check import FITS
+from blindcal.planning.guarantee_menu import Menu
 from blindcal.planning.request import Quota
+from blindcal.policy.guarantee import Guarantee
 from blindcal.report.charts import WIDTH, Bar, Histogram, Span, bars, histogram, spans
 from blindcal.report.explanation import certified_guarantee, explain_certificate, has_figures
 from blindcal.report.guarantee_survey import Survey, Surveyed
 from blindcal.report.wording import (
+    MENU_HEADINGS,
+    MENU_NOTE,
     UNSEEN,
     about,
     adversary_words,
+    advice,
     after_odds,
     bar_words,
     expected,
     factor,
     guarantee_words,
+    menu_rows,
     percent,
     points,
     promises,
@@ -166,8 +172,8 @@ def facts(report: Report) -> dict[str, Any]:
         "spans": score_spans(content["calibration_fit"]),
         "fits": content["calibration_fit"]["verdict"] == FITS,
         "survey": survey,
-        "menu_bars": None if survey is None else menu_bars(survey),
-        "more": None if survey is None else more_words(survey),
+        "menu_bars": None if survey is None or survey.menu is None else menu_bars(survey.menu, survey.chosen),
+        "advice": None if survey is None or survey.menu is None else advice(survey.menu, survey.chosen),
         "gray": None if survey is None else _gray(report, survey),
         "titled": report.confidential and bool(report.titles),
         "changed": sum(one.advice in ("raise", "lower") for one in report.decided),
@@ -175,6 +181,8 @@ def facts(report: Report) -> dict[str, Any]:
         "scale": _scale(content),
         "width": WIDTH,
         "percent": percent,
+        "menu_headings": MENU_HEADINGS,
+        "menu_note": MENU_NOTE,
         "points": points,
         "kinds": _KINDS if tossed else ("papers",),
     }
@@ -267,50 +275,15 @@ def score_spans(fit: Mapping[str, Any]) -> tuple[Span, ...]:
     return spans([*rows, ("observed", fit["observed_mean"], fit["observed_sd"])])
 
 
-def menu_bars(survey: Survey) -> tuple[Bar, ...] | None:
-    """The menu of a `survey` as bars: raw decisions, then each guarantee; None without a menu."""
-    if survey.menu is None:
-        return None
-    menu, papers = survey.menu, survey.menu.papers
-    raw = menu.wrong_raw * papers
-    rows = [("by mean score, no calibration", raw, expected(raw), False, ("", "", ""))]
-    rows += [
-        (
-            guarantee_words(one.guarantee),
-            one.wrong * papers,
-            expected(one.wrong * papers),
-            one.guarantee == survey.chosen,
-            (
-                percent(one.kept, one.kept_se),
-                expected(one.against * papers),
-                percent(one.success, one.success_se),
-            ),
-        )
-        for one in menu.choices
-    ]
-    return bars(rows)
+def menu_bars(menu: Menu, chosen: Guarantee) -> tuple[Bar, ...]:
+    """A `menu` as bars of wrong decisions, the `chosen` guarantee marked.
 
-
-def more_words(survey: Survey) -> str:
-    """What a promise slightly weaker than the chosen one would buy, in a sentence.
-
-    It says so if none buys anything, and is empty if the `survey` has no menu.
+    Mean scores come first, and full calibration last.
     """
-    own, other, papers = survey.choice, survey.dearer, len(survey.papers)
-    if own is None:
-        return ""
-    if other is None:
-        return "No weaker promise of the menu has noticeably fewer wrong decisions."
-    fewer, named = (own.wrong - other.wrong) * papers, other.success - own.success
-    price = (
-        f"and let {points(named)} more of the reviewers be named on average"
-        if named >= 5e-5
-        else "and name no more reviewers on average, but promise less about single decisions"
-    )
-    return (
-        f"The next weaker promise ({guarantee_words(other.guarantee)}) would be expected to avoid "
-        f"{expected(fewer)} more wrong decision{'' if expected(fewer) == '1.0' else 's'} {price}."
-    )
+    wrong = [menu.wrong_raw, *(one.wrong for one in menu.choices), menu.wrong_fully_calibrated]
+    own = [False, *(one.guarantee == chosen for one in menu.choices), False]
+    rows = zip(menu_rows(menu), wrong, own, strict=True)
+    return bars((name, value, text, mine, tuple(more)) for (name, text, *more), value, mine in rows)
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from math import exp, floor, inf, isinf
+from math import exp, floor, hypot, inf, isinf
 from operator import getitem
 from string import Formatter
 from typing import Any
 
+from blindcal.calibrators.assessment import WORTH
 from blindcal.cells import count, number_text
 from blindcal.deciding.certificate_fields import ROUNDING
+from blindcal.planning.guarantee_menu import Choice, Menu
 from blindcal.planning.request import Quota
 from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee
 
+BY_MEAN, FULLY = "mean scores, no calibration", "full calibration, no promise"
+"""The first and the last row of every menu."""
+MENU_HEADINGS = ("wrong decisions", "expected gain", "of full calibration's", "reviewers named")
+"""What the numbers of a menu's row are."""
+MENU_NOTE = (
+    "Numbers are expected values: papers decided wrongly; how many fewer these are than by mean scores, and "
+    "as a share of what full calibration would gain; the chance of naming who wrote a review."
+)
+"""What they mean."""
 UNSEEN = (
     "To someone who does not see the scores, each decision says something about them, and through them about "
     "reviewers; such a person still names reviewers no more often than someone who sees the scores too."
@@ -37,6 +48,10 @@ SOURCES = {
     "noise": "noise",
 }
 """What makes scores differ, as a fit finds it."""
+# A promise that keeps this share of what full calibration gains needs no other one beside it.
+_HALF = 0.5
+# A standard error that is shown, as a share.
+_SEEN = 5e-5
 # Odds that grow beyond this are said to be unlimited.
 _MOST = 1e6
 
@@ -60,6 +75,18 @@ def expected(number: float) -> str:
     if 0.0 < number < 0.05:
         return "fewer than 0.1"
     return "0" if number == 0.0 else f"{number:,.0f}" if number >= 1000 else f"{number:.1f}"
+
+
+def papers_text(number: float, error: float = 0.0) -> str:
+    """An expected number of papers with its standard error, if it has one.
+
+    >>> papers_text(2.13), papers_text(2.13, 0.41), papers_text(2.13, 0.03), papers_text(1591.2, 40.4)
+    ('2.1', '2.1 +- 0.4', '2.1 +- 0.03', '1,591 +- 40')
+    """
+    if error <= 0.0:
+        return expected(number)
+    digits = 0 if number >= 1000 else 1
+    return f"{number:,.{digits}f} +- {error:,.{digits if error >= 0.05 else 2}f}"
 
 
 def about(number: float) -> str:
@@ -150,14 +177,102 @@ def guarantee_words(guarantee: Guarantee) -> str:
     'average, up to 1 percentage point more reviewers named'
     >>> guarantee_words(Guarantee("public", epsilon=None, never_against=0.95))
     'public, never against 0.95'
+    >>> guarantee_words(Guarantee("crowd", among=10, epsilon=3.0))
+    'crowd of 10, epsilon 3'
     """
+    crowd = guarantee.name == "crowd"
     summaries = [
         fill(LIMITS[name].summary or f"{name.replace('_', ' ')} {{{name}:g}}", guarantee.limits)
         for name in guarantee.limits
+        if not (crowd and name == "among")
     ]
+    named = f"crowd of {guarantee.among}" if crowd else guarantee.name
     if not summaries:
-        return f"{guarantee.name}: {GUARANTEES[guarantee.name].summary}"
-    return ", ".join([guarantee.name, *summaries])
+        return f"{named}: {GUARANTEES[guarantee.name].summary}"
+    return ", ".join([named, *summaries])
+
+
+def short_words(guarantee: Guarantee) -> str:
+    """A guarantee by its name and its limits, within a sentence.
+
+    >>> short_words(Guarantee("steady", epsilon=2.0)), short_words(Guarantee("average", epsilon=None))
+    ('steady and epsilon 2', 'average')
+    >>> short_words(Guarantee("crowd", among=10, epsilon=None))
+    'a crowd of 10'
+    """
+    words = guarantee_words(guarantee).partition(":")[0].replace(", ", " and ")
+    return f"a {words}" if guarantee.name == "crowd" else words
+
+
+def better_choice(menu: Menu, chosen: Guarantee) -> Choice | None:
+    """A guarantee of the `menu` that would clearly gain more than the `chosen` one, if that gains little.
+
+    The chosen one is enough if it is worth it and keeps half of what full calibration would gain. Otherwise
+    it is the first in the menu's order, which begins with the strictest, that is worth it and keeps half; or
+    else the one that gains most.
+    """
+    own, least = menu.choice(chosen), WORTH * menu.papers
+    if own.gain >= least and own.kept >= _HALF:
+        return None
+    more = [
+        choice
+        for choice in menu.choices
+        if choice.guarantee.name != "none"
+        and choice.gain >= least
+        and choice.gain - own.gain > max(least / 2, 2.0 * hypot(choice.gain_se, own.gain_se))
+    ]
+    most = max(more, key=lambda choice: choice.gain, default=None)
+    return next((choice for choice in more if choice.kept >= _HALF), most)
+
+
+def advice(menu: Menu, chosen: Guarantee) -> str:
+    """Whether calibration is worth it with the `chosen` promise of a `menu`, and what another would gain."""
+    own, least = menu.choice(chosen), WORTH * menu.papers
+    gained = f"Expected gain: {papers_text(own.gain, own.gain_se)} of {count(menu.papers, 'paper')}."
+    if own.gain < least:
+        gained = f"Not worth it with {short_words(chosen)}. {gained}"
+    full = papers_text(menu.gain_fully_calibrated, menu.gain_fully_calibrated_se)
+    if menu.gain_fully_calibrated < least:
+        return f"{gained} Even full calibration, without any promise, would gain {full}."
+    other = better_choice(menu, chosen)
+    if other is not None:
+        more = papers_text(other.gain, other.gain_se)
+        return f"{gained} With {short_words(other.guarantee)} it would be {more}."
+    if own.gain < least:
+        return f"{gained} No promise of the menu gains clearly more; full calibration would gain {full}."
+    return gained
+
+
+def menu_rows(menu: Menu) -> list[tuple[str, str, str, str, str]]:
+    """The rows of a `menu`: name, wrong decisions, gain, share of full calibration's gain, reviewers named.
+
+    Mean scores are the first row and full calibration the last; all numbers are expected values.
+    """
+    full, of_scores = menu.gain_fully_calibrated, menu.success_scores_only
+    raw = (BY_MEAN, papers_text(menu.wrong_raw, menu.wrong_raw_se), "", "")
+    rows = [
+        (
+            guarantee_words(choice.guarantee),
+            papers_text(choice.wrong, choice.wrong_se),
+            papers_text(choice.gain, choice.gain_se),
+            percent(choice.kept, choice.kept_se),
+            _named(of_scores + choice.added, choice.added_se),
+        )
+        for choice in menu.choices
+    ]
+    last = (
+        FULLY,
+        papers_text(menu.wrong_fully_calibrated, menu.wrong_fully_calibrated_se),
+        papers_text(full, menu.gain_fully_calibrated_se),
+        percent(1.0),
+        _named(of_scores + menu.added_fully_calibrated, menu.added_fully_calibrated_se),
+    )
+    return [(*raw, percent(of_scores, menu.success_scores_only_se)), *rows, last]
+
+
+def _named(share: float, error: float) -> str:
+    """A share of reviewers named; its standard error beyond that from the scores alone, if it can be seen."""
+    return percent(share, error if error >= _SEEN else 0.0)
 
 
 def promises(guarantee: Guarantee, *, hidden: bool = False) -> list[str]:
