@@ -1,4 +1,4 @@
-"""The room Pair: its numbers are the library's, its plane is what each pair of scores would give, its draws
+"""The page Pair: its numbers are the library's, its plane is what each pair of scores would give, its draws
 are as often as they should be."""
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ import pytest
 
 import blindcal as bc
 from blindcal.app.pair import (
-    CELLS,
     MOST_DRAWS,
     REACH,
     SLIDERS,
@@ -16,15 +15,15 @@ from blindcal.app.pair import (
     chosen_policy,
     drawn,
     picture,
-    plane,
     read_settings,
+    regions,
 )
 from blindcal.io.atomic_files import to_jsonable
 from blindcal.policy.policy import epsilon_policy
 from chances import within
 from sizes import count
 
-UNEVEN = Settings(1.3, 0.4, 0.7, -0.9, 0.35, 0.6, 0.1, 0.4, 0.3)
+UNEVEN = Settings(1.3, 0.4, 0.7, -0.9, 0.35, 0.6, 0.1, 0.4, 0.3, by="error")
 
 
 def test_sliders_are_the_settings_and_start_within_their_range() -> None:
@@ -81,23 +80,41 @@ def test_a_limit_on_odds_is_kept() -> None:
     assert picture(settings)["policy"]["epsilon"] <= 0.7
 
 
-@pytest.mark.parametrize("settings", [UNEVEN, Settings(noise=0.0), Settings(by="epsilon", epsilon=0.0)])
-def test_every_cell_of_the_plane_is_what_its_scores_would_give(settings: Settings) -> None:
-    rows = plane(settings)
-    assert {len(row) for row in rows} == {len(rows)} == {CELLS}
-    steps = np.linspace(-REACH, REACH, CELLS)
-    for across, up in [(0, 0), (12, 40), (30, 30), (33, 29), (60, 7), (41, 60), (20, 25)]:
-        favor = bc.pair_belief(settings.reviewers, (steps[across], steps[up]), settings.prior).favor
-        kinds = {1: "1", 2: "2", 3: "x"}
-        sides = int((favor > 0.5).any()) + 2 * int((favor < 0.5).any())
-        if (favor != 0.5).all():
-            assert rows[up][across] == kinds[sides]
+def inside(polygon: list[tuple[float, float]], x: float, y: float) -> bool:
+    """Whether a point is on the left of every side of a convex polygon."""
+    corners = zip(polygon, polygon[1:] + polygon[:1], strict=True)
+    return all((bx - ax) * (y - ay) >= (by - ay) * (x - ax) for (ax, ay), (bx, by) in corners)
+
+
+@pytest.mark.parametrize("settings", [UNEVEN, Settings(noise=0.0), Settings(slope_1=0.3, offset_2=1.5)])
+def test_every_point_of_the_plane_is_in_the_part_that_its_scores_would_give(settings: Settings) -> None:
+    found = regions(settings)
+    rng = np.random.default_rng(3)
+    for x, y in rng.uniform(-REACH, REACH, (200, 2)):
+        favor = bc.pair_belief(settings.reviewers, (x, y), settings.prior).favor
+        first, second = bool((favor > 0.5).any()), bool((favor < 0.5).any())
+        name = "conflict" if first and second else "first" if first else "second"
+        if (abs(favor - 0.5) > 1e-9).all():
+            assert [kind for kind, parts in found.items() if any(inside(one, x, y) for one in parts)] == [
+                name
+            ]
 
 
 def test_where_reviewers_are_alike_they_never_disagree() -> None:
     alike = Settings(slope_2=1.2, offset_2=0.6)
-    assert "x" not in "".join(plane(alike))
+    assert regions(alike)["conflict"] == []
     assert not picture(alike)["conflict"]
+
+
+def test_the_page_starts_with_a_promise_and_not_with_a_leak() -> None:
+    found = picture(Settings())
+    assert found["conflict"]
+    assert found["policy"]["largest_posterior"] < 0.9
+    assert found["policy"]["epsilon"] <= 1.0 + 1e-9
+    assert found["full"]["largest_posterior"] == 1.0
+    assert found["policy"]["conference_error"] > found["full"]["conference_error"] + 0.1
+    path = found["by_epsilon"]
+    assert path["conference_error"] == sorted(path["conference_error"], reverse=True)
 
 
 def test_draws_are_as_often_as_the_policy_has_them() -> None:

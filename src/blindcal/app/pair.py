@@ -20,11 +20,11 @@ from blindcal.reviewers.affine import Affine
 
 REACH = 3.0
 """The score plane goes this far from 0, in both directions."""
-CELLS = 61
-"""How many cells of the plane lie side by side."""
 MOST_DRAWS = 1_000_000
-BY = ("error", "epsilon")
-"""What limits the policy: a share of the frontier, or epsilon."""
+BY = ("epsilon", "error")
+"""What limits the policy: epsilon, or a share of the frontier."""
+Points = list[tuple[float, float]]
+_SQUARE: Points = [(-REACH, -REACH), (REACH, -REACH), (REACH, REACH), (-REACH, REACH)]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ SLIDERS: Mapping[str, Slider] = {
     "slope_2": Slider(0.8, 0.2, 3.0, 0.05, "slope"),
     "offset_2": Slider(-0.6, -2.0, 2.0, 0.05, "offset"),
     "noise": Slider(0.5, 0.0, 2.0, 0.05, "noise"),
-    "score_1": Slider(1.2, -REACH, REACH, 0.05, "score of paper 1"),
+    "score_1": Slider(0.6, -REACH, REACH, 0.05, "score of paper 1"),
     "score_2": Slider(0.2, -REACH, REACH, 0.05, "score of paper 2"),
     "prior": Slider(0.5, 0.01, 0.99, 0.01, "reviewer 1 on paper 1, before any score"),
     "protection": Slider(0.5, 0.0, 1.0, 0.01, "protection"),
@@ -61,7 +61,7 @@ class Settings:
     `prior`: the chance that reviewer 1 has paper 1, before any score is seen.
     `protection`: how far along the frontier the policy lies: 0 is full calibration, 1 reveals no more than
     the scores.
-    `epsilon`: what limits the policy in its place, if `by` says `epsilon` and not `error`.
+    `epsilon`: what limits the policy in its place, unless `by` says `error`.
     """
 
     slope_1: float = SLIDERS["slope_1"].start
@@ -118,7 +118,7 @@ def chosen_policy(settings: Settings, belief: Belief, front: Frontier) -> Policy
 
     `belief` is that of the settings, and `front` its frontier.
 
-    >>> settings = Settings(protection=0.0)
+    >>> settings = Settings(protection=0.0, by="error")
     >>> chosen_policy(settings, settings.belief, frontier(settings.belief)).accept
     array([0., 1.])
     """
@@ -131,7 +131,7 @@ def chosen_policy(settings: Settings, belief: Belief, front: Frontier) -> Policy
 def picture(settings: Settings) -> dict[str, Any]:
     """Every number that the page shows for these `settings`, by name; arrays are of NumPy.
 
-    >>> found = picture(Settings(protection=1.0))
+    >>> found = picture(Settings(protection=1.0, by="error"))
     >>> found["conflict"], round(found["scores_only"] - found["policy"]["adversary_error"], 12)
     (True, 0.0)
     """
@@ -143,35 +143,78 @@ def picture(settings: Settings) -> dict[str, Any]:
         "weight": belief.weight,
         "favor": belief.favor,
         "conflict": _conflict(belief.favor),
-        "plane": plane(settings),
+        "regions": regions(settings),
         "reach": REACH,
         "frontier": {"conference_error": front.conference_error, "adversary_error": front.adversary_error},
         "relation": {"conference_error": across, "adversary_error": up},
+        "by_epsilon": _by_epsilon(belief),
         "scores_only": 1.0 - float(belief.weight.max()),
         "policy": _policy_facts(belief, chosen),
         "full": _policy_facts(belief, full),
     }
 
 
-def plane(settings: Settings) -> list[str]:
-    """What the two reviewers of the `settings` make of each cell of the score plane.
+def regions(settings: Settings) -> dict[str, list[Points]]:
+    """The parts of the score plane by which paper the two assignments favor, as polygons.
 
-    Rows go up from the lowest score of paper 2: `1` or `2` where both assignments favor that paper, `x` where
-    they favor different ones, `-` where one of them favors neither.
+    `first` and `second` are where both favor that paper, `conflict` where they favor different ones. A
+    reviewer with slope a, offset b and noise s turns a score into an expected quality of
+    a (score - b) / (a^2 + s^2), so that under one assignment the expected qualities differ by a linear
+    function of the scores, and borders are straight lines.
 
     >>> alike = Settings(slope_1=1.0, offset_1=0.0, slope_2=1.0, offset_2=0.0)
-    >>> plane(alike)[0][:3], plane(alike)[1][:3]
-    ('-11', '2-1')
+    >>> [(name, len(parts)) for name, parts in regions(alike).items()]
+    [('first', 1), ('second', 1), ('conflict', 0)]
     """
-    steps = np.linspace(-REACH, REACH, CELLS)
-    scores = np.stack(np.meshgrid(steps, steps, indexing="xy"), axis=-1)
-    favor = pair_belief(settings.reviewers, scores, settings.prior).favor
-    first, second = (favor > 0.5), (favor < 0.5)
-    code = np.full(favor.shape[:-1], "-")
-    code[first.all(axis=-1)] = "1"
-    code[second.all(axis=-1)] = "2"
-    code[first.any(axis=-1) & second.any(axis=-1)] = "x"
-    return ["".join(row) for row in code]
+    weights = [a / (a * a + settings.noise**2) for a in (settings.slope_1, settings.slope_2)]
+    (one, two), (low, high) = weights, (settings.offset_1, settings.offset_2)
+    # Over 0: the first paper is favored; reviewer 1 has it in the first line, reviewer 2 in the second.
+    lines = ((one, -two, two * high - one * low), (two, -one, one * low - two * high))
+    negated = [(-a, -b, -c) for a, b, c in lines]
+    parts = {
+        "first": [_clipped(_clipped(_SQUARE, lines[0]), lines[1])],
+        "second": [_clipped(_clipped(_SQUARE, negated[0]), negated[1])],
+        "conflict": [
+            _clipped(_clipped(_SQUARE, lines[0]), negated[1]),
+            _clipped(_clipped(_SQUARE, negated[0]), lines[1]),
+        ],
+    }
+    return {name: [part for part in found if _area(part) > 0] for name, found in parts.items()}
+
+
+def _clipped(polygon: Points, line: tuple[float, float, float]) -> Points:
+    """The part of a convex polygon where `a x + b y + c` is at least 0 (Sutherland and Hodgman)."""
+    a, b, c = line
+    sides = [a * x + b * y + c for x, y in polygon]
+    kept: Points = []
+    for place, (x, y) in enumerate(polygon):
+        (before_x, before_y), before = polygon[place - 1], sides[place - 1]
+        if (before < 0) != (sides[place] < 0):
+            share = before / (before - sides[place])
+            kept.append((before_x + share * (x - before_x), before_y + share * (y - before_y)))
+        if sides[place] >= 0:
+            kept.append((x, y))
+    return kept
+
+
+def _area(polygon: Points) -> float:
+    """The area of a polygon whose corners go counterclockwise.
+
+    >>> _area(_SQUARE)
+    36.0
+    """
+    pairs = zip(polygon, polygon[1:] + polygon[:1], strict=True)
+    return sum(x * other_y - other_x * y for (x, y), (other_x, other_y) in pairs) / 2
+
+
+def _by_epsilon(belief: Belief) -> dict[str, list[float]]:
+    """The errors of the best policy for each limit on odds, from none of its slider's range to all."""
+    slider = SLIDERS["epsilon"]
+    policies = [epsilon_policy(belief, limit) for limit in np.linspace(slider.low, slider.high, 26)]
+    return {
+        "conference_error": [float(policy.conference_error(belief)) for policy in policies],
+        "adversary_error": [float(1 - audit(belief, policy).success) for policy in policies],
+    }
 
 
 def _conflict(favor: Array) -> bool:

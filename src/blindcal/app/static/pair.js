@@ -50,35 +50,33 @@ function axes(ticks, across, up) {
   return parts;
 }
 
-// The plane: runs of equal cells in a row are one rectangle.
-const KINDS = { 1: "cell-first", 2: "cell-second", x: "cell-conflict" };
+// The plane: one area for each kind of agreement.
 function drawPlane(numbers) {
-  const rows = numbers.plane;
-  const side = SIZE / rows.length;
-  const paths = { "cell-first": "", "cell-second": "", "cell-conflict": "" };
-  rows.forEach((row, place) => {
-    const y = SIZE - (place + 1) * side;
-    for (let start = 0; start < row.length; ) {
-      let end = start;
-      while (end < row.length && row[end] === row[start]) end += 1;
-      const kind = KINDS[row[start]];
-      if (kind) paths[kind] += `M${(start * side).toFixed(2)} ${y.toFixed(2)}h${((end - start) * side).toFixed(2)}v${(side + 0.3).toFixed(2)}h${((start - end) * side).toFixed(2)}z`;
-      start = end;
-    }
-  });
   const reach = numbers.reach;
   const place = (score) => ((Number(score) + reach) / (2 * reach)) * SIZE;
   const given = fields();
-  const parts = Object.entries(paths).map(([kind, d]) => element("path", { class: kind, d }));
+  const parts = [];
+  let apart = 0;
+  for (const [kind, polygons] of Object.entries(numbers.regions)) {
+    for (const polygon of polygons) {
+      const points = polygon.map(([x, y]) => `${place(x).toFixed(2)},${(SIZE - place(y)).toFixed(2)}`).join(" ");
+      parts.push(element("polygon", { class: `cell-${kind}`, points }));
+      if (kind === "conflict") apart += area(polygon) / (4 * reach * reach);
+    }
+  }
   const ticks = [-reach, 0, reach].map((one) => [(one + reach) / (2 * reach), String(one)]);
   parts.push(...axes(ticks, "score of paper 1", "score of paper 2"));
   parts.push(element("circle", { class: "mark-scores", cx: place(given.score_1), cy: SIZE - place(given.score_2), r: 8 }));
-  const plane = document.getElementById("plane");
-  replaceDrawing(plane, parts);
-  const share = rows.join("").split("x").length - 1;
+  replaceDrawing(document.getElementById("plane"), parts);
   document.getElementById("plane-text").textContent =
-    `In ${percent(share / (rows.length * rows.length))} of the plane the assignments favor different papers. These scores are ` +
-    (numbers.conflict ? "there." : "not there.");
+    `In ${percent(apart)} of the plane the assignments favor different papers. These scores are ` + (numbers.conflict ? "there." : "not there.");
+}
+
+function area(polygon) {
+  return polygon.reduce((sum, [x, y], place) => {
+    const [nextX, nextY] = polygon[(place + 1) % polygon.length];
+    return sum + (x * nextY - nextX * y) / 2;
+  }, 0);
 }
 
 function line(curve) {
@@ -98,6 +96,7 @@ function drawFrontier(numbers) {
   parts.push(element("text", { x: 0, y: 0, "text-anchor": "middle", transform: `translate(-46 ${SIZE / 2}) rotate(-90)` }, "adversary wrong"));
   parts.push(element("polyline", { class: "relation", points: line(numbers.relation) }));
   parts.push(element("polyline", { class: "front", points: line(numbers.frontier) }));
+  if (fields().by === "epsilon") parts.push(element("polyline", { class: "limited", points: line(numbers.by_epsilon) }));
   for (const [name, kind] of [["full", "mark-full"], ["policy", "mark-own"]]) {
     const one = numbers[name];
     parts.push(element("circle", { class: kind, cx: one.conference_error * SIZE, cy: SIZE - 2 * one.adversary_error * SIZE, r: 7 }));
@@ -135,6 +134,28 @@ function say(text) {
   const place = document.getElementById("pair-error");
   place.textContent = text;
   place.hidden = !text;
+}
+
+// The link: where the sliders stand, which are made-up numbers, after the mark # that no server is sent.
+const SHOWN = "letters";
+function keepLink() {
+  const given = new URLSearchParams(fields());
+  if (document.getElementById(SHOWN).checked) given.set(SHOWN, "yes");
+  history.replaceState(null, "", `#${given}`);
+}
+
+function followLink() {
+  for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
+    const field = form.elements[name];
+    if (name === SHOWN) document.getElementById(SHOWN).checked = true;
+    else if (field && Number.isFinite(Number(value))) field.value = value;
+    else if (name === "by" && ["error", "epsilon"].includes(value)) field.value = value;
+  }
+  showLetters();
+}
+
+function showLetters() {
+  document.body.classList.toggle(SHOWN, document.getElementById(SHOWN).checked);
 }
 
 function labels() {
@@ -202,25 +223,47 @@ async function drawLots(number) {
   );
 }
 
-form.addEventListener("input", () => {
+function changed() {
   forget();
+  keepLink();
   update();
+}
+
+// A slider of a limit that is moved is the limit that counts.
+form.addEventListener("input", (event) => {
+  if (event.target.name === "protection") form.elements.by.value = "error";
+  if (event.target.name === "epsilon") form.elements.by.value = "epsilon";
+  changed();
 });
-form.addEventListener("reset", () => setTimeout(() => { forget(); update(); }));
+form.addEventListener("reset", () => setTimeout(changed));
+document.getElementById(SHOWN).addEventListener("change", () => { showLetters(); keepLink(); });
+window.addEventListener("hashchange", () => { followLink(); forget(); update(); });
 form.addEventListener("submit", (event) => event.preventDefault());
 for (const button of document.querySelectorAll("[data-draws]")) button.addEventListener("click", () => drawLots(Number(button.dataset.draws)));
 document.getElementById("forget").addEventListener("click", forget);
 
-const plane = document.getElementById("plane");
-function drag(event) {
-  if (event.buttons !== 1 || shown === null) return;
-  const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(plane.getScreenCTM().inverse());
+function dragged(svg, move) {
+  const drag = (event) => {
+    if (event.buttons !== 1 || shown === null) return;
+    move(new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse()));
+    changed();
+  };
+  svg.addEventListener("pointerdown", (event) => { svg.setPointerCapture(event.pointerId); drag(event); });
+  svg.addEventListener("pointermove", drag);
+}
+dragged(document.getElementById("plane"), (point) => {
   const score = (place) => Math.max(-shown.reach, Math.min(shown.reach, (2 * place / SIZE - 1) * shown.reach));
   form.elements.score_1.value = score(point.x);
   form.elements.score_2.value = score(SIZE - point.y);
-  forget();
-  update();
-}
-plane.addEventListener("pointerdown", (event) => { plane.setPointerCapture(event.pointerId); drag(event); });
-plane.addEventListener("pointermove", drag);
+});
+// The policy is drawn along the frontier, and its slider follows.
+dragged(document.getElementById("frontier"), (point) => {
+  const errors = shown.frontier.conference_error;
+  const least = errors[0];
+  const most = errors[errors.length - 1];
+  if (most <= least) return;
+  form.elements.by.value = "error";
+  form.elements.protection.value = Math.max(0, Math.min(1, (point.x / SIZE - least) / (most - least)));
+});
+followLink();
 update();
