@@ -80,14 +80,24 @@ def test_nothing_printed_names_a_reviewer(files: None) -> None:
     for year, spelled in (("2023", "canary Smith"), ("2024", '"Smith, Canary"')):
         text = Path(f"{year}.csv").read_text()
         Path(f"{year}.csv").write_text(text.replace(f",{name},", f",{spelled},"))
-    make("reviews.csv", past=("2023.csv", "2024.csv"))
+    known = {name: "c@canary.org,Cänary Smith", "r44": "x@canary.org,Cleo Smith"}
+    listed = [known.get(who, f"{who},") for who in Path("committee.csv").read_text().split()[1:]]
+    Path("committee.csv").write_text("\n".join(["reviewer,name", *listed, ""]))
+    make("committee.csv", "reviews.csv", past=("2023.csv", "2024.csv"))
     code, out, err = call("fit", "icx")
     assert code == 0
     assert "canary" not in (out + err).lower()
-    assert "1 pair of names may be one person's" in err
-    similar = Path(f"{TABLE}.similar.csv")
-    assert similar.read_text() == 'reviewer,similar\n"Smith, Canary",canary Smith\n'
-    assert os.stat(similar).st_mode & 0o777 == 0o600
+    assert " of 45 members found in past reviews; everyone else" in out
+    people = Path(f"{TABLE}.people.csv")
+    assert f"2 past ids taken for a member under another id: {people} lists them" in err
+    assert people.read_text() == (
+        'old,new,why,taken\n"Smith, Canary",c@canary.org,same name,yes\n'
+        "canary Smith,c@canary.org,same name,yes\n"
+    )
+    assert os.stat(people).st_mode & 0o777 == 0o600
+    reviews = {line.split(",")[0]: int(line.split(",")[-1]) for line in TABLE.read_text().splitlines()[1:]}
+    written = (Path(f"{year}.csv").read_text().lower().count("canary") for year in ("2023", "2024"))
+    assert reviews["c@canary.org"] == sum(written), "one person, with the reviews of both years"
     Path("people.csv").write_text('old,new\ncanary Smith,"Smith, Canary"\n')
     assert call("import", "icx", "people.csv")[0] == 0
     code, out, err = call("fit", "icx")
@@ -238,7 +248,7 @@ def test_shift_and_stretch_are_stated_and_frozen_with_the_first_release(files: N
     assert call("import", "icx", "corrected.csv", "--as", "reviews")[0] == 0
     code, out, err = call("fit", "icx")
     assert code == 0, err
-    assert f"papers are decided: shift and stretch of {TABLE} are kept" in err
+    assert f"papers are decided: the calibration keeps the shift and stretch of {TABLE}, and decisions" in err
     assert "moved to this year's scale" in out
     assert TABLE.read_bytes() == first
     amend = ("decide", "icx", "--despite-misfit", "--amend", "--reason", "a score")

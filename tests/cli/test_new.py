@@ -8,13 +8,16 @@ import json
 import re
 import shutil
 import stat
+import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("typer")
 
 from blindcal.deciding.coins import make_key, read_key
+from blindcal.fitting import estimate
 from blindcal.project import create, read_folder
 from chair_exports import PEOPLE, options, write_exports
 from commands import call
@@ -118,7 +121,8 @@ def test_a_calibration_that_was_changed_or_decided_with_is_not_replaced(made: tu
     assert call("decide", "icx")[0] == 0
     code, out, err = call("fit", "icx")
     assert (code, table.read_bytes()) == (0, first)
-    assert f"papers are decided: shift and stretch of {table} are kept" in err
+    assert f"papers are decided: the calibration keeps the shift and stretch of {table}, and decisions" in err
+    assert "with --redecide too, all papers are decided again by it, from public data" in err
     assert f"CONFIDENTIAL, never share: {table}," in out, "the same table is not written twice"
     shutil.rmtree("icx/public")
     Path("corrected.csv").write_text(Path("downloads/2025.csv").read_text().replace(",5,", ",4,"))
@@ -132,7 +136,7 @@ def test_a_calibration_that_was_changed_or_decided_with_is_not_replaced(made: tu
 def test_a_committee_that_was_not_complete_is_completed_and_fitted_again(made: tuple[int, str, str]) -> None:
     committee, table = Path("icx/inputs/committee.csv"), Path("icx/inputs/reviewers.csv")
     whole, first = committee.read_text(), table.read_bytes()
-    committee.write_text(whole.replace(f"{PEOPLE[0]}\n", ""))
+    committee.write_text(re.sub(f"{PEOPLE[0]}.*\n", "", whole))
     code, out, _ = call("fit", "icx")
     assert (code, out.splitlines()[-1]) == (0, "next: blindcal import icx --dry-run")
     code, out, said = call("import", "icx", "--dry-run")
@@ -496,3 +500,162 @@ def test_a_key_that_cannot_be_used_is_refused(exports: Path, tmp_path: Path) -> 
         assert (code, word in err) == (2, True)
         assert not Path("icx").exists()
         key.unlink()
+
+
+MEMBERS = ["Ada Byron", "Kurt Gödel", "Søren Holm", "Wei Wang", "Wei Wang", "Mo Núñez", "Eva Fox", "Jo Ng"]
+HEADER = "#,submission #,member #,member name,number,version,text,scores,date,time,attachment?"
+
+
+def easychair_reviews(seed: int, members: list[str], papers: int = 16) -> str:
+    """EasyChair's review.csv, made up: three reviews of each paper by members who go by number and name."""
+    rng = np.random.default_rng(seed)
+    lines = [HEADER]
+    for paper in range(1, papers + 1):
+        quality = rng.normal()
+        for who in rng.choice(len(members), 3, replace=False):
+            score = int(np.clip(round(quality + (who - 3) / 3 + 0.5 * rng.normal()), -3, 3))
+            cell = f'"Overall evaluation: {score}\nReviewer\'s confidence: 3"'
+            lines.append(f"{len(lines)},{paper},{1 + who},{members[who]},1,1,text,{cell},2026-03-01,10:15,no")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def easychair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This year's zip, by email; two past years of review.csv alone, by name; a list of emails alone."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("_MAX_SWEEPS", "_MIN_SWEEPS"):
+        monkeypatch.setattr(estimate, name, 60)
+    head = "#,person #,first name,last name,email,country,affiliation,Web page,role\n"
+    people = [f"{n},{500 + n},{','.join(name.split())},u{n}@x.org,X,U,," for n, name in enumerate(MEMBERS, 1)]
+    with zipfile.ZipFile("2027.zip", "w") as archive:
+        archive.writestr("review.csv", easychair_reviews(1, MEMBERS))
+        archive.writestr("committee.csv", head + "PC member\n".join([*people, ""]))
+    Path("review-2026.csv").write_text(easychair_reviews(2, [*MEMBERS[:4], "Ivo Past", *MEMBERS[5:]]))
+    before = [
+        "Byron, Ada",
+        "Kurt Goedel",
+        "Soren Holm",
+        "Ann Gone",
+        "Ivo Past",
+        "M. Nunez",
+        "E. Fox",
+        "Jo Ng",
+    ]
+    Path("review-2025.csv").write_text(easychair_reviews(3, [name.replace(", ", " ") for name in before]))
+    Path("emails.csv").write_text("email\n" + "".join(f"u{n}@x.org\n" for n in range(1, 9)))
+
+
+GIVEN = ["--reviews", "2027.zip", "--past", "review-2025.csv", "--past", "review-2026.csv"]
+
+
+def test_members_by_email_and_past_reviewers_by_name_are_one(easychair: None, tmp_path: Path) -> None:
+    before = everything(tmp_path)
+    code, out, err = call("new", "icx", *GIVEN, "--committee", "emails.csv", "--scores", "public")
+    assert (code, out, everything(tmp_path)) == (2, "", before)
+    assert "0 of 8 members found in past reviews: members go by email, past reviewers by name" in err
+    assert "column name beside the ids" in err
+    assert "(--same)" in err
+    code, out, err = call("new", "icx", *GIVEN, "--committee", "2027.zip", "--scores", "public")
+    assert code == 0, err
+    assert "calibrated: 6 of 8 members found in past reviews" in out
+    people = Path("icx/inputs/reviewers.csv.people.csv")
+    assert f"11 past ids taken for a member under another id: {people} lists them" in err
+    assert (
+        f"1 past id may be a member's and was left out: write yes or no into the column taken of {people}"
+        in err
+    )
+    assert not any(word in out + err for name in MEMBERS for word in name.split() if len(word) > 2)
+    found = {(row["old"], row["new"]): (row["why"], row["taken"]) for row in rows(people)}
+    assert found == {
+        ("Byron Ada", "u1@x.org"): ("same name", "yes"),
+        ("Ada Byron", "u1@x.org"): ("same name", "yes"),
+        ("Kurt Goedel", "u2@x.org"): ("same name", "yes"),
+        ("Kurt Gödel", "u2@x.org"): ("same name", "yes"),
+        ("Soren Holm", "u3@x.org"): ("same name", "yes"),
+        ("Søren Holm", "u3@x.org"): ("same name", "yes"),
+        ("Wei Wang", "u4@x.org"): ("same name", "no"),
+        ("Wei Wang", "u5@x.org"): ("same name", "no"),
+        ("M. Nunez", "u6@x.org"): ("initials", "yes"),
+        ("Mo Núñez", "u6@x.org"): ("same name", "yes"),
+        ("E. Fox", "u7@x.org"): ("initials", "yes"),
+        ("Eva Fox", "u7@x.org"): ("same name", "yes"),
+        ("Jo Ng", "u8@x.org"): ("same name", "yes"),
+    }
+
+
+def test_what_is_left_open_is_settled_by_the_table_itself(easychair: None) -> None:
+    assert call("new", "icx", *GIVEN, "--committee", "2027.zip", "--scores", "public")[0] == 0
+    people = Path("icx/inputs/reviewers.csv.people.csv")
+    before = {row["reviewer"]: row["reviews"] for row in rows(Path("icx/inputs/reviewers.csv"))}
+    text = people.read_text()
+    Path("mine.csv").write_text(
+        text.replace("u5@x.org,same name,no", "u5@x.org,same name,yes").replace("initials,yes", "initials,no")
+    )
+    code, out, _ = call("import", "icx", "mine.csv")
+    assert (code, out.splitlines()[0]) == (0, "mine.csv: same")
+    code, out, err = call("fit", "icx")
+    assert code == 0, err
+    assert "7 of 8 members found in past reviews" in out
+    after = {row["reviewer"]: row["reviews"] for row in rows(Path("icx/inputs/reviewers.csv"))}
+    assert int(before["u5@x.org"]) == 0 < int(after["u5@x.org"])
+    assert int(after["u7@x.org"]) < int(before["u7@x.org"])
+    assert after["u4@x.org"] == "0"
+
+
+def test_who_reviewed_this_year_decides_nothing_about_who_is_found(easychair: None) -> None:
+    """Other members wrote each of this year's reviews: no byte about members changes."""
+    with zipfile.ZipFile("2027.zip") as archive:
+        committee = archive.read("committee.csv")
+    text = easychair_reviews(1, MEMBERS)
+    lines = re.sub(
+        r"^(\d+,\d+),(\d),([^,]+),", lambda m: f"{m[1]},{1 + int(m[2]) % 8},{m[3]},", text, flags=re.M
+    )
+    with zipfile.ZipFile("turned.zip", "w") as archive:
+        archive.writestr("review.csv", lines)
+        archive.writestr("committee.csv", committee)
+    made = []
+    for name, zipped in (("icx", "2027.zip"), ("two", "turned.zip")):
+        given = ["--reviews", zipped, *GIVEN[2:], "--committee", "2027.zip", "--scores", "public"]
+        assert call("new", name, *given)[0] == 0
+        made.append({file: Path(name, "inputs", file).read_bytes() for file in FOUND})
+    assert made[0] == made[1]
+
+
+FOUND = ("reviewers.csv", "reviewers.csv.people.csv", "committee.csv")
+
+
+def test_hotcrp_this_year_and_openreview_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Emails now, profiles then; this system's file of the year before has one person's old address."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("_MAX_SWEEPS", "_MIN_SWEEPS"):
+        monkeypatch.setattr(estimate, name, 60)
+    notes = (SYSTEMS / "openreview-py-2.9.1-neurips2023-labels.json").read_text(encoding="utf-8")
+    # From NeurIPS' scale of 2 to 8 to this year's of 1 to 6.
+    notes = re.sub(r'("rating": {"value": )"(\d)[^"]*"', lambda m: f"{m[1]}{round(0.7 * int(m[2]))}", notes)
+    Path("2023.json").write_text(notes, encoding="utf-8")
+    for file in ("scores-past", "pcinfo"):
+        text = (SYSTEMS / f"hotcrp-3.4-{file}.csv").read_text(encoding="utf-8")
+        Path(f"{file}.csv").write_text(
+            text.replace("otto@example.edu", "otto@new.example.org"), encoding="utf-8"
+        )
+    assert call("new", "icx", "--scores", "confidential")[0] == 0
+    assert call("import", "icx", "scores-past.csv", "pcinfo.csv")[0] == 0
+    who = ["--map", str(SYSTEMS / "openreview-neurips2023-people.csv")]
+    assert call("import", "icx", "2023.json", "--as", "past", *who)[0] == 0
+    code, out, err = call("fit", "icx")
+    assert code == 0, err
+    assert "20 of 20 members found in past reviews" in out
+    table = Path("icx/inputs/reviewers.csv.people.csv")
+    found = {row["old"]: row["new"] for row in rows(table) if row["taken"] == "yes"}
+    assert len(found) == 20
+    assert (found["~Otto_P_rez__Jr_1"], found["~Ada_Byron1"]) == ("otto@new.example.org", "ada@example.edu")
+    before = (SYSTEMS / "hotcrp-3.4-scores.csv").read_text(encoding="utf-8")
+    Path("2024.csv").write_text(before, encoding="utf-8")
+    Path("icx/conference.toml").write_text(
+        Path("icx/conference.toml").read_text().replace('past = ["inputs/past/2023.csv"]', "past = []")
+    )
+    assert call("import", "icx", "2024.csv", "--as", "past")[0] == 0
+    assert call("fit", "icx")[0] == 0
+    assert [(row["old"], row["new"], row["why"]) for row in rows(table)] == [
+        ("otto@example.edu", "otto@new.example.org", "same name")
+    ]

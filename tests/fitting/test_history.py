@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.fitting.history import build_history, past_conferences, rounding_cells
+from blindcal.fitting.history import (
+    build_history,
+    order_remarks,
+    past_conferences,
+    past_people,
+    rounding_cells,
+)
 from blindcal.reviews import Reviews
 from small_pasts import tiny_history, tiny_reviews
 
@@ -139,3 +145,25 @@ def test_an_empty_file_and_scores_off_the_grid_are_refused(tmp_path: Path) -> No
     path.write_text("paper,reviewer,score\n1,a,11\n")
     with pytest.raises(InputError, match="must be on the declared grid"):
         Reviews.read(path, grid=range(1, 11))
+
+
+def test_the_order_of_past_years_is_noticed_by_names_and_by_who_came_back() -> None:
+    members = {f"r{i}" for i in range(100)}
+    lately, long_ago = ({f"r{i}" for i in range(start, start + 100)} for start in (20, 60))
+    assert order_remarks({"a": long_ago, "b": lately}, members, {}) == []
+    (remark,) = order_remarks({"a": lately, "b": long_ago}, members, {})
+    assert "reviewed for a, 80 of 100 are on the committee, and 40 of 100 of those for b" in remark
+    same = {f"r{i}": f"r{i - 100}" for i in range(120, 160)}
+    assert order_remarks({"a": lately, "b": long_ago}, members, same) == [], "they came under other ids"
+    assert order_remarks({"a": lately, "b": {f"r{i}" for i in range(30, 130)}}, members, {}) == []
+    (remark,) = order_remarks({"icx2026": long_ago, "icx2025": long_ago}, members, {})
+    assert remark.endswith("oldest first: by their names that is icx2025, icx2026")
+
+
+def test_who_reviewed_where_comes_with_the_names_that_a_file_has() -> None:
+    columns = {"paper": ["1", "1", "2"], "reviewer": ["a", "b", "a"], "score": [1.0, 2.0, 3.0]}
+    single, several = (
+        Reviews.from_table({**columns, **extra}) for extra in ({}, {"conference": ["x", "y", "y"]})
+    )
+    people = past_people({"in/2024.csv": single, "all.csv": several}, {"in/2024.csv": {"a": "Ada"}})
+    assert people == {"2024": {"a": "Ada", "b": ""}, "x": {"a": ""}, "y": {"a": "", "b": ""}}

@@ -139,7 +139,7 @@ def test_deleted_and_desk_rejected_papers_are_known() -> None:
     imported = import_reviews(packed({"review.csv": review, "submission.csv": table.encode()}), "x.zip")
     assert imported.withdrawn == {papers[0]: "desk rejected", papers[1]: "deleted"}, "99 has no reviews"
     assert imported.reviews.papers == papers
-    assert imported.to_decide().reviews.papers == papers[2:]
+    assert imported.reviews.without(imported.withdrawn).papers == papers[2:]
 
 
 def test_one_workbook_is_reviews_and_committee() -> None:

@@ -236,8 +236,8 @@ def test_papers_that_openreview_calls_withdrawn_are_known_and_their_reviews_stay
     expected = dict(zip(map(number, (notes[0], notes[1], notes[3])), WITHDRAWN, strict=True))
     assert imported.withdrawn == expected
     assert len(imported.reviews) == 90, "past reviews of such papers still calibrate"
-    assert len(imported.to_decide().reviews) == 81
-    assert not {*imported.to_decide().reviews.papers} & expected.keys()
+    assert len(imported.reviews.without(imported.withdrawn)) == 81
+    assert not {*imported.reviews.without(imported.withdrawn).papers} & expected.keys()
 
 
 def test_papers_that_the_old_api_calls_withdrawn_are_known() -> None:
@@ -269,9 +269,8 @@ def test_papers_that_hotcrp_calls_withdrawn_are_known() -> None:
     third |= {"status": "reject", "decision": "Desk reject"}
     imported = import_reviews(json.dumps(export).encode(), "rqc.json")
     assert imported.withdrawn == {"28": "withdrawn", "29": "desk rejected", "30": "desk rejected"}
-    assert len(imported.to_decide().reviews.papers) == 27
-    rounds = [row for row in imported.columns()["round"] if row]
-    assert rounds == [row for row in imported.to_decide().columns()["round"] if row] == ["R2"]
+    assert len(imported.reviews.without(imported.withdrawn).papers) == 27
+    assert [row for row in imported.columns()["round"] if row] == ["R2"]
     table = b"paper,title,decision,email,OveMer\n1,W,Desk rejected,a@x.org,3\n2,V,Rejected,a@x.org,4\n"
     assert import_reviews(table, "scores.csv").withdrawn == {"1": "desk rejected"}
 

@@ -5,13 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from blindcal.deciding.coins import read_key
 from blindcal.deciding.release import decide
 from blindcal.errors import InputError, RefusedError
+from blindcal.importers import import_reviews
+from blindcal.io.tables import format_table
 from blindcal.posterior.inputs import read_inputs
-from blindcal.project.create import InitialSettings, SourceFiles, create_folder, read_contents
+from blindcal.project.create import (
+    FolderContents,
+    InitialSettings,
+    SourceFiles,
+    check_scores,
+    create_folder,
+    read_contents,
+)
 from blindcal.project.settings import folder_request, read_folder
 from small_conferences import everything, small_conference
 
@@ -36,7 +46,7 @@ def test_a_folder_is_made_that_can_be_read_and_decided(tmp_path: Path) -> None:
     ("wishes", "told"),
     [
         (InitialSettings("public", 0.4, "3"), "either `accept_rate` or `accept`"),
-        (InitialSettings("public", 0.4, grid="1..3"), "`grid` 1..3 must hold every score"),
+        (InitialSettings("public", 0.4, grid="1..3"), "column score: must be a score of the `grid` 1..3"),
         (InitialSettings("public", 0.4, better="up"), "high"),
         (InitialSettings("public", accept="3.5"), "`accept` must be a whole number"),
     ],
@@ -123,3 +133,97 @@ def test_past_years_whose_files_have_one_name_go_by_their_folders(tmp_path: Path
     assert contents.settings["past"] == [f"inputs/past/{name}.csv" for name in sorted(contents.past)]
     with pytest.raises(InputError, match="must have different names, or lie in folders of different names"):
         read_contents(SourceFiles(files.reviews, people, [past[0], past[0]]))
+
+
+def panel(path: Path, scores: list[float], tracks: str = "") -> Path:
+    """Two reviews of each paper, on a scale of 1 to 10; papers may have a track each."""
+    rows = [
+        f"{place // 2},{'abc'[place % 3]},{score:g}" + (f",{tracks[place // 2]}" if tracks else "")
+        for place, score in enumerate(scores)
+    ]
+    path.write_text("\n".join(["paper,reviewer,score" + ",track" * bool(tracks), *rows, ""]))
+    return path
+
+
+SCORES = [float(1 + 7 * i % 10) for i in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({11: 55.0}, "row 13, column score: must be on the scale of the other scores, 1 to 10"),
+        ({0: -9.0}, "row 2, column score: must be on the scale of the other scores, 1 to 10"),
+        ({3: 11.0}, None),
+        ({3: 14.0, 5: 55.0}, "row 7, column score: must be on the scale of the other scores, 1 to 14"),
+        ({3: 55.0, 5: 55.0}, None),
+    ],
+)
+def test_a_typing_error_is_named_with_its_row(
+    tmp_path: Path, wrong: dict[int, float], told: str | None
+) -> None:
+    scores = [wrong.get(place, score) for place, score in enumerate(SCORES)]
+    bad, good = panel(tmp_path / "bad.csv", scores), panel(tmp_path / "good.csv", SCORES[::-1])
+    (tmp_path / "pc.csv").write_text("reviewer\na\nb\nc\n")
+    for files in (SourceFiles(bad), SourceFiles(good, tmp_path / "pc.csv", [bad])):
+        contents, _ = read_contents(files)
+        if told is None:
+            check_scores(contents, None)
+            continue
+        with pytest.raises(InputError, match=f"bad.csv, {told}"):
+            create_folder(tmp_path / "icx", files, InitialSettings("public"), tmp_path / "icx.key")
+        assert not (tmp_path / "icx").exists()
+    contents, _ = read_contents(SourceFiles(bad))
+    check_scores(contents, "none")
+
+
+def test_scores_of_any_kind_are_no_typing_errors() -> None:
+    rng = np.random.default_rng(7)
+    for scores in (np.exp(2 * rng.normal(size=200)), rng.choice([1.0, 3, 5, 6, 8, 10], 300), [1.0, 2, 50]):
+        columns = {"paper": range(len(scores)), "reviewer": ["ada"] * len(scores), "score": scores}
+        data = format_table({name: list(map(str, cells)) for name, cells in columns.items()})
+        check_scores(FolderContents(import_reviews(data, "x.csv")), None)
+
+
+@pytest.mark.parametrize(
+    ("tracks", "accept", "told"),
+    [
+        ("", "21", "`accept` 21: there are only 20 papers"),
+        ("", "20", "then there is nothing to decide"),
+        ("", "main=3", "must have a number for each track of .*, which has no tracks"),
+        ("mmmmmsssss" * 2, "m=3,t=2", "which has the tracks m, s"),
+        ("mmmmmsssss" * 2, "m=3", "which has the tracks m, s"),
+        ("mmmmmsssss" * 2, "m=3,s=11", "there are only 10 papers in track 's'"),
+        ("mmmmmsssss" * 2, "m=3,s=2", None),
+        ("mmmmmsssss" * 2, "5", None),
+    ],
+)
+def test_what_to_accept_is_checked_before_anything_is_written(
+    tmp_path: Path, tracks: str, accept: str, told: str | None
+) -> None:
+    files = SourceFiles(panel(tmp_path / "reviews.csv", SCORES, tracks))
+    wishes, key = InitialSettings("public", accept=accept), tmp_path / "icx.key"
+    if told is None:
+        create_folder(tmp_path / "icx", files, wishes, key)
+        return
+    with pytest.raises(InputError, match=told):
+        create_folder(tmp_path / "icx", files, wishes, key)
+    assert [path.name for path in tmp_path.iterdir()] == ["reviews.csv"]
+
+
+def test_past_years_are_put_in_order_and_a_bad_place_is_said(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "pc.csv").write_text("reviewer\na\nb\nc\n")
+    past = [panel(tmp_path / f"icx{year}.csv", list(rng_scores(year))) for year in (26, 25)]
+    files = SourceFiles(panel(tmp_path / "now.csv", SCORES), tmp_path / "pc.csv", past)
+    made = create_folder(tmp_path / "icx", files, InitialSettings("public"), tmp_path / "icx.key")
+    assert made.settings["past"] == ["inputs/past/icx25.csv", "inputs/past/icx26.csv"]
+    assert made.contents.fitted is not None
+    assert made.contents.fitted.conferences == ("icx25", "icx26")
+    assert "past conferences were put in the order of their years: icx25, icx26" in made.remarks
+    assert any("lies in a Git work tree" in remark for remark in made.remarks)
+    assert made.contents.people is not None
+    assert str(made.contents.people) == "3 of 3 members found in past reviews"
+
+
+def rng_scores(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(1, 11, 40).astype(float)

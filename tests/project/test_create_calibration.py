@@ -44,7 +44,7 @@ def test_everything_is_written_for_its_owner_alone(tmp_path: Path) -> None:
     assert found.keys() == {*files_there, "inputs", "inputs/past", "inputs/reviewers.csv.fit.json"}
     for path in found.values():
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
-    assert found["inputs/committee.csv"].read_text() == "reviewer\na\nc\n"
+    assert found["inputs/committee.csv"].read_text() == "reviewer,name\na,Ada\nc,\n"
     assert found["inputs/conflicts.csv"].read_text() == "paper,conflict\n1,c\n"
     settings = contents.settings
     assert settings.pop("pools") == "inputs/conflicts.csv"

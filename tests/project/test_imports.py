@@ -87,8 +87,10 @@ def test_the_text_of_a_chair_stays(folder: Path) -> None:
     file.write_text('better = "low"\n')
     assert edited_settings(folder, {}, {"4": "y"}) == 'better = "low"\n\n[withdrawn]\n"4" = "y"\n'
     file.write_text('past = [\n  "a.csv",\n]\n')
-    with pytest.raises(InputError, match="cannot be edited at past: write each setting on one line"):
-        edited_settings(folder, {"past": ["b.csv"]})
+    assert edited_settings(folder, {"past": ["b.csv"]}) == 'past = ["b.csv"]\n'
+    file.write_text('withdrawn = {"3" = "x"}\n')
+    with pytest.raises(InputError, match="cannot be edited at withdrawn: write it as a new file has it"):
+        edited_settings(folder, {}, {"4": "y"})
 
 
 def test_a_folder_is_decided_if_its_key_has_a_record(folder: Path) -> None:

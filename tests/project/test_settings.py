@@ -156,3 +156,9 @@ def test_numbers_and_lists_beyond_reason_are_refused(text: str, tmp_path: Path) 
 def test_notes_must_be_tables(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"column withdrawn: must be a table: a line \[withdrawn\]"):
         read_folder(folder(tmp_path / "f", 'withdrawn = ["17"]\n'))
+
+
+@pytest.mark.parametrize("word", ["everyone", "Everyone", "EVERYONE"])
+def test_everyone_may_be_written_in_capitals(tmp_path: Path, word: str) -> None:
+    (tmp_path / FILE).write_text(f'pools = "{word}"\n')
+    assert read_folder(tmp_path).settings["pools"] == "everyone"

@@ -82,3 +82,14 @@ def test_lines_are_set_anew_and_everything_else_stays() -> None:
 def test_a_line_that_is_missing_comes_before_the_tables() -> None:
     text = with_settings('better = "high"\n[withdrawn]\n"7" = "bar = 3"\n', {"bar": 0.5})
     assert tomllib.loads(text) == {"better": "high", "bar": 0.5, "withdrawn": {"7": "bar = 3"}}
+
+
+def test_a_setting_on_several_lines_is_replaced_as_a_whole() -> None:
+    listed, grid = 'past = [\n  "a.csv",  # the oldest ]\n  "b.csv",\n]', '  "grid" = """\n1..3"""'
+    text = "\n".join([listed, grid, 'better = "low"', "[withdrawn]", ""])
+    wanted = {"past": ["c.csv"], "grid": None, "better": "high"}
+    after = with_settings(text, wanted)
+    assert after == 'past = ["c.csv"]\n#   "grid" = """\n# 1..3"""\nbetter = "high"\n[withdrawn]\n'
+    assert tomllib.loads(after) == {"past": ["c.csv"], "better": "high", "withdrawn": {}}
+    windows = with_settings(text.replace("\n", "\r\n"), {"past": ["c.csv"], "better": "high"})
+    assert tomllib.loads(windows) == {"past": ["c.csv"], "grid": "1..3", "better": "high", "withdrawn": {}}

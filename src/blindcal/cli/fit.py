@@ -14,7 +14,7 @@ from blindcal.cli.drawings import check_picture, draw_fit
 from blindcal.cli.imports import say_next_step
 from blindcal.cli.options import conference_folders
 from blindcal.compute.parallel import available_cores
-from blindcal.fitting.committee import FIELDS
+from blindcal.fitting.committee import FIELDS, MatchedPeople
 from blindcal.fitting.diagnostics import FitDiagnostics, Forecast
 from blindcal.fitting.estimate import Fitted, ValueOfHistory
 from blindcal.fitting.reuse_guard import fit_record_path
@@ -74,12 +74,12 @@ def fit(
     fitted = made.fitted
     if picture is not None:
         draw_fit(fitted, picture)
-    facts = _facts(fitted, made.out)
+    facts = {**_facts(fitted, made.out), "found": made.people.found if made.people else None}
     if what_if and (reviews := folder_reviews(conference)) is not None:
         facts["what_if"] = fitted.prospects(expected_rate(conference, reviews))
     remarks = made.remarks
     if not as_json:
-        _print(fitted, facts)
+        _print(fitted, facts, made.people)
     for remark in remarks:
         note(remark)
     if as_json:
@@ -129,11 +129,13 @@ def _facts(fitted: Fitted, out: Path) -> dict[str, Any]:
     }
 
 
-def _print(fitted: Fitted, facts: dict[str, Any]) -> None:
+def _print(fitted: Fitted, facts: dict[str, Any], committee: MatchedPeople | None) -> None:
     say(CONFIDENTIAL)
     checks = fitted.checks
     reviews, people = count(facts["past_reviews"], "past review"), count(checks.reviewers, "reviewer")
     say(f"{reviews} of {count(len(fitted.conferences), 'conference')}; a row for {people}, and one for *")
+    if committee is not None:
+        say(f"{committee}; everyone else is taken as any reviewer of the past")
     if fitted.shared:
         say(f"with what {count(len(fitted.shared), 'other conference')} shared")
     say()

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from blindcal.cells import count
 from blindcal.cli.console import CONFIDENTIAL, Json, as_options, emit_json, note, progress, say
 from blindcal.cli.fit import say_fitted
 from blindcal.cli.imports import say_imported, say_lists, say_next_step, say_withdrawn
@@ -20,15 +19,12 @@ from blindcal.planning.request import SCORES
 from blindcal.project.create import (
     INPUTS,
     CreatedFolder,
-    FolderContents,
     InitialSettings,
     SourceFiles,
     create_folder,
     key_beside,
-    same_people,
 )
 from blindcal.project.settings import FILE, accept_setting, read_folder
-from blindcal.project.workflow import similar_listed
 from blindcal.reviews import BETTER
 from blindcal.sharing.noisy_sums import shared_folder
 
@@ -82,7 +78,8 @@ def new(
         Path | None, typer.Option(help="A calibration that you have already, in place of --past.")
     ] = None,
     same: Annotated[
-        Path | None, typer.Option(help="People whose id changed since: columns old, new.")
+        Path | None,
+        typer.Option(help="Past ids of members, if they are not found or found wrongly: columns old, new."),
     ] = None,
     scores: Annotated[
         str | None,
@@ -130,7 +127,7 @@ def new(
         made = create_folder(folder, files, settings, key, workers=available_cores(), progress=progress)
     except InputError as error:
         raise _readable_elsewhere(error, folder) from None
-    remarks = [*made.remarks, *_similar(folder, made.contents)]
+    remarks = made.remarks
     facts = _facts(folder, made)
     if not as_json:
         _print(made, facts)
@@ -151,14 +148,6 @@ def _readable_elsewhere(error: InputError, folder: Path) -> InputError:
     return InputError(f"{error}\n{advice}", error.problems)
 
 
-def _similar(folder: Path, contents: FolderContents) -> list[str]:
-    if contents.fitted is None:
-        return []
-    same = same_people(contents)
-    listed = {same.get(name, name) for past in contents.past_reviews.values() for name in past.reviewers}
-    return similar_listed(folder / INPUTS / "reviewers.csv", listed | {*contents.committee})
-
-
 def _facts(folder: Path, made: CreatedFolder) -> dict[str, Any]:
     contents = made.contents
     imported, fitted = contents.imported, contents.fitted
@@ -170,6 +159,7 @@ def _facts(folder: Path, made: CreatedFolder) -> dict[str, Any]:
         "conflicts": len(contents.conflicts),
         "past": {name: len(past) for name, past in contents.past_reviews.items()},
         "calibrated": None if fitted is None else fitted.checks.reviewers,
+        "found": None if contents.people is None else contents.people.found,
         "key": made.key,
         "fingerprint": made.secret.fingerprint,
         "sealed": ledger_folder(made.key),
@@ -198,8 +188,8 @@ def _print(made: CreatedFolder, facts: dict[str, Any]) -> None:
         for line in contents.imported.warnings:
             say(as_options(f"note: {line}"))
     say_lists(contents)
-    if facts["calibrated"] is not None:
-        say(f"calibrated: {count(facts['calibrated'], 'reviewer')}, and a row * for anyone else")
+    if contents.people is not None:
+        say(f"calibrated: {contents.people}; everyone else is taken as any reviewer of the past")
     say()
     if contents.fitted is not None:
         say_fitted(contents.fitted, folder / INPUTS / "reviewers.csv")

@@ -1,4 +1,8 @@
-"""Checks that secrets and public files never lie in one folder, under any name or link."""
+"""Checks that secrets and public files never lie in one folder, under any name or link.
+
+Also a remark if secrets lie where other programs copy them: in a Git work tree, or in a folder that a service
+keeps in step with its servers.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,19 @@ from blindcal.errors import InputError
 from blindcal.fitting.reuse_guard import fit_record_path
 from blindcal.io.atomic_files import check_writable_folder
 
+# How services name the folders that they copy, on Windows, macOS and Linux.
+_SERVICES = (
+    ("Dropbox", "Dropbox"),
+    ("OneDrive", "OneDrive"),
+    ("iCloud", "iCloudDrive"),
+    ("iCloud", "iCloud Drive"),
+    ("iCloud", "Mobile Documents"),
+    ("Google Drive", "GoogleDrive"),
+    ("Google Drive", "Google Drive"),
+    ("Nextcloud", "Nextcloud"),
+    ("Box", "Box Sync"),
+    ("a cloud service", "CloudStorage"),
+)
 # As many as Linux follows.
 _MOST_LINKS = 40
 
@@ -54,6 +71,34 @@ def _confidential(path: Path) -> bool:
         return path.stat().st_size == KEY_BYTES and bool(read_key(path))
     except InputError:
         return False
+
+
+def copied_remarks(*paths: str | os.PathLike[str]) -> list[str]:
+    """A remark if one of some secret files or folders lies where Git or a cloud service would copy it.
+
+    Args:
+        paths: The files and folders, which need not exist yet; the first that is copied is named.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as home:
+        ...     (remark,) = copied_remarks(Path(home, "icx"), Path(home, "Dropbox (Work)", "icx.key"))
+        >>> remark.partition(" lies in ")[2]
+        'a folder of Dropbox, which copies it to its servers: the folder and its key, which are secret, \
+        should lie elsewhere'
+    """
+    for path in paths:
+        parents = {parent for place in _locations(Path(path)) for parent in place.parents}
+        marks = [parent.name for parent in parents]
+        marks += ["Dropbox" for parent in parents if os.path.lexists(parent / ".dropbox.cache")]
+        services = [service for service, start in _SERVICES if any(name.startswith(start) for name in marks)]
+        copiers = [f"a folder of {service}, which copies it to its servers" for service in services]
+        if any(os.path.lexists(parent / ".git") for parent in parents):
+            copiers.append("a Git work tree, and `git add` would copy it into the history")
+        if copiers:
+            secret = "the folder and its key, which are secret, should lie elsewhere"
+            return [f"{path} lies in {copiers[0]}: {secret}"]
+    return []
 
 
 def check_reviews_apart(reviews: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:

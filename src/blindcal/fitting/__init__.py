@@ -6,8 +6,8 @@ reused reviews. Open `estimate` first; `gibbs` samples, and links years by drift
 reviewers and earlier.
 """
 
-from blindcal.fitting.committee import read_aliases, read_committee, similar_names
+from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_committee
 from blindcal.fitting.estimate import Fitted, fit
 from blindcal.fitting.history import Scale
 
-__all__ = ["Fitted", "Scale", "fit", "read_aliases", "read_committee", "similar_names"]
+__all__ = ["Fitted", "MatchedPeople", "Scale", "fit", "match_people", "read_aliases", "read_committee"]

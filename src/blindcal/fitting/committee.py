@@ -1,19 +1,26 @@
-"""The committee: who is on it, who is the same person under another id, and the rows that a fit writes."""
+"""The committee: who is on it, who of it wrote past reviews under which id, and the rows that a fit writes.
+
+Systems name people differently: by email, by name, by profile. `match_people` finds members among past
+reviewers by the addresses and names that the list of the committee and past files show. It never sees a
+review of this year: whether someone is found must not depend on whether, or what, that person reviewed.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import permutations
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
 
-from blindcal.cells import Column
+from blindcal.cells import Column, count
 from blindcal.checks import Array
-from blindcal.errors import Problem
+from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_table
-from blindcal.io.tables import input_error
+from blindcal.io.tables import Table, input_error
 
 ANYONE = "*"
 FIELDS = ("slope", "offset", "noise", "slope_se", "offset_se", "correlation", "noise_se")
@@ -21,34 +28,54 @@ FIELDS = ("slope", "offset", "noise", "slope_se", "offset_se", "correlation", "n
 # Numbers are written to this many digits: more would be false precision, and would name a fit exactly.
 _DIGITS = 6
 
+# If fewer than one member in so many is found, files that name people differently are the likelier reason.
+_NEARLY_NOBODY = 20
 
-def read_committee(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """The people who may have reviewed, each once, in the order of the file.
+
+def read_committee(path: str | os.PathLike[str]) -> dict[str, str]:
+    """The name of everyone who may have reviewed, by id, in the order of the file; empty if it has none.
 
     Args:
-        path: A table `reviewer[,track]`, with a row for each person, or for each person and track.
+        path: A table `reviewer[,name][,track]`, with a row for each person, or for each person and track.
 
     Example:
         >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
         >>> with TemporaryDirectory() as folder:
         ...     path = Path(folder) / "committee.csv"
-        ...     _ = path.write_text("reviewer,track\\nben,main\\nada,main\\nben,short\\n")
+        ...     _ = path.write_text("reviewer,name\\nben,Ben Bo\\nada,\\n")
         ...     read_committee(path)
-        ('ben', 'ada')
+        {'ben': 'Ben Bo', 'ada': ''}
     """
-    columns = [Column("reviewer", "id", secret=True), Column("track", "id", required=False, empty=True)]
+    columns = [
+        Column("reviewer", "id", secret=True),
+        Column("name", required=False, empty=True),
+        Column("track", "id", required=False, empty=True),
+    ]
     table = read_table(path, columns)
-    names = table.text("reviewer")
-    tracks = table.text("track") if "track" in table else ("",) * len(names)
-    problems, seen = _star_problems(table.file, table.rows, names), set[tuple[str, str]]()
-    for row, entry in zip(table.rows, zip(names, tracks, strict=True), strict=True):
+    people, tracks = table.text("reviewer"), _optional(table, "track")
+    problems, seen = _star_problems(table.file, table.rows, people), set[tuple[str, str]]()
+    for row, entry in zip(table.rows, zip(people, tracks, strict=True), strict=True):
         if entry in seen:
             problems.append(Problem(table.file, row, "reviewer", "must not be listed twice"))
         seen.add(entry)
     if problems:
         raise input_error(problems)
-    return tuple(dict.fromkeys(names))
+    return dict(zip(people, _optional(table, "name"), strict=True))
+
+
+def read_names(path: str | os.PathLike[str]) -> dict[str, str]:
+    """The name of each reviewer in a table of past reviews, by id; none if it has no column `name`.
+
+    `path` is the table, as `blindcal import` wrote it or as a chair made it.
+    """
+    columns = [Column("reviewer", "id", secret=True), Column("name", required=False, empty=True)]
+    table = read_table(path, columns, extra=True)
+    return dict(zip(table.text("reviewer"), _optional(table, "name"), strict=True))
+
+
+def _optional(table: Table, column: str) -> Sequence[str]:
+    return table.text(column) if column in table else ("",) * len(table)
 
 
 def _star_problems(file: str, rows: Iterable[int], names: Sequence[str]) -> list[Problem]:
@@ -59,32 +86,39 @@ def _star_problems(file: str, rows: Iterable[int], names: Sequence[str]) -> list
 
 
 def read_aliases(path: str | os.PathLike[str]) -> dict[str, str]:
-    """The present id of everyone who had another, by old id.
+    """The present id of everyone who had another, by old id; an old id that is nobody's now is its own.
 
     Chains of changes are followed; no id may become two, or come back to itself.
 
     Args:
-        path: A table `old,new`.
+        path: A table `old,new[,taken]`. A row that is not `taken` says that these are two people.
 
     Example:
         >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
         >>> with TemporaryDirectory() as folder:
         ...     path = Path(folder) / "same.csv"
-        ...     _ = path.write_text("old,new\\nada@x.org,ada@y.org\\nada@y.org,ada@z.org\\n")
+        ...     _ = path.write_text("old,new,taken\\na@x,a@y,yes\\nbo,ben,no\\na@y,ada,yes\\n")
         ...     read_aliases(path)
-        {'ada@x.org': 'ada@z.org', 'ada@y.org': 'ada@z.org'}
+        {'a@x': 'ada', 'bo': 'bo', 'a@y': 'ada'}
     """
-    table = read_table(path, [Column("old", "id", secret=True), Column("new", "id", secret=True)])
+    columns = [
+        Column("old", "id", secret=True),
+        Column("new", "id", secret=True),
+        Column("taken", required=False, choices=("yes", "no")),
+    ]
+    table = read_table(path, columns, extra=True)
+    taken = table.text("taken") if "taken" in table else ("yes",) * len(table)
     pairs = dict[str, str]()
     problems = []
-    for row, old, new in zip(table.rows, table.text("old"), table.text("new"), strict=True):
-        if old in pairs:
+    for row, old, new, yes in zip(table.rows, table.text("old"), table.text("new"), taken, strict=True):
+        if yes == "yes" and old in pairs:
             problems.append(Problem(table.file, row, "old", "must not be listed twice"))
-        pairs.setdefault(old, new)
+        if yes == "yes":
+            pairs.setdefault(old, new)
     if problems:
         raise input_error(problems)
-    return {old: _present_id(old, pairs, table.file) for old in pairs}
+    return {old: _present_id(old, pairs, table.file) for old in dict.fromkeys(table.text("old"))}
 
 
 def _present_id(old: str, pairs: Mapping[str, str], file: str) -> str:
@@ -100,54 +134,265 @@ def _present_id(old: str, pairs: Mapping[str, str], file: str) -> str:
     return name
 
 
-def similar_names(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Pairs of different ids that may be one person. They are only reported, never merged.
+class Pair(NamedTuple):
+    """A past id and a member it may stand for, why, and whether it was taken for that member."""
 
-    They are equal up to case, accents, signs and the order of words, or have an initial for a first name, or
-    the same name at two mail addresses.
+    old: str
+    new: str
+    why: str
+    taken: bool
+
+
+@dataclass(frozen=True)
+class MatchedPeople:
+    """The members of a committee among past reviewers. CONFIDENTIAL.
+
+    Attributes:
+        members: How many members there are.
+        found: How many of them have past reviews.
+        same: The member whom a past id stands for if it is another one, and what the chair said.
+        pairs: Whom past ids were taken for, and whom they might stand for.
+        kinds: How most members are named, and how most past reviewers are, in words.
+    """
+
+    members: int
+    found: int
+    same: Mapping[str, str]
+    pairs: tuple[Pair, ...]
+    kinds: tuple[str, str]
+
+    def __str__(self) -> str:
+        return f"{self.found:,} of {count(self.members, 'member')} found in past reviews"
+
+    def remarks(self, path: str | os.PathLike[str]) -> list[str]:
+        """What the chair should know of the table at `path`, a sentence each; nobody is named."""
+        opened = len({pair.old for pair in self.pairs if not pair.taken})
+        joined = sum(pair.taken for pair in self.pairs)
+        remarks = []
+        if joined:
+            what = f"{count(joined, 'past id')} taken for a member under another id"
+            remarks.append(f"{what}: {path} lists them with the reason (CONFIDENTIAL)")
+        if opened:
+            what = f"{count(opened, 'past id')} may be a member's and {'was' if opened == 1 else 'were'} left"
+            remarks.append(
+                f"{what} out: write yes or no into the column taken of {path}, import it with --as same, and "
+                "fit again"
+            )
+        return remarks
+
+    def columns(self) -> dict[str, list[str]]:
+        """The table for the chair, which `read_aliases` reads back."""
+        columns = {name: [str(getattr(pair, name)) for pair in self.pairs] for name in ("old", "new", "why")}
+        return {**columns, "taken": ["yes" if pair.taken else "no" for pair in self.pairs]}
+
+    def refuse_strangers(self) -> None:
+        """Refuse past reviews in which nobody, or nearly nobody, of the committee is found."""
+        if _NEARLY_NOBODY * self.found >= self.members:
+            return
+        now, before = self.kinds
+        differ = f": members go by {now}, past reviewers by {before}" if now != before else ""
+        raise InputError(
+            f"{self}{differ}. So nothing would be known about the rest. Give a list of the committee with a "
+            "column name beside the ids, as the lists that the systems export have it, or a table old,new "
+            "that says who is who (`same`)"
+        )
+
+
+def match_people(
+    members: Mapping[str, str],
+    conferences: Sequence[Mapping[str, str]],
+    same: Mapping[str, str] | None = None,
+) -> MatchedPeople:
+    """Finds the members of a committee among past reviewers, who may have other ids.
+
+    A past id stands for a member if it is the same address but for a tag (`ada+pc@x.org`), or has the same
+    name in any order, with or without accents. It also does if initials, an address like `ada.byron@x.org`
+    or a name that lost its accents leave just one member and one past reviewer. Names count that any of the
+    lists has for an id. Two members, or two reviewers of one conference, are never joined: the pairs are
+    left to the chair.
 
     Args:
-        names: All ids.
+        members: The name of each member by id, or an empty text; listed without looking at this year's
+            reviews.
+        conferences: The same of the reviewers of each past conference.
+        same: What the chair says, as `read_aliases` returns it; it comes first.
 
     Returns:
-        The pairs, sorted.
+        How many were found, and which ids were joined.
 
     Example:
-        >>> people = ["Kurt Gödel", "Godel, Kurt", "K. Gödel", "Ada", "ada@x.org", "ada@y.org", "r1", "r2"]
-        >>> similar_names(people)
-        [('Godel, Kurt', 'K. Gödel'), ('Godel, Kurt', 'Kurt Gödel'), ('K. Gödel', 'Kurt Gödel'), \
-        ('ada@x.org', 'ada@y.org')]
+        >>> members = {"ada@new.org": "Ada Byron", "kurt@x.org": "Kurt Gödel", "wei@x.org": "Wei Wang"}
+        >>> past = {"ada@old.org": "Ada Byron", "Godel, K.": "", "wang@x.org": "Wei Wang", "Wang, Wei": ""}
+        >>> people = match_people(members, [past])
+        >>> print(people, [(pair.old, pair.why) for pair in people.pairs if pair.taken])
+        2 of 3 members found in past reviews [('ada@old.org', 'same name'), ('Godel, K.', 'initials')]
     """
-    alike = defaultdict[tuple[str, ...], set[str]](set)
-    for name in names:
-        for key in _keys(name):
-            alike[key].add(name)
-    pairs = {pair for group in alike.values() for pair in permutations(group, 2)}
-    return sorted(pair for pair in pairs if _may_be_one_person(*pair))
+    chosen = dict(same or {})
+    names = defaultdict[str, set[str]](set)
+    for people in (members, *conferences):
+        for who, name in people.items():
+            names[_address(who)].add(name)
+    everyone = dict.fromkeys(who for people in conferences for who in people)
+    past = [who for who in everyone if who not in members and who not in chosen]
+    traits = {who: _traits(who, names[_address(who)]) for who in (*members, *past)}
+    claims = _claims([*members], past, traits)
+    sure = {who: min(claim.members) for who, claim in claims.items() if claim.sure}
+    for people in conferences:
+        stands_for = Counter(sure.get(who, chosen.get(who, who)) for who in people)
+        sure = {old: new for old, new in sure.items() if old not in people or stands_for[new] == 1}
+    pairs = [
+        Pair(old, new, _REASONS[claim.strength], old in sure)
+        for old, claim in claims.items()
+        for new in sorted(claim.members)
+    ]
+    joined = {**chosen, **sure}
+    found = {joined.get(who, who) for who in everyone} & members.keys()
+    return MatchedPeople(len(members), len(found), joined, tuple(pairs), (_kind(members), _kind(everyone)))
 
 
-def _may_be_one_person(one: str, other: str) -> bool:
-    """Each pair once; and two full first names that share an initial are two people."""
-    first, second = _words(one), _words(other)
-    initials = any(len(word) == 1 for word in (*first, *second))
-    mails = "@" in one and "@" in other
-    return one < other and (initials or mails or sorted(first) == sorted(second))
+_REASONS = ("same address", "same name", "nearly the same name", "initials", "same mailbox elsewhere")
+_NAME, _INITIALS, _MAILBOX = 1, 3, 4
+_TITLES = {"dr", "prof", "professor", "jr", "sr", "ii", "iii", "phd"}
+_PLAIN = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ß": "ss"}
+)
+_DIGRAPHS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
+# OpenReview's ids; it numbers people of one name.
+_PROFILE = re.compile(r"~(.+?)[0-9]+")
+# Of a name that lost its accented letters so many others must be left.
+_FEWEST_LETTERS = 5
+
+_Traits = tuple[frozenset[str], ...]
+"""What an id can be recognized by, strongest first, as `_REASONS` has it."""
 
 
-def _keys(name: str) -> list[tuple[str, ...]]:
-    if "@" in name:
-        return [("mail", name.split("@")[0].casefold())]
-    words = _words(name)
-    keys = [("words", *sorted(words))]
-    if len(words) > 1 and not any(character.isdigit() for character in name):
-        last, first = (words[0], words[1]) if "," in name else (words[-1], words[0])
-        keys.append(("initial", first[0], last))
-    return keys
+class _Claim(NamedTuple):
+    """The members that a past id points to by its strongest trait; `sure` if it can be no other."""
+
+    strength: int
+    members: frozenset[str]
+    sure: bool
+
+
+def _address(who: str) -> str:
+    """An email without a tag, in lower case; any other id as it is."""
+    return re.sub(r"\+[^@]*(?=@)", "", who.lower()) if "@" in who else who
+
+
+def _kind(ids: Iterable[str]) -> str:
+    """How most of these people are named."""
+    kinds = ["email" if "@" in who else "profile" if _PROFILE.fullmatch(who) else "" for who in ids]
+    names = ["name" if len(_words(who)) > 1 else "other ids" for who in ids]
+    return Counter(kind or name for kind, name in zip(kinds, names, strict=True)).most_common(1)[0][0]
 
 
 def _words(name: str) -> list[str]:
-    letters = [c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c)]
-    return re.findall(r"[^\W_]+", "".join(letters).casefold()) or [name]
+    """The words of a name in lower case, first names first, without titles and what stands in brackets.
+
+    >>> _words("Gödel, Kurt F."), _words("Dr. Otto Pérez, Jr."), _words("Wei O'Hara (member 3)")
+    (['kurt', 'f', 'gödel'], ['otto', 'pérez'], ['wei', 'ohara'])
+    """
+    text = re.sub(r"\([^)]*\)|['’]", "", unicodedata.normalize("NFC", name).lower())
+    last, *first = text.split(",")
+    words = (word for part in (*first, last) for word in re.findall(r"[^\W_]+", part))
+    return [word for word in words if word not in _TITLES]
+
+
+def _folded(words: Iterable[str]) -> str:
+    """Words without accents, with a space between them."""
+    letters = unicodedata.normalize("NFKD", " ".join(words).casefold().translate(_PLAIN))
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+
+
+def _traits(who: str, names: Iterable[str]) -> _Traits:
+    mail, profile = "@" in who, _PROFILE.fullmatch(who)
+    own = profile[1].replace("_", " ") if profile else "" if mail else who
+    listed = [words for words in map(_words, {*names, own}) if len(words) > 1]
+    listed = [words for words in listed if not any(map(str.isdigit, "".join(words)))]
+    spelled = {
+        spelling
+        for words in listed
+        for spelling in (_folded(words), _folded(word.translate(_DIGRAPHS) for word in words))
+    }
+    box = _address(who).split("@")[0] if mail and not listed else ""
+    parts = re.findall(r"[^\W\d_]{2,}", box)
+    bare = {"".join(re.findall("[a-z]", "".join(words))) for words in listed}
+    near = {text for text in bare if len(text) >= _FEWEST_LETTERS} | {s.replace(" ", "") for s in spelled}
+    sets = (
+        {_address(who)} if mail else set(),
+        {" ".join(sorted(spelling.split())) for spelling in spelled} | ({_folded([own])} if own else set()),
+        near | ({"".join(parts)} if len(parts) > 1 else set()),
+        spelled,
+        {box} - {""},
+    )
+    return tuple(map(frozenset, sets))
+
+
+def _claims(members: Sequence[str], past: Sequence[str], traits: Mapping[str, _Traits]) -> dict[str, _Claim]:
+    """For each past id the members that its strongest trait points to."""
+    claims: dict[str, _Claim] = {}
+    for strength in range(len(_REASONS)):
+        open_ids = [who for who in past if who not in claims]
+        nearest = _alike(open_ids, members, traits, strength)
+        claims |= {who: _Claim(strength, frozenset(found), False) for who, found in nearest.items()}
+        # A weak trait must fit no other past reviewer, unless that points to the same member.
+        rivals = _alike([*nearest], past, traits, strength) if strength > _NAME else {}
+        for who, found in nearest.items():
+            others = [claims.get(rival) for rival in rivals.get(who, ())]
+            alone = all(other is not None and other.members == found for other in others)
+            claims[who] = _Claim(
+                strength, frozenset(found), len(found) == 1 and alone and strength < _MAILBOX
+            )
+    return claims
+
+
+def _alike(
+    people: Sequence[str], others: Sequence[str], traits: Mapping[str, _Traits], strength: int
+) -> dict[str, set[str]]:
+    """For each of some people those of the `others` who share a trait; whoever shares none is left out."""
+    by_key = defaultdict[str, list[str]](list)
+    for other in others:
+        for key in _keys(traits[other], strength):
+            by_key[key].append(other)
+    alike = {}
+    for who in people:
+        near = {other for key in _keys(traits[who], strength) for other in by_key[key]} - {who}
+        found = {other for other in near if _may_be_one(who, other, traits, strength)}
+        if found:
+            alike[who] = found
+    return alike
+
+
+def _keys(traits: _Traits, strength: int) -> set[str]:
+    """The words under which people who share a trait are found."""
+    keys = {*traits[strength]}
+    return {f"{key[0]} {key.split()[-1]}" for key in keys} if strength == _INITIALS else keys
+
+
+def _may_be_one(who: str, other: str, traits: Mapping[str, _Traits], strength: int) -> bool:
+    if _PROFILE.fullmatch(who) and _PROFILE.fullmatch(other):
+        return False
+    pairs = product(traits[who][_INITIALS], traits[other][_INITIALS])
+    return strength != _INITIALS or any(_abbreviates(a.split(), b.split()) for a, b in pairs)
+
+
+def _abbreviates(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two names differ only by initials, and by middle names that one leaves out.
+
+    >>> _abbreviates(["k", "godel"], ["kurt", "f", "godel"]), _abbreviates(["ada", "king"], ["anne", "king"])
+    (True, False)
+    """
+    short, long = sorted((one, other), key=len)
+    middle = iter(long[1:-1])
+    return (
+        short[-1] == long[-1]
+        and _same_or_initial(short[0], long[0])
+        and all(any(_same_or_initial(word, full) for full in middle) for word in short[1:-1])
+    )
+
+
+def _same_or_initial(one: str, other: str) -> bool:
+    return one == other or (min(len(one), len(other)) == 1 and one[0] == other[0])
 
 
 def calibration_rows(names: Sequence[str], parameters: Array) -> dict[str, tuple[float, ...]]:

@@ -7,7 +7,6 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
 from typing import Any, NamedTuple
 
 from blindcal.cells import Violation, count, id_problem, normalize_id
@@ -52,6 +51,8 @@ class Imported:
         conflicts: Pairs of paper and reviewer.
         withdrawn: Of the papers that have reviews, those that the system says were withdrawn, desk rejected
             or deleted, each with which of it; `reviews` still has theirs, which serve a later calibration.
+        sources: The file, or the sheet of it, and the row that each review stands in, in the order of
+            `reviews`: for messages.
         decision_words: What the site calls its decisions, by `accept` and `reject`, if the export shows it.
         recognized: For the chair, what the export was taken for; it names nobody, nor do the next two.
         dropped: What goes no further.
@@ -69,25 +70,20 @@ class Imported:
     committee: Mapping[str, str]
     conflicts: tuple[tuple[str, str], ...]
     withdrawn: Mapping[str, str]
+    sources: tuple[tuple[str, int], ...]
     decision_words: Mapping[str, str]
     recognized: tuple[str, ...]
     dropped: tuple[Dropped, ...]
     warnings: tuple[str, ...]
 
-    def columns(self) -> dict[str, list[object]]:
-        """The table to write: `paper, reviewer, score` and what else is known of a review."""
-        return {**self.reviews.columns(), **({"round": list(self.rounds)} if self.rounds else {})}
+    def columns(self, *, names: bool = False) -> dict[str, list[object]]:
+        """The table to write: `paper, reviewer, score` and what else is known of a review.
 
-    def to_decide(self) -> Imported:
-        """The same without reviews of papers that were withdrawn."""
-        if not self.withdrawn:
-            return self
-        kept = [self.reviews.papers[place] not in self.withdrawn for place in self.reviews.paper]
-        return replace(
-            self,
-            reviews=self.reviews.without(self.withdrawn),
-            rounds=tuple(compress(self.rounds, kept)),
-        )
+        Reviewers' `names` are added if that is wanted and any is known.
+        """
+        table = {**self.reviews.columns(), **({"round": list(self.rounds)} if self.rounds else {})}
+        known: list[object] = [self.committee.get(who, "") for who in table["reviewer"]] if names else []
+        return {**table, "name": known} if any(known) else table
 
 
 def gather(found: RawExport, choices: Choices) -> Imported:
@@ -152,6 +148,7 @@ def _imported(
         committee=committee,
         conflicts=_conflicts(found, people),
         withdrawn=_withdrawn(found, reviews),
+        sources=tuple((rows[i].file or found.file, rows[i].row) for i in reviews.row),
         decision_words=dict(found.decision_words),
         recognized=(*found.said, *(["decimals written with a comma"] if score.commas else [])),
         dropped=(*found.dropped, Dropped("the order of rows", "it can reveal who wrote a review")),
@@ -189,6 +186,7 @@ def coded(imported: Imported, known: Mapping[str, str]) -> tuple[Imported, dict[
         imported,
         reviews=reviews,
         rounds=tuple(imported.rounds[i] for i in reviews.row) if imported.rounds else (),
+        sources=tuple(imported.sources[i] for i in reviews.row),
         committee={code[name]: "" for name in imported.committee},
         conflicts=tuple(sorted((paper, code[name]) for paper, name in imported.conflicts)),
     )
@@ -355,12 +353,16 @@ def _titles(rows: Sequence[RawReview], found: RawExport) -> dict[str, str]:
 
 
 def _committee(rows: Sequence[RawReview], found: RawExport, people: Mapping[str, str]) -> dict[str, str]:
-    """The name of everyone that the export knows, those who wrote nothing included."""
+    """The name of everyone that the export knows, those who wrote nothing included.
+
+    Members that the export lists have the names of that list alone: which names are known must not tell who
+    reviewed.
+    """
     committee = {row.reviewer: _phrase(row.name) for row in reversed(rows)}
     for key, name in found.committee.items():
         person = _person(_clean(key), people)
         if not id_problem(person):
-            committee[person] = _phrase(name) or committee.get(person, "")
+            committee[person] = _phrase(name)
     return {person: "" if name == person else name for person, name in sorted(committee.items())}
 
 

@@ -12,24 +12,26 @@ import re
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blindcal.assignment.candidates import pools_of
-from blindcal.cells import count, number_text
+from blindcal.cells import number_text
 from blindcal.checks import Array
 from blindcal.compute.parallel import Progress, no_progress
 from blindcal.deciding.coins import Key, make_key, read_key
 from blindcal.deciding.ledger import ledger_folder
-from blindcal.errors import InputError, RefusedError
+from blindcal.deciding.path_checks import copied_remarks
+from blindcal.errors import InputError, Problem, RefusedError
 from blindcal.exporters.decisions import read_titles
-from blindcal.fitting.committee import read_aliases
+from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_names
 from blindcal.fitting.estimate import Fitted, fit
+from blindcal.fitting.history import in_year_order, order_remarks, past_people
 from blindcal.fitting.reuse_guard import Fingerprint, fingerprint_of_reviews, fit_record_path, reuse_warnings
 from blindcal.fitting.shared_sums import SharedSums, has_share_statement, read_shared_sums, statement_path
 from blindcal.importers import (
@@ -50,21 +52,19 @@ from blindcal.io.atomic_files import (
     refuse_existing,
     write_bytes,
 )
-from blindcal.io.tables import format_table
+from blindcal.io.tables import format_table, input_error
 from blindcal.planning.conference_plan import stray_remarks
-from blindcal.planning.request import known_readers
-from blindcal.posterior.conference import read_reviewers
+from blindcal.planning.request import WHOLE, Quota, known_readers, shares
+from blindcal.posterior.conference import paper_tracks, read_reviewers
 from blindcal.project.outsiders import unlisted_remarks
 from blindcal.project.settings import FILE, Value, parse_grid, parse_paper_counts
 from blindcal.project.template import conference_text
-from blindcal.reviews import Reviews, check_better
+from blindcal.reviews import Reviews, check_better, infer_grid
 from blindcal.sharing.noisy_sums import shared_folder
 
 INPUTS = "inputs"
 _OWN_COLUMNS = {"paper", "reviewer", "score"}
 _PAST = re.compile(r"past/[^/]+\.csv")
-_YEAR = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,7 @@ class FolderContents:
         files: Files that are copied as they are, by the name of the table: `pools`, `reviewers`, `same` and
             `titles`.
         fitted: The calibration that past reviews gave; None if there is none.
+        people: Who of the committee was found in past reviews; None without a calibration.
     """
 
     imported: Imported | None = None
@@ -88,6 +89,7 @@ class FolderContents:
     conflicts: Sequence[tuple[str, str]] = ()
     files: Mapping[str, Path] = field(default_factory=dict)
     fitted: Fitted | None = None
+    people: MatchedPeople | None = None
 
     @property
     def past_reviews(self) -> dict[str, Reviews]:
@@ -99,7 +101,7 @@ class FolderContents:
     def data(self) -> dict[str, bytes]:
         """The bytes of each file, by its name in the folder `inputs`; what would be empty is left out."""
         tables: dict[str, Mapping[str, Sequence[object]]] = {
-            "committee": {"reviewer": list(self.committee)},
+            "committee": {"reviewer": list(self.committee), **_if_any("name", self.committee.values())},
             "conflicts": {
                 "paper": [paper for paper, _ in self.conflicts],
                 "conflict": [who for _, who in self.conflicts],
@@ -111,12 +113,17 @@ class FolderContents:
                 "titles": {"paper": list(imported.titles), "title": list(imported.titles.values())},
                 "tracks": {"paper": list(imported.tracks), "track": list(imported.tracks.values())},
             }
+        if self.people is not None and self.people.pairs:
+            tables |= {"reviewers.csv.people": self.people.columns()}
         data = {f"{name}.csv": format_table(table) for name, table in tables.items() if any(table.values())}
         for name, path in self.files.items():
             data |= _copied(f"{name}.csv", path)
         for name, past in self.past.items():
             file = f"past/{name}.csv"
-            data |= _copied(file, past) if isinstance(past, Path) else {file: format_table(past.columns())}
+            if isinstance(past, Path):
+                data |= _copied(file, past)
+            else:
+                data[file] = format_table(past.columns(names=True))
         return data
 
     @property
@@ -124,6 +131,12 @@ class FolderContents:
         """The settings that name the files of a new folder; without pools everyone may have reviewed."""
         settings = input_settings({name: f"{INPUTS}/{name}" for name in self.data})
         return {"pools": "everyone", "reviewers": f"{INPUTS}/reviewers.csv", **settings}
+
+
+def _if_any(column: str, cells: Iterable[str]) -> dict[str, list[str]]:
+    """A column of a table, unless all of its cells would be empty."""
+    listed = list(cells)
+    return {column: listed} if any(listed) else {}
 
 
 def _copied(name: str, path: Path) -> dict[str, bytes]:
@@ -145,27 +158,16 @@ def input_settings(places: Mapping[str, str], past: Sequence[str] = ()) -> dict[
     >>> input_settings({"past/2026.csv": "inputs/past/2026.csv"}, ["inputs/past/2025.csv"])
     {'past': ['inputs/past/2025.csv', 'inputs/past/2026.csv']}
     """
-    named = ("reviews", "committee", "titles", "tracks", "same", "reviewers")
-    settings: dict[str, Value] = {name: places[f"{name}.csv"] for name in named if f"{name}.csv" in places}
+    tables = ("reviews", "committee", "titles", "tracks", "same", "reviewers")
+    settings: dict[str, Value] = {name: places[f"{name}.csv"] for name in tables if f"{name}.csv" in places}
     for name in ("conflicts", "pools"):
         if f"{name}.csv" in places:
             settings["pools"] = places[f"{name}.csv"]
     brought = {Path(name).stem: place for name, place in places.items() if _PAST.fullmatch(name)}
     if brought:
-        settings["past"] = list(oldest_first({Path(place).stem: place for place in past} | brought).values())
+        named = {Path(place).stem: place for place in past} | brought
+        settings["past"] = [named[name] for name in in_year_order(named)]
     return settings
-
-
-def oldest_first(past: Mapping[str, T]) -> dict[str, T]:
-    """Past conferences in the order of their years, if each name has one; else as they are given.
-
-    >>> [*oldest_first({"icx2026": 1, "fetched-2025-notes": 2})], [*oldest_first({"b2026": 1, "a": 2})]
-    (['fetched-2025-notes', 'icx2026'], ['b2026', 'a'])
-    """
-    years = {name: [*{*_YEAR.findall(name)}] for name in past}
-    if any(len(found) != 1 for found in years.values()):
-        return dict(past)
-    return {name: past[name] for name in sorted(past, key=lambda name: years[name][0])}
 
 
 def write_inputs(folder: Path, contents: FolderContents) -> None:
@@ -450,16 +452,20 @@ def create_folder(
     _check_files(given)
     check_key(key, folder)
     contents, remarks = read_contents(given)
-    contents = replace(contents, past=oldest_first(contents.past))
-    grid = wishes.grid
-    if (imported := contents.imported) is not None:
+    past = {name: contents.past[name] for name in in_year_order(contents.past)}
+    if [*past] != [*contents.past]:
+        remarks += (f"past conferences were put in the order of their years: {', '.join(past)}",)
+    contents, grid = replace(contents, past=past), wishes.grid
+    imported = contents.imported
+    withdrawn = {} if imported is None or wishes.keep_withdrawn else imported.withdrawn
+    check_scores(contents, grid)
+    if imported is not None:
         grid = grid or grid_text(imported.reviews.grid)
-        check_grid(imported.reviews, grid)
+        _check_quota(imported.reviews.without(withdrawn), wishes.accept, str(given.reviews))
         remarks += (*reuse_warnings(past_footprints(contents), imported.reviews),)
     check_files(contents)
-    contents = replace(contents, fitted=_fitted(contents, folder, grid, wishes.better, workers, progress))
+    contents, found = _calibrated(contents, folder, grid, wishes.better, workers, progress)
     settings = _settings(folder, key, contents, grid, wishes)
-    withdrawn = {} if imported is None or wishes.keep_withdrawn else imported.withdrawn
     with staged_folder(folder) as filled:
         write_inputs(filled, contents)
         make_folder(filled / RELEASES_FOLDER)
@@ -468,6 +474,8 @@ def create_folder(
         secret = read_key(key) if key.exists() else new_key(key)
     remarks += (
         *_remarks(contents, folder, given),
+        *found,
+        *copied_remarks(folder, key),
         *(contents.fitted.checks.notes if contents.fitted else ()),
     )
     return CreatedFolder(contents, settings, withdrawn, key, secret, remarks)
@@ -628,35 +636,96 @@ def check_files(contents: FolderContents) -> None:
         pools_of(files["pools"], () if imported is None else imported.reviews.papers, known)
 
 
-def check_grid(reviews: Reviews, grid: str) -> None:
-    """Refuse this year's reviews if a score is not one that reviewers can give."""
-    allowed = parse_grid(grid)
-    off = int((~np.isin(reviews.score, allowed)).sum()) if allowed else 0
-    if off:
-        raise InputError(
-            f"`grid` {grid} must hold every score: {count(off, 'score')} of this year are not in it"
-        )
+def check_scores(contents: FolderContents, grid: str | None) -> None:
+    """Refuse scores that reviewers cannot give, and name the rows they stand in.
+
+    Args:
+        contents: The inputs; past reviews are checked too.
+        grid: The scores that can be given this year, as declared; if nothing is, and in past reviews, scores
+            are refused that are far from all others.
+    """
+    allowed, imported = parse_grid(grid), contents.imported
+    problems = []
+    if imported is not None and allowed is not None:
+        off = ~np.isin(imported.reviews.score, allowed or imported.reviews.score)
+        problems += _score_problems(imported, off, f"must be a score of the `grid` {grid}")
+    unchecked = [*contents.past.values(), *([imported] if allowed is None else [])]
+    for export in unchecked:
+        if isinstance(export, Imported):
+            off, usual = _far_off(export.reviews.score)
+            rule = f"must be on the scale of the other scores, {usual}: is it a typing error?"
+            problems += _score_problems(export, off, rule)
+    if problems:
+        raise input_error(problems)
 
 
-def _fitted(
+def _score_problems(imported: Imported, wrong: NDArray[np.bool_], rule: str) -> list[Problem]:
+    rows = sorted(imported.sources[place] for place in np.flatnonzero(wrong))
+    return [Problem(file, row, imported.score_field, rule) for file, row in rows]
+
+
+def _far_off(score: Array) -> tuple[NDArray[np.bool_], str]:
+    """Which scores can hardly be meant, such as 55 on a scale of 1 to 10, and the range of the others.
+
+    They are further from the next score than all others are from each other, and one in a hundred or just
+    one; the others are on a grid of at least three scores.
+    """
+    levels = np.unique(score)
+    few = max(1, score.size // 100)
+    for cut in range(3, levels.size):
+        for low, high in ((levels[0], levels[cut - 1]), (levels[-cut], levels[-1])):
+            inside = (score >= low) & (score <= high)
+            gap = levels[cut] - high if low == levels[0] else low - levels[-cut - 1]
+            rare = score.size - inside.sum() <= few
+            if rare and gap > high - low and infer_grid(score[inside]) is not None:
+                return ~inside, f"{number_text(low)} to {number_text(high)}"
+    return np.zeros(score.size, np.bool_), ""
+
+
+def _check_quota(reviews: Reviews, accept: str | None, file: str) -> None:
+    """Refuse a number of papers that these reviews, without withdrawn papers, cannot have."""
+    number = parse_paper_counts("`accept`", accept)
+    if number is None:
+        return
+    quota, tracks = Quota(number), paper_tracks(reviews)
+    listed = sorted({*tracks.values()} - {""})
+    if quota.tracks and {*quota.tracks} != {*tracks.values()}:
+        found = f"the tracks {', '.join(listed)}" if listed else "no tracks"
+        some = " and papers without one" if listed and "" in tracks.values() else ""
+        raise InputError(f"`accept` must have a number for each track of {file}, which has {found}{some}")
+    shares(quota, [track if quota.tracks else WHOLE for track in tracks.values()])
+
+
+def _calibrated(
     contents: FolderContents, folder: Path, grid: str | None, better: str, workers: int, progress: Progress
-) -> Fitted | None:
-    same, imported = same_people(contents), contents.imported
+) -> tuple[FolderContents, list[str]]:
+    """The contents with a calibration if there are reviews and past ones; and what to know of its people."""
+    same, imported, inputs = same_people(contents), contents.imported, folder / INPUTS
     if imported is None or not contents.past:
-        return None
+        return contents, []
     allowed = np.array(parse_grid(grid))
     this_year = replace(imported.reviews, grid=allowed if allowed.size else None, grid_declared=True)
-    past = folder / INPUTS / "past"
-    tables = {str(past / f"{name}.csv"): past_table(table) for name, table in contents.past.items()}
-    return fit(
+    pasts = {str(inputs / "past" / f"{name}.csv"): past for name, past in contents.past.items()}
+    tables = {file: past_table(past) for file, past in pasts.items()}
+    names = {
+        file: past.committee if isinstance(past, Imported) else read_names(past)
+        for file, past in pasts.items()
+    }
+    reviewers = past_people(tables, names)
+    people = match_people(contents.committee, [*reviewers.values()], same)
+    people.refuse_strangers()
+    fitted = fit(
         tables,
         committee=contents.committee,
         this_year=this_year,
         better=better,
-        same=same,
+        same=people.same,
         workers=workers,
         progress=progress,
     )
+    remarks = order_remarks(reviewers, contents.committee, people.same)
+    remarks += people.remarks(inputs / "reviewers.csv.people.csv")
+    return replace(contents, fitted=fitted, people=people), remarks
 
 
 def _settings(

@@ -39,7 +39,7 @@ from blindcal.project.create import (
     FolderContents,
     SourceFiles,
     check_files,
-    check_grid,
+    check_scores,
     decision_words,
     grid_text,
     input_settings,
@@ -59,7 +59,7 @@ _PAPERS = {"paper", "paper id", "pid", "submission #", "submission", "proposal i
 _PEOPLE = {"reviewer", "email", "e-mail", "email address", "reviewer email", "profile_id", "profile"}
 # Kinds of table that their columns show, tried in this order; anything else is an export of reviews.
 _COLUMNS = {
-    "same": lambda names: names == {"old", "new"},
+    "same": lambda names: {"old", "new"} <= names,
     "reviewers": lambda names: {"reviewer", "slope", "offset", "noise"} <= names,
     "pools": lambda names: {"paper", "reviewer"} < names <= {"paper", "reviewer", "probability", "draw"},
     "titles": lambda names: names == {"paper", "title"},
@@ -206,11 +206,11 @@ def read_import(
     settings: dict[str, Value] = {}
     if imported is not None:
         remarks += _conflict_remarks(folder, contents)
-        grid = str(folder.settings.get("grid") or grid_text(imported.reviews.grid))
-        check_grid(imported.reviews, grid)
-        settings |= {} if "grid" in folder.settings else {"grid": grid}
+        settings |= {} if "grid" in folder.settings else {"grid": grid_text(imported.reviews.grid)}
     words = decision_words(contents)
     settings |= {name: word for name, word in words.items() if name not in folder.settings}
+    grid = folder.settings.get("grid")
+    check_scores(contents, None if grid is None else str(grid))
     check_files(contents)
     if this_year is not None:
         remarks += (*reuse_warnings([*_earlier(folder, contents), *past_footprints(contents)], this_year),)
@@ -274,7 +274,7 @@ def edited_settings(
     if lines:
         head, table, tail = re.split(r"(?m)^(\s*\[withdrawn\].*)$", f"{text}\n[withdrawn]\n", maxsplit=1)
         text = f"{head}{table}\n{chr(10).join(lines)}{tail}".removesuffix("\n[withdrawn]\n")
-    # A value that stands over several lines cannot be replaced line by line.
+    # An inline table, say, cannot be replaced line by line.
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -282,7 +282,7 @@ def edited_settings(
     wrong = [name for name, value in settings.items() if content.get(name) != value]
     if wrong or not {*(withdrawn or {})} <= {*content.get("withdrawn", {})}:
         names = ", ".join(wrong or ["withdrawn"])
-        raise InputError(f"{file}: cannot be edited at {names}: write each setting on one line")
+        raise InputError(f"{file}: cannot be edited at {names}: write it as a new file has it")
     return text
 
 
@@ -504,7 +504,7 @@ def _review_remarks(
 
 def _committee(folder: Folder, contents: FolderContents) -> Sequence[str]:
     file = str(folder.settings.get("committee", ""))
-    return [*contents.committee] or (read_committee(file) if os.path.exists(file) else [])
+    return [*(contents.committee or (read_committee(file) if os.path.exists(file) else ()))]
 
 
 def _calibration(folder: Folder, contents: FolderContents) -> Path | None:

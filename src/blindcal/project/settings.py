@@ -17,6 +17,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
+from blindcal.assignment.candidates import EVERYONE
 from blindcal.cells import Column, cell_problem, id_problem, number_text
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_bytes
@@ -359,7 +360,9 @@ def _setting(kind: Kind, value: object, folder: Path) -> SettingValue:
             return ",".join(number_text(float(item)) for item in value)
         return tuple(_path_in(folder, item) if kind == "files" else item for item in value)
     text = str(value)
-    return _path_in(folder, text) if kind == "file" or (kind == "pools" and text != "everyone") else text
+    if kind == "pools" and text.casefold() == EVERYONE:
+        return EVERYONE
+    return _path_in(folder, text) if kind in ("file", "pools") else text
 
 
 def _path_in(folder: Path, name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 
 from blindcal.cells import number_text
@@ -90,21 +91,39 @@ def with_settings(text: str, settings: Mapping[str, Value | None]) -> str:
     >>> text.split("\\n")
     ["better = 'high'", '# epsilon = 2', 'bar = 0.5', '']
     """
-    lines = text.split("\n")
-    end = next((at for at, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines) - 1)
+    entries = _entries(text)
+    end = next((at for at, entry in enumerate(entries) if entry.lstrip().startswith("[")), len(entries) - 1)
     for name, value in settings.items():
-        pattern = re.compile(rf"(?:# )?{re.escape(name)}\s*=")
-        set_at = [at for at, line in enumerate(lines[:end]) if re.match(rf"{re.escape(name)}\s*=", line)]
-        lines_at = set_at or [at for at, line in enumerate(lines[:end]) if pattern.match(line)]
+        pattern = re.compile(rf"\s*(# )?[\"']?{re.escape(name)}[\"']?\s*=")
+        marks = [(at, match[1]) for at, entry in enumerate(entries[:end]) if (match := pattern.match(entry))]
+        set_at = [at for at, mark in marks if not mark]
         if value is None:
             for at in set_at:
-                lines[at] = f"# {lines[at]}"
-        elif lines_at:
-            lines[lines_at[0]] = f"{name} = {_value(value)}"
+                entries[at] = f"# {entries[at]}".replace("\n", "\n# ")
+        elif marks:
+            entries[(set_at or [marks[0][0]])[0]] = f"{name} = {_value(value)}"
         else:
-            lines.insert(end, f"{name} = {_value(value)}")
+            entries.insert(end, f"{name} = {_value(value)}")
             end += 1
-    return "\n".join(lines)
+    return "\n".join(entries)
+
+
+def _entries(text: str) -> list[str]:
+    """The lines of a conference.toml; a setting that spans several of them is one entry.
+
+    >>> _entries("past = [\\n  'a.csv',\\n]\\n# grid = 1\\n")
+    ["past = [\\n  'a.csv',\\n]", '# grid = 1', '']
+    """
+    entries, entry = [], ""
+    for line in text.split("\n"):
+        entry = f"{entry}\n{line}" if entry else line
+        try:
+            tomllib.loads(f"{entry}\n")
+        except tomllib.TOMLDecodeError:
+            continue
+        entries.append(entry)
+        entry = ""
+    return [*entries, entry] if entry else entries
 
 
 def _lines(rows: Sequence[Declaration], settings: Mapping[str, Value]) -> Iterator[str]:

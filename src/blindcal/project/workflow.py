@@ -44,9 +44,9 @@ from blindcal.deciding.selection import select
 from blindcal.errors import InputError
 from blindcal.exporters import export, parse_overrides
 from blindcal.exporters.decisions import WAITING, DecidedPaper, decided_of, read_decided, read_titles
-from blindcal.fitting.committee import read_aliases, read_committee, similar_names
+from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_committee, read_names
 from blindcal.fitting.estimate import Fitted, check_fit_targets, fit
-from blindcal.fitting.history import Scale, past_conferences
+from blindcal.fitting.history import Scale, order_remarks, past_conferences, past_people
 from blindcal.fitting.reuse_guard import fingerprint_of_past, read_scale, reuse_warnings
 from blindcal.fitting.shared_sums import SharedSums, has_share_statement, read_shared_sums
 from blindcal.io.atomic_files import lock, make_folder, read_bytes, refuse_published, write_bytes, write_table
@@ -198,11 +198,13 @@ class FolderFit:
 
     Attributes:
         fitted: The calibration.
+        people: Who of the committee was found in past reviews; None if there is no committee.
         out: The table that it was written to.
         remarks: What the chair should know, a sentence each; nobody is named.
     """
 
     fitted: Fitted
+    people: MatchedPeople | None
     out: Path
     remarks: tuple[str, ...]
 
@@ -243,6 +245,14 @@ def fit_folder(folder: Folder, *, workers: int = 1, progress: Progress = no_prog
     committee = read_committee(str(settings["committee"])) if "committee" in settings else None
     past = {name: table for name, table in tables.items() if isinstance(table, Reviews)}
     reused = reuse_warnings(map(fingerprint_of_past, past_conferences(past)), reviews) if past else []
+    people, remarks = None, list[str]()
+    if committee is not None:
+        names = {path: read_names(path) for path in past}
+        reviewers = past_people(tables, names)
+        people = match_people(committee, [*reviewers.values()], same)
+        people.refuse_strangers()
+        same = dict(people.same)
+        remarks = order_remarks(reviewers, committee, same)
     fitted = fit(
         tables,
         committee=committee,
@@ -255,10 +265,17 @@ def fit_folder(folder: Folder, *, workers: int = 1, progress: Progress = no_prog
         progress=progress,
     )
     out = _written(fitted, folder, current, out)
-    listed = {same.get(name, name) for table in tables.values() for name in table.reviewers}
-    similar = similar_listed(out, listed | {*(committee or ())}, replace=True)
-    kept = [f"papers are decided: shift and stretch of {current} are kept"] if frozen else []
-    return FolderFit(fitted, out, (*reused, *fitted.checks.notes, *similar, *kept))
+    if people is not None and people.pairs:
+        listing = out.with_name(f"{out.name}.people.csv")
+        write_table(listing, people.columns(), confidential=True, replace=True)
+        remarks += people.remarks(listing)
+    if frozen:
+        remarks.append(
+            f"papers are decided: the calibration keeps the shift and stretch of {current}, and decisions "
+            "stand. `blindcal decide` with --amend and --reason decides new papers by it; with --redecide "
+            "too, all papers are decided again by it, from public data"
+        )
+    return FolderFit(fitted, people, out, (*reused, *fitted.checks.notes, *remarks))
 
 
 def _past_tables(folder: Folder) -> dict[str, Reviews | SharedSums]:
@@ -309,23 +326,6 @@ def _better_ends(texts: object) -> dict[str, str]:
         if not name:
             raise InputError(f"past-better must be like 2021=low, found {text!r}")
     return {name: end for _, name, _, end in pairs}
-
-
-def similar_listed(out: Path, names: set[str], *, replace: bool = False) -> list[str]:
-    """List names that may be one person's in a file beside the table `out`, and return a remark about it.
-
-    The file is for the chair alone; an earlier one is replaced only if `replace` says so.
-    """
-    pairs = similar_names(names)
-    if not pairs:
-        return []
-    path = out.with_name(f"{out.name}.similar.csv")
-    one, other = zip(*pairs, strict=True)
-    write_table(path, {"reviewer": one, "similar": other}, confidential=True, replace=replace)
-    return [
-        f"{count(len(pairs), 'pair')} of names may be one person's, and were not merged: see {path} "
-        "(CONFIDENTIAL); list those that are in a table old,new, import it and fit again"
-    ]
 
 
 # Decisions.
