@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from blindcal.reviewers.base import Reviewer as Reviewer
     from blindcal.reviewers.rounded import Rounded as Rounded
     from blindcal.reviews import Reviews as Reviews
-    from blindcal.sharing.noisy_sums import share as share
+    from blindcal.sharing import share as share
     from blindcal.verification import Verification as Verification
     from blindcal.verification import verify as verify
 
@@ -73,7 +73,7 @@ _EXPORTS = {
     "decide": "deciding.release",
     "select": "deciding.selection",
     "Outcome": "deciding.release",
-    "share": "sharing.noisy_sums",
+    "share": "sharing",
     "audit": "adversaries.single_paper",
     "play": "adversaries.single_paper",
     "Verification": "verification",

@@ -61,14 +61,12 @@ _NO_ASSIGNMENT = (
 # method ends at a whole solution, and every sum is exact.
 #
 # The reward of a pair is `similarity * f(probability)`, with `f(x) = x` or, to spread a paper over more
-# people,
-# `f(x) = x - spread * x^2` in a few linear pieces (perturbed maximization, Xu, Jecmen, Song and Fang 2023).
+# people, `f(x) = x - spread * x^2` in a few linear pieces (perturbed maximization, Xu, Jecmen, Song and Fang
+# 2023).
 #
 # Few of all pairs can matter (column generation): the program starts with the best pairs of each paper, and
-# its
-# dual prices find the pairs that are missing. If none is missing, no pair of the whole matrix could improve
-# the
-# solution.
+# its dual prices find the pairs that are missing. If none is missing, no pair of the whole matrix could
+# improve the solution.
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ from blindcal.project.create import (
 )
 from blindcal.project.settings import FILE, accept_setting, read_folder
 from blindcal.reviews import BETTER
-from blindcal.sharing.noisy_sums import shared_folder
+from blindcal.sharing import shared_folder
 
 _KEY_ADVICE = (
     "Only you can read it. Keep it secret forever: anyone who holds it can work out the coins and, with the",

@@ -14,9 +14,8 @@ from blindcal.fitting.committee import read_committee
 from blindcal.fitting.shared_sums import statement_path
 from blindcal.project.settings import parse_grid
 from blindcal.reviews import BETTER, Reviews
-from blindcal.sharing.noisy_sums import share as share_sums
-from blindcal.sharing.noisy_sums import shared_folder
-from blindcal.sharing.privacy_loss import LossLimit
+from blindcal.sharing import LossLimit, shared_folder
+from blindcal.sharing import share as share_sums
 
 
 def share(

@@ -60,7 +60,7 @@ from blindcal.project.outsiders import unlisted_remarks
 from blindcal.project.settings import FILE, Value, parse_grid, parse_paper_counts
 from blindcal.project.template import conference_text
 from blindcal.reviews import Reviews, check_better, infer_grid
-from blindcal.sharing.noisy_sums import shared_folder
+from blindcal.sharing import shared_folder
 
 INPUTS = "inputs"
 _OWN_COLUMNS = {"paper", "reviewer", "score"}

@@ -32,8 +32,7 @@ from blindcal.reviewers.quadrature import (
 # function T of N(0, 1). A reviewer who maps quality T(z) to a score is therefore a reviewer who maps z to it,
 # with the curve `score(T(z))`. `Shaped` is that reviewer and can be used like any other. A bar on quality
 # becomes `standard_quality(distribution, bar)`. A whole conference has affine reviewers, so its qualities
-# stay
-# N(0, 1).
+# stay N(0, 1).
 
 # Beyond this the probability under N(0, 1) underflows.
 _MAX_Z = 37.0

@@ -11,8 +11,7 @@ from blindcal.deciding.coins import make_key, read_key
 from blindcal.errors import RefusedError, VerificationError
 from blindcal.fitting.history import PastConference
 from blindcal.fitting.reuse_guard import Fingerprint, fingerprint_of_past
-from blindcal.sharing.noisy_sums import SharedRelease, open_account, read_account, record_share, shared_folder
-from blindcal.sharing.privacy_loss import LossLimit
+from blindcal.sharing import LossLimit, SharedRelease, open_account, read_account, record_share, shared_folder
 
 
 def used(name: str, first: float) -> Fingerprint:
