@@ -12,11 +12,13 @@ import pytest
 from blindcal.cli import run
 from blindcal.planning.conference_plan import (
     bar_remarks,
+    crowd_remarks,
     plan_remarks,
     pool_remarks,
     row_remarks,
     stray_remarks,
 )
+from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import prepare
 from blindcal.reviews import Reviews
 from commands import plain
@@ -26,6 +28,7 @@ from small_conferences import (
     arguments,
     command_line,
     decided,
+    loaded,
     small_conference,
     with_key,
 )
@@ -319,3 +322,17 @@ def test_candidates_who_are_all_taken_as_anyone_are_counted() -> None:
     (remark,) = row_remarks(people, ["Ann", "ben", "cat", "dan", "*"], "r.csv")
     assert remark.startswith(f"1 of 4 {told} (1 like a row but for capital letters")
     assert not any(name in remark for name in people)
+
+
+def test_a_crowd_larger_than_pools_is_said_to_be_steady_there():
+    """Pools of 4 and of 3 with `*`: the outsider may be anyone, so that nobody need be likelier."""
+    conference, _ = loaded(small_conference(papers=5, pool=4))
+    (said,) = crowd_remarks(conference, Guarantee("crowd", among=5))
+    assert said.startswith("for 5 of 5 papers fewer than 5 people may have reviewed")
+    assert "there a crowd of 5 is steady" in said
+    assert crowd_remarks(conference, Guarantee("crowd", among=4)) == []
+    assert crowd_remarks(conference, Guarantee()) == []
+    first, *rest = conference.cases
+    others = replace(first, candidates=("*", *first.candidates[1:]))
+    (less,) = crowd_remarks(replace(conference, cases=(others, *rest)), Guarantee("average", among=5))
+    assert less.startswith("for 4 of 5 papers")

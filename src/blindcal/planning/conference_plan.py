@@ -482,6 +482,20 @@ def pool_remarks(conference: Conference) -> list[str]:
     ]
 
 
+def crowd_remarks(conference: Conference, guarantee: Guarantee) -> list[str]:
+    """A remark if pools without outsiders are smaller than the crowd: it is steady there."""
+    among = guarantee.among or 0
+    pools = [case.candidates for case in conference.cases]
+    small = sum(len(pool) < among and OUTSIDER not in pool for pool in pools)
+    if not small:
+        return []
+    return [
+        f"for {small:,} of {count(len(pools), 'paper')} fewer than {among} people may have reviewed, all "
+        f"listed by name. One of them is always likelier than 1 in {among}, so there a crowd of {among} is "
+        "steady: no decision makes the best guess likelier"
+    ]
+
+
 def plan_remarks(figures: Mapping[str, Any], never_against: float | None) -> list[str]:
     """Remarks on figures of a plan or a certificate that a chair should think about twice."""
     remarks = []
@@ -540,7 +554,8 @@ def input_remarks(inputs: Inputs, conference: Conference, request: Request) -> l
             "given: `grid` says which can be given, or none if any number can be"
         )
     remarks += load_remarks(reviews, request.loads)
-    return [*remarks, *pool_remarks(conference), *bar_remarks(conference, request.bar)]
+    remarks += [*pool_remarks(conference), *crowd_remarks(conference, request.guarantee)]
+    return [*remarks, *bar_remarks(conference, request.bar)]
 
 
 def row_remarks(candidates: Collection[str], rows: Collection[str], file: str) -> list[str]:
