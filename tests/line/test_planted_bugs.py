@@ -34,8 +34,10 @@ from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.planning import conference_plan as plans
 from blindcal.planning.ranking import Rank, rank
 from blindcal.planning.request import Request
+from blindcal.policy import solver
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior import inputs
+from blindcal.posterior.belief import Belief
 from oracles import Oracle, agree, keeps
 from papers import random_paper, solved
 from small_conferences import (
@@ -85,6 +87,10 @@ def caught_by(check: Check) -> Callable[[Plant], Plant]:
             "tables_that_move_with_the_truth",
             "float_table_sampled",
             "claims_rounded_inwards",
+            "crowd_of_half_the_size",
+            "one_cap_for_all_reviews_of_a_paper",
+            "best_review_for_the_whole_paper",
+            "outsider_hides_a_name",
             "second_decision_with_a_coin",
             "number_format_tosses_again",
             "probability_in_the_public_table",
@@ -204,6 +210,20 @@ def claims_agree_with_fractions(folder: Path) -> None:
             policy, stated = claims.certify(belief, solved(belief, guarantee), guarantee)
             keeps(guarantee, belief, policy)
             agree(stated, Oracle(belief, policy))
+
+
+def crowds_hold_against_fractions(folder: Path) -> None:
+    """Papers whose reviews the scores name with different chances, and some of their tuples with `*`."""
+    rng = np.random.default_rng(3)
+    for among, epsilon in ((2, None), (3, None), (4, 2.0), (6, 1.0)):
+        guarantee = Guarantee("crowd", among=among, epsilon=epsilon)
+        for trial in range(6):
+            belief = random_paper(rng, 6, 2)
+            labels = np.where(belief.labels == 0, -1, belief.labels) if trial % 2 else belief.labels
+            belief = Belief(belief.weight, belief.favor, labels)
+            accept = solver.solve(belief, guarantee).accept
+            policy, stated = claims.certify(belief, accept, guarantee)
+            agree(stated, keeps(guarantee, belief, policy))
 
 
 def the_whole_epsilon_is_used(folder: Path) -> None:
@@ -510,6 +530,44 @@ def float_table_sampled(patch: pytest.MonkeyPatch) -> None:
 def claims_rounded_inwards(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(claims, "ceiling", lambda top, bottom: top * claims.CLAIM_DENOMINATOR // bottom)
     patch.setattr(claims, "upward", lambda value: math.nextafter(float(value), 0))
+
+
+@caught_by(crowds_hold_against_fractions)
+def crowd_of_half_the_size(patch: pytest.MonkeyPatch) -> None:
+    """In the program and in the comparison alike, so that the two agree with each other."""
+    cap, crowd = Guarantee.caps, claims._crowd_caps
+    patch.setattr(Guarantee, "caps", lambda self, tops: np.maximum(cap(self, tops), 2.0 / self.among))
+    patch.setattr(claims, "_crowd_caps", lambda case, among: crowd(case, max(1, among // 2)))
+
+
+@caught_by(crowds_hold_against_fractions)
+def one_cap_for_all_reviews_of_a_paper(patch: pytest.MonkeyPatch) -> None:
+    """The likeliest name of any review of the paper, in place of the review's own."""
+    cap, crowd = Guarantee.caps, claims._crowd_caps
+    patch.setattr(Guarantee, "caps", lambda self, tops: np.full_like(tops, cap(self, tops).max()))
+
+    def loosest(case: Any, among: Any) -> Any:
+        caps = crowd(case, among)
+        return [max(caps, key=lambda one: Fraction(*one))] * len(caps)
+
+    patch.setattr(claims, "_crowd_caps", loosest)
+
+
+@caught_by(crowds_hold_against_fractions)
+def best_review_for_the_whole_paper(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(claims, "_most_reviewed", lambda case, parts: max(int(part.max()) for part in parts))
+
+
+@caught_by(crowds_hold_against_fractions)
+def outsider_hides_a_name(patch: pytest.MonkeyPatch) -> None:
+    """The posterior among named people stated as if the outsider were one of them."""
+    real = claims._claim_of
+
+    def unconditional(*parts: Any) -> Any:
+        stated = real(*parts)
+        return replace(stated, largest_posterior_named=stated.largest_posterior)
+
+    patch.setattr(claims, "_claim_of", unconditional)
 
 
 @caught_by(a_second_decision_reveals_nothing)

@@ -63,9 +63,16 @@ def test_tables_are_optimal_against_a_plain_program(guarantee: Guarantee):
 
 
 def _written_out(
-    case: PaperCase, *, epsilon: float | None, steady: bool, never_against: float | None = None
+    case: PaperCase,
+    *,
+    epsilon: float | None,
+    steady: bool,
+    never_against: float | None = None,
+    among: float = inf,
 ) -> float:
-    """The program row by row, without any of blindcal's: the least error, or inf."""
+    """The program row by row, without any of blindcal's: the least error, or inf.
+
+    Under `steady` nobody may be likelier than 1 in `among`, or than the likeliest was."""
     belief, tuples = case.belief, case.tuples
     n, k, m = len(tuples), len(case.scores), len(case.candidates)
     low, high = np.zeros(n), belief.weight.copy()
@@ -77,11 +84,12 @@ def _written_out(
     for slot in range(k):
         masses = np.array([weight[tuples[:, slot] == y].sum() for y in range(m)])
         top = int(masses.argmax())
+        cap = max(masses[top], 1 / among)
         for y in range(m):
             who, best = (tuples[:, slot] == y) * 1.0, (tuples[:, slot] == top) * 1.0
-            row = np.append(who, [0, 0, -masses[top]]) if steady else np.append(who - best, [0, 0, 0])
+            row = np.append(who, [0, 0, -cap]) if steady else np.append(who - best, [0, 0, 0])
             rows += [row, -row]
-            limits += [0.0, masses[top] - masses[y]]
+            limits += [0.0, (cap if steady else masses[top]) - masses[y]]
     if epsilon is not None:
         for i in range(n):
             unit = np.zeros(n)
@@ -115,6 +123,26 @@ def test_tables_are_optimal_against_a_program_written_out_here():
         guarantee = Guarantee("steady" if steady else "average", epsilon=epsilon)
         wanted = _written_out(case, epsilon=epsilon, steady=steady)
         assert solve(case, guarantee).error == pytest.approx(wanted, abs=1e-7)
+
+
+def test_a_crowd_is_optimal_against_a_program_written_out_here():
+    """A crowd of 1 is none at all, which the program written out can have."""
+    gained = 0
+    for index, case in enumerate(random_cases(15, count(30, 200), 120)):
+        among, epsilon = [2, 3, 2, 5][index // 3 % 4], [2.0, 0.7, None][index % 3]
+        if epsilon is not None and case.belief.weight.min() < 1e-8:
+            continue
+        wanted = _written_out(case, epsilon=epsilon, steady=True, among=among)
+        assert solve(case, Guarantee("crowd", epsilon=epsilon, among=among)).error == pytest.approx(
+            wanted, abs=1e-7
+        )
+        steady = solve(case, Guarantee("steady", epsilon=epsilon)).error
+        huge = solve(case, Guarantee("crowd", epsilon=epsilon, among=10**6)).error
+        assert huge == pytest.approx(steady, abs=1e-9)
+        free = solve(case, Guarantee("none", epsilon=epsilon)).error
+        assert _written_out(case, epsilon=epsilon, steady=True, among=1) == pytest.approx(free, abs=1e-7)
+        gained += wanted < steady - 1e-6
+    assert gained >= count(3, 20), "crowds must make a difference"
 
 
 def test_never_against_decides_by_strong_evidence_or_says_that_it_cannot():
@@ -159,12 +187,21 @@ def test_the_menu_is_ordered():
         Guarantee("steady", epsilon=1.0),
         Guarantee(),
         Guarantee("steady", epsilon=None),
+        Guarantee("average", epsilon=None, among=3),
         Guarantee("average", epsilon=None),
         Guarantee("none", epsilon=None),
     ]
+    crowds = [
+        Guarantee("steady", epsilon=None),
+        Guarantee("crowd", epsilon=None, among=12),
+        Guarantee("crowd", epsilon=None, among=4),
+        Guarantee("crowd", epsilon=None, among=2),
+        Guarantee("none", epsilon=None),
+    ]
     for case in random_cases(14, 25, 504):
-        errors = [solve(case, guarantee).error for guarantee in order]
-        assert (np.diff(errors) <= 1e-9).all()
+        for chain in (order, crowds):
+            errors = [solve(case, guarantee).error for guarantee in chain]
+            assert (np.diff(errors) <= 1e-9).all()
 
 
 @pytest.mark.parametrize(

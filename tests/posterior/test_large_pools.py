@@ -92,7 +92,7 @@ def test_many_reviews_are_protected_too():
     """Sums over distinct reviewers alternate, and lose the more digits the more reviews there are: with seven
     of eight candidates still none that count."""
     listed = random_case(np.random.default_rng(46), 8, count(4, 7))
-    for guarantee in (Guarantee(), Guarantee("average", epsilon=None)):
+    for guarantee in (Guarantee(), Guarantee("average", epsilon=None), Guarantee("crowd", among=6)):
         case = crowded(listed).promised(guarantee.promise)
         plan = crowd_plan(case, guarantee)
         adversary = Enumerator(listed, case.layout.expected(plan.policy.accept, listed.tuples))
@@ -106,7 +106,14 @@ def test_tables_are_nearly_as_good_as_with_an_entry_for_each_tuple_and_the_bound
     rng = np.random.default_rng(44)
     for _ in range(count(3, 20)):
         listed = random_case(rng, count(20, 40), 3)
-        for guarantee in (Guarantee(), Guarantee("steady", epsilon=None), Guarantee("average", epsilon=None)):
+        for guarantee in (
+            Guarantee(),
+            Guarantee("steady", epsilon=None),
+            Guarantee("average", epsilon=None),
+            Guarantee("crowd", among=10),
+            Guarantee("crowd", among=8, epsilon=None),
+            Guarantee("average", among=10, epsilon=3.0),
+        ):
             case = crowded(listed).promised(guarantee.promise)
             found = accept_program(case, guarantee).solve()
             exact = accept_program(listed, guarantee).solve()

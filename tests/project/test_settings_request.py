@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,11 +48,8 @@ def test_a_text_names_a_guarantee_and_its_limits_in_any_order(text: str, guarant
 @pytest.mark.parametrize(
     "guarantee",
     [
-        Guarantee(name, added, epsilon, multiplier, cap, against)
-        for name, added, epsilon in [
-            *((one.name, one.added_success, one.epsilon) for one in MENU),
-            ("average", 0.1 + 0.2, 1e-7),
-        ]
+        replace(one, multiplier=multiplier, posterior_cap=cap, never_against=against)
+        for one in [*MENU, Guarantee("average", 0.1 + 0.2, 1e-7)]
         for multiplier in (None, 1.25)
         for cap in (None, 0.1)
         for against in (None, 0.95)

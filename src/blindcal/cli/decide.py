@@ -139,13 +139,14 @@ def waiting(certificate: dict[str, Any]) -> str:
 
 def _promise(certificate: dict[str, Any]) -> str:
     """The guarantee in one line; what several decisions on a paper add up to is stated apart from each."""
-    twice = certificate["decided_again"]
+    twice, among = certificate["decided_again"], certificate["limits"].get("among")
+    name = f"{certificate['guarantee']}{'' if among is None else f', among {among}'}"
     if not twice["papers"]:
-        return f"guarantee: {certificate['guarantee']}, epsilon {_shown(certificate['epsilon'])}"
+        return f"guarantee: {name}, epsilon {_shown(certificate['epsilon'])}"
     limit = certificate["limits"]["epsilon"]
     each = "without a limit" if limit is None else f"at most {_shown(limit)}"
     again = f"{count(twice['papers'], 'paper')} decided again from public data"
-    return f"guarantee: {certificate['guarantee']}, epsilon {each} for each paper's one coin ({again})"
+    return f"guarantee: {name}, epsilon {each} for each paper's one coin ({again})"
 
 
 _THEIRS = {True: "its decision", False: "their decisions"}

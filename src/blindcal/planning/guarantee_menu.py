@@ -52,6 +52,7 @@ MENU = (
     Guarantee("steady", epsilon=None),
     *(Guarantee("crowd", among=10, epsilon=epsilon) for epsilon in (2.0, 3.0, 4.0, None)),
     Guarantee("crowd", among=5, epsilon=None),
+    Guarantee("average", among=10, epsilon=3.0),
     Guarantee("average", epsilon=2.0),
     Guarantee("average", epsilon=None),
 )
