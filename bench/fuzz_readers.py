@@ -48,7 +48,15 @@ with atheris.instrument_imports(include=INSTRUMENTED):
     from blindcal.fitting.committee import read_aliases, read_committee
     from blindcal.fitting.reuse_guard import Fingerprint, overlap, read_fingerprints, read_scale
     from blindcal.fitting.shared_sums import read_shared_sums
-    from blindcal.importers import Choices, import_reviews, read_codes, read_conflicts, read_map, read_people
+    from blindcal.importers import (
+        FORMATS,
+        Choices,
+        import_reviews,
+        read_codes,
+        read_conflicts,
+        read_map,
+        read_people,
+    )
     from blindcal.io.tables import format_table
     from blindcal.posterior.conference import read_reviewers
     from blindcal.project.settings import read_folder
@@ -63,7 +71,7 @@ CHOICES = [
     Choices(unit="member"),
     Choices(columns={"paper": "item_id", "reviewer": "rater_id", "score": "points", "confidence": "sure"}),
     *(Choices(score_field=name) for name in ("Post-Rebuttal Overall Merit", "Q4", "category Quality")),
-    *(Choices(format=name) for name in ("openreview", "hotcrp", "cmt", "easychair", "pretalx", "panel")),
+    *(Choices(format=name) for name in FORMATS),
 ]
 _BOOK = (ROOT / "tests" / "vectors" / "exports" / "cmt" / "resaved-2021.xlsx").read_bytes()
 _FOLDER = tempfile.TemporaryDirectory(prefix="fuzzed-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)

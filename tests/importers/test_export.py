@@ -6,14 +6,8 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.importers import Choices, import_reviews
-from blindcal.importers.export import (
-    ORDINALS,
-    TIMES,
-    UNUSED,
-    choose_confidence_field,
-    choose_score_field,
-    dropped_columns,
-)
+from blindcal.importers.export import ORDINALS, TIMES, UNUSED, dropped_columns, withdrawal_status
+from blindcal.importers.scores import choose_score_field, find_scores
 from exports import BY_NAME, refused, rows
 
 
@@ -60,9 +54,19 @@ def test_what_is_dropped_is_said_with_the_reason() -> None:
     ],
 )
 def test_a_field_is_known_by_its_name(names: list[str], score: str, confidence: str | None) -> None:
-    fields = dict.fromkeys(names, ())
-    assert choose_score_field(fields, None, "x") == score
-    assert choose_confidence_field(fields, score) == confidence
+    columns = {**{name: [f"{place}"] for place, name in enumerate(names)}, "Comments": ["Fine."]}
+    found = find_scores(columns, None, "x")
+    assert found[:2] == (score, confidence)
+    assert found.scores == columns[score]
+    assert found.confidences == (columns[confidence] if confidence else [""])
+    assert {*found.unused} == {*names} - {score, confidence}
+    assert found.texts == ["Comments"]
+    assert find_scores(columns, "comments", "x").score == "Comments", "another column must be named"
+
+
+def test_what_became_of_a_paper_is_read_in_the_words_of_systems() -> None:
+    words = ("ICX.cc/2027/Desk_Rejected_Submission", "withdrawn", "deleted", "Reject", "")
+    assert [*map(withdrawal_status, words)] == ["desk rejected", "withdrawn", "deleted", None, None]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ from blindcal.planning.conference_plan import Answer
 from blindcal.planning.request import Quota, Request
 from blindcal.project.imports import FolderImport
 from blindcal.project.settings import SECTIONS
-from blindcal.project.workflow import UPLOADS, FolderAudit, FolderFit, FolderRelease, FolderVerification
+from blindcal.project.workflow import FolderAudit, FolderFit, FolderRelease, FolderVerification
 from blindcal.report.charts import bars
 from blindcal.report.explanation import explain_certificate, has_figures
 from blindcal.report.html_page import menu_bars, score_spans
@@ -606,7 +606,7 @@ def _results(session: Session, state: FolderState) -> dict[str, Any]:
         "formats": list(FORMATS),
         "what": list(WHAT),
         "export": export,
-        "upload": "" if export is None else UPLOADS.get(export.to, "").format(out=export.name),
+        "upload": "" if export is None else FORMATS[export.to].upload.format(out=export.name),
         "export_remarks": [] if export is None else [plain(one, session.private) for one in export.remarks],
         "words": {name: setting_text(settings.get(name)) for name in ("accepted", "rejected")},
         "public": settings.get("scores") != CONFIDENTIAL,

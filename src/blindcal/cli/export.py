@@ -13,7 +13,7 @@ from blindcal.cli.folders import ReleasePath, opened_release
 from blindcal.cli.options import word
 from blindcal.exporters import FORMATS, WHAT
 from blindcal.io.atomic_files import write_bytes
-from blindcal.project.workflow import UPLOADS, export_release
+from blindcal.project.workflow import export_release
 
 ADVICE_WARNING = (
     "Advice is for area chairs who decide by it: it reveals what the decisions reveal, to whoever sees it."
@@ -68,7 +68,7 @@ def export(
         return
     say(f"{count(len(papers), 'paper')}, {accept:,} accepted, from {release}")
     say(f"wrote {out} ({what} for {to})")
-    if to in UPLOADS and what == "decisions":
-        say(UPLOADS[to].format(out=out))
+    if FORMATS[to].upload and what == "decisions":
+        say(FORMATS[to].upload.format(out=out))
     if what == "advice":
         say(ADVICE_WARNING)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blindcal.cells import Column
@@ -104,25 +104,20 @@ def decided_of(
     names = {} if titles is None else read_titles(titles)
     columns = ("decision", "raw_decision", "advice", "track", "wait_list")
     cells = (table.text(name) if name in table else ("",) * len(papers) for name in columns)
-    return tuple(
+    decided = (
         DecidedPaper(paper, decision, raw, advice, names.get(paper, ""), track=track, wait_list=index)
-        if paper not in by_hand
-        else DecidedPaper(
-            paper, by_hand[paper], raw, advice, names.get(paper, ""), overridden=True, track=track
-        )
         for paper, decision, raw, advice, track, index in zip(papers, *cells, strict=True)
+    )
+    return tuple(
+        replace(one, decision=by_hand[one.paper], overridden=True, wait_list="")
+        if one.paper in by_hand
+        else one
+        for one in decided
     )
 
 
 def read_titles(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Titles by paper; `path` is a table with the columns `paper,title`.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "titles.csv").write_text("paper,title\\n17,On Widgets\\n")
-    ...     read_titles(Path(folder, "titles.csv"))
-    {'17': 'On Widgets'}
-    """
+    """Titles by paper; `path` is a table with the columns `paper,title`."""
     table = read_table(path, [Column("paper", "id"), Column("title", empty=True)], extra=True)
     return dict(zip(table.text("paper"), table.text("title"), strict=True))
 

@@ -11,6 +11,7 @@ import re
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
+from typing import NamedTuple
 from xml.sax import saxutils
 
 from blindcal.cells import escape
@@ -23,17 +24,6 @@ _TAGS = {advice: advice.replace(" ", "-") for advice in ("raise", "lower", *DECI
 
 # Only chairs see a HotCRP tag that starts so: what area chairs are advised is not for everyone.
 _CHAIR_TAG = "~~blindcal-"
-_WORDS: Mapping[str, tuple[str, str]] = {
-    "hotcrp": ("Accepted", "Rejected"),
-    "openreview": ("Accept (Poster)", "Reject"),
-    "pretalx": DECISIONS,
-    "easychair": DECISIONS,
-    "cmt": ("Accept", "Reject"),
-    "csv": DECISIONS,
-    "xlsx": DECISIONS,
-}
-FORMATS = tuple(_WORDS)
-_FOR_PEOPLE = ("csv", "xlsx")
 
 
 def export(
@@ -71,9 +61,9 @@ def export(
         raise InputError(f"`to` must be one of {', '.join(FORMATS)}, found {to!r}")
     if what not in WHAT:
         raise InputError(f"`what` must be one of {', '.join(WHAT)}, found {what!r}")
-    usual = _WORDS[to]
-    words = {"accept": accepted or usual[0], "reject": rejected or usual[1]}
-    if waiting is not None or to in _FOR_PEOPLE:
+    system = FORMATS[to]
+    words = {"accept": accepted or system.accepted, "reject": rejected or system.rejected}
+    if waiting is not None or not system.upload:
         words[WAITING] = waiting or WAITING
     _check_words(words)
     if (what == "advice" or to == "pretalx") and any(
@@ -82,7 +72,9 @@ def export(
         why = "pretalx has states of its own" if to == "pretalx" else "these are words for decisions"
         raise InputError(f"`accepted`, `rejected` and `waiting` must be left out: {why}")
     kept = papers if what == "advice" else [decided for decided in papers if decided.decision in words]
-    return _WRITERS[to](kept, what, words)
+    if what == "advice" and to in ("openreview", "pretalx"):
+        raise InputError(f"{to} takes decisions alone: export advice as csv or xlsx, for area chairs alone")
+    return system.write(kept, what, words)
 
 
 def _check_words(words: Mapping[str, str]) -> None:
@@ -118,10 +110,6 @@ def _hotcrp(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str])
 
 def _openreview(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
     """Rows of number, decision and comment, without a header, which would be taken for a paper."""
-    if what == "advice":
-        raise InputError(
-            "OpenReview reads decisions and nothing else: export advice as csv or xlsx, for area chairs alone"
-        )
     numbers = _numbers(papers, "OpenReview")
     rows = zip(numbers, papers, strict=True)
     return encode_utf8(
@@ -131,10 +119,6 @@ def _openreview(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, s
 
 def _pretalx(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
     """A program that sets the states by pretalx's API; the token is asked for when it runs."""
-    if what == "advice":
-        raise InputError(
-            "pretalx takes decisions and nothing else: export advice as csv or xlsx, for area chairs alone"
-        )
     rule = "must be a code of pretalx, like ABC37X. Export as csv or xlsx"
     _check_papers(papers, r"[A-Z0-9]{4,20}", rule)
     lines = "".join(f'    "{decided.paper}": "{decided.decision}",\n' for decided in papers)
@@ -157,14 +141,41 @@ def _xlsx(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -
     return workbook(header, rows, what)
 
 
-_WRITERS: Mapping[str, Callable[[Sequence[DecidedPaper], str, Mapping[str, str]], bytes]] = {
-    "hotcrp": _hotcrp,
-    "openreview": _openreview,
-    "pretalx": _pretalx,
-    "easychair": _typed,
-    "cmt": _typed,
-    "csv": _csv,
-    "xlsx": _xlsx,
+class Format(NamedTuple):
+    """A system, or a table for people: how its file is written, and how decisions get there."""
+
+    write: Callable[[Sequence[DecidedPaper], str, Mapping[str, str]], bytes]
+    accepted: str = "accept"  # its usual words
+    rejected: str = "reject"
+    upload: str = ""  # what to do with the file, `{out}`; empty for people
+    worded: bool = False  # whether a conference may have other words
+
+
+_BY_HAND = "a list to type from: we know of no upload of decisions to {}"
+FORMATS: Mapping[str, Format] = {
+    "hotcrp": Format(
+        _hotcrp,
+        "Accepted",
+        "Rejected",
+        "upload it under Assignments > Bulk update; if HotCRP answers `No decisions match`, your site has "
+        "other words for accepted and rejected papers",
+        worded=True,
+    ),
+    "openreview": Format(
+        _openreview,
+        "Accept (Poster)",
+        "Reject",
+        "upload it in the decision stage, or post it by openreview-py's Venue.post_decisions",
+        worded=True,
+    ),
+    "pretalx": Format(
+        _pretalx,
+        upload="run it: python {out} https://YOUR.PRETALX/api/events/EVENT/ --check, then without --check",
+    ),
+    "easychair": Format(_typed, upload=_BY_HAND.format("EasyChair"), worded=True),
+    "cmt": Format(_typed, "Accept", "Reject", _BY_HAND.format("CMT"), worded=True),
+    "csv": Format(_csv),
+    "xlsx": Format(_xlsx),
 }
 
 
@@ -210,11 +221,7 @@ _ESCAPED = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
 
 
 def workbook(header: Sequence[str], rows: Sequence[Sequence[str]], sheet: str) -> bytes:
-    """A workbook of one sheet, named `sheet`: the `header` in bold, then the `rows`, all cells as text.
-
-    >>> workbook(["paper", "decision"], [["17", "accept"]], "decisions")[:2]
-    b'PK'
-    """
+    """A workbook of one sheet, named `sheet`: the `header` in bold, then the `rows`, all cells as text."""
     if len(rows) >= MOST_ROWS:
         raise InputError(f"a workbook must have at most {MOST_ROWS:,} rows, found {len(rows) + 1:,}")
     parts = {

@@ -2,8 +2,8 @@
 
 In: bytes of an export. Out: `Imported`: reviews, committee, titles, conflicts, and what was dropped. Bytes
 are opened (`open`), recognized (`detect`), read as text by the system's module, and checked (`normalize`).
-Open `detect` first. A new system is a module of its own with `NAME`, `recognize` and `read`, listed in
-`detect` before `plain_table`, which takes any table; tests/exports.py has its exports. Imports: the core.
+Open `detect` first, whose table lists the systems. A new one is a module of its own with `NAME`, `TITLE`,
+`recognize` and `read`; tests/exports.py has its exports. Imports: the core.
 """
 
 from blindcal.importers.detect import FORMATS, import_reviews

@@ -12,17 +12,19 @@ from blindcal.importers.export import (
     Dropped,
     RawExport,
     RawReview,
-    choose_confidence_field,
-    choose_score_field,
     dropped_columns,
     export_error,
+)
+from blindcal.importers.scores import (
+    choose_score_field,
+    find_scores,
     is_confidence_name,
     is_score_name,
+    score_shaped,
 )
-from blindcal.importers.scores import score_shaped
 from blindcal.importers.sheet import HeadedTable, OpenedExport, find_table
 
-NAME = "cmt"
+NAME, TITLE = "cmt", "CMT"
 _QUESTION = re.compile(r"(Q[0-9]+) \((.*?)( - Value)?\)", re.DOTALL)
 _NUMERIC = re.compile(r"(.*?) \(Numeric\)", re.DOTALL)
 _KNOWN = {
@@ -34,15 +36,7 @@ _IDENTITIES = "must have the column Reviewer Email: Reviewer Number only counts 
 
 
 def recognize(opened: OpenedExport, choices: Choices) -> str | None:
-    """What kind of CMT export this is, in words, or None.
-
-    `opened` is what `open_export` returns; the `choices` do not matter here.
-
-    >>> from blindcal.importers.open import open_export
-    >>> opened = open_export(b"Paper ID\\tReviewer Email\\tRating\\n7\\tada@x.org\\t3\\n", "Reviews.txt")
-    >>> recognize(opened, Choices())
-    'CMT reviews'
-    """
+    """What kind of CMT export this is, in words, or None."""
     tables = _tables(opened)
     if not tables:
         return None
@@ -50,16 +44,7 @@ def recognize(opened: OpenedExport, choices: Choices) -> str | None:
 
 
 def read(opened: OpenedExport, choices: Choices) -> RawExport:
-    """The reviews of all worksheets that ask for the score; several such worksheets are tracks.
-
-    `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
-
-    >>> from blindcal.importers.open import open_export
-    >>> opened = open_export(b"Paper ID\\tReviewer Email\\tRating\\n7\\tada@x.org\\t3\\n", "Reviews.txt")
-    >>> found = read(opened, Choices())
-    >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]
-    ('Rating', [('7', 'ada@x.org', '3')])
-    """
+    """The reviews of all worksheets that ask for the score; several such worksheets are tracks."""
     every = _tables(opened)
     if not every:
         raise export_error(
@@ -117,9 +102,9 @@ def _read(table: HeadedTable, track: str, choices: Choices) -> RawExport:
     columns = _questions(table)
     fields = _fields(columns)
     given = choices.score_field
-    known = fields if given is None or _named(fields, given) else {name: _aliases(name) for name in columns}
-    score = choose_score_field(known, given, table.file, table.row)
-    confidence = choose_confidence_field(fields, score)
+    if given is not None and not _named(fields, given):
+        given = choose_score_field({n: _aliases(n) for n in columns}, given, table.file, table.row)
+    score, confidence, *_ = find_scores(columns, given, table.file, table.row, fields)
     paper, title = table.first("Paper ID", "SubmissionId"), table.first("Paper Title", "SubmissionName")
     wanted = (paper, who, score, confidence, None, None, title)
     cells = zip(*(table.column(name) for name in wanted), _names(table), strict=True)

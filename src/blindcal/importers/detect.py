@@ -27,15 +27,23 @@ from blindcal.importers.sheet import (
 
 
 class _Format(Protocol):
+    """What a system's module has: its name for options and for people, and how its exports are read.
+
+    `recognize` says in words what kind of export it is, by its content, or None; `read` takes everything as
+    text, and checks nothing but the form.
+    """
+
     NAME: str
+    TITLE: str
 
     def recognize(self, opened: OpenedExport, choices: Choices) -> str | None: ...
 
     def read(self, opened: OpenedExport, choices: Choices) -> RawExport: ...
 
 
-_MODULES = (openreview, hotcrp, cmt, easychair, pretalx, plain_table)
-FORMATS: Mapping[str, _Format] = {module.NAME: module for module in _MODULES}
+_SYSTEMS: tuple[_Format, ...] = (openreview, hotcrp, cmt, easychair, pretalx)
+FORMATS: Mapping[str, _Format] = {module.NAME: module for module in (*_SYSTEMS, plain_table)}
+_TITLES = ", ".join(module.TITLE for module in _SYSTEMS)
 
 _AGGREGATES = (
     "must have a row for each review: this table has only averages for each paper, which cannot be "
@@ -67,10 +75,12 @@ _SCORELESS = (
     "it the pools or the assignment? Otherwise name the column with `columns` score=..."
 )
 _UNKNOWN = (
-    "must be an export that is recognized (HotCRP, OpenReview, CMT, EasyChair, pretalx) or a table whose "
-    "columns are named with `columns` paper=...,reviewer=...,score=..."
+    f"must be an export that is recognized ({_TITLES}) or a table whose columns are named with "
+    "`columns` paper=...,reviewer=...,score=..."
 )
-_AVERAGES = ("average rating", "avg rating", "mean rating", "average score", "avg score", "mean score")
+_AVERAGES = {f"{word} {what}" for word in ("average", "avg", "mean") for what in ("rating", "score")}
+_AVERAGES |= {"min rating", "max rating", "num submitted reviewers"}
+_TOTALS = {"average total score", "avg. score", "total score"}
 _PAPER = {"paper", "paper id", "paper_id", "pid", "submission #"}
 _PERSON = {"reviewer", "email", "reviewer email", "e-mail", "member #"}
 _PEOPLE_OF_PAPERS = "papers and people"
@@ -82,37 +92,18 @@ _KINDS: Mapping[str, frozenset[str]] = {
     "metareviews": frozenset(("recommendation", "pc-only part")),
     "authors": frozenset(("iscontact", "corresponding?", "author names", "author emails")),
 }
-_BESIDE = frozenset(
-    (
-        *("paper", "paper id", "title", "paper title", "submission #", "topic_score"),
-        *("given_name", "family_name", "first", "last", "first name", "last name", "name", "email"),
-        *(
-            "affiliation",
-            "country",
-            "web page",
-            "person #",
-            "member #",
-            "member name",
-            "text",
-            "date",
-            "time",
-        ),
-        *("reviewer", "reviewer name", "reviewer email"),
-    )
-)
+_BESIDE = {
+    *("", "paper", "paper id", "title", "paper title", "submission #", "topic_score", "text", "date", "time"),
+    *("given_name", "family_name", "first", "last", "first name", "last name", "name", "email"),
+    *("affiliation", "country", "web page", "person #", "member #", "member name"),
+    *("reviewer", "reviewer name", "reviewer email"),
+    *(name for marks in _KINDS.values() for name in marks),
+}
 _EDGES: Mapping[str, str] = {"Bid": "preferences", "Conflict": "conflicts", "Assignment": "assignments"}
 # What else is found there, and what to say about it.
 _UNUSABLE: tuple[tuple[Callable[[frozenset[str]], bool], str], ...] = (
-    (
-        lambda names: bool(names & {*_AVERAGES, "min rating", "max rating", "num submitted reviewers"}),
-        _AGGREGATES,
-    ),
-    (
-        lambda names: (
-            bool(names & {"average total score", "avg. score", "total score"}) and "scores" not in names
-        ),
-        _AGGREGATES,
-    ),
+    (lambda names: bool(names & _AVERAGES), _AGGREGATES),
+    (lambda names: bool(names & _TOTALS) and "scores" not in names, _AGGREGATES),
     (lambda names: {"paper", "action"} <= names, _ASSIGNMENT),
     (lambda names: {"signature", "profile_id"} <= names, _MAP),
     (lambda names: {"paper id", "status"} <= names or {"#", "title", "authors"} <= names, _SUBMISSIONS),
@@ -151,14 +142,7 @@ def import_reviews(data: bytes, file: str, choices: Choices | None = None) -> Im
 
 
 def recognized(opened: OpenedExport, choices: Choices) -> tuple[_Format, str]:
-    """The system whose export of reviews this is, and what kind of export; an `InputError` says what else.
-
-    `opened` is what `open_export` returns; of the `choices`, `format` and `columns` name the system.
-
-    >>> system, what = recognized(open_export(b"item,rater,points\\n1,ada,2\\n", "jury.csv"), Choices())
-    >>> system.NAME, what
-    ('panel', 'a table with a row for each review')
-    """
+    """The system whose export of reviews this is, and what kind of export; an `InputError` says what else."""
     try:
         return _system(opened, choices)
     except MixedListError:
@@ -199,7 +183,7 @@ def _marked(names: frozenset[str]) -> list[str]:
     kinds = [kind for kind, marks in _KINDS.items() if names & marks]
     if not kinds and names & _PAPER and names & _PERSON:
         kinds = [_PEOPLE_OF_PAPERS]
-    return kinds if names <= _BESIDE.union({""}, *_KINDS.values()) else []
+    return kinds if names <= _BESIDE else []
 
 
 def _edges_kind(value: object) -> str:

@@ -15,16 +15,14 @@ from blindcal.importers.export import (
     Dropped,
     RawExport,
     RawReview,
-    choose_confidence_field,
-    choose_score_field,
     dropped_columns,
     export_error,
     withdrawal_status,
 )
-from blindcal.importers.scores import score_shaped
+from blindcal.importers.scores import find_scores
 from blindcal.importers.sheet import HeadedTable, OpenedExport, Worksheet, find_only_table
 
-NAME = "easychair"
+NAME, TITLE = "easychair", "EasyChair"
 _BEFORE = ("#", "submission #", "member #", "member name", "number", "version", "text", "scores")
 _AFTER = ("reviewer first name", "reviewer last name", "reviewer email", "reviewer person #", "date", "time")
 _DELETED = "deleted?"
@@ -36,15 +34,7 @@ _WHOLE = re.compile(r"[0-9]{1,9}")
 
 
 def recognize(opened: OpenedExport, choices: Choices) -> str | None:
-    """What kind of EasyChair export this is, in words, or None.
-
-    `opened` is what `open_export` returns; the `choices` do not matter here.
-
-    >>> from blindcal.importers.open import open_export
-    >>> opened = open_export(b"submission #,member name,scores\\n7,Ada Byron,Overall: 2\\n", "review.csv")
-    >>> recognize(opened, Choices())
-    'EasyChair reviews'
-    """
+    """What kind of EasyChair export this is, in words, or None."""
     table = _reviews(opened)
     if table is None:
         return None
@@ -52,16 +42,7 @@ def recognize(opened: OpenedExport, choices: Choices) -> str | None:
 
 
 def read(opened: OpenedExport, choices: Choices) -> RawExport:
-    """The latest version of every review.
-
-    `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
-
-    >>> from blindcal.importers.open import open_export
-    >>> opened = open_export(b"submission #,member name,scores\\n7,Ada Byron,Overall: 2\\n", "review.csv")
-    >>> found = read(opened, Choices())
-    >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]
-    ('Overall', [('7', 'Ada Byron', '2')])
-    """
+    """The latest version of every review."""
     table = _reviews(opened)
     if table is None:
         raise export_error(
@@ -71,15 +52,12 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
     answers, problems = _answers(table)
     labels = dict.fromkeys(label for answer in answers for label in answer)
     columns = {label: [answer.get(label, "") for answer in answers] for label in labels}
-    fields: dict[str, tuple[str, ...]] = {name: () for name, cells in columns.items() if score_shaped(cells)}
-    score = choose_score_field(fields, choices.score_field, table.file, table.row or None, columns)
-    confidence = choose_confidence_field(fields, score)
-    sure = columns[confidence] if confidence else [""] * len(answers)
+    fields = find_scores(columns, choices.score_field, table.file, table.row or None)
     authors, subs = _authors(opened, table, choices)
     rows = [
         RawReview(number, paper, who, cell, how_sure, name=name)
         for (number, _), paper, (who, name), cell, how_sure in zip(
-            table.rows, table.column("submission #"), authors, columns[score], sure, strict=True
+            table.rows, table.column("submission #"), authors, fields.scores, fields.confidences, strict=True
         )
     ]
     latest, old, broken = _latest(table, rows)
@@ -88,8 +66,8 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         format=NAME,
         file=table.file,
         rows=latest,
-        score_field=score,
-        confidence_field=confidence,
+        score_field=fields.score,
+        confidence_field=fields.confidence,
         titles=titles,
         tracks=tracks,
         committee=_committee(opened),
@@ -97,7 +75,7 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         withdrawn=withdrawn,
         said=(_go_by(authors),),
         dropped=(
-            *_dropped(table, [name for name in labels if name not in (score, confidence)], old),
+            *_dropped(table, [name for name in labels if name not in fields[:2]], old),
             *_metareviews(opened),
         ),
         problems=(*problems, *broken, *_problems(opened, table)),
@@ -251,25 +229,14 @@ def _submission_table(opened: OpenedExport) -> HeadedTable | None:
 
 
 def committee_table(opened: OpenedExport) -> HeadedTable | None:
-    """The table of the committee: in the zip of all tables, in the workbook, or alone; None if there is none.
-
-    >>> from blindcal.importers.open import open_export
-    >>> committee = b"#,first name,last name,email,role\\n3,Ada,Byron,ada@x.org,chair\\n"
-    >>> committee_table(open_export(committee, "committee.csv")).column("email")
-    ['ada@x.org']
-    """
+    """The table of the committee: in the zip of all tables, in the workbook, or alone; else None."""
     return find_only_table(_with_headers(opened, _committee_header), {"#", *_MEMBER[2:5], "role"}.issubset)
 
 
 def conflicts(opened: OpenedExport) -> list[tuple[str, str]] | None:
     """The conflicts `(paper, member)` among the bids; None if there is no table of bids.
 
-    `opened` is what `open_export` returns. Members go by email if the table of the committee came along.
-
-    >>> from blindcal.importers.open import open_export
-    >>> bids = b"member #,member name,submission #,bid\\n3,Ada Byron,7,conflict\\n3,Ada Byron,8,yes\\n"
-    >>> conflicts(open_export(bids, "bidding.csv"))
-    [('7', 'Ada Byron')]
+    Members go by email if the table of the committee came along, else by name.
     """
     table = find_only_table(opened.sheets, {"member #", "member name", "submission #", "bid"}.issubset)
     if table is None:

@@ -1,7 +1,6 @@
 """What an importer reads in an export, before any of it is checked; and the chair's choices.
 
-Also the rules that all importers share: which fields can be the score and the confidence, and which columns
-are dropped because they could reveal who wrote a review.
+Also which columns are dropped, and why: some could reveal who wrote a review.
 """
 
 from __future__ import annotations
@@ -136,127 +135,27 @@ _KINDS = (
 
 
 def dropped_columns(names: Iterable[str], texts: Iterable[str] = ()) -> tuple[Dropped, ...]:
-    """The columns that go no further, by reason: `names` of any kind, and `texts` that hold free text.
-
-    >>> [str(item) for item in dropped_columns(["Created", "Reviewer Number", "country"], ["Comments"])]
-    ['Created: times can reveal who wrote a review', 'Reviewer Number: numbers and letters of reviews can
-    reveal who wrote them', 'Comments: review texts are not needed', 'country: not needed']
-    """
+    """The columns that go no further, by reason: `names` of any kind, and `texts` that hold free text."""
     texts = list(dict.fromkeys(texts))
     by_reason: dict[str, list[str]] = {TIMES: [], ORDINALS: [], TEXTS: texts, UNUSED: []}
     for name in dict.fromkeys(name for name in names if name and name not in texts):
         why = next((why for pattern, why in _KINDS if pattern.match(name)), UNUSED)
         by_reason[why].append(name)
-    return tuple(Dropped(_listed(found), why) for why, found in by_reason.items() if found)
+    return tuple(Dropped(listed(found), why) for why, found in by_reason.items() if found)
 
 
-def _listed(names: Sequence[str], most: int = 12) -> str:
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Names in a row, long ones cut, and how many more there are."""
     short = [name if len(name) <= 60 else name[:57] + "..." for name in names[:most]]
     return ", ".join(short) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-# An evaluation of the whole paper, not the experimental evaluation in it.
-_SCORE = re.compile(
-    r"overall|merit|recommend|rating|score|(?:^|\(|final[ _]|general[ _]|total[ _])(?:evaluation|assessment)"
-    r"|(?-i:(?:^|[a-z])(?:Ove|Mer|Rec|Rat)(?=[A-Z]|$))",
-    re.I,
-)
-_CONFIDENCE = re.compile(
-    r"confiden|expert|familiar|qualifi|knowledge|(?-i:(?:^|[a-z])(?:Exp|Fam|Qua|Kno)(?=[A-Z]|$))|^RevCon$",
-    re.I,
-)
-
-
-def is_score_name(name: str) -> bool:
-    """Whether a field of this `name` is called like the score.
-
-    >>> is_score_name("Overall evaluation"), is_score_name("Experimental evaluation"), is_score_name("RecAct")
-    (True, False, True)
-    """
-    return _SCORE.search(name) is not None and not is_confidence_name(name)
-
-
-def is_confidence_name(name: str) -> bool:
-    """Whether a field of this `name` is called like the confidence of a reviewer.
-
-    >>> is_confidence_name("Reviewer expertise"), is_confidence_name("Overall merit")
-    (True, False)
-    """
-    return _CONFIDENCE.search(name) is not None
-
-
-def choose_score_field(
-    fields: Mapping[str, Sequence[str]],
-    given: str | None,
-    file: str,
-    row: int | None = None,
-    others: Iterable[str] = (),
-) -> str:
-    """The field to take as the score: the one given, the only one, or the only one that is called so.
-
-    `fields` are those that hold scores, each with the other names it goes by; `others` can only be `given`.
-    `file` and `row`, that of the header, are for messages.
-
-    >>> choose_score_field({"OveMer": (), "RevExp": (), "Nov": ()}, None, "x.csv")
-    'OveMer'
-    >>> choose_score_field({"Q2 (Overall - Value)": ("Q2", "Overall")}, "q2", "x.csv")
-    'Q2 (Overall - Value)'
-    """
-    if given is not None:
-        return _given(fields, tuple(others), given, file, row)
-    merits = [name for name in fields if not is_confidence_name(name)]
-    named = [name for name in merits if is_score_name(name)]
-    for candidates in (named, merits):
-        if len(candidates) == 1:
-            return candidates[0]
-        if candidates:
-            rule = "must have one field for the score: say which with `score_field`"
-            raise input_error([Problem(file, row, None, rule, _listed(candidates))])
-    raise input_error([Problem(file, row, None, "must have a field with scores", "none")])
-
-
-def _given(
-    fields: Mapping[str, Sequence[str]], others: Sequence[str], given: str, file: str, row: int | None
-) -> str:
-    wanted = " ".join(given.split()).casefold()
-    matches = [
-        name for name, also in fields.items() if wanted in {other.casefold() for other in (name, *also)}
-    ] or [name for name in others if wanted == name.casefold()]
-    if len(matches) == 1:
-        return matches[0]
-    shown = _listed(list(fields) or others) or "none"
-    raise input_error(
-        [Problem(file, row, None, f"must have the field {given!r} that `score_field` names", shown)]
-    )
-
-
-def choose_confidence_field(fields: Iterable[str], score: str) -> str | None:
-    """The one of these `fields` that says how sure a reviewer is, if there is just one beside the `score`.
-
-    >>> choose_confidence_field(["OveMer", "RevExp"], "OveMer")
-    'RevExp'
-    """
-    found = [name for name in fields if name != score and is_confidence_name(name)]
-    return found[0] if len(found) == 1 else None
-
-
 def export_error(file: str, rule: str, found: str | None = None, row: int | None = None) -> InputError:
-    """The error for an export that cannot be used.
-
-    The `rule` says what to do, `found` what there is instead, at a `row` of the `file` or, if that is None,
-    in all of it.
-
-    >>> print(export_error("x.csv", "must hold reviews", "a list of people"))
-    x.csv: must hold reviews, found a list of people
-    """
+    """The error for an export that cannot be used: a `rule` that it breaks, and what was `found` instead."""
     return input_error([Problem(file, row, None, rule, found)])
 
 
 def withdrawal_status(text: str) -> str | None:
-    """Which of `WITHDRAWN` a system says of a paper, in its own words; None for any other `text`.
-
-    >>> [withdrawal_status(text) for text in ("ICX.cc/2027/Desk_Rejected_Submission", "withdrawn", "Reject")]
-    ['desk rejected', 'withdrawn', None]
-    """
+    """Which of `WITHDRAWN` a system says of a paper, in its own words; None for any other `text`."""
     words = re.sub(r"[\W_]+", "", text.casefold())
     return next((known for known in WITHDRAWN if known.replace(" ", "").removesuffix("ed") in words), None)

@@ -6,7 +6,6 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from blindcal.cells import count
 from blindcal.errors import Problem
@@ -16,13 +15,11 @@ from blindcal.importers.export import (
     Dropped,
     RawExport,
     RawReview,
-    choose_confidence_field,
-    choose_score_field,
     dropped_columns,
     export_error,
     withdrawal_status,
 )
-from blindcal.importers.scores import score_shaped
+from blindcal.importers.scores import find_scores, score_shaped
 from blindcal.importers.sheet import (
     HeadedTable,
     Item,
@@ -33,25 +30,14 @@ from blindcal.importers.sheet import (
     json_pages,
 )
 
-NAME = "hotcrp"
+NAME, TITLE = "hotcrp", "HotCRP"
 _IDENTITIES = (
     "must say who the reviewers are: letters such as 1A only number the reviews. Download as a chair who "
     "may see reviewer names and emails"
 )
 _NOT_SCORES = {
-    *(
-        "paper",
-        "pid",
-        "title",
-        "decision",
-        "review",
-        "reviewername",
-        "email",
-        "round",
-        "submitted_at",
-        "vtag",
-    ),
-    *("status", "sitename", "siteclass"),
+    *("paper", "pid", "title", "decision", "review", "reviewername", "email", "round", "submitted_at"),
+    *("vtag", "status", "sitename", "siteclass"),
 }
 _NOT_FIELDS = {
     *("object", "pid", "rid", "ordinal", "rtype", "round", "status", "blind", "ghost", "subject_to_approval"),
@@ -59,6 +45,7 @@ _NOT_FIELDS = {
     *("modified_at", "modified_at_text", "submitted_at", "version", "vtag", "ratings", "editable", "draft"),
     *("needs_approval", "my_review", "format"),
 }
+_KEPT_FIELDS = ("object", "pid", "round", "reviewer", "reviewer_email")
 _SILENT = (
     "HotCRP's CSV does not say which reviews are metareviews, nor which papers were withdrawn: if there are "
     "any, import the JSON (jsonrqc) instead"
@@ -68,27 +55,8 @@ _UNFINISHED = frozenset(("empty", "acknowledged", "draft", "delivered", "pending
 _FINISHED = frozenset(("", "approved", "complete", "submitted"))
 
 
-class _Review(NamedTuple):
-    row: int
-    paper: str
-    title: str
-    email: str
-    name: str
-    round: str
-    status: str
-    fields: Mapping[str, str]
-
-
 def recognize(opened: OpenedExport, choices: Choices) -> str | None:
-    """What kind of HotCRP export this is, in words, or None.
-
-    `opened` is what `open_export` returns; the `choices` do not matter here.
-
-    >>> from blindcal.importers.open import open_export
-    >>> opened = open_export(b"paper,title,email,OveMer\\n7,On Widgets,ada@x.org,4\\n", "scores.csv")
-    >>> recognize(opened, Choices())
-    'HotCRP scores'
-    """
+    """What kind of HotCRP export this is, in words, or None."""
     if opened.is_json:
         return "HotCRP reviews as JSON" if _papers_and_reviews(opened.value) else None
     table = _table(opened)
@@ -100,20 +68,9 @@ def recognize(opened: OpenedExport, choices: Choices) -> str | None:
 
 
 def read(opened: OpenedExport, choices: Choices) -> RawExport:
-    """The submitted reviews.
-
-    `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
-
-    >>> from blindcal.importers.open import open_export
-    >>> opened = open_export(b"paper,title,email,OveMer\\n7,On Widgets,ada@x.org,4\\n", "scores.csv")
-    >>> found = read(opened, Choices())
-    >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]
-    ('OveMer', [('7', 'ada@x.org', '4')])
-    """
+    """The submitted reviews."""
     if opened.is_json:
-        papers = [paper for item in json_pages(opened.value) for paper in json_objects(item.get("papers"))]
-        decided = [(json_cell(paper.get("decision")), json_cell(paper.get("status"))) for paper in papers]
-        return replace(_read_json(opened, choices), decision_words=_decision_words(decided))
+        return _read_json(opened, choices)
     table = _table(opened)
     if table is None:
         raise export_error(opened.file, "must be a HotCRP export: a header with paper, title and email")
@@ -121,8 +78,7 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         raise export_error(table.file, "must have a column for each field: run the batch script without -x")
     if "email" not in table:
         raise export_error(table.file, _IDENTITIES, row=table.row)
-    decided = [(word, "") for word in table.column("decision")]
-    return replace(_read_table(table, choices), decision_words=_decision_words(decided))
+    return _read_table(table, choices)
 
 
 def _wanted(names: frozenset[str]) -> bool:
@@ -147,19 +103,31 @@ def _keyworded(table: HeadedTable) -> bool:
 def _read_table(table: HeadedTable, choices: Choices) -> RawExport:
     paper = table.first("paper", "pid")
     names = [name for name in table.names if name and name.casefold() not in _NOT_SCORES]
+    known = (paper, "title", "email", "reviewername", "round")
+    cells = zip(table.rows, *map(table.column, known), strict=True)
+    rows = [_row(number, p, who, name, stage, title) for (number, _), p, title, who, name, stage in cells]
+    used = [*map(str, known), "status"]
+    unused = [name for name in table.names if name.casefold() in _NOT_SCORES.difference(used)]
     columns = {name: table.column(name) for name in names}
-    known = [paper, "title", "email", "reviewername", "round", "status"]
-    cells = zip(*(table.column(name) for name in known), strict=True)
-    reviews = [
-        _Review(number, p, title, email, name, stage, status, {})
-        for (number, _), (p, title, email, name, stage, status) in zip(table.rows, cells, strict=True)
-    ]
-    unused = [name for name in table.names if name.casefold() in _NOT_SCORES - {*map(str, known)}]
-    found = _found(table.file, table.row, reviews, columns, choices, unused, {}, _keyworded(table))
-    problems = (*found.problems, *table.problems, *table.repeated([*known, *names]))
-    decisions = zip(table.column(paper), table.column("decision"), strict=True)
-    withdrawn = {p: what for p, word in decisions if (what := withdrawal_status(word))}
-    return replace(found, problems=problems, warnings=(_SILENT,), withdrawn=withdrawn)
+    found = _found(
+        table.file, table.row, rows, table.column("status"), columns, choices, unused, {}, _keyworded(table)
+    )
+    words = table.column("decision")
+    became = zip(table.column(paper), map(withdrawal_status, words), strict=True)
+    return replace(
+        found,
+        problems=(*found.problems, *table.problems, *table.repeated([*used, *names])),
+        warnings=(_SILENT,),
+        withdrawn={p: what for p, what in became if what},
+        decision_words=_decision_words((word, "") for word in words),
+    )
+
+
+def _row(number: int, paper: str, who: str, name: str, stage: str, title: str) -> RawReview:
+    """A review whose score is not known yet."""
+    return RawReview(
+        number, paper, who, "", round="" if stage == "unnamed" else stage, title=title, name=name
+    )
 
 
 def _papers_and_reviews(value: object) -> list[tuple[Item, Item]]:
@@ -183,66 +151,50 @@ def _read_json(opened: OpenedExport, choices: Choices) -> RawExport:
         raise export_error(opened.file, "must be HotCRP's reviews: an object with reviews, each with its pid")
     if not any(review.get("reviewer_email") for _, review in pairs):
         raise export_error(opened.file, _IDENTITIES)
-    reviews = [
-        _review(number, paper, review)
+    numbered = [
+        (number, paper, review)
         for number, (paper, review) in enumerate(pairs, start=1)
         if json_cell(review.get("rtype")) != _METAREVIEW
     ]
-    metareviews = len(pairs) - len(reviews)
-    if not reviews:
+    if not numbered:
         raise export_error(opened.file, "must hold reviews", "metareviews alone")
-    names = dict.fromkeys(name for review in reviews for name in review.fields)
-    columns = {name: [review.fields.get(name, "") for review in reviews] for name in names}
-    unused = dict.fromkeys(key for _, review in pairs for key in review if key in _NOT_FIELDS)
-    dropped = [
-        name for name in unused if name not in ("object", "pid", "round", "reviewer", "reviewer_email")
-    ]
-    forms = [
-        item["reviewform"] for item in json_pages(opened.value) if isinstance(item.get("reviewform"), dict)
-    ]
-    found = _found(opened.file, None, reviews, columns, choices, dropped, forms[0] if forms else {})
+    names = dict.fromkeys(name for *_, review in numbered for name in review if name not in _NOT_FIELDS)
+    columns = {name: [json_cell(review.get(name)) for *_, review in numbered] for name in names}
+    unused = dict.fromkeys(name for _, review in pairs for name in review if name in _NOT_FIELDS)
+    dropped = [name for name in unused if name not in _KEPT_FIELDS]
+    tops = json_pages(opened.value)
+    forms: list[Item] = [item["reviewform"] for item in tops if isinstance(item.get("reviewform"), dict)]
+    statuses = [json_cell(review.get("status")) for *_, review in numbered]
+    rows = [_json_row(*triple) for triple in numbered]
+    found = _found(opened.file, None, rows, statuses, columns, choices, dropped, forms[0] if forms else {})
     papers = _papers(opened.value) or [paper for paper, _ in pairs]
+    listed = [paper for item in tops for paper in json_objects(item.get("papers"))]
+    metareviews = count(len(pairs) - len(numbered), "metareview")
     return replace(
         found,
         dropped=(
             *found.dropped,
-            *([Dropped(count(metareviews, "metareview"), METAREVIEWS)] if metareviews else []),
+            *([Dropped(metareviews, METAREVIEWS)] if len(pairs) > len(numbered) else []),
         ),
         titles={json_cell(paper.get("pid")): json_cell(paper.get("title")) for paper in papers},
         tracks={json_cell(paper.get("pid")): json_cell(paper.get("submission_class")) for paper in papers},
         conflicts=tuple(_conflicts(papers)),
         withdrawn=_withdrawn(papers),
+        decision_words=_decision_words(
+            (json_cell(paper.get("decision")), json_cell(paper.get("status"))) for paper in listed
+        ),
     )
 
 
-def _review(number: int, paper: Item, review: Item) -> _Review:
-    fields = {key: json_cell(value) for key, value in review.items() if key not in _NOT_FIELDS}
-    return _Review(
-        number,
-        json_cell(review.get("pid", paper.get("pid"))),
-        json_cell(paper.get("title")),
-        json_cell(review.get("reviewer_email")),
-        _plain(json_cell(review.get("reviewer"))),
-        json_cell(review.get("round")),
-        json_cell(review.get("status")),
-        fields,
-    )
-
-
-def _plain(text: str) -> str:
-    """A name without its markup."""
-    return html.unescape(re.sub(r"<[^<>]*+>", "", text))
+def _json_row(number: int, paper: Item, review: Item) -> RawReview:
+    name = html.unescape(re.sub(r"<[^<>]*+>", "", json_cell(review.get("reviewer"))))
+    pid, title = review.get("pid", paper.get("pid")), paper.get("title")
+    texts = map(json_cell, (pid, review.get("reviewer_email"), name, review.get("round"), title))
+    return _row(number, *texts)
 
 
 def read_conflicts(opened: OpenedExport) -> list[tuple[str, str]] | None:
-    """The conflicts `(paper, email)` in the JSON of papers (`jsonrqc`); None if there is no word of them.
-
-    `opened` is what `open_export` returns.
-
-    >>> papers = [{"pid": 7, "pc_conflicts": {"ada@x.org": True}, "reviews": []}]
-    >>> read_conflicts(OpenedExport("x.json", value={"papers": papers}, is_json=True))
-    [('7', 'ada@x.org')]
-    """
+    """The conflicts `(paper, email)` in the JSON of papers (`jsonrqc`); None if there is no word of them."""
     papers = _papers(opened.value)
     return list(_conflicts(papers)) if any("pc_conflicts" in paper for paper in papers) else None
 
@@ -255,10 +207,10 @@ def _papers(value: object) -> list[Item]:
 
 def _withdrawn(papers: Sequence[Item]) -> dict[str, str]:
     """What became of papers, by their status; a desk rejection may also be a decision of that name."""
-    words = ((json_cell(paper.get("pid")), paper.get("status"), paper.get("decision")) for paper in papers)
     found = {
-        pid: withdrawal_status(json_cell(status)) or withdrawal_status(json_cell(word))
-        for pid, status, word in words
+        json_cell(paper.get("pid")): withdrawal_status(json_cell(paper.get("status")))
+        or withdrawal_status(json_cell(paper.get("decision")))
+        for paper in papers
     }
     return {pid: what for pid, what in found.items() if what}
 
@@ -273,53 +225,39 @@ def _conflicts(papers: Sequence[Item]) -> Iterator[tuple[str, str]]:
 def _found(
     file: str,
     row: int | None,
-    reviews: Sequence[_Review],
+    rows: Sequence[RawReview],
+    statuses: Sequence[str],
     columns: Mapping[str, list[str]],
     choices: Choices,
     unused: Sequence[str],
     form: Mapping[str, object],
     keyworded: bool = False,
 ) -> RawExport:
-    shaped = [name for name, cells in columns.items() if keyworded or score_shaped(cells)]
-    fields = {name: _aliases(name, form) for name in shaped}
-    score = choose_score_field(fields, choices.score_field, file, row, columns)
-    confidence = choose_confidence_field(fields, score)
-    sure = columns[confidence] if confidence else [""] * len(reviews)
-    strange = [
-        Problem(file, review.row, "status", "must be complete, approved, draft or another status of HotCRP")
-        for review in reviews
-        if review.status.casefold() not in _FINISHED | _UNFINISHED
+    fields = {n: _aliases(n, form) for n, cells in columns.items() if keyworded or score_shaped(cells)}
+    fields_read = find_scores(columns, choices.score_field, file, row, fields)
+    texts = [name for name in fields_read.texts if any(columns[name])]
+    rule = "must be complete, approved, draft or another status of HotCRP"
+    folded = [status.casefold() for status in statuses]
+    strange = [r.row for r, status in zip(rows, folded, strict=True) if status not in _FINISHED | _UNFINISHED]
+    cells = zip(rows, folded, fields_read.scores, fields_read.confidences, strict=True)
+    finished = [
+        review._replace(score=score, confidence=sure)
+        for review, status, score, sure in cells
+        if status not in _UNFINISHED
     ]
-    rows = [
-        RawReview(
-            r.row,
-            r.paper,
-            r.email,
-            cell,
-            how_sure,
-            "",
-            "" if r.round == "unnamed" else r.round,
-            r.title,
-            r.name,
-        )
-        for r, cell, how_sure in zip(reviews, columns[score], sure, strict=True)
-        if r.status.casefold() not in _UNFINISHED
-    ]
-    texts = [name for name, cells in columns.items() if name not in fields and any(cells)]
-    others = [name for name in fields if name not in (score, confidence)]
-    drafts = len(reviews) - len(rows)
+    drafts = len(rows) - len(finished)
     return RawExport(
         format=NAME,
         file=file,
-        rows=rows,
-        score_field=score,
-        confidence_field=confidence,
-        best_first=_letters(form, score),
+        rows=finished,
+        score_field=fields_read.score,
+        confidence_field=fields_read.confidence,
+        best_first=_letters(form, fields_read.score),
         dropped=(
-            *dropped_columns([*unused, *others], texts),
+            *dropped_columns([*unused, *fields_read.unused], texts),
             *([Dropped(count(drafts, "unfinished review"), "only submitted ones count")] if drafts else []),
         ),
-        problems=tuple(strange),
+        problems=tuple(Problem(file, number, "status", rule) for number in strange),
     )
 
 

@@ -45,14 +45,7 @@ _QUOTED = re.compile(r'"(?:[^"]++|"")*+(?:"|\Z)')
 
 
 def open_export(data: bytes, file: str) -> OpenedExport:
-    """What the bytes of an export hold, unpacked and decoded.
-
-    `data` may be packed as gzip or zip; `file` is its name, for messages alone.
-
-    >>> opened = open_export(b"paper;score\\n7;2\\n", "x.csv")
-    >>> opened.sheets[0].rows, opened.said
-    ([(1, ['paper', 'score']), (2, ['7', '2'])], ('cells separated by semicolons, UTF-8',))
-    """
+    """What the bytes of an export hold, unpacked and decoded; `file` is its name, for messages alone."""
     if len(data) > MAX_EXPORT:
         raise export_error(file, f"must have at most {MAX_EXPORT:,} bytes", f"{len(data):,}")
     memory = Memory(file)
@@ -77,14 +70,7 @@ def _open_unpacked(data: bytes, file: str, memory: Memory) -> OpenedExport:
 
 
 def gunzip(data: bytes, file: str, limit: int = MAX_EXPORT) -> bytes:
-    """What a gzip file holds, up to `limit` bytes; one that holds more is refused.
-
-    `data` holds its bytes; `file` is its name, for messages.
-
-    >>> import gzip
-    >>> gunzip(gzip.compress(b"paper,score"), "x.csv.gz")
-    b'paper,score'
-    """
+    """What a gzip file holds, up to `limit` bytes; one that holds more is refused."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
             content = packed.read(limit + 1)
@@ -209,15 +195,7 @@ def _json_line(line: str, number: int, file: str) -> object:
 
 
 def decode_text(data: bytes, file: str, memory: Memory) -> tuple[str, str]:
-    """The text of a file and the name of its encoding: UTF-8, UTF-16 or, if it is neither, Windows-1252.
-
-    `data` holds its bytes, which `memory` has counted; `file` is its name, for messages.
-
-    >>> decode_text("Zoë".encode("cp1252"), "x.csv", Memory("x.csv"))
-    ('Zoë', 'Windows-1252')
-    >>> decode_text("Zoë".encode("utf-16"), "x.csv", Memory("x.csv"))
-    ('Zoë', 'UTF-16')
-    """
+    """The text of a file and the name of its encoding: UTF-8, UTF-16 or, if it is neither, Windows-1252."""
     memory.take(len(data) * _width(data), file=file)
     codec, name = next(
         ((codec, name) for mark, codec, name in _MARKS if data.startswith(mark)), _unmarked(data)
@@ -263,14 +241,7 @@ def _mostly_utf8(data: bytes) -> bool:
 
 
 def parse_delimited(text: str, file: str, name: str, memory: Memory) -> tuple[Worksheet, str]:
-    """The sheet of a delimited `text`, called `name`, and the separator of its cells.
-
-    `file` is for messages, and rows are counted in `memory`.
-
-    >>> sheet, separator = parse_delimited("paper;score\\n7;2,5\\n", "x.csv", "x", Memory("x.csv"))
-    >>> sheet.rows, separator
-    ([(1, ['paper', 'score']), (2, ['7', '2,5'])], ';')
-    """
+    """The sheet of a delimited `text`, called `name`, and the separator of its cells."""
     separator = _separator(text)
     log = Problems(file)
     # The end is cut off a copy, and all the rest may be one cell.

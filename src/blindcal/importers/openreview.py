@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from blindcal.cells import count
@@ -15,17 +15,15 @@ from blindcal.importers.export import (
     Dropped,
     RawExport,
     RawReview,
-    choose_confidence_field,
-    choose_score_field,
     dropped_columns,
     export_error,
     withdrawal_status,
 )
 from blindcal.importers.people import NEVER_REPEATED
-from blindcal.importers.scores import score_shaped
+from blindcal.importers.scores import ScoreFields, find_scores
 from blindcal.importers.sheet import Item, OpenedExport, all_pages, json_cell, json_objects, json_pages
 
-NAME = "openreview"
+NAME, TITLE = "openreview", "OpenReview"
 # `.../-/Official_Review`; in the oldest venues `/-/Paper12/Official_Review` or `/-/paper12/meta/review`.
 _KIND = re.compile(r"/-/(?:[A-Za-z_]+[0-9]+/)?([A-Za-z0-9_/-]+)$")
 _OFFICIAL = "official_review"
@@ -58,54 +56,26 @@ class _Notes(NamedTuple):
 
 
 def recognize(opened: OpenedExport, choices: Choices) -> str | None:
-    """What kind of OpenReview export this is, in words, or None.
-
-    `opened` is what `open_export` returns; the `choices` do not matter here.
-
-    >>> note = {"forum": "f", "invitations": ["X/-/Official_Review"], "content": {"rating": 8}}
-    >>> opened = OpenedExport("notes.json", value=[note], is_json=True)
-    >>> recognize(opened, Choices())
-    'OpenReview notes (API 2)'
-    """
-    if not opened.is_json:
-        return None
-    notes = list(_walk(json_pages(opened.value)))
+    """What kind of OpenReview export this is, in words, or None."""
+    notes = list(_walk(json_pages(opened.value))) if opened.is_json else []
     if not any(_kinds(note) for note in notes):
         return None
-    return (
-        "OpenReview notes (API 2)"
-        if any("invitations" in note for note in notes)
-        else "OpenReview notes (API 1)"
-    )
+    return f"OpenReview notes (API {2 if any('invitations' in note for note in notes) else 1})"
 
 
 def read(opened: OpenedExport, choices: Choices) -> RawExport:
-    """The official reviews among the notes.
-
-    `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
-
-    >>> note = {"forum": "f", "invitations": ["X/-/Official_Review"], "content": {"rating": 8}}
-    >>> note["signatures"] = ["~Ada1"]
-    >>> opened = OpenedExport("notes.json", value=[note], is_json=True)
-    >>> found = read(opened, Choices())
-    >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]
-    ('rating', [('f', '~Ada1', '8')])
-    """
+    """The official reviews among the notes."""
     notes = _sorted(opened)
     if not notes.reviews:
         raise export_error(
             opened.file, "must hold reviews: notes with an invitation that ends in Official_Review"
         )
     _check_year(notes.reviews, opened.file)
-    columns = _columns(notes.reviews)
-    fields: dict[str, tuple[str, ...]] = {name: () for name, cells in columns.items() if score_shaped(cells)}
-    score = choose_score_field(fields, choices.score_field, opened.file, others=columns)
-    confidence = choose_confidence_field(fields, score)
+    fields = find_scores(_columns(notes.reviews), choices.score_field, opened.file)
     papers = _papers(notes)
     known = [note for note in notes.submissions if _forum(note) in papers]
     people, problems = _people(notes, choices, opened.file)
-    sure = columns[confidence] if confidence else [""] * len(notes.reviews)
-    cells = zip(notes.reviews, people, columns[score], sure, strict=True)
+    cells = zip(notes.reviews, people, fields.scores, fields.confidences, strict=True)
     rows = [
         RawReview(number, papers[_forum(note)], person, cell, how_sure)
         for number, (note, person, cell, how_sure) in enumerate(cells, start=1)
@@ -114,8 +84,8 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         format=NAME,
         file=opened.file,
         rows=rows,
-        score_field=score,
-        confidence_field=confidence,
+        score_field=fields.score,
+        confidence_field=fields.confidence,
         titles={papers[_forum(note)]: _content(note, "title") for note in known},
         tracks={papers[_forum(note)]: _content(note, "track") for note in known},
         committee=dict.fromkeys([*notes.people.values(), *(choices.people or {}).values()], ""),
@@ -125,7 +95,7 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         ],
         withdrawn={papers[forum]: what for forum, what in notes.withdrawn.items() if forum in papers},
         said=(f"reviews are the notes called {notes.kind}",),
-        dropped=_dropped(notes, fields, columns, (score, confidence)),
+        dropped=_dropped(notes, fields),
         warnings=(_BY_FORUM,) if all(forum == paper for forum, paper in papers.items()) else (),
         problems=tuple(problems),
     )
@@ -312,19 +282,15 @@ def _people(notes: _Notes, choices: Choices, file: str) -> tuple[list[str], list
     return [notes.people.get(name, name) for name in names], problems
 
 
-def _dropped(
-    notes: _Notes, fields: Mapping[str, object], columns: Mapping[str, object], used: Sequence[str | None]
-) -> tuple[Dropped, ...]:
+def _dropped(notes: _Notes, fields: ScoreFields) -> tuple[Dropped, ...]:
     keys = {key for note in notes.reviews for key in note}
     times = [name for name in _TIMES if name in keys]
-    others = [name for name in fields if name not in used]
-    texts = [name for name in columns if name not in fields]
     metareviews = sum(count for kind, count in notes.others.items() if _is_metareview(kind))
     notes_left = ", ".join(
         f"{count:,} {kind}" for kind, count in sorted(notes.others.items()) if not _is_metareview(kind)
     )
     return (
-        *dropped_columns([*times, *others], texts),
+        *dropped_columns([*times, *fields.unused], fields.texts),
         *(
             [Dropped("the numbers of notes", "they reveal in which order reviews were written")]
             if "number" in keys

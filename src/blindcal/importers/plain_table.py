@@ -10,7 +10,7 @@ from blindcal.importers.export import Choices, RawExport, RawReview, dropped_col
 from blindcal.importers.sheet import HeadedTable, OpenedExport, find_only_table, json_worksheet
 from blindcal.io.tables import input_error
 
-NAME = "panel"
+NAME, TITLE = "panel", "a table with a row for each review"
 FIELDS = ("paper", "reviewer", "score", "confidence", "track", "round", "title", "name")
 _NEEDED = FIELDS[:3]
 _NAMES: Mapping[str, tuple[str, ...]] = {
@@ -43,29 +43,12 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
 
 
 def recognize(opened: OpenedExport, choices: Choices) -> str | None:
-    """What kind of table this is, in words, or None.
-
-    `opened` is what `open_export` returns; of `choices`, `columns` says what the columns are called.
-
-    >>> from blindcal.importers.open import open_export
-    >>> opened = open_export(b"item,rater,points\\n1,ada,2\\n", "jury.csv")
-    >>> recognize(opened, Choices())
-    'a table with a row for each review'
-    """
-    return "a table with a row for each review" if _table(opened, choices.columns) is not None else None
+    """What kind of table this is, in words, or None; `columns` of the `choices` says what they are called."""
+    return TITLE if _table(opened, choices.columns) is not None else None
 
 
 def read(opened: OpenedExport, choices: Choices) -> RawExport:
-    """The reviews of the only sheet that has the columns.
-
-    `opened` is what `open_export` returns; of `choices`, `columns` and `score_field` say what the columns are
-    called. Nothing is checked yet but the form.
-
-    >>> from blindcal.importers.open import open_export
-    >>> found = read(open_export(b"item,rater,points\\n1,ada,2\\n", "jury.csv"), Choices())
-    >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]
-    ('points', [('1', 'ada', '2')])
-    """
+    """The reviews of the only sheet that has the columns."""
     table = _table(opened, choices.columns)
     if table is None:
         wanted = ", ".join(choices.columns.get(field, field) for field in _NEEDED)
@@ -129,11 +112,7 @@ def _places(table: HeadedTable, choices: Choices) -> dict[str, str]:
 
 
 def columns_of(text: str) -> dict[str, str]:
-    """The columns that the `text` of `columns` names, by what they hold.
-
-    >>> columns_of("paper=item_id,reviewer=rater_id,score=points")
-    {'paper': 'item_id', 'reviewer': 'rater_id', 'score': 'points'}
-    """
+    """The columns that a text such as `paper=item_id,score=points` names, by what they hold."""
     columns = {}
     for part in text.split(","):
         field, equals, name = part.partition("=")

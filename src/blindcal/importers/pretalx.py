@@ -10,12 +10,11 @@ from blindcal.importers.export import (
     Choices,
     RawExport,
     RawReview,
-    choose_score_field,
     dropped_columns,
     export_error,
     withdrawal_status,
 )
-from blindcal.importers.scores import score_shaped
+from blindcal.importers.scores import choose_score_field, score_shaped
 from blindcal.importers.sheet import (
     HeadedTable,
     Item,
@@ -29,7 +28,7 @@ from blindcal.importers.sheet import (
     json_worksheet,
 )
 
-NAME = "pretalx"
+NAME, TITLE = "pretalx", "pretalx"
 _TOTAL = "score"
 _CATEGORY = "category "
 # What the organizer's export calls its columns if pretalx speaks English. Categories come after these.
@@ -45,45 +44,20 @@ _BY_NAME = "there are no emails: reviewers of one name are taken as one person; 
 
 
 def recognize(opened: OpenedExport, choices: Choices) -> str | None:
-    """What kind of pretalx export this is, in words, or None.
-
-    `opened` is what `open_export` returns; the `choices` do not matter here.
-
-    >>> review = {"submission": "ABC", "user": "ada", "score": 2.5}
-    >>> opened = OpenedExport("x.json", value=[review], is_json=True)
-    >>> recognize(opened, Choices())
-    'pretalx reviews'
-    """
+    """What kind of pretalx export this is, in words, or None."""
     if _table(opened) is not None:
         return "pretalx's export of reviews"
     return "pretalx reviews" if opened.is_json and any(map(_is_review, _items(opened.value))) else None
 
 
 def read(opened: OpenedExport, choices: Choices) -> RawExport:
-    """The reviews of the export, or of all pages of the API. Reviewers go by email if the file has emails.
-
-    `opened` is what `open_export` returns; `choices` are the chair's. Nothing is checked yet but the form.
-
-    >>> review = {"submission": "ABC", "user": "ada", "score": 2.5}
-    >>> opened = OpenedExport("x.json", value=[review], is_json=True)
-    >>> found = read(opened, Choices())
-    >>> found.score_field, [(row.paper, row.reviewer, row.score) for row in found.rows]
-    ('score', [('ABC', 'ada', '2.5')])
-    """
+    """The reviews of the export, or of all pages of the API. Reviewers go by email if the file has emails."""
     table = _table(opened)
     return _read_api(opened, choices) if table is None else _read_export(table, choices)
 
 
 def team_sheet(opened: OpenedExport) -> Worksheet | None:
-    """The members of all teams that may review, as a table `code,name,email`.
-
-    None if `opened`, as `open_export` returns it, is no list of teams, which the API has under
-    `teams/?expand=members`.
-
-    >>> team = {"members": [{"code": "U1", "name": "Ada", "email": "ada@x.org"}], "is_reviewer": True}
-    >>> team_sheet(OpenedExport("teams.json", value={"results": [team]}, is_json=True)).rows
-    [(0, ['code', 'name', 'email']), (1, ['U1', 'Ada', 'ada@x.org'])]
-    """
+    """The members of all teams that may review, as a table `code,name,email`; None for any other file."""
     teams = _items(opened.value) if opened.is_json else []
     if not teams or not all("members" in team and "is_reviewer" in team for team in teams):
         return None

@@ -1,4 +1,7 @@
-"""Cells as scores: numbers, numbers with a label, decimal commas, letters or words whose order is known."""
+"""Scores: which field of an export they are, and cells as numbers: with a label, decimal commas, or words.
+
+A field that holds scores is found by its cells (`score_shaped`), the score among several by its name.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from blindcal.cells import Column, Violation, cell_problem, number_text
+from blindcal.importers.export import export_error, listed
 
 _NUMBER = Column("score", "number")
 # A number and what follows it: `8: Top 50%`, `3 good`, `4 (high)`, `5. Accept`, `6 - weak accept`.
@@ -15,6 +20,16 @@ _LABELED = re.compile(
     r"([+-]?+[0-9]++(?:[.,][0-9]++)?+)"
     r"(?:\s*+[:=]\s*+(.*+)|\s*+(\(.*+)|[.)]\s++([^0-9].*+)|\s++[-–—]\s++([^0-9].*+)|\s++([^\W\d_].*+))?+",
     re.DOTALL,
+)
+# An evaluation of the whole paper, not the experimental evaluation in it.
+_SCORE = re.compile(
+    r"overall|merit|recommend|rating|score|(?:^|\(|final[ _]|general[ _]|total[ _])(?:evaluation|assessment)"
+    r"|(?-i:(?:^|[a-z])(?:Ove|Mer|Rec|Rat)(?=[A-Z]|$))",
+    re.I,
+)
+_CONFIDENCE = re.compile(
+    r"confiden|expert|familiar|qualifi|knowledge|(?-i:(?:^|[a-z])(?:Exp|Fam|Qua|Kno)(?=[A-Z]|$))|^RevCon$",
+    re.I,
 )
 _LETTER = re.compile(r"([A-Z])(?:\s*+[:.=)-]\s*+(.*+)|\s*+(\(.*+))?+", re.DOTALL)
 
@@ -42,34 +57,97 @@ class ScoreScale:
         return ", ".join(shown if len(shown) <= 12 else [*shown[:5], "...", *shown[-5:]])
 
 
-def score_shaped(cells: Iterable[str]) -> bool:
-    """Whether a column holds scores: most filled cells are numbers, with labels or not, or letters.
+class ScoreFields(NamedTuple):
+    """Which fields of an export are read, with the cells of each review."""
 
-    >>> score_shaped(["4", "", "5: accept"]), score_shaped(["B", "C"]), score_shaped(["Good.", "I like it"])
-    (True, True, False)
+    score: str
+    confidence: str | None
+    scores: list[str]
+    confidences: list[str]  # empty texts without such a field
+    unused: list[str]  # fields that hold scores too
+    texts: list[str]  # fields that hold none
+
+
+def find_scores(
+    columns: Mapping[str, list[str]],
+    given: str | None,
+    file: str,
+    row: int | None = None,
+    fields: Mapping[str, Sequence[str]] | None = None,
+) -> ScoreFields:
+    """The score and the confidence among the `columns` of a `file`, whose header is its `row`.
+
+    `fields` are those that hold scores, each with the other names it goes by; by default those that look so.
+    Any other column can be the score only if it is `given`.
     """
+    if fields is None:
+        fields = {name: () for name, cells in columns.items() if score_shaped(cells)}
+    score = choose_score_field(fields, given, file, row, columns)
+    sure = [name for name in fields if name != score and is_confidence_name(name)]
+    confidence = sure[0] if len(sure) == 1 else None
+    return ScoreFields(
+        score,
+        confidence,
+        columns[score],
+        columns[confidence] if confidence else [""] * len(columns[score]),
+        [name for name in fields if name not in (score, confidence)],
+        [name for name in columns if name not in fields and name != score],
+    )
+
+
+def is_score_name(name: str) -> bool:
+    """Whether a field of this `name` is called like the score."""
+    return _SCORE.search(name) is not None and not is_confidence_name(name)
+
+
+def is_confidence_name(name: str) -> bool:
+    """Whether a field of this `name` is called like the confidence of a reviewer."""
+    return _CONFIDENCE.search(name) is not None
+
+
+def choose_score_field(
+    fields: Mapping[str, Sequence[str]],
+    given: str | None,
+    file: str,
+    row: int | None = None,
+    others: Iterable[str] = (),
+) -> str:
+    """The field to take as the score: the one given, the only one, or the only one that is called so."""
+    if given is not None:
+        wanted = " ".join(given.split()).casefold()
+        matches = [
+            name for name, also in fields.items() if wanted in {other.casefold() for other in (name, *also)}
+        ] or [name for name in others if wanted == name.casefold()]
+        if len(matches) == 1:
+            return matches[0]
+        shown = listed(list(fields) or list(others)) or "none"
+        raise export_error(file, f"must have the field {given!r} that `score_field` names", shown, row)
+    merits = [name for name in fields if not is_confidence_name(name)]
+    for candidates in ([name for name in merits if is_score_name(name)], merits):
+        if len(candidates) == 1:
+            return candidates[0]
+        if candidates:
+            rule = "must have one field for the score: say which with `score_field`"
+            raise export_error(file, rule, listed(candidates), row)
+    raise export_error(file, "must have a field with scores", "none", row)
+
+
+def score_shaped(cells: Iterable[str]) -> bool:
+    """Whether a column holds scores: most filled cells are numbers, with labels or not, or letters."""
     counts = Counter(cell.strip() for cell in cells if cell.strip())
     shaped = sum(count for cell, count in counts.items() if _number(cell) or _LETTER.fullmatch(cell))
     return 2 * shaped > counts.total()
 
 
 def is_worded(cells: Iterable[str]) -> bool:
-    """Whether most of the filled cells are letters or words and no numbers.
-
-    >>> is_worded(["A", "B", ""]), is_worded(["Accept", "Reject", "3"]), is_worded(["3: good", "x"])
-    (True, True, False)
-    """
+    """Whether most of the filled cells are letters or words and no numbers."""
     counts = Counter(cell.strip() for cell in cells if cell.strip())
     numbers = sum(count for cell, count in counts.items() if isinstance(read_number(cell, True)[0], float))
     return 2 * numbers < counts.total()
 
 
 def has_decimal_commas(cells: Iterable[str]) -> bool:
-    """Whether a column writes decimals with a comma: some cells do, none has a point.
-
-    >>> has_decimal_commas(["2,5", "3"]), has_decimal_commas(["2,5", "3.5"]), has_decimal_commas(["1,000"])
-    (True, False, False)
-    """
+    """Whether a column writes decimals with a comma: some cells do, none has a point."""
     numbers = [match[1] for cell in set(cells) if (match := _number(cell.strip()))]
     commas = [text.partition(",")[2] for text in numbers if "," in text]
     return bool(commas) and max(map(len, commas)) <= 2 and not any("." in text for text in numbers)
@@ -79,11 +157,6 @@ def read_number(cell: str, commas: bool) -> tuple[float, str] | Violation:
     """The number of a `cell` and its label; otherwise the rule that it breaks, and what to show of it.
 
     With `commas`, decimals are written with a comma.
-
-    >>> read_number("8: Top 50% of papers", False), read_number("3 good", False), read_number("2,5", True)
-    ((8.0, 'Top 50% of papers'), (3.0, 'good'), (2.5, ''))
-    >>> read_number("3-4", False)
-    ('must be a number, or a number and a label', None)
     """
     text = cell.strip()
     if cell_problem(text, _NUMBER) is None:
@@ -105,13 +178,7 @@ def _number(text: str) -> re.Match[str] | None:
 
 
 def read_ordered(cell: str, order: Sequence[str]) -> tuple[float, str] | Violation:
-    """The rank of a letter, word or number in an `order` from best to worst: the best of four is 4.
-
-    >>> read_ordered("A", "ABCD"), read_ordered("D: poor", "ABCD"), read_ordered("E", "ABCD")
-    ((4.0, 'A'), (1.0, 'D'), ('must be one of A, B, C, D', None))
-    >>> read_ordered("Weak accept", ("Accept", "Weak accept", "Reject")), read_ordered("1: best", "12345")
-    ((2.0, 'Weak accept'), (5.0, '1'))
-    """
+    """The rank of a letter, word or number in an `order` from best to worst: the best of four is 4."""
     spellings = {cell.strip().casefold()}
     if match := _LETTER.fullmatch(cell.strip()):
         spellings.add(match[1].casefold())
@@ -128,9 +195,6 @@ def scale_of(levels: Mapping[float, str], named: bool) -> ScoreScale:
     """The scale of the scores in an export, lowest first.
 
     `levels` has the label of each, and they are `named` if the labels are what reviewers gave.
-
-    >>> print(scale_of({2.0: "A", 1.0: "B"}, named=True))
-    B = 1, A = 2
     """
     ordered = sorted(levels)
     return ScoreScale(tuple(ordered), tuple(levels[level] for level in ordered), named)

@@ -65,12 +65,6 @@ class HeadedTable:
 
     Each row is as wide as the header or, in a workbook, ends with its last filled cell. The header has the
     index `place` among the rows of the `sheet`, which shows it as its `row`.
-
-    >>> rows = [["CONF 2026"], [""], ["Paper ID", "Score"], ["7", "2"]]
-    >>> sheet = Worksheet("x.csv", "x", list(enumerate(rows, start=1)))
-    >>> table = find_table(sheet, lambda names: "paper id" in names)
-    >>> table.row, table.names, table.column("score"), table.rows
-    (3, ('Paper ID', 'Score'), ['2'], [(4, ['7', '2'])])
     """
 
     sheet: Worksheet
@@ -141,13 +135,7 @@ class HeadedTable:
 
 
 def find_table(sheet: Worksheet, wanted: Callable[[frozenset[str]], bool]) -> HeadedTable | None:
-    """The table under the first of a `sheet`'s top rows whose names (in lower case) are `wanted`, or None.
-
-    >>> sheet = Worksheet("x.csv", "x", [(1, ["ICX 2027"]), (2, ["Paper"]), (3, ["7"])])
-    >>> has_score = lambda names: "score" in names
-    >>> find_table(sheet, lambda names: "paper" in names).row, find_table(sheet, has_score)
-    (2, None)
-    """
+    """The table under the first of a `sheet`'s top rows whose names (in lower case) are `wanted`, or None."""
     for place, (row, cells) in enumerate(sheet.rows[:_HEADER_ROWS]):
         names = tuple(" ".join(cell.split()) for cell in cells)
         if wanted(frozenset(name.casefold() for name in names)):
@@ -158,14 +146,7 @@ def find_table(sheet: Worksheet, wanted: Callable[[frozenset[str]], bool]) -> He
 def find_only_table(
     sheets: Sequence[Worksheet], wanted: Callable[[frozenset[str]], bool]
 ) -> HeadedTable | None:
-    """The only table of these `sheets` whose names (in lower case) are `wanted`, or None.
-
-    Several are refused, as they could be anything.
-
-    >>> people, scores = (Worksheet("x.xlsx", name, [(1, [name])]) for name in ("person", "score"))
-    >>> find_only_table([people, scores], lambda names: "score" in names).sheet.name
-    'score'
-    """
+    """The only table of these `sheets` whose names (in lower case) are `wanted`, or None; two are refused."""
     tables = [table for sheet in sheets if (table := find_table(sheet, wanted)) is not None]
     if len(tables) > 1:
         rule = (
@@ -188,13 +169,7 @@ class MixedListError(Exception):
 
 
 def json_objects(value: object) -> list[Item]:
-    """The objects of a JSON list; none if the `value` is not a list.
-
-    A list that also holds something else is refused.
-
-    >>> json_objects([{"score": 2}, {"score": 3}]), json_objects("text")
-    ([{'score': 2}, {'score': 3}], [])
-    """
+    """The objects of a JSON list, which may hold nothing else; none if the `value` is not a list."""
     items = value if isinstance(value, list) else []
     dicts = [item for item in items if isinstance(item, dict)]
     if dicts and len(dicts) < len(items):
@@ -203,20 +178,12 @@ def json_objects(value: object) -> list[Item]:
 
 
 def json_pages(value: object) -> list[Item]:
-    """The objects at the top of a file whose JSON has this `value`: one, or those of a list.
-
-    >>> json_pages({"results": []}), json_pages([{"id": 1}])
-    ([{'results': []}], [{'id': 1}])
-    """
+    """The objects at the top of a file whose JSON has this `value`: one, or those of a list."""
     return [value] if isinstance(value, dict) else json_objects(value)
 
 
 def json_cell(value: object) -> str:
-    """The text that a table would have in place of a JSON value; several values as a list.
-
-    >>> json_cell(8), json_cell(2.5), json_cell("8: accept"), json_cell(None), json_cell([7, 8])
-    ('8', '2.5', '8: accept', '', '7, 8')
-    """
+    """The text that a table would have in place of a JSON value; several values as a list."""
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, int):
@@ -229,13 +196,7 @@ def json_cell(value: object) -> str:
 
 
 def all_pages(found: Iterable[Item], key: str, file: str) -> Iterator[Item]:
-    """The objects under `key` on all pages.
-
-    They are refused if a page states, as its `count`, that there are more. `file` is for messages.
-
-    >>> list(all_pages([{"notes": [{"id": 1}], "count": 2}, {"notes": [{"id": 2}]}], "notes", "x.json"))
-    [{'id': 1}, {'id': 2}]
-    """
+    """The objects under `key` on all pages; refused if a page states, as its `count`, that there are more."""
     stated, items = 0, []
     for page in found:
         items += json_objects(page.get(key))
@@ -248,11 +209,7 @@ def all_pages(found: Iterable[Item], key: str, file: str) -> Iterator[Item]:
 
 
 def json_worksheet(opened: OpenedExport) -> Worksheet | None:
-    """A JSON list of flat objects as a sheet with their keys as its header; None if `opened` is not such.
-
-    >>> json_worksheet(OpenedExport("x.json", value=[{"paper": 7, "score": 2.5}], is_json=True)).rows
-    [(0, ['paper', 'score']), (1, ['7', '2.5'])]
-    """
+    """A JSON list of flat objects as a sheet with their keys as its header; None if `opened` is not such."""
     value = opened.value
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         return None
@@ -263,16 +220,7 @@ def json_worksheet(opened: OpenedExport) -> Worksheet | None:
 
 
 class Memory:
-    """What is left of `MAX_MEMORY` for one `file`.
-
-    >>> memory = Memory("x.csv")
-    >>> memory.take_row(["7", "2.5"], 3)
-    >>> memory.check(MAX_MEMORY)
-    Traceback (most recent call last):
-    ...
-    blindcal.errors.InputError: x.csv: must take at most 512 MiB of memory: leave out texts, columns or rows
-    that are not needed, found more
-    """
+    """What is left of `MAX_MEMORY` for one `file`."""
 
     def __init__(self, file: str) -> None:
         self.file, self._left = file, MAX_MEMORY
@@ -297,10 +245,7 @@ class Memory:
         self.take(_ROW + _SLOT * len(cells) + sum(texts), row, file)
 
     def check_tags(self, tags: int) -> None:
-        """Refuse XML with so many `tags` that their content would not fit.
-
-        It is asked before the text is parsed, which takes longer than to count them.
-        """
+        """Refuse XML with so many `tags` that it would not fit: to count them is faster than to parse."""
         self.check(_TAG * tags)
 
 
@@ -315,11 +260,7 @@ def grid_size(rows: int, columns: int) -> int:
 
 
 def json_size(text: str) -> int:
-    """What a JSON `text` costs once it is parsed, by the marks in it.
-
-    >>> json_size("[[], []]") - json_size("[]"), json_size('{"a": "b"}') - json_size("[]")
-    (222, 176)
-    """
+    """What a JSON `text` costs once it is parsed, by the marks in it."""
     width = 4 if "\\ud" in text or "\\uD" in text else 2 if "\\u" in text else 1
     keys = text.count('":')
     return (

@@ -127,10 +127,10 @@ class _Walk:
         return None
 
     def opens(self, name: str, attributes: Attributes) -> None:
-        raise TypeError("a walk says what to do with elements")
+        """What to do where an element opens."""
 
     def closes(self, name: str) -> None:
-        raise TypeError("a walk says what to do with elements")
+        """What to do where it closes."""
 
 
 class _Rows(_Walk):
@@ -173,15 +173,7 @@ class _Rows(_Walk):
 
 
 def spreadsheet_xml(data: bytes, file: str, memory: Memory) -> tuple[Worksheet, ...]:
-    """The worksheets of a SpreadsheetML 2003 text.
-
-    `data` holds its bytes, `file` is for messages, and what is kept is counted in `memory`.
-
-    >>> row = b"<Row><Cell><Data>7</Data></Cell><Cell><Data>2.5</Data></Cell></Row>"
-    >>> text = b"<Workbook><Worksheet><Table>" + row + b"</Table></Worksheet></Workbook>"
-    >>> spreadsheet_xml(text, "reviews.xls", Memory("reviews.xls"))[0].rows
-    [(1, ['7', '2.5'])]
-    """
+    """The worksheets of a SpreadsheetML 2003 text; what is kept is counted in `memory`."""
     memory.check_tags(data.count(b"<"))
     walk = _Old(file, memory)
     view = memoryview(data)
@@ -230,13 +222,7 @@ class _Old(_Rows):
 
 
 def xlsx_sheets(read: Callable[[str], Part | None], file: str, memory: Memory) -> tuple[Worksheet, ...]:
-    """The sheets of an `.xlsx` file.
-
-    `read` gives a part of it by name, or None if there is no such part; `file` is for messages, and what is
-    kept is counted in `memory`.
-
-
-    """
+    """The sheets of an `.xlsx` file, of which `read` gives a part by its name, or None if there is none."""
     book, links, shared = _Book(file, memory), _Links(file, memory), _Strings(file, memory)
     book.run(_part(read, "xl/workbook.xml", file, memory))
     links.run(_part(read, "xl/_rels/workbook.xml.rels", file, memory))
@@ -275,9 +261,6 @@ class _Book(_Walk):
             self.sheets.append((attributes.get("name", ""), link))
             self.memory.take_row(self.sheets[-1])
 
-    def closes(self, name: str) -> None:
-        pass
-
 
 class _Links(_Walk):
     def __init__(self, file: str, memory: Memory) -> None:
@@ -290,9 +273,6 @@ class _Links(_Walk):
             path = target[1:] if target.startswith("/") else normpath(f"xl/{target}")
             self.targets[attributes.get("Id", "")] = (kind, path)
             self.memory.take_row((kind, path, attributes.get("Id", "")))
-
-    def closes(self, name: str) -> None:
-        pass
 
 
 class _Strings(_Walk):

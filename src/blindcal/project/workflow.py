@@ -42,7 +42,7 @@ from blindcal.deciding.ledger import (
 from blindcal.deciding.release import Outcome, decide
 from blindcal.deciding.selection import select
 from blindcal.errors import InputError
-from blindcal.exporters import export, parse_overrides
+from blindcal.exporters import FORMATS, export, parse_overrides
 from blindcal.exporters.decisions import WAITING, DecidedPaper, decided_of, read_decided, read_titles
 from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_committee, read_names
 from blindcal.fitting.estimate import Fitted, check_fit_targets, fit
@@ -73,19 +73,6 @@ from blindcal.report.guarantee_survey import Survey, survey_release
 from blindcal.report.html_page import Report, page
 from blindcal.reviews import Reviews
 from blindcal.verification import Verification, latest, verify_latest
-
-WORDED_SYSTEMS = ("hotcrp", "openreview", "easychair", "cmt")
-"""Systems that have words of their own for decisions."""
-UPLOADS = {
-    "hotcrp": "upload it under Assignments > Bulk update; if HotCRP answers `No decisions match`, your site "
-    "has other words for accepted and rejected papers",
-    "openreview": "upload it in the decision stage, or post it by openreview-py's Venue.post_decisions",
-    "pretalx": "run it: python {out} https://YOUR.PRETALX/api/events/EVENT/ --check, then without --check",
-    "easychair": "a list to type from: we know of no upload of decisions to EasyChair",
-    "cmt": "a list to type from: we know of no upload of decisions to CMT",
-}
-"""How the decisions get into each system; `{out}` is the file."""
-
 
 # What a folder says.
 
@@ -466,7 +453,7 @@ def export_release(
         if secret is None:
             raise InputError("scores are confidential, and so is the advice, which is sealed: give `key`")
         papers = decided_of(read_record(release, secret).decisions.encode(), str(release), titles, edits)
-    if what == "decisions" and to in WORDED_SYSTEMS:
+    if what == "decisions" and to in FORMATS and FORMATS[to].worded:
         # The folder's words are for systems that have words; words that are given may be a mistake elsewhere.
         accepted, rejected = (
             str(settings[name]) if word is None and name in settings else word
@@ -486,7 +473,7 @@ def _export_remarks(papers: Sequence[DecidedPaper], to: str, waiting: str | None
     left = sum(paper.decision == WAITING for paper in papers) if waiting is None else 0
     called = ", and stay `submitted`" if to == "pretalx" else ": `waiting` says what you call it"
     left_out = f"{count(left, 'paper')} on the wait list left out{called}"
-    return (*([by_hand] if overridden else []), *([left_out] if left and to in UPLOADS else []))
+    return (*([by_hand] if overridden else []), *([left_out] if left and FORMATS[to].upload else []))
 
 
 class ReleasePage(NamedTuple):
