@@ -67,7 +67,7 @@ MOMENTS = {
     "while a process loads": "worker:numpy:",
     "while papers are weighed": "worker:blindcal.posterior.acceptance_bar:_histogram",
     "while raw decisions are made, which does not listen": "first:blindcal.posterior.conference:best_by_mean",
-    "while stakes are weighed": "worker:blindcal.planning.guarantee_menu:_rough_errors",
+    "while stakes are weighed": "worker:blindcal.planning.guarantee_menu:_rough_chances",
     "while papers are solved": "worker:blindcal.planning.guarantee_menu:_solve_under_guarantees",
 }
 

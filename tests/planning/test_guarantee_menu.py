@@ -16,6 +16,7 @@ from blindcal.planning.guarantee_menu import (
     Menu,
     _estimated,
     _order,
+    _rough_chances,
     _rough_errors,
     _sizes,
     _solve_under_guarantees,
@@ -139,18 +140,37 @@ def test_it_is_told_as_it_is_refined_and_a_clock_stops_it_between_batches():
     assert menu(conference, MENU[:2], most=12) == told[2]
 
 
+def test_papers_that_public_data_cannot_tell_apart_are_solved_once(monkeypatch: pytest.MonkeyPatch):
+    few = _conference(46, 5, 40)
+    cases = tuple(replace(few.cases[i % 5], paper=f"q{i:02d}") for i in range(20))
+    many, done = Conference(cases, 0.6, None, tuple(few.raw_accept[i % 5] for i in range(20))), list[str]()
+
+    def counted(case: PaperCase, **more):
+        done.append(case.paper)
+        return _solve_under_guarantees(case, **more)
+
+    monkeypatch.setattr(guarantee_menu, "_solve_under_guarantees", counted)
+    one, other = menu(many, MENU[:2]), menu(few, MENU[:2])
+    assert sorted(done) == sorted([f"q{i:02d}" for i in range(5)] + [case.paper for case in few.cases])
+    assert (one.papers, one.solved) == (20, 20)
+    assert one.wrong_raw == pytest.approx(4 * other.wrong_raw)
+    for many_gain, gain in zip(one.choices, other.choices, strict=True):
+        assert many_gain.gain == pytest.approx(4 * gain.gain, abs=1e-12)
+        assert many_gain.added == pytest.approx(gain.added, abs=1e-12)
+
+
 def _pieces(papers: int):
     """Papers solved once; only their ids change from one sample to the next.
 
     Rough weights are off by 20 %: they need not be right, nor even on the right side of each other.
     """
     conference = _conference(43, papers, 40)
-    jobs = list(zip(conference.cases, conference.raw_accept, strict=True))
     guarantees = (PUBLIC, Guarantee("average", epsilon=None))
-    solved = [_solve_under_guarantees(job, guarantees=guarantees) for job in jobs]
-    rough = np.array([_rough_errors(job) for job in jobs])
+    solved = [_solve_under_guarantees(case, guarantees=guarantees) for case in conference.cases]
+    raw = np.array(conference.raw_accept)
+    rough = _rough_errors(np.array([_rough_chances(case) for case in conference.cases]), raw)
     off = np.exp(0.2 * np.random.default_rng(7).normal(size=rough.shape))
-    return guarantees, rough * off, solved
+    return guarantees, raw, rough * off, solved
 
 
 def _estimates(found: Menu) -> dict[str, tuple[float, float]]:
@@ -168,13 +188,13 @@ def test_estimates_are_near_what_they_estimate_as_their_standard_errors_say():
     """400 ways to name 60 papers of which 24 are solved. If an interval of 2 standard errors covers the truth
     in at least 88 of 100 cases, fewer than 78 in 100 have a chance below 1e-7 each; a mean that is off by 5
     of its standard deviations has one of 6e-7. Figures that are 0 for every paper are left out."""
-    guarantees, rough, solved = _pieces(60)
-    truth = _estimates(_estimated(solved, rough, range(60), guarantees, 60))
+    guarantees, raw, rough, solved = _pieces(60)
+    truth = _estimates(_estimated(solved, raw, rough, range(60), guarantees, 60))
     assert all(error == 0.0 for _, error in truth.values())
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in truth}
     for seed in range(400):
         drawn = _order([f"{seed} {i}" for i in range(60)], _sizes(rough))[:24]
-        estimated = _estimated([solved[i] for i in drawn], rough, drawn, guarantees, 60)
+        estimated = _estimated([solved[i] for i in drawn], raw[drawn], rough, drawn, guarantees, 60)
         for name, pair in _estimates(estimated).items():
             found[name].append(pair)
     checked = 0
@@ -194,15 +214,15 @@ def test_estimates_are_near_what_they_estimate_as_their_standard_errors_say():
 def test_a_sample_of_the_papers_weighed_has_the_larger_error_of_both_stages():
     """Of 120 papers 40 are weighed, by their ids alone, and 16 solved: intervals of 2 standard errors cover
     the truth in at least 80 of 100 of 300 samples; below 66 in 100 has a chance under 1e-8."""
-    guarantees, rough, solved = _pieces(120)
-    truth = _estimates(_estimated(solved, rough, range(120), guarantees, 120))
+    guarantees, raw, rough, solved = _pieces(120)
+    truth = _estimates(_estimated(solved, raw, rough, range(120), guarantees, 120))
     rng, inside, wider = np.random.default_rng(5), dict.fromkeys(truth, 0), 0
     for seed in range(300):
         weighed = rng.choice(120, 40, replace=False)
         drawn = _order([f"{seed} {i}" for i in range(40)], _sizes(rough[weighed]))[:16]
         chosen = [solved[weighed[i]] for i in drawn]
-        both = _estimates(_estimated(chosen, rough[weighed], drawn, guarantees, 120))
-        second = _estimates(_estimated(chosen, rough[weighed], drawn, guarantees, 40))
+        known = chosen, raw[weighed[drawn]], rough[weighed], drawn, guarantees
+        both, second = (_estimates(_estimated(*known, papers)) for papers in (120, 40))
         wider += both["gain 1"][1] > 3.0 * second["gain 1"][1]
         for name, (value, error) in both.items():
             inside[name] += abs(value - truth[name][0]) <= 2.0 * error + 1e-12

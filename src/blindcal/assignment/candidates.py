@@ -185,8 +185,19 @@ def everyone(
     `reviewers`: the candidates of each paper, except those with a conflict. `conflicts`: pairs
     `(paper, reviewer)`; by default there are none.
     """
-    barred = set(conflicts)
-    return {p: {r: 1.0 for r in reviewers if (p, r) not in barred} for p in papers}
+    barred: dict[str, set[str]] = {}
+    for paper, reviewer in conflicts:
+        barred.setdefault(paper, set()).add(reviewer)
+    # Papers with the same conflicts share one pool: a large committee times many papers is too much memory.
+    shared: dict[frozenset[str], dict[str, float]] = {}
+
+    def pool(paper: str) -> dict[str, float]:
+        without = frozenset(barred.get(paper, ()))
+        if without not in shared:
+            shared[without] = {name: 1.0 for name in reviewers if name not in without}
+        return shared[without]
+
+    return {paper: pool(paper) for paper in papers}
 
 
 def is_everyone(source: object) -> bool:

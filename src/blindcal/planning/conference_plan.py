@@ -43,7 +43,7 @@ from blindcal.planning.shared_budget import exploration_steps, success_limits
 from blindcal.policy.guarantee import PUBLIC, Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.belief import Belief
-from blindcal.posterior.conference import Conference, LevelByTrack, PaperCase
+from blindcal.posterior.conference import Conference, LevelByTrack, PaperCase, members_of
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.large_pools import TableLayout
 from blindcal.posterior.loads import Loads
@@ -544,9 +544,7 @@ def input_remarks(inputs: Inputs, conference: Conference, request: Request) -> l
     remarks = [*inputs.remarks]
     remarks += stray_remarks(sources.pools, reviews.papers, inputs.parameters, sources.reviews)
     remarks += similar_id_warnings(reviews, sources.reviews)
-    # Papers may share a pool, which is then looked at once.
-    pools = {id(pool): pool for pool in (inputs.pools[paper] for paper in reviews.papers)}
-    named = set[str]().union(*pools.values())
+    named = members_of(inputs.pools[paper] for paper in reviews.papers)
     remarks += row_remarks(named, inputs.parameters, sources.reviewers)
     if reviews.grid is not None and not reviews.grid_declared:
         remarks.append(

@@ -41,7 +41,7 @@ from blindcal.planning.request import Request
 from blindcal.planning.shared_budget import PRICES, explore
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
-from blindcal.posterior.acceptance_bar import approximate_evidence
+from blindcal.posterior.acceptance_bar import approximate_evidence, kinds_of_papers
 from blindcal.posterior.conference import Conference, refuse_mismatches
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.paper import PaperCase
@@ -199,25 +199,34 @@ def menu(
         [('public', 0.0, 0.5), ('none', 0.5, 0.24)]
     """
     start, every = monotonic(), len(conference.cases) if papers is None else papers
-    timed, solved = isfinite(seconds), list[_Solved]()
+    timed, drawn, solved = isfinite(seconds), 0, dict[int, _Solved]()
     if timed or isfinite(most):
         conference = sample_papers(conference, MOST_WEIGHED)
-    jobs = list(zip(conference.cases, conference.raw_accept, strict=True))
+    weighed, (kinds, kind) = len(conference.cases), kinds_of_papers(conference.cases)
     run = partial(_solve_under_guarantees, guarantees=tuple(guarantees))
-    with progress(f"comparing {len(guarantees)} guarantees", ceil(seconds) if timed else len(jobs)) as step:
+    with progress(f"comparing {len(guarantees)} guarantees", ceil(seconds) if timed else len(kinds)) as step:
         advance = _clock(step, start, ceil(seconds)) if timed else step
-        rough = np.array(parallel_map(_rough_errors, jobs, workers=workers, light=True))
+        found = parallel_map(_rough_chances, kinds, workers=workers, light=True)
+        rough = _rough_errors(np.array(found)[kind], np.array(conference.raw_accept))
         order = _order([case.paper for case in conference.cases], _sizes(rough))
         begun = monotonic()
+
+        def so_far() -> Menu:
+            chosen = order[:drawn]
+            raw = np.array(conference.raw_accept)[chosen]
+            return _estimated([solved[kind[i]] for i in chosen], raw, rough, chosen, guarantees, every)
+
         while True:
             now = monotonic()
-            batch = _batch(len(solved), len(jobs), most, start + seconds - now, now - begun)
+            batch = _batch(drawn, weighed, most, start + seconds - now, now - begun)
             if not batch:
-                return _estimated(solved, rough, order[: len(solved)], guarantees, every)
-            chosen = [jobs[index] for index in order[len(solved) : len(solved) + batch]]
-            solved += parallel_map(run, chosen, workers=workers, advance=advance)
+                return so_far()
+            drawn += batch
+            new = sorted({kind[index] for index in order[:drawn]} - solved.keys())
+            results = parallel_map(run, [kinds[one] for one in new], workers=workers, advance=advance)
+            solved |= dict(zip(new, results, strict=True))
             if tell is not None:
-                tell(_estimated(solved, rough, order[: len(solved)], guarantees, every))
+                tell(so_far())
 
 
 def prepared_sample(
@@ -277,12 +286,16 @@ def _by_digest(papers: Sequence[str]) -> list[int]:
     return sorted(range(len(papers)), key=digests.__getitem__)
 
 
-def _rough_errors(job: tuple[PaperCase, float]) -> tuple[float, float]:
-    """Expected errors of the mean score and of full calibration, roughly."""
-    case, raw = job
+def _rough_errors(chances: Array, raw: Array) -> Array:
+    """Expected errors `[paper, (mean score, full calibration)]`, roughly."""
+    right, full = chances.T
+    return np.stack([raw * (1 - right) + (1 - raw) * right, full], axis=1)
+
+
+def _rough_chances(case: PaperCase) -> tuple[float, float]:
+    """The chance that accepting is right, and that full calibration errs, roughly."""
     weight, favor = approximate_evidence(case)
-    right = float(weight @ favor)
-    return raw * (1 - right) + (1 - raw) * right, float(weight @ np.minimum(favor, 1 - favor))
+    return float(weight @ favor), float(weight @ np.minimum(favor, 1 - favor))
 
 
 def _sizes(rough: Array) -> Array:
@@ -359,24 +372,22 @@ class _Solved:
     error: tuple[Array, ...]
     success: tuple[Array, ...]
     gap: float
-    raw: float
+    right: float
     full: float
     scores_only: float
     named_fully: float
     reviews: int
 
 
-def _solve_under_guarantees(job: tuple[PaperCase, float], guarantees: tuple[Guarantee, ...]) -> _Solved:
+def _solve_under_guarantees(case: PaperCase, guarantees: tuple[Guarantee, ...]) -> _Solved:
     """One paper under every guarantee, with its posterior computed once."""
-    case, raw = job
     belief, reviews = case.belief, len(case.scores)
-    right = float(belief.weight @ belief.favor)
     solutions = [_solutions(case, guarantee) for guarantee in guarantees]
     return _Solved(
         error=tuple(error for error, _, _ in solutions),
         success=tuple(reviews * success for _, success, _ in solutions),
         gap=max((gap for _, _, gap in solutions), default=0.0),
-        raw=raw * (1 - right) + (1 - raw) * right,
+        right=float(belief.weight @ belief.favor),
         full=fully_calibrated_error(belief, case.sample),
         scores_only=float(success_by_slot(belief, np.ones_like(belief.weight)).sum()),
         named_fully=fully_calibrated_success(belief, case.sample),
@@ -399,6 +410,7 @@ def _solutions(case: PaperCase, guarantee: Guarantee) -> tuple[Array, Array, flo
 
 def _estimated(
     solved: Sequence[_Solved],
+    raw_accept: Array,
     rough: Array,
     drawn: Sequence[int],
     guarantees: Sequence[Guarantee],
@@ -406,7 +418,8 @@ def _estimated(
 ) -> Menu:
     """The menu by the papers solved so far."""
     sample = _Sample(rough, tuple(drawn), every)
-    raw = np.array([paper.raw for paper in solved])
+    right = np.array([paper.right for paper in solved])
+    raw = raw_accept * (1 - right) + (1 - raw_accept) * right
     full = np.array([paper.full for paper in solved])
     before = np.array([paper.scores_only for paper in solved])
     number = np.array([paper.reviews for paper in solved], dtype=np.float64)

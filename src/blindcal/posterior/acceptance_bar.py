@@ -22,6 +22,7 @@ score, and importance weights correct for what that leaves out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from hashlib import sha256
 
 import numpy as np
@@ -82,9 +83,11 @@ def choose_bar(
         >>> choose_bar([PaperCase("p", (1.0,), *sure), PaperCase("q", (3.0,), *sure)], None, 1.0)
         (1.0, 0.5)
     """
-    size = max(_PAPERS_PER_PART, -(-len(cases) // _MAX_PARTS))
-    parts = [cases[start : start + size] for start in range(0, len(cases), size)]
-    sizes = iter([len(part) for part in parts])
+    kinds, kind = kinds_of_papers(cases)
+    counted = list(zip(kinds, np.bincount(kind).tolist(), strict=True))
+    size = max(_PAPERS_PER_PART, -(-len(kinds) // _MAX_PARTS))
+    parts = [counted[start : start + size] for start in range(0, len(kinds), size)]
+    sizes = iter([sum(number for _, number in part) for part in parts])
 
     def parts_done(done: int) -> None:
         if advance is not None:
@@ -146,9 +149,35 @@ def _target_share(accept_rate: float, papers: int) -> float:
     )
 
 
-def _histogram(cases: Sequence[PaperCase]) -> Array:
-    """How much of the belief about some papers has its median of quality in each step."""
-    median, weight = (np.concatenate(part) for part in zip(*map(quality_medians, cases), strict=True))
+def kinds_of_papers(cases: Sequence[PaperCase]) -> tuple[list[PaperCase], list[int]]:
+    """A paper of each kind, and the index of every paper's kind.
+
+    Papers that share track, scores, candidates and all else that is weighed are of one kind. If everyone may
+    have reviewed every paper, and scores are on a grid, there are few kinds. Pools are compared by identity:
+    `prepare` gives papers with one pool the same one.
+
+    >>> pool = ("a", "b"), (0.5, 0.5), ((1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0),) * 2, 0.0
+    >>> cases = [PaperCase(paper, (score,), *pool) for paper, score in (("p", 1.0), ("q", 2.0), ("r", 1.0))]
+    >>> kinds_of_papers(cases)[1]
+    [0, 1, 0]
+    """
+    kinds: dict[object, int] = {}
+    found: list[PaperCase] = []
+    kind = []
+    for case in cases:
+        parts = (case.candidates, case.inclusion, case.parameters, case.grid, case.sets, case.loads)
+        index = kinds.setdefault((case.scores, case.bar, case.track, *map(id, parts)), len(found))
+        if index == len(found):
+            found.append(case)
+        kind.append(index)
+    return found, kind
+
+
+def _histogram(counted: Sequence[tuple[PaperCase, int]]) -> Array:
+    """How much of the belief about some kinds of papers has its median of quality in each step."""
+    weighed = [(quality_medians(case), number) for case, number in counted]
+    median = np.concatenate([median for (median, _), _ in weighed])
+    weight = np.concatenate([number * weight for (_, weight), number in weighed])
     # Medians are often multiples of a step: add a little, so that no machine's last digit puts them below it.
     bin = np.clip(np.floor((median + _RANGE) / _STEP + 1e-6).astype(np.int64), 0, _BINS - 1)
     return np.bincount(bin, weight, _BINS).astype(np.float64)
@@ -182,10 +211,20 @@ def _qualities(case: PaperCase) -> tuple[Array, Array, Array]:
 
 def review_sites(case: PaperCase) -> GaussianSites:
     """The site of each review for each candidate who may have written it."""
-    slope, offset, noise, slope_se, offset_se, correlation, noise_se = np.array(case.parameters).T
-    scores, fixed = np.array(case.scores)[:, None], noise**2 + noise_se**2 + offset_se**2
-    ends = None if case.grid is None else _cells(case.scores, case.grid)
-    mean, square = np.zeros((len(scores), 1)), np.ones((len(scores), 1))
+    rows = [_score_sites(score, case.grid, case.parameters) for score in case.scores]
+    return GaussianSites(*(np.concatenate(part) for part in zip(*rows, strict=True)))
+
+
+# Papers whose candidates are the whole committee share the sites of each score of the grid.
+@lru_cache(maxsize=64)
+def _score_sites(
+    score: float, grid: tuple[float, ...] | None, parameters: tuple[tuple[float, ...], ...]
+) -> tuple[Array, Array, Array]:
+    """Gain, gap and constant `[1, candidate]` of one score."""
+    slope, offset, noise, slope_se, offset_se, correlation, noise_se = np.array(parameters).T
+    scores, fixed = np.array([[score]]), noise**2 + noise_se**2 + offset_se**2
+    ends = None if grid is None else _cells([score], grid)
+    mean, square = np.zeros((1, 1)), np.ones((1, 1))
     for _ in range(1 + bool(slope_se.any())):
         spread = np.sqrt(fixed + 2.0 * correlation * slope_se * offset_se * mean + slope_se**2 * square)
         if ends is None:
@@ -195,7 +234,8 @@ def review_sites(case: PaperCase) -> GaussianSites:
         precision = 1.0 + sites.gain**2
         mean = sites.gain * sites.gap / precision
         square = mean**2 + 1.0 / precision
-    return sites
+    gain, gap, constant = np.broadcast_arrays(sites.gain, sites.gap, sites.constant)
+    return gain, gap, constant
 
 
 def _cells(scores: Sequence[float], grid: Sequence[float]) -> tuple[Array, Array]:
@@ -251,7 +291,8 @@ def _sampled_tuples(case: PaperCase, sites: GaussianSites) -> tuple[Integers, Ar
     sure = np.isposinf(odds)
     # The log probability of each score, whoever wrote the others.
     score = sites.constant - 0.5 * (np.log1p(sites.gain**2) + sites.gap**2 / (1.0 + sites.gain**2))
-    seed = sha256(repr((case.paper, case.scores)).encode()).digest()
+    # Not by the paper's id: papers of one kind are weighed once.
+    seed = sha256(repr(case.scores).encode()).digest()
     rng = np.random.default_rng(np.frombuffer(seed, dtype=np.uint32))
     rows, log_chance = np.full((SAMPLED_TUPLES, reviews), -1), np.zeros(SAMPLED_TUPLES)
     for who in np.flatnonzero(sure):

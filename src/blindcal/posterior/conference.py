@@ -29,7 +29,7 @@ from blindcal.assignment.candidates import (
     missing_reviewers,
     read_pools,
 )
-from blindcal.assignment.prior import inclusion, tuple_count
+from blindcal.assignment.prior import Sets, inclusion, tuple_count
 from blindcal.cells import Column, count
 from blindcal.checks import numbers, strictly_within, within
 from blindcal.compute.parallel import Workers
@@ -158,8 +158,9 @@ def prepare(
     refuse_mismatches(reviews, parameters, pools, sources)
     tracks = _tracks(reviews, bar if accept_rate is None else accept_rate, sources)
     grid = None if reviews.grid is None else tuple(reviews.grid.tolist())
+    shared: dict[tuple[int, int], _Candidates] = {}
     cases = [
-        public_case(paper, scores, pools[paper], parameters, tracks[paper], grid)
+        public_case(paper, scores, pools[paper], parameters, tracks[paper], grid, shared)
         for paper, scores in _scores(reviews).items()
     ]
     return assemble(cases, accept_rate, bar, loads=loads, tilt=tilt, workers=workers, advance=advance)
@@ -305,24 +306,40 @@ def public_case(
     parameters: Parameters,
     track: str,
     grid: tuple[float, ...] | None,
+    shared: dict[tuple[int, int], _Candidates] | None = None,
 ) -> PaperCase:
-    """One paper as anyone sees it, before there is a bar; `scores` from the lowest up."""
-    drawn = pool.of(len(scores)) if isinstance(pool, SampledPool) else None
+    """One paper as anyone sees it, before there is a bar; `scores` from the lowest up.
+
+    `shared` keeps what papers with the same pool have in common: a large committee times many papers would
+    be too much memory.
+    """
+    key = (id(pool), len(scores))
+    if shared is None or key not in shared:
+        parts = _candidates(pool, len(scores), parameters)
+        if shared is not None:
+            shared[key] = parts
+    else:
+        parts = shared[key]
+    candidates, chances, rows, sets = parts
+    return PaperCase(paper, scores, candidates, chances, rows, 0.0, grid, track=track, sets=sets)
+
+
+_Candidates = tuple[tuple[str, ...], tuple[float, ...], tuple[tuple[float, ...], ...], Sets | None]
+
+
+def _candidates(pool: Mapping[str, float], reviews: int, parameters: Parameters) -> _Candidates:
+    """Candidates, their chances and their calibration, for a paper with so many reviews; and drawn sets."""
+    drawn = pool.of(reviews) if isinstance(pool, SampledPool) else None
     pool = pool if drawn is None else drawn
     names = sorted(pool)
     outsider = names.index(OUTSIDER) if OUTSIDER in names else None
-    chances = inclusion([pool[name] for name in names], len(scores), outsider)
+    chances = inclusion([pool[name] for name in names], reviews, outsider)
     kept = [(name, chance) for name, chance in zip(names, chances, strict=True) if chance > 0.0]
-    return PaperCase(
-        paper=paper,
-        scores=scores,
-        candidates=tuple(name for name, _ in kept),
-        inclusion=tuple(chance for _, chance in kept),
-        parameters=tuple(parameters[name if name in parameters else OUTSIDER] for name, _ in kept),
-        bar=0.0,
-        grid=grid,
-        track=track,
-        sets=None if drawn is None else drawn.by_place(names),
+    return (
+        tuple(name for name, _ in kept),
+        tuple(chance for _, chance in kept),
+        tuple(parameters[name if name in parameters else OUTSIDER] for name, _ in kept),
+        None if drawn is None else drawn.by_place(names),
     )
 
 
@@ -388,12 +405,13 @@ def refuse_mismatches(
     """
     named = sources or Sources("reviews", "reviewers", "pools")
     by_slot = reviewers_by_slot(reviews)
-    broken = {paper: _pool_problems(who, pools.get(paper)) for paper, who in by_slot.items()}
+    checked: dict[tuple[int, int], list[tuple[str, str]]] = {}
+    broken = {paper: _pool_problems(who, pools.get(paper), checked) for paper, who in by_slot.items()}
     missing = {paper: _outside_pool(who, pools.get(paper, {})) for paper, who in by_slot.items()}
     problems, outside = list[Problem](), list[MissingReviewer]()
     if any(broken.values()) or any(missing.values()):
         barred = set[tuple[str, str]]() if sources is None else conflicts_in(sources.pools)
-        members = {name for pool in pools.values() for name in pool}
+        members = members_of(pools.values())
         people = {*parameters, *members, *(name for _, name in barred)}
         shown = _shown_papers(reviews, pools, people, sources)
         swapped = _swapped(reviews, people) or (bool(pools) and pools.keys() <= parameters.keys())
@@ -457,7 +475,7 @@ def unknown_candidates(
     papers: Iterable[str], parameters: Parameters, pools: Pools, sources: Sources | None
 ) -> list[Problem]:
     """A problem if candidates of these papers' pools have no calibration."""
-    needed = {name for paper in papers for name in pools.get(paper, {})}
+    needed = members_of(pools.get(paper, {}) for paper in papers)
     without = needed - set(parameters)
     if OUTSIDER in parameters or not without:
         return []
@@ -494,14 +512,28 @@ def _swapped(reviews: Reviews, people: Collection[str]) -> bool:
 
 def _outside_pool(who: Sequence[str], pool: Mapping[str, float]) -> list[str]:
     """The reviewers who are not in the pool of a paper, if `*` is not in it either."""
-    positive = {name for name, chance in pool.items() if chance > 0.0}
-    missing = [name for name in who if name not in positive]
-    return missing if pool and OUTSIDER not in positive else []
+    missing = [name for name in who if not pool.get(name, 0.0) > 0.0]
+    return missing if pool and not pool.get(OUTSIDER, 0.0) > 0.0 else []
 
 
-def _pool_problems(who: Sequence[str], pool: Mapping[str, float] | None) -> list[tuple[str, str]]:
-    """The rules that the pool of one paper breaks, each with the detail of the message."""
-    problems = pool_problems(len(who), pool)
+def members_of(pools: Iterable[Mapping[str, float]]) -> set[str]:
+    """Everyone in these pools; one that papers share is looked at once."""
+    return set[str]().union(*{id(pool): pool for pool in pools}.values())
+
+
+def _pool_problems(
+    who: Sequence[str],
+    pool: Mapping[str, float] | None,
+    checked: dict[tuple[int, int], list[tuple[str, str]]],
+) -> list[tuple[str, str]]:
+    """The rules that the pool of one paper breaks, each with the detail of the message.
+
+    `checked` has them for pools that other papers with so many reviews share.
+    """
+    key = (id(pool), len(who))
+    if key not in checked:
+        checked[key] = pool_problems(len(who), pool)
+    problems = checked[key]
     if isinstance(pool, SampledPool) and not problems:
         drawn = pool.of(len(who))
         if pool.keys() >= set(who) and tuple(sorted(who)) not in drawn.sets:

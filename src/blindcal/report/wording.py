@@ -80,12 +80,12 @@ def expected(number: float) -> str:
 def papers_text(number: float, error: float = 0.0) -> str:
     """An expected number of papers with its standard error, if it has one.
 
-    >>> papers_text(2.13), papers_text(2.13, 0.41), papers_text(2.13, 0.03), papers_text(1591.2, 40.4)
-    ('2.1', '2.1 +- 0.4', '2.1 +- 0.03', '1,591 +- 40')
+    >>> papers_text(2.13), papers_text(2.13, 0.41), papers_text(2.13, 0.03), papers_text(296.4, 40.4)
+    ('2.1', '2.1 +- 0.4', '2.1 +- 0.03', '296 +- 40')
     """
     if error <= 0.0:
         return expected(number)
-    digits = 0 if number >= 1000 else 1
+    digits = 0 if number >= 1000 or error >= 10 else 1
     return f"{number:,.{digits}f} +- {error:,.{digits if error >= 0.05 else 2}f}"
 
 
