@@ -494,11 +494,12 @@ def meet_equations(case: ExactCase, numerator: Integers, guarantee: Guarantee) -
     if not any(residual):
         return ExactPolicy(numerator)
     least = np.minimum(numerator, UNIT - numerator).astype(object)
-    room = case.by_entry(case.weight, numerator.size) * least
+    weight = case.by_entry(case.weight, numerator.size)
+    room = weight * least
     heavy = _pivot_candidates(case, rows, (room / int(max(room.max(), 1))).astype(np.float64))
     if not heavy.size:
         return None
-    columns = [_coefficients(case, row, heavy) for row in rows]
+    columns = [_coefficients(case, row, heavy, weight) for row in rows]
     keep, pivots = _independent_equations(columns, least[heavy])
     moved = _solve_exactly([[columns[i][j] for j in pivots] for i in keep], [-residual[i] for i in keep])
     if moved is None:
@@ -587,24 +588,17 @@ def _labels_at(prior: Exact, top: int, bottom: int) -> list[int]:
     return [int(label) for label in np.flatnonzero(prior >= least)]
 
 
-def _coefficients(case: ExactCase, row: _Equation, entries: Integers) -> list[int]:
-    """What a unit of these entries of the table adds to an equation."""
+def _coefficients(case: ExactCase, row: _Equation, entries: Integers, weight: Exact) -> list[int]:
+    """What a unit of these entries of the table adds to an equation; `weight` has that of every entry."""
     slot, label, other, whole, prior = row
-    if case.entry is None:
-        secrets, index = entries, np.arange(entries.size)
-    else:
-        at = np.full(int(case.entry.max()) + 1, -1)
-        at[entries] = np.arange(entries.size)
-        secrets = np.flatnonzero(at[case.entry] >= 0)
-        index = at[case.entry[secrets]]
-    group, weight = case.group[slot][secrets], case.weight[secrets]
-    each = whole * (weight * (group == label).astype(object) // case.alike[slot][label])
-    each -= prior * (
-        weight if other is None else weight * (group == other).astype(object) // case.alike[slot][other]
-    )
-    sums: Exact = np.zeros(entries.size, dtype=object)
-    np.add.at(sums, index, each)
-    return [int(value) for value in sums]
+
+    def mass(guess: int) -> Exact:
+        who, sums = np.flatnonzero(case.group[slot] == guess), np.zeros(weight.size, dtype=object)
+        np.add.at(sums, who if case.entry is None else case.entry[who], case.weight[who])
+        return np.asarray(sums[entries] // case.alike[slot][guess])
+
+    each = whole * mass(label) - prior * (weight[entries] if other is None else mass(other))
+    return [int(value) for value in each]
 
 
 def _independent_equations(columns: Sequence[Sequence[int]], room: Exact) -> tuple[list[int], list[int]]:
