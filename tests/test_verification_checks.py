@@ -197,7 +197,8 @@ def test_every_field_of_a_paper_is_forged_above() -> None:
         ("numbers", name)
         for name in ("wrong", "wrong_raw", "wrong_public", "wrong_fully_calibrated", "against", "gap")
     ]
-    + [("claim", name) for name in ("success", "added", "largest_rise", "largest_posterior", "multiplier")],
+    + [("claim", name) for name in ("success", "added", "largest_rise", "largest_posterior", "multiplier")]
+    + [("claim", f"largest_{name}") for name in ("posterior_named", "posterior_paper", "factor")],
 )
 def test_every_figure(tmp_path: Path, honest: tuple[Conference, TrueReviewers], part: str, name: str) -> None:
     def forge(made: Draft) -> Draft:
@@ -208,6 +209,24 @@ def test_every_figure(tmp_path: Path, honest: tuple[Conference, TrueReviewers], 
 
     with pytest.raises(VerificationError, match="claims and figures"):
         refuse_failed(forged(tmp_path, honest, REQUEST, forge))
+
+
+def test_tables_of_a_smaller_crowd_than_was_promised(
+    tmp_path: Path, honest: tuple[Conference, TrueReviewers]
+) -> None:
+    """Tables, figures and coins of a crowd of 2, sealed as if four were promised."""
+    promised, planned = (Request(Guarantee("crowd", among=n, epsilon=None), accept_rate=0.4) for n in (4, 2))
+    (tmp_path / "honest").mkdir()
+    refuse_failed(forged(tmp_path / "honest", honest, promised, lambda made: made))
+
+    def forge(made: Draft) -> Draft:
+        with open_ledger(tmp_path / "other.bin", KEY) as ledger:
+            weaker = draft(*honest, planned, PriorDecisions(ledger), plan_conference, "")
+        record = replace(weaker.record, settings=made.record.settings, commitment=made.record.commitment)
+        return replace(weaker, record=with_texts(record, Ledger(Path(), KEY, ())))
+
+    with pytest.raises(VerificationError, match=r"limits of each table: \d+ of 16 do"):
+        refuse_failed(forged(tmp_path, honest, promised, forge))
 
 
 def test_tables_that_follow_the_true_reviewers(

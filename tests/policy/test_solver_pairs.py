@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import pair_policy
 from strategies import limits
 
@@ -17,6 +18,8 @@ LIMITS = {
     "epsilon": limits(epsilon=0.7),
     "multiplier": limits(multiplier=1.3),
     "steady": limits(steady=True),
+    "crowd": {"guarantee": Guarantee("crowd", epsilon=None), "success": None},
+    "crowd, average": {"guarantee": Guarantee("average", among=3, epsilon=2.0), "success": 0.6},
     "cap": limits(posterior_cap=0.8),
     "several": limits(success=0.8, epsilon=1.5, multiplier=1.6, posterior_cap=0.9),
 }
@@ -35,9 +38,9 @@ def kept(weight: np.ndarray, accept: np.ndarray, chosen: dict[str, Any], slack: 
         good &= (sides.max(axis=-1) <= np.exp(guarantee.epsilon) * sides.min(axis=-1) + slack).all(axis=0)
     if guarantee.multiplier is not None:
         good &= sides.max(axis=-1).sum(axis=0) <= guarantee.multiplier + slack
-    for cap in ([top] if guarantee.name == "steady" else []) + (
-        [] if guarantee.posterior_cap is None else [max(guarantee.posterior_cap, top)]
-    ):
+    caps = [] if guarantee.posterior_cap is None else [max(guarantee.posterior_cap, top)]
+    caps += [top] if guarantee.name == "steady" else []
+    for cap in caps if guarantee.among is None else [*caps, max(1 / guarantee.among, top)]:
         good &= (mass.max(axis=-1) <= cap * mass.sum(axis=-1) + slack).all(axis=0)
     return good
 
