@@ -213,6 +213,25 @@ _LINKS = "http://schemas.openxmlformats.org/package/2006/relationships"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _TYPES = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 _HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+# Two styles: texts, and texts in bold. Format 49 is text, so that no number or date is seen in them.
+_STYLES = (
+    f'<styleSheet xmlns="{_MAIN}"><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font>'
+    '<font><b/><sz val="11"/><name val="Calibri"/></font></fonts>'
+    '<fills count="2"><fill><patternFill patternType="none"/></fill>'
+    '<fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border/></borders>'
+    '<cellStyleXfs count="1"><xf numFmtId="49"/></cellStyleXfs><cellXfs count="2">'
+    '<xf numFmtId="49" xfId="0" applyNumberFormat="1"/><xf numFmtId="49" fontId="1" xfId="0" '
+    'applyNumberFormat="1" applyFont="1"/></cellXfs><cellStyles count="1">'
+    '<cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>'
+)
+_CONTENT_TYPES = (
+    '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" '
+    'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+    '<Default Extension="xml" ContentType="application/xml"/>'
+    f'<Override PartName="/xl/workbook.xml" ContentType="{_TYPES}.sheet.main+xml"/>'
+    f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{_TYPES}.worksheet+xml"/>'
+    f'<Override PartName="/xl/styles.xml" ContentType="{_TYPES}.styles+xml"/></Types>'
+)
 _BEGIN = (1980, 1, 1, 0, 0, 0)
 MOST_ROWS, MOST_CELL = 1_048_576, 32_767
 
@@ -225,14 +244,14 @@ def workbook(header: Sequence[str], rows: Sequence[Sequence[str]], sheet: str) -
     if len(rows) >= MOST_ROWS:
         raise InputError(f"a workbook must have at most {MOST_ROWS:,} rows, found {len(rows) + 1:,}")
     parts = {
-        "[Content_Types].xml": _content_types(),
+        "[Content_Types].xml": _CONTENT_TYPES,
         "_rels/.rels": _links({"rId1": ("officeDocument", "xl/workbook.xml")}),
         "xl/workbook.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><sheets>'
         f'<sheet name={saxutils.quoteattr(sheet)} sheetId="1" r:id="rId1"/></sheets></workbook>',
         "xl/_rels/workbook.xml.rels": _links(
             {"rId1": ("worksheet", "worksheets/sheet1.xml"), "rId2": ("styles", "styles.xml")}
         ),
-        "xl/styles.xml": _styles(),
+        "xl/styles.xml": _STYLES,
         "xl/worksheets/sheet1.xml": _sheet([header, *rows]),
     }
     data = io.BytesIO()
@@ -243,40 +262,12 @@ def workbook(header: Sequence[str], rows: Sequence[Sequence[str]], sheet: str) -
     return data.getvalue()
 
 
-def _content_types() -> str:
-    overrides = {"workbook": "sheet.main", "worksheets/sheet1": "worksheet", "styles": "styles"}
-    parts = "".join(
-        f'<Override PartName="/xl/{name}.xml" ContentType="{_TYPES}.{kind}+xml"/>'
-        for name, kind in overrides.items()
-    )
-    package = "http://schemas.openxmlformats.org/package/2006/content-types"
-    relations = "application/vnd.openxmlformats-package.relationships+xml"
-    return (
-        f'<Types xmlns="{package}"><Default Extension="rels" ContentType="{relations}"/>'
-        f'<Default Extension="xml" ContentType="application/xml"/>{parts}</Types>'
-    )
-
-
 def _links(targets: dict[str, tuple[str, str]]) -> str:
     links = "".join(
         f'<Relationship Id="{name}" Type="{_OFFICE}/{kind}" Target="{target}"/>'
         for name, (kind, target) in targets.items()
     )
     return f'<Relationships xmlns="{_LINKS}">{links}</Relationships>'
-
-
-def _styles() -> str:
-    """Two styles: texts, and texts in bold. Format 49 is text, so that no number or date is seen in them."""
-    return (
-        f'<styleSheet xmlns="{_MAIN}"><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font>'
-        '<font><b/><sz val="11"/><name val="Calibri"/></font></fonts>'
-        '<fills count="2"><fill><patternFill patternType="none"/></fill>'
-        '<fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border/></borders>'
-        '<cellStyleXfs count="1"><xf numFmtId="49"/></cellStyleXfs><cellXfs count="2">'
-        '<xf numFmtId="49" xfId="0" applyNumberFormat="1"/><xf numFmtId="49" fontId="1" xfId="0" '
-        'applyNumberFormat="1" applyFont="1"/></cellXfs><cellStyles count="1">'
-        '<cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>'
-    )
 
 
 def _sheet(rows: Sequence[Sequence[str]]) -> str:

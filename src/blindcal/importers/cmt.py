@@ -32,6 +32,7 @@ _KNOWN = {
     *("reviewer number", "created", "last modified", "firstname", "lastname", "email", "organization"),
 }
 _MOST_ANSWERS, _LONGEST_ANSWER = 12, 100
+_BY_NAME = "there are no emails: reviewers of one name are taken as one person"
 _IDENTITIES = "must have the column Reviewer Email: Reviewer Number only counts the reviews of a paper"
 
 
@@ -67,7 +68,11 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         confidence_field=next((part.confidence_field for part in parts if part.confidence_field), None),
         dropped=(
             *dict.fromkeys(item for part in parts for item in part.dropped),
-            *(_without_score(table) for table in every if table not in tables),
+            *(
+                Dropped(_sheet(table), "it does not ask for the score")
+                for table in every
+                if table not in tables
+            ),
         ),
         warnings=(
             *dict.fromkeys(line for part in parts for line in part.warnings),
@@ -119,7 +124,7 @@ def _read(table: HeadedTable, track: str, choices: Choices) -> RawExport:
         score_field=score,
         confidence_field=confidence,
         dropped=_dropped(table, {paper, who, score, confidence, title}, fields),
-        warnings=_by_name(who),
+        warnings=(_BY_NAME,) if who == "Reviewer Name" else (),
         problems=(*table.problems, *table.repeated([paper, who, score, confidence])),
     )
 
@@ -192,9 +197,8 @@ def _asks(table: HeadedTable, given: str | None) -> bool:
     return any(is_score_name(name) or score_shaped(columns[name]) for name in merits)
 
 
-def _without_score(table: HeadedTable) -> Dropped:
-    rows = count(len(table.rows), "row")
-    return Dropped(f"the sheet {table.sheet.name} with {rows}", "it does not ask for the score")
+def _sheet(table: HeadedTable) -> str:
+    return f"the sheet {table.sheet.name} with {count(len(table.rows), 'row')}"
 
 
 def _names(table: HeadedTable) -> list[str]:
@@ -209,9 +213,3 @@ def _dropped(
     names = [name for name in table.names if name and name not in used and name.casefold() != "reviewer name"]
     texts = [name for name in names if name.casefold() not in _KNOWN and name not in fields]
     return dropped_columns(names, texts)
-
-
-def _by_name(who: str) -> tuple[str, ...]:
-    if who.casefold() != "reviewer name":
-        return ()
-    return ("there are no emails: reviewers of one name are taken as one person",)

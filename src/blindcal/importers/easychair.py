@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from blindcal.cells import count
 from blindcal.errors import Problem
@@ -31,6 +31,7 @@ _MEMBER = ("#", "person #", "first name", "last name", "email", "country", "affi
 # Up to the first colon before a number. Possessive, so that no cell makes it backtrack.
 _LINE = re.compile(r"([^:]*+(?::(?!\s*+[+-]?[0-9])[^:]*+)*+):\s*+([+-]?[0-9].*+)", re.DOTALL)
 _WHOLE = re.compile(r"[0-9]{1,9}")
+_NUMBERLESS = "there are no member numbers: members of one name are taken as one person"
 
 
 def recognize(opened: OpenedExport, choices: Choices) -> str | None:
@@ -53,11 +54,16 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
     labels = dict.fromkeys(label for answer in answers for label in answer)
     columns = {label: [answer.get(label, "") for answer in answers] for label in labels}
     fields = find_scores(columns, choices.score_field, table.file, table.row or None)
-    authors, subs = _authors(opened, table, choices)
+    reviewers, subs = _counted(opened, table, choices)
     rows = [
         RawReview(number, paper, who, cell, how_sure, name=name)
         for (number, _), paper, (who, name), cell, how_sure in zip(
-            table.rows, table.column("submission #"), authors, fields.scores, fields.confidences, strict=True
+            table.rows,
+            table.column("submission #"),
+            reviewers,
+            fields.scores,
+            fields.confidences,
+            strict=True,
         )
     ]
     latest, old, broken = _latest(table, rows)
@@ -70,10 +76,10 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         confidence_field=fields.confidence,
         titles=titles,
         tracks=tracks,
-        committee=_committee(opened),
+        committee={email or name: name for _, email, name in _members(opened)},
         conflicts=conflicts(opened) or (),
         withdrawn=withdrawn,
-        said=(_go_by(authors),),
+        said=(_go_by(reviewers),),
         dropped=(
             *_dropped(table, [name for name in labels if name not in fields[:2]], old),
             *_metareviews(opened),
@@ -81,8 +87,8 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         problems=(*problems, *broken, *_problems(opened, table)),
         warnings=(
             *subs,
-            *_numberless(table),
-            *_namesakes(authors),
+            *(() if "member #" in table else [_NUMBERLESS]),
+            *_namesakes(reviewers),
             *(() if titles else [SILENT.format("EasyChair's table of reviews alone")]),
         ),
     )
@@ -92,18 +98,15 @@ def _check_names(table: HeadedTable) -> None:
     """Refuse a table whose names are not whole: half a name may be another person's."""
     first = table.first("reviewer first name", "subreviewer first name")
     last = table.first("reviewer last name", "subreviewer last name")
-    missing = [name for name in ("member name",) if name not in table]
-    missing += ["reviewer first name"] if last and not first else []
-    missing += ["reviewer last name"] if first and not last else []
-    if missing:
-        rule = f"must have the column {missing[0]}, to say who the reviewers are"
-        raise export_error(table.file, rule, row=table.row)
+    there = {"member name": "member name" in table, "reviewer first name": first or not last}
+    for name, known in {**there, "reviewer last name": last or not first}.items():
+        if not known:
+            rule = f"must have the column {name}, to say who the reviewers are"
+            raise export_error(table.file, rule, row=table.row)
 
 
 def _reviews(opened: OpenedExport) -> HeadedTable | None:
-    return find_only_table(
-        _with_headers(opened, _review_header), lambda names: {"submission #", "scores"} <= names
-    )
+    return find_only_table(_with_headers(opened, _review_header), {"submission #", "scores"}.issubset)
 
 
 def _with_headers(opened: OpenedExport, header: Callable[[Sequence[str]], list[str]]) -> list[Worksheet]:
@@ -160,23 +163,18 @@ def _labeled(line: str) -> tuple[str, str]:
     return label.strip(), value.strip()
 
 
-def _authors(
+def _counted(
     opened: OpenedExport, table: HeadedTable, choices: Choices
 ) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
     """Id and name of who each review counts for: its sub-reviewer if it has one, or always the member."""
     emails = {number: email for number, email, _ in _members(opened)}
     members = list(zip(table.column("member #"), table.column("member name"), strict=True))
-    shared = _shared_names(members)
+    times = Counter(name for _, name in {(number.strip(), name) for number, name in members})
+    shared = {name for name, several in times.items() if several > 1}
     subs = _sub_reviewers(table)
     written = sum(bool(who) for who, _ in subs)
-    by_member = [
-        (
-            emails.get(number.strip())
-            or (f"{name.strip()} (member {number.strip()})" if name in shared else name),
-            name,
-        )
-        for number, name in members
-    ]
+    ids = [f"{name.strip()} (member {n.strip()})" if name in shared else name for n, name in members]
+    by_member = [(emails.get(n.strip()) or who, name) for (n, name), who in zip(members, ids, strict=True)]
     if choices.unit == "member":
         said = f"{count(written, 'review')} by sub-reviewers count for the committee member"
         return by_member, (said,) if written else ()
@@ -184,14 +182,8 @@ def _authors(
         f"{count(written, 'review')} by sub-reviewers count for them: the committee must list everyone who "
         "may have been one. If there is no such list, `unit` member counts them for the committee member"
     )
-    authors = [sub if sub[0] else member for sub, member in zip(subs, by_member, strict=True)]
-    return authors, (said,) if written else ()
-
-
-def _shared_names(members: Sequence[tuple[str, str]]) -> set[str]:
-    """Names that several members have."""
-    times = Counter(name for _, name in {(number.strip(), name) for number, name in members})
-    return {name for name, count in times.items() if count > 1}
+    reviewers = [sub if sub[0] else member for sub, member in zip(subs, by_member, strict=True)]
+    return reviewers, (said,) if written else ()
 
 
 def _sub_reviewers(table: HeadedTable) -> list[tuple[str, str]]:
@@ -225,7 +217,7 @@ def _latest(table: HeadedTable, rows: Sequence[RawReview]) -> tuple[list[RawRevi
 
 
 def _submission_table(opened: OpenedExport) -> HeadedTable | None:
-    return find_only_table(opened.sheets, lambda names: {"#", "title", "authors"} <= names)
+    return find_only_table(opened.sheets, {"#", "title", "authors"}.issubset)
 
 
 def committee_table(opened: OpenedExport) -> HeadedTable | None:
@@ -286,10 +278,6 @@ def _members(opened: OpenedExport) -> list[tuple[str, str, str]]:
     ]
 
 
-def _committee(opened: OpenedExport) -> Mapping[str, str]:
-    return {email or name: name for _, email, name in _members(opened)}
-
-
 def _dropped(table: HeadedTable, labels: Sequence[str], old: int) -> tuple[Dropped, ...]:
     used = {"submission #", "member #", "member name", "scores", "version", *_AFTER[:4]}
     names = [name for name in table.names if name.casefold() not in used]
@@ -299,28 +287,22 @@ def _dropped(table: HeadedTable, labels: Sequence[str], old: int) -> tuple[Dropp
 
 def _metareviews(opened: OpenedExport) -> list[Dropped]:
     """The metareviews that came along, in a table of their own."""
-    table = find_only_table(opened.sheets, lambda names: {"submission #", "recommendation"} <= names)
+    table = find_only_table(opened.sheets, {"submission #", "recommendation"}.issubset)
     number = 0 if table is None else len(table.rows)
     return [Dropped(count(number, "metareview"), METAREVIEWS)] if number else []
 
 
-def _go_by(authors: Sequence[tuple[str, str]]) -> str:
+def _go_by(reviewers: Sequence[tuple[str, str]]) -> str:
     """How reviewers are told apart."""
-    ids = {who.strip() for who, _ in authors}
+    ids = {who.strip() for who, _ in reviewers}
     emails = sum("@" in who for who in ids)
     return f"{count(emails, 'reviewer')} known by email, {len(ids) - emails:,} by name"
 
 
-def _numberless(table: HeadedTable) -> tuple[str, ...]:
-    if "member #" in table:
-        return ()
-    return ("there are no member numbers: members of one name are taken as one person",)
-
-
-def _namesakes(authors: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+def _namesakes(reviewers: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """A member without an email and a sub-reviewer with one may be one person."""
     ids: dict[str, set[str]] = {}
-    for who, name in authors:
+    for who, name in reviewers:
         ids.setdefault(name.strip().casefold(), set()).add(who)
     several = sum(len(found) > 1 for name, found in ids.items() if name)
     what = "with more than one reviewer id: kept apart; if that is one person, `map` can join them"

@@ -15,6 +15,7 @@ from blindcal.importers.pretalx import team_sheet
 from blindcal.importers.sheet import HeadedTable, MixedListError, OpenedExport, find_only_table
 from blindcal.io.tables import Problems
 
+Pairs = tuple[tuple[str, str], ...]
 _MAILS = ("email", "e-mail", "email address", "reviewer email", "profile_id", "profile")
 _IDS = ("reviewer", *_MAILS)
 _NAMES = (("name",), ("first name", "last name"), ("first", "last"), ("given_name", "family_name"))
@@ -79,9 +80,7 @@ def _people_table(opened: OpenedExport) -> HeadedTable | None:
     return find_only_table(opened.sheets if teams is None else [teams], lambda names: bool(names & {*_IDS}))
 
 
-def read_conflicts(
-    data: bytes, file: str, people: Mapping[str, str] | None = None
-) -> tuple[tuple[tuple[str, str], ...], str]:
+def read_conflicts(data: bytes, file: str, people: Mapping[str, str] | None = None) -> tuple[Pairs, str]:
     """The conflicts `(paper, reviewer)` of a list, sorted, and what it was taken for, in words.
 
     Of two rows of a bulk assignment on the same paper and person the later counts, as it does there.
@@ -106,25 +105,19 @@ def read_conflicts(
     table = find_only_table(opened.sheets, _of_conflicts)
     if table is not None:
         return _listed(table, people)
-    bulk = find_only_table(
-        opened.sheets, lambda names: {"paper", "action"} <= names and bool(names & {"email", "user"})
-    )
+    bulk = find_only_table(opened.sheets, lambda n: {"paper", "action"} <= n and bool(n & {"email", "user"}))
     if bulk is None:
         raise export_error(file, _CONFLICTS)
     return _bulk(bulk, people)
 
 
 def _of_conflicts(names: frozenset[str]) -> bool:
-    """Whether a table with columns of these names is a plain list of conflicts.
-
-    >>> [_of_conflicts(frozenset(names.split())) for names in ("paper email", "paper email score")]
-    [True, False]
-    """
+    """Whether a table with columns of these names is a plain list of conflicts."""
     listed = _WORD in names or (not names.isdisjoint(_MAILS) and names <= {*_PLAIN, _TYPE})
     return listed and not names.isdisjoint(_PAPERS)
 
 
-def _listed(table: HeadedTable, people: Mapping[str, str] | None) -> tuple[tuple[tuple[str, str], ...], str]:
+def _listed(table: HeadedTable, people: Mapping[str, str] | None) -> tuple[Pairs, str]:
     """The conflicts of a list with a row for each; or with rows for others too, and a word for conflicts."""
     mail = table.first(*_MAILS)
     word = table.first(_WORD, _TYPE) if mail else None
@@ -139,9 +132,7 @@ def _listed(table: HeadedTable, people: Mapping[str, str] | None) -> tuple[tuple
     return tuple(sorted({*pairs})), "a list of conflicts" + _left(len(words) - len(about))
 
 
-def _from_json(
-    opened: OpenedExport, people: Mapping[str, str] | None
-) -> tuple[tuple[tuple[str, str], ...], str]:
+def _from_json(opened: OpenedExport, people: Mapping[str, str] | None) -> tuple[Pairs, str]:
     try:
         listed = hotcrp_conflicts(opened)
     except MixedListError:
@@ -153,7 +144,7 @@ def _from_json(
 
 def _pairs(
     file: str, listed: Sequence[tuple[str, str]], column: str, people: Mapping[str, str] | None
-) -> tuple[tuple[str, str], ...]:
+) -> Pairs:
     """The conflicts that an export of everything lists, each once, as the map has the people."""
     if not listed:
         raise export_error(file, _NONE)
@@ -165,7 +156,7 @@ def _pairs(
     return tuple(sorted({(paper, known.get(who, who)) for paper, who in pairs}))
 
 
-def _bulk(table: HeadedTable, people: Mapping[str, str] | None) -> tuple[tuple[tuple[str, str], ...], str]:
+def _bulk(table: HeadedTable, people: Mapping[str, str] | None) -> tuple[Pairs, str]:
     actions = [action.strip().casefold() for action in table.column("action")]
     turns = {"conflict": True, "clearconflict": False, "noconflict": False}
     about = [place for place, action in enumerate(actions) if action in turns]
@@ -181,13 +172,12 @@ def _bulk(table: HeadedTable, people: Mapping[str, str] | None) -> tuple[tuple[t
 
 
 def _left(others: int) -> str:
-    """What is said of so many rows that are about something else.
-
-    >>> _left(0), _left(2)
-    ('', ': 2 rows that are no conflict left out')
-    """
-    left = f": {count(others, 'row')} that {'is' if others == 1 else 'are'} no conflict left out"
-    return left if others else ""
+    """What is said of so many rows that are about something else."""
+    return (
+        f": {count(others, 'row')} that {'is' if others == 1 else 'are'} no conflict left out"
+        if others
+        else ""
+    )
 
 
 def _ids(

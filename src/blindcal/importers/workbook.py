@@ -223,20 +223,28 @@ class _Old(_Rows):
 
 def xlsx_sheets(read: Callable[[str], Part | None], file: str, memory: Memory) -> tuple[Worksheet, ...]:
     """The sheets of an `.xlsx` file, of which `read` gives a part by its name, or None if there is none."""
-    book, links, shared = _Book(file, memory), _Links(file, memory), _Strings(file, memory)
+    book, links, shared = (
+        _Tags(file, memory, "sheet"),
+        _Tags(file, memory, "Relationship"),
+        _Strings(file, memory),
+    )
     book.run(_part(read, "xl/workbook.xml", file, memory))
     links.run(_part(read, "xl/_rels/workbook.xml.rels", file, memory))
+    targets = {link.get("Id", ""): (link.get("Type", ""), link.get("Target", "")) for link in links.found}
     strings = read("xl/sharedStrings.xml")
     if strings is not None:
         memory.check_tags(strings.tags)
         shared.run(strings.chunks)
     sheets = []
-    for name, link in book.sheets:
+    for attributes in book.found:
+        name = attributes.get("name", "")
+        link = next((value for key, value in attributes.items() if key.endswith(" id")), "")
         walk = _New(f"{file}, sheet {name}", memory, shared.strings)
-        if link not in links.targets:
+        if link not in targets:
             raise walk.bad("must be a part of the workbook")
-        kind, path = links.targets[link]
-        if kind == "worksheet":  # and no sheet of charts
+        kind, target = targets[link]
+        if kind.rpartition("/")[2] == "worksheet":  # and no sheet of charts
+            path = target[1:] if target.startswith("/") else normpath(f"xl/{target}")
             walk.run(_part(read, path, file, memory))
             sheets.append(Worksheet(walk.file, name, walk.rows, workbook=True))
     return tuple(sheets)
@@ -250,29 +258,17 @@ def _part(read: Callable[[str], Part | None], name: str, file: str, memory: Memo
     return part.chunks
 
 
-class _Book(_Walk):
-    def __init__(self, file: str, memory: Memory) -> None:
+class _Tags(_Walk):
+    """A walk that collects the attributes of all elements of one name."""
+
+    def __init__(self, file: str, memory: Memory, wanted: str) -> None:
         super().__init__(file, memory)
-        self.sheets: list[tuple[str, str]] = []
+        self.wanted, self.found = wanted, list[Attributes]()
 
     def opens(self, name: str, attributes: Attributes) -> None:
-        if name == "sheet":
-            link = next((value for key, value in attributes.items() if key.endswith(" id")), "")
-            self.sheets.append((attributes.get("name", ""), link))
-            self.memory.take_row(self.sheets[-1])
-
-
-class _Links(_Walk):
-    def __init__(self, file: str, memory: Memory) -> None:
-        super().__init__(file, memory)
-        self.targets: dict[str, tuple[str, str]] = {}
-
-    def opens(self, name: str, attributes: Attributes) -> None:
-        if name == "Relationship":
-            target, kind = attributes.get("Target", ""), attributes.get("Type", "").rpartition("/")[2]
-            path = target[1:] if target.startswith("/") else normpath(f"xl/{target}")
-            self.targets[attributes.get("Id", "")] = (kind, path)
-            self.memory.take_row((kind, path, attributes.get("Id", "")))
+        if name == self.wanted:
+            self.found.append(attributes)
+            self.memory.take_row([*attributes.values()])
 
 
 class _Strings(_Walk):
