@@ -40,9 +40,9 @@ def test_a_module_of_this_folder_is_found(tmp_path: Path, monkeypatch: pytest.Mo
     assert load("own_policies:never")(BELIEF) is None
     for place, message in (
         ("own_policies", "must be given as module:function"),
-        ("own_policies:nothing", "no mechanism at 'own_policies:nothing'"),
-        ("no_such_module:policy", "no mechanism at"),
-        ("own_policies:number", "must be a function from a belief to a policy"),
+        ("own_policies:nothing", "no function at 'own_policies:nothing'"),
+        ("no_such_module:policy", "no function at"),
+        ("own_policies:number", "must be a function"),
     ):
         with pytest.raises(InputError, match=message):
             load(place)

@@ -15,6 +15,7 @@ PUBLISHED = {
     "pair near a tie": (1, 2),
     "papers, pools of 4": (12, 144),
     "papers, pools of 8": (8, 448),
+    "the paper's two reviewers": (2, 4),
     "matching of 2": (2, 4),
     "matching of 3": (3, 9),
     "matching of 4": (4, 16),

@@ -2,26 +2,28 @@
 
 A mechanism is a function from one paper's belief to its policy: ours, and simple ones to compare with. It may
 be random in its decisions only. The same belief must give the same policy; otherwise an adversary who knows
-the mechanism knows less than it could.
+the mechanism knows less than it could. A *sequence* is a mechanism for papers that a matching couples: a
+function of the instance and the decisions so far, to the paper that is decided next and its policy.
 
 An instance is a tuple of beliefs, one per paper, made from stated reviewers and scores: pairs, papers with
 pools, matchings and one conference, the same numbers for everybody. In a matching everybody reviewed one
 paper.
 
 A score has the success of three adversaries: that of the certificates, one with a hint of its own, and one
-who knows that a matching couples the papers.
+who knows that a matching couples the papers and sees all decisions, or another one of your own in its place.
 """
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, partial
-from itertools import permutations, product
+from itertools import permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -33,6 +35,7 @@ from blindcal.paper.theorems import setting
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.pareto_frontier import frontier
 from blindcal.policy.policy import Policy, evidence_policy, label_tops, public_policy, unchecked_policy
+from blindcal.policy.sequential import ListedPrior, best_order, next_table
 from blindcal.policy.solver import private_policy
 from blindcal.posterior.belief import Belief, unchecked_belief
 from blindcal.reviewers.affine import Affine
@@ -47,9 +50,13 @@ from blindcal.simulation.population import (
 __all__ = [
     "INSTANCES",
     "MECHANISMS",
+    "SEQUENCES",
     "BenchmarkScore",
     "Instance",
     "Mechanism",
+    "SequentialMechanism",
+    "all_decisions",
+    "best_guesses",
     "instance",
     "load",
     "measure",
@@ -112,8 +119,8 @@ MECHANISMS: Mapping[str, Mechanism] = {
 }
 
 
-def load(place: str) -> Mechanism:
-    """A mechanism from a module.
+def load(place: str) -> Any:
+    """A function from a module: a mechanism, a sequence, an adversary, or one that makes an instance.
 
     The module is looked for in the current folder, then where Python looks; importing it runs its code.
 
@@ -126,18 +133,17 @@ def load(place: str) -> Mechanism:
     """
     module, _, name = place.partition(":")
     if not module or not name:
-        raise InputError(f"a mechanism must be given as module:function, found {place!r}")
+        raise InputError(f"a function must be given as module:function, found {place!r}")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
         function: Any = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
-        raise InputError(f"no mechanism at {place!r}: {error}") from None
+        raise InputError(f"no function at {place!r}: {error}") from None
     if not callable(function):
-        raise InputError(f"{place!r} must be a function from a belief to a policy")
-    mechanism: Mechanism = function
-    return mechanism
+        raise InputError(f"{place!r} must be a function")
+    return function
 
 
 # The upper quartile of N(0, 1), as elsewhere.
@@ -175,12 +181,28 @@ def _pools(name: str, papers: int, pool: int, reviews: int, population: Populati
 
 
 def _matching(name: str, papers: int, seed: int) -> Instance:
-    """As many reviewers as papers, one review each, every matching equally likely, bar 0."""
+    """As many reviewers as papers, the prototype's."""
     rng = np.random.default_rng(seed)
     population = prototype_population()
     slope, offset, noise = population.parameters(rng, (papers,))
     score = population.scores(rng, rng.standard_normal(papers), slope, offset, noise)
-    people = Affine(slope, offset, noise)
+    return matching(name, score, Affine(slope, offset, noise))
+
+
+def _paper_setting(name: str) -> Instance:
+    """The paper's two reviewers and two papers, each paper decided by itself."""
+    noise = np.full(2, 0.5)
+    return matching(name, np.array([0.9, 0.4]), Affine(np.array([1.2, 0.8]), np.array([0.6, -0.6]), noise))
+
+
+def matching(name: str, score: Array, people: Affine) -> Instance:
+    """One review for each paper, by as many people, every matching equally likely before the scores; bar 0.
+
+    >>> people = Affine(np.array([1.2, 0.8]), np.array([0.6, -0.6]), np.array([0.5, 0.5]))
+    >>> matching("mine", np.array([0.9, 0.4]), people).chance.round(3)
+    array([0.665, 0.335])
+    """
+    papers = len(score)
     density = np.exp(people.log_marginal(score[:, None]))
     favor = posterior_tail([people], score[:, None, None], 0.0)
     assignments = np.array(list(permutations(range(papers))))
@@ -200,6 +222,7 @@ _MAKERS: dict[str, Callable[[str], Instance]] = {
     "papers, pools of 8": partial(
         _pools, papers=8, pool=8, reviews=2, population=prototype_population(), seed=12
     ),
+    "the paper's two reviewers": _paper_setting,
     "matching of 2": partial(_matching, papers=2, seed=21),
     "matching of 3": partial(_matching, papers=3, seed=22),
     "matching of 4": partial(_matching, papers=4, seed=23),
@@ -213,16 +236,153 @@ def instance(name: str) -> Instance:
     """An instance by its name; it is made once, and always the same.
 
     Args:
-        name: One of `INSTANCES`.
+        name: One of `INSTANCES`, or `module:function` for a function without arguments that returns one.
 
     Example:
         >>> found = instance("matching of 3")
         >>> len(found.beliefs), found.assignments.shape, round(float(found.chance.sum()), 12)
         (3, (6, 3), 1.0)
     """
+    if ":" in name:
+        made = load(name)()
+        if not isinstance(made, Instance):
+            raise InputError(f"{name!r} must return an Instance, found {type(made).__name__}")
+        return made
     if name not in _MAKERS:
         raise InputError(f"an instance must be one of {'; '.join(INSTANCES)}, found {name!r}")
     return _MAKERS[name](name)
+
+
+SequentialMechanism = Callable[[Instance, Mapping[int, bool]], tuple[int, Policy]]
+"""From an instance and the decisions so far, by paper, to the paper that is decided next and its policy."""
+CoupledAdversary = Callable[[Instance, Array], float]
+"""From an instance and `[outcome, matching]`, P(all decisions | matching), to how often it is right."""
+
+
+def nothing_added(
+    known: Instance, decided: Mapping[int, bool], epsilon: float | None = None
+) -> tuple[int, Policy]:
+    """The next paper and its table, of the sequence whose decisions together add nothing.
+
+    `policy.sequential` has the theorem. Papers on which knowing the reviewers saves most errors come first.
+
+    >>> paper, policy = nothing_added(instance("matching of 2"), {})
+    >>> paper, policy.accept.size
+    (1, 2)
+    """
+    paper, table = _sequence_table(known, epsilon, tuple(decided.items()))
+    return paper, unchecked_policy(table)
+
+
+@cache
+def _sequence_table(
+    known: Instance, epsilon: float | None, decided: tuple[tuple[int, bool], ...]
+) -> tuple[int, Array]:
+    """The paper after these decisions, and its table; those before follow from the decisions before them."""
+    if known.assignments is None or known.chance is None:
+        raise InputError("a sequence needs an instance whose papers a matching couples")
+    tuples = [np.arange(belief.weight.size)[:, None] for belief in known.beliefs]
+    prior = ListedPrior(tuples, known.assignments, known.chance)
+    likelihoods = [np.ones(len(rows)) for rows in tuples]
+    belief = [joint.sum(axis=1) for joint in prior.pairwise(likelihoods, 0)]
+    favors = [belief.favor for belief in known.beliefs]
+    paper = best_order(belief, favors)[len(decided)]
+    for step, (earlier, accepted) in enumerate(decided):
+        table = _sequence_table(known, epsilon, decided[:step])[1]
+        likelihoods[earlier] = table if accepted else 1.0 - table
+    return paper, next_table(prior, likelihoods, paper, favors[paper], epsilon=epsilon)
+
+
+SEQUENCES: Mapping[str, SequentialMechanism] = {
+    "nothing added, epsilon 2": partial(nothing_added, epsilon=2.0),
+    "nothing added": nothing_added,
+}
+"""Sequences, for instances that a matching couples."""
+
+
+def all_decisions(
+    mechanism: Mechanism | SequentialMechanism, known: Instance
+) -> tuple[Array, Array, list[Policy]]:
+    """What all decisions together are, under each matching: every way that they can come out.
+
+    Args:
+        mechanism: A function of a belief, or a sequence.
+        known: An instance that a matching couples.
+
+    Returns:
+        `[outcome, matching]`, P(all decisions | matching); `[matching]`, the expected share of wrong
+        decisions; and every table that was used.
+
+    Example:
+        >>> chance, wrong, tables = all_decisions(public_policy, instance("matching of 2"))
+        >>> chance.shape, chance.sum(axis=0), len(tables)
+        ((1, 2), array([1., 1.]), 2)
+    """
+    if known.assignments is None or known.chance is None:
+        raise InputError("all decisions together are for an instance whose papers a matching couples")
+    step = _as_sequence(mechanism, known)
+    outcomes, tables = list[Array](), list[Policy]()
+    wrong = np.zeros(len(known.chance))
+
+    matchings, prior = known.assignments, known.chance
+
+    def decide(decided: dict[int, bool], likelihood: Array) -> None:
+        nonlocal wrong
+        if len(decided) == len(known.beliefs):
+            outcomes.append(likelihood)
+            return
+        paper, policy = step(known, decided)
+        tables.append(policy)
+        own = matchings[:, paper]
+        accept, favor = policy.accept[own], known.beliefs[paper].favor[own]
+        wrong = wrong + likelihood * (accept * (1.0 - favor) + (1.0 - accept) * favor) / len(known.beliefs)
+        for accepted, chance in ((True, accept), (False, 1.0 - accept)):
+            if float(likelihood * chance @ prior) > 0.0:
+                decide({**decided, paper: accepted}, likelihood * chance)
+
+    decide({}, np.ones(known.chance.size))
+    return np.array(outcomes), wrong, tables
+
+
+def _as_sequence(mechanism: Mechanism | SequentialMechanism, known: Instance) -> SequentialMechanism:
+    """The mechanism as a sequence; one of beliefs decides papers in their order, each by itself."""
+    function: Any = mechanism
+    if is_sequence(mechanism):
+        return cast(SequentialMechanism, function)
+    policies = [_policy(function, belief) for belief in known.beliefs]
+    return lambda _, decided: (len(decided), policies[len(decided)])
+
+
+def is_sequence(mechanism: Mechanism | SequentialMechanism) -> bool:
+    """Whether a mechanism takes an instance and decisions, and not a belief.
+
+    >>> is_sequence(nothing_added), is_sequence(public_policy)
+    (True, False)
+    """
+    needed = [
+        one
+        for one in inspect.signature(mechanism).parameters.values()
+        if one.default is one.empty and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
+    return len(needed) == 2
+
+
+def best_guesses(known: Instance, outcomes: Array) -> float:
+    """The adversary who knows the matching: its chance of naming a paper's reviewer, mean over papers.
+
+    Args:
+        known: The instance.
+        outcomes: `[outcome, matching]`, P(all decisions | matching); one row of ones before any decision.
+
+    Example:
+        >>> best_guesses(instance("matching of 2"), np.ones((1, 2))).__round__(3)
+        0.659
+    """
+    if known.assignments is None or known.chance is None:
+        raise InputError("this adversary needs an instance whose papers a matching couples")
+    on = (known.assignments[:, :, None] == np.arange(known.assignments.max() + 1)).astype(np.float64)
+    joint = np.einsum("om,mij->oij", outcomes * known.chance, on)
+    return float(joint.max(axis=2).mean(axis=1).sum())
 
 
 # A hint names the truth with this chance, and else anyone at random.
@@ -233,6 +393,9 @@ HINT = 0.5
 class BenchmarkScore:
     """One mechanism on one instance; all numbers except `rise` and `epsilon` are means over papers.
 
+    Of a sequence there are the coupled ones, `epsilon` of its worst table, and `rise` by all decisions
+    together; the others are nan.
+
     Attributes:
         mechanism: The name of the mechanism.
         instance: The name of the instance.
@@ -242,7 +405,9 @@ class BenchmarkScore:
         success: The same after the decision.
         rise: The most that one outcome of any paper makes the best guess likelier.
         hinted: The success that decisions add for an adversary with a hint of its own.
-        coupled: The success that they add for one who knows the matching, nan if there is none.
+        coupled: The success that all of them add for one who knows the matching, nan if there is none.
+        coupled_before: That adversary's success before any decision.
+        coupled_error: The chance of a wrong decision, for someone who knows the matching.
         epsilon: The largest of any paper, which may be infinite.
     """
 
@@ -255,6 +420,8 @@ class BenchmarkScore:
     rise: float
     hinted: float
     coupled: float
+    coupled_before: float
+    coupled_error: float
     epsilon: float
 
     @property
@@ -273,13 +440,19 @@ def _plain(difference: float) -> float:
     return 0.0 if abs(difference) < 1e-12 else difference
 
 
-def measure(mechanism: Mechanism, name: str, known: Instance) -> BenchmarkScore:
+def measure(
+    mechanism: Mechanism | SequentialMechanism,
+    name: str,
+    known: Instance,
+    adversary: CoupledAdversary = best_guesses,
+) -> BenchmarkScore:
     """The score of a mechanism on an instance.
 
     Args:
-        mechanism: Takes the belief about one paper and returns its `Policy`.
+        mechanism: Takes the belief about one paper and returns its `Policy`, or a sequence.
         name: What its score is called.
         known: The instance, as `instance` returns it.
+        adversary: Who sees all decisions of an instance that a matching couples.
 
     Example:
         >>> from blindcal.policy.policy import evidence_policy
@@ -287,7 +460,26 @@ def measure(mechanism: Mechanism, name: str, known: Instance) -> BenchmarkScore:
         >>> found.error, found.success, round(found.scores_only, 3), round(found.wasted, 12)
         (0.0, 1.0, 0.723, 0.0)
     """
-    policies = [_policy(mechanism, belief) for belief in known.beliefs]
+    alone, coupled, wrong, rise, tables = _coupled(mechanism, known, adversary)
+    if is_sequence(mechanism):
+        unknown = float("nan")
+        before = [float(label_tops(one.weight, one.labels).mean()) for one in known.beliefs]
+        return BenchmarkScore(
+            name,
+            known.name,
+            error=unknown,
+            least=unknown,
+            scores_only=float(np.mean(before)),
+            success=unknown,
+            rise=rise,
+            hinted=unknown,
+            coupled=coupled,
+            coupled_before=alone,
+            coupled_error=wrong,
+            epsilon=max(float(table.epsilon) for table in tables),
+        )
+    function: Any = mechanism
+    policies = [_policy(function, belief) for belief in known.beliefs]
     pairs = list(zip(known.beliefs, policies, strict=True))
     audits = [audit(belief, policy) for belief, policy in pairs]
     errors = [float(policy.conference_error(belief)) for belief, policy in pairs]
@@ -307,16 +499,22 @@ def measure(mechanism: Mechanism, name: str, known: Instance) -> BenchmarkScore:
         success=float(np.mean(success)),
         rise=max(_rise(belief, policy) for belief, policy in pairs),
         hinted=float(np.mean([_hinted(belief, policy) for belief, policy in pairs])),
-        coupled=_coupled(known, policies),
+        coupled=coupled,
+        coupled_before=alone,
+        coupled_error=wrong,
         epsilon=max(float(audit_result.epsilon) for audit_result in audits),
     )
 
 
-def run(mechanisms: Mapping[str, Mechanism], names: Sequence[str] = INSTANCES) -> list[BenchmarkScore]:
+def run(
+    mechanisms: Mapping[str, Mechanism | SequentialMechanism], names: Sequence[str] = INSTANCES
+) -> list[BenchmarkScore]:
     """Every mechanism on every instance: one `BenchmarkScore` each, instance by instance.
 
+    Sequences are measured where a matching couples the papers.
+
     Args:
-        mechanisms: Functions from a belief to a policy, by name, such as `MECHANISMS`.
+        mechanisms: Functions from a belief to a policy, or sequences, by name, such as `MECHANISMS`.
         names: Those of instances, by default all `INSTANCES`.
 
     Example:
@@ -329,6 +527,7 @@ def run(mechanisms: Mapping[str, Mechanism], names: Sequence[str] = INSTANCES) -
         measure(mechanism, name, instance(instance_name))
         for instance_name in names
         for name, mechanism in mechanisms.items()
+        if instance(instance_name).assignments is not None or not is_sequence(mechanism)
     ]
 
 
@@ -389,20 +588,20 @@ def _hinted(belief: Belief, policy: Policy) -> float:
     return float(sum(added))
 
 
-def _coupled(known: Instance, policies: Sequence[Policy]) -> float:
-    """Success added by all decisions together, for one who knows the matching; by going through them all."""
+def _coupled(
+    mechanism: Mechanism | SequentialMechanism, known: Instance, adversary: CoupledAdversary
+) -> tuple[float, float, float, float, list[Policy]]:
+    """The coupled adversary's success before, what all decisions add; errors, largest rise, all tables."""
     if known.assignments is None or known.chance is None:
-        return float("nan")
-    papers = np.arange(len(policies))
-    accept = np.stack([policy.accept for policy in policies])[papers, known.assignments]
-    on = (known.assignments[:, :, None] == papers).astype(np.float64)
-    alone = np.einsum("m,mij->ij", known.chance, on).max(axis=1).mean()
-    decided = 0.0
-    for outcome in product((False, True), repeat=len(policies)):
-        likelihood = np.where(outcome, accept, 1.0 - accept).prod(axis=1)
-        decided += _best(known.chance * likelihood, on)
-    return float(decided - alone)
-
-
-def _best(mass: Array, on: Array) -> float:
-    return float(np.einsum("m,mij->ij", mass, on).max(axis=1).mean())
+        if is_sequence(mechanism):
+            raise InputError(f"a sequence needs an instance that a matching couples, found {known.name!r}")
+        return float("nan"), float("nan"), float("nan"), float("nan"), []
+    outcomes, wrong, tables = all_decisions(mechanism, known)
+    alone = adversary(known, np.ones((1, known.chance.size)))
+    on = (known.assignments[:, :, None] == np.arange(known.assignments.max() + 1)).astype(np.float64)
+    joint = np.einsum("om,mij->oij", outcomes * known.chance, on)
+    total = (outcomes @ known.chance)[:, None]
+    before = np.einsum("m,mij->ij", known.chance, on).max(axis=1)
+    rises = joint.max(axis=2) / np.where(total > 0.0, total, 1.0) - before
+    added, rise = adversary(known, outcomes) - alone, max(0.0, float(rises.max()))
+    return alone, added, float(wrong @ known.chance), rise, tables

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.benchmark import MECHANISMS
+from blindcal.benchmark import MECHANISMS, SEQUENCES
 from commands import call
 
 pytestmark = pytest.mark.edge
@@ -26,17 +26,18 @@ def test_a_mechanism_of_this_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].startswith("pair with noise: a reviewer is named from the scores alone with ")
-    assert lines[2].split() == ["bench_example:coin", "50.00", "16.21", "0.00", "0.00", "-", "0.000", "0.00"]
+    cells = ["50.00", "16.21", "0.00", "0.00", "-", "-", "0.000", "0.00"]
+    assert lines[2].split() == ["bench_example:coin", *cells]
     code, out, _ = call("research", "bench", "bench_example:coin", "--only", "matching of 2", "--json")
     scores = json.loads(out)["scores"]
-    assert [one["mechanism"] for one in scores] == ["bench_example:coin", *MECHANISMS]
+    assert [one["mechanism"] for one in scores] == ["bench_example:coin", *MECHANISMS, *SEQUENCES]
     assert scores[0]["coupled"] == pytest.approx(0.0, abs=1e-12)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("nowhere:policy",), "no mechanism at 'nowhere:policy'"),
+        (("nowhere:policy",), "no function at 'nowhere:policy'"),
         (("nowhere",), "must be given as module:function"),
         (("--only", "nothing"), "an instance must be one of"),
     ],

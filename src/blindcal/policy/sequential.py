@@ -1,0 +1,241 @@
+"""A sequence of tables whose decisions together add nothing, for a prior over whole assignments.
+
+Papers that share reviewers are coupled, so that tables which add nothing one by one may add something
+together. Here papers are decided in a public order, and each table may depend on the decisions so far, H. It
+has the least error among those with, for every review l of every coupled paper, decided ones included,
+
+    sum_d max_y sum_r P(A_l = y, A_t = r | H) P(d | r) <= max_y P(A_l = y | H),
+
+and the epsilon of one paper. Then `E max_y P(A_l = y | H)` never grows (tower rule), and all decisions
+together make no best guess likelier on average (docs/explanation/theory.md has the proof). The condition is
+linear in the table, given the *pairwise* chances of who wrote review l and who reviewed paper t. These are
+sums over assignments: exactly by `LoadSums` if loads are few and small, or over assignments that are listed
+or were sampled. Linear programs are solved to 1e-9, so "nothing" is up to that for each paper.
+
+It is a mechanism for research: tables depend on private decisions, and its cost grows with the reviews of the
+component.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import coo_array
+
+from blindcal.assignment.prior import sets_of
+from blindcal.checks import Array, Integers
+from blindcal.errors import InputError
+from blindcal.posterior.loads import LoadSums, by_set, load_sums
+
+_TOLERANCE, _ROUNDING = 1e-10, 1e-8
+MOST_REVIEWS = 60
+"""Coupled parts with more reviews are refused: their programs have a row for each review and candidate."""
+
+
+class CoupledPrior(Protocol):
+    """A prior over whole assignments: which tuple of its own each paper has.
+
+    `tuples[paper][tuple, slot]` are people by number, below 0 if they cannot be named.
+    """
+
+    @property
+    def tuples(self) -> Sequence[Integers]: ...
+
+    def pairwise(self, likelihoods: Sequence[Array], paper: int) -> list[Array]:
+        """`[other tuple, tuple]` for each paper: P(both | likelihoods), with a tuple of this paper.
+
+        `likelihoods[paper][tuple]` are those of what is known.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class ListedPrior:
+    """Assignments one by one: all of them, or a sample from the belief.
+
+    Attributes:
+        tuples: As in `CoupledPrior`.
+        assignments: `[assignment, paper]`, tuples by number.
+        chance: `[assignment]`.
+    """
+
+    tuples: Sequence[Integers]
+    assignments: Integers = field(repr=False)
+    chance: Array = field(repr=False)
+
+    def pairwise(self, likelihoods: Sequence[Array], paper: int) -> list[Array]:
+        """The chances of two papers' tuples together."""
+        weight = self.chance.copy()
+        for own, likelihood in zip(self.assignments.T, likelihoods, strict=True):
+            weight = weight * likelihood[own]
+        weight /= weight.sum()
+        size, here = len(self.tuples[paper]), self.assignments[:, paper]
+        joint = []
+        for rows, own in zip(self.tuples, self.assignments.T, strict=True):
+            flat = np.bincount(own * size + here, weight, len(rows) * size).astype(np.float64)
+            joint.append(flat.reshape(len(rows), size))
+        return joint
+
+
+@dataclass(frozen=True, eq=False)
+class SummedPrior:
+    """All assignments that keep everybody's load, with weights of their papers, by sums.
+
+    Attributes:
+        tuples: As in `CoupledPrior`; everybody has a load.
+        weights: `weights[paper][tuple]`, by the paper's own scores.
+        load: How many reviews everybody has.
+    """
+
+    tuples: Sequence[Integers]
+    weights: Sequence[Array] = field(repr=False)
+    load: Integers = field(repr=False)
+
+    @cached_property
+    def _sets(self) -> tuple[list[Integers], list[Integers], LoadSums]:
+        sets, index = zip(*map(sets_of, self.tuples), strict=True)
+        return list(sets), list(index), load_sums(sets, self.load, self.load)
+
+    def pairwise(self, likelihoods: Sequence[Array], paper: int) -> list[Array]:
+        """The chances of two papers' tuples together: one case of the sums for each tuple of the paper."""
+        sets, index, sums = self._sets
+        size = len(self.tuples[paper])
+        masses = [
+            np.repeat((weight * likelihood)[:, None], size, axis=1)
+            for weight, likelihood in zip(self.weights, likelihoods, strict=True)
+        ]
+        masses[paper] = np.diag(masses[paper][:, 0])
+        _, rest = sums.total_and_rest(
+            [by_set(mass, own, len(rows)) for mass, own, rows in zip(masses, index, sets, strict=True)]
+        )
+        joint = [mass * beside[own] for mass, beside, own in zip(masses, rest, index, strict=True)]
+        return [mass / mass.sum() for mass in joint]
+
+
+def reviewer_masses(tuples: Integers, joint: Array) -> list[Array]:
+    """For each review of a paper `[person, tuple]`: P(who wrote it, tuple of the paper that is decided)."""
+    masses = []
+    for slot in tuples.T:
+        people, label = np.unique(slot, return_inverse=True)
+        mass = np.zeros((people.size, joint.shape[1]))
+        np.add.at(mass, label, joint)
+        masses.append(mass[people >= 0])
+    return masses
+
+
+def next_table(
+    prior: CoupledPrior,
+    likelihoods: Sequence[Array],
+    paper: int,
+    favor: Array,
+    *,
+    epsilon: float | None = 2.0,
+) -> Array:
+    """The accept probability of each tuple of the next paper.
+
+    Args:
+        prior: The prior over whole assignments.
+        likelihoods: For each paper the likelihood of its decision under each tuple; ones if it has none yet.
+        paper: The paper to decide.
+        favor: `[tuple]`, the chance that accepting it is right.
+        epsilon: No decision moves odds between two tuples by more than a factor e^epsilon; None: no limit.
+
+    Raises:
+        InputError: There are too many reviews.
+
+    Example:
+        >>> tuples = [np.array([[0], [1]])] * 2
+        >>> both = ListedPrior(tuples, np.array([[0, 1], [1, 0]]), np.array([0.6, 0.4]))
+        >>> next_table(both, [np.ones(2), np.ones(2)], 0, np.array([0.9, 0.05]), epsilon=None).round(6)
+        array([0.333333, 0.      ])
+    """
+    if sum(rows.shape[1] for rows in prior.tuples) > MOST_REVIEWS:
+        raise InputError(f"a sequence of tables is for coupled papers with at most {MOST_REVIEWS} reviews")
+    joint = prior.pairwise(likelihoods, paper)
+    weight = joint[paper].sum(axis=0)
+    possible = weight > 0.0
+    masses = [
+        mass[:, possible]
+        for rows, chances in zip(prior.tuples, joint, strict=True)
+        for mass in reviewer_masses(rows, chances)
+    ]
+    accept = np.full(weight.shape, 0.5)
+    accept[possible] = _tidy(_least_error(masses, weight[possible], favor[possible], epsilon), epsilon)
+    low, high = accept[possible].min(), accept[possible].max()
+    return np.asarray(np.clip(accept, low, high))
+
+
+def _tidy(accept: Array, epsilon: float | None) -> Array:
+    """The solution of a program without its rounding: a constant is one, and epsilon is kept."""
+    if np.ptp(accept) <= _ROUNDING:
+        return np.full(accept.shape, np.clip(accept.mean().round(9), 0.0, 1.0))
+    if epsilon is None:
+        return accept
+    least = np.exp(-epsilon)
+    return np.clip(accept, accept.max() * least, 1.0 - (1.0 - accept.min()) * least)
+
+
+def _least_error(masses: Sequence[Array], weight: Array, favor: Array, epsilon: float | None) -> Array:
+    """The program: accept probabilities p, the best guess of each review after each outcome, two bounds."""
+    size, reviews = weight.size, len(masses)
+    rows, limits = list[tuple[Array, Integers]](), list[float]()
+    for review, mass in enumerate(masses):
+        accepted, rejected = size + 2 * review, size + 2 * review + 1
+        for own in mass:
+            # sum_r own p <= accepted, and sum_r own (1 - p) <= rejected
+            columns = np.concatenate([np.flatnonzero(own), [accepted]])
+            values = own[own != 0.0]
+            rows.append((np.append(values, -1.0), columns))
+            limits.append(0.0)
+            rows.append((np.append(-values, -1.0), np.append(columns[:-1], rejected)))
+            limits.append(-float(own.sum()))
+        rows.append((np.ones(2), np.array([accepted, rejected])))
+        limits.append(float(mass.sum(axis=1).max(initial=0.0)))
+    least, most = size + 2 * reviews, size + 2 * reviews + 1
+    if epsilon is not None:
+        grown = float(np.exp(epsilon))
+        # least <= p <= most <= e^eps least, and 1 - least <= e^eps (1 - most)
+        for one in range(size):
+            rows += [
+                (np.array([1.0, -1.0]), np.array([one, most])),
+                (np.array([-1.0, 1.0]), np.array([one, least])),
+            ]
+            limits += [0.0, 0.0]
+        rows += [
+            (np.array([1.0, -grown]), np.array([most, least])),
+            (np.array([grown, -1.0]), np.array([most, least])),
+        ]
+        limits += [0.0, grown - 1.0]
+    values = np.concatenate([value for value, _ in rows])
+    columns = np.concatenate([column for _, column in rows])
+    index = np.repeat(np.arange(len(rows)), [len(value) for value, _ in rows])
+    cost = np.concatenate([weight * (1.0 - 2.0 * favor), np.zeros(2 * reviews + 2)])
+    solution = linprog(
+        cost,
+        A_ub=coo_array((values, (index, columns)), shape=(len(rows), cost.size)).toarray(),
+        b_ub=np.array(limits),
+        bounds=[(0.0, 1.0)] * cost.size,
+        method="highs",
+        options={"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE},
+    )
+    if solution.x is None:
+        # A constant is always possible: the public decision.
+        return np.full(size, float(weight @ favor > 0.5 * weight.sum()))
+    return np.asarray(np.clip(solution.x[:size], 0.0, 1.0), dtype=np.float64)
+
+
+def best_order(weights: Sequence[Array], favors: Sequence[Array]) -> list[int]:
+    """A public order of papers: first those on which knowing the reviewers saves most errors.
+
+    >>> best_order([np.array([0.5, 0.5])] * 2, [np.array([0.6, 0.4]), np.array([1.0, 0.0])])
+    [1, 0]
+    """
+    saved = []
+    for weight, favor in zip(weights, favors, strict=True):
+        right = float(weight @ favor)
+        saved.append(min(right, 1.0 - right) - float(weight @ np.minimum(favor, 1.0 - favor)))
+    return sorted(range(len(saved)), key=lambda paper: (-saved[paper], paper))
