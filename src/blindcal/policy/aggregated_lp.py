@@ -191,13 +191,16 @@ class EntryProgram:
         each[group[:, None], kind[kind >= 0]] = penalties[:, : kind.size][:, kind >= 0]
         # One row stands for all look-alikes in all tied slots.
         penalty: Array = (each * np.bincount(group)[:, None] * np.bincount(kind[kind >= 0])).ravel()
+        caps, pinned = guarantee.caps(c.top), np.full(c.top.size, True)
         if guarantee.name == "average":
+            # A crowd is steady where someone is likelier; elsewhere the bound holds without its rows.
+            pinned = (caps == c.top) & (guarantee.among is not None)
             first = c.mass.reshape(groups, kinds).argmax(axis=1) + kinds * np.arange(groups)
-            penalty[first] -= penalty.reshape(groups, kinds).sum(axis=1)
-        # Without the rows of a crowd, the bound of *average* holds all the more.
-        caps = c.top if guarantee.name == "average" else guarantee.caps(c.top)
+            sums = penalty.reshape(groups, kinds).sum(axis=1)
+            penalty[first] -= np.where(pinned[first], 0.0, sums)
+            caps = c.top
         unused = np.minimum(penalty, 0.0) * (caps - c.mass)
-        total = 0.0 if guarantee.name == "average" else float(penalty @ caps)
+        total = float(penalty @ (caps * pinned))
         yield DualSolution(float(unused.sum()), total, -penalty, self._coarse.corners), _PRICE_SCALES
 
 

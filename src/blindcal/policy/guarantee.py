@@ -358,8 +358,9 @@ class Guarantee:
     def promise(self) -> LayoutTarget:
         """What the tables of large pools are laid out for."""
         # A crowd is steady with caps that are no lower than one in so many.
-        name, among = ("steady", self.among) if self.name == "crowd" else (self.name, None)
-        return LayoutTarget(name, float(np.diff(self.corners).max()), 1.0 / among if among else 0.0)
+        name = "steady" if self.name == "crowd" else self.name
+        least = 0.0 if self.among is None else 1.0 / self.among
+        return LayoutTarget(name, float(np.diff(self.corners).max()), least)
 
     @property
     def corners(self) -> Array:

@@ -27,7 +27,7 @@ from math import ceil, factorial, floor
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import fft, sparse
 from scipy.special import sici
 
@@ -507,7 +507,8 @@ class LayoutTarget:
     Attributes:
         name: The name of the guarantee.
         span: How far apart its accept probabilities may lie.
-        least_cap: Under *steady*, anyone may become this likely, although nobody was: a crowd.
+        least_cap: Anyone may become this likely, although nobody was: a crowd. *steady* has the caps of a
+            crowd then, and *average* is steady where the scores alone make someone likelier.
     """
 
     name: str = "steady"
@@ -537,8 +538,10 @@ def evidence_steps(search: PenaltySearch, promise: LayoutTarget) -> EvidenceStep
         search: The paper, from `start_search`.
         promise: The guarantee to penalize for.
     """
-    # A crowd lets anyone become as likely as one in so many.
-    cap = np.where(search.cap > 0.0, np.maximum(search.cap, promise.least_cap), 0.0)
+    crowd, steady = promise.least_cap, promise.name == "steady"
+    # A crowd lets anyone become as likely as one in so many. Whom the scores alone make likelier is pinned.
+    pinned = np.array([[steady or 0.0 < crowd <= top] for top in search.cap])
+    cap = np.where(search.cap > 0.0, np.maximum(search.cap, crowd if steady else 0.0), 0.0)
     search = replace(search, span=promise.span, cap=cap)
     penalty, risen = np.zeros_like(search.evidence), 0.0
     best, last, damping = (np.inf, penalty, risen), np.inf, _DAMPING
@@ -546,8 +549,8 @@ def evidence_steps(search: PenaltySearch, promise: LayoutTarget) -> EvidenceStep
     needed = promise.name in ("steady", "average") and promise.span > 0.0 and search.cap.any()
     for number in range(_MAX_ROUNDS if needed else 0):
         chance, slope = search.chances(penalty, risen)
-        follow = _CENTER_PACE if promise.name == "average" and number else 1.0
-        around = _snapped(around + follow * (search.around(chance, promise.name) - around))
+        follow = np.where(pinned, 1.0, _CENTER_PACE) if number else 1.0
+        around = _snapped(around + follow * (search.around(chance, pinned) - around))
         moved, missed = search.moved(penalty, chance, slope, around)
         missed = float(_snapped(missed))
         best = min(best, (missed, penalty, risen), key=lambda state: state[0])
@@ -557,11 +560,9 @@ def evidence_steps(search: PenaltySearch, promise: LayoutTarget) -> EvidenceStep
         factor = _SHRINK if missed > last else _GROW
         damping = float(np.clip(factor * damping, _LEAST_DAMPING, _DAMPING))
         penalty, last = _snapped(penalty + damping * moved), missed
-        if promise.name == "steady":
-            risen += _THRESHOLD_PACE * damping * (search.risen(penalty) - risen)
-            risen = float(_snapped(risen))
-        else:
-            penalty = _snapped(search.balanced(penalty, damping))
+        penalty = np.where(pinned, penalty, _snapped(search.balanced(penalty, damping)))
+        risen += _THRESHOLD_PACE * damping * (search.risen(penalty * pinned) - risen)
+        risen = float(_snapped(risen))
     _, penalty, risen = best
     return EvidenceSteps(search.steps(penalty)[:, search.of], penalty[:, search.of], search.threshold(risen))
 
@@ -622,11 +623,10 @@ class PenaltySearch:
         now, further = np.moveaxis(accepted, -1, 0) / self.own
         return 0.5 + self.span * (now - 0.5), self.span * (further - now) / self.step
 
-    def around(self, chance: Array, promise: str) -> Array:
-        """`[slot, 1]`: the probability around which all ranges lie."""
-        if promise == "average":
-            return np.take_along_axis(chance, self.likeliest, axis=1)
-        return np.full((len(chance), 1), float(self.mass[0] @ chance[0]))
+    def around(self, chance: Array, pinned: NDArray[np.bool_]) -> Array:
+        """`[slot, 1]`: the probability around which all ranges lie: P(accept), or the likeliest one's own."""
+        own = np.take_along_axis(chance, self.likeliest, axis=1)
+        return np.where(pinned, float(self.mass[0] @ chance[0]), own)
 
     def risen(self, penalty: Array) -> float:
         """How far all penalties move the threshold if the ranges lie around P(accept)."""
