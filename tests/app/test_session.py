@@ -196,7 +196,7 @@ def test_a_correction_a_withdrawal_and_new_papers_are_amended_with_a_reason(sess
     folder = decided(session)
     more = small_conference(papers=10)
     upload(session, "late.csv", "".join(",".join(row) + "\n" for row in more.reviews))
-    assert "folder has reviews already" in str(session.checked.errors["late.csv"])
+    assert "reviews of this year already" in str(session.checked.errors["late.csv"])
     session.read_as(Reading(kinds={"late.csv": "reviews"}))
     upload(session, "pools.csv", "".join(",".join(row) + "\n" for row in more.pools))
     session.bring_in()

@@ -17,9 +17,10 @@ from blindcal.exporters.decisions import DecidedPaper
 from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED
 from blindcal.planning.guarantee_menu import MENU, Choice, Menu, with_chosen
 from blindcal.policy.guarantee import Guarantee
+from blindcal.report.charts import WIDTH
 from blindcal.report.explanation import read_certificate
 from blindcal.report.guarantee_survey import Survey, Surveyed
-from blindcal.report.html_page import MOST_LISTED, Report, page
+from blindcal.report.html_page import MOST_LISTED, Report, facts, page
 
 pytestmark = pytest.mark.edge
 
@@ -225,7 +226,7 @@ def test_papers_that_tie_by_their_mean_score_are_counted_apart() -> None:
     text = page(replace(report, decided=(tied, *report.decided[1:])))
     assert "For 1 more the mean score decides nothing, because it ties with those at the cut" in text
     assert "no decision differs from that of the mean score, but for the 1 where that is a tie" in text
-    assert "A tie is a mean score that ties with those at the cut" in text
+    assert "a mean score that ties with those at the cut, so that it decides nothing" in text
     assert "A tie is" not in page(report)
 
 
@@ -272,3 +273,38 @@ def test_it_says_what_set_the_bar() -> None:
     requested = {"accept_rate": 0.25, "bar": None, "accept": None, "wait_list": None}
     assert "about 25.0 % of papers would be accepted" in page(made(requested=requested))
     assert "would be accepted" not in page(made(requested=requested | {"accept_rate": None, "bar": 0.5}))
+
+
+@pytest.mark.parametrize("better", ["high", "low"])
+def test_the_pictures_say_where_the_bar_lies_what_changed_and_what_each_promise_gains(better: str) -> None:
+    report = made(better=better)
+    survey = report.survey
+    assert survey is not None
+    assert survey.menu is not None
+    stands = tuple(replace(one, mean=1.5 + 0.7 * place) for place, one in enumerate(survey.papers))
+    # By mean scores the last three are accepted, or if low ones are better the first five.
+    raw = [("accept" if (place > 4) == (better == "high") else "reject") for place in range(8)]
+    advice = {("reject", "accept"): "raise", ("accept", "reject"): "lower"}
+    decided = tuple(
+        replace(one, raw_decision=word, advice=advice.get((word, one.decision), "leave"))
+        for one, word in zip(report.decided, raw, strict=True)
+    )
+    report = replace(report, survey=replace(survey, papers=stands), decided=decided)
+    found = facts(report)
+    chart = found["score_chart"]
+    assert sum(sum(column.counts) for column in chart.columns) == 8
+    assert sum(column.counts[0] for column in chart.columns) == 3
+    low, high = chart.columns[0].low, chart.columns[-1].high
+    cut = low + chart.mark / WIDTH * (high - low)
+    for stand, word in zip(stands, raw, strict=True):
+        assert ((stand.mean > cut) == (better == "high")) == (word == "accept")
+    changes = {bar.label: int(bar.text) for bar in found["change_bars"]}
+    assert changes["raise"] + changes["lower"] == found["changed"] > 0
+    assert sum(changes.values()) == 8
+    gains = found["gain_bars"]
+    assert len(gains) == len(survey.menu.choices) + 1
+    assert [bar.chosen for bar in gains].count(True) == 1
+    text = page(report)
+    for word in ("raise", "lower", "leave"):
+        assert f"<em>{word}</em>" in text
+    assert "with all decisions" not in text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -457,6 +457,10 @@ def _plan(session: Session, state: FolderState) -> dict[str, Any]:
     planned: Answer | None = session.result("planned")
     request = None if state.request is None else state.request.request
     settings = state.folder.settings
+    if planned is not None and request is not None and request.guarantee != planned.chosen:
+        # Chosen elsewhere, in Settings or in conference.toml.
+        compared = [one.guarantee for one in planned.menu.choices]
+        planned = replace(planned, chosen=request.guarantee) if request.guarantee in compared else None
     return {
         "unset": None if state.unset is None else plain(state.unset, session.private),
         "accept": {name: setting_text(settings.get(name)) for name in ("accept-rate", "accept", "wait-list")},

@@ -53,13 +53,15 @@ class HistogramColumn:
 class Histogram:
     """The `columns`, from left to right, in a frame `WIDTH` wide and `height` high.
 
-    `across` and `up` are the ticks of its axes, each with its position and its text.
+    `across` and `up` are the ticks of its axes, each with its position and its text; `mark` is where a line
+    is drawn across it, None for none.
     """
 
     columns: tuple[HistogramColumn, ...]
     height: float
     across: tuple[tuple[float, str], ...]
     up: tuple[tuple[float, str], ...]
+    mark: float | None = None
 
 
 @dataclass(frozen=True)
@@ -92,21 +94,32 @@ def bars(rows: Iterable[tuple[str, float, str, bool, tuple[str, ...]]]) -> tuple
 
 
 def histogram(
-    values: Sequence[tuple[float, int]], kinds: int, *, bins: int = 20, height: float = 180.0
+    values: Sequence[tuple[float, int]],
+    kinds: int,
+    *,
+    bins: int = 20,
+    height: float = 180.0,
+    ends: tuple[float, float] | None = None,
+    mark: float | None = None,
 ) -> Histogram:
-    """Shares from 0 to 1 counted in equal bins; kinds are stacked.
+    """Numbers counted in equal bins; kinds are stacked.
 
-    `values`: shares, each with its kind, which is 0 or more and below `kinds`.
+    `values`: numbers, each with its kind, which is 0 or more and below `kinds`.
     `bins`: how many columns there are.
     `height`: how high the frame is, in units in which it is `WIDTH` wide.
+    `ends`: the least and the greatest number of the axis; without them numbers are shares, from 0 to 1.
+    `mark`: a number at which a line is drawn across.
 
     >>> found = histogram([(0.1, 0), (0.15, 1), (1.0, 0)], 2, bins=2)
     >>> [column.counts for column in found.columns]
     [(1, 1), (1, 0)]
+    >>> histogram([(2.0, 0), (5.0, 0)], 1, ends=(1.0, 5.0), mark=3.0).mark
+    320.0
     """
+    low, high = (0.0, 1.0) if ends is None else ends
     counts = [[0] * kinds for _ in range(bins)]
-    for share, kind in values:
-        counts[min(bins - 1, int(share * bins))][kind] += 1
+    for value, kind in values:
+        counts[max(0, min(bins - 1, int((value - low) / (high - low) * bins)))][kind] += 1
     top = round_up(max(1, max(map(sum, counts))))
     wide = WIDTH / bins
     columns = []
@@ -115,16 +128,16 @@ def histogram(
         for number in numbers:
             parts.append((height * (1 - (below + number) / top), height * number / top))
             below += number
-        columns.append(
-            HistogramColumn(
-                index / bins, (index + 1) / bins, tuple(numbers), index * wide, wide, tuple(parts)
-            )
-        )
-    across = tuple((WIDTH * share, f"{100 * share:.0f} %") for share in (0.0, 0.25, 0.5, 0.75, 1.0))
+        left, right = (low + (high - low) * place / bins for place in (index, index + 1))
+        columns.append(HistogramColumn(left, right, tuple(numbers), index * wide, wide, tuple(parts)))
+    across = []
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        text = f"{100 * share:.0f} %" if ends is None else f"{low + share * (high - low):.3g}"
+        across.append((WIDTH * share, text))
     ups = (0.0, top / 2, top) if top > 1 else (0.0, top)
-    return Histogram(
-        tuple(columns), height, across, tuple((height * (1 - tick / top), f"{tick:,g}") for tick in ups)
-    )
+    ticks = tuple((height * (1 - tick / top), f"{tick:,g}") for tick in ups)
+    place = None if mark is None else WIDTH * (mark - low) / (high - low)
+    return Histogram(tuple(columns), height, tuple(across), ticks, place)
 
 
 def spans(rows: Sequence[tuple[str, float, float]]) -> tuple[Span, ...]:

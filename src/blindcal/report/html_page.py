@@ -6,10 +6,10 @@ certificate, the decisions and the public side of the conference, so it is the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
-from math import isinf
+from math import ceil, floor, isinf
 from typing import Any
 
 from blindcal.cells import count
@@ -23,6 +23,7 @@ from blindcal.report.charts import WIDTH, Bar, Histogram, Span, bars, histogram,
 from blindcal.report.explanation import certified_guarantee, explain_certificate, has_figures
 from blindcal.report.guarantee_survey import Survey, Surveyed
 from blindcal.report.wording import (
+    FULLY,
     MENU_HEADINGS,
     MENU_NOTE,
     UNSEEN,
@@ -35,6 +36,7 @@ from blindcal.report.wording import (
     factor,
     guarantee_words,
     menu_rows,
+    papers_text,
     percent,
     points,
     promises,
@@ -45,6 +47,13 @@ MOST_LISTED = 1000
 """More papers than this are not listed one by one."""
 _SUSPICIONS = (0.01, 0.1, 0.25, 0.5, 0.9)
 _KINDS = ("accepted", "not accepted")
+_ADVICE = {
+    "raise": "the mean score would reject it, and it was accepted: for whom it may have had as reviewers its "
+    "scores say more, or a lot decided",
+    "lower": "the mean score would accept it, and it was not accepted: its scores say less, or a lot decided",
+    "leave": "the decision is that of the mean score",
+}
+_TIE = "its mean score ties with others at the cut and decides nothing, so that calibration alone decides"
 # More words than this before a colon are no title.
 _LEAD = 5
 
@@ -175,6 +184,9 @@ def facts(report: Report) -> dict[str, Any]:
         "menu_bars": None if survey is None or survey.menu is None else menu_bars(survey.menu, survey.chosen),
         "advice": None if survey is None or survey.menu is None else advice(survey.menu, survey.chosen),
         "gray": None if survey is None else _gray(report, survey),
+        "score_chart": None if survey is None else _score_chart(report, survey),
+        "change_bars": _change_bars(report.decided),
+        "gain_bars": None if survey is None or survey.menu is None else gain_bars(survey.menu, survey.chosen),
         "titled": report.confidential and bool(report.titles),
         "changed": sum(one.advice in ("raise", "lower") for one in report.decided),
         "tied": sum(one.raw_decision == "tie" for one in report.decided),
@@ -242,7 +254,7 @@ def _wrong_bars(content: Mapping[str, Any], wrong: Mapping[str, float], tossed: 
 def _named_bars(content: Mapping[str, Any], tossed: bool) -> tuple[Bar, ...]:
     named = (
         ("success_scores_only", "from the scores alone, before any decision", False),
-        ("success", "with all decisions" if tossed else "with all decisions as planned", True),
+        ("success", "with the decision on its paper" + ("" if tossed else ", as planned"), True),
         ("success_fully_calibrated", "if papers were decided with no protection", False),
     )
     return bars((label, content[name], percent(content[name]), own, ()) for name, label, own in named)
@@ -284,6 +296,52 @@ def menu_bars(menu: Menu, chosen: Guarantee) -> tuple[Bar, ...]:
     own = [False, *(one.guarantee == chosen for one in menu.choices), False]
     rows = zip(menu_rows(menu), wrong, own, strict=True)
     return bars((name, value, text, mine, tuple(more)) for (name, text, *more), value, mine in rows)
+
+
+def gain_bars(menu: Menu, chosen: Guarantee) -> tuple[Bar, ...]:
+    """What each guarantee of a `menu` gains over mean scores; the `chosen` one is marked."""
+    rows = [
+        (
+            guarantee_words(one.guarantee),
+            one.gain,
+            papers_text(one.gain, one.gain_se),
+            one.guarantee == chosen,
+        )
+        for one in menu.choices
+    ]
+    full = papers_text(menu.gain_fully_calibrated, menu.gain_fully_calibrated_se)
+    return bars((*row, ()) for row in (*rows, (FULLY, menu.gain_fully_calibrated, full, False)))
+
+
+def _change_bars(decided: Sequence[DecidedPaper]) -> tuple[Bar, ...]:
+    """How many decisions differ from those of the mean score, in which way, and what that means."""
+    ties = sum(one.raw_decision == "tie" for one in decided)
+    numbers = [(name, sum(one.advice == name for one in decided), words) for name, words in _ADVICE.items()]
+    rows = [*numbers, ("tie", ties, _TIE)] if ties else numbers
+    return bars((name, float(number), f"{number:,}", False, (words,)) for name, number, words in rows)
+
+
+def _score_chart(report: Report, survey: Survey) -> Histogram | None:
+    """Papers by their mean scores, accepted or not, and where the mean score alone would draw the line."""
+    means = {one.paper: one.mean for one in survey.papers}
+    low, high = floor(min(means.values())), ceil(max(means.values()))
+    # The axis has five ticks, at whole numbers.
+    high += -(high - low) % 4
+    if high <= low:
+        return None
+    decided = {one.paper: one for one in report.decided}
+    values = [
+        (mean, int(paper in decided and decided[paper].decision != "accept")) for paper, mean in means.items()
+    ]
+    sides = [
+        [means[one.paper] for one in report.decided if one.raw_decision == side and one.paper in means]
+        for side in ("accept", "reject")
+    ]
+    bar, cut = report.certificate["bar"], None
+    if all(sides) and not isinstance(bar, Mapping):
+        (first, second) = sides if report.certificate["better"] == "low" else sides[::-1]
+        cut = (max(first) + min(second)) / 2
+    return histogram(values, 2 if decided else 1, ends=(float(low), float(high)), mark=cut)
 
 
 @dataclass(frozen=True)
