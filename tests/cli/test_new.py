@@ -198,6 +198,13 @@ def test_new_says_of_the_fit_what_fit_says(made: tuple[int, str, str]) -> None:
         assert line in remarks or " took " in line
 
 
+def test_it_ends_with_the_answer_of_plan(made: tuple[int, str, str]) -> None:
+    """Both solve all of these few papers, so that nothing is estimated."""
+    own = next(line for line in made[1].splitlines() if "xpected gain: " in line)
+    code, said, _ = call("plan", "icx")
+    assert (code, said.splitlines()[0]) == (0, own)
+
+
 def test_what_a_given_calibration_was_fitted_on_comes_along(made: tuple[int, str, str]) -> None:
     again = ["--reviews", "downloads/2026.csv", "--reviewers", "icx/inputs/reviewers.csv"]
     again += ["--scores", "public", "--accept", "30%"]
@@ -216,6 +223,7 @@ def test_a_calibration_and_a_key_can_be_given(exports: Path, tmp_path: Path) -> 
     assert (code, facts["fingerprint"], facts["calibrated"]) == (0, key.fingerprint, None)
     assert facts["settings"]["key"] == "../safe/own.key"
     assert "accept-rate" not in facts["settings"]
+    assert facts["advice"] is None, "it is not said how many papers to accept"
     assert Path("icx/inputs/reviewers.csv").read_bytes() == (exports / "known.csv").read_bytes()
     assert call("decide", "icx")[0] == 2
     settings = Path("icx/conference.toml")

@@ -9,8 +9,20 @@ import pytest
 
 from blindcal.calibrators.assessment import Verdict
 from blindcal.fitting.gibbs import TRACES
-from blindcal.policy.guarantee import NAMES, Guarantee
-from blindcal.report.wording import SOURCES, VERDICTS, after_odds, expected, factor, guarantee_words, promises
+from blindcal.planning.guarantee_menu import Choice, Menu
+from blindcal.policy.guarantee import NAMES, UNLIMITED, Guarantee
+from blindcal.report.wording import (
+    SOURCES,
+    VERDICTS,
+    advice,
+    after_odds,
+    better_choice,
+    expected,
+    factor,
+    guarantee_words,
+    menu_rows,
+    promises,
+)
 
 
 @pytest.mark.parametrize("before", [0.01, 0.3, 0.5, 0.99])
@@ -68,3 +80,70 @@ def test_what_epsilon_promises_is_said_of_a_single_decision():
 def test_every_verdict_and_every_source_of_variance_has_its_words():
     assert {*VERDICTS} == {*get_args(Verdict)}
     assert {*SOURCES} == {*TRACES[:4]}
+
+
+def _compared(own: float, others: dict[Guarantee, float], full: float, *, se: float = 0.0) -> Menu:
+    """A menu for 180 papers in which the default gains `own`; one paper in a hundred is 1.8."""
+    gains = {Guarantee(): own, **others}
+    choices = tuple(Choice(one, 25.0 - g, g, g / full, 0.0, gain_se=se) for one, g in gains.items())
+    return Menu(choices, 25.0, 25.0 - full, full, 0.1, 0.02, 180, 180, 180 if se == 0.0 else 12)
+
+
+CROWD = Guarantee("crowd", among=10, epsilon=3.0)
+AVERAGE = Guarantee("average", epsilon=None)
+
+
+@pytest.mark.parametrize(
+    ("menu", "said"),
+    [
+        (_compared(4.0, {CROWD: 5.5}, 6.0), "Expected gain: 4.0 of 180 papers."),
+        (
+            _compared(2.0, {CROWD: 4.5, AVERAGE: 5.5}, 6.0),
+            "Expected gain: 2.0 of 180 papers. With a crowd of 10 and epsilon 3 it would be 4.5.",
+        ),
+        (
+            _compared(0.7, {CROWD: 2.1}, 2.7),
+            "Not worth it with steady and epsilon 2. Expected gain: 0.7 of 180 papers. "
+            "With a crowd of 10 and epsilon 3 it would be 2.1.",
+        ),
+        (
+            _compared(0.7, {CROWD: 2.1}, 2.7, se=0.8),
+            "Not worth it with steady and epsilon 2. Expected gain: 0.7 +- 0.8 of 180 papers. "
+            "No promise of the menu gains clearly more; full calibration would gain 2.7.",
+        ),
+        (
+            _compared(0.7, {CROWD: 1.5, AVERAGE: 1.7}, 2.7),
+            "Not worth it with steady and epsilon 2. Expected gain: 0.7 of 180 papers. "
+            "No promise of the menu gains clearly more; full calibration would gain 2.7.",
+        ),
+        (
+            _compared(0.1, {CROWD: 0.5}, 0.9),
+            "Not worth it with steady and epsilon 2. Expected gain: 0.1 of 180 papers. "
+            "Even full calibration, without any promise, would gain 0.9.",
+        ),
+    ],
+)
+def test_the_first_line_says_whether_it_is_worth_it_with_the_promise_that_was_chosen(
+    menu: Menu, said: str
+) -> None:
+    assert advice(menu, Guarantee()) == said
+
+
+def test_if_nothing_keeps_half_the_one_that_gains_most_is_named_and_full_calibration_never() -> None:
+    menu = _compared(2.0, {CROWD: 4.0, AVERAGE: 4.5, UNLIMITED: 10.0}, 10.0)
+    other = better_choice(menu, Guarantee())
+    assert other is not None
+    assert other.guarantee == AVERAGE
+
+
+def test_rows_of_a_menu_begin_with_mean_scores_and_end_with_full_calibration() -> None:
+    rows = menu_rows(_compared(0.7, {CROWD: 2.1}, 2.8, se=0.25))
+    assert [row[0] for row in rows] == [
+        "mean scores, no calibration",
+        "steady, epsilon 2",
+        "crowd of 10, epsilon 3",
+        "full calibration, no promise",
+    ]
+    assert rows[0][1:] == ("25.0", "", "", "10.0 %")
+    assert rows[1][1:] == ("24.3", "0.7 +- 0.2", "25.0 %", "10.0 %")
+    assert rows[-1][1:] == ("22.2", "2.8", "100.0 %", "12.0 %")

@@ -6,11 +6,12 @@ import csv
 import io
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from blindcal.cli.console import Json, emit_json, progress, say, table
+from blindcal.cells import count
+from blindcal.cli.console import Json, emit_json, number, progress, say, table
 from blindcal.compute.parallel import available_cores
 from blindcal.deciding.ledger import latest_release
 from blindcal.deciding.release import decide
@@ -24,6 +25,7 @@ from blindcal.project.settings import FILE, folder_request, read_folder
 from blindcal.report.explanation import read_certificate
 from blindcal.report.guarantee_survey import survey_release
 from blindcal.report.html_page import Report, page
+from blindcal.report.wording import papers_text
 from blindcal.simulation.population import (
     PAPERS,
     POOL,
@@ -116,7 +118,7 @@ def _print(
     release: Path,
     key: Path,
     how: str,
-    certificate: dict[str, object],
+    certificate: dict[str, Any],
     counts: dict[str, int],
 ) -> None:
     say(f"A made-up conference: {PAPERS} papers, each reviewed by {REVIEWS} of {POOL} known candidates.")
@@ -130,11 +132,20 @@ def _print(
         "success": "... with the decisions too",
         "largest_rise": "largest rise of that chance by one decision, for any review",
         "epsilon": "largest change of anyone's odds by one decision (natural log)",
-        "expected_wrong_raw": "expected share of wrong decisions: by raw mean scores",
-        "expected_wrong": "... decided by blindcal",
-        "expected_wrong_fully_calibrated": "... fully calibrated, which would reveal reviewers",
     }
-    table(["from certificate.json", ""], [(text, certificate[name]) for name, text in names.items()])
+    wrong = {
+        "_raw": "wrong decisions expected by mean scores",
+        "": "... as decided",
+        "_fully_calibrated": "... with full calibration, which would reveal reviewers",
+    }
+    papers = certificate["papers"]
+    expected = {name: papers * certificate[f"expected_wrong{name}"] for name in wrong}
+    rows = [(text, number(certificate[name])) for name, text in names.items()]
+    rows += [(text, f"{papers_text(expected[name])} of {papers}") for name, text in wrong.items()]
+    gain = papers_text(expected["_raw"] - expected[""])
+    say(f"Expected gain: {gain} of {count(papers, 'paper')}.")
+    say()
+    table(["from certificate.json", ""], rows)
     say()
     say(
         f"True qualities are known here: {counts['raw']} raw decisions were wrong, and "

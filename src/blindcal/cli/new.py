@@ -25,6 +25,8 @@ from blindcal.project.create import (
     key_beside,
 )
 from blindcal.project.settings import FILE, accept_setting, read_folder
+from blindcal.project.workflow import folder_answer
+from blindcal.report.wording import advice
 from blindcal.reviews import BETTER
 from blindcal.sharing import shared_folder
 
@@ -35,6 +37,8 @@ _KEY_ADVICE = (
     "with {shared}, which remembers what was shared. If the key is lost, the decisions",
     "stand but can no longer be checked or amended; deciding again with a new key would draw new coins.",
 )
+# `plan` says more precisely whether calibration is worth it; here it is estimated for so many seconds.
+_SECONDS = 5.0
 # Arguments of the importers that only `blindcal import` has as options.
 _READING = re.compile("`(?:best_first|columns|format|map|score_field|unit)`")
 
@@ -129,6 +133,8 @@ def new(
         raise _readable_elsewhere(error, folder) from None
     remarks = made.remarks
     facts = _facts(folder, made)
+    found = folder_answer(read_folder(folder), seconds=_SECONDS)
+    facts["advice"] = None if found is None else advice(found.menu, found.chosen)
     if not as_json:
         _print(made, facts)
     for remark in remarks:
@@ -204,6 +210,8 @@ def _print(made: CreatedFolder, facts: dict[str, Any]) -> None:
             "Publish the fingerprint before reviews are in: it reveals nothing about the key, and shows later"
         )
         say("that the coins were fixed before anyone knew the scores.")
+    if facts["advice"] is not None:
+        say(facts["advice"])
     say_next_step(read_folder(folder))
 
 

@@ -6,17 +6,27 @@ certify and earlier.
 """
 
 from blindcal.planning.calibration_check import CalibrationCheck, check_calibration
-from blindcal.planning.conference_plan import PaperPlan, Plan, plan, plan_conference, plan_paper
+from blindcal.planning.conference_plan import (
+    Answer,
+    PaperPlan,
+    Plan,
+    answer,
+    plan,
+    plan_conference,
+    plan_paper,
+)
 from blindcal.planning.guarantee_menu import Menu, menu
 from blindcal.planning.request import Quota, Request
 
 __all__ = [
+    "Answer",
     "CalibrationCheck",
     "Menu",
     "PaperPlan",
     "Plan",
     "Quota",
     "Request",
+    "answer",
     "check_calibration",
     "menu",
     "plan",

@@ -41,7 +41,7 @@ from blindcal.deciding.ledger import (
 )
 from blindcal.deciding.release import Outcome, decide
 from blindcal.deciding.selection import select
-from blindcal.errors import InputError
+from blindcal.errors import BlindcalError, InputError
 from blindcal.exporters import FORMATS, export, parse_overrides
 from blindcal.exporters.decisions import WAITING, DecidedPaper, decided_of, read_decided, read_titles
 from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_committee, read_names
@@ -51,7 +51,7 @@ from blindcal.fitting.reuse_guard import fingerprint_of_past, read_scale, reuse_
 from blindcal.fitting.shared_sums import SharedSums, has_share_statement, read_shared_sums
 from blindcal.io.atomic_files import lock, make_folder, read_bytes, refuse_published, write_bytes, write_table
 from blindcal.io.tables import format_table
-from blindcal.planning.conference_plan import plan_remarks
+from blindcal.planning.conference_plan import Answer, answer, plan_remarks
 from blindcal.posterior.inputs import Inputs, read_inputs
 from blindcal.posterior.loads import fixed_loads, read_loads
 from blindcal.project.imports import decided, edited_settings, folder_reviews, free_place
@@ -174,6 +174,27 @@ def folder_inputs(folder: Folder, grid: Sequence[float] | None, out: Path | None
     files = [str(required(folder, name)) for name in ("reviews", "reviewers", "pools")]
     with unknown_reviewers_listed(Path(files[0]), out, folder):
         yield read_inputs(*files, grid=grid, withdrawn=tuple(folder.withdrawn))
+
+
+# Whether it is worth it.
+
+
+def folder_answer(folder: Folder, *, seconds: float, workers: Workers = 1) -> Answer | None:
+    """Whether calibration is worth it under the folder's guarantee; None if the folder is not ready for it.
+
+    Args:
+        folder: The folder.
+        seconds: How long to refine the estimate.
+        workers: Who shares the work.
+    """
+    try:
+        settings = settings_of(folder)
+        inputs = settings.inputs()
+        request = settings.request.on_scale(inputs.scale)
+        return answer(inputs, request, seconds=seconds, workers=workers)
+    except BlindcalError:
+        # What is missing or wrong is said by the command that needs it.
+        return None
 
 
 # Calibration.
