@@ -13,7 +13,6 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.project.settings import (
     folder_request,
     guarantee_settings,
-    guarantee_text,
     number_hint,
     parse_grid,
     parse_guarantee,
@@ -21,6 +20,12 @@ from blindcal.project.settings import (
     read_folder,
 )
 from blindcal.project.template import with_settings
+
+
+def guarantee_text(guarantee: Guarantee) -> str:
+    """A guarantee as a chair would type it."""
+    name, *limits = guarantee_settings(guarantee).items()
+    return " ".join([str(name[1]), *(f"{limit}={value}" for limit, value in limits if value is not None)])
 
 
 @pytest.mark.parametrize(

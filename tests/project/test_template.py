@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from blindcal.project import conference_text, read_folder
 from blindcal.project.settings import FILE, SETTINGS
-from blindcal.project.template import _value, with_settings
+from blindcal.project.template import toml_value, with_settings
 
 BASE = {"conference": "icx", "key": "../icx.key", "out": "public"}
 
@@ -32,7 +32,7 @@ def test_what_is_set_reads_back() -> None:
 
 @given(st.text(max_size=20).filter(lambda text: not re.search("[\ud800-\udfff]", text)))
 def test_any_text_reads_back(text: str) -> None:
-    assert tomllib.loads(f"a = {_value(text)}") == {"a": text}
+    assert tomllib.loads(f"a = {toml_value(text)}") == {"a": text}
 
 
 def test_every_setting_is_there_with_its_meaning_and_no_other() -> None:

@@ -11,8 +11,6 @@ from blindcal.project.create import (
     InitialSettings,
     SourceFiles,
     create_folder,
-    staged_folder,
-    write_inputs,
 )
 from blindcal.project.settings import Folder, FolderRequest, folder_request, read_folder
 from blindcal.project.template import conference_text
@@ -28,6 +26,4 @@ __all__ = [
     "create_folder",
     "folder_request",
     "read_folder",
-    "staged_folder",
-    "write_inputs",
 ]

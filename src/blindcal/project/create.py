@@ -12,7 +12,7 @@ import re
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -100,8 +100,9 @@ class FolderContents:
     @property
     def data(self) -> dict[str, bytes]:
         """The bytes of each file, by its name in the folder `inputs`; what would be empty is left out."""
+        names = {"name": list(self.committee.values())} if any(self.committee.values()) else {}
         tables: dict[str, Mapping[str, Sequence[object]]] = {
-            "committee": {"reviewer": list(self.committee), **_if_any("name", self.committee.values())},
+            "committee": {"reviewer": list(self.committee), **names},
             "conflicts": {
                 "paper": [paper for paper, _ in self.conflicts],
                 "conflict": [who for _, who in self.conflicts],
@@ -131,12 +132,6 @@ class FolderContents:
         """The settings that name the files of a new folder; without pools everyone may have reviewed."""
         settings = input_settings({name: f"{INPUTS}/{name}" for name in self.data})
         return {"pools": "everyone", "reviewers": f"{INPUTS}/reviewers.csv", **settings}
-
-
-def _if_any(column: str, cells: Iterable[str]) -> dict[str, list[str]]:
-    """A column of a table, unless all of its cells would be empty."""
-    listed = list(cells)
-    return {column: listed} if any(listed) else {}
 
 
 def _copied(name: str, path: Path) -> dict[str, bytes]:
@@ -171,20 +166,7 @@ def input_settings(places: Mapping[str, str], past: Sequence[str] = ()) -> dict[
 
 
 def write_inputs(folder: Path, contents: FolderContents) -> None:
-    """Write the files of `contents` into `inputs` in a new folder, for its owner alone.
-
-    Args:
-        folder: The folder.
-        contents: What its inputs hold.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> imported = import_reviews(b"paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n", "panel.csv")
-        >>> with TemporaryDirectory() as folder:
-        ...     write_inputs(Path(folder), FolderContents(imported, committee={"ada": "", "bo": ""}))
-        ...     sorted(path.name for path in Path(folder, "inputs").iterdir())
-        ['committee.csv', 'reviews.csv']
-    """
+    """Write the files of `contents` into `inputs` in a new folder, for its owner alone."""
     data = {folder / INPUTS / name: content for name, content in contents.data.items()}
     for path in dict.fromkeys([folder / INPUTS, *(path.parent for path in data)]):
         make_folder(path)
@@ -195,14 +177,7 @@ def write_inputs(folder: Path, contents: FolderContents) -> None:
 
 
 def import_past(data: bytes, file: str, choices: Choices) -> Imported:
-    """A past conference, read like this year's; a table that `blindcal import` wrote needs no choices.
-
-    `data`, `file` and `choices` are as for `import_reviews`.
-
-    >>> ours = b"paper,reviewer,score\\n1,a,3\\n2,a,2\\n"
-    >>> import_past(ours, "2025.csv", Choices(score_field="OveMer")).reviews
-    Reviews(2 reviews of 2 papers by 1 reviewer)
-    """
+    """A past conference, read like this year's; a table that `blindcal import` wrote needs no choices."""
     own = _header(data) >= _OWN_COLUMNS
     return import_reviews(data, file, Choices(people=choices.people) if own else choices)
 
@@ -227,17 +202,6 @@ def staged_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A folder to fill under a temporary name, renamed when the block ends and removed if it fails.
 
     What a killed run left is removed by the next run for the same name.
-
-    Args:
-        path: The final name, in a folder that exists; a name that is taken is refused.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as parent:
-        ...     with staged_folder(Path(parent, "icx2027")) as filled:
-        ...         _ = Path(filled, "note.txt").write_text("to do")
-        ...     Path(parent, "icx2027", "note.txt").read_text()
-        'to do'
     """
     target = Path(path)
     check_new(target)
@@ -255,13 +219,7 @@ def staged_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def check_new(path: str | os.PathLike[str]) -> None:
-    """Refuse a `path` that is taken, that has no folder to lie in, or whose name cannot be shown.
-
-    >>> check_new("..")
-    Traceback (most recent call last):
-    ...
-    blindcal.errors.InputError: .. must be the name of a new folder
-    """
+    """Refuse a `path` that is taken, that has no folder to lie in, or whose name cannot be shown."""
     refuse_empty_path(path)
     target = Path(path)
     if target.name in ("", ".", ".."):
@@ -291,14 +249,7 @@ def key_beside(folder: Path) -> Path:
 
 
 def new_key(path: Path) -> Key:
-    """A new key in the file `path`; refused if a key was there, or was lost.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "icx2027.key")
-    ...     new_key(path) == read_key(path)
-    True
-    """
+    """A new key in the file `path`; refused if a key was there, or was lost."""
     refuse_lost(path)
     return make_key(path)
 
@@ -314,13 +265,7 @@ def refuse_lost(path: Path) -> None:
 
 
 def check_key(key: Path, folder: Path) -> None:
-    """Refuse a `key` in the `folder`, and one that could not be used, before any file is read.
-
-    >>> check_key(Path("icx2027/key"), Path("icx2027"))
-    Traceback (most recent call last):
-    ...
-    blindcal.errors.InputError: `key` must not lie in the folder: whoever packs the folder would pack the key
-    """
+    """Refuse a `key` in the `folder`, and one that could not be used, before any file is read."""
     if Path(os.path.realpath(folder)) in Path(os.path.realpath(key)).parents:
         raise InputError("`key` must not lie in the folder: whoever packs the folder would pack the key")
     refuse_lost(key)
@@ -482,11 +427,7 @@ def create_folder(
 
 
 def withdrawn_reasons(withdrawn: Mapping[str, str]) -> dict[str, str]:
-    """The lines under `[withdrawn]` for papers that an export calls withdrawn, and the like.
-
-    >>> withdrawn_reasons({"4": "desk rejected"})
-    {'4': 'desk rejected, as the export says'}
-    """
+    """The lines under `[withdrawn]` for papers that an export calls withdrawn, and the like."""
     return {paper: f"{status}, as the export says" for paper, status in withdrawn.items()}
 
 
@@ -497,19 +438,7 @@ def past_footprints(contents: FolderContents) -> list[Fingerprint]:
 
 
 def read_contents(given: SourceFiles) -> tuple[FolderContents, tuple[str, ...]]:
-    """Every file, read and checked by itself; and what to know about them, a sentence each.
-
-    Args:
-        given: The files.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as place:
-    ...     export = Path(place, "panel.csv")
-    ...     _ = export.write_text("paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n")
-    ...     contents, remarks = read_contents(SourceFiles(export))
-    >>> contents.imported.reviews, remarks
-    (Reviews(2 reviews of 2 papers by 1 reviewer), ())
-    """
+    """Every file, read and checked by itself; and what to know about them, a sentence each."""
     choices = _with_team_codes(given.choices, given.committee)
     imported = None
     if given.reviews is not None:
@@ -527,12 +456,7 @@ def read_contents(given: SourceFiles) -> tuple[FolderContents, tuple[str, ...]]:
             read_bytes(given.conflicts, MAX_EXPORT), str(given.conflicts), choices.people
         )
         remarks = (f"{given.conflicts} was read as {form}",)
-    files = {
-        "pools": given.pools,
-        "reviewers": given.reviewers,
-        "same": given.same,
-        "titles": given.titles,
-    }
+    files = {name: getattr(given, name) for name in ("pools", "reviewers", "same", "titles")}
     copied = {name: path for name, path in files.items() if path is not None}
     return FolderContents(imported, past, committee, conflicts, copied), remarks
 
@@ -590,17 +514,7 @@ def _with_team_codes(choices: Choices, committee: Path | None) -> Choices:
     return replace(choices, people={**codes, **(choices.people or {})}) if codes else choices
 
 
-def same_people(contents: FolderContents) -> dict[str, str]:
-    """The new id of everyone whose id changed, by the old one, if `contents` have a file that lists them.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> imported = import_reviews(b"paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n", "panel.csv")
-    >>> with TemporaryDirectory() as place:
-    ...     table = Path(place, "same.csv")
-    ...     _ = table.write_text("old,new\\nada@old.org,ada\\n")
-    ...     same_people(FolderContents(imported, files={"same": table}))
-    {'ada@old.org': 'ada'}
-    """
+def _same(contents: FolderContents) -> dict[str, str]:
     return read_aliases(contents.files["same"]) if "same" in contents.files else {}
 
 
@@ -629,7 +543,7 @@ def check_files(contents: FolderContents) -> None:
     """Refuse files, copied as they are, that no later command could use."""
     files, imported = contents.files, contents.imported
     known = read_reviewers(files["reviewers"]) if "reviewers" in files else contents.committee
-    same_people(contents)
+    _same(contents)
     if "titles" in files:
         read_titles(files["titles"])
     if "pools" in files:
@@ -700,7 +614,7 @@ def _calibrated(
     contents: FolderContents, folder: Path, grid: str | None, better: str, workers: int, progress: Progress
 ) -> tuple[FolderContents, list[str]]:
     """The contents with a calibration if there are reviews and past ones; and what to know of its people."""
-    same, imported, inputs = same_people(contents), contents.imported, folder / INPUTS
+    same, imported, inputs = _same(contents), contents.imported, folder / INPUTS
     if imported is None or not contents.past:
         return contents, []
     allowed = np.array(parse_grid(grid))

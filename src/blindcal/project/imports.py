@@ -8,7 +8,6 @@ changes nothing that a command reads.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import tomllib
@@ -18,10 +17,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from blindcal.assignment.candidates import EVERYONE, Pools, conflicts_in, everyone, pools_of
-from blindcal.cells import Column, count
+from blindcal.cells import count
 from blindcal.deciding.ledger import latest_release, ledger_folder
 from blindcal.errors import InputError
-from blindcal.fitting.committee import ANYONE, read_committee
+from blindcal.fitting.committee import ANYONE, read_committee, read_names
 from blindcal.fitting.reuse_guard import Fingerprint, fingerprint_of_reviews, refuse_reused, reuse_warnings
 from blindcal.fitting.shared_sums import has_share_statement
 from blindcal.importers import MAX_EXPORT, Choices, Imported, coded, read_codes
@@ -31,7 +30,7 @@ from blindcal.importers.open import open_export
 from blindcal.importers.people import new_codes
 from blindcal.importers.pretalx import team_sheet
 from blindcal.importers.sheet import find_table
-from blindcal.io.atomic_files import lock, make_folder, read_bytes, read_table, write_bytes, write_table
+from blindcal.io.atomic_files import lock, make_folder, read_bytes, write_bytes, write_table
 from blindcal.io.tables import decode_utf8
 from blindcal.posterior.conference import Sources, read_reviewers, refuse_mismatches
 from blindcal.project.create import (
@@ -49,7 +48,7 @@ from blindcal.project.create import (
 )
 from blindcal.project.outsiders import in_folder_words, unlisted_remarks
 from blindcal.project.settings import FILE, Folder, Value, parse_grid
-from blindcal.project.template import with_settings
+from blindcal.project.template import toml_value, with_settings
 from blindcal.reviews import Reviews, missing_withdrawn_warnings, similar_id_warnings
 
 KINDS = ("reviews", "past", "committee", "conflicts", "pools", "reviewers", "titles", "same")
@@ -221,7 +220,7 @@ def read_import(
     named = input_settings(places, [_relative(folder, path) for path in _past(folder)])
     settings |= {name: value for name, value in named.items() if not _names_already(folder, name, value)}
     written = {name: place for name, place in places.items() if name not in unchanged}
-    left_out, file = {**folder.withdrawn, **withdrawn}, _reviews_file(folder, sources)
+    looked, refusals = _checked(folder, contents, this_year, sources, {**folder.withdrawn, **withdrawn})
     return FolderImport(
         tuple(sources),
         contents,
@@ -230,8 +229,8 @@ def read_import(
         withdrawn,
         None if coding is None else coding.codes,
         {} if coding is None else coding.names,
-        (*remarks, *_review_remarks(folder, contents, this_year, file, left_out)),
-        _refusals(folder, contents, this_year, file, left_out),
+        (*remarks, *looked),
+        refusals,
     )
 
 
@@ -270,7 +269,7 @@ def edited_settings(
     """
     file = folder / FILE
     text = with_settings(decode_utf8(read_bytes(file), str(file)), settings)
-    lines = [f"{_quoted(paper)} = {_quoted(reason)}" for paper, reason in (withdrawn or {}).items()]
+    lines = [f"{toml_value(paper)} = {toml_value(reason)}" for paper, reason in (withdrawn or {}).items()]
     if lines:
         head, table, tail = re.split(r"(?m)^(\s*\[withdrawn\].*)$", f"{text}\n[withdrawn]\n", maxsplit=1)
         text = f"{head}{table}\n{chr(10).join(lines)}{tail}".removesuffix("\n[withdrawn]\n")
@@ -332,37 +331,25 @@ class _Coding:
 
     @classmethod
     def read(cls, path: Path) -> _Coding:
-        if not path.exists():
-            return cls({}, {})
-        columns = [Column("reviewer", "id", secret=True), Column("name", empty=True, required=False)]
-        table = read_table(path, columns, extra=True)
-        names = table.text("name") if "name" in table else [""] * len(table)
-        return cls(
-            read_codes(read_bytes(path), str(path)), dict(zip(table.text("reviewer"), names, strict=True))
-        )
+        there = path.exists()
+        return cls(read_codes(read_bytes(path), str(path)), read_names(path)) if there else cls({}, {})
 
     def applied(self, contents: FolderContents) -> FolderContents:
         if plain := [name for name in ("pools", "reviewers", "same") if name in contents.files]:
             raise InputError(f"--codes cannot be given for {plain[0]}: the ids in that file stay as they are")
-        exports = [
-            export for export in (*contents.past.values(), contents.imported) if isinstance(export, Imported)
-        ]
-        if len(exports) < len(contents.past) + (contents.imported is not None):
+        past = {name: export for name, export in contents.past.items() if isinstance(export, Imported)}
+        if len(past) < len(contents.past):
             raise InputError("--codes needs a table of reviews for each past conference")
+        exports = [*past.values(), *([contents.imported] if contents.imported else [])]
         for listed in (*(export.committee for export in exports), contents.committee):
             self.names |= {who: name for who, name in listed.items() if name}
         self.codes |= new_codes([*contents.committee, *(who for _, who in contents.conflicts)], self.codes)
         for export in exports:
             self.codes |= coded(export, self.codes)[1]
-        past = {
-            name: coded(past, self.codes)[0]
-            for name, past in contents.past.items()
-            if isinstance(past, Imported)
-        }
         return replace(
             contents,
             imported=coded(contents.imported, self.codes)[0] if contents.imported else None,
-            past=past,
+            past={name: coded(export, self.codes)[0] for name, export in past.items()},
             committee={self.codes[who]: "" for who in contents.committee},
             conflicts=sorted((paper, self.codes[who]) for paper, who in contents.conflicts),
         )
@@ -476,61 +463,36 @@ def _restored_remarks(folder: Folder, contents: FolderContents) -> tuple[str, ..
     )
 
 
-def _reviews_file(folder: Folder, sources: Sequence[Source]) -> str:
-    brought = [str(source.path) for source in sources if source.kind == "reviews"]
-    return brought[0] if brought else str(folder.settings.get("reviews", ""))
-
-
-def _review_remarks(
+def _checked(
     folder: Folder,
     contents: FolderContents,
     reviews: Reviews | None,
-    file: str,
+    sources: Sequence[Source],
     withdrawn: Mapping[str, str],
-) -> tuple[str, ...]:
-    """What to look at in this year's reviews; before there is a calibration, also who is on no committee."""
+) -> tuple[list[str], tuple[str, ...]]:
+    """What to look at in this year's reviews, and what `plan` would refuse once the files are there.
+
+    Before there is a calibration, `plan` refuses nothing, and reviewers on no committee are looked at.
+    """
     if reviews is None:
-        return ()
-    decided_reviews = reviews.without(withdrawn)
-    remarks = [
-        *missing_withdrawn_warnings(reviews, withdrawn, file),
-        *similar_id_warnings(decided_reviews, file),
-    ]
-    if _calibration(folder, contents) is None:
-        committee = _committee(folder, contents)
-        remarks += unlisted_remarks(decided_reviews, committee, file, folder.path / INPUTS)
-    return tuple(remarks)
-
-
-def _committee(folder: Folder, contents: FolderContents) -> Sequence[str]:
-    file = str(folder.settings.get("committee", ""))
-    return [*(contents.committee or (read_committee(file) if os.path.exists(file) else ()))]
-
-
-def _calibration(folder: Folder, contents: FolderContents) -> Path | None:
-    path = contents.files.get("reviewers", Path(str(folder.settings.get("reviewers", ""))))
-    return path if path.is_file() else None
-
-
-def _refusals(
-    folder: Folder,
-    contents: FolderContents,
-    reviews: Reviews | None,
-    file: str,
-    withdrawn: Mapping[str, str],
-) -> tuple[str, ...]:
-    """What `plan` would refuse once the files are there, in its words; none before there is a calibration."""
-    reviewers = _calibration(folder, contents)
-    if reviews is None or reviewers is None:
-        return ()
+        return [], ()
+    brought = [str(source.path) for source in sources if source.kind == "reviews"]
+    file = brought[0] if brought else str(folder.settings.get("reviews", ""))
+    kept = reviews.without(withdrawn)
+    remarks = [*missing_withdrawn_warnings(reviews, withdrawn, file), *similar_id_warnings(kept, file)]
+    listed = str(folder.settings.get("committee", ""))
+    committee = contents.committee or (read_committee(listed) if os.path.exists(listed) else {})
+    reviewers = contents.files.get("reviewers", Path(str(folder.settings.get("reviewers", ""))))
+    if not reviewers.is_file():
+        return [*remarks, *unlisted_remarks(kept, committee, file, folder.path / INPUTS)], ()
     try:
-        parameters, decided_reviews = read_reviewers(reviewers), reviews.without(withdrawn)
-        refuse_reused(reviewers, parameters, decided_reviews)
-        pools, named = _pools(folder, contents, decided_reviews.papers, [*parameters])
-        refuse_mismatches(decided_reviews, parameters, pools, Sources(file, str(reviewers), named))
+        parameters = read_reviewers(reviewers)
+        refuse_reused(reviewers, parameters, kept)
+        pools, named = _pools(folder, contents, kept.papers, [*parameters])
+        refuse_mismatches(kept, parameters, pools, Sources(file, str(reviewers), named))
     except InputError as error:
-        return tuple(str(in_folder_words(error, folder, _committee(folder, contents))).split("\n"))
-    return ()
+        return remarks, tuple(str(in_folder_words(error, folder, committee)).split("\n"))
+    return remarks, ()
 
 
 def _pools(
@@ -542,8 +504,3 @@ def _pools(
         return everyone(papers, members, contents.conflicts), str(folder.path / INPUTS / "conflicts.csv")
     source = str(contents.files.get("pools", folder.settings.get("pools", EVERYONE)))
     return pools_of(source, papers, people), f"`pools` {EVERYONE}" if source == EVERYONE else source
-
-
-def _quoted(text: str) -> str:
-    """A text as TOML has it, which is as JSON has it but for one character."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

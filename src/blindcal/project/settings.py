@@ -538,21 +538,6 @@ def parse_guarantee(text: str) -> Guarantee:
     return _guarantee("none" if name == _FULL else name, limits)
 
 
-def guarantee_text(guarantee: Guarantee) -> str:
-    """A `guarantee` as the text that `parse_guarantee` reads.
-
-    >>> guarantee_text(Guarantee("average", added_success=0.05)), guarantee_text(Guarantee(epsilon=None))
-    ('average added-success=0.05 epsilon=2', 'steady epsilon=none')
-    """
-    name, *limits = guarantee_settings(guarantee).items()
-    words = (
-        f"{limit}={value if isinstance(value, str) else number_text(value)}"
-        for limit, value in limits
-        if value is not None
-    )
-    return " ".join([str(name[1]), *words])
-
-
 def guarantee_settings(guarantee: Guarantee) -> dict[str, str | float | None]:
     """A `guarantee` as settings; None for a line that is left out.
 

@@ -76,7 +76,7 @@ def conference_text(settings: Mapping[str, Value], withdrawn: Mapping[str, str] 
     sections = (
         f"\n# ---- {title} ----\n" + "\n".join(_lines(rows, settings)) for title, rows in SECTIONS.items()
     )
-    gone = [f"{_value(paper)} = {_value(reason)}" for paper, reason in (withdrawn or {}).items()]
+    gone = [f"{toml_value(paper)} = {toml_value(reason)}" for paper, reason in (withdrawn or {}).items()]
     notes = _NOTES.format(withdrawn="\n".join(gone or [_WITHDRAWN])).rstrip("\n")
     return "\n".join([paragraphs, *sections, notes, ""])
 
@@ -101,9 +101,9 @@ def with_settings(text: str, settings: Mapping[str, Value | None]) -> str:
             for at in set_at:
                 entries[at] = f"# {entries[at]}".replace("\n", "\n# ")
         elif marks:
-            entries[(set_at or [marks[0][0]])[0]] = f"{name} = {_value(value)}"
+            entries[(set_at or [marks[0][0]])[0]] = f"{name} = {toml_value(value)}"
         else:
-            entries.insert(end, f"{name} = {_value(value)}")
+            entries.insert(end, f"{name} = {toml_value(value)}")
             end += 1
     return "\n".join(entries)
 
@@ -131,7 +131,7 @@ def _lines(rows: Sequence[Declaration], settings: Mapping[str, Value]) -> Iterat
     for row in rows:
         yield _comment(row.sentence)
         mark = "" if row.name in settings else "# "
-        yield f"{mark}{row.name} = {_value(settings.get(row.name, row.example))}"
+        yield f"{mark}{row.name} = {toml_value(settings.get(row.name, row.example))}"
 
 
 def _comment(text: str) -> str:
@@ -145,10 +145,10 @@ def _comment(text: str) -> str:
     )
 
 
-def _value(value: Value) -> str:
+def toml_value(value: Value) -> str:
     """A value in TOML.
 
-    >>> _value(0.25), _value(2.0), _value(True), _value(["a b", "c"]), _value("1..10")
+    >>> toml_value(0.25), toml_value(2.0), toml_value(True), toml_value(["a b", "c"]), toml_value("1..10")
     ('0.25', '2', 'true', '["a b", "c"]', '"1..10"')
     """
     if isinstance(value, bool):
@@ -158,4 +158,4 @@ def _value(value: Value) -> str:
     if isinstance(value, str):
         # JSON's texts are TOML's, but for one character that TOML wants escaped.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return f"[{', '.join(map(_value, value))}]"
+    return f"[{', '.join(map(toml_value, value))}]"
