@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import numpy as np
 import typer
@@ -39,6 +39,7 @@ CODES_WARNING = (
     "needed."
 )
 _UNITS: Mapping[str, Unit] = {"reviewer": "reviewer", "member": "member"}
+T = TypeVar("T")
 _LABELS = {"reviews_a_paper": "reviews per paper"}
 _BETTER = {"high": "high scores", "low": "low scores"}
 
@@ -138,12 +139,12 @@ def import_(
     Example: blindcal import icx2027 conf-scores.csv
     """
     choices = Choices(
-        format=_known_system(system),
+        format=None if system is None else _known("--system", system, FORMATS).NAME,
         score_field=score_field,
         columns={} if columns is None else columns_of(columns),
-        best_first=() if best_first is None else best_to_worst(best_first),
-        people=people_in(people),
-        unit=known_unit(unit),
+        best_first=() if best_first is None else _best_to_worst(best_first),
+        people=read_maps({str(path): read_bytes(path) for path in people}) if people else None,
+        unit=_known("--unit", unit, _UNITS),
     )
     conference = read_folder(folder)
     if not files and not dry_run:
@@ -179,30 +180,17 @@ def import_(
         say_next_step(read_folder(folder), refit=bool(refit))
 
 
-def best_to_worst(text: str) -> tuple[str, ...]:
-    """The order that `--best-first` gives."""
+def _best_to_worst(text: str) -> tuple[str, ...]:
     order = tuple(name.strip() for name in text.split(","))
     if len(order) < 2 or not all(order) or len({name.casefold() for name in order}) < len(order):
         raise InputError(f"--best-first must be different scores, like A,B,C,D, found {text!r}")
     return order
 
 
-def people_in(files: Sequence[Path] | None) -> dict[str, str] | None:
-    """The people whom the files of `--map` name; None without any."""
-    return read_maps({str(path): read_bytes(path) for path in files}) if files else None
-
-
-def known_unit(text: str) -> Unit:
-    """The unit that `--unit` names."""
-    if text not in _UNITS:
-        raise InputError(f"--unit must be one of {', '.join(_UNITS)}, found {text!r}")
-    return _UNITS[text]
-
-
-def _known_system(name: str | None) -> str | None:
-    if name is not None and name not in FORMATS:
-        raise InputError(f"--system must be one of {', '.join(FORMATS)}, found {name!r}")
-    return name
+def _known(option: str, text: str, known: Mapping[str, T]) -> T:
+    if text not in known:
+        raise InputError(f"{option} must be one of {', '.join(known)}, found {text!r}")
+    return known[text]
 
 
 def _reviews_after(folder: Folder, brought: FolderImport) -> Reviews | None:
@@ -221,9 +209,7 @@ def _report(
     report: dict[str, object] = {
         "folder": folder.path,
         "files": [{"file": source.path, "as": source.kind} for source in brought.sources],
-        "committee": len(brought.contents.committee),
-        "conflicts": len(brought.contents.conflicts),
-        "past": {name: len(past) for name, past in brought.contents.past_reviews.items()},
+        **contents_facts(brought.contents),
         "withdrawn": brought.withdrawn,
         "settings": brought.settings,
         "wrote": [] if dry_run else [folder.path / place for place in brought.places.values()],
@@ -233,34 +219,34 @@ def _report(
         "notes": [],
         "warning": WARNING,
     }
-    if (imported := brought.contents.imported) is not None:
-        report |= {
+    return report | ({} if reviews is None else {"reviews": _review_facts(reviews)})
+
+
+def contents_facts(contents: FolderContents) -> dict[str, object]:
+    """What the files of a folder hold, as `new` and `import` report it with --json."""
+    facts: dict[str, object] = {
+        "committee": len(contents.committee),
+        "conflicts": len(contents.conflicts),
+        "past": {name: len(past) for name, past in contents.past_reviews.items()},
+    }
+    if (imported := contents.imported) is not None:
+        scale = imported.scale
+        facts |= {
             "system": imported.format,
             "recognized": list(imported.recognized),
             "score_field": imported.score_field,
             "confidence_field": imported.confidence_field,
-            "scale": {
-                "levels": list(imported.scale.levels),
-                "labels": list(imported.scale.labels),
-                "named": imported.scale.named,
-            },
+            "scale": {"levels": list(scale.levels), "labels": list(scale.labels), "named": scale.named},
             "dropped": [{"what": item.what, "why": item.why} for item in imported.dropped],
             "warnings": list(imported.warnings),
         }
-    return report | ({} if reviews is None else {"reviews": review_facts(reviews)})
+    return facts
 
 
 def _print(folder: Folder, brought: FolderImport, codes: Path | None, dry_run: bool) -> None:
-    contents = brought.contents
     for source in brought.sources:
         say(f"{source.path}: {source.kind}")
-    if contents.imported is not None:
-        say_imported(contents.imported)
-    say_withdrawn(brought.withdrawn)
-    if contents.imported is not None:
-        for line in contents.imported.warnings:
-            say(as_options(f"note: {line}"))
-    say_lists(contents)
+    say_contents(brought.contents, brought.withdrawn)
     if not brought.sources:
         return
     for place in brought.places.values():
@@ -275,32 +261,27 @@ def _print(folder: Folder, brought: FolderImport, codes: Path | None, dry_run: b
     say(WARNING if codes is None else f"{WARNING}\n{CODES_WARNING}")
 
 
-def say_withdrawn(withdrawn: Mapping[str, str]) -> None:
-    """Say which papers an export calls withdrawn, and how to decide them all the same."""
+def say_contents(contents: FolderContents, withdrawn: Mapping[str, str]) -> None:
+    """Say what each file was taken for, how much it holds, and what was dropped or left out."""
+    if (imported := contents.imported) is not None:
+        say(as_options(f"recognized: {'; '.join(imported.recognized)}"))
+        say(f"score: {imported.score_field}, with the values {imported.scale}")
+        if imported.confidence_field is not None:
+            say(f"confidence: {imported.confidence_field}")
+        papers = count(len(imported.reviews.papers), "paper")
+        people = count(len(imported.reviews.reviewers), "reviewer")
+        say(f"{count(len(imported.reviews), 'review')} of {papers} by {people}")
+        for item in imported.dropped:
+            say(as_options(f"dropped: {item}"))
     for line in withdrawn_lines(withdrawn):
         say(f"left out of the decisions: {line} (delete the line under [withdrawn] to decide it after all)")
-
-
-def say_imported(imported: Imported) -> None:
-    """Say what an export of reviews was taken for, how much it holds, and what was dropped."""
-    reviews = imported.reviews
-    say(as_options(f"recognized: {'; '.join(imported.recognized)}"))
-    say(f"score: {imported.score_field}, with the values {imported.scale}")
-    if imported.confidence_field is not None:
-        say(f"confidence: {imported.confidence_field}")
-    papers, people = count(len(reviews.papers), "paper"), count(len(reviews.reviewers), "reviewer")
-    say(f"{count(len(reviews), 'review')} of {papers} by {people}")
-    for item in imported.dropped:
-        say(as_options(f"dropped: {item}"))
-
-
-def say_lists(contents: FolderContents) -> None:
-    """Say how long the lists are that came beside this year's reviews."""
+    for line in () if imported is None else imported.warnings:
+        say(as_options(f"note: {line}"))
     if contents.committee:
         say(f"committee: {count(len(contents.committee), 'member')}")
     if contents.conflicts:
         say(f"conflicts: {len(contents.conflicts):,}")
-    reviews, imported = contents.past_reviews, contents.imported
+    reviews = contents.past_reviews
     years = dict[str, list[str]]()
     for name, past in contents.past.items():
         if not isinstance(past, Imported):
@@ -341,7 +322,7 @@ def say_next_step(folder: Folder, *, refit: bool = False) -> None:
     say(f"next: {step}")
 
 
-def review_facts(reviews: Reviews) -> dict[str, object]:
+def _review_facts(reviews: Reviews) -> dict[str, object]:
     """Counts of a conference's reviews, and the scores that can be given. CONFIDENTIAL."""
     by_paper, by_reviewer = np.bincount(reviews.paper), np.bincount(reviews.reviewer)
     return {
@@ -360,7 +341,7 @@ def review_facts(reviews: Reviews) -> dict[str, object]:
 
 def _print_reviews(reviews: Reviews, better: str) -> None:
     say(CONFIDENTIAL)
-    facts = {**review_facts(reviews), "grid": _grid(reviews), "better": _BETTER.get(better, better)}
+    facts = {**_review_facts(reviews), "grid": _grid(reviews), "better": _BETTER.get(better, better)}
     table(("", ""), [(_LABELS.get(name, name.replace("_", " ")), _shown(v)) for name, v in facts.items()])
 
 

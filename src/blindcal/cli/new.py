@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from blindcal.cli.console import CONFIDENTIAL, Json, as_options, emit_json, note, progress, say
+from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, progress, say
 from blindcal.cli.fit import say_fitted
-from blindcal.cli.imports import say_imported, say_lists, say_next_step, say_withdrawn
+from blindcal.cli.imports import contents_facts, say_contents, say_next_step
 from blindcal.cli.options import one_of
 from blindcal.compute.parallel import available_cores
 from blindcal.deciding.ledger import ledger_folder
@@ -131,13 +131,12 @@ def new(
         made = create_folder(folder, files, settings, key, workers=available_cores(), progress=progress)
     except InputError as error:
         raise _readable_elsewhere(error, folder) from None
-    remarks = made.remarks
     facts = _facts(folder, made)
     found = folder_answer(read_folder(folder), seconds=_SECONDS)
     facts["advice"] = None if found is None else advice(found.menu, found.chosen)
     if not as_json:
         _print(made, facts)
-    for remark in remarks:
+    for remark in made.remarks:
         note(remark)
     if as_json:
         emit_json(facts)
@@ -161,9 +160,7 @@ def _facts(folder: Path, made: CreatedFolder) -> dict[str, Any]:
         "folder": folder,
         "settings": made.settings,
         "withdrawn": made.withdrawn,
-        "committee": len(contents.committee),
-        "conflicts": len(contents.conflicts),
-        "past": {name: len(past) for name, past in contents.past_reviews.items()},
+        **contents_facts(contents),
         "calibrated": None if fitted is None else fitted.checks.reviewers,
         "found": None if contents.people is None else contents.people.found,
         "key": made.key,
@@ -175,25 +172,16 @@ def _facts(folder: Path, made: CreatedFolder) -> dict[str, Any]:
     }
     if imported is not None:
         facts |= {
-            "recognized": list(imported.recognized),
-            "score_field": imported.score_field,
             "reviews": len(imported.reviews),
             "papers": len(imported.reviews.papers),
             "reviewers": len(imported.reviews.reviewers),
-            "dropped": [{"what": item.what, "why": item.why} for item in imported.dropped],
-            "warnings": list(imported.warnings),
         }
     return facts
 
 
 def _print(made: CreatedFolder, facts: dict[str, Any]) -> None:
     contents, folder = made.contents, facts["folder"]
-    if contents.imported is not None:
-        say_imported(contents.imported)
-        say_withdrawn(made.withdrawn)
-        for line in contents.imported.warnings:
-            say(as_options(f"note: {line}"))
-    say_lists(contents)
+    say_contents(contents, made.withdrawn)
     if contents.people is not None:
         say(f"calibrated: {contents.people}; everyone else is taken as any reviewer of the past")
     say()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from blindcal.cells import Violation, count, id_problem, normalize_id
 from blindcal.errors import Problem
 from blindcal.importers.export import Choices, Dropped, RawExport, RawReview
-from blindcal.importers.people import check_people, new_codes, spelled_alike
+from blindcal.importers.people import check_people, new_codes
 from blindcal.importers.scores import (
     ScoreScale,
     has_decimal_commas,
@@ -157,7 +157,6 @@ def _imported(
             *_left_out(found.rows, scored),
             *_unsure(found, sure),
             *_disagreements(rows, titles),
-            *_spellings(committee),
             *_strangers(scored, people),
         ),
     )
@@ -412,16 +411,6 @@ def _unsure(found: RawExport, sure: _Numbers | None) -> list[str]:
 def _disagreements(rows: Sequence[RawReview], titles: Mapping[str, str]) -> list[str]:
     papers = {row.paper for row in rows if row.title.strip() and _phrase(row.title) != titles.get(row.paper)}
     return [f"{count(len(papers), 'paper')} with two titles: the first is kept"] if papers else []
-
-
-def _spellings(committee: Mapping[str, str]) -> list[str]:
-    alike = spelled_alike(committee)
-    what = "differs from another only in capitals or spaces: they are"
-    return (
-        [f"{count(alike, 'reviewer id')} {what} taken as different people; `map` can join them"]
-        if alike
-        else []
-    )
 
 
 def _strangers(scored: Sequence[RawReview], people: Mapping[str, str]) -> list[str]:

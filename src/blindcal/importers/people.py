@@ -65,16 +65,6 @@ def _value(ordinal: str) -> int:
     return int(ordinal) if ordinal.isdigit() else ord(ordinal.upper())
 
 
-def spelled_alike(ids: Iterable[str]) -> int:
-    """How many ids differ from another one only in capitals or spaces.
-
-    >>> spelled_alike(["ada@x.org", "Ada@x.org", "bo@x.org"])
-    1
-    """
-    names = list(ids)
-    return len(names) - len({"".join(name.split()).casefold() for name in names})
-
-
 def read_map(data: bytes, file: str) -> dict[str, str]:
     """The people behind the ids of an export.
 

@@ -479,7 +479,7 @@ def folder_request(folder: Folder, *, yes_leak: bool = False) -> FolderRequest:
         parse_paper_counts("`wait_list`", text("wait-list")) or 0,
     ).checked()
     reviews, reviewers, pools, key, out = (
-        str(_required(folder, name)) for name in ("reviews", "reviewers", "pools", "key", "out")
+        str(required(folder, name)) for name in ("reviews", "reviewers", "pools", "key", "out")
     )
     withdrawn, files = tuple(folder.withdrawn), (reviews, reviewers, pools)
     loads = () if settings.get("loads") is None else read_loads(str(settings["loads"]))
@@ -496,7 +496,8 @@ def score_readers(folder: Folder) -> str:
         raise InputError(f"{folder.path / FILE}: {error}") from None
 
 
-def _required(folder: Folder, name: str) -> SettingValue:
+def required(folder: Folder, name: str) -> SettingValue:
+    """A setting that the conference.toml of a folder must have."""
     if not folder.settings.get(name):
         raise InputError(f"{folder.path / FILE}: must set {name}")
     return folder.settings[name]

@@ -60,13 +60,13 @@ from blindcal.project.settings import (
     FILE,
     Folder,
     FolderRequest,
-    SettingValue,
     Value,
     folder_request,
     number_hint,
     parse_grid,
     parse_paper_counts,
     read_folder,
+    required,
 )
 from blindcal.report.explanation import certificate_of, has_figures, read_certificate
 from blindcal.report.guarantee_survey import Survey, survey_release
@@ -82,13 +82,6 @@ def opened(path: Path) -> Folder:
     if not os.path.lexists(path):
         raise InputError(f"{path}: there is no such folder")
     return read_folder(path)
-
-
-def required(folder: Folder, name: str) -> SettingValue:
-    """A setting that the conference.toml of a folder must have."""
-    if not folder.settings.get(name):
-        raise InputError(f"{folder.path / FILE}: must set {name}")
-    return folder.settings[name]
 
 
 def settings_of(folder: Folder, *, yes_leak: bool = False) -> FolderRequest:
