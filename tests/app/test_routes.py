@@ -115,7 +115,7 @@ def test_a_whole_conference_and_no_reviewer_anywhere(
     assert "Adversary: " in page
     assert ATTACK not in page
     assert "&lt;script&gt;" in page
-    assert page.count("CONFIDENTIAL: for the chair alone") == 3, "calibration, lists and checks are marked"
+    assert page.count("CONFIDENTIAL: for the chair alone") == 4, "calibration, people, lists, checks"
     for name in (*DOWNLOADS, "export"):
         answer = client.get(f"/conference/download/{name}")
         assert answer.status == 200, name

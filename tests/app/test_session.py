@@ -15,6 +15,7 @@ from blindcal.app.jobs import CanceledError
 from blindcal.app.session import Reading, Session
 from blindcal.deciding.coins import read_key
 from blindcal.errors import BlindcalError, InputError, RefusedError
+from blindcal.fitting.committee import read_aliases
 from blindcal.importers import Choices
 from blindcal.planning.guarantee_menu import MENU
 from blindcal.policy.guarantee import Guarantee
@@ -352,3 +353,36 @@ def test_reviewers_whom_no_pool_holds_are_listed_in_a_file_and_named_nowhere_els
     assert listed.parent == session.home / "icx" / "inputs"
     assert listed.stat().st_mode & 0o777 == 0o600
     assert author in listed.read_text()
+
+
+def test_people_with_another_id_in_past_reviews_are_confirmed_side_by_side(session: Session) -> None:
+    """Two who changed their address: one found by name, one whom initials leave open."""
+    session.new("icx", InitialSettings("public", accept_rate=0.4))
+    people = ["ada@new.org", "ben.ali@x.org", "cy@x.org", "dora@x.org"]
+    names = ["Ada Byron", "Ben Ali", "Cy Young", "Dora Maar"]
+    rows = [f"{who},{name}" for who, name in zip(people, names, strict=True)]
+    upload(session, "pc.csv", "\n".join(["email,name", *rows]) + "\n")
+    past = {
+        **dict(zip(people, people, strict=True)),
+        "ada@new.org": "A. Byron",
+        "ben.ali@x.org": "ben.ali@old.org",
+    }
+    for year in ("2025", "2026"):
+        scores = [
+            f"{p},{past[people[(p + k) % 4]]},{1 + (p * (k + 2)) % 5}" for p in range(12) for k in (0, 1)
+        ]
+        upload(session, f"{year}.csv", "\n".join(["paper,reviewer,score", *scores]) + "\n")
+    scores = [f"{p},{people[(p + k) % 4]},{1 + (p * (k + 3)) % 5}" for p in range(8) for k in (0, 1)]
+    upload(session, "now.csv", "\n".join(["paper,reviewer,score", *scores]) + "\n")
+    session.read_as(Reading(kinds={"2025.csv": "past", "2026.csv": "past", "now.csv": "reviews"}))
+    session.bring_in()
+    session.fit()
+    wait(session)
+    pairs = {(one.old, one.new): one.taken for one in session.state.pairs}
+    assert {old for old, _ in pairs} == {"A. Byron", "ben.ali@old.org"}
+    session.confirm_people({place: one.old == "A. Byron" for place, one in enumerate(session.state.pairs)})
+    wait(session)
+    assert session.state.pairs == (), "what was said is not asked again"
+    same = read_aliases(str(session.state.folder.settings["same"]))
+    assert same == {"A. Byron": "ada@new.org", "ben.ali@old.org": "ben.ali@old.org"}
+    assert session.result("fitted").people.found == 3

@@ -414,6 +414,16 @@ def _calibration(session: Session, state: FolderState) -> dict[str, Any]:
         "has_reviews": state.reviews is not None,
         "fit": None if state.fit is None else fit_view(state.fit),
         "remarks": [] if fitted is None else [plain(one, session.private) for one in fitted.remarks],
+        "pairs": len(state.pairs),
+        "found": "" if fitted is None or fitted.people is None else str(fitted.people),
+    }
+
+
+def _people(session: Session, state: FolderState) -> dict[str, Any]:
+    """Pairs of ids side by side, for the chair to confirm: the only page that names people."""
+    return {
+        "pairs": list(enumerate(state.pairs[:MOST_LISTED])),
+        "more": max(0, len(state.pairs) - MOST_LISTED),
     }
 
 
@@ -680,6 +690,7 @@ TABS: Mapping[str, Tab] = {
     "overview": Tab("Overview", _overview),
     "files": Tab("Files", _files),
     "calibration": Tab("Calibration", _calibration, confidential=True),
+    "people": Tab("People", _people, confidential=True),
     "plan": Tab("Promise", _plan),
     "settings": Tab("Settings", _settings),
     "decide": Tab("Decide", _decide),

@@ -282,6 +282,12 @@ def _read(session: Session, fields: Form) -> None:
     )
 
 
+def _people(session: Session, fields: Form) -> None:
+    """Which pairs of ids are one person's."""
+    said = {name.removeprefix("same:"): text for name, text in fields.items() if name.startswith("same:")}
+    session.confirm_people({_whole(place): text == "yes" for place, text in said.items()})
+
+
 def _set(session: Session, fields: Form) -> None:
     session.set_texts({name: text for name, text in fields.items() if name in EDITABLE})
 
@@ -350,6 +356,7 @@ ACTIONS: Mapping[str, Callable[[Session, Form], None]] = {
     "import": lambda session, fields: session.bring_in(),
     "withdraw": lambda session, fields: session.withdraw(_text(fields, "paper"), fields.get("reason", "")),
     "fit": lambda session, fields: session.fit(),
+    "people": _people,
     "accept": _accept,
     "set": _set,
     "plan": lambda session, fields: session.plan(),

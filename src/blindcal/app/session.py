@@ -24,8 +24,9 @@ from blindcal.app.state import FolderState, Stamp, folder_stamp, read_state
 from blindcal.compute.parallel import Progress
 from blindcal.deciding.selection import preview_list
 from blindcal.errors import BlindcalError, InputError, RefusedError
+from blindcal.fitting.committee import read_aliases
 from blindcal.importers import Choices, read_maps
-from blindcal.io.atomic_files import lock, read_bytes, write_bytes
+from blindcal.io.atomic_files import lock, read_bytes, write_bytes, write_table
 from blindcal.planning.conference_plan import Answer, answer
 from blindcal.policy.guarantee import LIMITS
 from blindcal.project.create import InitialSettings, SourceFiles, create_folder, key_beside
@@ -468,6 +469,25 @@ class Session:
             "estimating how reviewers use scores",
             lambda folder, progress: fit_folder(folder, workers=self.workers, progress=progress),
         )
+
+    def confirm_people(self, same: Mapping[int, bool]) -> None:
+        """Say of pairs of ids, by their place in the list, whether each is one person; then fit again.
+
+        What was said before stays.
+        """
+        with self.lock:
+            self.free()
+            folder, pairs = self.state.folder, self.state.pairs
+            known = read_aliases(str(folder.settings["same"])) if "same" in folder.settings else {}
+            rows = [(old, new, old != new) for old, new in known.items()]
+            rows += [(one.old, one.new, same.get(place, one.taken)) for place, one in enumerate(pairs)]
+            path = self.private / "same.csv"
+            columns = {"old": [row[0] for row in rows], "new": [row[1] for row in rows]}
+            columns["taken"] = ["yes" if row[2] else "no" for row in rows]
+            write_table(path, columns, confidential=True, replace=True)
+            write_import(folder, read_import(folder, [Source(path, "same")], Choices()))
+            path.unlink()
+            self.fit()
 
     def plan(self) -> None:
         """Whether calibration is worth it here, and what each guarantee would gain, within about a minute."""

@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from blindcal.cells import Column
 from blindcal.deciding.coins import read_key
 from blindcal.errors import InputError
 from blindcal.exporters.decisions import DecidedPaper, read_decided
+from blindcal.fitting.committee import Pair, read_aliases
 from blindcal.fitting.reuse_guard import fit_record_path
-from blindcal.io.atomic_files import read_json
+from blindcal.io.atomic_files import read_json, read_table
 from blindcal.posterior.conference import read_reviewers
 from blindcal.project.imports import decided, folder_reviews
 from blindcal.project.settings import FILE, Folder, FolderRequest, read_folder
-from blindcal.project.workflow import release_of, sealed_release, settings_of
+from blindcal.project.workflow import people_listing, release_of, sealed_release, settings_of
 from blindcal.report.explanation import has_figures, read_certificate
 from blindcal.reviews import Reviews, similar_id_warnings
 
@@ -57,6 +59,7 @@ class FolderState:
         remarks: What the chair should know about them, a sentence each.
         calibrated: How many rows the calibration has.
         fit: What the fit found out, if the calibration was fitted here. It names reviewers.
+        pairs: Past ids that may be a member's, as the fit found them, until the chair has said who is who.
         request: What the settings request.
         unset: Or else what they leave open, in words.
         fingerprint: That of the key.
@@ -71,6 +74,7 @@ class FolderState:
     remarks: tuple[str, ...]
     calibrated: int | None
     fit: Mapping[str, Any] | None
+    pairs: tuple[Pair, ...]
     request: FolderRequest | None
     unset: str | None
     fingerprint: str | None
@@ -125,6 +129,7 @@ def read_state(folder: Folder) -> FolderState:
         () if reviews is None else tuple(similar_id_warnings(reviews, os.path.basename(file))),
         len(read_reviewers(table)) if os.path.lexists(table) else None,
         _fit(table),
+        _pairs(folder, people_listing(Path(table))),
         request,
         unset,
         read_key(key).fingerprint if os.path.lexists(key) else None,
@@ -145,6 +150,17 @@ def _fit(table: str) -> Mapping[str, Any] | None:
     path = fit_record_path(table)
     content = read_json(path) if os.path.lexists(path) else None
     return content if isinstance(content, dict) and isinstance(content.get("checks"), dict) else None
+
+
+def _pairs(folder: Folder, listing: Path) -> tuple[Pair, ...]:
+    """The pairs of a listing that the chair has not confirmed or denied."""
+    if not listing.is_file():
+        return ()
+    known = read_aliases(str(folder.settings["same"])) if "same" in folder.settings else {}
+    names = ("old", "new", "why", "taken")
+    table = read_table(listing, [Column(name, secret=True) for name in names])
+    rows = zip(*(table.text(name) for name in names), strict=True)
+    return tuple(Pair(old, new, why, taken == "yes") for old, new, why, taken in rows if old not in known)
 
 
 def requested(folder: Folder) -> tuple[FolderRequest | None, str | None]:

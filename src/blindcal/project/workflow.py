@@ -267,7 +267,7 @@ def fit_folder(folder: Folder, *, workers: int = 1, progress: Progress = no_prog
     )
     out = _written(fitted, folder, current, out)
     if people is not None and people.pairs:
-        listing = out.with_name(f"{out.name}.people.csv")
+        listing = people_listing(out)
         write_table(listing, people.columns(), confidential=True, replace=True)
         remarks += people.remarks(listing)
     if frozen:
@@ -277,6 +277,11 @@ def fit_folder(folder: Folder, *, workers: int = 1, progress: Progress = no_prog
             "too, all papers are decided again by it, from public data"
         )
     return FolderFit(fitted, people, out, (*reused, *fitted.checks.notes, *remarks))
+
+
+def people_listing(table: Path) -> Path:
+    """Where `fit_folder` lists whom past ids were taken for, beside the calibration's `table`."""
+    return table.with_name(f"{table.name}.people.csv")
 
 
 def _past_tables(folder: Folder) -> dict[str, Reviews | SharedSums]:
