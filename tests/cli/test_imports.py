@@ -333,6 +333,15 @@ def test_past_years_are_put_in_order_and_say_what_they_lack(folder: Path) -> Non
     assert call("import", "icx", "2026.csv", "--as", "past", "--dry-run")[1].endswith("once reviews are in\n")
 
 
+def test_withdrawn_papers_are_asked_about_only_if_they_would_be_decided(folder: Path) -> None:
+    Path("Reviews.txt").write_text("Paper ID\tReviewer Email\tRating\n1\ta@x.org\t3\n2\ta@x.org\t2\n")
+    told = "does not say which papers were withdrawn"
+    assert told in call("import", "icx", "Reviews.txt", "--dry-run")[1]
+    code, out, _ = call("import", "icx", "Reviews.txt", "--as", "past")
+    assert code == 0
+    assert told not in out
+
+
 def test_a_past_year_shows_what_the_site_calls_its_decisions(folder: Path) -> None:
     Path("2026.csv").write_text(
         "paper,title,decision,email,OveMer\n1,W,Accept (talk),a,3\n2,X,Rejected,a,2\n3,Y,,a,1\n"
@@ -542,8 +551,10 @@ def test_nothing_confidential_is_written_among_what_is_public(decided: Path, tmp
 
 def test_every_step_says_the_next_one(folder: Path) -> None:
     write_exports(Path("downloads"), papers=6)
-    told = last(call("import", "icx", "downloads/scores.csv", "downloads/pc.csv")[1])
-    assert told == "next: blindcal import icx FILE --as past, then blindcal fit icx"
+    past = "blindcal import icx FILE --as past, then blindcal fit icx"
+    told = last(call("import", "icx", "downloads/scores.csv")[1])
+    assert told == f"next: blindcal import icx FILE --as committee, {past}"
+    assert last(call("import", "icx", "downloads/pc.csv")[1]) == f"next: {past}"
     told = last(call("import", "icx", "downloads/2025.csv", "--as", "past")[1])
     assert told == "next: blindcal fit icx"
     told = last(call("import", "icx", "downloads/known.csv")[1])

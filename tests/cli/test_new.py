@@ -263,7 +263,7 @@ def test_scores_in_letters_and_own_columns(exports: Path) -> None:
     words = ["--columns", "paper=item,reviewer=who,score=mark", "--best-first", "A,B,C"]
     code, out, _ = call("import", "icx", "own.csv", *words)
     assert code == 0
-    assert "next: blindcal import icx FILE --as past, then blindcal fit icx\n" in out
+    assert "blindcal import icx FILE --as past, then blindcal fit icx\n" in out
     assert [row["score"] for row in rows(Path("icx/inputs/reviews.csv"))] == ["3", "2", "1", "3"]
 
 

@@ -16,7 +16,7 @@ from blindcal.cli.console import CONFIDENTIAL, Json, as_options, emit_json, note
 from blindcal.cli.options import conference_folders, one_of
 from blindcal.errors import InputError
 from blindcal.importers import FORMATS, Choices, Imported, read_maps, withdrawn_lines
-from blindcal.importers.export import METAREVIEWS, Unit
+from blindcal.importers.export import METAREVIEWS, SILENT, Unit
 from blindcal.importers.plain_table import columns_of
 from blindcal.io.atomic_files import read_bytes, refuse_published
 from blindcal.project.create import FolderContents
@@ -293,7 +293,8 @@ def say_contents(contents: FolderContents, withdrawn: Mapping[str, str]) -> None
         field = "" if same else f", score {past.score_field}"
         say(f"past: {name}, {count(len(past.reviews), 'review')}{field}{''.join(left)}")
         for line in past.warnings:
-            years.setdefault(line, []).append(name)
+            if SILENT.format("") not in line:  # past papers are not decided
+                years.setdefault(line, []).append(name)
     for line, names in years.items():
         if imported is None or line not in imported.warnings:
             say(as_options(f"note: {', '.join(names)}: {line}"))
@@ -308,8 +309,9 @@ def say_next_step(folder: Folder, *, refit: bool = False) -> None:
     if "reviews" not in settings:
         step = f"blindcal import {path} FILE, once reviews are in"
     elif not os.path.lexists(str(settings.get("reviewers", ""))) or (refit and settings.get("past")):
-        first = "" if settings.get("past") else f"blindcal import {path} FILE --as past, then "
-        step = f"{first}blindcal fit {path}"
+        lacking = [kind for kind in ("committee", "past") if not settings.get(kind)]
+        imports = [f"blindcal import {path} FILE --as {kind}" for kind in lacking]
+        step = f"{', '.join(imports)}{', then ' if imports else ''}blindcal fit {path}"
     elif plan_refusal(folder) is not None:
         step = f"blindcal import {path} --dry-run"
     elif decided(folder):
