@@ -18,6 +18,7 @@ from sizes import count
 PROMISES = [
     Guarantee("average", epsilon=None),
     Guarantee("steady", epsilon=None),
+    Guarantee("crowd", among=3, epsilon=None),
 ]
 
 
