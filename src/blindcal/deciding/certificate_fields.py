@@ -641,8 +641,8 @@ FIELDS: Sequence[Field] = (
         "largest_posterior_paper",
         SHARE,
         "The largest posterior chance of anyone to have written one of a paper's reviews, after any outcome.",
-        "With the decisions, they can be at most {largest_posterior_paper:percent} sure that someone "
-        "reviewed a paper, whichever review they wrote.",
+        "With the decisions, they can be at most {largest_posterior_paper:percent} sure that a certain "
+        "person reviewed some paper, whichever of its reviews that person wrote.",
         part=REVEALED,
     ),
     _figure(

@@ -356,7 +356,9 @@ _FORMS: Mapping[str, Callable[[Any], str]] = {
     "factor": factor,
     "number": number_text,
     "rounded": lambda number: number_text(round(number, 4)),
-    "times": lambda factor: "any number of" if factor > _MOST else f"{factor:.3g}",
+    "times": lambda factor: (
+        "any number of" if factor > _MOST else f"{factor:,.0f}" if factor >= 100 else f"{factor:.3g}"
+    ),
     "bound": lambda bound: "no limit" if isinf(bound) else number_text(bound),
     "quality": bar_words,
     "by_track": _by_track,
