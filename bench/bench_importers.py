@@ -180,7 +180,8 @@ FORMS: dict[str, Callable[[], bytes]] = {
 def measure(path: Path) -> None:
     """Import a file and write the table: clock, processor and peak memory, imports of modules included."""
     began = time.perf_counter()
-    from blindcal.importers import coded, import_reviews
+    from blindcal.importers import import_reviews
+    from blindcal.importers.normalize import coded
     from blindcal.io.tables import format_table
 
     imported, _ = coded(import_reviews(path.read_bytes(), path.name), {})

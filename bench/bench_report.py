@@ -19,7 +19,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
 
 import blindcal as bc
 from blindcal.exporters.decisions import read_decided
-from blindcal.report import Report, page, read_certificate, survey
+from blindcal.report import read_certificate
+from blindcal.report.guarantee_survey import survey
+from blindcal.report.html_page import Report, page
 from blindcal.simulation.population import example_files, pooled_conference, prototype_population
 from report_page import browser
 

@@ -48,15 +48,10 @@ with atheris.instrument_imports(include=INSTRUMENTED):
     from blindcal.fitting.committee import read_aliases, read_committee
     from blindcal.fitting.reuse_guard import Fingerprint, overlap, read_fingerprints, read_scale
     from blindcal.fitting.shared_sums import read_shared_sums
-    from blindcal.importers import (
-        FORMATS,
-        Choices,
-        import_reviews,
-        read_codes,
-        read_conflicts,
-        read_map,
-        read_people,
-    )
+    from blindcal.importers import FORMATS, import_reviews
+    from blindcal.importers.export import Choices
+    from blindcal.importers.lists import read_conflicts, read_people
+    from blindcal.importers.people import read_codes, read_map
     from blindcal.io.tables import format_table
     from blindcal.posterior.conference import read_reviewers
     from blindcal.project.settings import read_folder

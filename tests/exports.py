@@ -15,7 +15,10 @@ import pytest
 
 from blindcal.cells import unescape
 from blindcal.errors import InputError
-from blindcal.importers import Choices, Imported, import_reviews, read_map
+from blindcal.importers import import_reviews
+from blindcal.importers.export import Choices
+from blindcal.importers.normalize import Imported
+from blindcal.importers.people import read_map
 from blindcal.io.tables import format_table
 
 FOLDER = Path(__file__).parent / "vectors" / "exports"

@@ -74,7 +74,7 @@ from blindcal.posterior.large_pools import TableLayout
 from blindcal.posterior.loads import LoadTilt
 from blindcal.posterior.paper import PaperCase, belief_by_entry
 
-__all__ = ["Check", "Verification", "verify"]
+__all__ = ["Verification", "verify"]
 _WEIGHT_SLACK = Fraction(1, 10**9)
 """By how much a limit may be exceeded, relative to the limit, under the weights of another machine."""
 _COST_SLACK, _COST_SLACK_LARGE_POOLS = 1e-8, 2e-6
@@ -127,21 +127,13 @@ Prepare = Callable[..., Conference]
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison of recorded items with derived ones.
+    """One comparison of recorded items with derived ones."""
 
-    Attributes:
-        name: What was compared.
-        items: Number of items.
-        failed: Number of items that did not agree.
-        note: An explanation in words; empty if there is nothing to add.
-        papers: The papers that the note is about; confidential.
-    """
-
-    name: str
-    items: int
-    failed: int
-    note: str = ""
-    papers: tuple[str, ...] = ()
+    name: str  # what was compared
+    items: int  # number of items
+    failed: int  # number of items that did not agree
+    note: str = ""  # an explanation in words; empty if there is nothing to add
+    papers: tuple[str, ...] = ()  # the papers that the note is about; confidential
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,9 +210,6 @@ def verify(
             keys or inputs may have been tried.
         workers: Number of processes, or a cluster's pool; results are the same.
         progress: Called as work goes on; silent by default.
-
-    Returns:
-        Every check, and whether all of them agree.
 
     Example:
         >>> from blindcal import Guarantee, Request, decide, make_key

@@ -13,8 +13,8 @@ from hypothesis import given
 from scipy.stats import binom
 
 from blindcal import Affine, Belief, InputError, Policy, audit, frontier, pair_belief, play
-from blindcal.adversaries import bits, guess, posterior, success_of
-from blindcal.adversaries.single_paper import top_k_success
+from blindcal.adversaries import guess, posterior, success_of
+from blindcal.adversaries.single_paper import bits, top_k_success
 from blindcal.certify.claims import Claim, certify
 from blindcal.certify.exact import CLAIM_DENOMINATOR
 from blindcal.checks import Array

@@ -16,7 +16,7 @@ from blindcal.app.session import Reading, Session
 from blindcal.deciding.coins import read_key
 from blindcal.errors import BlindcalError, InputError, RefusedError
 from blindcal.fitting.committee import read_aliases
-from blindcal.importers import Choices
+from blindcal.importers.export import Choices
 from blindcal.planning.guarantee_menu import MENU
 from blindcal.policy.guarantee import Guarantee
 from blindcal.project.create import InitialSettings

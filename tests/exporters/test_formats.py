@@ -11,7 +11,8 @@ import pytest
 
 from blindcal.cells import unescape
 from blindcal.errors import InputError
-from blindcal.exporters import FORMATS, DecidedPaper, export
+from blindcal.exporters import FORMATS, export
+from blindcal.exporters.decisions import DecidedPaper
 from blindcal.importers.open import open_export
 
 PAPERS = (

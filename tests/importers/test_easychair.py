@@ -7,7 +7,9 @@ import zipfile
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.importers import Choices, import_reviews, read_conflicts, read_people
+from blindcal.importers import import_reviews
+from blindcal.importers.export import Choices
+from blindcal.importers.lists import read_conflicts, read_people
 from blindcal.project.create import SourceFiles, read_contents
 from exports import BY_NAME, packed, refused, rows
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.importers import Choices, import_reviews
-from blindcal.importers.export import ORDINALS, TIMES, UNUSED, dropped_columns, withdrawal_status
+from blindcal.importers import import_reviews
+from blindcal.importers.export import ORDINALS, TIMES, UNUSED, Choices, dropped_columns, withdrawal_status
 from blindcal.importers.scores import choose_score_field, find_scores
 from exports import BY_NAME, refused, rows
 

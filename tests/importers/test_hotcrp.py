@@ -7,7 +7,8 @@ import json
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.importers import Choices, import_reviews
+from blindcal.importers import import_reviews
+from blindcal.importers.export import Choices
 from exports import BY_NAME, packed, refused, rows
 
 

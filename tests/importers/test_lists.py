@@ -8,7 +8,9 @@ from random import Random
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.importers import Choices, import_reviews, read_conflicts, read_people
+from blindcal.importers import import_reviews
+from blindcal.importers.export import Choices
+from blindcal.importers.lists import read_conflicts, read_people
 from sizes import count
 
 PEOPLE = {

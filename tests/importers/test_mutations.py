@@ -17,7 +17,7 @@ from zlib import crc32
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.importers import Imported
+from blindcal.importers.normalize import Imported
 from exports import EXPORTS, Export, in_order, rows
 from sizes import count
 

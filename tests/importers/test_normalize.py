@@ -7,8 +7,8 @@ import re
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.importers import Choices, import_reviews
-from blindcal.importers.export import RawExport, RawReview
+from blindcal.importers import import_reviews
+from blindcal.importers.export import Choices, RawExport, RawReview
 from blindcal.importers.normalize import coded, gather
 from exports import BY_NAME, refused, rows
 

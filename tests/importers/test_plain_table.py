@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.importers import Choices, plain_table
-from blindcal.importers.export import RawExport
+from blindcal.importers import plain_table
+from blindcal.importers.export import Choices, RawExport
 from blindcal.importers.sheet import OpenedExport, Worksheet
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from blindcal.importers import Choices, pretalx
-from blindcal.importers.export import RawReview
+from blindcal.importers import pretalx
+from blindcal.importers.export import Choices, RawReview
 from blindcal.importers.sheet import OpenedExport
 from exports import refused
 

@@ -13,7 +13,8 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from blindcal.importers import Choices, import_reviews
+from blindcal.importers import import_reviews
+from blindcal.importers.export import Choices
 from sizes import count
 
 NAMES = [

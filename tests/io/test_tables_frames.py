@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("pandas")
 
 import blindcal as bc
-from blindcal.adversaries import planned_views
 from blindcal.adversaries.findings import findings_of
+from blindcal.adversaries.release_audit import planned_views
 from blindcal.io import tables
 from blindcal.policy import average_frontier, least_loss, loss_frontier, solve, spend
 from blindcal.policy.budget import allocate

@@ -15,9 +15,7 @@ import blindcal
 
 # Functions without an example, and why.
 WITHOUT_EXAMPLE = {
-    "adversaries.open_release": "needs a decided conference, which takes a dozen lines, as in `verify`",
     "benchmark.results_frame": "needs pandas, which no layer needs otherwise",
-    "report.page": "needs Jinja2, and a report, which takes a dozen lines",
     "sharing.share": "needs OpenDP, an extra that takes seconds to load",
 }
 OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -94,7 +92,7 @@ def test_every_argument_and_field_has_an_entry_in_a_section(place: str) -> None:
 def test_every_public_function_has_an_example() -> None:
     functions = {place for place, found in NAMED.items() if is_function(found)}
     without = {place for place in functions if ">>>" not in (inspect.getdoc(NAMED[place]) or "")}
-    assert len(functions) > 100
+    assert len(functions) > 80
     assert sorted(without - WITHOUT_EXAMPLE.keys()) == []
     # Whatever has got an example, or is gone, needs no excuse any more.
     assert sorted(WITHOUT_EXAMPLE.keys() - without) == []

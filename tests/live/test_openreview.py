@@ -23,7 +23,9 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.importers import Choices, import_reviews, read_map
+from blindcal.importers import import_reviews
+from blindcal.importers.export import Choices
+from blindcal.importers.people import read_map
 from live_conferences import ROOT, Conference, conference, decided, environment, exported
 
 PYTHON = environment("openreview")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blindcal import Policy, audit
-from blindcal.adversaries import bits
+from blindcal.adversaries.single_paper import bits
 from blindcal.checks import Array
 from blindcal.policy import least_loss
 from blindcal.posterior.belief import Belief

@@ -10,8 +10,9 @@ from random import Random
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.project import conference_text, read_folder
+from blindcal.project import read_folder
 from blindcal.project.settings import FILE
+from blindcal.project.template import conference_text
 from sizes import count
 
 

@@ -6,33 +6,7 @@ bits, `Findings`. Open `single_paper` first; `side_knowledge`, `coupled_exact`, 
 Imports: deciding and earlier.
 """
 
-from blindcal.adversaries.findings import Finding, Findings, findings_of
-from blindcal.adversaries.learned_calibration import learning_findings
-from blindcal.adversaries.release_audit import open_release, planned_views
-from blindcal.adversaries.single_paper import (
-    Adversary,
-    audit,
-    bits,
-    guess,
-    play,
-    posterior,
-    success_of,
-    top_k_success,
-)
+from blindcal.adversaries.findings import Finding, Findings
+from blindcal.adversaries.single_paper import Adversary, audit, guess, play, posterior, success_of
 
-__all__ = [
-    "Adversary",
-    "Finding",
-    "Findings",
-    "audit",
-    "bits",
-    "findings_of",
-    "guess",
-    "learning_findings",
-    "open_release",
-    "planned_views",
-    "play",
-    "posterior",
-    "success_of",
-    "top_k_success",
-]
+__all__ = ["Adversary", "Finding", "Findings", "audit", "guess", "play", "posterior", "success_of"]

@@ -125,13 +125,7 @@ def member_rows(view: View) -> Integers:
 
 
 def all_loads(views: Sequence[View], loads: Mapping[str, int]) -> dict[str, int]:
-    """The loads, with the reviews that are left as the load of `*` if pools have it.
-
-    >>> rows, weight = np.array([[0], [-1]]), np.array([0.5, 0.5])
-    >>> view = View("p", ("a", "*"), (1.0,), rows, weight, np.zeros(2), {})
-    >>> all_loads([view, view, view], {"a": 1})
-    {'a': 1, '*': 2}
-    """
+    """The loads, with the reviews that are left as the load of `*` if pools have it."""
     known = dict(loads)
     if any(OUTSIDER in view.names for view in views):
         left = sum(len(view.scores) for view in views) - sum(known.values())
@@ -286,20 +280,13 @@ class CoupledBound:
     adversary's success from scores and loads, and V' that with the paper's own decision as well,
 
         success <= min(V' factor, 1 - (1 - V') hidden, V + added)
-
-    Attributes:
-        papers: The size of the component.
-        epsilon: No log odds between two reviewers change by more.
-        factor: `prod (1 + kappa_j)` over the other papers, with kappa_j the range of paper j's table.
-        hidden: `prod (1 - kappa_j)` over them: the chance that their decisions depend on no reviewer.
-        added: Pinsker's inequality for the capacities of all tables.
     """
 
-    papers: int
-    epsilon: float
-    factor: float
-    hidden: float
-    added: float
+    papers: int  # the size of the component
+    epsilon: float  # no log odds between two reviewers change by more
+    factor: float  # `prod (1 + kappa_j)` over the other papers, with kappa_j the range of paper j's table
+    hidden: float  # `prod (1 - kappa_j)` over them: the chance that their decisions depend on no reviewer
+    added: float  # pinsker's inequality for the capacities of all tables
 
     def success(self, alone: float, own: float) -> float:
         """The largest success, from that before any decision and that with the paper's own decision."""
@@ -307,16 +294,7 @@ class CoupledBound:
 
 
 def coupled_bounds(views: Sequence[View], policy: str = "chosen") -> list[CoupledBound]:
-    """For each paper, bounds that hold against every coupled adversary, under any prior.
-
-    >>> def one(paper: str, names: str, accept: list[float]) -> View:
-    ...     rows, weight = np.array([[0], [1]]), np.array([0.5, 0.5])
-    ...     return View(paper, tuple(names), (1.0,), rows, weight, np.zeros(2), {"chosen": np.array(accept)})
-    >>> views = one("p", "ab", [0.6, 0.4]), one("q", "bc", [0.4, 0.6]), one("r", "de", [0.0, 1.0])
-    >>> found = coupled_bounds(list(views))
-    >>> [(each.papers, round(each.epsilon, 3), round(each.factor, 3)) for each in found]
-    [(2, 0.811, 1.2), (2, 0.811, 1.2), (1, inf, 1.0)]
-    """
+    """For each paper, bounds that hold against every coupled adversary, under any prior."""
     group = components([view.names for view in views])
     policies = [Policy(view.accept[policy]) for view in views]
     epsilon = np.array([float(one.epsilon) for one in policies])
@@ -452,9 +430,6 @@ def capacity(accept: Array) -> float:
 
     It is the radius of the accept probabilities in relative entropy: the least `middle` of the largest
     divergence. Any `middle` gives an upper bound, so stopping the bisection early is safe.
-
-    >>> round(float(capacity(np.array([0.0, 1.0])) / np.log(2.0)), 6), capacity(np.array([0.3, 0.3]))
-    (1.0, 0.0)
     """
     low, high = float(accept.min()), float(accept.max())
     if low == high:
@@ -477,9 +452,5 @@ def _bernoulli_divergence(one: float, other: float) -> float:
 
 
 def epsilon_per_paper(epsilon: float, papers: int) -> float:
-    """The epsilon per paper such that all papers together move no odds by more than e^epsilon.
-
-    >>> epsilon_per_paper(2.0, 5)
-    0.4
-    """
+    """The epsilon per paper such that all papers together move no odds by more than e^epsilon."""
     return epsilon / papers

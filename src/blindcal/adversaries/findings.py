@@ -120,22 +120,9 @@ def findings_of(
 ) -> Findings:
     """The gains of the certificate's adversary, who knows scores, decisions, calibration and pools.
 
-    Args:
-        views: The papers, from `planned_views` or `open_release`.
-        policies: The policies to compare; raw, public, chosen and fully calibrated decisions by default.
-        better: The better end of the scale. With "low", the scores of the views are negated ones; the
-            findings state them on the scale of the reviews.
-
-    Returns:
-        The findings.
-
-    Example:
-        >>> accept = {"chosen": np.array([0.5, 0.5]), "full": np.array([1.0, 0.0])}
-        >>> rows, weight = np.array([[0], [1]]), np.array([0.75, 0.25])
-        >>> view = View("p", ("ada", "ben"), (5.0,), rows, weight, np.zeros(2), accept)
-        >>> findings = findings_of([view], ["chosen", "full"]).findings
-        >>> [(one.policy, one.baseline, one.success) for one in findings if one.question == AUTHOR]
-        [('chosen', 0.75, 0.75), ('full', 0.75, 1.0)]
+    `policies`: the policies to compare; raw, public, chosen and fully calibrated decisions by default.
+    `better`: the better end of the scale. With "low", the scores of the views are negated ones; the findings
+    state them on the scale of the reviews.
     """
     linked = _linking_success(views, [view.alone for view in views])
     all_findings = list[Finding]()

@@ -70,17 +70,11 @@ _STANDARD = np.array([0.0, 0.0, 1.0, 0.0, 1.0])[:, None, None]
 
 @dataclass(frozen=True, eq=False)
 class StatedReviewers:
-    """The stated calibration of everybody.
+    """The stated calibration of everybody."""
 
-    Attributes:
-        mean: Means `[person, 2]` of (slope, offset).
-        covariance: Their covariances `[person, 3]`: (slope, slope), (slope, offset), (offset, offset).
-        variance: Variances `[person]` of scores around the line.
-    """
-
-    mean: Array
-    covariance: Array
-    variance: Array
+    mean: Array  # means `[person, 2]` of (slope, offset)
+    covariance: Array  # their covariances `[person, 3]`: (slope, slope), (slope, offset), (offset, offset)
+    variance: Array  # variances `[person]` of scores around the line
 
     @property
     def uncertain(self) -> bool:
@@ -99,24 +93,15 @@ class StatedReviewers:
 
 @dataclass(frozen=True, eq=False)
 class PaperBlock:
-    """Papers whose tuples have the same candidates, by their position in the pool.
+    """Papers whose tuples have the same candidates, by their position in the pool."""
 
-    Attributes:
-        paper: Numbers `[paper]` of the papers.
-        review: Numbers `[paper, slot]` of their reviews.
-        rows: Positions `[tuple, slot]` in a pool.
-        who: The person `[paper, slot, position]`; `*` is another one in every slot.
-        low: The lower ends `[paper, slot]` of the scores' cells.
-        high: The upper ends; equal to `low` if scores are not rounded.
-        log_base: Log of the prior times the probability of the decision, `[paper, tuple]`.
-    """
-
-    paper: Integers
-    review: Integers
-    rows: Integers
-    who: Integers
-    low: Array
-    high: Array
+    paper: Integers  # numbers `[paper]` of the papers
+    review: Integers  # numbers `[paper, slot]` of their reviews
+    rows: Integers  # positions `[tuple, slot]` in a pool
+    who: Integers  # the person `[paper, slot, position]`; `*` is another one in every slot
+    low: Array  # the lower ends `[paper, slot]` of the scores' cells
+    high: Array  # the upper ends; equal to `low` if scores are not rounded
+    # Log of the prior times the probability of the decision, `[paper, tuple]`
     log_base: Array = field(repr=False)
 
     @property
@@ -140,18 +125,12 @@ class PaperBlock:
 
 @dataclass(frozen=True, eq=False)
 class CalibrationModel:
-    """What the chains are given: the stated calibration, and all papers.
+    """What the chains are given: the stated calibration, and all papers."""
 
-    Attributes:
-        people: The stated calibration.
-        blocks: All papers; reviews are numbered paper by paper.
-        papers: How many papers there are.
-        named: Which positions `[review, position]` of a paper's pool can be guessed: `*` cannot.
-    """
-
-    people: StatedReviewers
-    blocks: tuple[PaperBlock, ...]
-    papers: int
+    people: StatedReviewers  # the stated calibration
+    blocks: tuple[PaperBlock, ...]  # all papers; reviews are numbered paper by paper
+    papers: int  # how many papers there are
+    # Which positions `[review, position]` of a paper's pool can be guessed: `*` cannot
     named: NDArray[np.bool_] = field(repr=False)
 
     @property
@@ -168,25 +147,16 @@ class CalibrationModel:
 
 @dataclass(frozen=True, eq=False)
 class Chains:
-    """The state of chains, and what they have counted.
+    """The state of chains, and what they have counted."""
 
-    Attributes:
-        start: From which start `[chain]` each of them came.
-        drawn: (slope, offset) of everybody, `[chain, person, 2]`.
-        quality: `[chain, paper]`.
-        pick: The present tuple `[chain, paper]`.
-        seen: How many sweeps `[chain]` were counted.
-        tally: The summed probability `[chain, review, position]` that a candidate wrote a review.
-        rounds: How often the chains were continued.
-    """
-
-    start: Integers = field(repr=False)
-    drawn: Array = field(repr=False)
-    quality: Array = field(repr=False)
-    pick: Integers = field(repr=False)
-    seen: Array = field(repr=False)
+    start: Integers = field(repr=False)  # from which start `[chain]` each of them came
+    drawn: Array = field(repr=False)  # (slope, offset) of everybody, `[chain, person, 2]`
+    quality: Array = field(repr=False)  # `[chain, paper]`
+    pick: Integers = field(repr=False)  # the present tuple `[chain, paper]`
+    seen: Array = field(repr=False)  # how many sweeps `[chain]` were counted
+    # The summed probability `[chain, review, position]` that a candidate wrote a review
     tally: Array = field(repr=False)
-    rounds: int = 0
+    rounds: int = 0  # how often the chains were continued
 
 
 def calibration_model(views: Sequence[View]) -> CalibrationModel:
@@ -493,21 +463,14 @@ _TOGETHER = 1 << 16
 
 @dataclass(frozen=True)
 class Learned(GuessEstimate):
-    """What chains found about an adversary's success.
+    """What chains found about an adversary's success."""
 
-    Attributes:
-        chains: How many chains there were.
-        starts: From how many starts they came.
-        sweeps: How many sweeps each of them counted.
-        by_start: The chance that the same guesses are right, by the chains from each start.
-        pick: The tuple `[chain, paper]` that each chain drew last.
-    """
-
-    chains: int
-    starts: int
-    sweeps: int
+    chains: int  # how many chains there were
+    starts: int  # from how many starts they came
+    sweeps: int  # how many sweeps each of them counted
+    # The chance that the same guesses are right, by the chains from each start
     by_start: Array = field(repr=False, compare=False)
-    pick: Integers = field(repr=False, compare=False)
+    pick: Integers = field(repr=False, compare=False)  # the tuple `[chain, paper]` that each chain drew last
 
 
 def learn(
@@ -590,31 +553,11 @@ def learning_findings(
     measured, with a standard error; they are exact if the calibration is stated without errors. Decisions
     that are the same whoever reviewed, as raw and public ones are, add nothing.
 
-    Args:
-        views: The papers, as `planned_views` or `open_release` returns them.
-        policies: Whose decisions are compared.
-        target: Chains go on until the standard error of a chance is at most this.
-        most: How many times at most chains are looked at.
-        seed: Of the chains: the same seed gives the same numbers.
-        workers: How many processes share the work; numbers are the same for any number.
-        progress: Called as work goes on; silent by default.
-
-    Returns:
-        One finding for each policy, then one for each policy with papers taken separately.
-
-    Raises:
-        InputError: If a paper is not one that this adversary can handle, or if chains from different starts
-            do not agree.
-
-    Example:
-        >>> from blindcal.adversaries.paper_view import case_view
-        >>> from blindcal.posterior.paper import PaperCase
-        >>> from blindcal.policy.policy import Policy
-        >>> strict, lenient = (1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0)
-        >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), (strict, lenient), bar=0.0)
-        >>> found = learning_findings([case_view(case, Policy([0.5, 0.5]), 1.0)], ["chosen", "full"])
-        >>> [(one.question, one.policy, one.baseline, one.success) for one in found][:2]
-        [('author', 'chosen', 0.5, 0.5), ('author', 'full', 0.5, 1.0)]
+    `views`: the papers, as `planned_views` or `open_release` returns them. `target`: chains go on until the
+    standard error of a chance is at most this. `most`: how many times at most chains are looked at. `seed`:
+    of the chains: the same seed gives the same numbers. `workers`: how many processes share the work; numbers
+    are the same for any number. `progress`: called as work goes on; silent by default. Returns one finding
+    for each policy, then one for each policy with papers taken separately.
     """
     plain = [finding_about(paper_findings(LEARNS, views, policy), policy) for policy in policies]
     model = calibration_model(views)

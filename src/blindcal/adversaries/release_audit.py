@@ -50,15 +50,8 @@ class OpenedRelease:
 def open_release(published: str | os.PathLike[str], key: str | os.PathLike[str]) -> OpenedRelease:
     """Opens a published release with its key. The result is confidential.
 
-    Args:
-        published: The folder that `decide` wrote.
-        key: The file of the key that made the release.
-
-    Returns:
-        The `record`, and the `views` of its papers with the true reviewers, for `findings_of`.
-
-    Raises:
-        InputError: If the folder holds no certificate.
+    `key`: the file of the key that made the release. Returns the `record`, and the `views` of its papers with
+    the true reviewers, for `findings_of`.
     """
     check_paths(published=published, key=key)
     certificate = read_published(published)
@@ -73,24 +66,7 @@ def open_release(published: str | os.PathLike[str], key: str | os.PathLike[str])
 def planned_views(plan: Plan) -> list[View]:
     """The papers of a plan, before anything is drawn and without their reviewers.
 
-    Args:
-        plan: A planned conference.
-
-    Returns:
-        One view per paper, in the order of the plan.
-
-    Example:
-        >>> from blindcal.posterior.conference import Conference, PaperCase
-        >>> from blindcal.planning import Request, check_calibration, plan_conference
-        >>> from blindcal.policy.guarantee import UNLIMITED
-        >>> rows = ((1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0))
-        >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), rows, bar=0.0)
-        >>> conference, request = Conference((case,), 0.0, None, (1.0,)), Request(UNLIMITED, bar=0.0)
-        >>> papers, price = plan_conference(conference, UNLIMITED)
-        >>> planned = Plan(conference, request, tuple(papers), price, check_calibration([case]), ())
-        >>> planned_views(planned)[0].mass("chosen")
-        array([[0.5, 0. ],
-               [0. , 0.5]])
+    Returns one view per paper, in the order of the plan.
     """
     return [
         planned_view(case, paper, raw, plan.request.guarantee)

@@ -57,9 +57,6 @@ def audit(belief: Belief, policy: Policy) -> Claim:
         belief: The adversary's belief before the decision.
         policy: Accept probability of each secret.
 
-    Returns:
-        The claims.
-
     Example:
         >>> revealed = audit(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1 / 3, 0.0]))
         >>> print(f"{float(revealed.success):.3f} {revealed.epsilon} {revealed.largest_posterior}")
@@ -110,9 +107,6 @@ def guess(belief: Belief, policy: Policy) -> Integers:
         belief: The adversary's belief before the decision; leading axes are instances.
         policy: Accept probability of each secret.
 
-    Returns:
-        Guesses [..., 2, slot]: a label, or the index of the secret.
-
     Example:
         >>> guess(Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.25])).tolist()
         [[0], [1]]
@@ -127,18 +121,7 @@ def guess(belief: Belief, policy: Policy) -> Integers:
 def top_k_success(belief: Belief, policy: Policy, k: int) -> Array:
     """The chance that the truth is among the best guesses after the decision.
 
-    Args:
-        belief: The adversary's belief before the decision; leading axes are instances.
-        policy: Accept probability of each secret.
-        k: Number of guesses.
-
-    Returns:
-        The chance per instance, mean over slots.
-
-    Example:
-        >>> belief = Belief([0.5, 0.3, 0.2], [0.9, 0.2, 0.7])
-        >>> [round(float(top_k_success(belief, Policy([1.0, 0.0, 1.0]), k)), 3) for k in (1, 2, 3)]
-        [0.8, 1.0, 1.0]
+    `belief`: the adversary's belief before the decision; leading axes are instances.
     """
     if k < 1:
         raise InputError(f"k must be at least 1, found {k}")
@@ -156,16 +139,7 @@ def bits(belief: Belief, policy: Policy) -> Array:
 
     `sum_{y,d} P(y,d) log2(P(y,d) / (P(y) P(d)))`: 1 bit if the decision names one of two equal secrets.
 
-    Args:
-        belief: The adversary's belief before the decision; leading axes are instances.
-        policy: Accept probability of each secret.
-
-    Returns:
-        Bits per instance, mean over the slots.
-
-    Example:
-        >>> float(bits(Belief([0.5, 0.5], [1.0, 0.0]), Policy([1.0, 0.0])))
-        1.0
+    `belief`: the adversary's belief before the decision; leading axes are instances.
     """
     mass = outcome_mass(belief, policy)
     weight = np.broadcast_to(belief.weight[..., None, :], mass.shape)
@@ -189,9 +163,6 @@ def success_of(belief: Belief, policy: Policy, adversary: Adversary) -> Array:
         belief: The true distribution of secrets; the adversary may believe another.
         policy: Accept probability of each secret.
         adversary: The function that guesses.
-
-    Returns:
-        The success per instance, mean over the slots.
 
     Example:
         >>> belief, policy = Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.25])
@@ -254,9 +225,6 @@ def play(
         games: Number of games per instance.
         rng: Random number generator.
         adversary: The function that guesses; by default `guess`, the MAP adversary.
-
-    Returns:
-        The number of correct guesses, and the success.
 
     Example:
         >>> rng = np.random.default_rng(1)
@@ -322,13 +290,7 @@ def members(view: View, mass: Array) -> Array:
 
 
 def answers(view: View, mass: Array) -> dict[str, float]:
-    """The chance of a correct answer to each of `QUESTIONS`, mean over the paper's reviews or its pool.
-
-    >>> view = View("p", ("a", "b"), (1.0,), np.array([[0], [1]]), np.array([0.75, 0.25]),
-    ...             np.zeros(2), {"full": np.array([1.0, 0.0])})
-    >>> answers(view, view.alone)["author"], answers(view, view.mass("full"))["author"]
-    (0.75, 1.0)
-    """
+    """The chance of a correct answer to each of `QUESTIONS`, mean over the paper's reviews or its pool."""
     by_slot = authors(view, mass)
     chance, reviewed = mass.sum(axis=1), by_slot.sum(axis=1)
     named = np.array([name != "*" for name in view.names])

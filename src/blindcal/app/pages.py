@@ -29,7 +29,7 @@ from blindcal.exporters import FORMATS, WHAT
 from blindcal.exporters.decisions import WAITING
 from blindcal.fitting.diagnostics import Forecast
 from blindcal.importers import FORMATS as SYSTEMS
-from blindcal.importers import withdrawn_lines
+from blindcal.importers.normalize import withdrawn_lines
 from blindcal.planning.calibration_check import FITS
 from blindcal.planning.conference_plan import Answer
 from blindcal.planning.request import Quota, Request

@@ -20,7 +20,8 @@ from blindcal.app.pair import SLIDERS, drawn, picture, read_settings
 from blindcal.app.session import EDITABLE, Reading, Session, TooLargeError
 from blindcal.app.state import PUBLISHED
 from blindcal.errors import BlindcalError, InputError, unexpected
-from blindcal.importers import MAX_EXPORT, Choices
+from blindcal.importers import MAX_EXPORT
+from blindcal.importers.export import Choices
 from blindcal.importers.plain_table import columns_of
 from blindcal.io.atomic_files import read_bytes, to_jsonable
 from blindcal.project.create import InitialSettings

@@ -25,7 +25,8 @@ from blindcal.compute.parallel import Progress
 from blindcal.deciding.selection import preview_list
 from blindcal.errors import BlindcalError, InputError, RefusedError
 from blindcal.fitting.committee import read_aliases
-from blindcal.importers import Choices, read_maps
+from blindcal.importers.export import Choices
+from blindcal.importers.people import read_maps
 from blindcal.io.atomic_files import lock, read_bytes, write_bytes, write_table
 from blindcal.planning.conference_plan import Answer, answer
 from blindcal.policy.guarantee import LIMITS

@@ -14,7 +14,7 @@ from blindcal.adversaries.single_paper import ONE_BY_ONE
 from blindcal.cells import count
 from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
 from blindcal.cli.folders import FolderPath, KeyFile
-from blindcal.cli.options import Processes, decimal, hired, whole
+from blindcal.cli.options import Processes, decimal, hired, numeric, whole
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import check_targets, refuse_published, write_json
 from blindcal.project.workflow import Adversaries, audit_folder, opened
@@ -44,10 +44,9 @@ Priors = Annotated[
 ]
 Evidence = Annotated[
     list[float] | None,
-    typer.Option(
-        parser=decimal,
-        metavar="NUMBER",
-        help="Also an adversary with evidence of its own about every review, such as writing style, by "
+    numeric(
+        decimal,
+        "Also an adversary with evidence of its own about every review, such as writing style, by "
         "which the author stands out by this many standard deviations; repeatable.",
     ),
 ]
@@ -69,11 +68,7 @@ def audit(
     evidence: Evidence = None,
     colluders: Annotated[
         list[int] | None,
-        typer.Option(
-            parser=whole,
-            metavar="NUMBER",
-            help="Also this many reviewers who share what they know of their own reviews; repeatable.",
-        ),
+        numeric(whole, "Also this many reviewers who share what they know of their own reviews; repeatable."),
     ] = None,
     loads: Annotated[
         str | None,

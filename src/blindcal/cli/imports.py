@@ -13,10 +13,12 @@ import typer
 
 from blindcal.cells import count, number_text
 from blindcal.cli.console import CONFIDENTIAL, Json, as_options, emit_json, note, say, table
-from blindcal.cli.options import conference_folders, one_of
+from blindcal.cli.options import conference_folders, one_of, word
 from blindcal.errors import InputError
-from blindcal.importers import FORMATS, Choices, Imported, read_maps, withdrawn_lines
-from blindcal.importers.export import METAREVIEWS, SILENT, Unit
+from blindcal.importers import FORMATS
+from blindcal.importers.export import METAREVIEWS, SILENT, Choices, Unit
+from blindcal.importers.normalize import Imported, withdrawn_lines
+from blindcal.importers.people import read_maps
 from blindcal.importers.plain_table import columns_of
 from blindcal.io.atomic_files import read_bytes, refuse_published
 from blindcal.project.create import FolderContents
@@ -71,11 +73,7 @@ def import_(
         str | None, typer.Option(help="The name of a past conference; else that of its file.")
     ] = None,
     system: Annotated[
-        str | None,
-        typer.Option(
-            help=f"One of {', '.join(FORMATS)}; needed only if it is not recognized.",
-            autocompletion=one_of(FORMATS),
-        ),
+        str | None, word(FORMATS, f"One of {', '.join(FORMATS)}; needed only if it is not recognized.")
     ] = None,
     score_field: Annotated[
         str | None, typer.Option(help="The field to use as the score, if there are several.")
@@ -92,10 +90,10 @@ def import_(
     ] = None,
     unit: Annotated[
         str,
-        typer.Option(
-            help="Whose severity counts on EasyChair: reviewer (who wrote the review) or member (who is "
+        word(
+            _UNITS,
+            "Whose severity counts on EasyChair: reviewer (who wrote the review) or member (who is "
             "responsible for it).",
-            autocompletion=one_of(_UNITS),
         ),
     ] = "reviewer",
     people: Annotated[

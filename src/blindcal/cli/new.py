@@ -11,7 +11,7 @@ import typer
 from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, progress, say
 from blindcal.cli.fit import say_fitted
 from blindcal.cli.imports import contents_facts, say_contents, say_next_step
-from blindcal.cli.options import one_of
+from blindcal.cli.options import word
 from blindcal.compute.parallel import available_cores
 from blindcal.deciding.ledger import ledger_folder
 from blindcal.errors import InputError
@@ -87,10 +87,10 @@ def new(
     ] = None,
     scores: Annotated[
         str | None,
-        typer.Option(
-            help="Who may see the scores of all papers, and so the public folder: public, everyone; or "
+        word(
+            SCORES,
+            "Who may see the scores of all papers, and so the public folder: public, everyone; or "
             "confidential: then nothing in it depends on scores but the decisions. There is no default.",
-            autocompletion=one_of(SCORES),
         ),
     ] = None,
     accept: Annotated[
@@ -101,9 +101,7 @@ def new(
             "each track.",
         ),
     ] = None,
-    better: Annotated[
-        str, typer.Option(help="Which scores are better, high or low.", autocompletion=one_of(BETTER))
-    ] = "high",
+    better: Annotated[str, word(BETTER, "Which scores are better, high or low.")] = "high",
     key: Annotated[
         Path | None,
         typer.Option(help="The key; FOLDER.key unless given. One that exists is used, else it is made."),

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from blindcal.cli.console import Json, emit_json, say
-from blindcal.cli.options import by_option, hired, whole
+from blindcal.cli.options import by_option, hired, numeric, whole
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import write_bytes
 from blindcal.paper.figures import FIGURES, Figure, figure
@@ -30,19 +30,9 @@ def paper(
     formats: Annotated[
         str, typer.Option("--format", help="One or more of svg, png and pdf, separated by commas.")
     ] = "svg",
-    trials: Annotated[
-        int,
-        typer.Option(parser=whole, metavar="NUMBER", help="Simulated conferences at each point of Figure 3."),
-    ] = 100,
-    seed: Annotated[
-        int, typer.Option(parser=whole, metavar="NUMBER", help="The same seed gives the same Figure 3.")
-    ] = 1,
-    processes: Annotated[
-        int,
-        typer.Option(
-            "--workers", parser=whole, metavar="NUMBER", help="Processes on this machine for Figure 3."
-        ),
-    ] = 1,
+    trials: Annotated[int, numeric(whole, "Simulated conferences at each point of Figure 3.")] = 100,
+    seed: Annotated[int, numeric(whole, "The same seed gives the same Figure 3.")] = 1,
+    processes: Annotated[int, numeric(whole, "Processes on this machine for Figure 3.", "--workers")] = 1,
     as_json: Json = False,
 ) -> None:
     """Draw the paper's figures again, from the functions that implement it.

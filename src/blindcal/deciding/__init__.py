@@ -6,22 +6,8 @@ module that draws a decision, and `ledger` the only one that records it. Imports
 earlier.
 """
 
-from blindcal.deciding.coins import Key, commitment, draw, make_key, read_key
-from blindcal.deciding.ledger import Ledger, Record, open_ledger, publish
+from blindcal.deciding.coins import Key, commitment, draw, make_key
 from blindcal.deciding.release import Outcome, decide
 from blindcal.deciding.selection import select
 
-__all__ = [
-    "Key",
-    "Ledger",
-    "Outcome",
-    "Record",
-    "commitment",
-    "decide",
-    "draw",
-    "make_key",
-    "open_ledger",
-    "publish",
-    "read_key",
-    "select",
-]
+__all__ = ["Key", "Outcome", "commitment", "decide", "draw", "make_key", "select"]

@@ -23,17 +23,11 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ValueKind:
-    """What values a field takes.
+    """What values a field takes."""
 
-    Attributes:
-        schema: The values, in JSON schema.
-        rule: The same in words.
-        form: How people write such a value; `fill` in `report.wording` has the forms.
-    """
-
-    schema: Schema
-    rule: str
-    form: str = ""
+    schema: Schema  # the values, in JSON schema
+    rule: str  # the same in words
+    form: str = ""  # how people write such a value; `fill` in `report.wording` has the forms
 
 
 def _whole(least: int) -> Schema:
@@ -96,36 +90,25 @@ PARTS = (DECIDED, PROMISED, REVEALED, ERRORS, FIT, IDENTITY)
 
 @dataclass(frozen=True)
 class Field:
-    """A field of the certificate.
+    """A field of the certificate."""
 
-    Attributes:
-        name: What the file calls it.
-        kind: What values it takes; None for an object, which has `fields`.
-        description: What it is, for the schema, as a sentence.
-        sentence: What its value means, for people. Values stand in it by their path and form, like
-            `{pools.people:,}`; a function of the whole certificate chooses between sentences, and returns
-            nothing if there is nothing to say. None: the description. Empty: pages show it elsewhere.
-        part: Which part of the explanation it belongs to.
-        form: How people write its value, if not as others of its kind.
-        withheld: Whether it depends on scores, so that it is not published if these are confidential.
-        by_the_bar: Whether it compares with decisions by the bar, so that a list of another number of papers
-            than the bar was set for does not have it.
-        optional: Whether it can be missing for another reason.
-        nullable: Whether it can be null.
-        fields: The fields of an object.
-    """
-
-    name: str
-    kind: ValueKind | None
-    description: str
+    name: str  # what the file calls it
+    kind: ValueKind | None  # what values it takes; None for an object, which has `fields`
+    description: str  # what it is, for the schema, as a sentence
+    # What its value means, for people. Values stand in it by their path and form, like `{pools.people:,}`; a
+    # function of the whole certificate chooses between sentences, and returns nothing if there is nothing to
+    # say. None: the description. Empty: pages show it elsewhere.
     sentence: str | Callable[[Content], str] | None = None
-    part: str = DECIDED
-    form: str = ""
+    part: str = DECIDED  # which part of the explanation it belongs to
+    form: str = ""  # how people write its value, if not as others of its kind
+    # Whether it depends on scores, so that it is not published if these are confidential
     withheld: bool = False
+    # Whether it compares with decisions by the bar, so that a list of another number of papers than the bar
+    # was set for does not have it
     by_the_bar: bool = False
-    optional: bool = False
-    nullable: bool = False
-    fields: tuple[Field, ...] = ()
+    optional: bool = False  # whether it can be missing for another reason
+    nullable: bool = False  # whether it can be null
+    fields: tuple[Field, ...] = ()  # the fields of an object
 
 
 _NOT_OF_ANOTHER_LIST = " Not of a list of another number of papers than the bar was set for."
@@ -866,11 +849,7 @@ FIELDS: Sequence[Field] = (
 
 
 def public_fields(content: Content, fields: Sequence[Field] = FIELDS) -> dict[str, Any]:
-    """The fields of a certificate that do not depend on scores. What no row declares is withheld.
-
-    >>> public_fields({"papers": 2, "success": 0.5, "decided_again": {"papers": 0, "epsilon": 1.0}})
-    {'papers': 2, 'decided_again': {'papers': 0}}
-    """
+    """The fields of a certificate that do not depend on scores. What no row declares is withheld."""
     return {
         row.name: public_fields(content[row.name], row.fields) if row.fields else content[row.name]
         for row in fields
@@ -879,11 +858,7 @@ def public_fields(content: Content, fields: Sequence[Field] = FIELDS) -> dict[st
 
 
 def without_comparisons(content: Content, fields: Sequence[Field] = FIELDS) -> dict[str, Any]:
-    """The same certificate without fields that compare with decisions by the bar.
-
-    >>> without_comparisons({"papers": 2, "gap": 0.0})
-    {'papers': 2}
-    """
+    """The same certificate without fields that compare with decisions by the bar."""
     rows = {row.name: row for row in fields}
     return {
         name: without_comparisons(value, rows[name].fields) if rows[name].fields else value
@@ -893,11 +868,7 @@ def without_comparisons(content: Content, fields: Sequence[Field] = FIELDS) -> d
 
 
 def certificate_schema() -> dict[str, Any]:
-    """The JSON schema of certificate.json, with confidential scores or without.
-
-    >>> certificate_schema()["properties"]["better"]
-    {'enum': ['high', 'low'], 'description': 'Which scores are better, as the chair said.'}
-    """
+    """The JSON schema of certificate.json, with confidential scores or without."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "certificate.json of blindcal",
@@ -944,9 +915,6 @@ def field_problems(
     """Each field of a certificate that is missing or not what it must be, and the rule.
 
     `figures` says whether the certificate must have those that depend on scores.
-
-    >>> next(field_problems({"conference": 2027}, False))
-    ('conference', 'must be text')
     """
     for row in fields:
         name, value = f"{within}{row.name}", content.get(row.name)

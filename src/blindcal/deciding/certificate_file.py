@@ -40,23 +40,15 @@ UNBOUNDED = ("epsilon", "largest_factor")
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """The final list of a release that accepts an exact number of papers.
+    """The final list of a release that accepts an exact number of papers."""
 
-    Attributes:
-        quota: How many papers are accepted, and how many wait.
-        bar_for: The number of papers, or that of each track, that the bar was set for.
-        decisions: The decision on each paper.
-        waiting: The place of each paper on the wait list; empty for papers that are not on it.
-        raw: Whether mean scores would accept each paper if they accepted as many.
-        figures: The expectations of each paper under the list.
-    """
-
-    quota: Quota
-    bar_for: Number
-    decisions: Sequence[str]
+    quota: Quota  # how many papers are accepted, and how many wait
+    bar_for: Number  # the number of papers, or that of each track, that the bar was set for
+    decisions: Sequence[str]  # the decision on each paper
+    # The place of each paper on the wait list; empty for papers that are not on it
     waiting: Sequence[int | str]
-    raw: Sequence[float]
-    figures: Sequence[Figures]
+    raw: Sequence[float]  # whether mean scores would accept each paper if they accepted as many
+    figures: Sequence[Figures]  # the expectations of each paper under the list
 
     def count(self, decision: str) -> int:
         """How many papers have this decision."""
@@ -282,9 +274,6 @@ def upwards(number: float, limit: float | None = None, margin: Fraction = Fracti
     """A number rounded up to nine decimals, but never past a limit that it keeps.
 
     The margin allows for what another machine finds. A number within rounding of 0 is 0.
-
-    >>> upwards(0.1 + 0.2), upwards(0.25, margin=Fraction(1, 10**10)), upwards(1.9999999999999873, 2.0)
-    (0.300000001, 0.250000001, 2.0)
     """
     if isinf(number) or number < _NOTHING:
         return number if isinf(number) else 0.0

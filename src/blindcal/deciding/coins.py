@@ -74,9 +74,6 @@ def make_key(path: str | os.PathLike[str]) -> Key:
     Args:
         path: The file; an existing one is refused.
 
-    Returns:
-        The key.
-
     Example:
         >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
@@ -92,27 +89,7 @@ def make_key(path: str | os.PathLike[str]) -> Key:
 
 
 def read_key(path: str | os.PathLike[str]) -> Key:
-    """Reads a key.
-
-    Args:
-        path: The file that `make_key` wrote.
-
-    Returns:
-        The key.
-
-    Raises:
-        InputError: If the file is no key, or if others could have read it.
-
-    Example:
-        >>> from pathlib import Path
-        >>> from tempfile import TemporaryDirectory
-        >>> folder = TemporaryDirectory()
-        >>> path = Path(folder.name) / "key.bin"
-        >>> made = make_key(path)
-        >>> read_key(path) == made, read_key(path)
-        (True, Key())
-        >>> folder.cleanup()
-    """
+    """Reads a key."""
     data = read_bytes(path)
     if len(data) != KEY_BYTES:
         size = f"{len(data)}" if len(data) <= KEY_BYTES else "more"
@@ -147,9 +124,6 @@ def draw(key: Key, facts: Mapping[str, object], accept: Fraction) -> bool:
             the same coin.
         accept: The accept probability.
 
-    Returns:
-        Whether the paper is accepted.
-
     Example:
         >>> key = Key(bytes(32))
         >>> draw(key, {"paper": "a"}, Fraction(1)), draw(key, {"paper": "a"}, Fraction(0))
@@ -169,11 +143,7 @@ def draw(key: Key, facts: Mapping[str, object], accept: Fraction) -> bool:
 
 
 def uniform(stamp: bytes) -> float:
-    """A stamp as a number in [0, 1), one of 2^53 that are equally likely.
-
-    >>> uniform(bytes(32)), uniform(bytes([128]) + bytes(31)), uniform(bytes([255]) * 32) < 1.0
-    (0.0, 0.5, True)
-    """
+    """A stamp as a number in [0, 1), one of 2^53 that are equally likely."""
     return float(int.from_bytes(stamp[:8]) >> 11) / 2.0**53
 
 
@@ -186,9 +156,6 @@ def commitment(key: Key, content: object) -> str:
     Args:
         key: The chair's key.
         content: Anything in JSON's types; the order of keys and the type of a number do not matter.
-
-    Returns:
-        64 hexadecimal digits.
 
     Example:
         >>> commitment(Key(bytes(32)), {"a": 1}) == commitment(Key(bytes(32)), {"a": 1.0})

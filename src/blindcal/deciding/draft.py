@@ -99,32 +99,19 @@ def as_planned(_: Conference, planned: PlannedTables) -> PlannedTables:
 
 @dataclass(frozen=True)
 class Changes:
-    """The papers that differ from the release before, by kind of change.
+    """The papers that differ from the release before, by kind of change."""
 
-    Attributes:
-        new: Papers that were never decided.
-        late: Papers with all their earlier scores and more.
-        scores: Papers with other scores.
-        pools: Papers with other pools or calibration.
-        grid: Papers with another grid.
-        tracks: Papers in another track.
-        reviewers: Papers with other reviewers and the same public data.
-        returned: Papers that were withdrawn and are back unchanged.
-        withdrawn: Papers that are gone.
-        alike: New papers with the scores of a paper that was decided under another name.
-        redecided: Whether papers with other pools or grid are decided again; else their decisions stand.
-    """
-
-    new: tuple[str, ...] = ()
-    late: tuple[str, ...] = ()
-    scores: tuple[str, ...] = ()
-    pools: tuple[str, ...] = ()
-    grid: tuple[str, ...] = ()
-    tracks: tuple[str, ...] = ()
-    reviewers: tuple[str, ...] = ()
-    returned: tuple[str, ...] = ()
-    withdrawn: tuple[str, ...] = ()
-    alike: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()  # papers that were never decided
+    late: tuple[str, ...] = ()  # papers with all their earlier scores and more
+    scores: tuple[str, ...] = ()  # papers with other scores
+    pools: tuple[str, ...] = ()  # papers with other pools or calibration
+    grid: tuple[str, ...] = ()  # papers with another grid
+    tracks: tuple[str, ...] = ()  # papers in another track
+    reviewers: tuple[str, ...] = ()  # papers with other reviewers and the same public data
+    returned: tuple[str, ...] = ()  # papers that were withdrawn and are back unchanged
+    withdrawn: tuple[str, ...] = ()  # papers that are gone
+    alike: tuple[str, ...] = ()  # new papers with the scores of a paper that was decided under another name
+    # Whether papers with other pools or grid are decided again; else their decisions stand
     redecided: bool = False
 
     @cached_property

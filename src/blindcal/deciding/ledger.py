@@ -111,19 +111,12 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class ReleaseEntry:
-    """The entry of a release in the ledger.
+    """The entry of a release in the ledger."""
 
-    Attributes:
-        counter: Number of the release over all conferences of the key, from 1.
-        conference: Name of the conference.
-        number: Number of the release of that conference, from 1.
-        input: Stamp of the whole input, which recognizes the same input again.
-    """
-
-    counter: int
-    conference: str
-    number: int
-    input: str
+    counter: int  # number of the release over all conferences of the key, from 1
+    conference: str  # name of the conference
+    number: int  # number of the release of that conference, from 1
+    input: str  # stamp of the whole input, which recognizes the same input again
 
 
 @dataclass(frozen=True)
@@ -131,36 +124,24 @@ class PaperRecord:
     """One paper of a record: its public facts, its reviewers and its decision.
 
     Secret fields are not in its `repr`, because notebooks and logs keep what they print.
-
-    Attributes:
-        paper: Id of the paper.
-        release: The release that drew the coin.
-        earlier: Earlier decisions about its reviews, under any name.
-        price: Price of a shared budget at which its table was solved.
-        public: Its public facts.
-        reviewers: Its reviewers.
-        secret: Index of the tuple of reviewers in its table.
-        probability: Exact accept probability under the true reviewers, numerator and denominator in
-            hexadecimal; with it, a holder of the key can draw the coin again.
-        accepted: The private decision; confidential if a number of papers was requested.
-        raw_accepted: 1 if the mean score accepts the paper, 0 if not; at a tie, the share of the tied papers
-            that fits.
-        figures: Its claim and its expected errors.
-        corrected: Whether its pools or calibration were corrected since.
     """
 
-    paper: str
-    release: int
-    earlier: tuple[Reference, ...]
-    price: float | None
-    public: Mapping[str, Any]
-    reviewers: tuple[str, ...] = field(repr=False)
-    secret: int = field(repr=False)
+    paper: str  # id of the paper
+    release: int  # the release that drew the coin
+    earlier: tuple[Reference, ...]  # earlier decisions about its reviews, under any name
+    price: float | None  # price of a shared budget at which its table was solved
+    public: Mapping[str, Any]  # its public facts
+    reviewers: tuple[str, ...] = field(repr=False)  # its reviewers
+    secret: int = field(repr=False)  # index of the tuple of reviewers in its table
+    # Exact accept probability under the true reviewers, numerator and denominator in hexadecimal; with it, a
+    # holder of the key can draw the coin again
     probability: tuple[str, str] = field(repr=False)
+    # The private decision; confidential if a number of papers was requested
     accepted: bool = field(repr=False)
+    # 1 if the mean score accepts the paper, 0 if not; at a tie, the share of the tied papers that fits
     raw_accepted: float
-    figures: Mapping[str, Any]
-    corrected: bool = False
+    figures: Mapping[str, Any]  # its claim and its expected errors
+    corrected: bool = False  # whether its pools or calibration were corrected since
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "earlier", tuple((c, int(n), p) for c, n, p in self.earlier))
@@ -168,46 +149,31 @@ class PaperRecord:
 
 @dataclass(frozen=True)
 class Record:
-    """The confidential record of one release: enough to return, amend and audit it.
+    """The confidential record of one release: enough to return, amend and audit it."""
 
-    Attributes:
-        conference: Name of the conference.
-        release: Number of the release of that conference, from 1.
-        reason: The chair's reason for an amendment; else empty.
-        settings: Settings of the request, as they enter the coins.
-        bar: Quality from which accepting is right, or one per track.
-        price: Wrong decisions per added correct guess if papers share a budget; else None.
-        commitment: The commitment to key and input.
-        papers: For each paper its public facts, its reviewers and its decision.
-        fit: How well the calibration predicts the scores, as in the certificate.
-        decisions: Full text of `decisions.csv`; `published` has the public text.
-        certificate: Full text of `certificate.json`; `published` has the public text.
-        selection: If a number of papers was requested: `accept`, `wait_list`, the `cuts` of the final list,
-            and the release in which it was `ranked`; else None.
-        first_accept: The number of papers that was requested first, which set the bar and enters the coins;
-            else None.
-        redecided: Whether papers with corrected pools or calibration were decided again; else they stand.
-        scores: "public" or "confidential".
-        loads: Everybody's load as it was given: reviewer, least, most; empty if none is public.
-        tilt: What they change in beliefs, frozen with the bar; None without loads.
-    """
-
-    conference: str
-    release: int
-    reason: str = field(repr=False)
-    settings: Mapping[str, Any]
-    bar: LevelByTrack
-    price: float | None
-    commitment: str
+    conference: str  # name of the conference
+    release: int  # number of the release of that conference, from 1
+    reason: str = field(repr=False)  # the chair's reason for an amendment; else empty
+    settings: Mapping[str, Any]  # settings of the request, as they enter the coins
+    bar: LevelByTrack  # quality from which accepting is right, or one per track
+    price: float | None  # wrong decisions per added correct guess if papers share a budget; else None
+    commitment: str  # the commitment to key and input
+    # For each paper its public facts, its reviewers and its decision
     papers: tuple[PaperRecord, ...] = field(repr=False)
-    fit: Mapping[str, Any]
-    decisions: str = field(repr=False)
-    certificate: str = field(repr=False)
+    fit: Mapping[str, Any]  # how well the calibration predicts the scores, as in the certificate
+    decisions: str = field(repr=False)  # full text of `decisions.csv`; `published` has the public text
+    certificate: str = field(repr=False)  # full text of `certificate.json`; `published` has the public text
+    # If a number of papers was requested: `accept`, `wait_list`, the `cuts` of the final list, and the
+    # release in which it was `ranked`; else None
     selection: Mapping[str, Any] | None = field(default=None, repr=False)
+    # The number of papers that was requested first, which set the bar and enters the coins; else None
     first_accept: Number | None = None
+    # Whether papers with corrected pools or calibration were decided again; else they stand
     redecided: bool = False
-    scores: str = "public"
+    scores: str = "public"  # "public" or "confidential"
+    # Everybody's load as it was given: reviewer, least, most; empty if none is public
     loads: Sequence[Sequence[Any]] = field(default=(), repr=False)
+    # What they change in beliefs, frozen with the bar; None without loads
     tilt: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
@@ -237,19 +203,12 @@ class Record:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The releases made with one key.
+    """The releases made with one key."""
 
-    Attributes:
-        folder: The folder of the records.
-        key: The key that stamps them.
-        releases: Entries over all conferences of the key, oldest first.
-        last: Stamp of the latest head, to which the next is chained; empty before the first.
-    """
-
-    folder: Path
-    key: Key
-    releases: tuple[ReleaseEntry, ...]
-    last: str = ""
+    folder: Path  # the folder of the records
+    key: Key  # the key that stamps them
+    releases: tuple[ReleaseEntry, ...]  # entries over all conferences of the key, oldest first
+    last: str = ""  # stamp of the latest head, to which the next is chained; empty before the first
 
     @property
     def fingerprint(self) -> str:
@@ -293,11 +252,7 @@ class Ledger:
 
 
 def ledger_folder(key_path: str | os.PathLike[str]) -> Path:
-    """The folder of a key's ledger, beside the key.
-
-    >>> ledger_folder("chair/key.bin").as_posix()
-    'chair/key.bin.sealed'
-    """
+    """The folder of a key's ledger, beside the key."""
     path = Path(key_path)
     # A link to a key is the same key, and has the same ledger.
     path = Path(os.path.realpath(path)) if path.is_symlink() else path
@@ -310,22 +265,7 @@ def ledger_folder(key_path: str | os.PathLike[str]) -> Path:
 def open_ledger(key_path: str | os.PathLike[str], key: Key) -> Iterator[Ledger]:
     """Opens the ledger of a key for this process alone; a second run is refused at once.
 
-    Args:
-        key_path: The file of the key, beside which the ledger lies.
-        key: The key in that file.
-
-    Returns:
-        A context manager with the ledger.
-
-    Example:
-        >>> from blindcal.deciding.coins import make_key
-        >>> from tempfile import TemporaryDirectory
-        >>> folder = TemporaryDirectory()
-        >>> path = Path(folder.name) / "key.bin"
-        >>> with open_ledger(path, make_key(path)) as ledger:
-        ...     ledger.counter, ledger.of("icx2027")
-        (0, ())
-        >>> folder.cleanup()
+    `key_path`: the file of the key, beside which the ledger lies.
     """
     with lock_ledger(ledger_folder(key_path)):
         yield read_ledger(key_path, key)
@@ -391,24 +331,8 @@ def publish(record: Record, out: str | os.PathLike[str]) -> list[Path]:
     An existing file must be identical, so a killed run can publish again. The certificate is written last and
     marks the folder as complete.
 
-    Args:
-        record: The record of a release in the ledger.
-        out: The folder to publish, which is made if it is missing.
-
-    Returns:
-        The files that were written.
-
-    Raises:
-        RefusedError: If the folder holds another result.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> folder = TemporaryDirectory()
-        >>> texts = {"decisions": "paper,decision\\np1,accept\\n", "certificate": "{}\\n"}
-        >>> record = Record("icx2027", 1, "", {}, 0.0, None, "", (), {}, **texts)
-        >>> [path.name for path in publish(record, folder.name)], publish(record, folder.name)
-        (['decisions.csv', 'certificate.json'], [])
-        >>> folder.cleanup()
+    `record`: the record of a release in the ledger. `out`: the folder to publish, which is made if it is
+    missing.
     """
     check_vacant(out, record)
     folder = Path(out)
@@ -440,11 +364,7 @@ def _public_files(record: Record, folder: Path) -> dict[Path, str]:
 
 
 def release_folder(out: str | os.PathLike[str], number: int) -> Path:
-    """The folder of a release if each has a folder of its own in `out`.
-
-    >>> release_folder("public", 2).as_posix()
-    'public/release-2'
-    """
+    """The folder of a release if each has a folder of its own in `out`."""
     return Path(out) / f"release-{number}"
 
 
@@ -488,11 +408,7 @@ def _is_complete(folder: Path) -> bool:
 
 
 def public_decisions(text: str, scores: str) -> str:
-    """The public table of decisions; if `scores` are confidential, without columns that depend on them.
-
-    >>> public_decisions("paper,decision,raw_decision,advice\\n17,accept,reject,raise\\n", "confidential")
-    'paper,decision\\n17,accept\\n'
-    """
+    """The public table of decisions; if `scores` are confidential, without columns that depend on them."""
     if scores != CONFIDENTIAL:
         return text
     header, *rows = csv.reader(io.StringIO(text))
@@ -649,11 +565,7 @@ class RecordHead:
 
 
 def record_name(counter: int) -> str:
-    """The name of the file of a key's release number `counter`.
-
-    >>> record_name(7), record_name(12345)
-    ('0007.sealed', '12345.sealed')
-    """
+    """The name of the file of a key's release number `counter`."""
     return f"{counter:04d}.sealed"
 
 

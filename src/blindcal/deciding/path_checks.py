@@ -76,16 +76,7 @@ def _confidential(path: Path) -> bool:
 def copied_remarks(*paths: str | os.PathLike[str]) -> list[str]:
     """A remark if one of some secret files or folders lies where Git or a cloud service would copy it.
 
-    Args:
-        paths: The files and folders, which need not exist yet; the first that is copied is named.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as home:
-        ...     (remark,) = copied_remarks(Path(home, "icx"), Path(home, "Dropbox (Work)", "icx.key"))
-        >>> remark.partition(" lies in ")[2]
-        'a folder of Dropbox, which copies it to its servers: the folder and its key, which are secret, \
-        should lie elsewhere'
+    `paths`: the files and folders, which need not exist yet; the first that is copied is named.
     """
     for path in paths:
         parents = {parent for place in _locations(Path(path)) for parent in place.parents}

@@ -248,11 +248,6 @@ def same_reviews(
     """Whether the reviews of one paper are those of the other, or at least half of them.
 
     A reviewer outside the pool (`*`) may be anyone.
-
-    >>> same_reviews((1.0, 3.0), ("a", "b"), (3.0, 1.0), ("b", "a"), 0.0)
-    True
-    >>> same_reviews((1.0, 3.0), ("a", "b"), (3.0,), ("b",), 0.0), same_reviews((1.0,), "a", (1.0,), "b", 0.0)
-    (True, False)
     """
     sides = [list(zip(reviewers_then, then, strict=True)), list(zip(reviewers_now, now, strict=True))]
     few, many = sorted(sides, key=len)
@@ -337,12 +332,7 @@ def refuse_duplicates(reviews: Reviews, decided: Collection[str] = ()) -> None:
 
 
 def duplicates(reviews: Reviews) -> list[tuple[str, str]]:
-    """Pairs of ids that seem to be one paper. CONFIDENTIAL: they depend on who reviewed what.
-
-    >>> rows = [("p1", "ada", 7), ("p1", "ben", 4), ("p2", "ada", 7), ("p2", "ben", 4), ("p3", "ada", 7)]
-    >>> duplicates(Reviews.from_table(dict(zip(("paper", "reviewer", "score"), zip(*rows)))))
-    [('p1', 'p2')]
-    """
+    """Pairs of ids that seem to be one paper. CONFIDENTIAL: they depend on who reviewed what."""
     near, ends = score_tolerance(reviews.score), np.flatnonzero(np.diff(reviews.paper)) + 1
     scores, panels = np.split(reviews.score, ends), dict[tuple[int, ...], list[int]]()
     for paper, who in enumerate(np.split(reviews.reviewer, ends)):

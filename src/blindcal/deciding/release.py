@@ -141,9 +141,6 @@ def decide(
         workers: Number of processes, or a cluster's pool; results are the same.
         progress: Called as work goes on; silent by default.
 
-    Returns:
-        The outcome, with the public certificate, the confidential record and remarks.
-
     Raises:
         InputError: If an argument or a file is wrong.
         RefusedError: If a decision would be drawn again, or a published result overwritten.

@@ -60,9 +60,6 @@ def select(
             accepted or waits now is accepted or waits; only another number makes papers leave the list.
         numbered: Whether the list gets a folder of its own in `out`, as in `decide`.
 
-    Returns:
-        The outcome, with the public certificate and remarks.
-
     Example:
         >>> from blindcal import Guarantee, Request, decide, make_key
         >>> from blindcal.posterior.inputs import example_inputs
@@ -103,16 +100,11 @@ def select(
 
 @dataclass(frozen=True)
 class ListPreview:
-    """A list with another number of papers before it is released. CONFIDENTIAL.
+    """A list with another number of papers before it is released. CONFIDENTIAL."""
 
-    Attributes:
-        accepted: How many papers would be accepted.
-        waiting: How many would wait.
-        changes: The papers whose decision would be another one: paper, decision now, decision then.
-    """
-
-    accepted: int
-    waiting: int
+    accepted: int  # how many papers would be accepted
+    waiting: int  # how many would wait
+    # The papers whose decision would be another one: paper, decision now, decision then
     changes: tuple[tuple[str, str, str], ...]
 
 
@@ -124,11 +116,9 @@ def preview_list(
 ) -> ListPreview:
     """What `select` would change, with nothing recorded or published.
 
-    Args:
-        published: The folder of an earlier release of the conference.
-        key: The file of the key that decided the papers.
-        accept: The exact number of accepted papers, as in `select`.
-        wait_list: The number of further papers that wait, as in `select`.
+    `published`: the folder of an earlier release of the conference. `key`: the file of the key that decided
+    the papers. `accept`: the exact number of accepted papers, as in `select`. `wait_list`: the number of
+    further papers that wait, as in `select`.
     """
     check_paths(published=published, key=key)
     quota, certificate = Quota(accept, wait_list or 0), read_published(published)

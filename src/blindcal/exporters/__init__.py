@@ -5,7 +5,6 @@ OpenReview, pretalx (the program `pretalx_states.txt`, filled in), or as a table
 first. Imports: io and earlier.
 """
 
-from blindcal.exporters.decisions import DecidedPaper, parse_overrides, read_decided
 from blindcal.exporters.formats import FORMATS, WHAT, export
 
-__all__ = ["FORMATS", "WHAT", "DecidedPaper", "export", "parse_overrides", "read_decided"]
+__all__ = ["FORMATS", "WHAT", "export"]

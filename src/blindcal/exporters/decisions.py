@@ -21,29 +21,20 @@ _ADVICE = ("raise", "leave", "lower", *_FOUND)
 
 @dataclass(frozen=True)
 class DecidedPaper:
-    """One paper as it goes out.
+    """One paper as it goes out."""
 
-    Attributes:
-        paper: Its id, as in the reviews.
-        decision: `accept`, `reject` or `wait list`.
-        raw_decision: What its mean score alone says, `accept`, `reject` or `tie`; empty if scores are
-            confidential and the table is the public one.
-        advice: How to get from there to the decision: `raise`, `leave` or `lower`; at a tie, the decision;
-            empty in the same case.
-        title: Empty if it is not known.
-        overridden: Whether the decision is the chair's and not blindcal's.
-        track: Empty if it is not known.
-        wait_list: Its rank there, as text; empty if it has none.
-    """
-
-    paper: str
-    decision: str
+    paper: str  # its id, as in the reviews
+    decision: str  # `accept`, `reject` or `wait list`
+    # What its mean score alone says, `accept`, `reject` or `tie`; empty if scores are confidential and the
+    # table is the public one
     raw_decision: str
+    # How to get from there to the decision: `raise`, `leave` or `lower`; at a tie, the decision; empty in the
+    # same case
     advice: str
-    title: str = ""
-    overridden: bool = False
-    track: str = ""
-    wait_list: str = ""
+    title: str = ""  # empty if it is not known
+    overridden: bool = False  # whether the decision is the chair's and not blindcal's
+    track: str = ""  # empty if it is not known
+    wait_list: str = ""  # its rank there, as text; empty if it has none
 
 
 def read_decided(
@@ -53,20 +44,8 @@ def read_decided(
 ) -> tuple[DecidedPaper, ...]:
     """The papers of a release, in the order of its table.
 
-    Args:
-        release: A folder with a `decisions.csv`, or the table itself.
-        titles: A table `paper,title`; by default none.
-        overridden: Decisions made by hand, by paper, as `parse_overrides` returns them: they take the place
-            of blindcal's.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     table = Path(folder, "decisions.csv")
-        ...     _ = table.write_text("paper,decision,raw_decision,advice\\n17,accept,reject,raise\\n")
-        ...     one = read_decided(folder, overridden={"17": "reject"})[0]
-        >>> one.paper, one.decision, one.overridden
-        ('17', 'reject', True)
+    `release`: a folder with a `decisions.csv`, or the table itself. `overridden`: decisions made by hand, by
+    paper, as `parse_overrides` returns them: they take the place of blindcal's.
     """
     folder = Path(release)
     file = folder / "decisions.csv" if folder.is_dir() else folder
@@ -123,15 +102,7 @@ def read_titles(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def parse_overrides(given: Iterable[str]) -> dict[str, str]:
-    """Decisions made by hand, by paper.
-
-    Args:
-        given: Texts `paper=decision`, each `accept` or `reject`.
-
-    Example:
-        >>> parse_overrides(["17=accept", "a=b=reject"])
-        {'17': 'accept', 'a=b': 'reject'}
-    """
+    """Decisions made by hand, by paper."""
     decisions: dict[str, str] = {}
     for text in given:
         paper, _, decision = text.rpartition("=")

@@ -6,8 +6,7 @@ reused reviews. Open `estimate` first; `gibbs` samples, and links years by drift
 reviewers and earlier.
 """
 
-from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_committee
+from blindcal.fitting.committee import MatchedPeople, match_people
 from blindcal.fitting.estimate import Fitted, fit
-from blindcal.fitting.history import Scale
 
-__all__ = ["Fitted", "MatchedPeople", "Scale", "fit", "match_people", "read_aliases", "read_committee"]
+__all__ = ["Fitted", "MatchedPeople", "fit", "match_people"]

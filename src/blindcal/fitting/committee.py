@@ -35,17 +35,7 @@ _NEARLY_NOBODY = 20
 def read_committee(path: str | os.PathLike[str]) -> dict[str, str]:
     """The name of everyone who may have reviewed, by id, in the order of the file; empty if it has none.
 
-    Args:
-        path: A table `reviewer[,name][,track]`, with a row for each person, or for each person and track.
-
-    Example:
-        >>> from pathlib import Path
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "committee.csv"
-        ...     _ = path.write_text("reviewer,name\\nben,Ben Bo\\nada,\\n")
-        ...     read_committee(path)
-        {'ben': 'Ben Bo', 'ada': ''}
+    `path`: a table `reviewer[,name][,track]`, with a row for each person, or for each person and track.
     """
     columns = [
         Column("reviewer", "id", secret=True),
@@ -90,17 +80,7 @@ def read_aliases(path: str | os.PathLike[str]) -> dict[str, str]:
 
     Chains of changes are followed; no id may become two, or come back to itself.
 
-    Args:
-        path: A table `old,new[,taken]`. A row that is not `taken` says that these are two people.
-
-    Example:
-        >>> from pathlib import Path
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "same.csv"
-        ...     _ = path.write_text("old,new,taken\\na@x,a@y,yes\\nbo,ben,no\\na@y,ada,yes\\n")
-        ...     read_aliases(path)
-        {'a@x': 'ada', 'bo': 'bo', 'a@y': 'ada'}
+    `path`: a table `old,new[,taken]`. A row that is not `taken` says that these are two people.
     """
     columns = [
         Column("old", "id", secret=True),
@@ -216,9 +196,6 @@ def match_people(
             reviews.
         conferences: The same of the reviewers of each past conference.
         same: What the chair says, as `read_aliases` returns it; it comes first.
-
-    Returns:
-        How many were found, and which ids were joined.
 
     Example:
         >>> members = {"ada@new.org": "Ada Byron", "kurt@x.org": "Kurt Gödel", "wei@x.org": "Wei Wang"}

@@ -270,10 +270,8 @@ def order_remarks(
 ) -> list[str]:
     """What speaks against this order of past conferences, oldest first.
 
-    Args:
-        people: The reviewers of each, by its name.
-        members: The committee. Usually more of those who reviewed lately are on it.
-        same: The present ids of those who had others.
+    `members`: the committee. Usually more of those who reviewed lately are on it. `same`: the present ids of
+    those who had others.
     """
     names = list(people)
     if (by_year := in_year_order(names)) != names:
@@ -349,11 +347,7 @@ def _upright(past: PastConference) -> tuple[Array, Array, Array]:
 
 
 def rounding_cells(score: Array, grid: Array | None) -> tuple[Array, Array]:
-    """The ends of each score's cell of the grid, infinite at the ends; without a grid, the score itself.
-
-    >>> rounding_cells(np.array([1.0, 2.0]), np.array([1.0, 2.0, 4.0]))
-    (array([-inf,  1.5]), array([1.5, 3. ]))
-    """
+    """The ends of each score's cell of the grid, infinite at the ends; without a grid, the score itself."""
     if grid is None or grid.size < 2:
         return score, score
     ends = np.concatenate([[-np.inf], 0.5 * (grid[1:] + grid[:-1]), [np.inf]])
@@ -409,27 +403,15 @@ def _sums(index: Integers, value: Array | None, size: int) -> Array:
 
 @dataclass(frozen=True)
 class Scale:
-    """How a calibration was moved: `score -> center + stretch * (score - center) + shift`.
+    """How a calibration was moved: `score -> center + stretch * (score - center) + shift`."""
 
-    Attributes:
-        shift: What was added to scores; by default nothing is moved.
-        stretch: The factor by which this year's scores are spread more widely than predicted.
-        center: The mean score that the calibration predicted before.
-        shift_in_sds: The shift in standard deviations of this year's scores.
-    """
-
-    shift: float = 0.0
-    stretch: float = 1.0
-    center: float = 0.0
-    shift_in_sds: float = 0.0
+    shift: float = 0.0  # what was added to scores; by default nothing is moved
+    stretch: float = 1.0  # the factor by which this year's scores are spread more widely than predicted
+    center: float = 0.0  # the mean score that the calibration predicted before
+    shift_in_sds: float = 0.0  # the shift in standard deviations of this year's scores
 
     def moved(self, parameters: Array) -> Array:
-        """The rows `parameters[7, person]` of reviewers.csv on the new scale.
-
-        >>> rows = np.array([[2.0, 5.0, 1.0, 0.2, 0.4, 0.5, 0.1]]).T
-        >>> Scale(shift=1.0, stretch=0.5, center=4.0).moved(rows).T
-        array([[1.  , 5.5 , 0.5 , 0.1 , 0.2 , 0.5 , 0.05]])
-        """
+        """The rows `parameters[7, person]` of reviewers.csv on the new scale."""
         slope, offset, noise, slope_se, offset_se, correlation, noise_se = parameters
         moved = self.center + self.stretch * (offset - self.center) + self.shift
         widths = (self.stretch * width for width in (slope, noise, slope_se, offset_se, noise_se))

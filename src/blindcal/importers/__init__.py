@@ -7,27 +7,6 @@ Open `detect` first, whose table lists the systems. A new one is a module of its
 """
 
 from blindcal.importers.detect import FORMATS, import_reviews
-from blindcal.importers.export import Choices, Dropped
-from blindcal.importers.lists import read_conflicts, read_people
-from blindcal.importers.normalize import Imported, coded, withdrawn_lines
 from blindcal.importers.open import MAX_EXPORT
-from blindcal.importers.people import read_codes, read_map, read_maps, team_codes
-from blindcal.importers.scores import ScoreScale
 
-__all__ = [
-    "FORMATS",
-    "MAX_EXPORT",
-    "Choices",
-    "Dropped",
-    "Imported",
-    "ScoreScale",
-    "coded",
-    "import_reviews",
-    "read_codes",
-    "read_conflicts",
-    "read_map",
-    "read_maps",
-    "read_people",
-    "team_codes",
-    "withdrawn_lines",
-]
+__all__ = ["FORMATS", "MAX_EXPORT", "import_reviews"]

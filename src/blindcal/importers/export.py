@@ -40,38 +40,29 @@ class RawReview(NamedTuple):
 
 @dataclass(frozen=True)
 class Choices:
-    """What the chair says about an export: nothing, if its content says it already.
+    """What the chair says about an export: nothing, if its content says it already."""
 
-    Attributes:
-        format: The name of a system, one of `FORMATS`; None recognizes it from the content.
-        score_field: The field or column to take as the score; None takes the only one that can be it.
-        columns: For a table of your own, the name of the column that has the `paper`, `reviewer`, `score`,
-            `confidence`, `track`, `round`, `title` or `name`; any left out go by their usual names.
-        best_first: The order of scores that are not numbers, or of numbers if the lowest is best.
-        people: The person behind an id of the export, as `read_map` returns it; other ids stay as they are.
-        unit: Whose severity is calibrated if sub-reviewers write: `reviewer` is the one who wrote, `member`
-            the one responsible.
-    """
-
-    format: str | None = None
+    format: str | None = None  # the name of a system, one of `FORMATS`; None recognizes it from the content
+    # The field or column to take as the score; None takes the only one that can be it
     score_field: str | None = None
+    # For a table of your own, the name of the column that has the `paper`, `reviewer`, `score`, `confidence`,
+    # `track`, `round`, `title` or `name`; any left out go by their usual names
     columns: Mapping[str, str] = field(default_factory=dict)
+    # The order of scores that are not numbers, or of numbers if the lowest is best
     best_first: tuple[str, ...] = ()
+    # The person behind an id of the export, as `read_map` returns it; other ids stay as they are
     people: Mapping[str, str] | None = None
+    # Whose severity is calibrated if sub-reviewers write: `reviewer` is the one who wrote, `member` the one
+    # responsible
     unit: Unit = "reviewer"
 
 
 @dataclass(frozen=True)
 class Dropped:
-    """Something in the export that goes no further.
+    """Something in the export that goes no further."""
 
-    Attributes:
-        what: What it is, such as some columns.
-        why: The reason.
-    """
-
-    what: str
-    why: str
+    what: str  # what it is, such as some columns
+    why: str  # the reason
 
     def __str__(self) -> str:
         return f"{self.what}: {self.why}"

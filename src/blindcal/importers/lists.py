@@ -48,15 +48,9 @@ _TWO_PEOPLE = (
 def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None) -> dict[str, str]:
     """The name of everyone in the list of a committee, by id; empty if there is only the id.
 
-    Args:
-        data: The bytes of the list, as a CSV or a workbook: columns `reviewer[,name]`, or what HotCRP,
-            EasyChair and pretalx (its teams) export of their committees, whose ids are emails.
-        file: Its name in messages.
-        people: The person behind an id, as for reviews; by default ids stay as they are.
-
-    Example:
-        >>> read_people(b"first,last,email,roles\\nAda,Byron,ada@example.edu,pc\\n", "pcinfo.csv")
-        {'ada@example.edu': 'Ada Byron'}
+    `data`: the bytes of the list, as a CSV or a workbook: columns `reviewer[,name]`, or what HotCRP,
+    EasyChair and pretalx (its teams) export of their committees, whose ids are emails. `people`: the person
+    behind an id, as for reviews; by default ids stay as they are.
     """
     table = _people_table(open_export(data, file))
     if table is None:
@@ -85,17 +79,9 @@ def read_conflicts(data: bytes, file: str, people: Mapping[str, str] | None = No
 
     Of two rows of a bulk assignment on the same paper and person the later counts, as it does there.
 
-    Args:
-        data: The bytes of the list: as a CSV or a workbook with the columns `paper,conflict` or
-            `paper,email`; or HotCRP's pcconf, allrevpref, JSON of papers or bulk assignment, of which only
-            conflicts are taken.
-        file: Its name in messages.
-        people: The person behind an id, as for reviews; by default ids stay as they are.
-
-    Example:
-        >>> bulk = b"paper,action,email\\n1,conflict,ada@example.edu\\n1,primaryreview,bo@example.org\\n"
-        >>> read_conflicts(bulk, "assignments.csv")
-        ((('1', 'ada@example.edu'),), 'a HotCRP bulk assignment: 1 row that is no conflict left out')
+    `data`: the bytes of the list: as a CSV or a workbook with the columns `paper,conflict` or `paper,email`;
+    or HotCRP's pcconf, allrevpref, JSON of papers or bulk assignment, of which only conflicts are taken.
+    `people`: the person behind an id, as for reviews; by default ids stay as they are.
     """
     opened = open_export(data, file)
     if opened.is_json:

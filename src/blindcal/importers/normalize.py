@@ -36,45 +36,30 @@ NO_ORDER = (
 
 @dataclass(frozen=True)
 class Imported:
-    """The reviews of an export in blindcal's own form, and what came with them. CONFIDENTIAL.
+    """The reviews of an export in blindcal's own form, and what came with them. CONFIDENTIAL."""
 
-    Attributes:
-        format: The system that the export is from, one of `FORMATS`.
-        reviews: Checked and sorted; those without a score are left out.
-        scale: The distinct scores that were given, with their labels.
-        score_field: The field that scores were taken from.
-        confidence_field: The field that confidences were taken from; None without any in numbers.
-        rounds: One entry per review, in the order of `reviews`, or none at all.
-        titles: By paper, for those papers that have one.
-        tracks: By paper, for those papers that have one.
-        committee: The name of everyone known, by id; empty if there is only the id.
-        conflicts: Pairs of paper and reviewer.
-        withdrawn: Of the papers that have reviews, those that the system says were withdrawn, desk rejected
-            or deleted, each with which of it; `reviews` still has theirs, which serve a later calibration.
-        sources: The file, or the sheet of it, and the row that each review stands in, in the order of
-            `reviews`: for messages.
-        decision_words: What the site calls its decisions, by `accept` and `reject`, if the export shows it.
-        recognized: For the chair, what the export was taken for; it names nobody, nor do the next two.
-        dropped: What goes no further.
-        warnings: What to look at.
-    """
-
-    format: str
-    reviews: Reviews
-    scale: ScoreScale
-    score_field: str
-    confidence_field: str | None
-    rounds: tuple[str, ...]
-    titles: Mapping[str, str]
-    tracks: Mapping[str, str]
-    committee: Mapping[str, str]
-    conflicts: tuple[tuple[str, str], ...]
+    format: str  # the system that the export is from, one of `FORMATS`
+    reviews: Reviews  # checked and sorted; those without a score are left out
+    scale: ScoreScale  # the distinct scores that were given, with their labels
+    score_field: str  # the field that scores were taken from
+    confidence_field: str | None  # the field that confidences were taken from; None without any in numbers
+    rounds: tuple[str, ...]  # one entry per review, in the order of `reviews`, or none at all
+    titles: Mapping[str, str]  # by paper, for those papers that have one
+    tracks: Mapping[str, str]  # by paper, for those papers that have one
+    committee: Mapping[str, str]  # the name of everyone known, by id; empty if there is only the id
+    conflicts: tuple[tuple[str, str], ...]  # pairs of paper and reviewer
+    # Of the papers that have reviews, those that the system says were withdrawn, desk rejected or deleted,
+    # each with which of it; `reviews` still has theirs, which serve a later calibration
     withdrawn: Mapping[str, str]
+    # The file, or the sheet of it, and the row that each review stands in, in the order of `reviews`: for
+    # messages
     sources: tuple[tuple[str, int], ...]
+    # What the site calls its decisions, by `accept` and `reject`, if the export shows it
     decision_words: Mapping[str, str]
+    # For the chair, what the export was taken for; it names nobody, nor do the next two
     recognized: tuple[str, ...]
-    dropped: tuple[Dropped, ...]
-    warnings: tuple[str, ...]
+    dropped: tuple[Dropped, ...]  # what goes no further
+    warnings: tuple[str, ...]  # what to look at
 
     def columns(self, *, names: bool = False) -> dict[str, list[object]]:
         """The table to write: `paper, reviewer, score` and what else is known of a review.
@@ -90,10 +75,6 @@ def gather(found: RawExport, choices: Choices) -> Imported:
     """The checked and sorted reviews of an export, or an `InputError` with every problem in it.
 
     `found` is what a system's `read` returns; of the `choices`, `best_first` and `people` count here.
-
-    >>> rows = [RawReview(2, "1", " ada", "8: good"), RawReview(3, "2", "ada", "7")]
-    >>> gather(RawExport("panel", "x.csv", rows, "score"), Choices()).reviews.columns()["score"]
-    [8.0, 7.0]
     """
     people = {_clean(key): _clean(person) for key, person in (choices.people or {}).items()}
     scored = [row for row in found.rows if row.score.strip().casefold() not in _BLANK]
@@ -165,17 +146,8 @@ def _imported(
 def coded(imported: Imported, known: Mapping[str, str]) -> tuple[Imported, dict[str, str]]:
     """The same reviews with codes in place of reviewers, and the code of each; names stay behind.
 
-    Args:
-        imported: Left as it is.
-        known: The codes of an earlier import by reviewer, as `read_codes` returns them: these people keep
-            theirs, everyone else gets a new one in random order.
-
-    Example:
-        >>> from blindcal.importers import import_reviews
-        >>> imported = import_reviews(b"paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n", "panel.csv")
-        >>> hidden, codes = coded(imported, {"bo": "R001"})
-        >>> hidden.reviews.reviewers, codes
-        (('R002',), {'ada': 'R002'})
+    `known`: the codes of an earlier import by reviewer, as `read_codes` returns them: these people keep
+    theirs, everyone else gets a new one in random order.
     """
     people = {*imported.committee, *imported.reviews.reviewers, *(who for _, who in imported.conflicts)}
     code = new_codes(people, known)
@@ -377,9 +349,6 @@ def _withdrawn(found: RawExport, reviews: Reviews) -> dict[str, str]:
 
 def withdrawn_lines(withdrawn: Mapping[str, str]) -> list[str]:
     """Sentences about withdrawn papers: how many, why, and which.
-
-    Args:
-        withdrawn: As `Imported` has it.
 
     Example:
         >>> withdrawn_lines({"4": "withdrawn", "9": "desk rejected", "17": "withdrawn"})

@@ -68,14 +68,8 @@ def _value(ordinal: str) -> int:
 def read_map(data: bytes, file: str) -> dict[str, str]:
     """The people behind the ids of an export.
 
-    Args:
-        data: The bytes of a CSV table `signature,profile_id` (or `reviewer,person`), or of pretalx's list of
-            teams, which has the email behind each code.
-        file: Its name in messages.
-
-    Example:
-        >>> read_map(b"signature,profile_id\\nReviewer_x1,Ada\\n", "map.csv")
-        {'Reviewer_x1': 'Ada'}
+    `data`: the bytes of a CSV table `signature,profile_id` (or `reviewer,person`), or of pretalx's list of
+    teams, which has the email behind each code.
     """
     if codes := team_codes(data, file):
         return codes
@@ -94,10 +88,6 @@ def read_map(data: bytes, file: str) -> dict[str, str]:
 def team_codes(data: bytes, file: str) -> dict[str, str]:
     """The email behind each code in pretalx's list of teams; none if this is another file.
 
-    Args:
-        data: The bytes of the file.
-        file: Its name in messages.
-
     Example:
         >>> member = b'{"code": "U1", "name": "Ada", "email": "ada@x.org"}'
         >>> teams = b'[{"is_reviewer": true, "members": [' + member + b"]}]"
@@ -115,12 +105,7 @@ def read_maps(files: Mapping[str, bytes]) -> dict[str, str]:
 
     An id that stands for two people is refused.
 
-    Args:
-        files: The bytes of each map, as `read_map` takes them, by the name that messages use.
-
-    Example:
-        >>> read_maps({"a.csv": b"signature,profile_id\\nx,Ada\\n", "b.csv": b"reviewer,person\\ny,Bo\\n"})
-        {'x': 'Ada', 'y': 'Bo'}
+    `files`: the bytes of each map, as `read_map` takes them, by the name that messages use.
     """
     people: dict[str, str] = {}
     for file, data in files.items():
@@ -144,16 +129,7 @@ def _unique(pairs: Iterable[tuple[str, str]], rows: Iterable[int], file: str) ->
 
 
 def read_codes(data: bytes, file: str) -> dict[str, str]:
-    """The codes of an earlier import by reviewer.
-
-    Args:
-        data: The bytes of a CSV table `code,reviewer[,name]`.
-        file: Its name in messages.
-
-    Example:
-        >>> read_codes(b"code,reviewer\\nR001,ada\\nR002,bo\\n", "codes.csv")
-        {'ada': 'R001', 'bo': 'R002'}
-    """
+    """The codes of an earlier import by reviewer."""
     columns = [Column("code", "id", secret=True), Column("reviewer", "id", secret=True)]
     table = parse_table(data, file, columns, extra=True)
     codes = _unique(zip(table.text("reviewer"), table.text("code"), strict=True), table.rows, file)

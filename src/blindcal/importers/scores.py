@@ -36,17 +36,12 @@ _LETTER = re.compile(r"([A-Z])(?:\s*+[:.=)-]\s*+(.*+)|\s*+(\(.*+))?+", re.DOTALL
 
 @dataclass(frozen=True)
 class ScoreScale:
-    """The distinct scores that were given.
+    """The distinct scores that were given."""
 
-    Attributes:
-        levels: The numbers, from worst to best.
-        labels: The label or letter of each, empty if it has none.
-        named: Whether reviewers gave letters or words; a level is then the rank of its label in their order,
-            1 being the worst.
-    """
-
-    levels: tuple[float, ...]
-    labels: tuple[str, ...]
+    levels: tuple[float, ...]  # the numbers, from worst to best
+    labels: tuple[str, ...]  # the label or letter of each, empty if it has none
+    # Whether reviewers gave letters or words; a level is then the rank of its label in their order, 1 being
+    # the worst
     named: bool = False
 
     def __str__(self) -> str:

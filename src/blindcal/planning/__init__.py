@@ -5,31 +5,8 @@ and whether the calibration fits the scores. Open `conference_plan` first, then 
 certify and earlier.
 """
 
-from blindcal.planning.calibration_check import CalibrationCheck, check_calibration
-from blindcal.planning.conference_plan import (
-    Answer,
-    PaperPlan,
-    Plan,
-    answer,
-    plan,
-    plan_conference,
-    plan_paper,
-)
+from blindcal.planning.conference_plan import Answer, Plan, answer, plan, plan_conference
 from blindcal.planning.guarantee_menu import Menu, menu
 from blindcal.planning.request import Quota, Request
 
-__all__ = [
-    "Answer",
-    "CalibrationCheck",
-    "Menu",
-    "PaperPlan",
-    "Plan",
-    "Quota",
-    "Request",
-    "answer",
-    "check_calibration",
-    "menu",
-    "plan",
-    "plan_conference",
-    "plan_paper",
-]
+__all__ = ["Answer", "Menu", "Plan", "Quota", "Request", "answer", "menu", "plan", "plan_conference"]

@@ -87,39 +87,25 @@ _DIGITS = 4
 
 @dataclass(frozen=True)
 class CalibrationCheck:
-    """Predicted and observed scores of a conference, in the units of the scores.
+    """Predicted and observed scores of a conference, in the units of the scores."""
 
-    Attributes:
-        predicted_mean: Mean of a score, as pools and calibration predict it.
-        observed_mean: Mean of the scores.
-        predicted_sd: Standard deviation of a score, as pools and calibration predict it.
-        observed_sd: Standard deviation of the scores.
-        shift: Observed minus predicted mean, in predicted standard deviations of a score.
-        stretch: Observed over predicted standard deviation.
-        shape: Largest difference of the two distribution functions, from 0 to 1.
-        following: Slope of papers' mean scores on those that their pools predict: 1 if the calibration is
-            right; None if all pools predict the same.
-        mirrored: Log likelihood ratio of the scores if strict and lenient reviewers are exchanged; None if
-            all offsets are equal.
-        impossible: Number of scores that no candidate of their paper gives.
-        odd: Number of candidates who would hardly ever give scores like the observed ones.
-        verdict: "fits", "doubtful" or "does not fit".
-        notes: The misfits in words.
-    """
-
-    predicted_mean: float
-    observed_mean: float
-    predicted_sd: float
-    observed_sd: float
-    shift: float
-    stretch: float
-    shape: float
+    predicted_mean: float  # mean of a score, as pools and calibration predict it
+    observed_mean: float  # mean of the scores
+    predicted_sd: float  # standard deviation of a score, as pools and calibration predict it
+    observed_sd: float  # standard deviation of the scores
+    shift: float  # observed minus predicted mean, in predicted standard deviations of a score
+    stretch: float  # observed over predicted standard deviation
+    shape: float  # largest difference of the two distribution functions, from 0 to 1
+    # Slope of papers' mean scores on those that their pools predict: 1 if the calibration is right; None if
+    # all pools predict the same
     following: float | None
+    # Log likelihood ratio of the scores if strict and lenient reviewers are exchanged; None if all offsets
+    # are equal
     mirrored: float | None
-    impossible: int
-    odd: int
-    verdict: str
-    notes: tuple[str, ...]
+    impossible: int  # number of scores that no candidate of their paper gives
+    odd: int  # number of candidates who would hardly ever give scores like the observed ones
+    verdict: str  # "fits", "doubtful" or "does not fit"
+    notes: tuple[str, ...]  # the misfits in words
 
     def to_frame(self) -> Any:
         """One row, as a pandas data frame; needs pandas."""
@@ -135,19 +121,8 @@ class CalibrationCheck:
 def check_calibration(cases: Sequence[PaperCase], better: str = "high") -> CalibrationCheck:
     """Checks how well the pools and the calibration of these papers predict their scores.
 
-    Args:
-        cases: Papers, as in `Conference.cases`.
-        better: The better end of the scale. With "low", the scores and offsets of the cases are negated ones;
-            the result states them on the scale of the reviews.
-
-    Returns:
-        Predicted and observed figures, with a verdict and notes.
-
-    Example:
-        >>> rows = ((1.0, 5.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 7.0, 1.0, 0.0, 0.0, 0.0, 0.0))
-        >>> check = check_calibration([PaperCase("p", (5.0, 7.0), ("a", "b"), (1.0, 1.0), rows, 0.0)])
-        >>> check.predicted_mean, check.shift, round(check.predicted_sd**2, 9), check.verdict
-        (6.0, 0.0, 3.0, 'fits')
+    `better`: the better end of the scale. With "low", the scores and offsets of the cases are negated ones;
+    the result states them on the scale of the reviews.
     """
     return _check_calibration(tuple(cases), better)
 

@@ -280,18 +280,12 @@ def planned_figures(conference: Conference, request: Request, plans: Sequence[Pa
 
 @dataclass(frozen=True, eq=False)
 class PaperPlan:
-    """The table that will be sampled for one paper, with its claim and its expected errors.
+    """The table that will be sampled for one paper, with its claim and its expected errors."""
 
-    Attributes:
-        packed: The table, compressed; `policy` has its numbers.
-        claim: What the table reveals at most, exactly.
-        figures: Expected errors of the table and of its alternatives.
-        layout: Which entry of the table each tuple of reviewers takes; None if the tuples are listed.
-    """
-
-    packed: PackedPolicy
-    claim: Claim
-    figures: Figures
+    packed: PackedPolicy  # the table, compressed; `policy` has its numbers
+    claim: Claim  # what the table reveals at most, exactly
+    figures: Figures  # expected errors of the table and of its alternatives
+    # Which entry of the table each tuple of reviewers takes; None if the tuples are listed
     layout: TableLayout | None = None
 
     @property
@@ -312,25 +306,12 @@ def plan_paper(
 ) -> PaperPlan:
     """Certifies one paper's table and computes its expected errors.
 
-    Args:
-        belief: Public belief over the tuples of reviewers that may have reviewed the paper.
-        accept: Accept probability of each tuple, or of each entry of the table if tuples share entries.
-        raw_accept: 1 if the mean score accepts the paper, 0 if not; at a tie, the share of the tied papers
-            that fits.
-        guarantee: The limits to keep.
-        mixed: Initial weight of the constant that the table is mixed with.
-        sample: Tuples drawn from the belief if there are too many to list.
-        bound: An error that no table can beat, which gives the `gap` of the figures; unknown by default.
-
-    Returns:
-        The certified table.
-
-    Example:
-        >>> import numpy as np
-        >>> belief, none = Belief([0.75, 0.25], [0.5, 0.0]), Guarantee("none", epsilon=None)
-        >>> planned = plan_paper(belief, np.array([1.0, 0.0]), 1.0, none)
-        >>> planned.claim.success, planned.figures.wrong, planned.figures.wrong_raw
-        (Fraction(1, 1), 0.375, 0.625)
+    `belief`: public belief over the tuples of reviewers that may have reviewed the paper. `accept`: accept
+    probability of each tuple, or of each entry of the table if tuples share entries. `raw_accept`: 1 if the
+    mean score accepts the paper, 0 if not; at a tie, the share of the tied papers that fits. `mixed`: initial
+    weight of the constant that the table is mixed with. `sample`: tuples drawn from the belief if there are
+    too many to list. `bound`: an error that no table can beat, which gives the `gap` of the figures; unknown
+    by default.
     """
     policy, claim = certify(belief, accept, guarantee, mixed=mixed)
     figures = expected_figures(belief, policy.accept, raw_accept, sample=sample, bound=bound)

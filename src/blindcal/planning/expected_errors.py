@@ -77,44 +77,27 @@ _ROUNDING = 1e-9
 
 
 class Standing(NamedTuple):
-    """A paper given its private decision, over the public belief.
+    """A paper given its private decision, over the public belief."""
 
-    Attributes:
-        chance: Probability of that decision.
-        favor: P(right to accept | scores, decision).
-        evidence_for: Probability that the true reviewers' evidence is for accepting.
-        evidence_against: Probability that it is against accepting.
-    """
-
-    chance: float
-    favor: float
-    evidence_for: float
-    evidence_against: float
+    chance: float  # probability of that decision
+    favor: float  # P(right to accept | scores, decision)
+    evidence_for: float  # probability that the true reviewers' evidence is for accepting
+    evidence_against: float  # probability that it is against accepting
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Expected errors of one paper's table, beside those of its alternatives.
+    """Expected errors of one paper's table, beside those of its alternatives."""
 
-    Attributes:
-        wrong: Probability of a wrong decision by the table.
-        wrong_raw: Probability of a wrong decision by the mean score.
-        wrong_public: Probability of a wrong decision by public information alone.
-        wrong_fully_calibrated: Probability of a wrong decision by full calibration.
-        against: Probability of deciding against the reviewers' evidence.
-        success_fully_calibrated: The adversary's success if decisions followed full calibration, summed over
-            the reviews.
-        gap: By how much `wrong` may exceed the least possible error.
-        standings: The paper after rejecting it and after accepting it.
-    """
-
-    wrong: float
-    wrong_raw: float
-    wrong_public: float
-    wrong_fully_calibrated: float
-    against: float
+    wrong: float  # probability of a wrong decision by the table
+    wrong_raw: float  # probability of a wrong decision by the mean score
+    wrong_public: float  # probability of a wrong decision by public information alone
+    wrong_fully_calibrated: float  # probability of a wrong decision by full calibration
+    against: float  # probability of deciding against the reviewers' evidence
+    # The adversary's success if decisions followed full calibration, summed over the reviews
     success_fully_calibrated: float
-    gap: float = 0.0
+    gap: float = 0.0  # by how much `wrong` may exceed the least possible error
+    # The paper after rejecting it and after accepting it
     standings: tuple[Standing, Standing] | None = field(default=None, repr=False)
 
 
@@ -131,11 +114,6 @@ def expected_figures(
     `raw_accept` is 1 or 0, or at a tie of mean scores the share of the tied papers that fits. If a belief
     does not list its tuples, figures about single tuples come from a `sample` of them. `bound` is an error
     that no table can beat.
-
-    >>> belief = Belief([0.75, 0.25], [0.5, 0.0])
-    >>> expected_figures(belief, np.array([1.0, 0.0]), raw_accept=1.0)
-    Figures(wrong=0.375, wrong_raw=0.625, wrong_public=0.375, wrong_fully_calibrated=0.375, against=0.0,
-            success_fully_calibrated=1.0, gap=0.0)
     """
     weight, favor, chance = belief.weight, _exact_ties(belief.favor), belief.spread(accept)
     right = float(weight @ favor)
@@ -235,11 +213,7 @@ def _sampled_success(sample: TupleSample) -> float:
 
 
 def success_by_slot(belief: Belief, chance: ArrayLike, weight: Array | None = None) -> Array:
-    """The adversary's chance of naming the reviewer of each slot, given `chance[secret]` to be accepted.
-
-    >>> success_by_slot(Belief([0.6, 0.4], [0.9, 0.2], [[-1, 3]]), [1.0, 0.0])  # a label below 0 is nobody
-    array([0.4])
-    """
+    """The adversary's chance of naming the reviewer of each slot, given `chance[secret]` to be accepted."""
     mass = belief.weight if weight is None else weight
     labels = np.arange(mass.size)[None] if belief.labels is None else belief.labels
     sides = (mass * np.asarray(chance), mass * (1.0 - np.asarray(chance)))

@@ -70,29 +70,17 @@ _DIGITS = 6
 
 @dataclass(frozen=True)
 class Choice:
-    """One guarantee on this conference. Standard errors are 0 if every paper was solved.
+    """One guarantee on this conference. Standard errors are 0 if every paper was solved."""
 
-    Attributes:
-        guarantee: The guarantee.
-        wrong: Expected number of papers decided wrongly.
-        gain: Expected number of wrong decisions that it avoids, compared with mean scores.
-        kept: Its share of what full calibration would gain.
-        added: By how much decisions raise the chance of naming a reviewer, mean over reviews.
-        wrong_se: Standard error of `wrong`.
-        gain_se: Standard error of `gain`.
-        kept_se: Standard error of `kept`.
-        added_se: Standard error of `added`.
-    """
-
-    guarantee: Guarantee
-    wrong: float
-    gain: float
-    kept: float
-    added: float
-    wrong_se: float = 0.0
-    gain_se: float = 0.0
-    kept_se: float = 0.0
-    added_se: float = 0.0
+    guarantee: Guarantee  # the guarantee
+    wrong: float  # expected number of papers decided wrongly
+    gain: float  # expected number of wrong decisions that it avoids, compared with mean scores
+    kept: float  # its share of what full calibration would gain
+    added: float  # by how much decisions raise the chance of naming a reviewer, mean over reviews
+    wrong_se: float = 0.0  # standard error of `wrong`
+    gain_se: float = 0.0  # standard error of `gain`
+    kept_se: float = 0.0  # standard error of `kept`
+    added_se: float = 0.0  # standard error of `added`
 
 
 @dataclass(frozen=True)
@@ -152,11 +140,7 @@ class Menu:
 
 
 def with_chosen(chosen: Guarantee, guarantees: Sequence[Guarantee] = MENU) -> tuple[Guarantee, ...]:
-    """The menu with the chosen guarantee in it, after the last one of its name; `guarantees` is the menu.
-
-    >>> [one.epsilon for one in with_chosen(Guarantee("steady", epsilon=0.5)) if one.name == "steady"]
-    [1.0, 2.0, None, 0.5]
-    """
+    """The menu with the chosen guarantee in it, after the last one of its name; `guarantees` is the menu."""
     if chosen in guarantees:
         return tuple(guarantees)
     alike = [index for index, one in enumerate(guarantees) if one.name == chosen.name]
@@ -187,9 +171,6 @@ def menu(
         workers: Number of processes, or a cluster's pool; results are the same.
         progress: Called as work goes on; silent by default.
         tell: Called with the menu so far after each batch.
-
-    Returns:
-        The menu, with standard errors unless every paper was solved.
 
     Example:
         >>> rows = ((1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0))
@@ -242,12 +223,10 @@ def prepared_sample(
     Of more than `MOST_WEIGHED` papers these are so many, chosen by a digest of their ids. Bar and decisions
     by mean score are then those of the sample: they are not the ones that would be frozen.
 
-    Args:
-        inputs: The inputs of the conference, from `read_inputs`, all of which are checked.
-        request: The guarantee, and how many papers to accept.
-        whole: Whether to prepare all papers, however many there are.
-        workers: Number of processes, or a cluster's pool; results are the same.
-        progress: Called as work goes on; silent by default.
+    `inputs`: the inputs of the conference, from `read_inputs`, all of which are checked. `request`: the
+    guarantee, and how many papers to accept. `whole`: whether to prepare all papers, however many there are.
+    `workers`: number of processes, or a cluster's pool; results are the same. `progress`: called as work goes
+    on; silent by default.
     """
     reviews = inputs.reviews
     rate, bar = request.levels(inputs)
@@ -319,11 +298,7 @@ def _order(papers: Sequence[str], size: Array) -> list[int]:
 
 
 def _chances(size: Array, drawn: int) -> Array:
-    """Each paper's chance of being among the first `drawn`: in proportion to its size, at most 1.
-
-    >>> _chances(np.array([4.0, 1.0, 1.0, 2.0]), 2)
-    array([1.  , 0.25, 0.25, 0.5 ])
-    """
+    """Each paper's chance of being among the first `drawn`: in proportion to its size, at most 1."""
     sure = np.zeros(size.size, dtype=bool)
     while True:
         left = drawn - int(sure.sum())

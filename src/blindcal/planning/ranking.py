@@ -152,11 +152,6 @@ def acceptance_probabilities(ranks: Sequence[RankPair], accept_chance: Sequence[
 
     Every paper has two positions in one common order, of which its private decision selects one. Halving that
     order recursively shares the convolutions: within a half, all papers outside it are decided once.
-
-    >>> ranks = [((-0.2, 0, "a"), (-0.9, 0, "a")), ((-0.4, 0, "b"), (-0.6, 0, "b"))]
-    >>> acceptance_probabilities(ranks, [0.25, 0.5], 1)  # the best of two; a wins if it is accepted
-    array([[0.  , 1.  ],
-           [0.75, 0.75]])
     """
     order = sorted(
         (rank, paper, decision) for paper, pair in enumerate(ranks) for decision, rank in enumerate(pair)

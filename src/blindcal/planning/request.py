@@ -117,9 +117,6 @@ def shares(quota: Quota, tracks: Sequence[str]) -> LevelByTrack:
     """The share of the papers that a quota accepts, of the conference or of each track that has papers.
 
     `tracks` has one entry for each paper. In some track there must be something to decide.
-
-    >>> shares(Quota(1), [WHOLE] * 4), shares(Quota({"a": 1, "b": 1}), ["a", "b", "b", "a"])
-    (0.25, {'a': 0.5, 'b': 0.5})
     """
     quota.check(tracks)
     papers = Counter(tracks)

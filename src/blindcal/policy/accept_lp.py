@@ -44,28 +44,18 @@ _SUCCESS_SLACK = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class TupleClasses:
-    """Tuples that look alike as one column, and the rows of the program.
+    """Tuples that look alike as one column, and the rows of the program."""
 
-    Attributes:
-        of: `[n]`, the class of each tuple.
-        weight: `[class]`, the probability of each class.
-        favor: `[class]`, the probability that accepting is right.
-        share: `[row, class]`, sparse: the share of a class's mass that one candidate has in one slot (the
-            mean over tied slots).
-        mass: `[row]`, the candidate's probability before any decision.
-        top: `[row]`, the largest such probability in the row's slot.
-        slot: `[row]`, the row's group of tied slots.
-        size: `[group]`, the number of slots in each group.
-    """
-
-    of: Integers
-    weight: Array
-    favor: Array
+    of: Integers  # `[n]`, the class of each tuple
+    weight: Array  # `[class]`, the probability of each class
+    favor: Array  # `[class]`, the probability that accepting is right
+    # `[row, class]`, sparse: the share of a class's mass that one candidate has in one slot (the mean over
+    # tied slots)
     share: Any
-    mass: Array
-    top: Array
-    slot: Integers
-    size: Integers
+    mass: Array  # `[row]`, the candidate's probability before any decision
+    top: Array  # `[row]`, the largest such probability in the row's slot
+    slot: Integers  # `[row]`, the row's group of tied slots
+    size: Integers  # `[group]`, the number of slots in each group
 
 
 def tuple_classes(case: PaperCase, belief: Belief) -> TupleClasses:
@@ -76,12 +66,7 @@ def tuple_classes(case: PaperCase, belief: Belief) -> TupleClasses:
 
 
 def secret_classes(belief: Belief) -> TupleClasses:
-    """Every secret of one instance as its own class: a plain belief does not say what looks alike.
-
-    >>> classes = secret_classes(Belief([0.5, 0.3, 0.2], [0.9, 0.2, 0.7], [[7, 8, 8]]))
-    >>> classes.mass, classes.top
-    (array([0.5, 0.5]), array([0.5, 0.5]))
-    """
+    """Every secret of one instance as its own class: a plain belief does not say what looks alike."""
     secrets = np.arange(belief.weight.size)
     labels = secrets[None] if belief.labels is None else belief.labels
     names, number = np.unique(np.maximum(labels, NOBODY), return_inverse=True)
@@ -150,9 +135,6 @@ def _unique(key: Integers) -> tuple[Integers, Integers, Integers]:
     """The distinct keys in ascending order: first index of each, each key's number, and the counts.
 
     The same as `numpy.unique`, but faster for keys in a narrow range.
-
-    >>> [part.tolist() for part in _unique(np.array([7, 2, 7]))]
-    [[1, 0], [1, 0, 1], [1, 2]]
     """
     size = int(key.max()) + 1
     if size > _MAX_KEY_RANGE * key.size:
@@ -200,18 +182,12 @@ class DualSolution:
 
     Accepting a class costs `-lean - total - share.T @ price` per unit of weight, on top of `constant`. With
     the rows priced in, only the range of the policy still limits it.
-
-    Attributes:
-        constant: The cost that does not depend on the policy.
-        total: The price of P(accept).
-        price: `[row]`, the prices of the rows.
-        corners: `[corner, 2]`, the extreme ranges (low, high).
     """
 
-    constant: float
-    total: float
-    price: Array
-    corners: Array
+    constant: float  # the cost that does not depend on the policy
+    total: float  # the price of P(accept)
+    price: Array  # `[row]`, the prices of the rows
+    corners: Array  # `[corner, 2]`, the extreme ranges (low, high)
 
     def bound(self, c: TupleClasses, fixed: Array) -> float:
         """The least error of any policy over these classes, which may be finer than those of the program."""

@@ -24,18 +24,12 @@ MOST_EPSILON = 700.0
 
 @dataclass(frozen=True)
 class GuaranteeKind:
-    """A guarantee that has a name.
+    """A guarantee that has a name."""
 
-    Attributes:
-        summary: What it means, in a few words.
-        promise: What it promises, as a sentence.
-        limited: Whether limits with a default go with it if a chair does not mention them.
-        needs: The limits that it cannot do without, and their values if a chair does not mention them.
-    """
-
-    summary: str
-    promise: str
-    limited: bool = True
+    summary: str  # what it means, in a few words
+    promise: str  # what it promises, as a sentence
+    limited: bool = True  # whether limits with a default go with it if a chair does not mention them
+    # The limits that it cannot do without, and their values if a chair does not mention them
     needs: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -87,43 +81,28 @@ class Limit:
 
     Its name is that of the field of `Guarantee`; records and certificates have the same name for ever, and
     settings have it with hyphens. Texts may quote values of the guarantee, like `{epsilon:factor}`.
-
-    Attributes:
-        default: Its value if nothing else is said.
-        low: Its lowest value.
-        high: Its highest value.
-        sentence: What it limits, for chairs and for readers of the certificate's schema.
-        promise: What it promises, as a sentence with its value.
-        example: A value that shows how it is written.
-        absent: The value that means that there is no such limit.
-        inside: Whether `low` and `high` are excluded.
-        whole: Whether it is a whole number.
-        only_with: The guarantees that it may go with; empty: any.
-        replaces: The guarantee whose promise it replaces; empty: its promise is a further one.
-        summary: Its value in a few words; empty: its name and the value.
-        bounds: The figure of a certificate that keeps it; empty if there is none.
-        prior_free: What it limits whatever an adversary believes, so that its figure depends on the table of
-            accept probabilities alone; empty if it depends on a prior.
-        without_scores: What it limits also for someone who does not see the scores; empty if it does not.
-        always_recorded: Whether records name it even if it is absent. Coins depend on records, so a later
-            limit must not appear in those that are made without it.
     """
 
-    default: float | None
-    low: float
-    high: float
-    sentence: str
-    promise: str
-    example: float
-    absent: float | None = None
-    inside: bool = False
-    whole: bool = False
-    only_with: tuple[str, ...] = ()
-    replaces: str = ""
-    summary: str = ""
-    bounds: str = ""
+    default: float | None  # its value if nothing else is said
+    low: float  # its lowest value
+    high: float  # its highest value
+    sentence: str  # what it limits, for chairs and for readers of the certificate's schema
+    promise: str  # what it promises, as a sentence with its value
+    example: float  # a value that shows how it is written
+    absent: float | None = None  # the value that means that there is no such limit
+    inside: bool = False  # whether `low` and `high` are excluded
+    whole: bool = False  # whether it is a whole number
+    only_with: tuple[str, ...] = ()  # the guarantees that it may go with; empty: any
+    replaces: str = ""  # the guarantee whose promise it replaces; empty: its promise is a further one
+    summary: str = ""  # its value in a few words; empty: its name and the value
+    bounds: str = ""  # the figure of a certificate that keeps it; empty if there is none
+    # What it limits whatever an adversary believes, so that its figure depends on the table of accept
+    # probabilities alone; empty if it depends on a prior
     prior_free: str = ""
+    # What it limits also for someone who does not see the scores; empty if it does not
     without_scores: str = ""
+    # Whether records name it even if it is absent. Coins depend on records, so a later limit must not appear
+    # in those that are made without it.
     always_recorded: bool = False
 
     @property

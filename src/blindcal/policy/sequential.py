@@ -55,17 +55,11 @@ class CoupledPrior(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ListedPrior:
-    """Assignments one by one: all of them, or a sample from the belief.
+    """Assignments one by one: all of them, or a sample from the belief."""
 
-    Attributes:
-        tuples: As in `CoupledPrior`.
-        assignments: `[assignment, paper]`, tuples by number.
-        chance: `[assignment]`.
-    """
-
-    tuples: Sequence[Integers]
-    assignments: Integers = field(repr=False)
-    chance: Array = field(repr=False)
+    tuples: Sequence[Integers]  # as in `CoupledPrior`
+    assignments: Integers = field(repr=False)  # `[assignment, paper]`, tuples by number
+    chance: Array = field(repr=False)  # `[assignment]`
 
     def pairwise(self, likelihoods: Sequence[Array], paper: int) -> list[Array]:
         """The chances of two papers' tuples together."""
@@ -83,17 +77,11 @@ class ListedPrior:
 
 @dataclass(frozen=True, eq=False)
 class SummedPrior:
-    """All assignments that keep everybody's load, with weights of their papers, by sums.
+    """All assignments that keep everybody's load, with weights of their papers, by sums."""
 
-    Attributes:
-        tuples: As in `CoupledPrior`; everybody has a load.
-        weights: `weights[paper][tuple]`, by the paper's own scores.
-        load: How many reviews everybody has.
-    """
-
-    tuples: Sequence[Integers]
-    weights: Sequence[Array] = field(repr=False)
-    load: Integers = field(repr=False)
+    tuples: Sequence[Integers]  # as in `CoupledPrior`; everybody has a load
+    weights: Sequence[Array] = field(repr=False)  # `weights[paper][tuple]`, by the paper's own scores
+    load: Integers = field(repr=False)  # how many reviews everybody has
 
     @cached_property
     def _sets(self) -> tuple[list[Integers], list[Integers], LoadSums]:
@@ -137,21 +125,9 @@ def next_table(
 ) -> Array:
     """The accept probability of each tuple of the next paper.
 
-    Args:
-        prior: The prior over whole assignments.
-        likelihoods: For each paper the likelihood of its decision under each tuple; ones if it has none yet.
-        paper: The paper to decide.
-        favor: `[tuple]`, the chance that accepting it is right.
-        epsilon: No decision moves odds between two tuples by more than a factor e^epsilon; None: no limit.
-
-    Raises:
-        InputError: There are too many reviews.
-
-    Example:
-        >>> tuples = [np.array([[0], [1]])] * 2
-        >>> both = ListedPrior(tuples, np.array([[0, 1], [1, 0]]), np.array([0.6, 0.4]))
-        >>> next_table(both, [np.ones(2), np.ones(2)], 0, np.array([0.9, 0.05]), epsilon=None).round(6)
-        array([0.333333, 0.      ])
+    `likelihoods`: for each paper the likelihood of its decision under each tuple; ones if it has none yet.
+    `favor`: `[tuple]`, the chance that accepting it is right. `epsilon`: no decision moves odds between two
+    tuples by more than a factor e^epsilon; None: no limit.
     """
     if sum(rows.shape[1] for rows in prior.tuples) > MOST_REVIEWS:
         raise InputError(f"a sequence of tables is for coupled papers with at most {MOST_REVIEWS} reviews")
@@ -229,11 +205,7 @@ def _least_error(masses: Sequence[Array], weight: Array, favor: Array, epsilon: 
 
 
 def best_order(weights: Sequence[Array], favors: Sequence[Array]) -> list[int]:
-    """A public order of papers: first those on which knowing the reviewers saves most errors.
-
-    >>> best_order([np.array([0.5, 0.5])] * 2, [np.array([0.6, 0.4]), np.array([1.0, 0.0])])
-    [1, 0]
-    """
+    """A public order of papers: first those on which knowing the reviewers saves most errors."""
     saved = []
     for weight, favor in zip(weights, favors, strict=True):
         right = float(weight @ favor)

@@ -234,12 +234,7 @@ class _Limits:
 
 
 def pair_policy(weight: Array, favor: Array, guarantee: Guarantee, success: Array | None = None) -> Array:
-    """`accept[..., 2]` of least conference error under a guarantee and within `success[...]`, if given.
-
-    >>> limits = Guarantee("none", epsilon=np.log(4.0))
-    >>> pair_policy(np.array([0.6, 0.4]), np.array([0.9, 0.2]), limits, np.array(0.7))
-    array([0.9, 0.6])
-    """
+    """`accept[..., 2]` of least conference error under a guarantee and within `success[...]`, if given."""
     flat_weight, flat_favor = weight.reshape(-1, 2), favor.reshape(-1, 2)
     accept = np.empty_like(flat_weight)
     for start in range(0, len(accept), _CHUNK):

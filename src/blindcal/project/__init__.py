@@ -5,25 +5,6 @@ the folder's files, what a command asks of it. Open `settings` first, then `crea
 and earlier.
 """
 
-from blindcal.project.create import (
-    CreatedFolder,
-    FolderContents,
-    InitialSettings,
-    SourceFiles,
-    create_folder,
-)
-from blindcal.project.settings import Folder, FolderRequest, folder_request, read_folder
-from blindcal.project.template import conference_text
+from blindcal.project.settings import read_folder
 
-__all__ = [
-    "CreatedFolder",
-    "Folder",
-    "FolderContents",
-    "FolderRequest",
-    "InitialSettings",
-    "SourceFiles",
-    "conference_text",
-    "create_folder",
-    "folder_request",
-    "read_folder",
-]
+__all__ = ["read_folder"]

@@ -34,15 +34,11 @@ from blindcal.fitting.estimate import Fitted, fit
 from blindcal.fitting.history import in_year_order, order_remarks, past_people
 from blindcal.fitting.reuse_guard import Fingerprint, fingerprint_of_reviews, fit_record_path, reuse_warnings
 from blindcal.fitting.shared_sums import SharedSums, has_share_statement, read_shared_sums, statement_path
-from blindcal.importers import (
-    MAX_EXPORT,
-    Choices,
-    Imported,
-    import_reviews,
-    read_conflicts,
-    read_people,
-    team_codes,
-)
+from blindcal.importers import MAX_EXPORT, import_reviews
+from blindcal.importers.export import Choices
+from blindcal.importers.lists import read_conflicts, read_people
+from blindcal.importers.normalize import Imported
+from blindcal.importers.people import team_codes
 from blindcal.io.atomic_files import (
     RELEASES_FOLDER,
     lock,
@@ -69,26 +65,19 @@ _PAST = re.compile(r"past/[^/]+\.csv")
 
 @dataclass(frozen=True)
 class FolderContents:
-    """The inputs of a folder, or some of them, read and checked. CONFIDENTIAL.
+    """The inputs of a folder, or some of them, read and checked. CONFIDENTIAL."""
 
-    Attributes:
-        imported: This year's reviews; None if they are not in yet.
-        past: Reviews of past conferences by name, oldest first; the path of a table that is copied as it is
-            if it has the sums that another conference shared, or a column `conference`.
-        committee: The name of everyone who may have reviewed, by id; empty if only the id is known.
-        conflicts: Pairs of paper and reviewer.
-        files: Files that are copied as they are, by the name of the table: `pools`, `reviewers`, `same` and
-            `titles`.
-        fitted: The calibration that past reviews gave; None if there is none.
-        people: Who of the committee was found in past reviews; None without a calibration.
-    """
-
-    imported: Imported | None = None
+    imported: Imported | None = None  # this year's reviews; None if they are not in yet
+    # Reviews of past conferences by name, oldest first; the path of a table that is copied as it is if it has
+    # the sums that another conference shared, or a column `conference`
     past: Mapping[str, Imported | Path] = field(default_factory=dict)
+    # The name of everyone who may have reviewed, by id; empty if only the id is known
     committee: Mapping[str, str] = field(default_factory=dict)
-    conflicts: Sequence[tuple[str, str]] = ()
+    conflicts: Sequence[tuple[str, str]] = ()  # pairs of paper and reviewer
+    # Files that are copied as they are, by the name of the table: `pools`, `reviewers`, `same` and `titles`
     files: Mapping[str, Path] = field(default_factory=dict)
-    fitted: Fitted | None = None
+    fitted: Fitted | None = None  # the calibration that past reviews gave; None if there is none
+    # Who of the committee was found in past reviews; None without a calibration
     people: MatchedPeople | None = None
 
     @property
@@ -144,9 +133,8 @@ def _copied(name: str, path: Path) -> dict[str, bytes]:
 def input_settings(places: Mapping[str, str], past: Sequence[str] = ()) -> dict[str, Value]:
     """The settings of conference.toml that name these files.
 
-    Args:
-        places: Where each file lies in the folder, by its name in `inputs`.
-        past: Past conferences that the folder names already, oldest first; one of the same name gives way.
+    `places`: where each file lies in the folder, by its name in `inputs`. `past`: past conferences that the
+    folder names already, oldest first; one of the same name gives way.
 
     >>> input_settings({"reviews.csv": "inputs/reviews.csv"})
     {'reviews': 'inputs/reviews.csv'}
@@ -183,11 +171,7 @@ def import_past(data: bytes, file: str, choices: Choices) -> Imported:
 
 
 def grid_text(grid: Array | None) -> str:
-    """The scores that can be given as the text of `grid`; `none` if any number can be one.
-
-    >>> grid_text(np.array([1.0, 2.0, 3.0])), grid_text(np.array([1.0, 3.0, 6.5])), grid_text(None)
-    ('1..3', '1,3,6.5', 'none')
-    """
+    """The scores that can be given as the text of `grid`; `none` if any number can be one."""
     if grid is None:
         return "none"
     whole = bool((grid == np.floor(grid)).all()) and grid.size == grid[-1] - grid[0] + 1
@@ -240,11 +224,7 @@ def _remove_stale(target: Path) -> None:
 
 
 def key_beside(folder: Path) -> Path:
-    """The path of the key of a `folder`, by default.
-
-    >>> key_beside(Path("conferences/icx2027")).as_posix()
-    'conferences/icx2027.key'
-    """
+    """The path of the key of a `folder`, by default."""
     return folder.with_name(f"{folder.name}.key")
 
 
@@ -277,73 +257,49 @@ def check_key(key: Path, folder: Path) -> None:
 
 @dataclass(frozen=True)
 class SourceFiles:
-    """The files that a chair has for a new folder.
+    """The files that a chair has for a new folder."""
 
-    Attributes:
-        reviews: This year's reviews, as exported; None if they are not in yet.
-        committee: A list of everyone who may have reviewed; `past` needs it.
-        past: Reviews of past conferences, as exported, oldest first; or sums that a conference shared.
-        conflicts: Who cannot have reviewed what.
-        pools: Or who may have reviewed what.
-        reviewers: A calibration, in place of `past`.
-        same: A table `old,new` of people whose id changed.
-        choices: How exports are read if their content leaves it open, this year's and past ones.
-        titles: A table `paper,title`.
-    """
-
-    reviews: Path | None = None
-    committee: Path | None = None
+    reviews: Path | None = None  # this year's reviews, as exported; None if they are not in yet
+    committee: Path | None = None  # a list of everyone who may have reviewed; `past` needs it
+    # Reviews of past conferences, as exported, oldest first; or sums that a conference shared
     past: Sequence[Path] = ()
-    conflicts: Path | None = None
-    pools: Path | None = None
-    reviewers: Path | None = None
-    same: Path | None = None
+    conflicts: Path | None = None  # who cannot have reviewed what
+    pools: Path | None = None  # or who may have reviewed what
+    reviewers: Path | None = None  # a calibration, in place of `past`
+    same: Path | None = None  # a table `old,new` of people whose id changed
+    # How exports are read if their content leaves it open, this year's and past ones
     choices: Choices = field(default_factory=Choices)
-    titles: Path | None = None
+    titles: Path | None = None  # a table `paper,title`
 
 
 @dataclass(frozen=True)
 class InitialSettings:
-    """The settings of a new folder beside the names of its files.
+    """The settings of a new folder beside the names of its files."""
 
-    Attributes:
-        scores: Who may see the scores of all papers: `public`, everyone, or `confidential`. It has no
-            default, and may stay open only until reviews are in.
-        accept_rate: The share of papers to accept, about.
-        accept: Or exactly how many, as text such as `50` or `main=40,short=10`; neither leaves it open.
-        grid: The scores that reviewers can give, such as `1..10`, or `none` if any number can be one; by
-            default they are recognized in the scores.
-        better: The better end of the scale, `high` or `low`.
-        keep_withdrawn: Whether papers that the export calls withdrawn, desk rejected or deleted are decided.
-    """
-
+    # Who may see the scores of all papers: `public`, everyone, or `confidential`. It has no default, and may
+    # stay open only until reviews are in.
     scores: str | None = None
-    accept_rate: float | None = None
+    accept_rate: float | None = None  # the share of papers to accept, about
+    # Or exactly how many, as text such as `50` or `main=40,short=10`; neither leaves it open
     accept: str | None = None
+    # The scores that reviewers can give, such as `1..10`, or `none` if any number can be one; by default they
+    # are recognized in the scores
     grid: str | None = None
-    better: str = "high"
+    better: str = "high"  # the better end of the scale, `high` or `low`
+    # Whether papers that the export calls withdrawn, desk rejected or deleted are decided
     keep_withdrawn: bool = False
 
 
 @dataclass(frozen=True)
 class CreatedFolder:
-    """A folder as it was made. CONFIDENTIAL.
+    """A folder as it was made. CONFIDENTIAL."""
 
-    Attributes:
-        contents: Its inputs.
-        settings: The settings of its `conference.toml`, by name.
-        withdrawn: What became of each paper that it leaves out, since the export says so.
-        key: Where the key lies.
-        secret: The key itself.
-        remarks: What the chair should know, a sentence each.
-    """
-
-    contents: FolderContents
-    settings: Mapping[str, Value]
-    withdrawn: Mapping[str, str]
-    key: Path
-    secret: Key
-    remarks: tuple[str, ...]
+    contents: FolderContents  # its inputs
+    settings: Mapping[str, Value]  # the settings of its `conference.toml`, by name
+    withdrawn: Mapping[str, str]  # what became of each paper that it leaves out, since the export says so
+    key: Path  # where the key lies
+    secret: Key  # the key itself
+    remarks: tuple[str, ...]  # what the chair should know, a sentence each
 
     @property
     def calibrated(self) -> bool:
@@ -362,30 +318,10 @@ def create_folder(
 ) -> CreatedFolder:
     """Makes a folder, and its key if there is none: all of it is written, or nothing.
 
-    Args:
-        folder: The new folder; its name is that of the conference.
-        given: The files that it is made from. With reviews and past ones, reviewers are calibrated.
-        wishes: Its settings beside the names of its files.
-        key: Where the key lies or will lie, outside the folder.
-        workers: How many processes share the work; results are the same.
-        progress: Called as work goes on; silent by default.
-
-    Returns:
-        What was made.
-
-    Raises:
-        InputError: A file or a setting is not as it must be; nothing is written.
-        RefusedError: The folder exists already, or its key was lost.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> place = TemporaryDirectory()
-        >>> export, folder, key = (Path(place.name) / name for name in ("panel.csv", "icx", "icx.key"))
-        >>> _ = export.write_text("paper,reviewer,score\\n1,ada,2\\n2,ada,3\\n")
-        >>> made = create_folder(folder, SourceFiles(export), InitialSettings("public", accept_rate=0.5), key)
-        >>> made.settings["grid"], made.calibrated, sorted(path.name for path in folder.iterdir())
-        ('2..3', False, ['conference.toml', 'inputs', 'public'])
-        >>> place.cleanup()
+    `folder`: the new folder; its name is that of the conference. `given`: the files that it is made from.
+    With reviews and past ones, reviewers are calibrated. `wishes`: its settings beside the names of its
+    files. `key`: where the key lies or will lie, outside the folder. `workers`: how many processes share the
+    work; results are the same. `progress`: called as work goes on; silent by default.
     """
     _check_taken(folder)
     check_new(folder)
@@ -553,10 +489,8 @@ def check_files(contents: FolderContents) -> None:
 def check_scores(contents: FolderContents, grid: str | None) -> None:
     """Refuse scores that reviewers cannot give, and name the rows they stand in.
 
-    Args:
-        contents: The inputs; past reviews are checked too.
-        grid: The scores that can be given this year, as declared; if nothing is, and in past reviews, scores
-            are refused that are far from all others.
+    `grid`: the scores that can be given this year, as declared; if nothing is, and in past reviews, scores
+    are refused that are far from all others.
     """
     allowed, imported = parse_grid(grid), contents.imported
     problems = []

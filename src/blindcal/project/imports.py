@@ -23,11 +23,13 @@ from blindcal.errors import InputError
 from blindcal.fitting.committee import ANYONE, read_committee, read_names
 from blindcal.fitting.reuse_guard import Fingerprint, fingerprint_of_reviews, refuse_reused, reuse_warnings
 from blindcal.fitting.shared_sums import has_share_statement
-from blindcal.importers import MAX_EXPORT, Choices, Imported, coded, read_codes
+from blindcal.importers import MAX_EXPORT
 from blindcal.importers.detect import recognized
 from blindcal.importers.easychair import committee_table
+from blindcal.importers.export import Choices
+from blindcal.importers.normalize import Imported, coded
 from blindcal.importers.open import open_export
-from blindcal.importers.people import new_codes
+from blindcal.importers.people import new_codes, read_codes
 from blindcal.importers.pretalx import team_sheet
 from blindcal.importers.sheet import find_table
 from blindcal.io.atomic_files import lock, make_folder, read_bytes, write_bytes, write_table
@@ -77,30 +79,22 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True)
 class FolderImport:
-    """What an import brings into a folder. CONFIDENTIAL.
+    """What an import brings into a folder. CONFIDENTIAL."""
 
-    Attributes:
-        sources: The files and what each was taken for.
-        contents: What they hold.
-        places: Where each file goes, relative to the folder, by its name in `inputs`; those whose bytes the
-            folder has already are left out.
-        settings: The settings that change.
-        withdrawn: What became of each paper that the export calls withdrawn, if it is not listed yet.
-        codes: The code of each reviewer, and of everyone coded before; None if reviewers keep their ids.
-        names: The names of those people, as far as they are known.
-        remarks: What the chair should know, a sentence each.
-        refusals: What `plan` would refuse, in its words; they name nobody.
-    """
-
-    sources: tuple[Source, ...]
-    contents: FolderContents
+    sources: tuple[Source, ...]  # the files and what each was taken for
+    contents: FolderContents  # what they hold
+    # Where each file goes, relative to the folder, by its name in `inputs`; those whose bytes the folder has
+    # already are left out
     places: Mapping[str, str]
-    settings: Mapping[str, Value]
+    settings: Mapping[str, Value]  # the settings that change
+    # What became of each paper that the export calls withdrawn, if it is not listed yet
     withdrawn: Mapping[str, str] = field(default_factory=dict)
+    # The code of each reviewer, and of everyone coded before; None if reviewers keep their ids
     codes: Mapping[str, str] | None = None
+    # The names of those people, as far as they are known
     names: Mapping[str, str] = field(default_factory=dict)
-    remarks: tuple[str, ...] = ()
-    refusals: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()  # what the chair should know, a sentence each
+    refusals: tuple[str, ...] = ()  # what `plan` would refuse, in its words; they name nobody
 
 
 def _lists_conflicts(names: frozenset[str]) -> bool:
@@ -111,18 +105,8 @@ def _lists_conflicts(names: frozenset[str]) -> bool:
 def file_kind(path: Path, choices: Choices, *, has_reviews: bool) -> str:
     """What a file is, by its content: one of `KINDS`, or an `InputError` that names the choice.
 
-    Args:
-        path: The file.
-        choices: How an export is read if its content leaves it open.
-        has_reviews: Whether the folder has this year's reviews already; then further ones could correct them
-            or be those of a past conference.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "pc.csv")
-    ...     _ = path.write_text("first,last,email,roles\\nAda,Byron,ada@example.edu,pc\\n")
-    ...     file_kind(path, Choices(), has_reviews=False)
-    'committee'
+    `choices`: how an export is read if its content leaves it open. `has_reviews`: whether the folder has this
+    year's reviews already; then further ones could correct them or be those of a past conference.
     """
     if has_share_statement(path):
         return "past"
@@ -186,15 +170,10 @@ def read_import(
 ) -> FolderImport:
     """Read files and check them with what a folder holds; nothing is written.
 
-    Args:
-        folder: The folder.
-        sources: The files, each with its kind; none checks the folder as it is.
-        choices: How exports are read if their content leaves it open.
-        keep_withdrawn: Whether papers that the export calls withdrawn, desk rejected or deleted are decided.
-        codes: A table of codes that replace reviewers' ids; people in it keep theirs.
-
-    Raises:
-        InputError: A file, or what it would make of the folder, is not as it must be.
+    `sources`: the files, each with its kind; none checks the folder as it is. `choices`: how exports are read
+    if their content leaves it open. `keep_withdrawn`: whether papers that the export calls withdrawn, desk
+    rejected or deleted are decided. `codes`: a table of codes that replace reviewers' ids; people in it keep
+    theirs.
     """
     contents, remarks = _read(folder, sources, choices)
     coding = None if codes is None else _Coding.read(codes)
@@ -237,10 +216,7 @@ def read_import(
 def write_import(folder: Folder, brought: FolderImport, codes: Path | None = None) -> None:
     """Write what `read_import` returned: files first, and conference.toml at the end.
 
-    Args:
-        folder: The folder.
-        brought: What is written.
-        codes: The table of codes, if there is one; it is written before anything that has codes.
+    `codes`: the table of codes, if there is one; it is written before anything that has codes.
     """
     with lock(folder.path / FILE):
         text = edited_settings(folder.path, brought.settings, withdrawn_reasons(brought.withdrawn))
@@ -262,10 +238,7 @@ def edited_settings(
 ) -> str:
     """The text of a folder's conference.toml with other settings; the chair's comments and lines stay.
 
-    Args:
-        folder: The folder.
-        settings: Values by name; None removes a line.
-        withdrawn: The reason for each paper that is added under `[withdrawn]`; by default none is.
+    `withdrawn`: the reason for each paper that is added under `[withdrawn]`; by default none is.
     """
     file = folder / FILE
     text = with_settings(decode_utf8(read_bytes(file), str(file)), settings)

@@ -34,10 +34,8 @@ def unknown_reviewers_listed(reviews: Path, out: Path | None, folder: Folder | N
 
     Within the block, an error about such reviewers says where the file is.
 
-    Args:
-        reviews: The table of reviews.
-        out: The public folder, in which the file must not lie.
-        folder: The conference's folder, if the files are its own; the error then says what to do there.
+    `out`: the public folder, in which the file must not lie. `folder`: the conference's folder, if the files
+    are its own; the error then says what to do there.
     """
     try:
         yield
@@ -73,10 +71,7 @@ def in_folder_words(error: InputError, folder: Folder, members: Collection[str] 
     Then a reviewer whom no pool holds is not on the committee, or has joined it since the calibration was
     made. The error names nobody.
 
-    Args:
-        error: What was refused.
-        folder: The conference's folder.
-        members: The committee; by default that of the folder.
+    `members`: the committee; by default that of the folder.
     """
     committee, pools, reviewers = (
         str(folder.settings.get(name, "")) for name in ("committee", "pools", "reviewers")
@@ -108,11 +103,7 @@ def unlisted_remarks(reviews: Reviews, committee: Collection[str], file: str, in
 
     It names nobody.
 
-    Args:
-        reviews: This year's reviews.
-        committee: Everyone who may have reviewed; if there is no list, there is no remark.
-        file: The name of the reviews' file.
-        inputs: The folder where chairs correct the files.
+    `committee`: everyone who may have reviewed; if there is no list, there is no remark.
     """
     missing = len({*reviews.reviewers} - {*committee})
     if not committee or not missing:

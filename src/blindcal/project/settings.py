@@ -37,21 +37,13 @@ SettingValue = str | bool | tuple[str, ...]
 
 @dataclass(frozen=True)
 class Declaration:
-    """A setting of conference.toml.
+    """A setting of conference.toml."""
 
-    Attributes:
-        name: What the file calls it.
-        kind: What values it takes.
-        example: A value for a new file in which it is not set.
-        sentence: What it means, as the file says it.
-        default: What holds if it is not set; None if nothing does.
-    """
-
-    name: str
-    kind: Kind
-    example: Value
-    sentence: str
-    default: str | None = None
+    name: str  # what the file calls it
+    kind: Kind  # what values it takes
+    example: Value  # a value for a new file in which it is not set
+    sentence: str  # what it means, as the file says it
+    default: str | None = None  # what holds if it is not set; None if nothing does
 
 
 def _limit_setting(name: str, limit: Limit) -> Declaration:
@@ -231,20 +223,13 @@ _DECISION = re.compile(r"(accept|reject)(?:$|: *\S)")
 
 @dataclass(frozen=True)
 class Folder:
-    """A conference's folder.
+    """A conference's folder."""
 
-    Attributes:
-        path: Where it is.
-        settings: The values of its `conference.toml` by name, as they would be typed; files as the caller can
-            open them.
-        withdrawn: The reason, for each paper that was withdrawn.
-        overridden: The decision and its reason, for each paper that was decided by hand.
-    """
-
-    path: Path
+    path: Path  # where it is
+    # The values of its `conference.toml` by name, as they would be typed; files as the caller can open them
     settings: Mapping[str, SettingValue]
-    withdrawn: Mapping[str, str]
-    overridden: Mapping[str, str]
+    withdrawn: Mapping[str, str]  # the reason, for each paper that was withdrawn
+    overridden: Mapping[str, str]  # the decision and its reason, for each paper that was decided by hand
 
     @property
     def options(self) -> dict[str, SettingValue]:
@@ -258,9 +243,6 @@ def read_folder(path: str | os.PathLike[str]) -> Folder:
 
     Args:
         path: The folder that has the conference.toml.
-
-    Returns:
-        The settings, each as it would be typed.
 
     Raises:
         InputError: There is no such file, or it has problems, which are all listed.
@@ -375,13 +357,6 @@ def _path_in(folder: Path, name: str) -> str:
 def parse_setting(name: str, text: str) -> Value:
     """The value of a setting that a person typed, as conference.toml has it.
 
-    Args:
-        name: The setting, one of `SETTINGS`.
-        text: What was typed.
-
-    Raises:
-        InputError: It is no value of this setting.
-
     Example:
         >>> parse_setting("accept", "50"), parse_setting("epsilon", "none"), parse_setting("numbered", "true")
         (50, 'none', True)
@@ -406,27 +381,18 @@ _LARGEST_GRID = 1001
 
 @dataclass(frozen=True)
 class FolderRequest:
-    """What a folder's settings add up to.
+    """What a folder's settings add up to."""
 
-    Attributes:
-        request: The guarantee, how many papers, and which end of the scale is better.
-        grid: The scores that reviewers can give, none of them if any number can be one; None: as they show.
-        files: Where reviews, calibration and pools are, in this order; the last may be `everyone`.
-        withdrawn: The papers that are left out.
-        key: The file of the key.
-        out: The public folder.
-        numbered: Whether each release has a folder of its own there.
-        distinct_papers: Whether papers that look like one under several ids are said to be different.
-    """
-
-    request: Request
+    request: Request  # the guarantee, how many papers, and which end of the scale is better
+    # The scores that reviewers can give, none of them if any number can be one; None: as they show
     grid: list[float] | None
+    # Where reviews, calibration and pools are, in this order; the last may be `everyone`
     files: tuple[str, str, str]
-    withdrawn: tuple[str, ...]
-    key: Path
-    out: Path
-    numbered: bool
-    distinct_papers: bool
+    withdrawn: tuple[str, ...]  # the papers that are left out
+    key: Path  # the file of the key
+    out: Path  # the public folder
+    numbered: bool  # whether each release has a folder of its own there
+    distinct_papers: bool  # whether papers that look like one under several ids are said to be different
 
     def inputs(self) -> Inputs:
         """Reviews, calibration and pools. CONFIDENTIAL."""
@@ -436,23 +402,7 @@ class FolderRequest:
 def folder_request(folder: Folder, *, yes_leak: bool = False) -> FolderRequest:
     """What a folder's settings request of the commands.
 
-    Args:
-        folder: What `read_folder` returns.
-        yes_leak: The consent of a chair whose guarantee is `none`, which is refused without it.
-
-    Returns:
-        The request and the files that it is about.
-
-    Raises:
-        InputError: The settings do not say what to do.
-
-    Example:
-        >>> names = ("reviews", "reviewers", "pools", "key", "out")
-        >>> settings = {name: name for name in names} | {"accept-rate": "0.25", "grid": "1..3"}
-        >>> settings["scores"] = "public"
-        >>> plain = folder_request(Folder(Path("icx2027"), settings, {"17": "by its authors"}, {}))
-        >>> plain.request.guarantee.epsilon, plain.request.accept_rate, plain.grid, plain.withdrawn
-        (2.0, 0.25, [1.0, 2.0, 3.0], ('17',))
+    `yes_leak`: the consent of a chair whose guarantee is `none`, which is refused without it.
     """
     settings = folder.settings
 
@@ -514,9 +464,6 @@ def parse_guarantee(text: str) -> Guarantee:
 
     The name comes first. Limits that the text leaves out have their defaults; `full` is another word for the
     guarantee `none`, full calibration.
-
-    >>> parse_guarantee("average added-success=0.05 epsilon=none").limits
-    {'added_success': 0.05}
     """
     name, *words = text.split() or [""]
     pairs = [word.partition("=") for word in words]
@@ -540,12 +487,7 @@ def parse_guarantee(text: str) -> Guarantee:
 
 
 def guarantee_settings(guarantee: Guarantee) -> dict[str, str | float | None]:
-    """A `guarantee` as settings; None for a line that is left out.
-
-    >>> settings = guarantee_settings(Guarantee("steady", epsilon=None))
-    >>> settings["guarantee"], settings["epsilon"], settings["multiplier"]
-    ('steady', 'none', None)
-    """
+    """A `guarantee` as settings; None for a line that is left out."""
     limited = GUARANTEES[guarantee.name].limited
     removed = {name: "none" if limit.removable and limited else None for name, limit in LIMITS.items()}
     values = {**removed, **guarantee.limits}
@@ -579,11 +521,7 @@ def _limit_value(name: str, limit: Limit, text: str) -> float:
 
 
 def parse_paper_counts(option: str, text: str | None) -> int | dict[str, int] | None:
-    """The number of papers that the `text` of an `option` gives, or one for each track; None for no text.
-
-    >>> parse_paper_counts("`accept`", "50"), parse_paper_counts("`accept`", "main=40, short=10")
-    (50, {'main': 40, 'short': 10})
-    """
+    """The number of papers that the `text` of an `option` gives, or one for each track; None for no text."""
     if text is None:
         return None
     if "=" not in text:
@@ -633,9 +571,6 @@ def parse_grid(text: str | None) -> list[float] | None:
     """The scores that the `text` of `grid` names: a range of whole numbers, or a list.
 
     There are none of them for `none`, as any number can then be given; None for no text.
-
-    >>> parse_grid("1..4"), parse_grid("1,3,5.5"), parse_grid("none")
-    ([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 5.5], [])
     """
     if text is None:
         return None
@@ -668,11 +603,6 @@ def number_hint(text: str, *, percent: bool = False) -> str:
     """The number that a `text` probably means, after a colon; empty if there is nothing to guess.
 
     A decimal comma or a percent sign tells, or a number up to 100 if the setting is a `percent`.
-
-    >>> number_hint("0,25"), number_hint("25%"), number_hint("25", percent=True)
-    (': give 0.25', ': for 25 % give 0.25', ': for 25 % give 0.25')
-    >>> number_hint("1,000"), number_hint("250", percent=True), number_hint("half")
-    ('', '', '')
     """
     if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text) and not re.fullmatch(r"[+-]?[1-9][0-9]*,[0-9]{3}", text):
         return f": give {text.replace(',', '.')}"

@@ -59,17 +59,8 @@ _WITHDRAWN = '# "17" = "by its authors, May 3"'
 def conference_text(settings: Mapping[str, Value], withdrawn: Mapping[str, str] | None = None) -> str:
     """The text of a new conference.toml; what is not set stands there as an example behind a `#`.
 
-    Args:
-        settings: Values by the names of settings; `conference`, `key` and `out` must be among them.
-        withdrawn: The reason for each paper that was withdrawn; by default none was.
-
-    Returns:
-        The text, which `read_folder` reads back.
-
-    Example:
-        >>> text = conference_text({"conference": "icx2027", "key": "../icx2027.key", "out": "public"})
-        >>> [line for line in text.split("\\n") if line.startswith(("conference =", "# accept-rate ="))]
-        ['conference = "icx2027"', '# accept-rate = 0.25']
+    `settings`: values by the names of settings; `conference`, `key` and `out` must be among them.
+    `withdrawn`: the reason for each paper that was withdrawn; by default none was.
     """
     opening = _OPENING.format(name=settings["conference"], key=settings["key"], out=settings["out"])
     paragraphs = "\n#\n".join(_comment(paragraph) for paragraph in opening.strip().split("\n\n"))
@@ -86,10 +77,6 @@ def with_settings(text: str, settings: Mapping[str, Value | None]) -> str:
 
     Lines whose value is None go behind a `#`. A line that is not there yet is added before the tables of
     papers.
-
-    >>> text = with_settings("better = 'high'\\nepsilon = 2\\n", {"epsilon": None, "bar": 0.5})
-    >>> text.split("\\n")
-    ["better = 'high'", '# epsilon = 2', 'bar = 0.5', '']
     """
     entries = _entries(text)
     end = next((at for at, entry in enumerate(entries) if entry.lstrip().startswith("[")), len(entries) - 1)
@@ -146,11 +133,7 @@ def _comment(text: str) -> str:
 
 
 def toml_value(value: Value) -> str:
-    """A value in TOML.
-
-    >>> toml_value(0.25), toml_value(2.0), toml_value(True), toml_value(["a b", "c"]), toml_value("1..10")
-    ('0.25', '2', 'true', '["a b", "c"]', '"1..10"')
-    """
+    """A value in TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):

@@ -42,8 +42,15 @@ from blindcal.deciding.ledger import (
 from blindcal.deciding.release import Outcome, decide
 from blindcal.deciding.selection import select
 from blindcal.errors import BlindcalError, InputError
-from blindcal.exporters import FORMATS, export, parse_overrides
-from blindcal.exporters.decisions import WAITING, DecidedPaper, decided_of, read_decided, read_titles
+from blindcal.exporters import FORMATS, export
+from blindcal.exporters.decisions import (
+    WAITING,
+    DecidedPaper,
+    decided_of,
+    parse_overrides,
+    read_decided,
+    read_titles,
+)
 from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_committee, read_names
 from blindcal.fitting.estimate import Fitted, check_fit_targets, fit
 from blindcal.fitting.history import Scale, order_remarks, past_conferences, past_people
@@ -195,19 +202,13 @@ def folder_answer(folder: Folder, *, seconds: float, workers: Workers = 1) -> An
 
 @dataclass(frozen=True)
 class FolderFit:
-    """A calibration that was fitted in a folder. CONFIDENTIAL.
+    """A calibration that was fitted in a folder. CONFIDENTIAL."""
 
-    Attributes:
-        fitted: The calibration.
-        people: Who of the committee was found in past reviews; None if there is no committee.
-        out: The table that it was written to.
-        remarks: What the chair should know, a sentence each; nobody is named.
-    """
-
-    fitted: Fitted
+    fitted: Fitted  # the calibration
+    # Who of the committee was found in past reviews; None if there is no committee
     people: MatchedPeople | None
-    out: Path
-    remarks: tuple[str, ...]
+    out: Path  # the table that it was written to
+    remarks: tuple[str, ...]  # what the chair should know, a sentence each; nobody is named
 
 
 def _fit_target(folder: Folder) -> Path:
@@ -220,16 +221,8 @@ def _fit_target(folder: Folder) -> Path:
 def fit_folder(folder: Folder, *, workers: int = 1, progress: Progress = no_progress) -> FolderFit:
     """Estimates reviewers from the past conferences of a folder, and writes the table that it names.
 
-    Args:
-        folder: The folder, with reviews and past reviews.
-        workers: How many processes share the work; results are the same.
-        progress: Called as work goes on; silent by default.
-
-    Returns:
-        The calibration, where it was written, and remarks.
-
-    Raises:
-        InputError: Something is missing, or the table was changed by hand.
+    `workers`: how many processes share the work; results are the same. `progress`: called as work goes on;
+    silent by default.
     """
     reviews = folder_reviews(folder)
     if reviews is None:
@@ -359,17 +352,11 @@ def decide_folder(
 ) -> FolderRelease:
     """Decides every paper of a folder privately, once, as `blindcal.decide` does.
 
-    Args:
-        folder: The folder; its settings say what is decided.
-        key: The key, if it lies elsewhere than the folder says.
-        amend: Whether new and corrected papers are decided.
-        reason: Why they are, for the sealed record.
-        redecide: Whether all papers with corrected pools or calibration are decided again.
-        published: Further folders that were published with this key.
-        yes_leak: Whether decisions may reveal reviewers.
-        despite_misfit: Whether to go on though the calibration does not fit the scores.
-        workers: Who shares the work; results are the same.
-        progress: Called as work goes on; silent by default.
+    `folder`: the folder; its settings say what is decided. `key`: the key, if it lies elsewhere than the
+    folder says. `redecide`: whether all papers with corrected pools or calibration are decided again.
+    `published`: further folders that were published with this key. `despite_misfit`: whether to go on though
+    the calibration does not fit the scores. `workers`: who shares the work; results are the same. `progress`:
+    called as work goes on; silent by default.
     """
     settings, secret = settings_of(folder, yes_leak=yes_leak), key_of(folder, key)
     with folder_inputs(folder, settings.grid, settings.out) as inputs:
@@ -397,11 +384,9 @@ def select_folder(
 ) -> FolderRelease:
     """Accepts another number of papers in a folder that was decided with such a number, as `select` does.
 
-    Args:
-        folder: The folder.
-        accept: How many papers, or how many of each track, as text; by default as the folder says.
-        wait_list: How many more wait, in the same form; by default those who wait now.
-        key: The key, if it lies elsewhere than the folder says.
+    `accept`: how many papers, or how many of each track, as text; by default as the folder says. `wait_list`:
+    how many more wait, in the same form; by default those who wait now. `key`: the key, if it lies elsewhere
+    than the folder says.
     """
     number = str(required(folder, "accept")) if accept is None else accept
     outcome = select(
@@ -426,17 +411,11 @@ def _public(folder: Folder, release: int) -> Path:
 
 @dataclass(frozen=True)
 class ReleaseExport:
-    """The decisions of a release as a system reads them.
+    """The decisions of a release as a system reads them."""
 
-    Attributes:
-        data: The bytes of the file.
-        papers: The papers, with decisions by hand in place of blindcal's.
-        remarks: What the chair should know, a sentence each.
-    """
-
-    data: bytes
-    papers: tuple[DecidedPaper, ...]
-    remarks: tuple[str, ...]
+    data: bytes  # the bytes of the file
+    papers: tuple[DecidedPaper, ...]  # the papers, with decisions by hand in place of blindcal's
+    remarks: tuple[str, ...]  # what the chair should know, a sentence each
 
 
 def export_release(
@@ -452,15 +431,9 @@ def export_release(
 ) -> ReleaseExport:
     """The decisions of a release for a conference system, or as a table.
 
-    Args:
-        folder: The conference's folder, whose titles, words and decisions by hand are used; None without.
-        release: The folder of the release.
-        to: The system or kind of table, one of `exporters.FORMATS`.
-        what: What is exported, one of `exporters.WHAT`.
-        accepted: What the conference calls an accepted paper.
-        rejected: What it calls a rejected one.
-        waiting: What it calls the wait list; without it, its papers are not sent to a system.
-        key: The key, for advice that is sealed.
+    `folder`: the conference's folder, whose titles, words and decisions by hand are used; None without. `to`:
+    the system or kind of table, one of `exporters.FORMATS`. `waiting`: what it calls the wait list; without
+    it, its papers are not sent to a system.
     """
     settings: Mapping[str, Any] = {} if folder is None else folder.settings
     titles = str(settings["titles"]) if "titles" in settings else None
@@ -514,13 +487,10 @@ def report_release(
 ) -> ReleasePage:
     """The page about a release, for everyone or for the chair.
 
-    Args:
-        folder: The conference's folder, from whose files the survey is made; None without.
-        release: The folder of the release.
-        confidential: Whether the page is for the chair alone.
-        key: The key, for a confidential page if scores are confidential.
-        workers: Who shares the work; results are the same.
-        progress: Called as work goes on; silent by default.
+    `folder`: the conference's folder, from whose files the survey is made; None without. `confidential`:
+    whether the page is for the chair alone. `key`: the key, for a confidential page if scores are
+    confidential. `workers`: who shares the work; results are the same. `progress`: called as work goes on;
+    silent by default.
     """
     certificate, papers = read_certificate(release), read_decided(release)
     if confidential and not has_figures(certificate):
@@ -592,13 +562,10 @@ def verify_folder(
 ) -> FolderVerification:
     """Checks the latest release of a folder with the key, from the files that were decided.
 
-    Args:
-        folder: The folder.
-        key: The key, if it lies elsewhere than the folder says.
-        published: Further folders that were published with this key.
-        commitment: What was published before decisions could be known; None if nothing was.
-        workers: Who shares the work; results are the same.
-        progress: Called as work goes on; silent by default.
+    `key`: the key, if it lies elsewhere than the folder says. `published`: further folders that were
+    published with this key. `commitment`: what was published before decisions could be known; None if nothing
+    was. `workers`: who shares the work; results are the same. `progress`: called as work goes on; silent by
+    default.
     """
     check_calibrated(folder)
     past, record = latest(key_of(folder, key), str(folder.settings.get("conference", "conference")))
@@ -626,24 +593,15 @@ def verify_folder(
 
 @dataclass(frozen=True)
 class Adversaries:
-    """The adversaries of an audit beside those who are always played.
+    """The adversaries of an audit beside those who are always played."""
 
-    Attributes:
-        priors: Priors over reviewers: names of known ones, or files of similarities.
-        evidence: By how many standard deviations the true reviewer stands out, for each adversary with
-            evidence.
-        colluders: How many reviewers share what they know, for each group.
-        loads: A file of how many reviews everybody wrote, or `true`; None without.
-        keep: A folder from which an interrupted run with `loads` goes on.
-        learns: Whether one learns from all papers how strict everybody is.
-    """
-
-    priors: Sequence[str] = ()
+    priors: Sequence[str] = ()  # priors over reviewers: names of known ones, or files of similarities
+    # By how many standard deviations the true reviewer stands out, for each adversary with evidence
     evidence: Sequence[float] = ()
-    colluders: Sequence[int] = ()
-    loads: str | None = None
-    keep: Path | None = None
-    learns: bool = False
+    colluders: Sequence[int] = ()  # how many reviewers share what they know, for each group
+    loads: str | None = None  # a file of how many reviews everybody wrote, or `true`; None without
+    keep: Path | None = None  # a folder from which an interrupted run with `loads` goes on
+    learns: bool = False  # whether one learns from all papers how strict everybody is
 
 
 class FolderAudit(NamedTuple):
@@ -664,12 +622,9 @@ def audit_folder(
 ) -> FolderAudit:
     """Plays adversaries against the latest release of a folder.
 
-    Args:
-        folder: The folder.
-        adversaries: Those beside the ones who are always played.
-        key: The key, if it lies elsewhere than the folder says.
-        workers: Who shares the work; results are the same.
-        progress: Called as work goes on; silent by default.
+    `adversaries`: those beside the ones who are always played. `key`: the key, if it lies elsewhere than the
+    folder says. `workers`: who shares the work; results are the same. `progress`: called as work goes on;
+    silent by default.
     """
     given = adversaries or Adversaries()
     release = open_release(release_of(folder), key_of(folder, key))

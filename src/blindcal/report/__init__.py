@@ -5,18 +5,6 @@ for every number. Open `wording` first for the sentences, then `page`. Imports: 
 earlier.
 """
 
-from blindcal.report.explanation import ExplainedField, ExplainedPart, explain_certificate, read_certificate
-from blindcal.report.guarantee_survey import Survey, Surveyed, survey
-from blindcal.report.html_page import Report, page
+from blindcal.report.explanation import explain_certificate, read_certificate
 
-__all__ = [
-    "ExplainedField",
-    "ExplainedPart",
-    "Report",
-    "Survey",
-    "Surveyed",
-    "explain_certificate",
-    "page",
-    "read_certificate",
-    "survey",
-]
+__all__ = ["explain_certificate", "read_certificate"]

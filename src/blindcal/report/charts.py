@@ -109,12 +109,6 @@ def histogram(
     `height`: how high the frame is, in units in which it is `WIDTH` wide.
     `ends`: the least and the greatest number of the axis; without them numbers are shares, from 0 to 1.
     `mark`: a number at which a line is drawn across.
-
-    >>> found = histogram([(0.1, 0), (0.15, 1), (1.0, 0)], 2, bins=2)
-    >>> [column.counts for column in found.columns]
-    [(1, 1), (1, 0)]
-    >>> histogram([(2.0, 0), (5.0, 0)], 1, ends=(1.0, 5.0), mark=3.0).mark
-    320.0
     """
     low, high = (0.0, 1.0) if ends is None else ends
     counts = [[0] * kinds for _ in range(bins)]
@@ -144,9 +138,6 @@ def spans(rows: Sequence[tuple[str, float, float]]) -> tuple[Span, ...]:
     """Means with their standard deviations, drawn to one scale with a margin at both ends.
 
     Each of the `rows` has a label, a mean and a standard deviation.
-
-    >>> [round(span.middle) for span in spans([("a", 0.0, 1.0), ("b", 0.0, 2.0)])]
-    [320, 320]
     """
     low, high = min(mean - sd for _, mean, sd in rows), max(mean + sd for _, mean, sd in rows)
     room = 0.08 * (high - low) or 1.0
@@ -162,11 +153,7 @@ def spans(rows: Sequence[tuple[str, float, float]]) -> tuple[Span, ...]:
 
 
 def round_up(value: float) -> float:
-    """The next round number from `value` up, an even one where it is above 1.
-
-    >>> round_up(107), round_up(3), round_up(1)
-    (120.0, 4.0, 1.0)
-    """
+    """The next round number from `value` up, an even one where it is above 1."""
     unit = 10.0 ** floor(log10(value))
     steps = (step * unit for step in _STEPS if step * unit >= value * (1 - 1e-12))
     return 1.0 if value <= 1 else next(tick for tick in steps if tick % 2 == 0)

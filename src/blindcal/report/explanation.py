@@ -30,9 +30,6 @@ def read_certificate(path: str | os.PathLike[str]) -> dict[str, Any]:
     Args:
         path: The file, or the folder of the release, which has it as `certificate.json`.
 
-    Returns:
-        The fields by their names.
-
     Raises:
         InputError: It is no certificate; all fields that are missing or wrong are listed.
 
@@ -82,11 +79,7 @@ def has_figures(certificate: Mapping[str, Any]) -> bool:
 
 
 def certified_guarantee(certificate: Mapping[str, Any]) -> Guarantee:
-    """The guarantee that a `certificate` states.
-
-    >>> certified_guarantee({"guarantee": "steady", "limits": {"epsilon": 2.0}}).epsilon
-    2.0
-    """
+    """The guarantee that a `certificate` states."""
     return Guarantee.from_record(certificate["guarantee"], certificate["limits"])
 
 
@@ -103,30 +96,19 @@ def _problems(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class ExplainedField:
-    """A field of a certificate in plain language.
+    """A field of a certificate in plain language."""
 
-    Attributes:
-        name: Its path, such as `calibration_fit.shift`.
-        value: Its value as people write it.
-        sentence: What that means.
-    """
-
-    name: str
-    value: str
-    sentence: str
+    name: str  # its path, such as `calibration_fit.shift`
+    value: str  # its value as people write it
+    sentence: str  # what that means
 
 
 @dataclass(frozen=True)
 class ExplainedPart:
-    """A part of the explanation.
+    """A part of the explanation."""
 
-    Attributes:
-        title: What it is about.
-        lines: One for each field.
-    """
-
-    title: str
-    lines: tuple[ExplainedField, ...]
+    title: str  # what it is about
+    lines: tuple[ExplainedField, ...]  # one for each field
 
 
 def explain_certificate(certificate: Mapping[str, Any]) -> tuple[ExplainedPart, ...]:

@@ -36,36 +36,24 @@ _SAME_FIT = 2e-4
 
 @dataclass(frozen=True)
 class Surveyed:
-    """One paper before any decision, as public information has it.
+    """One paper before any decision, as public information has it."""
 
-    Attributes:
-        paper: Its id.
-        mean: Its mean score, on the scale of the reviews.
-        chance: The probability that it is above the bar given scores and pools.
-        gray: Whether its reviewers could turn the decision, evidence for either side being at least as likely
-            as 1 in 1,000.
-        pool: How many candidates its pool has.
-    """
-
-    paper: str
-    mean: float
-    chance: float
+    paper: str  # its id
+    mean: float  # its mean score, on the scale of the reviews
+    chance: float  # the probability that it is above the bar given scores and pools
+    # Whether its reviewers could turn the decision, evidence for either side being at least as likely as 1 in
+    # 1,000
     gray: bool
-    pool: int
+    pool: int  # how many candidates its pool has
 
 
 @dataclass(frozen=True)
 class Survey:
-    """Where a conference stands before any decision.
+    """Where a conference stands before any decision."""
 
-    Attributes:
-        papers: All papers, in the order of the conference.
-        chosen: The guarantee that was chosen, one of the menu's choices.
-        menu: The menu with it, estimated from `MOST_SOLVED` of many papers; None if it was not requested.
-    """
-
-    papers: tuple[Surveyed, ...]
-    chosen: Guarantee
+    papers: tuple[Surveyed, ...]  # all papers, in the order of the conference
+    chosen: Guarantee  # the guarantee that was chosen, one of the menu's choices
+    # The menu with it, estimated from `MOST_SOLVED` of many papers; None if it was not requested
     menu: Menu | None
 
     def to_frame(self) -> Any:
@@ -90,26 +78,10 @@ def survey(
 ) -> Survey:
     """Where every paper stands, and the menu with the chosen guarantee in it.
 
-    Args:
-        conference: Its public side, as `prepare` returns it.
-        chosen: The guarantee to compare with those of the menu.
-        better: The better end of the scale, `high` or `low`; with `low`, mean scores are those that were
-            given.
-        only: Whether to survey the papers alone, without the menu.
-        workers: How many processes share the work, or a cluster's pool; results are the same.
-        progress: Called as work goes on; silent by default.
-
-    Example:
-        >>> from blindcal.assignment.candidates import everyone
-        >>> from blindcal.posterior.conference import prepare
-        >>> from blindcal.reviews import Reviews
-        >>> table = {"paper": ["p", "q"], "reviewer": ["ada", "ben"], "score": [9.0, 5.5]}
-        >>> reviews = Reviews.from_table(table)
-        >>> people = {"ada": (1, 6, 1, 0, 0, 0, 0), "ben": (1, 5, 1, 0, 0, 0, 0)}  # slope, offset, noise
-        >>> conference = prepare(reviews, people, everyone(["p", "q"], ["ada", "ben"]), bar=0.0)
-        >>> found = survey(conference, Guarantee("steady"), only=True)
-        >>> [(one.paper, one.mean, round(one.chance, 2), one.gray) for one in found.papers]
-        [('p', 9.0, 0.99, False), ('q', 5.5, 0.5, True)]
+    `chosen`: the guarantee to compare with those of the menu. `better`: the better end of the scale, `high`
+    or `low`; with `low`, mean scores are those that were given. `only`: whether to survey the papers alone,
+    without the menu. `workers`: how many processes share the work, or a cluster's pool; results are the same.
+    `progress`: called as work goes on; silent by default.
     """
     cases, sign = conference.cases, -1.0 if better == "low" else 1.0
     with progress(f"surveying {count(len(cases), 'paper')}", len(cases)) as advance:

@@ -60,23 +60,18 @@ _LEAD = 5
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What a page is about, for everyone or for the chair. Neither says who reviewed what.
+    """What a page is about, for everyone or for the chair. Neither says who reviewed what."""
 
-    Attributes:
-        certificate: What `read_certificate` returns; before the toss, the fields that it would have.
-        decided: The papers as `read_decided` returns them; none before the toss.
-        survey: Of the public side of the conference; without it the page has no menu and no gray zone.
-        confidential: Whether the page is for the chair: it then also lists papers with titles, mean scores
-            and chances, and is marked so everywhere.
-        titles: By paper; only a confidential page shows them.
-        notes: What the chair should know, a sentence each; only a confidential page shows them.
-    """
-
+    # What `read_certificate` returns; before the toss, the fields that it would have
     certificate: Mapping[str, Any]
-    decided: tuple[DecidedPaper, ...] = ()
+    decided: tuple[DecidedPaper, ...] = ()  # the papers as `read_decided` returns them; none before the toss
+    # Of the public side of the conference; without it the page has no menu and no gray zone
     survey: Survey | None = None
+    # Whether the page is for the chair: it then also lists papers with titles, mean scores and chances, and
+    # is marked so everywhere
     confidential: bool = False
-    titles: Mapping[str, str] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)  # by paper; only a confidential page shows them
+    # What the chair should know, a sentence each; only a confidential page shows them
     notes: tuple[str, ...] = ()
 
 
@@ -99,11 +94,7 @@ class PaperRow:
 
 
 def page(report: Report) -> str:
-    """The HTML of a report, in one file that loads nothing; needs Jinja2.
-
-    Args:
-        report: What the page is about.
-    """
+    """The HTML of a report, in one file that loads nothing; needs Jinja2."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:

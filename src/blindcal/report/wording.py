@@ -67,11 +67,7 @@ def percent(share: float, error: float = 0.0) -> str:
 
 
 def expected(number: float) -> str:
-    """An expected number of papers.
-
-    >>> expected(15.91), expected(0.02), expected(0.0), expected(1591.2)
-    ('15.9', 'fewer than 0.1', '0', '1,591')
-    """
+    """An expected number of papers."""
     if 0.0 < number < 0.05:
         return "fewer than 0.1"
     return "0" if number == 0.0 else f"{number:,.0f}" if number >= 1000 else f"{number:.1f}"
@@ -90,20 +86,12 @@ def papers_text(number: float, error: float = 0.0) -> str:
 
 
 def about(number: float) -> str:
-    """An expected number of papers, in a letter.
-
-    >>> about(15.91), about(22.5), about(1.42), about(0.0)
-    ('about 16', 'about 23', '1.4', '0')
-    """
+    """An expected number of papers, in a letter."""
     return f"about {floor(number + 0.5):,}" if number >= 3 else expected(number)
 
 
 def factor(epsilon: float) -> str:
-    """By how many times odds may change if they change by up to e^`epsilon`.
-
-    >>> factor(2.0), factor(0.0), factor(float("inf"))
-    ('7.4', '1', 'any number of')
-    """
+    """By how many times odds may change if they change by up to e^`epsilon`."""
     grown = exp(epsilon) if epsilon < 20 else inf
     return "any number of" if grown > _MOST else f"{grown:.1f}".removesuffix(".0")
 
@@ -112,9 +100,6 @@ def after_odds(before: float, epsilon: float) -> float:
     """The most that a suspicion can become by one decision that changes odds by up to e^epsilon.
 
     `before` is the suspicion, a probability; so is what is returned. `epsilon` may be infinite.
-
-    >>> round(after_odds(0.5, 2.0), 3), after_odds(0.1, float("inf"))
-    (0.881, 1.0)
     """
     if isinf(epsilon):
         return 1.0
@@ -122,22 +107,14 @@ def after_odds(before: float, epsilon: float) -> float:
 
 
 def points(share: float) -> str:
-    """A difference of two shares, `share` being at least 0, in percentage points.
-
-    >>> points(0.0), points(0.0123), points(1e-12)
-    ('0 points', '1.23 points', 'less than 0.01 points')
-    """
+    """A difference of two shares, `share` being at least 0, in percentage points."""
     if share == 0.0:
         return "0 points"
     return f"{100 * share:.2f} points" if share >= 5e-5 else "less than 0.01 points"
 
 
 def written(value: Any, form: str) -> str:
-    """A `value` in the `form` in which people write it; a form that is not one of these is Python's.
-
-    >>> written(0.25, "percent"), written(0.01, "hundred point"), written(3, "count paper")
-    ('25.0 %', '1 point', '3 papers')
-    """
+    """A `value` in the `form` in which people write it; a form that is not one of these is Python's."""
     name, _, thing = form.partition(" ")
     match name:
         case "count":
@@ -162,24 +139,12 @@ class _Sentence(Formatter):
 
 
 def fill(sentence: str, values: Mapping[str, Any]) -> str:
-    """A `sentence` with `values` in the places that name them.
-
-    >>> fill("{pools.people:,} people, odds times {epsilon:factor}", {"pools": {"people": 3}, "epsilon": 2})
-    '3 people, odds times 7.4'
-    """
+    """A `sentence` with `values` in the places that name them."""
     return _Sentence().vformat(sentence, (), values)
 
 
 def guarantee_words(guarantee: Guarantee) -> str:
-    """A guarantee in words.
-
-    >>> guarantee_words(Guarantee("average", added_success=0.01, epsilon=None))
-    'average, up to 1 percentage point more reviewers named'
-    >>> guarantee_words(Guarantee("public", epsilon=None, never_against=0.95))
-    'public, never against 0.95'
-    >>> guarantee_words(Guarantee("crowd", among=10, epsilon=3.0))
-    'crowd of 10, epsilon 3'
-    """
+    """A guarantee in words."""
     crowd = guarantee.name == "crowd"
     summaries = [
         fill(LIMITS[name].summary or f"{name.replace('_', ' ')} {{{name}:g}}", guarantee.limits)
