@@ -18,7 +18,7 @@ from playwright.sync_api import Browser
 sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
 
 import blindcal as bc
-from blindcal.exporters.decisions import read_decided
+from blindcal.exporters.formats import read_decided
 from blindcal.report import read_certificate
 from blindcal.report.guarantee_survey import survey
 from blindcal.report.html_page import Report, page

@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 INSTRUMENTED = [
     "blindcal.importers", "blindcal.io", "blindcal.cells", "blindcal.reviews", "blindcal.project",
-    "blindcal.assignment.candidates", "blindcal.assignment.similarity", "blindcal.exporters.decisions",
+    "blindcal.assignment.candidates", "blindcal.assignment.similarity", "blindcal.exporters.formats",
     "blindcal.fitting.reuse_guard", "blindcal.fitting.committee", "blindcal.fitting.shared_sums",
     "blindcal.posterior.conference", "blindcal.deciding.ledger", "blindcal.deciding.ledger",
 ]  # fmt: skip
@@ -44,14 +44,13 @@ with atheris.instrument_imports(include=INSTRUMENTED):
     from blindcal.deciding.coins import Key
     from blindcal.deciding.ledger import read_ledger, read_published
     from blindcal.errors import BlindcalError, InputError
-    from blindcal.exporters.decisions import read_decided, read_titles
+    from blindcal.exporters.formats import read_decided, read_titles
     from blindcal.fitting.committee import read_aliases, read_committee
     from blindcal.fitting.reuse_guard import Fingerprint, overlap, read_fingerprints, read_scale
     from blindcal.fitting.shared_sums import read_shared_sums
     from blindcal.importers import FORMATS, import_reviews
     from blindcal.importers.export import Choices
-    from blindcal.importers.lists import read_conflicts, read_people
-    from blindcal.importers.people import read_codes, read_map
+    from blindcal.importers.people import read_codes, read_conflicts, read_map, read_people
     from blindcal.io.tables import format_table
     from blindcal.posterior.conference import read_reviewers
     from blindcal.project.settings import read_folder

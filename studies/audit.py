@@ -18,8 +18,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from blindcal.adversaries.findings import finding_about, paper_findings
-from blindcal.adversaries.paper_view import View, case_view, published_view
 from blindcal.adversaries.side_knowledge import co_reviewer_findings, collusion_findings, evidence_findings
+from blindcal.adversaries.single_paper import View, case_view, published_view
 from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import Policy

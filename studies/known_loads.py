@@ -31,7 +31,7 @@ from scipy.special import ndtri
 import blindcal as bc
 from blindcal.adversaries.coupled_exact import erasure_bound, exact_finding, is_small, network
 from blindcal.adversaries.coupled_mcmc import walk
-from blindcal.adversaries.paper_view import View, case_view
+from blindcal.adversaries.single_paper import View, case_view
 from blindcal.cells import count
 from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.planning.conference_plan import plan_conference

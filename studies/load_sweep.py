@@ -18,7 +18,7 @@ import numpy as np
 from audit import MENU, Setting, conference, decided
 from blindcal.adversaries.coupled_exact import network, true_loads
 from blindcal.adversaries.coupled_mcmc import WalkEstimate, walk
-from blindcal.adversaries.paper_view import View
+from blindcal.adversaries.single_paper import View
 from blindcal.checks import Array
 from blindcal.compute.parallel import available_cores, parallel_map
 from stated import keep

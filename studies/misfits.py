@@ -17,8 +17,8 @@ from functools import partial
 import numpy as np
 from scipy.special import ndtri
 
-from blindcal.adversaries.paper_view import View, case_view
 from blindcal.adversaries.side_knowledge import SCORE_MODELS, Misfit, ScoreModel, bent, misfit, worst_misfit
+from blindcal.adversaries.single_paper import View, case_view
 from blindcal.checks import Array
 from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.policy.guarantee import Guarantee

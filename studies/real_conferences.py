@@ -30,9 +30,8 @@ from scipy.special import ndtr
 import blindcal as bc
 from assigning import similarity_of
 from blindcal.adversaries.findings import Finding, finding_about, paper_findings
-from blindcal.adversaries.paper_view import View, case_view
 from blindcal.adversaries.side_knowledge import collusion_findings, evidence_findings
-from blindcal.adversaries.single_paper import THREE_GUESSES, rises
+from blindcal.adversaries.single_paper import THREE_GUESSES, View, case_view, rises
 from blindcal.assignment.candidates import SampledPool
 from blindcal.assignment.sampling import assign
 from blindcal.assignment.similarity import Similarity

@@ -20,7 +20,7 @@ from blindcal.deciding.coins import Key, coin_facts, draw, write_bytes
 from blindcal.deciding.draft import Changes, Draft, decide_paper, draft, ranked_again, stamp_of, with_texts
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, commit, open_ledger, publish
 from blindcal.deciding.prior_decisions import PriorDecisions
-from blindcal.deciding.selection import reselected
+from blindcal.deciding.release import reselected
 from blindcal.errors import BlindcalError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.planning.expected_errors import expected_figures

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import ndtr
 
-from blindcal.adversaries.paper_view import View, case_view
+from blindcal.adversaries.single_paper import View, case_view
 from blindcal.policy.policy import Policy
 from blindcal.posterior.paper import PaperCase
 

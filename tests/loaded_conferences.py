@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from blindcal.adversaries.paper_view import View, case_view
+from blindcal.adversaries.single_paper import View, case_view
 from blindcal.policy.policy import Policy
 from random_cases import random_case
 from whole_conferences import random_views

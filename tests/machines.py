@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from blindcal.deciding.coins import make_key
-from blindcal.deciding.release import decide
-from blindcal.deciding.selection import select
+from blindcal.deciding.release import decide, select
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import Inputs, read_inputs

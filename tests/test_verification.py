@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from blindcal.deciding.coins import make_key
-from blindcal.deciding.release import decide
-from blindcal.deciding.selection import select
+from blindcal.deciding.release import decide, select
 from blindcal.errors import InputError, VerificationError
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee

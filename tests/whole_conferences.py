@@ -10,7 +10,7 @@ from math import log2, prod
 
 import numpy as np
 
-from blindcal.adversaries.paper_view import View, case_view
+from blindcal.adversaries.single_paper import View, case_view
 from blindcal.policy.policy import Policy
 from random_cases import random_case
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from blindcal.deciding.coins import make_key as make_key
     from blindcal.deciding.release import Outcome as Outcome
     from blindcal.deciding.release import decide as decide
-    from blindcal.deciding.selection import select as select
+    from blindcal.deciding.release import select as select
     from blindcal.errors import BlindcalError as BlindcalError
     from blindcal.errors import CertificateError as CertificateError
     from blindcal.errors import InputError as InputError
@@ -71,7 +71,7 @@ _EXPORTS = {
     "plan": "planning.conference_plan",
     "make_key": "deciding.coins",
     "decide": "deciding.release",
-    "select": "deciding.selection",
+    "select": "deciding.release",
     "Outcome": "deciding.release",
     "share": "sharing",
     "audit": "adversaries.single_paper",

@@ -57,8 +57,8 @@ from blindcal.deciding.ledger import (
     published_problems,
     read_ledger,
 )
-from blindcal.deciding.path_checks import check_paths
 from blindcal.deciding.prior_decisions import PriorDecisions, recorded_case
+from blindcal.deciding.release import check_paths
 from blindcal.errors import InputError, VerificationError
 from blindcal.io.tables import data_frame
 from blindcal.planning.conference_plan import PaperPlan, plan_conference, planning_steps

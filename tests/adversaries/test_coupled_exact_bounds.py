@@ -14,7 +14,7 @@ from blindcal.adversaries.coupled_exact import (
     erasure_bound,
     exact_finding,
 )
-from blindcal.adversaries.paper_view import View
+from blindcal.adversaries.single_paper import View
 from blindcal.posterior.loads import components
 from loaded_conferences import Assigned, assigned, starred
 from sizes import count

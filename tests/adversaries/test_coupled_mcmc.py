@@ -13,7 +13,7 @@ import pytest
 from blindcal.adversaries import coupled_mcmc
 from blindcal.adversaries.coupled_exact import erasure_bound, exact_reviewers, network
 from blindcal.adversaries.coupled_mcmc import Walks, coupled_findings, erasure_estimate, estimate_of, walk
-from blindcal.adversaries.paper_view import View
+from blindcal.adversaries.single_paper import View
 from blindcal.errors import InputError
 from loaded_conferences import assigned, decided, drawn
 from sizes import count

@@ -17,7 +17,7 @@ from blindcal.adversaries.coupled_mcmc import (
     walk,
     without_counts,
 )
-from blindcal.adversaries.paper_view import View, case_view
+from blindcal.adversaries.single_paper import View, case_view
 from blindcal.policy.policy import Policy
 from loaded_conferences import assigned, decided, drawn, loads_of, starred
 from random_cases import random_case

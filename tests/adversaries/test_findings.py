@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blindcal.adversaries.findings import SCORES, Exposure, exposures, finding_about, findings_of
-from blindcal.adversaries.paper_view import POLICIES
+from blindcal.adversaries.single_paper import POLICIES
 from sizes import count
 from whole_conferences import Lister, random_views
 

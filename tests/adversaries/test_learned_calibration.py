@@ -12,8 +12,7 @@ import pytest
 
 from blindcal.adversaries.findings import SCORES, Finding, finding_about, findings_of
 from blindcal.adversaries.learned_calibration import LEARNS, calibration_model, learn, learning_findings
-from blindcal.adversaries.paper_view import POLICIES, View
-from blindcal.adversaries.single_paper import AUTHOR, ONE_BY_ONE
+from blindcal.adversaries.single_paper import AUTHOR, ONE_BY_ONE, POLICIES, View
 from blindcal.errors import InputError
 from blindcal.posterior.paper import PaperCase
 from learned_conferences import GRID, best, integrated, listed, paper, people, seen

@@ -16,7 +16,7 @@ from blindcal.adversaries.learned_calibration import (
     start_chains,
     with_decisions,
 )
-from blindcal.adversaries.paper_view import View, case_view
+from blindcal.adversaries.single_paper import View, case_view
 from blindcal.errors import InputError
 from blindcal.policy.policy import Policy
 from blindcal.posterior.paper import PaperCase

@@ -10,7 +10,6 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from blindcal.adversaries.findings import finding_about, paper_findings
-from blindcal.adversaries.paper_view import View, case_view
 from blindcal.adversaries.side_knowledge import (
     _SHARPENING,
     author_findings,
@@ -22,6 +21,7 @@ from blindcal.adversaries.side_knowledge import (
     with_similarity,
 )
 from blindcal.adversaries.side_knowledge import _informed_view as informed
+from blindcal.adversaries.single_paper import View, case_view
 from blindcal.assignment.similarity import Similarity
 from blindcal.errors import InputError
 from blindcal.policy.policy import Policy

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from blindcal.adversaries.paper_view import case_view
 from blindcal.adversaries.side_knowledge import (
     QUALITIES,
     SCORE_MODELS,
@@ -21,6 +20,7 @@ from blindcal.adversaries.side_knowledge import (
     student_t,
     worst_misfit,
 )
+from blindcal.adversaries.single_paper import case_view
 from blindcal.errors import InputError
 from blindcal.policy.policy import Policy
 from random_cases import crowded, random_case

@@ -8,9 +8,17 @@ from itertools import product
 import numpy as np
 import pytest
 
-from blindcal.adversaries.paper_view import View, case_view
+from blindcal.adversaries.single_paper import (
+    View,
+    answers,
+    authors,
+    bits_about_reviewer,
+    case_view,
+    links,
+    members,
+    rises,
+)
 from blindcal.adversaries.single_paper import _largest as largest
-from blindcal.adversaries.single_paper import answers, authors, bits_about_reviewer, links, members, rises
 from blindcal.policy.policy import Policy
 from random_cases import crowded, random_case
 from sizes import count

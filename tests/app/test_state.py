@@ -13,8 +13,14 @@ from blindcal.app.state import folder_stamp, published, read_path, requested
 from blindcal.planning.guarantee_menu import MENU
 from blindcal.policy.guarantee import Guarantee
 from blindcal.project.create import InitialSettings, SourceFiles, create_folder, key_beside
-from blindcal.project.settings import FILE, folder_request, guarantee_settings, read_folder
-from blindcal.project.template import conference_text, with_settings
+from blindcal.project.settings import (
+    FILE,
+    conference_text,
+    folder_request,
+    guarantee_settings,
+    read_folder,
+    with_settings,
+)
 
 pytestmark = pytest.mark.edge
 

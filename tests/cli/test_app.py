@@ -77,7 +77,7 @@ def test_a_summary_is_the_first_line_of_the_help(name: list[str]) -> None:
         ("decide -h", {"numpy", "scipy", "rich", "blindcal.deciding", "blindcal.cli.decide"}),
         (
             "research pair --nonsense",
-            {"blindcal.cli.decide", "blindcal.cli.bench", "matplotlib", "distributed"},
+            {"blindcal.cli.decide", "blindcal.cli.plan", "matplotlib", "distributed"},
         ),
     ],
 )

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.report.explanation import explain_certificate, read_certificate
+from blindcal.report.wording import explain_certificate, read_certificate
 from chair_exports import options, write_exports
 from commands import call
 from small_conferences import SmallConference, command_line, decided, small_conference

@@ -12,7 +12,7 @@ import pytest
 from blindcal.cells import unescape
 from blindcal.errors import InputError
 from blindcal.exporters import FORMATS, export
-from blindcal.exporters.decisions import DecidedPaper
+from blindcal.exporters.formats import DecidedPaper
 from blindcal.importers.open import open_export
 
 PAPERS = (

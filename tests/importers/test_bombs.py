@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.importers.lists import read_conflicts, read_people
+from blindcal.importers.people import read_conflicts, read_people
 from small_bombs import BOMBS, MEMORY, rows, workbook
 
 # Of this process alone, whatever its parent took.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from blindcal.importers import import_reviews
-from blindcal.importers.lists import read_people
 from blindcal.importers.open import decode_text
+from blindcal.importers.people import read_people
 from blindcal.importers.sheet import Memory
 from exports import refused
 

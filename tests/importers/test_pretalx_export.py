@@ -10,8 +10,7 @@ import pytest
 
 from blindcal.importers import import_reviews
 from blindcal.importers.export import Choices
-from blindcal.importers.lists import read_people
-from blindcal.importers.people import read_map
+from blindcal.importers.people import read_map, read_people
 from blindcal.project.create import SourceFiles, read_contents
 from exports import refused, rows
 

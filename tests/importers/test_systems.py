@@ -13,9 +13,8 @@ from blindcal.cells import natural_key
 from blindcal.errors import InputError
 from blindcal.importers import import_reviews
 from blindcal.importers.export import WITHDRAWN, Choices
-from blindcal.importers.lists import read_conflicts, read_people
 from blindcal.importers.normalize import Imported
-from blindcal.importers.people import read_codes, read_map
+from blindcal.importers.people import read_codes, read_conflicts, read_map, read_people
 
 SYSTEMS = Path(__file__).parents[1] / "systems"
 T = TypeVar("T")

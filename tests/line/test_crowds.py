@@ -23,8 +23,7 @@ from scipy.stats import multivariate_normal, norm
 from blindcal.certify.exact import ExactPolicy
 from blindcal.deciding.coins import Key, make_key
 from blindcal.deciding.ledger import ledger_folder, read_head, record_name, unpack
-from blindcal.deciding.release import Outcome, decide
-from blindcal.deciding.selection import select
+from blindcal.deciding.release import Outcome, decide, select
 from blindcal.planning.request import Quota, Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.verification import verify

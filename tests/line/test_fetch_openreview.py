@@ -20,8 +20,7 @@ import pytest
 
 from blindcal.importers import import_reviews
 from blindcal.importers.export import Choices
-from blindcal.importers.lists import read_conflicts, read_people
-from blindcal.importers.people import read_map
+from blindcal.importers.people import read_conflicts, read_map, read_people
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "fetch_openreview.py"
 VENUE = "CONF.cc/2027/Conference"

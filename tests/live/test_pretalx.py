@@ -20,7 +20,7 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.importers import import_reviews
-from blindcal.importers.lists import read_people
+from blindcal.importers.people import read_people
 from live_conferences import Conference, conference, decided, environment, exported
 
 PYTHON = environment("pretalx")

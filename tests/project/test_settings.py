@@ -11,8 +11,7 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.project import read_folder
-from blindcal.project.settings import FILE
-from blindcal.project.template import conference_text
+from blindcal.project.settings import FILE, conference_text
 from sizes import count
 
 

@@ -18,8 +18,8 @@ from blindcal.project.settings import (
     parse_guarantee,
     parse_paper_counts,
     read_folder,
+    with_settings,
 )
-from blindcal.project.template import with_settings
 
 
 def guarantee_text(guarantee: Guarantee) -> str:

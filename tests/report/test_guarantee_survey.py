@@ -10,13 +10,13 @@ import pytest
 
 from blindcal.deciding.release import decide
 from blindcal.errors import InputError
-from blindcal.exporters.decisions import read_decided
+from blindcal.exporters.formats import read_decided
 from blindcal.planning.guarantee_menu import MENU, menu, with_chosen
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference
-from blindcal.report.explanation import read_certificate
 from blindcal.report.guarantee_survey import Survey, survey, survey_release
+from blindcal.report.wording import read_certificate
 from random_cases import random_cases
 from small_conferences import read_small, small_conference, with_key
 

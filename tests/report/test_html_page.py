@@ -13,14 +13,14 @@ import pytest
 
 pytest.importorskip("jinja2")
 
-from blindcal.exporters.decisions import DecidedPaper
+from blindcal.exporters.formats import DecidedPaper
 from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED
 from blindcal.planning.guarantee_menu import MENU, Choice, Menu, with_chosen
 from blindcal.policy.guarantee import Guarantee
 from blindcal.report.charts import WIDTH
-from blindcal.report.explanation import read_certificate
 from blindcal.report.guarantee_survey import Survey, Surveyed
 from blindcal.report.html_page import MOST_LISTED, Report, facts, page
+from blindcal.report.wording import read_certificate
 
 pytestmark = pytest.mark.edge
 

@@ -44,8 +44,7 @@ from scipy.sparse.csgraph import maximum_flow
 from scipy.special import rel_entr
 
 from blindcal.adversaries.findings import Finding
-from blindcal.adversaries.paper_view import View
-from blindcal.adversaries.single_paper import AUTHOR
+from blindcal.adversaries.single_paper import AUTHOR, View
 from blindcal.adversaries.single_paper import authors as reviewers_of
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.assignment.prior import NOBODY, sets_of

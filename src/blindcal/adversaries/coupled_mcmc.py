@@ -47,8 +47,7 @@ from blindcal.adversaries.coupled_exact import (
     network,
 )
 from blindcal.adversaries.findings import Finding
-from blindcal.adversaries.paper_view import CONSTANT, POLICIES, View
-from blindcal.adversaries.single_paper import AUTHOR
+from blindcal.adversaries.single_paper import AUTHOR, CONSTANT, POLICIES, View
 from blindcal.checks import Array, Integers
 from blindcal.compute.parallel import Progress, Workers, no_progress, unordered_results
 from blindcal.errors import InputError

@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.adversaries.paper_view import CONSTANT, POLICIES, View
 from blindcal.adversaries.single_paper import (
     AUTHOR,
+    CONSTANT,
     LINK,
     MEMBER,
+    POLICIES,
     QUESTIONS,
     WHOLE,
+    View,
     answers,
     authors,
     bits_about_reviewer,

@@ -40,8 +40,7 @@ from scipy.sparse import csr_array
 from blindcal.adversaries.coupled_exact import member_rows
 from blindcal.adversaries.coupled_mcmc import TARGET, GuessEstimate, estimate_success
 from blindcal.adversaries.findings import Finding, finding_about, paper_findings
-from blindcal.adversaries.paper_view import POLICIES, View
-from blindcal.adversaries.single_paper import AUTHOR, ONE_BY_ONE
+from blindcal.adversaries.single_paper import AUTHOR, ONE_BY_ONE, POLICIES, View
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.checks import Array, Integers
 from blindcal.compute.mcmc import (

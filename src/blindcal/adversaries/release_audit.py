@@ -15,15 +15,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from blindcal.adversaries.paper_view import View, planned_view, published_views, released_view
-from blindcal.adversaries.single_paper import authors
+from blindcal.adversaries.single_paper import View, authors, planned_view, published_views, released_view
 from blindcal.assignment.candidates import pools_of
 from blindcal.cells import Column, natural_sorted
 from blindcal.checks import numbers
 from blindcal.deciding.coins import read_key
 from blindcal.deciding.ledger import Record, check_published, read_ledger, read_published
-from blindcal.deciding.path_checks import check_paths
 from blindcal.deciding.prior_decisions import PriorDecisions
+from blindcal.deciding.release import check_paths
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_table
 from blindcal.io.tables import input_error

@@ -31,8 +31,7 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln, log_ndtr, logsumexp, ndtri
 
 from blindcal.adversaries.findings import Finding, finding_about, paper_findings
-from blindcal.adversaries.paper_view import POLICIES, View
-from blindcal.adversaries.single_paper import AUTHOR, authors, rises
+from blindcal.adversaries.single_paper import AUTHOR, POLICIES, View, authors, rises
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.assignment.similarity import Similarity
 from blindcal.checks import Array, Integers

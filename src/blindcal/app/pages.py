@@ -26,7 +26,7 @@ from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder
 from blindcal.deciding.release import first_of_key
 from blindcal.errors import BlindcalError, InputError, Problem, unexpected
 from blindcal.exporters import FORMATS, WHAT
-from blindcal.exporters.decisions import WAITING
+from blindcal.exporters.formats import WAITING
 from blindcal.fitting.diagnostics import Forecast
 from blindcal.importers import FORMATS as SYSTEMS
 from blindcal.importers.normalize import withdrawn_lines
@@ -37,7 +37,6 @@ from blindcal.project.imports import FolderImport
 from blindcal.project.settings import SECTIONS
 from blindcal.project.workflow import FolderAudit, FolderFit, FolderRelease, FolderVerification
 from blindcal.report.charts import bars
-from blindcal.report.explanation import explain_certificate, has_figures
 from blindcal.report.html_page import menu_bars, score_spans
 from blindcal.report.wording import (
     MENU_HEADINGS,
@@ -45,7 +44,9 @@ from blindcal.report.wording import (
     SOURCES,
     advice,
     expected,
+    explain_certificate,
     guarantee_words,
+    has_figures,
     percent,
     promises,
     quota_line,

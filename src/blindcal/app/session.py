@@ -22,7 +22,7 @@ from typing import Any
 from blindcal.app.jobs import Job, Work
 from blindcal.app.state import FolderState, Stamp, folder_stamp, read_state
 from blindcal.compute.parallel import Progress
-from blindcal.deciding.selection import preview_list
+from blindcal.deciding.release import preview_list
 from blindcal.errors import BlindcalError, InputError, RefusedError
 from blindcal.fitting.committee import read_aliases
 from blindcal.importers.export import Choices

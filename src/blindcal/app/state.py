@@ -14,7 +14,7 @@ from typing import Any
 from blindcal.cells import Column
 from blindcal.deciding.coins import read_key
 from blindcal.errors import InputError
-from blindcal.exporters.decisions import DecidedPaper, read_decided
+from blindcal.exporters.formats import DecidedPaper, read_decided
 from blindcal.fitting.committee import Pair, read_aliases
 from blindcal.fitting.reuse_guard import fit_record_path
 from blindcal.io.atomic_files import read_json, read_table
@@ -22,7 +22,7 @@ from blindcal.posterior.conference import read_reviewers
 from blindcal.project.imports import decided, folder_reviews
 from blindcal.project.settings import FILE, Folder, FolderRequest, read_folder
 from blindcal.project.workflow import people_listing, release_of, sealed_release, settings_of
-from blindcal.report.explanation import has_figures, read_certificate
+from blindcal.report.wording import has_figures, read_certificate
 from blindcal.reviews import Reviews, similar_id_warnings
 
 PUBLISHED = ("decisions.csv", "certificate.json")

@@ -94,9 +94,9 @@ RESEARCH = {
         ),
         "average": ("research:average", "Show the errors of two papers, averaged over all possible scores."),
         "outcomes": ("research:outcomes", "Find and certify the best private choice among several outcomes."),
-        "bench": ("bench:bench", "Measure a mechanism on fixed instances, beside ours."),
+        "bench": ("research:bench", "Measure a mechanism on fixed instances, beside ours."),
         "simulate": ("research:simulate", "Compare calibration methods on simulated conferences."),
-        "paper": ("paper:paper", "Draw the paper's figures again, from the functions that implement it."),
+        "paper": ("drawings:paper", "Draw the paper's figures again, from the functions that implement it."),
         "audit-venue": (
             "research:audit_venue",
             "Say what the decisions of a venue without protection reveal.",

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from blindcal.adversaries.findings import Finding, Findings
-from blindcal.adversaries.paper_view import CONSTANT
-from blindcal.adversaries.single_paper import ONE_BY_ONE
+from blindcal.adversaries.single_paper import CONSTANT, ONE_BY_ONE
 from blindcal.cells import count
 from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
 from blindcal.cli.folders import FolderPath, KeyFile

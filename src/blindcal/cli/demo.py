@@ -16,16 +16,15 @@ from blindcal.compute.parallel import available_cores
 from blindcal.deciding.ledger import latest_release
 from blindcal.deciding.release import decide
 from blindcal.errors import InputError, RefusedError
-from blindcal.exporters.decisions import read_decided
+from blindcal.exporters.formats import read_decided
 from blindcal.io.atomic_files import write_bytes
 from blindcal.posterior.conference import track_level
 from blindcal.posterior.inputs import Inputs
 from blindcal.project.create import INPUTS, InitialSettings, SourceFiles, create_folder, key_beside
 from blindcal.project.settings import FILE, folder_request, read_folder
-from blindcal.report.explanation import read_certificate
 from blindcal.report.guarantee_survey import survey_release
 from blindcal.report.html_page import Report, page
-from blindcal.report.wording import papers_text
+from blindcal.report.wording import papers_text, read_certificate
 from blindcal.simulation.population import (
     PAPERS,
     POOL,

@@ -14,7 +14,7 @@ from blindcal.cli.options import ClusterAddress, Processes, conference_folders, 
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
 from blindcal.project.workflow import report_release
-from blindcal.report.explanation import explain_certificate, read_certificate
+from blindcal.report.wording import explain_certificate, read_certificate
 
 _WIDTH = 96
 

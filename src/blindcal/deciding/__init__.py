@@ -7,7 +7,6 @@ earlier.
 """
 
 from blindcal.deciding.coins import Key, commitment, draw, make_key
-from blindcal.deciding.release import Outcome, decide
-from blindcal.deciding.selection import select
+from blindcal.deciding.release import Outcome, decide, select
 
 __all__ = ["Key", "Outcome", "commitment", "decide", "draw", "make_key", "select"]

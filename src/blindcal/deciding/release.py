@@ -19,11 +19,22 @@ from typing import Any
 
 from blindcal.cells import count
 from blindcal.compute.parallel import Progress, Workers, no_progress
-from blindcal.deciding.coins import Key, as_recorded, public_facts, read_key
-from blindcal.deciding.draft import Changes, Planner, changes_since, draft, stamp_of
+from blindcal.deciding.coins import KEY_BYTES, Key, as_recorded, public_facts, read_key
+from blindcal.deciding.draft import (
+    Changes,
+    Planner,
+    changes_since,
+    draft,
+    listing,
+    ranked,
+    stamp_of,
+    track_of,
+    with_texts,
+)
 from blindcal.deciding.ledger import (
     Ledger,
     Record,
+    ReleaseEntry,
     all_published,
     check_published,
     check_vacant,
@@ -34,9 +45,9 @@ from blindcal.deciding.ledger import (
     publish,
     published_at,
     read_ledger,
+    read_published,
     release_folder,
 )
-from blindcal.deciding.path_checks import check_apart, check_paths, check_reviews_apart, check_writable
 from blindcal.deciding.prior_decisions import (
     PriorDecisions,
     common_tolerance,
@@ -45,7 +56,8 @@ from blindcal.deciding.prior_decisions import (
     returned_papers,
 )
 from blindcal.errors import InputError, RefusedError
-from blindcal.io.atomic_files import CERTIFICATE, DECISIONS, remove_stale_files
+from blindcal.fitting.reuse_guard import fit_record_path
+from blindcal.io.atomic_files import CERTIFICATE, DECISIONS, check_writable_folder, remove_stale_files
 from blindcal.io.tables import data_frame
 from blindcal.planning.calibration_check import check_calibration, refuse_misfit
 from blindcal.planning.conference_plan import (
@@ -55,10 +67,141 @@ from blindcal.planning.conference_plan import (
     planning_steps,
     quota_remarks,
 )
-from blindcal.planning.request import Number, Request, check_types
+from blindcal.planning.ranking import ACCEPT, REJECT, WAIT
+from blindcal.planning.request import WHOLE, Number, Quota, Request, check_types
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers
 from blindcal.posterior.inputs import Inputs
+
+# --- Checks that secrets and public files never lie in one folder, under any name or link.
+#
+# Also a remark if secrets lie where other programs copy them: in a Git work tree, or in a folder that a
+# service keeps in step with its servers.
+
+# How services name the folders that they copy, on Windows, macOS and Linux.
+_SERVICES = (
+    ("Dropbox", "Dropbox"),
+    ("OneDrive", "OneDrive"),
+    ("iCloud", "iCloudDrive"),
+    ("iCloud", "iCloud Drive"),
+    ("iCloud", "Mobile Documents"),
+    ("Google Drive", "GoogleDrive"),
+    ("Google Drive", "Google Drive"),
+    ("Nextcloud", "Nextcloud"),
+    ("Box", "Box Sync"),
+    ("a cloud service", "CloudStorage"),
+)
+# As many as Linux follows.
+_MOST_LINKS = 40
+
+
+def check_paths(**paths: object) -> None:
+    """Refuses arguments that are no paths, such as the `Key` that `make_key` returns instead of its file."""
+    for name, path in paths.items():
+        if not isinstance(path, str | os.PathLike):
+            raise InputError(f"`{name}` must be the path of a file or folder, found {type(path).__name__}")
+
+
+def check_apart(key_path: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
+    """Refuses public files in the ledger, and a key, ledger or fitted calibration in the public folder."""
+    public, sealed = _locations(Path(out)), _locations(ledger_folder(key_path))
+    if any(_within(location, folder) for location in public for folder in sealed):
+        raise InputError("`out` must not lie in the sealed folder, which must never be shared")
+    inside = sorted(Path(out).iterdir()) if Path(out).is_dir() else []
+    shared = [_real(out), *map(_real, inside)]
+    if any(
+        _within(location, folder) for location in (*_locations(Path(key_path)), *sealed) for folder in shared
+    ):
+        raise InputError(
+            "`key` and its sealed folder must not lie in the `out` folder, nor be linked from there: "
+            "that folder is meant to be shared"
+        )
+    for path in inside:
+        if _confidential(_real(path)):
+            raise InputError(
+                f"{path} is confidential and must not lie in the `out` folder, which is meant "
+                "to be shared. Give a new `out` folder"
+            )
+
+
+def _confidential(path: Path) -> bool:
+    """Whether a file is a key, or a fitted calibration, which tells how people reviewed."""
+    if not path.is_file():
+        return False
+    if os.path.exists(fit_record_path(path)) or ledger_folder(path).is_dir():
+        return True
+    try:
+        return path.stat().st_size == KEY_BYTES and bool(read_key(path))
+    except InputError:
+        return False
+
+
+def copied_remarks(*paths: str | os.PathLike[str]) -> list[str]:
+    """A remark if one of some secret files or folders lies where Git or a cloud service would copy it.
+
+    `paths`: the files and folders, which need not exist yet; the first that is copied is named.
+    """
+    for path in paths:
+        parents = {parent for place in _locations(Path(path)) for parent in place.parents}
+        marks = [parent.name for parent in parents]
+        marks += ["Dropbox" for parent in parents if os.path.lexists(parent / ".dropbox.cache")]
+        services = [service for service, start in _SERVICES if any(name.startswith(start) for name in marks)]
+        copiers = [f"a folder of {service}, which copies it to its servers" for service in services]
+        if any(os.path.lexists(parent / ".git") for parent in parents):
+            copiers.append("a Git work tree, and `git add` would copy it into the history")
+        if copiers:
+            secret = "the folder and its key, which are secret, should lie elsewhere"
+            return [f"{path} lies in {copiers[0]}: {secret}"]
+    return []
+
+
+def check_reviews_apart(reviews: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
+    """Refuses to publish in a folder that holds the reviews, which name the reviewers."""
+    # A data frame is no file; `Inputs` calls it by the argument's name.
+    if os.path.lexists(reviews) and any(_within(it, _real(out)) for it in _locations(Path(reviews))):
+        raise InputError(
+            f"{reviews} must not lie in the `out` folder: it says who reviewed what, and that folder is "
+            "meant to be shared. Give a new `out` folder"
+        )
+
+
+def _locations(path: Path) -> list[Path]:
+    """The locations of a path: its own, that of every link on the way, and the final one."""
+    locations = [_location(path)]
+    while locations[-1].is_symlink() and len(locations) < _MOST_LINKS:
+        locations.append(_location(locations[-1].parent / os.readlink(locations[-1])))
+    return [*locations, _real(path)]
+
+
+def _location(path: Path) -> Path:
+    """A path with all links resolved except its last name."""
+    return _real(path) if path.name in ("", "..") else _real(path.parent) / path.name
+
+
+def _real(path: str | os.PathLike[str]) -> Path:
+    # Unlike Path.resolve, this does not fail if links lead in a circle.
+    return Path(os.path.realpath(path))
+
+
+def _within(location: Path, folder: Path) -> bool:
+    """Whether a location is a folder or lies in it, even if the folder has two spellings."""
+    return any(
+        parent == folder or (parent.exists() and folder.exists() and parent.samefile(folder))
+        for parent in (location, *location.parents)
+    )
+
+
+def check_writable(out: str | os.PathLike[str]) -> None:
+    """Refuses a folder that cannot be made or written into, before anything is decided.
+
+    Nothing is left there. A folder that already holds a result is only read.
+    """
+    folder = Path(out)
+    if (folder / "certificate.json").exists():
+        return
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    check_writable_folder(folder, existing)
+
 
 # A budget that reveals this share of what full calibration would needs the chair's consent, `yes_leak`.
 _MOST_SPENT_WITHOUT_CONSENT = 0.5
@@ -443,3 +586,184 @@ def _explain_change(record: Record, changes: Changes, conference: Conference) ->
         "papers with other scores are decided from public data, and corrected pools or calibration leave "
         "decisions as they are unless `redecide` is given too"
     )
+
+
+# --- Selection: another number of accepted papers, from private decisions that were drawn once.
+#
+# A new list is a release. It is recorded and counted like any other, so that a correction starts from the
+# cuts that were published last, and an auditor can make the list again. Nothing is drawn, and no input is
+# read.
+
+
+def select(
+    published: str | os.PathLike[str],
+    key: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    accept: Number,
+    wait_list: Number | None = None,
+    *,
+    numbered: bool = False,
+) -> Outcome:
+    """Accepts another number of papers of a conference that was decided with such a number.
+
+    Papers are ranked again by their private decisions as they stand, including amendments. The same numbers
+    return the stored list.
+
+    Args:
+        published: The folder of an earlier release of the conference.
+        key: The file of the key that decided the papers.
+        out: The folder for the new list.
+        accept: The exact number of accepted papers: one number, or one per track, as when they were decided.
+        wait_list: The number of further papers that wait, in the same form. By default every paper that is
+            accepted or waits now is accepted or waits; only another number makes papers leave the list.
+        numbered: Whether the list gets a folder of its own in `out`, as in `decide`.
+
+    Example:
+        >>> from blindcal import Guarantee, Request, decide, make_key
+        >>> from blindcal.posterior.inputs import example_inputs
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> folder = TemporaryDirectory()
+        >>> inputs = example_inputs()
+        >>> key, out = Path(folder.name) / "key.bin", Path(folder.name) / "out"
+        >>> _ = make_key(key)
+        >>> _ = decide(inputs, Request(Guarantee("steady"), accept=1), key, out)
+        >>> select(out, key, Path(folder.name) / "two", accept=2).certificate["accepted"]
+        2
+        >>> folder.cleanup()
+    """
+    check_paths(published=published, key=key, out=out)
+    quota, key, out = Quota(accept, wait_list or 0), Path(key), Path(out)
+    check_apart(key, out)
+    check_writable(out)
+    if not key.exists():
+        raise InputError(f"there is no key {key}: give the key that the papers were decided with")
+    secret = read_key(key)
+    certificate = read_published(published)
+    certificates = published_at(out, numbered)
+    if certificate is None:
+        raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
+    for folder in (key.parent, out):
+        remove_stale_files(folder)
+    with open_ledger(key, secret) as ledger:
+        check_published(ledger, [certificate, *certificates])
+        content = json.loads(certificate.text)
+        releases = ledger.of(content["conference"])
+        outcome = _select(ledger, releases, quota, wait_list is None, out, numbered)
+        publish(outcome.record, release_folder(out, outcome.record.release) if numbered else out)
+        completed = finish_interrupted(ledger, content["conference"], out) if numbered else ()
+    superseded = _superseded_folder(published, content["release"], releases[-1].number)
+    return replace(outcome, remarks=(*completed, *superseded, *outcome.remarks))
+
+
+@dataclass(frozen=True)
+class ListPreview:
+    """A list with another number of papers before it is released. CONFIDENTIAL."""
+
+    accepted: int  # how many papers would be accepted
+    waiting: int  # how many would wait
+    # The papers whose decision would be another one: paper, decision now, decision then
+    changes: tuple[tuple[str, str, str], ...]
+
+
+def preview_list(
+    published: str | os.PathLike[str],
+    key: str | os.PathLike[str],
+    accept: Number,
+    wait_list: Number | None = None,
+) -> ListPreview:
+    """What `select` would change, with nothing recorded or published.
+
+    `published`: the folder of an earlier release of the conference. `key`: the file of the key that decided
+    the papers. `accept`: the exact number of accepted papers, as in `select`. `wait_list`: the number of
+    further papers that wait, as in `select`.
+    """
+    check_paths(published=published, key=key)
+    quota, certificate = Quota(accept, wait_list or 0), read_published(published)
+    if certificate is None:
+        raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
+    with open_ledger(Path(key), read_key(key)) as ledger:
+        latest = ledger.record(ledger.of(json.loads(certificate.text)["conference"])[-1])
+    _refuse_other_kind(latest, quota)
+    if wait_list is None:
+        quota = _with_wait_list(latest, quota)
+    before, after = _decisions_by_paper(latest), _decisions_by_paper(reselected(latest, quota))
+    words = list(after.values())
+    changes = tuple((paper, word, after[paper]) for paper, word in before.items() if after[paper] != word)
+    return ListPreview(words.count(ACCEPT), words.count(WAIT), changes)
+
+
+def _superseded_folder(published: str | os.PathLike[str], given: int, latest: int) -> tuple[str, ...]:
+    """A remark if the folder is not the latest release, whose decisions are ranked."""
+    if given == latest:
+        return ()
+    return (f"{published} is release {given}: the papers are ranked as they stand since release {latest}",)
+
+
+def _select(
+    ledger: Ledger, releases: Sequence[ReleaseEntry], quota: Quota, waiting: bool, out: Path, numbered: bool
+) -> Outcome:
+    """The latest list if it has these numbers, else a new, recorded list; `waiting` keeps the wait list."""
+    latest = ledger.record(releases[-1])
+    _refuse_other_kind(latest, quota)
+    if waiting:
+        quota = _with_wait_list(latest, quota)
+    drafted = reselected(latest, quota)
+    if drafted.selection is not None and latest.selection is not None:
+        same = ("accept", "wait_list", "cuts")
+        if [drafted.selection[name] for name in same] == [latest.selection[name] for name in same]:
+            return Outcome(latest, "stored")
+    check_vacant(release_folder(out, drafted.release) if numbered else out, None)
+    drafted = with_texts(drafted, ledger)
+    commit(ledger, drafted, {}, releases[-1].input)
+    return Outcome(drafted, "selected", remarks=_leaving_remarks(latest, drafted))
+
+
+def _with_wait_list(latest: Record, quota: Quota) -> Quota:
+    """The quota with a wait list such that every paper that is accepted or waits now is accepted or waits."""
+    words = _decisions_by_paper(latest)
+    tracks = {paper.paper: track_of(paper) for paper in latest.papers}
+    waiting = {
+        group: max(0, sum(word != REJECT for word in here) - quota.of(group)[0])
+        for group in quota.groups
+        if WAIT in (here := [word for paper, word in words.items() if tracks[paper] == group])
+    }
+    return replace(quota, wait_list=waiting if quota.tracks else waiting.get(WHOLE, 0))
+
+
+def _leaving_remarks(latest: Record, drafted: Record) -> tuple[str, ...]:
+    """A remark on papers that waited and are rejected now."""
+    before, after = _decisions_by_paper(latest), _decisions_by_paper(drafted)
+    left = [paper for paper, word in before.items() if word == WAIT and after[paper] == REJECT]
+    if not left:
+        return ()
+    return (f"{count(len(left), 'paper')} no longer on the wait list: {', '.join(left)}",)
+
+
+def _decisions_by_paper(record: Record) -> dict[str, str]:
+    """The decision on each paper of a list."""
+    final_list = listing(record)
+    return (
+        {}
+        if final_list is None
+        else dict(zip((p.paper for p in record.papers), final_list.decisions, strict=True))
+    )
+
+
+def reselected(latest: Record, quota: Quota) -> Record:
+    """The next release, with the same private decisions ranked again; its texts are still to be written."""
+    number = latest.release + 1
+    selection = ranked(latest.papers, quota, number)
+    return replace(latest, release=number, reason="", redecided=False, selection=selection)
+
+
+def _refuse_other_kind(latest: Record, quota: Quota) -> None:
+    before = latest.request.quota
+    if before is None:
+        raise RefusedError(
+            "these papers were decided one by one, by a share or a bar: only where `accept` was given "
+            "when they were decided can another number be chosen"
+        )
+    if set(before.tracks) != set(quota.tracks):
+        given = ", ".join(before.tracks) or "none: give one number"
+        raise RefusedError(f"`accept` must be about the tracks that each have a bar ({given})")

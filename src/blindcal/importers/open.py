@@ -20,8 +20,16 @@ from sys import getsizeof
 
 from blindcal.errors import InputError
 from blindcal.importers.export import export_error
-from blindcal.importers.sheet import Memory, OpenedExport, Worksheet, json_size
-from blindcal.importers.workbook import CHUNK, Part, spreadsheet_xml, xlsx_sheets
+from blindcal.importers.sheet import (
+    CHUNK,
+    Memory,
+    OpenedExport,
+    Part,
+    Worksheet,
+    json_size,
+    spreadsheet_xml,
+    xlsx_sheets,
+)
 from blindcal.io.atomic_files import parse_json
 from blindcal.io.tables import SEPARATORS, Problems, records
 

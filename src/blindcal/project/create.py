@@ -26,9 +26,9 @@ from blindcal.checks import Array
 from blindcal.compute.parallel import Progress, no_progress
 from blindcal.deciding.coins import Key, make_key, read_key
 from blindcal.deciding.ledger import ledger_folder
-from blindcal.deciding.path_checks import copied_remarks
+from blindcal.deciding.release import copied_remarks
 from blindcal.errors import InputError, Problem, RefusedError
-from blindcal.exporters.decisions import read_titles
+from blindcal.exporters.formats import read_titles
 from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_names
 from blindcal.fitting.estimate import Fitted, fit
 from blindcal.fitting.history import in_year_order, order_remarks, past_people
@@ -36,9 +36,8 @@ from blindcal.fitting.reuse_guard import Fingerprint, fingerprint_of_reviews, fi
 from blindcal.fitting.shared_sums import SharedSums, has_share_statement, read_shared_sums, statement_path
 from blindcal.importers import MAX_EXPORT, import_reviews
 from blindcal.importers.export import Choices
-from blindcal.importers.lists import read_conflicts, read_people
 from blindcal.importers.normalize import Imported
-from blindcal.importers.people import team_codes
+from blindcal.importers.people import read_conflicts, read_people, team_codes
 from blindcal.io.atomic_files import (
     RELEASES_FOLDER,
     lock,
@@ -53,8 +52,7 @@ from blindcal.planning.conference_plan import stray_remarks
 from blindcal.planning.request import WHOLE, Quota, known_readers, shares
 from blindcal.posterior.conference import paper_tracks, read_reviewers
 from blindcal.project.outsiders import unlisted_remarks
-from blindcal.project.settings import FILE, Value, parse_grid, parse_paper_counts
-from blindcal.project.template import conference_text
+from blindcal.project.settings import FILE, Value, conference_text, parse_grid, parse_paper_counts
 from blindcal.reviews import Reviews, check_better, infer_grid
 from blindcal.sharing import shared_folder
 

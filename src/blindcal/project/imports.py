@@ -49,8 +49,7 @@ from blindcal.project.create import (
     withdrawn_reasons,
 )
 from blindcal.project.outsiders import in_folder_words, unlisted_remarks
-from blindcal.project.settings import FILE, Folder, Value, parse_grid
-from blindcal.project.template import toml_value, with_settings
+from blindcal.project.settings import FILE, Folder, Value, parse_grid, toml_value, with_settings
 from blindcal.reviews import Reviews, missing_withdrawn_warnings, similar_id_warnings
 
 KINDS = ("reviews", "past", "committee", "conflicts", "pools", "reviewers", "titles", "same")

@@ -39,11 +39,10 @@ from blindcal.deciding.ledger import (
     read_record,
     release_folder,
 )
-from blindcal.deciding.release import Outcome, decide
-from blindcal.deciding.selection import select
+from blindcal.deciding.release import Outcome, decide, select
 from blindcal.errors import BlindcalError, InputError
 from blindcal.exporters import FORMATS, export
-from blindcal.exporters.decisions import (
+from blindcal.exporters.formats import (
     WAITING,
     DecidedPaper,
     decided_of,
@@ -75,9 +74,9 @@ from blindcal.project.settings import (
     read_folder,
     required,
 )
-from blindcal.report.explanation import certificate_of, has_figures, read_certificate
 from blindcal.report.guarantee_survey import Survey, survey_release
 from blindcal.report.html_page import Report, page
+from blindcal.report.wording import certificate_of, has_figures, read_certificate
 from blindcal.reviews import Reviews
 from blindcal.verification import Verification, latest, verify_latest
 

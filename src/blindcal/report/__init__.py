@@ -5,6 +5,6 @@ for every number. Open `wording` first for the sentences, then `page`. Imports: 
 earlier.
 """
 
-from blindcal.report.explanation import explain_certificate, read_certificate
+from blindcal.report.wording import explain_certificate, read_certificate
 
 __all__ = ["explain_certificate", "read_certificate"]

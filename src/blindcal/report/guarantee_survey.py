@@ -15,7 +15,7 @@ import numpy as np
 from blindcal.cells import count
 from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
 from blindcal.errors import InputError
-from blindcal.exporters.decisions import DecidedPaper
+from blindcal.exporters.formats import DecidedPaper
 from blindcal.io.tables import data_frame
 from blindcal.planning.calibration_check import check_calibration
 from blindcal.planning.expected_errors import evidence_probability
@@ -24,7 +24,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.paper import PaperCase
-from blindcal.report.explanation import certified_guarantee
+from blindcal.report.wording import certified_guarantee
 
 MOST_SOLVED = 60
 """For a report, so many papers are solved under every guarantee."""

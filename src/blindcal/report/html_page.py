@@ -14,13 +14,12 @@ from typing import Any
 
 from blindcal.cells import count
 from blindcal.errors import InputError
-from blindcal.exporters.decisions import WAITING, DecidedPaper
+from blindcal.exporters.formats import WAITING, DecidedPaper
 from blindcal.planning.calibration_check import FITS
 from blindcal.planning.guarantee_menu import Menu
 from blindcal.planning.request import Quota
 from blindcal.policy.guarantee import Guarantee
 from blindcal.report.charts import WIDTH, Bar, Histogram, Span, bars, histogram, spans
-from blindcal.report.explanation import certified_guarantee, explain_certificate, has_figures
 from blindcal.report.guarantee_survey import Survey, Surveyed
 from blindcal.report.wording import (
     FULLY,
@@ -32,9 +31,12 @@ from blindcal.report.wording import (
     advice,
     after_odds,
     bar_words,
+    certified_guarantee,
     expected,
+    explain_certificate,
     factor,
     guarantee_words,
+    has_figures,
     menu_rows,
     papers_text,
     percent,

@@ -9,8 +9,7 @@ import pytest
 import small_bombs
 from blindcal.errors import InputError
 from blindcal.importers import open
-from blindcal.importers.sheet import Memory
-from blindcal.importers.workbook import spreadsheet_xml
+from blindcal.importers.sheet import Memory, spreadsheet_xml
 from exports import BY_NAME, EXPORTS, refused, rows
 
 

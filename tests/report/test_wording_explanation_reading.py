@@ -11,7 +11,7 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.policy.guarantee import Guarantee
-from blindcal.report.explanation import certified_guarantee, read_certificate
+from blindcal.report.wording import certified_guarantee, read_certificate
 
 ARCHIVED = sorted((Path(__file__).parents[1] / "archive").glob("*/*/out/certificate.json"))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.exporters.decisions import DecidedPaper, parse_overrides, read_decided
+from blindcal.exporters.formats import DecidedPaper, parse_overrides, read_decided
 
 TABLE = """paper,decision,raw_decision,advice
 1,accept,reject,raise

@@ -14,12 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.deciding import selection
+from blindcal.deciding import release as selection
 from blindcal.deciding.coins import make_key, read_key
 from blindcal.deciding.draft import own_rank
 from blindcal.deciding.ledger import Record, read_ledger
-from blindcal.deciding.release import decide
-from blindcal.deciding.selection import select
+from blindcal.deciding.release import decide, select
 from blindcal.errors import BlindcalError, InputError, RefusedError
 from blindcal.io.atomic_files import write_bytes
 from blindcal.planning.conference_plan import plan

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blindcal.adversaries.paper_view import POLICIES, View, case_view, published_view, released_view
+from blindcal.adversaries.single_paper import POLICIES, View, case_view, published_view, released_view
 from blindcal.errors import InputError
 from blindcal.policy.policy import Policy, evidence_policy, public_policy
 from random_cases import random_case

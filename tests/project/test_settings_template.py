@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blindcal.project import read_folder
-from blindcal.project.settings import FILE, SETTINGS
-from blindcal.project.template import conference_text, toml_value, with_settings
+from blindcal.project.settings import FILE, SETTINGS, conference_text, toml_value, with_settings
 
 BASE = {"conference": "icx", "key": "../icx.key", "out": "public"}
 

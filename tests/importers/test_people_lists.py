@@ -10,7 +10,7 @@ import pytest
 from blindcal.errors import InputError
 from blindcal.importers import import_reviews
 from blindcal.importers.export import Choices
-from blindcal.importers.lists import read_conflicts, read_people
+from blindcal.importers.people import read_conflicts, read_people
 from sizes import count
 
 PEOPLE = {

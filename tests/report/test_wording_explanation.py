@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.report.explanation import explain_certificate, read_certificate
+from blindcal.report.wording import explain_certificate, read_certificate
 from small_conferences import decided, small_conference
 
 pytestmark = pytest.mark.edge
