@@ -30,6 +30,7 @@ from blindcal.policy.solver import accept_program
 from blindcal.posterior import paper as paper_module
 from blindcal.posterior.conference import MOST_REVIEWS, Conference, assemble, prepare, true_reviewers
 from blindcal.posterior.paper import PaperCase
+from blindcal.posterior.tuple_weights import shared_likelihoods
 from blindcal.reviews import Reviews
 from blindcal.verification import checks_of, refuse_failed
 from oracles import Enumerator, promises, solvable
@@ -349,3 +350,53 @@ def test_the_bar_is_the_same_on_several_cores(monkeypatch):
     # The bar is chosen by 4,000 tuples of each paper's 20,000: six standard errors of both counts.
     variance = sum(share * (1 - share) for share in accepted) * (1 / 4_000 + 1 / 20_000)
     assert np.mean(accepted) == pytest.approx(0.4, abs=6 * np.sqrt(variance) / len(accepted))
+
+
+def committee(papers: int) -> list[PaperCase]:
+    """Papers of one committee: other conflicts each, rounded scores, members known more or less well."""
+    rng = np.random.default_rng(83)
+    rows = [
+        (
+            rng.uniform(0.7, 1.5),
+            rng.normal(5, 0.7),
+            0.8,
+            *(rng.uniform(0.1, 0.3, 2) * (j % 2)).tolist(),
+            0.0,
+            0.0,
+        )
+        for j in range(14)
+    ]
+    cases = []
+    for paper in range(papers):
+        who = sorted(rng.permutation(14)[: int(rng.integers(10, 13))].tolist())
+        scores = tuple(sorted(rng.integers(3, 8, 3).astype(float).tolist()))
+        public = tuple(f"r{j:02}" for j in who), (3 / len(who),) * len(who), tuple(rows[j] for j in who)
+        cases.append(PaperCase(f"p{paper}", scores, *public, 0.3, tuple(np.arange(1.0, 11.0))))
+    return [crowded(case) for case in cases]
+
+
+@pytest.mark.parametrize("guarantee", [Guarantee(), Guarantee("crowd", among=4), Guarantee("average")])
+def test_a_table_is_a_function_of_its_own_paper(guarantee: Guarantee) -> None:
+    """Papers share what is kept in a process: neither their order, nor a paper solved under other guarantees
+    before, nor the number of processes may change a bit."""
+    cases = committee(6)
+
+    def tables(some: Sequence[PaperCase], workers: int = 1) -> dict[str, tuple[object, object]]:
+        whole = Conference(tuple(some), 0.3, None, (0.0,) * len(some))
+        plans, _ = plan_conference(whole, guarantee, workers=workers)
+        pairs = zip(some, plans, strict=True)
+        return {case.paper: (plan.packed, plan.layout.steps.tobytes()) for case, plan in pairs}
+
+    alone = {}
+    for case in cases:
+        shared_likelihoods.cache_clear()
+        for kept in (paper_module._nodes, paper_module._search, paper_module._sample):
+            kept.cache_clear()
+        alone |= tables([case])
+    assert tables(cases) == alone
+    assert tables(cases[::-1]) == alone
+    for case in cases:
+        menu(Conference((case,), 0.3, None, (0.0,)), [Guarantee("public", epsilon=None), guarantee])
+    assert tables(cases) == alone
+    many = [*cases, *(replace(case, paper=f"{case.paper}-{i}") for i in range(8) for case in cases)]
+    assert tables(many, workers=2).items() >= alone.items()

@@ -12,7 +12,14 @@ from scipy.stats import multivariate_normal, norm
 
 from blindcal.assignment.prior import inclusion, log_prior
 from blindcal.posterior.paper import PaperCase
-from blindcal.posterior.tuple_weights import _panels, _sums_in_logs, log_likelihoods, tuple_posteriors
+from blindcal.posterior.tuple_weights import (
+    SharedLikelihoods,
+    _panels,
+    _sums_in_logs,
+    log_likelihoods,
+    pool_reviewers,
+    tuple_posteriors,
+)
 from blindcal.reviewers.rounded import Rounded
 from oracles import integrals
 from random_cases import row_of
@@ -195,3 +202,27 @@ def test_equal_scores_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(Rounded, "log_likelihood", counted)
     tuple_posteriors(case)
     assert asked == [0.0, 1.0]
+
+
+def test_shared_likelihoods_depend_on_no_other_paper() -> None:
+    """Rows are evaluated with those of other papers, and must not differ in the last digit."""
+    rng = np.random.default_rng(81)
+    rows = [
+        (*rng.uniform(0.5, 2.0, 3).tolist(), *(rng.uniform(0.0, 0.3, 2) * (index % 3 > 0)).tolist(), 0.2, 0.0)
+        for index in range(23)
+    ]
+    pools = [tuple(rows[index] for index in rng.permutation(23)[:size]) for size in (1, 5, 2, 17, 9)]
+    for grid, scores in (((1.0, 2.0, 3.0, 4.0), (1.0, 3.0, 3.0)), (None, (0.3, 1.1, 2.0))):
+        for stride, first, last in ((1, -70, 91), (8, -128, 200)):
+            alone = [
+                SharedLikelihoods(grid, 0.3, 0.11).at(scores, pool, first, last, stride) for pool in pools
+            ]
+            for order in (range(5), reversed(range(5))):
+                shared = SharedLikelihoods(grid, 0.3, 0.11)
+                for index in order:
+                    found = shared.at(scores, pools[index], first, last, stride)
+                    np.testing.assert_array_equal(found, alone[index])
+            quality = 0.3 + 0.11 * (np.arange(first, last, stride) + 0.5)
+            whole = pool_reviewers(pools[3], grid)
+            direct = np.stack([whole.log_likelihood(score, quality[:, None]).T for score in scores])
+            np.testing.assert_allclose(alone[3], direct, rtol=1e-12)

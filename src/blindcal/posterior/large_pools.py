@@ -34,7 +34,7 @@ from scipy.special import sici
 from blindcal.assignment.prior import candidate_seats
 from blindcal.checks import Array, Integers
 from blindcal.posterior.belief import Belief, unchecked_belief
-from blindcal.posterior.tuple_weights import PaperData, log_likelihoods, panel_spacing
+from blindcal.posterior.tuple_weights import PaperData, panel_spacing, shared_likelihoods
 
 # 1. Nodes of a quadrature over quality.
 #
@@ -82,12 +82,13 @@ class QuadratureNodes:
 
     @cached_property
     def powers(self) -> Callable[[Slots], Array]:
-        """`powers(held)[node, candidate]`: the likelihood of having written all the held slots, kept."""
-        each = [np.ascontiguousarray(own.T) for own in self.likelihood]
+        """`powers(held)[candidate, node]`: the likelihood of having written all the held slots, kept."""
 
         @cache
         def product_over(held: Slots) -> Array:
-            return each[held[0]] if len(held) == 1 else product_over(held[:-1]) * each[held[-1]]
+            *others, last = held
+            own: Array = self.likelihood[last]
+            return product_over(tuple(others)) * own if others else own
 
         return product_over
 
@@ -116,32 +117,34 @@ def quadrature_nodes(case: PaperData) -> tuple[QuadratureNodes, float]:
     forced = np.isposinf(odds)
     odds = np.where(forced, 0.0, odds)
     # The bar lies midway between two nodes, so that no node counts half.
-    ends = floor((-reach - case.bar) / apart), ceil((reach - case.bar) / apart)
-    steps = np.arange(*ends, dtype=np.float64) + 0.5
-    stride = _COARSE_STRIDE if steps.size > _MANY_NODES else 1
-    likelihood, log_mass = _log_likelihood(case, odds, case.bar + apart * steps[::stride])
-    some = _nodes_with_mass(log_mass, steps.size, stride)
-    steps = steps[some]
+    first, last = floor((-reach - case.bar) / apart), ceil((reach - case.bar) / apart)
+    stride = _COARSE_STRIDE if last - first > _MANY_NODES else 1
+    first -= first % stride
+    likelihood, log_mass = _log_likelihood(case, odds, apart, np.arange(first, last, stride))
+    some = _nodes_with_mass(log_mass, last - first, stride)
+    nodes_at = np.arange(first, last)[some]
     if stride > 1:
-        likelihood, log_mass = _log_likelihood(case, odds, case.bar + apart * steps)
+        likelihood, log_mass = _log_likelihood(case, odds, apart, nodes_at)
     else:
         likelihood, log_mass = likelihood[:, :, some], log_mass[some]
     mass = np.exp(log_mass - log_mass.max())
-    above = 0.5 + sici(np.pi * steps)[0] / np.pi
+    above = 0.5 + sici(np.pi * (nodes_at + 0.5))[0] / np.pi
     sure = frozenset(np.flatnonzero(forced).tolist())
     alike = tuple(case.scores.index(score) for score in case.scores)
     nodes = QuadratureNodes(np.exp(likelihood), mass, above, sure, alike=alike)
     return nodes, float(log_mass.max() + np.log(apart))
 
 
-def _log_likelihood(case: PaperData, odds: Array, quality: Array) -> tuple[Array, Array]:
+def _log_likelihood(case: PaperData, odds: Array, apart: float, nodes: Integers) -> tuple[Array, Array]:
     """Log likelihoods plus log odds, relative to the largest, and the log mass of each node.
 
-    Returns `[slot, seat, node]` and `[node]`; the log mass holds the largest values and the prior N(0, 1).
+    `nodes` are evenly spaced, and a node i is the quality `bar + apart (i + 1/2)`. Returns
+    `[slot, seat, node]` and `[node]`; the log mass holds the largest values and the prior N(0, 1).
     """
-    each = log_likelihoods(case, quality)[
-        :, candidate_seats(len(case.candidates), len(case.scores), case.outsider)
-    ]
+    stride = int(nodes[1] - nodes[0]) if nodes.size > 1 else 1
+    shared, quality = shared_likelihoods(case.grid, case.bar, apart), case.bar + apart * (nodes + 0.5)
+    each = shared.at(case.scores, case.parameters, int(nodes[0]), int(nodes[-1]) + 1, stride)
+    each = each[:, candidate_seats(len(case.candidates), len(case.scores), case.outsider)]
     each += odds[:, None]
     top = each.max(axis=1)
     return each - top[:, None], -0.5 * quality**2 + top.sum(axis=0)
@@ -315,7 +318,7 @@ class TupleSums:
         surely, at_most = (onward[np.clip(number, 0, size)] for number in (most - 1, most))
         beside = surely + share * (at_most - surely)
         steps = whole + np.arange(len(held) + 2)[:, None]
-        each = np.einsum("ty,jyt->jy", powers, beside[steps])
+        each = np.einsum("yt,jyt->jy", powers, beside[steps])
         return np.stack([(chance * each[:-1]).sum(axis=0), (chance * each[1:]).sum(axis=0)], axis=-1)
 
     def _spread(self, held: Slots, candidates: Integers, rest: Array, edges: Integers) -> Array:
@@ -330,16 +333,16 @@ class TupleSums:
             who = order[start : start + _CANDIDATES_AT_ONCE]
             upto = [np.clip(edges - (whole[who, None] + more), 0, size) for more in range(len(held) + 1)]
             used = np.unique(np.concatenate(upto))
-            reached = powers[:, who].T @ below[:, used]
+            reached = powers[who] @ below[:, used]
             for totals, part in zip(upto, chance, strict=True):
                 at = np.searchsorted(used, totals)
                 sums[who] += part[who, None] * np.take_along_axis(reached, at, axis=1)
         return np.diff(sums, axis=1)
 
     def _powers(self, held: Slots, candidates: Integers) -> Array:
-        """`[node, candidate]`: the likelihood of having written all the held slots."""
+        """`[candidate, node]`: the likelihood of having written all the held slots."""
         powers = self.nodes.powers(held)
-        return powers if candidates.size == powers.shape[1] else powers[:, candidates]
+        return powers if candidates.size == len(powers) else powers[candidates]
 
     def _taken(self, held: Slots, candidates: Integers) -> tuple[Integers, Array]:
         """The least total of steps in the held slots, and the probability `[more, candidate]` of more.
@@ -419,17 +422,17 @@ class TupleSums:
         powers = self._powers(held, self.unpeeled)
         if self.width == 1:
             # There is nothing but step 0.
-            return np.asarray(powers.sum(axis=1, keepdims=True))
+            return np.asarray(powers.sum(axis=0)[:, None])
         whole, chance = self._taken(held, self.unpeeled)
         # The highest step has no upper neighbor: the probability of steps beyond it is 0.
         size, steps = self._size(held) + len(held), whole + np.arange(len(held) + 1)[:, None]
         if whole.size * size <= _MAX_DENSE:
             shares: Any = np.zeros((whole.size, size))
             shares[np.arange(whole.size), steps] = chance
-            return np.asarray(powers @ shares)[:, : self._size(held)]
-        at = steps.ravel(), np.broadcast_to(np.arange(whole.size), steps.shape).ravel()
-        shares = sparse.csr_array((chance.ravel(), at), shape=(size, whole.size))
-        return np.asarray((shares @ powers.T).T)[:, : self._size(held)]
+            return np.asarray(powers.T @ shares)[:, : self._size(held)]
+        ends = np.arange(0, steps.size + 1, len(steps))
+        shares = sparse.csc_array((chance.T.ravel(), steps.T.ravel(), ends), shape=(size, whole.size))
+        return np.asarray((shares @ powers).T)[:, : self._size(held)]
 
     def _size(self, slots: Slots) -> int:
         """The number of possible totals of steps."""
@@ -717,7 +720,7 @@ def _subset(nodes: QuadratureNodes, which: Integers) -> QuadratureNodes:
     """The nodes at some indices."""
     return replace(
         nodes,
-        likelihood=nodes.likelihood[:, :, which],
+        likelihood=np.ascontiguousarray(nodes.likelihood[:, :, which]),
         mass=nodes.mass[which],
         above=nodes.above[which],
     )

@@ -47,10 +47,14 @@ from blindcal.posterior.large_pools import (
     table_layout,
     tuple_favors,
 )
-from blindcal.posterior.tuple_weights import UNWEIGHABLE, acceptance_evidence, normalize, tuple_posteriors
-from blindcal.reviewers.affine import Affine
+from blindcal.posterior.tuple_weights import (
+    UNWEIGHABLE,
+    acceptance_evidence,
+    normalize,
+    pool_reviewers,
+    tuple_posteriors,
+)
 from blindcal.reviewers.base import Reviewer
-from blindcal.reviewers.rounded import Rounded
 
 # By the number of reviews: listing and certifying this many tuples takes at most twice as long as aggregating
 # them (half a second with three reviews, a few seconds with six and more). Listing loses nothing, so it is
@@ -235,12 +239,7 @@ class PaperCase:
     @property
     def reviewers(self) -> Reviewer:
         """The calibration of the whole pool as one reviewer with array parameters."""
-        slope, offset, noise, slope_se, offset_se, correlation, noise_se = np.array(self.parameters).T
-        total = np.sqrt(noise**2 + noise_se**2)
-        shared = correlation * slope_se * offset_se
-        covariance = np.stack([slope_se**2, shared, shared, offset_se**2], axis=-1).reshape(-1, 2, 2)
-        affine = Affine(slope, offset, total, covariance if covariance.any() else None)
-        return affine if self.grid is None else Rounded(affine, self.grid)
+        return pool_reviewers(self.parameters, self.grid)
 
 
 @dataclass(frozen=True, eq=False)

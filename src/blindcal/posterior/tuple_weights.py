@@ -8,7 +8,10 @@ quadrature, and sums over the nodes are matrix products. `tuple_posteriors` choo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from threading import Lock
 from typing import Protocol
 
 import numpy as np
@@ -20,6 +23,7 @@ from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine, known_affine
 from blindcal.reviewers.base import Reviewer
 from blindcal.reviewers.quadrature import NODES, gauss_legendre_panels
+from blindcal.reviewers.rounded import Rounded
 
 # The width of a panel in standard deviations of the sharpest posterior. Up to this width, 16 Gauss-Legendre
 # nodes integrate such a posterior to the last digit, wherever the panel begins.
@@ -67,6 +71,8 @@ class PaperData(Protocol):
     def parameters(self) -> tuple[tuple[float, ...], ...]: ...
     @property
     def bar(self) -> float: ...
+    @property
+    def grid(self) -> tuple[float, ...] | None: ...
     @property
     def outsider(self) -> int | None: ...
     @property
@@ -224,6 +230,81 @@ def log_likelihoods(case: PaperData, quality: Array) -> Array:
         for score in dict.fromkeys(case.scores)
     }
     return np.stack([by_score[score] for score in case.scores])
+
+
+# Rows of the calibration, and bytes, that are kept for other papers; nodes are evaluated so many at a time.
+_MAX_SHARED_ROWS, _MAX_SHARED_BYTES, _BLOCK = 1 << 13, 1 << 27, 64
+_Rows = tuple[tuple[float, ...], ...]
+
+
+class SharedLikelihoods:
+    """Log likelihoods at the nodes `bar + apart (i + 1/2)`, kept for other papers with the same candidates.
+
+    Each one is a function of a score, a node and a row of the calibration alone, so what was kept changes no
+    number.
+    """
+
+    def __init__(self, grid: tuple[float, ...] | None, bar: float, apart: float) -> None:
+        self.grid, self.bar, self.apart = grid, bar, apart
+        self._number: dict[tuple[float, ...], int] = {}
+        self._blocks: dict[tuple[float, int, int], Array] = {}
+        self._busy = Lock()
+
+    def at(self, scores: Sequence[float], rows: _Rows, first: int, last: int, stride: int) -> Array:
+        """`[slot, candidate, node]` at every `stride`-th node i, a multiple of it, from `first` to `last`."""
+        start, end = first // stride, -(-last // stride)
+        blocks = range(start // _BLOCK, -(-end // _BLOCK))
+        inside = slice(start - blocks[0] * _BLOCK, end - blocks[0] * _BLOCK)
+        with self._busy:
+            numbers = self._numbers(rows)
+            by_score = {
+                score: np.concatenate([self._block(score, stride, b)[numbers] for b in blocks], axis=1)
+                for score in dict.fromkeys(scores)
+            }
+        return np.stack([by_score[score][:, inside] for score in scores])
+
+    def _numbers(self, rows: _Rows) -> Integers:
+        """The number of each row, from now on."""
+        if sum(block.nbytes for block in self._blocks.values()) > _MAX_SHARED_BYTES:
+            self._blocks.clear()
+        new = sum(row not in self._number for row in rows)
+        if self._number and new and len(self._number) + new > _MAX_SHARED_ROWS:
+            self._number.clear()
+            self._blocks.clear()
+        number = self._number
+        return np.array([number.setdefault(row, len(number)) for row in rows])
+
+    def _block(self, score: float, stride: int, block: int) -> Array:
+        """`[row, node]` of one block of nodes, for all rows."""
+        kept = self._blocks.get((score, stride, block), np.empty((0, _BLOCK)))
+        if len(kept) == len(self._number):
+            return kept
+        rows, nodes = tuple(self._number)[len(kept) :], np.arange(block * _BLOCK, (block + 1) * _BLOCK)
+        quality = self.bar + self.apart * (stride * nodes + 0.5)
+        # Reviewers who are known exactly have another formula, whose last digit may differ.
+        exact = np.array([not any(row[3:5]) for row in rows])
+        new = np.empty((len(rows), _BLOCK))
+        for some in filter(np.size, map(np.flatnonzero, (exact, ~exact))):
+            pool = pool_reviewers(tuple(rows[index] for index in some), self.grid)
+            new[some] = pool.log_likelihood(score, quality[:, None]).T
+        self._blocks[score, stride, block] = np.concatenate([kept, new])
+        return self._blocks[score, stride, block]
+
+
+@lru_cache(maxsize=4)
+def shared_likelihoods(grid: tuple[float, ...] | None, bar: float, apart: float) -> SharedLikelihoods:
+    """Likelihoods that papers with this grid, bar and distance of nodes share in this process."""
+    return SharedLikelihoods(grid, bar, apart)
+
+
+def pool_reviewers(rows: _Rows, grid: tuple[float, ...] | None) -> Reviewer:
+    """The calibration of a whole pool as one reviewer with array parameters."""
+    slope, offset, noise, slope_se, offset_se, correlation, noise_se = np.array(rows).T
+    total = np.sqrt(noise**2 + noise_se**2)
+    shared = correlation * slope_se * offset_se
+    covariance = np.stack([slope_se**2, shared, shared, offset_se**2], axis=-1).reshape(-1, 2, 2)
+    affine = Affine(slope, offset, total, covariance if covariance.any() else None)
+    return affine if grid is None else Rounded(affine, grid)
 
 
 def _relative_likelihoods(likelihood: Array, log_base: Array) -> tuple[Array, float]:
