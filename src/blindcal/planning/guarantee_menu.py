@@ -12,7 +12,7 @@ work may stop at any batch: by the clock, after a number of papers, or at the en
   equal for all, and c such that chances sum to n. It counts with weight w = 1/chance.
 * What a guarantee gains is nearly proportional to the stake: `X sum(w gain) / sum(w stake)`, X being the sum
   of all stakes. Raw decisions are corrected by the difference to the rough ones. Errors are those of the
-  residuals, `n/(n-1) sum (1-chance) (w e - mean)^2`.
+  residuals, `n/(n-1) sum (1-chance) (w e - mean)^2`, times (n-1)/(n-3) for the few papers that show them.
 * A conference beyond `MOST_WEIGHED` papers is itself represented by that many, by their digests alone; this
   adds the usual variance of a simple random sample.
 """
@@ -529,7 +529,8 @@ class _Total:
         if 1 < drawn < weighed:
             parts = weight * self.residual
             spread = (1.0 - 1.0 / weight) * (parts - parts.mean()) ** 2
-            variance = scale**2 * drawn / (drawn - 1) * float(spread.sum())
+            # A few papers do not show their own spread well: Student's t has (n-1)/(n-3) of the variance.
+            variance = scale**2 * drawn / max(1, drawn - 3) * float(spread.sum())
         if weighed < every:
             within = float(self.predicted.var(ddof=1) + weight @ self.residual**2 / weighed)
             variance += every**2 * (1.0 / weighed - 1.0 / every) * within

@@ -88,7 +88,7 @@ def papers_text(number: float, error: float = 0.0) -> str:
     if error <= 0.0:
         return expected(number)
     digits = 0 if number >= 1000 or error >= 10 else 1
-    return f"{number:,.{digits}f} +- {error:,.{digits if error >= 0.05 else 2}f}"
+    return f"{number:z,.{digits}f} +- {error:,.{digits if error >= 0.05 else 2}f}"
 
 
 def about(number: float) -> str:
