@@ -133,6 +133,30 @@ def test_a_calibration_that_was_changed_or_decided_with_is_not_replaced(made: tu
     assert Path("icx/inputs/correction-2/reviewers.csv").read_bytes() != first
 
 
+def test_a_calibration_corrected_after_deciding_leaves_decisions_unless_all_are_decided_again(
+    made: tuple[int, str, str],
+) -> None:
+    def decisions(release: int) -> bytes:
+        return Path(f"icx/public/release-{release}/decisions.csv").read_bytes()
+
+    assert call("decide", "icx")[0] == 0
+    Path("corrected.csv").write_text(Path("downloads/2025.csv").read_text().replace(",5,", ",4,"))
+    assert call("import", "icx", "corrected.csv", "--as", "past", "--name", "2025")[0] == 0
+    assert "which cannot be asked for later" in call("fit", "icx")[2]
+    Path("again").mkdir()
+    for name in ("icx", "icx.key", "icx.key.sealed"):
+        (shutil.copytree if Path(name).is_dir() else shutil.copy)(name, Path("again") / name)
+    code, _, err = call("decide", "icx")
+    assert (code, "corrected pools or calibration leave decisions as they are" in err) == (3, True)
+    code, out, _ = call("decide", "icx", "--amend", "--reason", "2025 corrected")
+    assert (code, decisions(2)) == (0, decisions(1))
+    assert "0 papers decided now, 10 kept their decisions" in out
+    code, _, err = call("decide", "icx", "--amend", "--redecide", "--reason", "2025 corrected")
+    assert (code, "nothing changed since the latest release" in err) == (0, True)
+    code, out, _ = call("decide", "again/icx", "--amend", "--redecide", "--reason", "2025 corrected")
+    assert (code, "10 papers decided now, 0 kept their decisions" in out) == (0, True)
+
+
 def test_a_committee_that_was_not_complete_is_completed_and_fitted_again(made: tuple[int, str, str]) -> None:
     committee, table = Path("icx/inputs/committee.csv"), Path("icx/inputs/reviewers.csv")
     whole, first = committee.read_text(), table.read_bytes()
