@@ -295,7 +295,7 @@ def gain_bars(menu: Menu, chosen: Guarantee) -> tuple[Bar, ...]:
     """What each guarantee of a `menu` gains over mean scores; the `chosen` one is marked."""
     rows = [
         (
-            guarantee_words(one.guarantee),
+            guarantee_words(one.guarantee).partition(":")[0],
             one.gain,
             papers_text(one.gain, one.gain_se),
             one.guarantee == chosen,
