@@ -16,6 +16,7 @@ from blindcal.importers.export import (
     RawExport,
     RawReview,
     dropped_columns,
+    dropped_count,
     export_error,
     withdrawal_status,
 )
@@ -281,15 +282,14 @@ def _members(opened: OpenedExport) -> list[tuple[str, str, str]]:
 def _dropped(table: HeadedTable, labels: Sequence[str], old: int) -> tuple[Dropped, ...]:
     used = {"submission #", "member #", "member name", "scores", "version", *_AFTER[:4]}
     names = [name for name in table.names if name.casefold() not in used]
-    version = [Dropped(count(old, "older version") + " of reviews", "only the latest counts")] if old else []
-    return (*dropped_columns([*names, *labels], ["text"] if "text" in table else []), *version)
+    columns = dropped_columns([*names, *labels], ["text"] if "text" in table else [])
+    return (*columns, *dropped_count(old, "older version", "only the latest counts", " of reviews"))
 
 
 def _metareviews(opened: OpenedExport) -> list[Dropped]:
     """The metareviews that came along, in a table of their own."""
     table = find_only_table(opened.sheets, {"submission #", "recommendation"}.issubset)
-    number = 0 if table is None else len(table.rows)
-    return [Dropped(count(number, "metareview"), METAREVIEWS)] if number else []
+    return dropped_count(0 if table is None else len(table.rows), "metareview", METAREVIEWS)
 
 
 def _go_by(reviewers: Sequence[tuple[str, str]]) -> str:

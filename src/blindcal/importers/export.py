@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from blindcal.cells import count
 from blindcal.errors import InputError, Problem
 from blindcal.io.tables import input_error
 
@@ -133,6 +134,11 @@ def dropped_columns(names: Iterable[str], texts: Iterable[str] = ()) -> tuple[Dr
         why = next((why for pattern, why in _KINDS if pattern.match(name)), UNUSED)
         by_reason[why].append(name)
     return tuple(Dropped(listed(found), why) for why, found in by_reason.items() if found)
+
+
+def dropped_count(number: int, what: str, why: str, more: str = "") -> list[Dropped]:
+    """So many things of a kind that go no further, if there are any."""
+    return [Dropped(count(number, what) + more, why)] if number else []
 
 
 def listed(names: Sequence[str], most: int = 12) -> str:

@@ -7,15 +7,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from blindcal.cells import count
 from blindcal.errors import Problem
 from blindcal.importers.export import (
     METAREVIEWS,
     Choices,
-    Dropped,
     RawExport,
     RawReview,
     dropped_columns,
+    dropped_count,
     export_error,
     withdrawal_status,
 )
@@ -169,12 +168,11 @@ def _read_json(opened: OpenedExport, choices: Choices) -> RawExport:
     found = _found(opened.file, None, rows, statuses, columns, choices, dropped, forms[0] if forms else {})
     papers = _papers(opened.value) or [paper for paper, _ in pairs]
     listed = [paper for item in tops for paper in json_objects(item.get("papers"))]
-    metareviews = count(len(pairs) - len(numbered), "metareview")
     return replace(
         found,
         dropped=(
             *found.dropped,
-            *([Dropped(metareviews, METAREVIEWS)] if len(pairs) > len(numbered) else []),
+            *dropped_count(len(pairs) - len(numbered), "metareview", METAREVIEWS),
         ),
         titles={json_cell(paper.get("pid")): json_cell(paper.get("title")) for paper in papers},
         tracks={json_cell(paper.get("pid")): json_cell(paper.get("submission_class")) for paper in papers},
@@ -245,7 +243,6 @@ def _found(
         for review, status, score, sure in cells
         if status not in _UNFINISHED
     ]
-    drafts = len(rows) - len(finished)
     return RawExport(
         format=NAME,
         file=file,
@@ -255,7 +252,7 @@ def _found(
         best_first=_letters(form, fields_read.score),
         dropped=(
             *dropped_columns([*unused, *fields_read.unused], texts),
-            *([Dropped(count(drafts, "unfinished review"), "only submitted ones count")] if drafts else []),
+            *dropped_count(len(rows) - len(finished), "unfinished review", "only submitted ones count"),
         ),
         problems=tuple(Problem(file, number, "status", rule) for number in strange),
     )

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from blindcal.cells import count
 from blindcal.errors import Problem
 from blindcal.importers.export import (
     METAREVIEWS,
@@ -16,6 +15,7 @@ from blindcal.importers.export import (
     RawExport,
     RawReview,
     dropped_columns,
+    dropped_count,
     export_error,
     withdrawal_status,
 )
@@ -262,9 +262,7 @@ def _papers(notes: _Notes) -> dict[str, str]:
 
 def _number(reply: Item) -> str:
     """The number of the paper that a note is about, by what it answers or who signed it."""
-    invitations = reply.get("invitations", [reply.get("invitation")])
-    texts = [json_cell(text) for text in invitations] if isinstance(invitations, list) else []
-    answers = [text for text in texts if not text.endswith("/-/Edit")]
+    answers = [text for text in _invitations(reply) if not text.endswith("/-/Edit")]
     found = filter(None, map(_NUMBER.search, [*answers, _signature(reply)]))
     return next((match[1] for match in found), "")
 
@@ -285,18 +283,14 @@ def _people(notes: _Notes, choices: Choices, file: str) -> tuple[list[str], list
 def _dropped(notes: _Notes, fields: ScoreFields) -> tuple[Dropped, ...]:
     keys = {key for note in notes.reviews for key in note}
     times = [name for name in _TIMES if name in keys]
-    metareviews = sum(count for kind, count in notes.others.items() if _is_metareview(kind))
-    notes_left = ", ".join(
-        f"{count:,} {kind}" for kind, count in sorted(notes.others.items()) if not _is_metareview(kind)
-    )
+    numbers = Dropped("the numbers of notes", "they reveal in which order reviews were written")
+    rest = {kind: times for kind, times in sorted(notes.others.items()) if not _is_metareview(kind)}
+    metareviews = notes.others.total() - sum(rest.values())
+    notes_left = ", ".join(f"{times:,} {kind}" for kind, times in rest.items())
     return (
         *dropped_columns([*times, *fields.unused], fields.texts),
-        *(
-            [Dropped("the numbers of notes", "they reveal in which order reviews were written")]
-            if "number" in keys
-            else []
-        ),
-        *([Dropped(count(metareviews, "metareview"), METAREVIEWS)] if metareviews else []),
+        *([numbers] if "number" in keys else []),
+        *dropped_count(metareviews, "metareview", METAREVIEWS),
         *([Dropped(notes_left, "no reviews")] if notes_left else []),
-        *([Dropped(count(notes.deleted, "deleted note"), "no longer valid")] if notes.deleted else []),
+        *dropped_count(notes.deleted, "deleted note", "no longer valid"),
     )
