@@ -147,7 +147,7 @@ def test_what_if_compares_guarantees_and_leaves_the_folder_as_it_is(
     other = json.loads(capsys.readouterr().out)
     assert other["guarantee"]["epsilon"] == 1.0
     assert len(other["menu"]["choices"]) == len(own["menu"]["choices"]) + 1
-    several = ["--guarantee", "average", "--guarantee", "crowd among=5 epsilon=3", "--guarantee", "public"]
+    several = ["--guarantee", "average", "--guarantee", "crowd=5 epsilon=3", "--guarantee", "public"]
     assert run([*plan, *several, "--full", "--json"]) == 0
     compared = json.loads(capsys.readouterr().out)
     assert compared["guarantee"]["name"] == "average"

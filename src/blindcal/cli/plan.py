@@ -72,7 +72,7 @@ def plan(
         list[str] | None,
         typer.Option(
             metavar="TEXT",
-            help="What if: this guarantee in place of the folder's, like public, or 'steady epsilon=1'. "
+            help="What if: this guarantee in place of the folder's, like public, or 'crowd=10 epsilon=3'. "
             "Repeatable: the first takes its place, and it is compared with the others instead of the menu.",
             autocompletion=one_of(NAMES),
         ),
@@ -121,7 +121,7 @@ def plan(
     calibration. The numbers are estimated from some of the papers, with standard errors, and refined until a
     minute is over; Ctrl-C ends it with what is known. Nothing is decided, drawn or frozen.
 
-    Example: blindcal plan icx2027 --guarantee 'average added-success=0.01'
+    Example: blindcal plan icx2027 --guarantee 'crowd=10 epsilon=3' --guarantee 'average added-success=0.01'
     """
     if learns and not audit:
         raise InputError("--learns goes with --audit")

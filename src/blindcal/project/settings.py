@@ -464,10 +464,12 @@ _LEAK = "`guarantee` none lets every decision reveal who reviewed the paper: it 
 def parse_guarantee(text: str) -> Guarantee:
     """The guarantee that a `text` names, with its limits as settings: `steady epsilon=2`.
 
-    The name comes first. Limits that the text leaves out have their defaults; `full` is another word for the
-    guarantee `none`, full calibration.
+    The name comes first. Limits that the text leaves out have their defaults; `crowd=10` is short for
+    `crowd among=10`, and `full` is another word for the guarantee `none`, full calibration.
     """
     name, *words = text.split() or [""]
+    if name.startswith("crowd="):
+        name, words = "crowd", [f"among={name.removeprefix('crowd=')}", *words]
     pairs = [word.partition("=") for word in words]
     limits = {limit: value for limit, _, value in pairs}
     unknown = [
