@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("matplotlib")
 
+import blindcal.paper
+from blindcal.paper import algorithm_3, setting, to_letters
 from blindcal.paper.figures import FIGURES
 from commands import call
 
@@ -60,7 +63,7 @@ def test_all_of_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("picture", "1"), "what to make must be one of figure, table, all, found 'picture'"),
+        (("picture", "1"), "what to make must be one of items, letters, figure, table, all, found 'picture'"),
         (("figure", "7", "--out", "x"), "a figure must be one of 1, 2, 3, 4, 5, 6, cases, limit, found '7'"),
         (("figure", "--out", "x"), "a figure must be one of 1, 2, 3, 4, 5, 6, cases, limit, found 'none'"),
         (("all", "1", "--out", "x"), "`paper all` takes no number, found '1'"),
@@ -78,3 +81,38 @@ def test_what_is_refused(
     monkeypatch.chdir(tmp_path)
     assert call("research", "paper", *arguments) == (2, "", f"blindcal: {message}\n")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_items_are_those_of_the_page() -> None:
+    code, said, _ = call("research", "paper", "--json")
+    page = (Path(__file__).parents[2] / "docs" / "research" / "paper.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ")[0].strip("| ") for line in page.splitlines() if line.startswith("| ")]
+    items = json.loads(said)["items"]
+    assert code == 0
+    assert sorted(items) == sorted(row for row in rows if row != "item" and not row.startswith("Open: "))
+    for place in items.values():
+        assert callable(attrgetter(place.removeprefix("blindcal.paper."))(blindcal.paper))
+
+
+def test_an_instance_in_the_letters_of_the_paper() -> None:
+    """Noise: Algorithm 3, of which the tests of theorems know every branch; none: Algorithm 1."""
+    instance = ("--reviewer", "1.2,0.6", "--reviewer", "0.8,-0.6")
+    more = ("--noise", "0.5", "--scores", "1.2,0.2", "--max-error", "0.3", "--json")
+    code, said, _ = call("research", "paper", "letters", *instance, *more)
+    found = json.loads(said)
+    belief = setting([1.2, 0.2], a_1=1.2, b_1=0.6, a_2=0.8, b_2=-0.6, sigma=0.5)
+    letters, chosen = to_letters(belief), algorithm_3(belief, 0.3)
+    assert code == 0
+    assert [found[k] for k in ("u", "v", "Phi_1", "Phi_2")] == [float(one) for one in vars(letters).values()]
+    assert (found["branch"], found["q1"], found["q2"]) == (str(chosen.branch), *chosen.q.tolist())
+    error = letters.u * (1 - found["q1"]) + letters.v * (1 - found["q2"])
+    assert 0.0 < error < min(letters.u, letters.v)
+    code, said, _ = call(
+        "research", "paper", "letters", *instance, "--scores", "0.9,0.4", "--max-error", "0.1"
+    )
+    lines = dict(line.split(maxsplit=1) for line in said.splitlines())
+    assert (lines["branch"], lines["q1"], lines["q2"]) == ("interior", "1.0000", "0.6390")
+    # Algorithm 1 spends the allowed error on the lighter assignment: v (1 - q2) = 0.1.
+    assert float(lines["v"]) * (1 - float(lines["q2"])) == pytest.approx(0.1, abs=1e-4)
+    for wrong in (("letters",), ("letters", *instance, "--scores", "1"), ("nothing",)):
+        assert call("research", "paper", *wrong)[0] == 2

@@ -129,3 +129,32 @@ def test_a_pair_of_heavy_tailed_reviewers_is_weighed_by_quadrature() -> None:
 def test_noise_that_is_not_gaussian_has_no_average_case() -> None:
     with pytest.raises(InputError, match="needs Gaussian noise, Student has a likelihood of its own"):
         average_frontier((Student(), Student()))
+
+
+@dataclass(frozen=True)
+class Bounded(Reviewer):
+    """A curve whose scores lie between -1 and 1; only if it is `careful` its inverse knows what is beyond."""
+
+    careful: bool
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noise", np.asarray(0.5))
+
+    def score(self, quality: object) -> Array:
+        return np.tanh(np.asarray(quality) / 4.0)
+
+    def quality(self, score: object) -> Array:
+        s = np.asarray(score, dtype=float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inside = 4.0 * np.arctanh(s)
+        return np.where(np.abs(s) < 1.0, inside, np.copysign(np.inf, s)) if self.careful else inside
+
+    def derivative(self, quality: object) -> Array:
+        return 0.25 / np.cosh(np.asarray(quality) / 4.0) ** 2
+
+
+def test_a_bounded_curve_must_know_its_ends() -> None:
+    with pytest.raises(InputError, match="beyond the ends of the curve"):
+        check_reviewer(Bounded(careful=False))
+    check_reviewer(Bounded(careful=True))
+    check_reviewer(Logistic(low=1.0, high=10.0, slope=0.9, offset=0.2, noise=0.7))

@@ -1,4 +1,4 @@
-"""`blindcal research paper`: the paper's figures, drawn again; and the picture of a fit."""
+"""`blindcal research paper`: the paper's items, letters and figures; and the picture of a fit."""
 
 from __future__ import annotations
 
@@ -14,19 +14,27 @@ import numpy as np
 import typer
 
 from blindcal.checks import Array
-from blindcal.cli.console import Json, emit_json, say
-from blindcal.cli.options import by_option, hired, numeric, whole
+from blindcal.cli.console import Json, emit_json, number, say, table
+from blindcal.cli.options import Noise, by_option, decimals, hired, numeric, probability, whole
 from blindcal.errors import InputError
 from blindcal.fitting.committee import ANYONE
 from blindcal.fitting.estimate import Fitted
 from blindcal.io.atomic_files import write_bytes
+from blindcal.paper import ITEMS
 from blindcal.paper.figures import FIGURES, Corner, Curve, Figure, Panel, figure
+from blindcal.paper.theorems import algorithm_1, algorithm_3, setting, theorem_4_2, theorem_4_5, to_letters
 
-_WHAT = ("figure", "table", "all")
+_WHAT = ("items", "letters", "figure", "table", "all")
 
 
 def paper(
-    what: Annotated[str, typer.Argument(help="figure, table (the numbers behind a figure), or all.")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="items (all of the paper), letters (an instance in the paper's own), figure, table (the "
+            "numbers behind a figure), or all figures and tables."
+        ),
+    ] = "items",
     name: Annotated[
         str | None, typer.Argument(metavar="[NUMBER]", help=f"Which figure: {', '.join(FIGURES)}.")
     ] = None,
@@ -40,9 +48,26 @@ def paper(
     trials: Annotated[int, numeric(whole, "Simulated conferences at each point of Figure 3.")] = 100,
     seed: Annotated[int, numeric(whole, "The same seed gives the same Figure 3.")] = 1,
     processes: Annotated[int, numeric(whole, "Processes on this machine for Figure 3.", "--workers")] = 1,
+    reviewer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="a,b", help="For letters: slope and offset of reviewer 1, then of reviewer 2."),
+    ] = None,
+    scores: Annotated[
+        str | None, typer.Option(metavar="s1,s2", help="For letters: the scores of paper 1 and paper 2.")
+    ] = None,
+    noise: Noise = 0.0,
+    max_error: Annotated[
+        float | None,
+        numeric(probability, "For letters: the conference error that Algorithm 1 or 3 allows; by default 1."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Draw the paper's figures again, from the functions that implement it.
+    """List what the paper has, answer in its letters, and draw its figures again.
+
+    `items` lists its setting, propositions, theorems, algorithms, figures and appendices, each with the
+    function that has it. `letters` takes two reviewers and two scores and answers in the paper's letters: u,
+    v, Phi_1, Phi_2, the ends of the frontier (conference error, adversary error), and the branch, q1 and q2
+    of Algorithm 3 (of Algorithm 1 without noise).
 
     Figures 1 to 6 have the paper's numbers; `cases` shows its eight noisy cases side by side, of which it
     draws one, and `limit` how noise that goes to 0 leads to the noiseless frontier. Each has a caption that
@@ -51,6 +76,12 @@ def paper(
 
     Example: blindcal research paper figure 5 --out figures --format svg,pdf
     """
+    if what == "items":
+        _say_items(as_json)
+        return
+    if what == "letters":
+        _say_letters(reviewer or [], scores, noise, max_error, as_json)
+        return
     names, file_formats = _chosen(what, name), _forms(formats)
     if out is None and what != "table":
         raise InputError(f"`paper {what}` writes files: give a folder with --out")
@@ -70,6 +101,57 @@ def paper(
             say(str(path))
     else:
         say(_table(figures[0]).rstrip("\n"))
+
+
+def _say_items(as_json: bool) -> None:
+    """Every item of the paper and the function that has it."""
+    if as_json:
+        emit_json({"items": {item: f"blindcal.paper.{place}" for item, place in ITEMS.items()}})
+        return
+    table(["item", "function"], [(item, f"blindcal.paper.{place}") for item, place in ITEMS.items()])
+
+
+def _say_letters(
+    reviewers: list[str], scores: str | None, noise: float, max_error: float | None, as_json: bool
+) -> None:
+    """An instance in the paper's letters."""
+    if len(reviewers) != 2 or scores is None:
+        raise InputError("`paper letters` needs --reviewer a,b twice and --scores s1,s2")
+    (a_1, b_1), (a_2, b_2) = (_two("--reviewer", text) for text in reviewers)
+    S = _two("--scores", scores)
+    belief = setting(S, a_1=a_1, b_1=b_1, a_2=a_2, b_2=b_2, sigma=noise)
+    allowed = 1.0 if max_error is None else max_error
+    line, chosen = (
+        (theorem_4_5(belief), algorithm_3(belief, allowed))
+        if noise > 0.0
+        else (theorem_4_2(belief), algorithm_1(belief, allowed))
+    )
+    letters = {name: float(value) for name, value in vars(to_letters(belief)).items()}
+    q1, q2 = (None if np.isnan(q) else float(q) for q in chosen.q)
+    facts = letters | {
+        "frontier": [line.start.tolist(), line.end.tolist()],
+        "branch": str(chosen.branch),
+        "q1": q1,
+        "q2": q2,
+    }
+    if as_json:
+        emit_json(facts)
+        return
+    ends = " to ".join(f"({number(x, 4)}, {number(y, 4)})" for x, y in (line.start, line.end))
+    shown = {name: number(value, 4) for name, value in letters.items()} | {"frontier": ends}
+    shown |= {
+        "branch": str(chosen.branch),
+        **{name: "-" if q is None else number(q, 4) for name, q in (("q1", q1), ("q2", q2))},
+    }
+    for name, text in shown.items():
+        say(f"{name:<9} {text}")
+
+
+def _two(option: str, text: str) -> tuple[float, float]:
+    values = decimals(option, text)
+    if len(values) != 2:
+        raise InputError(f"{option} {text!r}: must be two numbers, found {len(values)}")
+    return values[0], values[1]
 
 
 def _chosen(what: str, name: str | None) -> list[str]:

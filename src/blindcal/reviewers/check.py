@@ -16,7 +16,8 @@ _FAR_GRID = np.linspace(-30.0, 30.0, 1921)
 def check_reviewer(reviewer: Reviewer) -> None:
     """Refuse a reviewer that breaks the rules of `Reviewer`, naming every broken rule.
 
-    The curve must rise, `quality` must be its inverse and `derivative` its slope. With noise, the likelihood
+    The curve must rise, `quality` must be its inverse and `derivative` its slope. If the scores of the curve
+    end somewhere, noise leads beyond the end: `quality` must be infinite there. With noise, the likelihood
     of a score must integrate to 1 over all scores; no log likelihood may be above `log_ceiling`, and outside
     `reach` it must be as far below as `reach` says.
 
@@ -46,6 +47,7 @@ def _rules(reviewer: Reviewer) -> dict[str, bool]:
         "quality must be the inverse of score": bool(
             np.allclose(reviewer.quality(score), _GRID, atol=1e-6, rtol=0)
         ),
+        "quality must be infinite for scores beyond the ends of the curve": _knows_its_ends(reviewer, scale),
         "derivative must be the slope of score": bool(
             np.allclose(reviewer.derivative(_GRID)[smooth], slope[smooth], atol=1e-4 * scale, rtol=1e-4)
         ),
@@ -57,6 +59,17 @@ def _rules(reviewer: Reviewer) -> dict[str, bool]:
             reviewer
         )
     return rules
+
+
+def _knows_its_ends(reviewer: Reviewer, scale: float) -> bool:
+    """Whether scores below and above those of all qualities have qualities below and above all of them."""
+    with np.errstate(all="ignore"):
+        ends = reviewer.score(_FAR_GRID[[0, -1]])
+        beyond = reviewer.quality(ends + scale * np.array([-1.0, 1.0]))
+    # A curve that rises past floating-point numbers has no score beyond its ends.
+    return bool(
+        (~np.isfinite(ends) | (np.sign(beyond) * beyond >= _FAR_GRID[-1])).all() and beyond[0] < beyond[1]
+    )
 
 
 def _integrates_to_one(reviewer: Reviewer) -> bool:
