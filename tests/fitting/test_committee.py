@@ -158,6 +158,8 @@ def test_two_people_are_never_joined() -> None:
     assert joined(matched({"~Wei_Wang1": ""}, {"~Wei_Wang2": ""})) == {}, "OpenReview numbers namesakes"
     initials = matched({"ada@x.org": "Ada Byron"}, {"A. Byron": ""}, {"Andrew Byron": ""})
     assert left_open(initials) == {("A. Byron", "ada@x.org")}, "it may be Andrew's"
+    members = {f"u{i}@x.org": "PC Member" for i in range(11)}
+    assert matched(members, {f"v{i}@y.org": "PC Member" for i in range(11)}).pairs == (), "it names nobody"
     assert joined(matched({"r1": "", "r12": ""}, {"r2": "", "R 12": "", "r21": ""})) == {}
 
 

@@ -155,3 +155,16 @@ def test_rounds_follow_their_reviews_through_sorting_and_codes() -> None:
         columns = one.columns()
         assert [by_score[float(score)] for score in columns["score"]] == columns["round"]
     assert [code[who] for who in "ba"] == hidden.columns()["reviewer"][:2]
+
+
+def test_names_of_listed_members_do_not_depend_on_who_reviewed() -> None:
+    """A member whom a list names by email alone gets no name because of a review; others do."""
+    reviews = [
+        RawReview(n, f"{n}", who, "3", name="Ada Byron") for n in (2, 3) for who in ("a@x.org", "b@x.org")
+    ]
+    found = RawExport("panel", "x.csv", reviews, "score", committee={"a@x.org": "", "c@x.org": "Cleo Diaz"})
+    imported = gather(found, Choices())
+    assert imported.committee == {"a@x.org": "", "b@x.org": "Ada Byron", "c@x.org": "Cleo Diaz"}
+    assert "name" not in imported.columns()
+    assert imported.columns(names=True)["name"] == ["", "Ada Byron"] * 2
+    assert imported.sources == (("x.csv", 2), ("x.csv", 2), ("x.csv", 3), ("x.csv", 3))

@@ -238,6 +238,8 @@ _DIGRAPHS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø":
 _PROFILE = re.compile(r"~(.+?)[0-9]+")
 # Of a name that lost its accented letters so many others must be left.
 _FEWEST_LETTERS = 5
+# A name that more members have is no name: "Program Committee Member".
+_MOST_NAMESAKES = 10
 
 _Traits = tuple[frozenset[str], ...]
 """What an id can be recognized by, strongest first, as `_REASONS` has it."""
@@ -310,7 +312,7 @@ def _claims(members: Sequence[str], past: Sequence[str], traits: Mapping[str, _T
     claims: dict[str, _Claim] = {}
     for strength in range(len(_REASONS)):
         open_ids = [who for who in past if who not in claims]
-        nearest = _alike(open_ids, members, traits, strength)
+        nearest = _alike(open_ids, members, traits, strength, _MOST_NAMESAKES)
         claims |= {who: _Claim(strength, frozenset(found), False) for who, found in nearest.items()}
         # A weak trait must fit no other past reviewer, unless that points to the same member.
         rivals = _alike([*nearest], past, traits, strength) if strength > _NAME else {}
@@ -324,16 +326,24 @@ def _claims(members: Sequence[str], past: Sequence[str], traits: Mapping[str, _T
 
 
 def _alike(
-    people: Sequence[str], others: Sequence[str], traits: Mapping[str, _Traits], strength: int
+    people: Sequence[str],
+    others: Sequence[str],
+    traits: Mapping[str, _Traits],
+    strength: int,
+    most: int | None = None,
 ) -> dict[str, set[str]]:
-    """For each of some people those of the `others` who share a trait; whoever shares none is left out."""
+    """For each of some people those of the `others` who share a trait; whoever shares none is left out.
+
+    What more than `most` others share is no trait.
+    """
     by_key = defaultdict[str, list[str]](list)
     for other in others:
         for key in _keys(traits[other], strength):
             by_key[key].append(other)
     alike = {}
     for who in people:
-        near = {other for key in _keys(traits[who], strength) for other in by_key[key]} - {who}
+        groups = [by_key[key] for key in _keys(traits[who], strength) if key in by_key]
+        near = {other for group in groups if most is None or len(group) <= most for other in group} - {who}
         found = {other for other in near if _may_be_one(who, other, traits, strength)}
         if found:
             alike[who] = found
