@@ -191,14 +191,11 @@ class EntryProgram:
         each[group[:, None], kind[kind >= 0]] = penalties[:, : kind.size][:, kind >= 0]
         # One row stands for all look-alikes in all tied slots.
         penalty: Array = (each * np.bincount(group)[:, None] * np.bincount(kind[kind >= 0])).ravel()
-        caps, pinned = guarantee.caps(c.top), np.full(c.top.size, True)
-        if guarantee.name == "average":
-            # A crowd is steady where someone is likelier; elsewhere the bound holds without its rows.
-            pinned = (caps == c.top) & (guarantee.among is not None)
-            first = c.mass.reshape(groups, kinds).argmax(axis=1) + kinds * np.arange(groups)
-            sums = penalty.reshape(groups, kinds).sum(axis=1)
-            penalty[first] -= np.where(pinned[first], 0.0, sums)
-            caps = c.top
+        pinned = guarantee.promise.pinned(c.top)
+        # A crowd and *average* limit every row; a row has the price of one of the two.
+        caps = np.where(pinned, guarantee.caps(c.top), c.top)
+        first = c.mass.reshape(groups, kinds).argmax(axis=1) + kinds * np.arange(groups)
+        penalty[first] -= np.where(pinned[first], 0.0, penalty.reshape(groups, kinds).sum(axis=1))
         unused = np.minimum(penalty, 0.0) * (caps - c.mass)
         total = float(penalty @ (caps * pinned))
         yield DualSolution(float(unused.sum()), total, -penalty, self._coarse.corners), _PRICE_SCALES

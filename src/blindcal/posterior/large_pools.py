@@ -493,6 +493,9 @@ _DAMPING, _LEAST_DAMPING, _SHRINK, _GROW, _THRESHOLD_PACE = 0.8, 0.2, 0.7, 1.1, 
 # If all ranges lie around one candidate's probability, they follow it more slowly than candidates move.
 _CENTER_PACE = 0.45
 _LEAST_SLOPE = 0.1
+# Someone who is so nearly as likely as a crowd allows is treated as pinned: of several values tried this one
+# lost least.
+_LITTLE_ROOM = 0.8
 # Nodes twice as far apart still give nine digits; the search also drops nodes that weigh less than this.
 _NEGLIGIBLE_WEIGHT = 1e-9
 # A candidate this many times less likely than the likeliest one needs no penalty.
@@ -510,13 +513,20 @@ class LayoutTarget:
     Attributes:
         name: The name of the guarantee.
         span: How far apart its accept probabilities may lie.
-        least_cap: Anyone may become this likely, although nobody was: a crowd. *steady* has the caps of a
-            crowd then, and *average* is steady where the scores alone make someone likelier.
+        least_cap: Anyone may become this likely, although nobody was: a crowd. Under *steady* this is the
+            least of all caps, under *average* a further limit.
     """
 
     name: str = "steady"
     span: float = float(np.tanh(1.0))
     least_cap: float = 0.0
+
+    def pinned(self, tops: Array) -> NDArray[np.bool_]:
+        """Whether ranges lie around P(accept), by the chance of a review's likeliest candidate.
+
+        Always under *steady*; under *average* if a crowd leaves that candidate hardly any room.
+        """
+        return (self.name == "steady") | ((self.least_cap > 0.0) & (tops >= _LITTLE_ROOM * self.least_cap))
 
 
 @dataclass(frozen=True, eq=False)
@@ -542,8 +552,8 @@ def evidence_steps(search: PenaltySearch, promise: LayoutTarget) -> EvidenceStep
         promise: The guarantee to penalize for.
     """
     crowd, steady = promise.least_cap, promise.name == "steady"
-    # A crowd lets anyone become as likely as one in so many. Whom the scores alone make likelier is pinned.
-    pinned = np.array([[steady or 0.0 < crowd <= top] for top in search.cap])
+    # A crowd lets anyone become as likely as one in so many.
+    pinned = promise.pinned(search.cap)[:, None]
     cap = np.where(search.cap > 0.0, np.maximum(search.cap, crowd if steady else 0.0), 0.0)
     search = replace(search, span=promise.span, cap=cap)
     penalty, risen = np.zeros_like(search.evidence), 0.0
