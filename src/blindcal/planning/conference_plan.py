@@ -525,7 +525,7 @@ def input_remarks(inputs: Inputs, conference: Conference, request: Request) -> l
     remarks = [*inputs.remarks]
     remarks += stray_remarks(sources.pools, reviews.papers, inputs.parameters, sources.reviews)
     remarks += similar_id_warnings(reviews, sources.reviews)
-    named = members_of(inputs.pools[paper] for paper in reviews.papers)
+    named = members_of([inputs.pools[paper] for paper in reviews.papers])
     remarks += row_remarks(named, inputs.parameters, sources.reviewers)
     if reviews.grid is not None and not reviews.grid_declared:
         remarks.append(
