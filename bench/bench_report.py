@@ -41,10 +41,17 @@ def small(folder: Path) -> Report:
         (folder / name).write_bytes(data)
     inputs = bc.read_inputs(*(folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
     bc.make_key(folder / "key.bin")
-    bc.decide(inputs, bc.Request(bc.Guarantee(), accept_rate=0.25), folder / "key.bin", folder / "out")
+    bc.decide(
+        inputs,
+        bc.Request(bc.Guarantee("steady", epsilon=2.0), accept_rate=0.25),
+        folder / "key.bin",
+        folder / "out",
+    )
     certificate = read_certificate(folder / "out")
     conference, _ = inputs.prepared(bar=certificate["bar"])
-    return Report(certificate, read_decided(folder / "out"), survey(conference, bc.Guarantee()))
+    return Report(
+        certificate, read_decided(folder / "out"), survey(conference, bc.Guarantee("steady", epsilon=2.0))
+    )
 
 
 def repeated(report: Report, papers: int) -> Report:

@@ -39,7 +39,11 @@ BAR = float(ndtri(0.75))
 PER_PAPER, PER_REVIEWER = 3, 4
 WORTH = {2: 0.5, 3: 1.0}
 CONFLICT = 255
-GUARANTEES = (Guarantee(), Guarantee("average", epsilon=None), Guarantee("none", epsilon=None))
+GUARANTEES = (
+    Guarantee("steady", epsilon=2.0),
+    Guarantee("average", epsilon=None),
+    Guarantee("none", epsilon=None),
+)
 ROWS = (
     *((cap, 0.0) for cap in (0.8, 0.6, 0.5, 0.4, 0.3, 0.2)),
     *((0.5, spread) for spread in (0.05, 0.3, 1.0)),
@@ -271,7 +275,7 @@ def adversary(similarity: Similarity, papers: int, workers: int) -> list[str]:
     )
     if np.abs(certified - listed).max() > ROUNDING:
         raise SystemExit("somebody who lists all draws does better than certified")
-    return [f"for {len(cases)} papers under the default guarantee, someone who lists all draws"]
+    return [f"for {len(cases)} papers under *steady*, epsilon 2 guarantee, someone who lists all draws"]
 
 
 def _listed(case: PaperCase) -> tuple[float, float]:

@@ -34,14 +34,14 @@ STRENGTH, COLLUDERS, POOL = 1.5, 20, 12
 MENU = {
     "public": Guarantee("public", epsilon=None),
     "steady, epsilon 1": Guarantee("steady", epsilon=1.0),
-    "steady, epsilon 2 (default)": Guarantee(),
+    "steady, epsilon 2": Guarantee("steady", epsilon=2.0),
     "steady": Guarantee("steady", epsilon=None),
     "average, epsilon 1": Guarantee("average", epsilon=1.0),
     "average, epsilon 2": Guarantee("average", epsilon=2.0),
     "average": Guarantee("average", epsilon=None),
     "full calibration": Guarantee("none", epsilon=None),
 }
-TOSSED = ("steady, epsilon 2 (default)", "average, epsilon 2", "average", "full calibration")
+TOSSED = ("steady, epsilon 2", "average, epsilon 2", "average", "full calibration")
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def sentences(gains: dict[str, float]) -> dict[str, list[str]]:
         "docs/howto/audit.md": [
             f"`average` alone lets that adversary recover {share['average']} of what full calibration "
             f"reveals to it; {share['average, epsilon 1']} with epsilon 1, "
-            f"{share['steady, epsilon 2 (default)']} under the default",
+            f"{share['steady, epsilon 2']} under *steady*, epsilon 2",
         ]
     }
 

@@ -190,9 +190,9 @@ def follow(papers: int, reviews: int, seed: int, draws: int) -> dict[str, dict[s
             wrong += float(weight @ (accept * (1 - favors[paper]) + (1 - accept) * favors[paper]))
             known[paper] = accept if rng.random() < weight @ accept else 1 - accept
         added += named(prior, known) - named(prior, start)
-    default = shares(conference, bc.Guarantee(), exact)["wrong"]
+    default = shares(conference, bc.Guarantee("steady", epsilon=2.0), exact)["wrong"]
     loads = dict.fromkeys(parameters, reviews)
-    views = planned(conference, bc.Guarantee())
+    views = planned(conference, bc.Guarantee("steady", epsilon=2.0))
     gain = 100 * exact_finding(views, loads, "chosen").added if is_small(views, loads) else float("nan")
     public = [100 * min(w @ favor, 1 - w @ favor) for w, favor in zip(exact, favors, strict=True)]
     return {
@@ -224,7 +224,7 @@ def cell(found: Found, name: str, figure: str, base: str = "") -> str:
 def bound_rows(papers: int, conferences: int) -> list[str]:
     parts = [
         f"{value.mean():.2f} ± {value.std(ddof=1) / np.sqrt(len(value)):.2f}"
-        for value in bounds(papers, conferences, bc.Guarantee()).values()
+        for value in bounds(papers, conferences, bc.Guarantee("steady", epsilon=2.0)).values()
     ]
     return [f"| {papers} papers | {' | '.join(parts)} |"]
 
@@ -253,7 +253,7 @@ def main() -> None:
     parser.add_argument("--conferences", type=int, default=60)
     parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
-    many, default = options.conferences, bc.Guarantee()
+    many, default = options.conferences, bc.Guarantee("steady", epsilon=2.0)
     few = max(2, many // 10)
 
     def each(function: Callable[[int], dict[str, dict[str, float]]], conferences: int) -> Found:

@@ -26,7 +26,7 @@ from menu import cases
 from stated import keep
 
 GUARANTEES = {
-    "steady, epsilon 2": Guarantee(),
+    "steady, epsilon 2": Guarantee("steady", epsilon=2.0),
     "steady": Guarantee("steady", epsilon=None),
     "average": Guarantee("average", epsilon=None),
 }

@@ -35,7 +35,10 @@ from stated import keep
 
 PAPERS, POOL, REVIEWS, TOSSES = 100, 8, 2, 2_000
 REGIMES = {"prototype": prototype_population(), "NIPS 2014": nips_2014_population()}
-GUARANTEES = {"steady and epsilon 2": Guarantee("steady"), "average": Guarantee("average", epsilon=None)}
+GUARANTEES = {
+    "steady and epsilon 2": Guarantee("steady", epsilon=2.0),
+    "average": Guarantee("average", epsilon=None),
+}
 # The shares to accept at the cuts of each number of levels.
 CUTS = {2: (0.25,), 3: (0.35, 0.15), 4: (0.4, 0.25, 0.1), 6: (0.45, 0.35, 0.25, 0.15, 0.05)}
 LISTS = (0.25, 0.1, 0.4)

@@ -24,12 +24,12 @@ from blindcal.compute.parallel import available_cores, parallel_map
 from stated import keep
 
 REVIEWS, LOADS, POOL = range(1, 6), range(1, 7), 8
-DEFAULT = "steady, epsilon 2 (default)"
+DEFAULT = "steady, epsilon 2"
 
 
 def added(job: tuple[int, int, int]) -> tuple[float, float, float, float] | None:
-    """In percentage points: named from scores and loads, added under the default and by full calibration,
-    and the larger standard error of the walks; None where walks from different starts do not agree."""
+    """In percentage points: named from scores and loads, added under *steady*, epsilon 2, and by full
+    calibration, and the larger standard error of the walks; None if walks from different starts disagree."""
     papers, reviews, load = job
     cases, truth = conference(Setting(papers, reviews, load, POOL), 0)
     toss = np.random.default_rng([7, reviews, load]).random(papers).tolist()

@@ -29,8 +29,8 @@ from stated import keep
 UPPER_QUARTILE = round(float(ndtri(0.75)), 4)
 WORTH_KEEPING = 1000
 GUARANTEES = {
-    "steady, epsilon 2 (default)": bc.Guarantee(),
-    "average, epsilon 2": bc.Guarantee("average"),
+    "steady, epsilon 2": bc.Guarantee("steady", epsilon=2.0),
+    "average, epsilon 2": bc.Guarantee("average", epsilon=2.0),
     "average": bc.Guarantee("average", epsilon=None),
     "full calibration": bc.Guarantee("none", epsilon=None),
 }
@@ -190,7 +190,7 @@ def sentences(found: dict[Setting, list[list[Gain]]]) -> dict[str, list[str]]:
     names = list(GUARANTEES)
     steady, limited = (
         [gains[names.index(name)] for part in found.values() for gains in part]
-        for name in ("steady, epsilon 2 (default)", "average, epsilon 2")
+        for name in ("steady, epsilon 2", "average, epsilon 2")
     )
     if max(one.stated for one in steady) > 0.0:
         raise SystemExit("a table that is steady states a rise")
@@ -204,10 +204,11 @@ def sentences(found: dict[Setting, list[list[Gain]]]) -> dict[str, list[str]]:
     )
     return {
         "docs/explanation/limitations.md": [
-            f"log odds between two candidates for one review moved by up to {odds:.2f} under the default",
+            f"log odds between two candidates for one review moved by up to {odds:.2f} "
+            "under *steady*, epsilon 2",
             f"by up to {more:.2f} under `average` with epsilon 2",
             f"a best guess became likelier by up to {rise:.2f} where every certificate says 0",
-            f"grew by {min(added):.2f} to {max(added):.2f} percentage points under the default",
+            f"grew by {min(added):.2f} to {max(added):.2f} percentage points under *steady*, epsilon 2",
             f"from {alone} to {named} under `average` without epsilon ({hardest.name})",
             f"full calibration gives {full} there",
         ],

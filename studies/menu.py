@@ -37,7 +37,7 @@ FULL = Guarantee("none", epsilon=None)
 MENU = {
     "public": Guarantee("public", epsilon=None),
     "steady and epsilon 1": Guarantee("steady", epsilon=1.0),
-    "steady and epsilon 2 (default)": Guarantee("steady", epsilon=2.0),
+    "steady and epsilon 2": Guarantee("steady", epsilon=2.0),
     "steady and epsilon 3": Guarantee("steady", epsilon=3.0),
     "steady": Guarantee("steady", epsilon=None),
     "average and epsilon 1": Guarantee("average", epsilon=1.0),

@@ -33,7 +33,7 @@ from stated import keep
 PAPERS, ACCEPTED, POOL, REVIEWS = 200, 50, 12, 3
 REGIMES = {"prototype": prototype_population(), "NIPS 2014": nips_2014_population()}
 GUARANTEES = {
-    "steady and epsilon 2 (default)": Guarantee("steady", epsilon=2.0),
+    "steady and epsilon 2": Guarantee("steady", epsilon=2.0),
     "average": Guarantee("average", epsilon=None),
 }
 

@@ -49,13 +49,13 @@ from stated import DOCS, keep
 MENU = {
     "public": Guarantee("public", epsilon=None),
     "steady, epsilon 1": Guarantee("steady", epsilon=1.0),
-    "steady, epsilon 2 (default)": Guarantee(),
+    "steady, epsilon 2": Guarantee("steady", epsilon=2.0),
     "steady": Guarantee("steady", epsilon=None),
     "average, epsilon 2": Guarantee("average", epsilon=2.0),
     "average": Guarantee("average", epsilon=None),
     "full calibration": Guarantee("none", epsilon=None),
 }
-DEFAULT, FULL = "steady, epsilon 2 (default)", "full calibration"
+DEFAULT, FULL = "steady, epsilon 2", "full calibration"
 STRENGTH, COLLUDERS = 1.5, 20
 CAP, TIGHT, DRAWS, LOAD, REVIEWS = 0.5, 0.3, 64, 6, (3, 4, 5)
 TOPICS, EXPERTISE = 25, 0.1
@@ -445,8 +445,9 @@ def _told(found: Finding) -> str:
 
 def pool_table(cells: dict[str, Sequence[Cell]]) -> list[str]:
     lines = [
-        "| venue | pools | candidates per paper | wrong: raw | default | full | author named: scores alone "
-        "| added by the default, with evidence | added by full calibration |",
+        "| venue | pools | candidates per paper | wrong: raw | steady, epsilon 2 | full "
+        "| author named: scores alone | added by *steady*, epsilon 2, with evidence "
+        "| added by full calibration |",
         "|---" * 9 + "|",
     ]
     for row in zip(*cells.values(), strict=True):
@@ -522,10 +523,10 @@ def sentences(cells: Sequence[Cell]) -> list[str]:
         f"where reviewers are known by {HISTORY} past reviews each, {listed(learned)}",
         f"With raters like grant reviewers it is {span('grant reviewers')} points, with those like peer "
         f"graders or dance judges {span('peer graders', 'dance judges')}",
-        f"Of what full calibration spares beyond public decisions the default keeps {listed(beyond, 0)} %, "
-        f"`average` {listed(average, 0)} %",
-        f"under the default it gains {listed(evidence, 0)} % of what full calibration gives it, under "
-        f"`average` {listed(averaged, 0)} %",
+        f"Of what full calibration spares beyond public decisions *steady*, epsilon 2 keeps "
+        f"{listed(beyond, 0)} %, `average` {listed(average, 0)} %",
+        f"under *steady*, epsilon 2 it gains {listed(evidence, 0)} % of what full calibration gives it, "
+        f"under `average` {listed(averaged, 0)} %",
     ]
 
 

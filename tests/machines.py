@@ -101,7 +101,11 @@ def read(folder: Path, kind: str) -> Inputs:
 
 
 def request(kind: str, seed: int) -> Request:
-    guarantee = (Guarantee(), Guarantee("average", epsilon=2.0), Guarantee("steady", epsilon=None))[seed % 3]
+    guarantee = (
+        Guarantee("steady", epsilon=2.0),
+        Guarantee("average", epsilon=2.0),
+        Guarantee("steady", epsilon=None),
+    )[seed % 3]
     if kind == "budget":
         return Request(Guarantee("average", 0.002, None), accept_rate=0.4)
     if kind == "exact number":

@@ -14,15 +14,15 @@ from sizes import count
 
 Row = tuple[float, ...]
 GUARANTEES = [
-    Guarantee(),
-    Guarantee("public"),
+    Guarantee("steady", epsilon=2.0),
+    Guarantee("public", epsilon=2.0),
     Guarantee("none", epsilon=None),
     Guarantee("none", epsilon=1.0),
     Guarantee("steady", epsilon=None),
     Guarantee("steady", epsilon=0.5),
     Guarantee("steady", epsilon=None, multiplier=1.3),
     Guarantee("crowd", among=3, epsilon=None),
-    Guarantee("crowd", among=10),
+    Guarantee("crowd", among=10, epsilon=2.0),
     Guarantee("crowd", among=4, epsilon=None, multiplier=1.4),
     Guarantee("crowd", among=5, epsilon=1.0, posterior_cap=0.95),
     Guarantee("average", among=4, epsilon=None),

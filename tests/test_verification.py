@@ -19,7 +19,7 @@ from blindcal.verification import Check, Verification, latest, verify
 from sealed_releases import RECORD
 from small_conferences import everything, read_small, small_conference, swapped
 
-REQUEST = Request(Guarantee(), accept_rate=0.4)
+REQUEST = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_another_list_of_the_same_papers_has_the_same_input(key_path: Path, tmp_
     """Where something else of the latest list does not agree, its input is not called that of an earlier
     one."""
     inputs = read_small(small_conference(), tmp_path / "in")
-    decide(inputs, Request(Guarantee(), accept=2), key_path, tmp_path / "out")
+    decide(inputs, Request(Guarantee("steady", epsilon=2.0), accept=2), key_path, tmp_path / "out")
     select(tmp_path / "out", key_path, tmp_path / "out2", 3)
     assert verify(inputs, key_path, tmp_path / "out2").agrees
     (tmp_path / "out2" / "certificate.json").unlink()
@@ -100,7 +100,7 @@ def test_another_list_of_the_same_papers_has_the_same_input(key_path: Path, tmp_
     with pytest.raises(VerificationError, match=r"^release 2: [^.]*\. published files: [^.]*\.json\)$"):
         found.raise_if_not()
     changed = read_small(small_conference().with_review(1, score="9.99"), tmp_path / "in2")
-    late = Request(Guarantee(), accept=3)
+    late = Request(Guarantee("steady", epsilon=2.0), accept=3)
     decide(changed, late, key_path, tmp_path / "out3", amend=True, reason="mistyped")
     assert verify(changed, key_path).earlier == ()
     with pytest.raises(VerificationError, match=r"^release 3: .*The input given is that of release 2, not"):

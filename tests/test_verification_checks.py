@@ -29,8 +29,8 @@ from blindcal.verification import Check, _chernoff_bound, _close, _near_price, c
 from small_conferences import loaded, small_conference
 
 KEY = Key(bytes(range(32)))
-REQUEST = Request(Guarantee(), accept_rate=0.4)
-EXACTLY = Request(Guarantee(), accept=6, wait_list=2)
+REQUEST = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
+EXACTLY = Request(Guarantee("steady", epsilon=2.0), accept=6, wait_list=2)
 BUDGET = Request(Guarantee("average", 0.004, None), accept_rate=0.4)
 Forgery = Callable[[Draft], Draft]
 

@@ -107,7 +107,7 @@ def _ours(name: str, epsilon: float | None) -> Mechanism:
 MECHANISMS: Mapping[str, Mechanism] = {
     "full calibration": evidence_policy,
     "public": public_policy,
-    "steady, epsilon 2 (default)": _ours("steady", 2.0),
+    "steady, epsilon 2": _ours("steady", 2.0),
     "steady": _ours("steady", None),
     "average, epsilon 2": _ours("average", 2.0),
     "average": _ours("average", None),

@@ -26,7 +26,7 @@ from papers import random_paper, solved
 from sizes import count
 
 MENU = (
-    Guarantee(),
+    Guarantee("steady", epsilon=2.0),
     Guarantee("steady", epsilon=None),
     Guarantee("steady", epsilon=1.0, multiplier=1.3),
     Guarantee("crowd", among=3, epsilon=None),

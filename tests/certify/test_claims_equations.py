@@ -114,7 +114,9 @@ def test_a_label_that_several_share_is_pinned_by_its_share() -> None:
 
 
 @pytest.mark.parametrize(
-    "guarantee", [Guarantee("none"), Guarantee("public"), Guarantee("average", 0.1)], ids=lambda g: g.name
+    "guarantee",
+    [Guarantee("none", epsilon=2.0), Guarantee("public", epsilon=2.0), Guarantee("average", 0.1)],
+    ids=lambda g: g.name,
 )
 def test_a_guarantee_that_pins_nobody_leaves_the_table_as_it_is(guarantee: Guarantee) -> None:
     belief = random_belief(np.random.default_rng(33), 0)
@@ -157,7 +159,7 @@ def test_entries_with_next_to_no_weight_are_not_asked_to_mend_the_rest() -> None
     labels = [[2, 4, 2, 1, 0, 2], [1, 1, 0, 2, 4, 3], [0, 1, 4, 4, 4, 0]]
     belief = Belief(weight, [0.3, 0.9, 1.0, 0.0, 0.5, 0.5], labels)
     table = np.array([1.0, 1e-9, 0.0, 1.0, 1e-9, 5e-324])
-    for guarantee in (Guarantee(), Guarantee("average", epsilon=3.0), STEADY_ALONE):
+    for guarantee in (Guarantee("steady", epsilon=2.0), Guarantee("average", epsilon=3.0), STEADY_ALONE):
         policy, stated = certify(belief, table, guarantee)
         agree(stated, keeps(guarantee, belief, policy))
 

@@ -26,7 +26,7 @@ GUARANTEES = [
     Guarantee("average", epsilon=2.0),
     Guarantee("none", epsilon=1.0),
     Guarantee("none", epsilon=None, multiplier=1.5),
-    Guarantee("public"),
+    Guarantee("public", epsilon=2.0),
 ]
 
 
@@ -139,7 +139,9 @@ def test_labels_are_guessed_slot_by_slot() -> None:
     ("call", "message"),
     [
         (
-            lambda: certify_outcomes([0.5, 0.5], [[1, 0], [0, 1]], Guarantee(never_against=0.9)),
+            lambda: certify_outcomes(
+                [0.5, 0.5], [[1, 0], [0, 1]], Guarantee("steady", never_against=0.9, epsilon=2.0)
+            ),
             "never-against is a limit on accepting and rejecting",
         ),
         (lambda: certify_outcomes([0.5, 0.5], [[1, 1], [0, 1]], GUARANTEES[0]), "must sum to 1"),

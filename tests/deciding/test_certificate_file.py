@@ -114,7 +114,7 @@ def test_a_later_version_with_more_options_makes_the_same_certificate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise no release of today could be verified by it."""
-    request = Request(Guarantee(), accept_rate=0.4)
+    request = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
     with open_ledger(tmp_path / "key.bin", Key(bytes(32))) as ledger:
         record = release(*loaded(small_conference(papers=2)), request, ledger, plan_conference).record
         monkeypatch.setattr(request_module, "Guarantee", LaterGuarantee)

@@ -12,7 +12,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.paper import PaperCase
 
 CASE = PaperCase("p", (1.0, 2.0), ("a", "b"), (1.0, 1.0), ((1.0,) * 7,) * 2, 0.0)
-REQUEST = Request(Guarantee(), "c", accept_rate=0.4)
+REQUEST = Request(Guarantee("steady", epsilon=2.0), "c", accept_rate=0.4)
 PUBLIC = {
     "scores": [1.0, 2.0],
     "grid": None,

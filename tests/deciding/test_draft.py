@@ -27,7 +27,7 @@ from sizes import count
 from small_conferences import loaded, small_conference
 
 KEY = Key(bytes(range(32)))
-REQUEST = Request(Guarantee(), accept_rate=0.4)
+REQUEST = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
 Given = tuple[Conference, TrueReviewers]
 
 
@@ -153,10 +153,13 @@ def test_a_new_paper_with_the_scores_of_another_is_told(ledger: Ledger, given: G
 @pytest.mark.parametrize(
     ("other", "told"),
     [
-        (Request(Guarantee(), accept_rate=0.3), "`accept_rate` was 0.4, now 0.3"),
+        (Request(Guarantee("steady", epsilon=2.0), accept_rate=0.3), "`accept_rate` was 0.4, now 0.3"),
         (Request(Guarantee(epsilon=1.0), accept_rate=0.4), "`epsilon` was 2.0, now 1.0"),
-        (Request(Guarantee("public"), accept_rate=0.4), "`guarantee` was steady, now public"),
-        (Request(Guarantee(), accept_rate=0.4, better="low"), "`better` was high, now low"),
+        (Request(Guarantee("public", epsilon=2.0), accept_rate=0.4), "`guarantee` was steady, now public"),
+        (
+            Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4, better="low"),
+            "`better` was high, now low",
+        ),
     ],
 )
 def test_what_was_requested_is_frozen(other: Request, told: str, ledger: Ledger, given: Given) -> None:

@@ -32,7 +32,7 @@ from small_conferences import drawn, loaded, small_conference
 KEY = Key(bytes(range(32)))
 AVERAGE = Guarantee("average", epsilon=None)
 GUARANTEES = (
-    Guarantee("steady"),
+    Guarantee("steady", epsilon=2.0),
     AVERAGE,
     Guarantee("none", epsilon=1.0),
     Guarantee("average", 0.02, None),

@@ -18,7 +18,7 @@ from blindcal.posterior.inputs import read_inputs
 from blindcal.verification import verify
 from small_conferences import read_small, small_conference
 
-REQUEST = Request(Guarantee("steady"), accept=2, wait_list=1, scores="confidential")
+REQUEST = Request(Guarantee("steady", epsilon=2.0), accept=2, wait_list=1, scores="confidential")
 # What a reader of public files may know whatever the scores are.
 KNOWN = {
     "format",

@@ -25,7 +25,7 @@ from chances import keys, within
 from sizes import count
 from small_conferences import drawn, loaded, small_conference
 
-REQUEST = Request(Guarantee(), accept_rate=0.4)
+REQUEST = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +205,7 @@ def test_an_amendment_needs_a_release_and_a_reason(tmp_path: Path) -> None:
 
 def test_a_name_corrected_while_its_paper_was_withdrawn_changes_nothing_public(tmp_path: Path) -> None:
     """A list keeps its cuts when a paper comes back, whoever is now said to have reviewed it."""
-    request = Request(Guarantee(), accept=3, wait_list=1)
+    request = Request(Guarantee("steady", epsilon=2.0), accept=3, wait_list=1)
     conference, truth = loaded(small_conference(seed=5, papers=9))
     first = assemble(conference.cases[:8], 3 / 8, None)
     whole = assemble(conference.cases, None, first.bar)

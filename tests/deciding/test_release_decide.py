@@ -20,7 +20,7 @@ from blindcal.posterior.inputs import Inputs, read_inputs
 from blindcal.verification import verify
 from small_conferences import everything, read_small, small_conference
 
-REQUEST = Request(Guarantee(), accept_rate=0.4)
+REQUEST = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
 
 
 @pytest.fixture
@@ -99,7 +99,11 @@ def test_an_amendment_keeps_the_bar_and_everything_that_did_not_change(
 BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "reason alone": ({"reason": "why"}, InputError, "`reason` goes with `amend`"),
     "amend nothing": ({"amend": True, "reason": "x"}, InputError, "there is no release to amend"),
-    "no rate": ({"request": Request(Guarantee())}, InputError, "give one of `accept_rate`"),
+    "no rate": (
+        {"request": Request(Guarantee("steady", epsilon=2.0))},
+        InputError,
+        "give one of `accept_rate`",
+    ),
     "full calibration": (
         {"request": Request(Guarantee("none", epsilon=None), accept_rate=0.4)},
         InputError,
@@ -206,7 +210,7 @@ def test_progress_is_told_in_whole(inputs: Inputs, key_path: Path, tmp_path: Pat
 def test_one_published_folder_needs_no_list(key_path: Path, tmp_path: Path) -> None:
     folder = small_conference().write(tmp_path / "inputs")
     inputs = read_inputs(*(folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
-    request, out = Request(Guarantee(), accept_rate=0.4), tmp_path / "out"
+    request, out = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4), tmp_path / "out"
     first = decide(inputs, request, key_path, out)
     for published in (str(out), out, [out]):
         again = decide(inputs, request, key_path, out, published=published)
@@ -218,7 +222,7 @@ def test_one_published_folder_needs_no_list(key_path: Path, tmp_path: Path) -> N
 def test_decisions_that_were_replaced_are_called_so(key_path: Path, tmp_path: Path) -> None:
     """An old file of reviews leads to the old decisions: whoever publishes them should know."""
     small = small_conference()
-    request = Request(Guarantee(), accept_rate=0.4)
+    request = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
     old, new = (
         read_inputs(*(folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
         for folder in (small.write(tmp_path / "a"), small.with_review(1, score="0.77").write(tmp_path / "b"))
@@ -237,9 +241,9 @@ def test_nothing_is_published_beside_the_reviews(key_path: Path, tmp_path: Path)
     (tmp_path / "link").symlink_to(folder)
     for out in (folder, tmp_path, tmp_path / "link"):
         with pytest.raises(InputError, match="must not lie in the `out` folder: it says who reviewed what"):
-            decide(inputs, Request(Guarantee(), accept_rate=0.4), key_path, out)
+            decide(inputs, Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4), key_path, out)
     assert sorted(path.name for path in folder.iterdir()) == ["pools.csv", "reviewers.csv", "reviews.csv"]
-    decide(inputs, Request(Guarantee(), accept_rate=0.4), key_path, folder / "out")
+    decide(inputs, Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4), key_path, folder / "out")
 
 
 def test_each_release_can_have_a_folder_of_its_own(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:

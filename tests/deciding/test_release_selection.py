@@ -98,7 +98,9 @@ def rows_of(record: Record) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(record.decisions)))
 
 
-@pytest.mark.parametrize("request_", [REQUEST, BY_TRACK, replace(REQUEST, guarantee=Guarantee("steady"))])
+@pytest.mark.parametrize(
+    "request_", [REQUEST, BY_TRACK, replace(REQUEST, guarantee=Guarantee("steady", epsilon=2.0))]
+)
 def test_what_mean_scores_say_follows_the_number(request_: Request, key_path: Path, tmp_path: Path) -> None:
     """Else calibration is compared with mean scores that accept fewer papers, and seems to harm."""
     small = CLOSE.with_tracks(TRACKS) if isinstance(request_.accept, dict) else CLOSE
@@ -478,7 +480,9 @@ REFUSED: dict[str, tuple[Refused, type[BlindcalError], str]] = {
         "`key` must be the path",
     ),
     "another guarantee": (
-        lambda inputs, key, out: decide(inputs, replace(REQUEST, guarantee=Guarantee()), key, out / "new"),
+        lambda inputs, key, out: decide(
+            inputs, replace(REQUEST, guarantee=Guarantee("steady", epsilon=2.0)), key, out / "new"
+        ),
         RefusedError,
         "frozen with the first release",
     ),
@@ -507,7 +511,7 @@ def test_what_is_refused_leaves_nothing_behind(
 def test_papers_that_were_decided_one_by_one_have_no_number(
     inputs: Inputs, key_path: Path, tmp_path: Path
 ) -> None:
-    decide(inputs, Request(Guarantee(), accept_rate=0.4), key_path, tmp_path / "out")
+    decide(inputs, Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4), key_path, tmp_path / "out")
     with pytest.raises(RefusedError, match="decided one by one"):
         select(tmp_path / "out", key_path, tmp_path / "new", 3)
 

@@ -44,7 +44,7 @@ def results() -> dict[str, object]:
         "average frontier": average_frontier((bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.5))),
         "sweep": sweep([Setting(Population(), papers=8, reviewers=8)], ["raw"], trials=2, seed=1),
         "figure": bc.paper.figure("6"),
-        "solution": solve(ONE, bc.Guarantee()),
+        "solution": solve(ONE, bc.Guarantee("steady", epsilon=2.0)),
         "allocation": allocate(front.conference_error, front.adversary_error, conference_limit=0.3),
         "average rule": average_frontier((bc.Affine(1.2, 0.3), bc.Affine(0.8, -0.3))).rule(
             conference_error=0.01
@@ -79,7 +79,7 @@ def test_the_numbers_are_in_their_rows() -> None:
 
 def test_whole_conferences_have_frames_too(tmp_path: Path) -> None:
     inputs = read_small(small_conference(), tmp_path / "in")
-    request = bc.Request(bc.Guarantee(), accept_rate=0.4)
+    request = bc.Request(bc.Guarantee("steady", epsilon=2.0), accept_rate=0.4)
     plan = bc.plan(inputs, request)
     assert plan.to_frame().paper.tolist() == [case.paper for case in plan.conference.cases]
     assert (plan.to_frame().epsilon <= 2.0).all()
@@ -92,7 +92,7 @@ def test_whole_conferences_have_frames_too(tmp_path: Path) -> None:
     assert plan.fit.to_frame().verdict.tolist() == [plan.fit.verdict]
     found = findings_of(planned_views(plan))
     assert found.to_frame().added.tolist() == [one.added for one in found.findings]
-    seen = survey(plan.conference, bc.Guarantee(), only=True)
+    seen = survey(plan.conference, bc.Guarantee("steady", epsilon=2.0), only=True)
     assert seen.to_frame().paper.tolist() == plan.to_frame().paper.tolist()
     checked = bc.verify(inputs, key=tmp_path / "key.bin", out=tmp_path / "out")
     assert checked.to_frame().failed.sum() == 0

@@ -39,12 +39,12 @@ from small_conferences import (
     with_key,
 )
 
-REQUEST = Request(Guarantee(), accept_rate=0.4)
+REQUEST = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
 OTHERS = (
     replace(REQUEST, conference="other"),
     Request(Guarantee(epsilon=1.0), "other", accept_rate=0.4),
-    Request(Guarantee("average"), "other", accept_rate=0.4),
-    Request(Guarantee(), "other", bar=0.1),
+    Request(Guarantee("average", epsilon=2.0), "other", accept_rate=0.4),
+    Request(Guarantee("steady", epsilon=2.0), "other", bar=0.1),
 )
 
 

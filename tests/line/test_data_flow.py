@@ -79,7 +79,7 @@ def files(folder: Path, seed: int) -> bc.Inputs:
 
 def test_calls_go_to_the_same_layer_or_to_one_before_it(tmp_path: Path) -> None:
     """Read, plan, decide, verify: nothing that comes earlier in the line calls what comes later."""
-    request = bc.Request(bc.Guarantee(), "c", accept_rate=0.4)
+    request = bc.Request(bc.Guarantee("steady", epsilon=2.0), "c", accept_rate=0.4)
     bc.make_key(tmp_path / "key.bin")
     with traced() as trace:
         inputs = files(tmp_path / "in", 9301)
@@ -98,7 +98,10 @@ def test_calls_go_to_the_same_layer_or_to_one_before_it(tmp_path: Path) -> None:
 def test_each_paper_passes_belief_policy_certificate_and_decision_in_this_order(tmp_path: Path) -> None:
     """One program, one certificate and one coin a paper, and its tuples weighed once: the bar, which all
     papers set together and at which every integral is cut, needs no exact weight."""
-    inputs, request = files(tmp_path / "in", 9302), bc.Request(bc.Guarantee(), "c", accept_rate=0.4)
+    inputs, request = (
+        files(tmp_path / "in", 9302),
+        bc.Request(bc.Guarantee("steady", epsilon=2.0), "c", accept_rate=0.4),
+    )
     bc.make_key(tmp_path / "key.bin")
     with traced() as trace:
         bc.decide(inputs, request, tmp_path / "key.bin", tmp_path / "out")

@@ -30,7 +30,7 @@ from oracles import NamingAdversary
 from sizes import count
 
 MENU = (
-    Guarantee(),
+    Guarantee("steady", epsilon=2.0),
     Guarantee("public", epsilon=None),
     Guarantee("steady", epsilon=None),
     Guarantee("steady", epsilon=1.0, multiplier=1.3),
@@ -242,7 +242,13 @@ def test_every_order_of_tied_scores_is_equally_likely_with_several_outsiders() -
     row = (1.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0)
     case = PaperCase("p", (1.0, 1.0, 1.0), ("*", "a"), inclusion([1.0, 0.5], 3, 0), (row, row), 0.4)
     seen = Counter(
-        true_secret(Key(index.to_bytes(32)), Request(Guarantee(), bar=0.4), 1, case, ("*", "a", "*"))
+        true_secret(
+            Key(index.to_bytes(32)),
+            Request(Guarantee("steady", epsilon=2.0), bar=0.4),
+            1,
+            case,
+            ("*", "a", "*"),
+        )
         for index in range(300)
     )
     orders = [secret_of(case, who) for who in (("a", "*", "*"), ("*", "a", "*"), ("*", "*", "a"))]

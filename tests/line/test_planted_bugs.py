@@ -187,7 +187,7 @@ def loaded(folder: Path, *, bar: float | None = None, rate: float | None = None)
 
 def coins_of_different_facts_differ(folder: Path) -> None:
     """Papers equal but for their id, a corrected reviewer, a next release: each has a coin of its own."""
-    request = Request(Guarantee(), bar=0.5)
+    request = Request(Guarantee("steady", epsilon=2.0), bar=0.5)
     public = {"scores": [1.0], "grid": None, "pool": [["a", 0.5, 1.0], ["b", 0.5, 2.0]]}
     parts: list[tuple[int, str, tuple[str, ...]]] = [
         (1, "p", ("a",)),
@@ -204,7 +204,11 @@ def coins_of_different_facts_differ(folder: Path) -> None:
 
 def claims_agree_with_fractions(folder: Path) -> None:
     rng = np.random.default_rng(1)
-    for guarantee in (Guarantee(), Guarantee("average", epsilon=None), Guarantee("steady", epsilon=None)):
+    for guarantee in (
+        Guarantee("steady", epsilon=2.0),
+        Guarantee("average", epsilon=None),
+        Guarantee("steady", epsilon=None),
+    ):
         for _ in range(4):
             belief = random_paper(rng, 5, 2)
             policy, stated = claims.certify(belief, solved(belief, guarantee), guarantee)

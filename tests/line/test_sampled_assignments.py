@@ -29,7 +29,7 @@ from drawn_bids import random_similarity, seed_of
 from sizes import count
 
 GUARANTEES = (
-    Guarantee(),
+    Guarantee("steady", epsilon=2.0),
     Guarantee("steady", epsilon=None),
     Guarantee("average", epsilon=None),
     Guarantee("none", epsilon=1.0),
@@ -285,7 +285,7 @@ def test_other_draws_with_the_same_shares_are_a_change(tmp_path: Path, turned: b
     couples = drawn_pools(tmp_path / "v2.csv", ["ab", "cd"] * 3)
     first, second = (couples, everyone) if turned else (everyone, couples)
     then, now = (bc.read_inputs(reviews, tmp_path / "reviewers.csv", one) for one in (first, second))
-    request, key = bc.Request(bc.Guarantee(), "c", accept_rate=0.5), tmp_path / "key.bin"
+    request, key = bc.Request(bc.Guarantee("steady", epsilon=2.0), "c", accept_rate=0.5), tmp_path / "key.bin"
     bc.make_key(key)
     bc.decide(then, request, key, tmp_path / "o1", despite_misfit=True)
     again = bc.decide(now, request, key, tmp_path / "o2", despite_misfit=True, amend=True, reason="draws")

@@ -24,7 +24,7 @@ def test_conferences_of_the_audit_have_even_loads_and_pools_with_the_truth() -> 
     for case, names in zip(cases, truth, strict=True):
         assert set(names) < set(case.candidates)
         assert (len(case.candidates), list(case.scores)) == (6, sorted(case.scores))
-    view = audit.decided((cases[0], truth[0], 0.5), Guarantee())
+    view = audit.decided((cases[0], truth[0], 0.5), Guarantee("steady", epsilon=2.0))
     assert [view.names[one] for one in view.truth] == list(truth[0])
     assert view.outcome is not None
 

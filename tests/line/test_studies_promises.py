@@ -72,7 +72,7 @@ def test_the_plain_setting_is_the_prototype_and_tables_keep_their_promise() -> N
     assert setting.population == matchings.prototype_population()
     assert matchings.Setting(4, 0.0, noise=0.2).population.noise == 0.2
     drawn = matchings.draw(np.random.default_rng(1), setting)
-    accept, stated = matchings.planned(drawn, setting.bar, Guarantee())
+    accept, stated = matchings.planned(drawn, setting.bar, Guarantee("steady", epsilon=2.0))
     assert accept.shape == (5, 5)
     assert stated == 0.0
     assert (Policy(accept).epsilon <= 2.0).all()

@@ -116,7 +116,7 @@ def test_a_cell_has_what_the_tables_state(monkeypatch: pytest.MonkeyPatch) -> No
     wrong = {name: line.wrong.mean() for name, line in cell.lines.items()}
     assert wrong["full calibration"] <= wrong["average"] + 1e-9 <= wrong["public"] + 2e-9
     assert wrong["public"] <= min(cell.raw.mean(), cell.anonymous.mean()) + 1e-9
-    for name in ("steady, epsilon 2 (default)", "average", "public"):
+    for name in ("steady, epsilon 2", "average", "public"):
         assert cell.lines[name].author.added == pytest.approx(0.0, abs=1e-9)
     assert cell.lines["full calibration"].author.added >= 0.0
     assert (len(study.worth_table([cell])), len(study.gain_table([cell]))) == (3, 2 + len(study.MENU))

@@ -19,7 +19,7 @@ from blindcal.posterior.inputs import Inputs
 from oracles import agree, keeps
 from small_conferences import everything, loaded, read_small, small_conference
 
-REQUEST = Request(Guarantee(), accept_rate=0.4)
+REQUEST = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
 
 
 @pytest.fixture
@@ -28,7 +28,9 @@ def inputs(tmp_path: Path) -> Inputs:
 
 
 @pytest.mark.parametrize(
-    "guarantee", [Guarantee(), Guarantee("average", 0.02, None)], ids=("steady", "budget")
+    "guarantee",
+    [Guarantee("steady", epsilon=2.0), Guarantee("average", 0.02, None)],
+    ids=("steady", "budget"),
 )
 def test_every_paper_is_planned_in_order_and_keeps_its_promise(guarantee: Guarantee, inputs: Inputs) -> None:
     found = plan(inputs, replace(REQUEST, guarantee=guarantee))
@@ -70,7 +72,7 @@ def test_the_menu_is_that_of_the_same_conference(inputs: Inputs) -> None:
         yield lambda done: None
 
     found = plan(inputs, REQUEST)
-    choice = found.menu(progress=progress).choice(Guarantee())
+    choice = found.menu(progress=progress).choice(Guarantee("steady", epsilon=2.0))
     assert choice.wrong == pytest.approx(6 * found.summary["expected_wrong"], abs=1e-9)
     assert told == [(f"comparing {len(MENU)} guarantees", 6)]
 
@@ -96,7 +98,11 @@ def test_a_request_that_says_too_little_is_refused_before_anything_is_weighed(in
         raise AssertionError(work)
         yield
 
-    for bad in (Request(Guarantee()), replace(REQUEST, bar=0.0), replace(REQUEST, conference="")):
+    for bad in (
+        Request(Guarantee("steady", epsilon=2.0)),
+        replace(REQUEST, bar=0.0),
+        replace(REQUEST, conference=""),
+    ):
         with pytest.raises(InputError):
             plan(inputs, bad, progress=progress)
 
@@ -119,6 +125,6 @@ def test_a_misfit_is_refused_or_said(tmp_path: Path) -> None:
 
 def test_a_bar_that_nobody_passes_is_remarked_on(inputs: Inputs) -> None:
     assert not any("expected to pass" in remark for remark in plan(inputs, REQUEST).remarks)
-    found = plan(inputs, Request(Guarantee(), bar=7.0))
+    found = plan(inputs, Request(Guarantee("steady", epsilon=2.0), bar=7.0))
     assert any(remark.startswith("no paper is expected to pass `bar` 7") for remark in found.remarks)
     assert found.conference.bar == 7.0

@@ -17,10 +17,10 @@ from oracles import agree, keeps
 from small_conferences import loaded, small_conference
 
 GUARANTEES = (
-    Guarantee(),
+    Guarantee("steady", epsilon=2.0),
     Guarantee("steady", epsilon=None),
     Guarantee("crowd", among=4, epsilon=None),
-    Guarantee("average", among=3),
+    Guarantee("average", among=3, epsilon=2.0),
     Guarantee("average", epsilon=None),
     Guarantee("average", epsilon=2.0, multiplier=1.5),
     Guarantee("public", epsilon=None),
@@ -42,7 +42,9 @@ def test_every_guarantee_holds_exactly_on_random_papers(guarantee: Guarantee) ->
 
 
 @pytest.mark.parametrize(
-    ("guarantee", "steps"), [(Guarantee(), 4), (Guarantee("average", 0.02, None), 10)], ids=str
+    ("guarantee", "steps"),
+    [(Guarantee("steady", epsilon=2.0), 4), (Guarantee("average", 0.02, None), 10)],
+    ids=str,
 )
 def test_steps_are_counted_beforehand_as_they_are_done(guarantee: Guarantee, steps: int) -> None:
     conference, _ = loaded(small_conference(seed=6, papers=10, pool=6))
@@ -94,7 +96,11 @@ def test_the_menu_is_ordered_and_agrees_with_the_plan() -> None:
     """The stronger the promise, the more wrong decisions; each number is the certified plan's."""
     conference, _ = loaded(small_conference(seed=4, papers=10))
     found = menu(conference, with_chosen(Guarantee("none", epsilon=None)))
-    order = [Guarantee("public", epsilon=None), Guarantee("steady"), Guarantee("steady", epsilon=None)]
+    order = [
+        Guarantee("public", epsilon=None),
+        Guarantee("steady", epsilon=2.0),
+        Guarantee("steady", epsilon=None),
+    ]
     order += [Guarantee("crowd", among=among, epsilon=None) for among in (10, 5)]
     order += [Guarantee("none", epsilon=None)]
     errors = [found.choice(one).wrong for one in order]
@@ -114,6 +120,6 @@ def test_the_menu_is_ordered_and_agrees_with_the_plan() -> None:
 def test_papers_with_nothing_at_stake_gain_nothing() -> None:
     """A pool as large as the reviews, one review: the reviewer is known and no decision can tell more."""
     sharp, _ = loaded(small_conference(seed=4, papers=3, pool=1, reviews=1), accept_rate=None, bar=0.0)
-    found = menu(sharp, [Guarantee()])
+    found = menu(sharp, [Guarantee("steady", epsilon=2.0)])
     assert (found.papers, found.success_scores_only, found.choices[0].added) == (3, 1.0, 0.0)
     assert found.choices[0].gain == pytest.approx(found.gain_fully_calibrated)

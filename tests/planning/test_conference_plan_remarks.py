@@ -327,12 +327,14 @@ def test_candidates_who_are_all_taken_as_anyone_are_counted() -> None:
 def test_a_crowd_larger_than_pools_is_said_to_be_steady_there():
     """Pools of 4 and of 3 with `*`: the outsider may be anyone, so that nobody need be likelier."""
     conference, _ = loaded(small_conference(papers=5, pool=4))
-    (said,) = crowd_remarks(conference, Guarantee("crowd", among=5))
+    (said,) = crowd_remarks(conference, Guarantee("crowd", among=5, epsilon=2.0))
     assert said.startswith("for 5 of 5 papers fewer than 5 people may have reviewed")
     assert "there a crowd of 5 is steady" in said
-    assert crowd_remarks(conference, Guarantee("crowd", among=4)) == []
-    assert crowd_remarks(conference, Guarantee()) == []
+    assert crowd_remarks(conference, Guarantee("crowd", among=4, epsilon=2.0)) == []
+    assert crowd_remarks(conference, Guarantee("steady", epsilon=2.0)) == []
     first, *rest = conference.cases
     others = replace(first, candidates=("*", *first.candidates[1:]))
-    (less,) = crowd_remarks(replace(conference, cases=(others, *rest)), Guarantee("average", among=5))
+    (less,) = crowd_remarks(
+        replace(conference, cases=(others, *rest)), Guarantee("average", among=5, epsilon=2.0)
+    )
     assert less.startswith("for 4 of 5 papers")

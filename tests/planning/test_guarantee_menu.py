@@ -252,7 +252,7 @@ def _inputs(stray: bool):
 
 
 def test_a_sample_has_a_bar_of_its_own_and_every_input_is_checked(monkeypatch: pytest.MonkeyPatch):
-    request = Request(Guarantee("steady"), accept=3)
+    request = Request(Guarantee("steady", epsilon=2.0), accept=3)
     whole = prepared_sample(_inputs(stray=False), request)
     assert len(whole.cases) == 12
     monkeypatch.setattr(guarantee_menu, "MOST_WEIGHED", 5)

@@ -19,7 +19,7 @@ from blindcal.posterior.inputs import read_inputs
 from blindcal.verification import verify
 from small_conferences import read_small, small_conference
 
-REQUEST = Request(Guarantee(), "c", accept_rate=0.4)
+REQUEST = Request(Guarantee("steady", epsilon=2.0), "c", accept_rate=0.4)
 LIMITS = {
     "name": "average",
     "added_success": 0.1,
@@ -35,8 +35,8 @@ LIMITS = {
 def test_every_limit_is_in_the_settings_and_comes_back(name: str) -> None:
     """So it enters the coins, is frozen with the first release and is what `verify` checks."""
     plain = Guarantee("average", epsilon=None)
-    limited = replace(Guarantee() if name == "name" else plain, **{name: LIMITS[name]})
-    before = Guarantee() if name == "name" else plain
+    limited = replace(Guarantee("steady", epsilon=2.0) if name == "name" else plain, **{name: LIMITS[name]})
+    before = Guarantee("steady", epsilon=2.0) if name == "name" else plain
     assert Request(limited, bar=0.0).settings != Request(before, bar=0.0).settings
     sealed = json.loads(json.dumps(Request(limited, bar=0.0).settings))
     assert recorded_request("conference", sealed) == Request(limited, bar=0.0)
@@ -96,7 +96,11 @@ def test_a_request_that_does_not_say_what_to_do_is_refused(change: dict[str, obj
 
 
 def test_a_request_that_says_what_to_do_is_itself() -> None:
-    for request in (REQUEST, Request(Guarantee(), bar=0.0), replace(REQUEST, better="low")):
+    for request in (
+        REQUEST,
+        Request(Guarantee("steady", epsilon=2.0), bar=0.0),
+        replace(REQUEST, better="low"),
+    ):
         assert request.checked() == request
 
 
@@ -118,14 +122,14 @@ BAD: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("told", BAD)
 def test_a_request_of_wrong_types_is_refused(told: str) -> None:
     with pytest.raises(InputError) as caught:
-        Request(**{"guarantee": Guarantee(), **BAD[told]}).checked()
+        Request(**{"guarantee": Guarantee("steady", epsilon=2.0), **BAD[told]}).checked()
     assert told in str(caught.value)
 
 
 def test_options_in_the_wrong_place_are_named(tmp_path: Path) -> None:
     folder = small_conference().write(tmp_path)
     inputs = read_inputs(*(folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
-    request: Any = Request(Guarantee(), accept_rate=0.4)
+    request: Any = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
     path: Any = folder / "reviews.csv"
     swapped: Any = inputs
     for given in (path, request):
@@ -135,7 +139,7 @@ def test_options_in_the_wrong_place_are_named(tmp_path: Path) -> None:
             decide(given, request, tmp_path / "key.bin", tmp_path / "out")
         with pytest.raises(InputError, match="inputs must be what read_inputs returns"):
             verify(given, tmp_path / "key.bin")
-    for other in (Guarantee(), plan(inputs, request)):
+    for other in (Guarantee("steady", epsilon=2.0), plan(inputs, request)):
         wrong: Any = other
         with pytest.raises(InputError, match=f"request must be a Request, found {type(other).__name__}"):
             plan(inputs, wrong)
@@ -144,8 +148,10 @@ def test_options_in_the_wrong_place_are_named(tmp_path: Path) -> None:
 
 
 def test_how_many_papers_exactly_is_no_setting_and_comes_back_from_a_selection() -> None:
-    request = Request(Guarantee(), "c", accept={"main": 3}, wait_list={"main": 1}).checked()
-    assert request.settings == Request(Guarantee(), "c").settings
+    request = Request(
+        Guarantee("steady", epsilon=2.0), "c", accept={"main": 3}, wait_list={"main": 1}
+    ).checked()
+    assert request.settings == Request(Guarantee("steady", epsilon=2.0), "c").settings
     assert {request.settings["accept_rate"], request.settings["bar"]} == {None}
     selection = {"accept": {"main": 3}, "wait_list": {"main": 1}, "cuts": {}, "ranked": 1}
     assert recorded_request("c", request.settings, selection) == request
@@ -155,13 +161,16 @@ def test_how_many_papers_exactly_is_no_setting_and_comes_back_from_a_selection()
 def test_a_number_of_papers_sets_the_bar_by_its_share(tmp_path: Path) -> None:
     tracks = {f"p{i:02d}": "short" if i < 2 else "main" for i in range(6)}
     inputs = read_small(small_conference().with_tracks(tracks), tmp_path)
-    three, half = Request(Guarantee(), accept=3), Request(Guarantee(), accept_rate=0.5)
+    three, half = (
+        Request(Guarantee("steady", epsilon=2.0), accept=3),
+        Request(Guarantee("steady", epsilon=2.0), accept_rate=0.5),
+    )
     assert three.prepared(inputs) == half.prepared(inputs)
-    apart, _ = Request(Guarantee(), accept={"main": 1, "short": 1}).prepared(inputs)
+    apart, _ = Request(Guarantee("steady", epsilon=2.0), accept={"main": 1, "short": 1}).prepared(inputs)
     assert apart == inputs.prepared(accept_rate={"main": 0.25, "short": 0.5})[0]
     frozen, _ = three.prepared(inputs, 0.125)
     assert {case.bar for case in frozen.cases} == {0.125} == {frozen.bar}
-    kept, _ = Request(Guarantee(), accept={"main": 4, "short": 2}).prepared(
+    kept, _ = Request(Guarantee("steady", epsilon=2.0), accept={"main": 4, "short": 2}).prepared(
         inputs, {"main": 0.5, "short": 1.0}
     )
     assert {case.track: case.bar for case in kept.cases} == {"main": 0.5, "short": 1.0}

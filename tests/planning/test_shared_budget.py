@@ -66,7 +66,7 @@ def test_steps_are_counted_beforehand_as_they_are_done(price: float | None):
     success_limits(_conference(cases), guarantee, price=price, advance=done.append)
     expected = 64 * 6 + 2 * 4 - 3 if price is None else 66 * 4 - 1
     assert sum(done) == exploration_steps(cases, guarantee, price) == expected
-    assert exploration_steps(cases, Guarantee()) == 0
+    assert exploration_steps(cases, Guarantee("steady", epsilon=2.0)) == 0
 
 
 def test_a_budget_over_more_papers_than_are_looked_at_first_is_spent_as_one_joint_program_would():
@@ -164,6 +164,9 @@ def test_a_frozen_price_buys_each_paper_what_it_bought_before(added: float):
 
 def test_several_workers_give_the_same_bytes():
     cases = random_cases(19, 50, 60)
-    one, two = (plan_conference(_conference(cases), Guarantee(), workers=workers)[0] for workers in (1, 2))
+    one, two = (
+        plan_conference(_conference(cases), Guarantee("steady", epsilon=2.0), workers=workers)[0]
+        for workers in (1, 2)
+    )
     assert [plan.policy.accept.tobytes() for plan in one] == [plan.policy.accept.tobytes() for plan in two]
     assert [plan.claim for plan in one] == [plan.claim for plan in two]

@@ -174,7 +174,7 @@ def test_one_review_has_the_closed_form():
 
 def test_limits_of_epsilon_are_the_public_and_the_unlimited_decision():
     for case in random_cases(13, 20, 210):
-        public = solve(case, Guarantee("public")).error
+        public = solve(case, Guarantee("public", epsilon=2.0)).error
         assert solve(case, Guarantee("steady", epsilon=0.0)).error == pytest.approx(public, abs=1e-9)
         free = solve(case, Guarantee("steady", epsilon=None)).error
         assert solve(case, Guarantee("steady", epsilon=40.0)).error == pytest.approx(free, abs=1e-8)
@@ -183,9 +183,9 @@ def test_limits_of_epsilon_are_the_public_and_the_unlimited_decision():
 def test_the_menu_is_ordered():
     """Weaker promises never cost more."""
     order = [
-        Guarantee("public"),
+        Guarantee("public", epsilon=2.0),
         Guarantee("steady", epsilon=1.0),
-        Guarantee(),
+        Guarantee("steady", epsilon=2.0),
         Guarantee("steady", epsilon=None),
         Guarantee("average", epsilon=None, among=3),
         Guarantee("average", epsilon=None),
@@ -232,7 +232,7 @@ def test_corners_of_the_range_keep_the_limits_and_reach_them(epsilon: float | No
 def test_reviewers_alike_and_tied_slots_are_treated_alike():
     rng = np.random.default_rng(15)
     row = (1.3, 0.4, 0.5, 0.0, 0.0, 0.0, 0.0)
-    for guarantee in (Guarantee(), Guarantee("average", epsilon=None)):
+    for guarantee in (Guarantee("steady", epsilon=2.0), Guarantee("average", epsilon=None)):
         base = random_case(rng, 5, 3)
         parameters = (row, row, *base.parameters[2:])
         scores = (base.scores[0], base.scores[1], base.scores[1])
@@ -249,7 +249,10 @@ def test_tables_are_byte_identical_for_every_true_assignment():
         name: (1 + 0.2 * i, 0.3 * i - 0.4, 0.5, 0.0, 0.0, 0.0, 0.0) for i, name in enumerate("abcd")
     }
     pools = {"p": {"a": 0.9, "b": 0.5, "c": 0.6, "d": 0.4}, "q": {"b": 1.0, "c": 1.0, "d": 1.0}}
-    for guarantee in (Guarantee(), Guarantee("average", added_success=0.01, epsilon=None)):
+    for guarantee in (
+        Guarantee("steady", epsilon=2.0),
+        Guarantee("average", added_success=0.01, epsilon=None),
+    ):
         seen = set()
         for first, second in product(permutations("abcd", 2), permutations("bcd", 2)):
             rows = [("p", first[0], 0.5), ("p", first[1], 1.2), ("q", second[0], 0.4), ("q", second[1], 0.4)]

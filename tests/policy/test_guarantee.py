@@ -34,26 +34,26 @@ def test_a_limit_is_one_number(limit: str) -> None:
     for value in ("0.9", True, [0.9], np.array([0.9, 0.8])):
         with pytest.raises(InputError, match="must be one number, found"):
             Guarantee("average", **{limit: value})
-    assert Guarantee("average", multiplier=np.float64(1.5)).multiplier == 1.5
+    assert Guarantee("average", multiplier=np.float64(1.5), epsilon=2.0).multiplier == 1.5
 
 
 def test_never_against_is_refused_at_both_ends() -> None:
     for value in (0.5, 1.0, 0.3, math.nan):
         with pytest.raises(InputError, match="`never_against`"):
-            Guarantee(never_against=value)
-    assert Guarantee(never_against=math.nextafter(0.5, 1.0)).never_against > 0.5
+            Guarantee("steady", never_against=value, epsilon=2.0)
+    assert Guarantee("steady", never_against=math.nextafter(0.5, 1.0), epsilon=2.0).never_against > 0.5
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_only_the_average_has_a_budget_and_spends_it(name: str) -> None:
-    assert not Guarantee(name).spends
+    assert not Guarantee(name, epsilon=2.0).spends
     if name == "average":
-        assert Guarantee(name, added_success=5e-324).spends
+        assert Guarantee(name, added_success=5e-324, epsilon=2.0).spends
     else:
         with pytest.raises(InputError, match=f"goes with the guarantee average only, found it with {name}"):
-            Guarantee(name, added_success=5e-324)
+            Guarantee(name, added_success=5e-324, epsilon=2.0)
 
 
 def test_a_bad_name_is_quoted_beside_the_good_ones() -> None:
     with pytest.raises(InputError, match="one of public, steady, crowd, average, none, found 'Steady'"):
-        Guarantee("Steady")
+        Guarantee("Steady", epsilon=2.0)

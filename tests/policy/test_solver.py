@@ -192,9 +192,9 @@ def test_a_guarantee_by_name_is_the_same_program_whatever_the_solver():
     for secrets, guarantee in product(
         (2, 3, 5),
         (
-            bc.Guarantee("public"),
-            bc.Guarantee(),
-            bc.Guarantee("average"),
+            bc.Guarantee("public", epsilon=2.0),
+            bc.Guarantee("steady", epsilon=2.0),
+            bc.Guarantee("average", epsilon=2.0),
             bc.Guarantee("average", epsilon=None),
             bc.Guarantee("average", added_success=0.05, epsilon=None),
             bc.Guarantee("average", added_success=0.05, epsilon=1.0),

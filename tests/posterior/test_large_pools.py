@@ -93,7 +93,11 @@ def test_many_reviews_are_protected_too():
     """Sums over distinct reviewers alternate, and lose the more digits the more reviews there are: with seven
     of eight candidates still none that count."""
     listed = random_case(np.random.default_rng(46), 8, count(4, 7))
-    for guarantee in (Guarantee(), Guarantee("average", epsilon=None), Guarantee("crowd", among=6)):
+    for guarantee in (
+        Guarantee("steady", epsilon=2.0),
+        Guarantee("average", epsilon=None),
+        Guarantee("crowd", among=6, epsilon=2.0),
+    ):
         case = crowded(listed).promised(guarantee.promise)
         plan = crowd_plan(case, guarantee)
         adversary = Enumerator(listed, case.layout.expected(plan.policy.accept, listed.tuples))
@@ -108,10 +112,10 @@ def test_tables_are_nearly_as_good_as_with_an_entry_for_each_tuple_and_the_bound
     for _ in range(count(3, 20)):
         listed = random_case(rng, count(20, 40), 3)
         for guarantee in (
-            Guarantee(),
+            Guarantee("steady", epsilon=2.0),
             Guarantee("steady", epsilon=None),
             Guarantee("average", epsilon=None),
-            Guarantee("crowd", among=10),
+            Guarantee("crowd", among=10, epsilon=2.0),
             Guarantee("crowd", among=8, epsilon=None),
             Guarantee("average", among=10, epsilon=3.0),
         ):
@@ -134,7 +138,7 @@ def test_tables_of_look_alikes_are_repaired_at_no_cost(members: int):
         case = replace(
             case, parameters=tuple(kinds[j // members] for j in range(24)), inclusion=(0.125,) * 24
         )
-        for guarantee in (Guarantee(), Guarantee("average", epsilon=None)):
+        for guarantee in (Guarantee("steady", epsilon=2.0), Guarantee("average", epsilon=None)):
             found = accept_program(case, guarantee).solve()
             plan = plan_paper(case.belief, found.accept, True, guarantee)
             assert plan.figures.wrong <= found.error + 1e-6
@@ -167,7 +171,7 @@ def test_look_alikes_share_entries():
 def test_what_needs_every_tuple_is_refused():
     case = crowded(random_case(np.random.default_rng(47), 8, 3))
     with pytest.raises(CertificateError, match="never-against"):
-        accept_program(case, Guarantee(never_against=0.9))
+        accept_program(case, Guarantee("steady", never_against=0.9, epsilon=2.0))
     policy = ExactPolicy(np.zeros(case.aggregated.weight.size, dtype=np.int64))
     with pytest.raises(CertificateError, match="never-against"):
         keeps_guarantee(case.belief, policy, Guarantee("none", epsilon=None, never_against=0.9))
@@ -197,10 +201,10 @@ def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
     reviews = Reviews.from_table(table)
     conference = prepare(reviews, parameters, pools, accept_rate=0.5)
     assert not any(case.listed for case in conference.cases)
-    assert isinstance(accept_program(conference.cases[0], Guarantee()), EntryProgram)
+    assert isinstance(accept_program(conference.cases[0], Guarantee("steady", epsilon=2.0)), EntryProgram)
     truth, request, key = (
         true_reviewers(conference, reviews),
-        Request(Guarantee(), accept_rate=0.5),
+        Request(Guarantee("steady", epsilon=2.0), accept_rate=0.5),
         Key(bytes(32)),
     )
     with open_ledger(tmp_path / "key.bin", key) as ledger:
@@ -223,7 +227,7 @@ def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
     # Whoever wrote the reviews, the tables are the same to the last byte.
     other = dict(table, reviewer=sorted(parameters)[: len(table["reviewer"])])
     swapped = prepare(Reviews.from_table(other), parameters, pools, accept_rate=0.5)
-    plans = [plan_conference(one, Guarantee())[0] for one in (conference, swapped)]
+    plans = [plan_conference(one, Guarantee("steady", epsilon=2.0))[0] for one in (conference, swapped)]
     for one, two in zip(*plans, strict=True):
         assert one.policy.numerator.tobytes() == two.policy.numerator.tobytes()
         assert one.policy.exact == two.policy.exact
@@ -236,7 +240,7 @@ def test_a_coin_is_tossed_by_the_layout_of_the_table_that_was_certified(monkeypa
     """It comes with the table, so it is not worked out again, and no other machine's digits can matter."""
     table, parameters, pools = crowd_conference(1, 40, seed=53, reviews=4)
     conference = prepare(Reviews.from_table(table), parameters, pools, bar=0.2)
-    request, (case,) = Request(Guarantee(), bar=0.2), conference.cases
+    request, (case,) = Request(Guarantee("steady", epsilon=2.0), bar=0.2), conference.cases
     (planned,), _ = plan_conference(conference, request.guarantee)
     who = true_reviewers(conference, Reviews.from_table(table))[case.paper]
     found = [true_secret(Key(bytes([n]) * 32), request, 1, case, who) for n in range(20)]
@@ -287,7 +291,11 @@ def _prepared(table, parameters, pools):
 def test_the_menu_of_a_conference_with_large_pools():
     table, parameters, pools = crowd_conference(3, 14, seed=49)
     conference = prepare(Reviews.from_table(table), parameters, pools, bar=0.3)
-    chosen = (Guarantee("public", epsilon=None), Guarantee(), Guarantee("average", epsilon=None))
+    chosen = (
+        Guarantee("public", epsilon=None),
+        Guarantee("steady", epsilon=2.0),
+        Guarantee("average", epsilon=None),
+    )
     found, exact = menu(crowded_conference(conference), chosen), menu(conference, chosen)
     assert found.wrong_raw == pytest.approx(exact.wrong_raw, abs=1e-9)
     assert found.success_scores_only == pytest.approx(exact.success_scores_only, abs=1e-9)

@@ -31,7 +31,7 @@ def guarantee_text(guarantee: Guarantee) -> str:
 @pytest.mark.parametrize(
     ("text", "guarantee"),
     [
-        ("steady", Guarantee()),
+        ("steady", Guarantee("steady", epsilon=2.0)),
         ("steady epsilon=0.5", Guarantee(epsilon=0.5)),
         ("steady epsilon=none", Guarantee(epsilon=None)),
         ("public", Guarantee("public", epsilon=None)),
@@ -60,7 +60,7 @@ def test_a_text_names_a_guarantee_and_its_limits_in_any_order(text: str, guarant
         for against in (None, 0.95)
     ]
     + [
-        Guarantee("crowd"),
+        Guarantee("crowd", epsilon=2.0),
         Guarantee("crowd", among=7, epsilon=None),
         Guarantee("average", among=12, epsilon=3.0),
         Guarantee("average", added_success=0.05, epsilon=None, among=2),

@@ -56,7 +56,7 @@ def test_the_menu_is_that_of_plan_with_the_chosen_guarantee(conference: Conferen
     assert found.menu is not None
     assert [one for one in found.menu.choices if one.guarantee != CHOSEN] == [*plain.choices]
     assert found.menu.choice(CHOSEN).guarantee == CHOSEN
-    assert with_chosen(Guarantee()) == MENU
+    assert with_chosen(Guarantee("steady", epsilon=2.0)) == MENU
     for name in ("public", "steady", "average", "none"):
         one = Guarantee(name, epsilon=None, never_against=0.9)
         assert [other for other in with_chosen(one) if other != one] == [*MENU]

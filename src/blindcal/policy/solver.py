@@ -49,7 +49,7 @@ def solve(
 
     Args:
         of: One belief without leading axes, or one paper.
-        guarantee: What the decision may reveal; by default steady, with an epsilon of 2.
+        guarantee: What the decision may reveal; by default a crowd of 10, with an epsilon of 3.
         success: A further limit, on the adversary's chance of a correct guess, mean over the slots. A budget
             (`added_success`) is that of this one belief, unless `success` is its share of it.
 
@@ -76,7 +76,7 @@ def private_policy(
 
     Args:
         belief: One or more instances.
-        guarantee: What decisions may reveal; by default steady, with an epsilon of 2.
+        guarantee: What decisions may reveal; by default a crowd of 10, with an epsilon of 3.
         success: A further limit for each instance, on the adversary's chance of a correct guess, mean over
             the slots; by default there is none.
 

@@ -50,9 +50,17 @@ from blindcal.io.atomic_files import (
 from blindcal.io.tables import format_table, input_error
 from blindcal.planning.conference_plan import stray_remarks
 from blindcal.planning.request import WHOLE, Quota, known_readers, shares
+from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import paper_tracks, read_reviewers
 from blindcal.project.outsiders import unlisted_remarks
-from blindcal.project.settings import FILE, Value, conference_text, parse_grid, parse_paper_counts
+from blindcal.project.settings import (
+    FILE,
+    Value,
+    conference_text,
+    guarantee_settings,
+    parse_grid,
+    parse_paper_counts,
+)
 from blindcal.reviews import Reviews, check_better, infer_grid
 from blindcal.sharing import shared_folder
 
@@ -587,8 +595,7 @@ def _settings(
         "scores": wishes.scores,
         "accept-rate": wishes.accept_rate,
         "accept": wishes.accept if isinstance(number, dict) else number,
-        "guarantee": "steady",
-        "epsilon": 2.0,
+        **guarantee_settings(Guarantee()),
         **decision_words(contents),
         "key": os.path.relpath(key, folder),
         "out": RELEASES_FOLDER,
