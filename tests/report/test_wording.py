@@ -92,7 +92,7 @@ def test_every_verdict_and_every_source_of_variance_has_its_words():
 
 def _compared(own: float, others: dict[Guarantee, float], full: float, *, se: float = 0.0) -> Menu:
     """A menu for 180 papers in which the default gains `own`; one paper in a hundred is 1.8."""
-    gains = {Guarantee(): own, **others}
+    gains = {Guarantee("steady", epsilon=2.0): own, **others}
     choices = tuple(Choice(one, 25.0 - g, g, g / full, 0.0, gain_se=se) for one, g in gains.items())
     return Menu(choices, 25.0, 25.0 - full, full, 0.1, 0.02, 180, 180, 180 if se == 0.0 else 12)
 
@@ -134,12 +134,12 @@ AVERAGE = Guarantee("average", epsilon=None)
 def test_the_first_line_says_whether_it_is_worth_it_with_the_promise_that_was_chosen(
     menu: Menu, said: str
 ) -> None:
-    assert advice(menu, Guarantee()) == said
+    assert advice(menu, Guarantee("steady", epsilon=2.0)) == said
 
 
 def test_if_nothing_keeps_half_the_one_that_gains_most_is_named_and_full_calibration_never() -> None:
     menu = _compared(2.0, {CROWD: 4.0, AVERAGE: 4.5, UNLIMITED: 10.0}, 10.0)
-    other = better_choice(menu, Guarantee())
+    other = better_choice(menu, Guarantee("steady", epsilon=2.0))
     assert other is not None
     assert other.guarantee == AVERAGE
 

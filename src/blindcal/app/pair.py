@@ -132,7 +132,7 @@ def picture(settings: Settings) -> dict[str, Any]:
     """Every number that the page shows for these `settings`, by name; arrays are of NumPy.
 
     >>> found = picture(Settings(protection=1.0, by="error"))
-    >>> found["conflict"], round(found["scores_only"] - found["policy"]["adversary_error"], 12)
+    >>> found["conflict"], round(abs(found["scores_only"] - found["policy"]["adversary_error"]), 12)
     (True, 0.0)
     """
     belief = settings.belief
