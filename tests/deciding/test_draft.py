@@ -154,7 +154,7 @@ def test_a_new_paper_with_the_scores_of_another_is_told(ledger: Ledger, given: G
     ("other", "told"),
     [
         (Request(Guarantee("steady", epsilon=2.0), accept_rate=0.3), "`accept_rate` was 0.4, now 0.3"),
-        (Request(Guarantee(epsilon=1.0), accept_rate=0.4), "`epsilon` was 2.0, now 1.0"),
+        (Request(Guarantee("steady", epsilon=1.0), accept_rate=0.4), "`epsilon` was 2.0, now 1.0"),
         (Request(Guarantee("public", epsilon=2.0), accept_rate=0.4), "`guarantee` was steady, now public"),
         (
             Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4, better="low"),

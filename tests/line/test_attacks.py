@@ -42,7 +42,7 @@ from small_conferences import (
 REQUEST = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
 OTHERS = (
     replace(REQUEST, conference="other"),
-    Request(Guarantee(epsilon=1.0), "other", accept_rate=0.4),
+    Request(Guarantee("steady", epsilon=1.0), "other", accept_rate=0.4),
     Request(Guarantee("average", epsilon=2.0), "other", accept_rate=0.4),
     Request(Guarantee("steady", epsilon=2.0), "other", bar=0.1),
 )

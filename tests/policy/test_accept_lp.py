@@ -208,7 +208,7 @@ def test_the_menu_is_ordered():
     ("epsilon", "multiplier"), [(None, None), (2.0, None), (0.0, None), (1.0, 1.2), (None, 1.5)]
 )
 def test_corners_of_the_range_keep_the_limits_and_reach_them(epsilon: float | None, multiplier: float | None):
-    corners = Guarantee(epsilon=epsilon, multiplier=multiplier).corners
+    corners = Guarantee("steady", epsilon=epsilon, multiplier=multiplier).corners
     ratio = inf if epsilon is None else exp(epsilon)
     for low, high in corners:
         assert 0 <= low <= high <= 1

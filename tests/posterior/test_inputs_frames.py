@@ -72,7 +72,7 @@ def test_frames_say_what_files_say(frame: Any, pools: dict[str, list[Any]], tmp_
     assert inputs.parameters == expected.parameters
     assert inputs.pools == expected.pools
     assert inputs.sources.reviews == "`reviews`"
-    request = bc.Request(bc.Guarantee(epsilon=1.0), accept_rate=0.4)
+    request = bc.Request(bc.Guarantee("steady", epsilon=1.0), accept_rate=0.4)
     planned, same = bc.plan(inputs, request), bc.plan(expected, request)
     assert [paper.claim for paper in planned.papers] == [paper.claim for paper in same.papers]
 

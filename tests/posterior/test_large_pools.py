@@ -383,7 +383,14 @@ def committee(papers: int) -> list[PaperCase]:
     return [crowded(case) for case in cases]
 
 
-@pytest.mark.parametrize("guarantee", [Guarantee(), Guarantee("crowd", among=4), Guarantee("average")])
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        Guarantee("steady", epsilon=2.0),
+        Guarantee("crowd", among=4, epsilon=2.0),
+        Guarantee("average", epsilon=2.0),
+    ],
+)
 def test_a_table_is_a_function_of_its_own_paper(guarantee: Guarantee) -> None:
     """Papers share what is kept in a process: neither their order, nor a paper solved under other guarantees
     before, nor the number of processes may change a bit."""

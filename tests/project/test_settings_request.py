@@ -31,17 +31,17 @@ def guarantee_text(guarantee: Guarantee) -> str:
 @pytest.mark.parametrize(
     ("text", "guarantee"),
     [
-        ("steady", Guarantee("steady", epsilon=2.0)),
-        ("steady epsilon=0.5", Guarantee(epsilon=0.5)),
-        ("steady epsilon=none", Guarantee(epsilon=None)),
+        ("steady", Guarantee("steady", epsilon=3.0)),
+        ("steady epsilon=0.5", Guarantee("steady", epsilon=0.5)),
+        ("steady epsilon=none", Guarantee("steady", epsilon=None)),
         ("public", Guarantee("public", epsilon=None)),
         ("public epsilon=none", Guarantee("public", epsilon=None)),
         ("none", Guarantee("none", epsilon=None)),
         (" full ", Guarantee("none", epsilon=None)),
-        ("average added-success=0.02", Guarantee("average", 0.02, 2.0)),
+        ("average added-success=0.02", Guarantee("average", 0.02, 3.0)),
         (
             "steady never-against=0.95  multiplier=1.5 posterior-cap=.9",
-            Guarantee("steady", 0.0, 2.0, 1.5, 0.9, 0.95),
+            Guarantee("steady", 0.0, 3.0, 1.5, 0.9, 0.95),
         ),
     ],
 )
