@@ -61,7 +61,7 @@ def _ten_points(change=np.copy, seed: int = 5, **more) -> SmallConference:
 
 def _plan(folder: Path, *more: str) -> list[str]:
     rate = [] if any(line.startswith(("bar", "accept-rate")) for line in more) else ["accept-rate = 0.25"]
-    return command_line("plan", folder, *rate, *more)
+    return command_line("plan", folder, *rate, 'guarantee = "steady"', *more)
 
 
 @pytest.mark.parametrize("change", [for_five_points, centered])
