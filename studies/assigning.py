@@ -151,7 +151,7 @@ def percent(value: float, digits: int = 1) -> str:
 def cap_table(similarity: Similarity, papers: int, workers: int) -> list[str]:
     best = marginals(similarity, per_paper=PER_PAPER, per_reviewer=PER_REVIEWER).kept(similarity)
     lines = [
-        "| cap | spread | similarity kept | candidates per paper | author named: before any score "
+        "| cap | spread | similarity kept | candidates per paper | reviewer named: before any score "
         "| from the scores | and the decisions | benefit kept | with `average` |",
         "|---" * 9 + "|",
     ]
@@ -192,7 +192,7 @@ def without_bids(folder: Path) -> list[str]:
 
 def draw_table(similarity: Similarity, papers: int, workers: int) -> list[str]:
     lines = [
-        "| cap | draws | sets per paper | author named from the scores | if fully calibrated "
+        "| cap | draws | sets per paper | reviewer named from the scores | if fully calibrated "
         "| certified for the chances alone | true then |",
         "|---" * 7 + "|",
     ]

@@ -104,7 +104,7 @@ def knowing(papers: int, workers: int) -> tuple[list[str], dict[str, float]]:
     """Before the toss: the certificate's adversary, one with evidence, colluders and a co-reviewer."""
     drawn = cases(prototype_population(), papers, POOL, seed=5)
     lines = [
-        f"| guarantee | author named: scores alone | added | added with evidence of strength {STRENGTH:g} "
+        f"| guarantee | reviewer named: scores alone | added | added with evidence of strength {STRENGTH:g} "
         "| added for a co-reviewer |",
         "|---|---|---|---|---|",
     ]
@@ -164,7 +164,7 @@ def main() -> None:
     options = parser.parse_args()
     known, gains = knowing(options.papers, options.workers)
     together = [
-        f"| guarantee | author named: {COLLUDERS} colluders | added | best guess rose by up to |",
+        f"| guarantee | reviewer named: {COLLUDERS} colluders | added | best guess rose by up to |",
         "|---|---|---|---|",
         *colluding(Setting(options.papers, 3, 3, POOL), 0, options.workers),
     ]

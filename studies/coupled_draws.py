@@ -101,7 +101,7 @@ def named(papers: list[Paper], possible: Array, outcomes: tuple[int | None, ...]
 
 
 def compute(seed: int, similarity: Similarity, reviewers: int) -> Array | None:
-    """`[guarantee, (alone, coupled), (scores, decisions)]`: the chance of naming an author, mean over all
+    """`[guarantee, (alone, coupled), (scores, decisions)]`: the chance of naming a reviewer, mean over all
     reviews; None where these few cannot meet the cap."""
     small = piece(similarity, reviewers, seed)
     try:

@@ -24,7 +24,7 @@ _MOST_PAPERS = 9
 
 @dataclass(frozen=True)
 class Leak:
-    """Chance to name a review's author: from the pools alone, and with the fitted offsets beside them."""
+    """Chance to name a reviewer: from the pools alone, and with the fitted offsets beside them."""
 
     pools_alone: float
     with_fitted_offsets: float
@@ -71,7 +71,7 @@ def _look_at(j: int, drawn: PooledConference, score: np.ndarray, chance: np.ndar
 def sentences(leak: Leak) -> dict[str, list[str]]:
     named, alone = 100 * leak.with_fitted_offsets, 100 * leak.pools_alone
     told = [
-        f"names {named:.1f} % of the authors without seeing any decision",
+        f"names {named:.1f} % of the reviewers without seeing any decision",
         f"against {alone:.1f} % from the pools",
     ]
     return {"docs/explanation/limitations.md": told, "src/blindcal/fitting/reuse_guard.py": told}

@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     lines = [
-        "| pool | author named | public | " + " | ".join(GUARANTEES) + " | full |",
+        "| pool | reviewer named | public | " + " | ".join(GUARANTEES) + " | full |",
         "|---" * (4 + len(GUARANTEES)) + "|",
     ]
     for pool, enumerable in POOLS.items():

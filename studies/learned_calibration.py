@@ -124,7 +124,7 @@ def compute(job: tuple[str, int, int], people: int, papers: int, sweeps: int) ->
 
 
 def stated(weight: Array, accept: Array, on: Array, *, decided: bool) -> float:
-    """What a certificate claims: the chance of naming an author for who holds the stated calibration."""
+    """What a certificate claims: the chance of naming a reviewer for who holds the stated calibration."""
     shape = (len(weight), PER_PAPER, POOL)
     outcomes = (accept, 1.0 - accept) if decided else (accept,)
     masses = [(weight * outcome @ on).reshape(shape).max(axis=2) for outcome in outcomes]

@@ -73,7 +73,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     lines = [
-        "| conference | guarantee | author named: scores and loads | added by all decisions (points) |",
+        "| conference | guarantee | reviewer named: scores and loads | added by all decisions (points) |",
         "|---|---|---|---|",
     ]
     for setting in (Setting(options.papers, 1, 1, 30), Setting(options.papers // 3, 3, 3, POOL)):

@@ -163,7 +163,7 @@ def compute(job: tuple[Setting, int]) -> list[Gain]:
 
 def table(found: dict[Setting, list[list[Gain]]]) -> list[str]:
     lines = [
-        "| conferences | guarantee | author named: scores alone | with all decisions | added "
+        "| conferences | guarantee | reviewer named: scores alone | with all decisions | added "
         "| best guess rose by up to | log odds moved by up to |",
         "|---|---|---|---|---|---|---|",
     ]

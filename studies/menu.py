@@ -117,7 +117,7 @@ def kept(wrong: Array, column: int) -> tuple[float, float]:
 
 def headline_table(sample: Sample, played: dict[str, tuple[float, float]]) -> list[str]:
     names = ("raw", *HEADLINE)
-    lines = ["| | wrong decisions | chance of naming a review's author |", "|---|---|---|"]
+    lines = ["| | wrong decisions | chance of naming a reviewer |", "|---|---|---|"]
     for column, name in enumerate(names):
         mean, error = (100 * part for part in _mean(sample.wrong[:, column]))
         wrong = f"{mean:.1f} ± {error:.1f} %"
@@ -151,7 +151,7 @@ def _percent(values: Array) -> str:
 
 def short_table(sample: Sample) -> list[str]:
     """The same for the README: in words, without what was played."""
-    lines = ["| | wrong decisions | author named |", "|---|---|---|"]
+    lines = ["| | wrong decisions | reviewer named |", "|---|---|---|"]
     for column, name in enumerate(("raw", *HEADLINE)):
         cells = _percent(sample.wrong[:, column]), _percent(sample.success[:, column])
         lines.append(f"| {IN_WORDS[name]} | " + " | ".join(cells) + " |")

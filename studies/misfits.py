@@ -89,7 +89,7 @@ def compute(world: ScoreModel, papers: int, workers: int) -> dict[str, Misfit]:
 
 def table(found: list[dict[str, Misfit]]) -> list[str]:
     lines = [
-        "| world | guarantee | author named, claimed | true: scores alone | true: with decisions "
+        "| world | guarantee | reviewer named, claimed | true: scores alone | true: with decisions "
         "| best guess rose by up to (claimed) |",
         "|---|---|---|---|---|---|",
     ]

@@ -67,7 +67,7 @@ def _normalized(log_weight: Array) -> Array:
 
 
 def author(weight: Array, seen: Integers) -> float:
-    """The chance of naming a review's author, mean over reviews, with what was `seen` of each assignment."""
+    """The chance of naming a reviewer, mean over reviews, with what was `seen` of each assignment."""
     mass = np.zeros((int(seen.max()) + 1, PAPER.size, PAPERS))
     np.add.at(mass, (seen[:, None], np.arange(PAPER.size), EVERY), weight[:, None])
     return float(mass.max(axis=2).sum(axis=0).mean())

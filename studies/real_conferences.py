@@ -421,7 +421,7 @@ def worth_table(cells: Sequence[Cell]) -> list[str]:
 
 def gain_table(cells: Sequence[Cell]) -> list[str]:
     lines = [
-        "| venue | guarantee | spared against raw (points) | author named: scores alone | added "
+        "| venue | guarantee | spared against raw (points) | reviewer named: scores alone | added "
         f"| three guesses | evidence of strength {STRENGTH:g} | {COLLUDERS} colluders "
         "| best guess rose by up to |",
         "|---" * 9 + "|",
@@ -446,7 +446,7 @@ def _told(found: Finding) -> str:
 def pool_table(cells: dict[str, Sequence[Cell]]) -> list[str]:
     lines = [
         "| venue | pools | candidates per paper | wrong: raw | steady, epsilon 2 | full "
-        "| author named: scores alone | added by *steady*, epsilon 2, with evidence "
+        "| reviewer named: scores alone | added by *steady*, epsilon 2, with evidence "
         "| added by full calibration |",
         "|---" * 9 + "|",
     ]

@@ -162,7 +162,7 @@ def _cell_mass(score: Array, a: Array, b: Array, noise: Array, grid: Array) -> A
 
 
 def best(authors: Sequence[Array], cases: Sequence[PaperCase]) -> float:
-    """The chance that the best guess at a review's author is right, mean over reviews; `*` is no guess."""
+    """The chance that the best guess at a reviewer is right, mean over reviews; `*` is no guess."""
     tops = [
         np.where(np.array(case.candidates) == "*", 0.0, one).max(axis=1)
         for case, one in zip(cases, authors, strict=True)

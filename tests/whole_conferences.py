@@ -85,7 +85,7 @@ class Lister:
         }
 
     def bits(self) -> float:
-        """Information of a paper's own decision about a review's author, mean over all reviews."""
+        """Information of a paper's own decision about a reviewer, mean over all reviews."""
         found = []
         for options in self.tuples:
             for slot in range(len(options[0][0])):
@@ -101,7 +101,7 @@ class Lister:
         return sum(found) / len(found)
 
     def largest_rise(self) -> float:
-        """The most that any outcome of all papers makes the best guess at a review's author likelier."""
+        """The most that any outcome of all papers makes the best guess at a reviewer likelier."""
         alone: dict[tuple[int, int], dict[str, float]] = defaultdict(lambda: defaultdict(float))
         after: dict[tuple[int, int, object], dict[str, float]] = defaultdict(lambda: defaultdict(float))
         for who, outcome, chance in self.worlds():

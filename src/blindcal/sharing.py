@@ -551,7 +551,7 @@ def _statement(
     promise = (
         "Whoever wrote one review, and whoever else had written it, any table is at most e^epsilon times as "
         "likely; zcdp bounds the same by concentrated differential privacy. Papers, scores and the list of "
-        "people are public; the unit is the author of one review."
+        "people are public; the unit is the reviewer of one review."
     )
     content = {
         "format": SHARED_FORMAT,

@@ -1,4 +1,4 @@
-"""Views of papers before the toss and after it."""
+"""Views of papers before the draw and after it."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def test_audit_of_a_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert run(command) == 0
     said = capsys.readouterr().out
     assert said.startswith("CONFIDENTIAL: for the chair alone")
-    assert "a review's author" in said
+    assert "a reviewer" in said
     assert "canary" not in said
     kept = tmp_path / "audit.json"
     assert run([*command, "--json", "--out", str(kept)]) == 0
@@ -88,7 +88,7 @@ def test_plan_with_an_audit(
 ) -> None:
     command = command_line("plan", small.write(tmp_path / "in"), "--audit")
     assert run(command) == 0
-    assert "before the toss, on average over the public belief" in capsys.readouterr().out
+    assert "before the draw, on average over the public belief" in capsys.readouterr().out
     assert run([*command, "--json"]) == 0
     planned = json.loads(capsys.readouterr().out)
     found = planned["audit"]
@@ -227,5 +227,5 @@ def test_a_cell_about_another_paper_has_its_own_baseline(capsys: pytest.CaptureF
     apart = [Finding("two", AUTHOR, "public", 0.2, 0.2), Finding("two", AUTHOR, "full", 0.3, 0.4)]
     _say_adversaries([*alike, *apart])
     said = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-    assert "a review's author 20.0 20.0 20.0 +0.00 exact" in said
-    assert "a review's author (each) 20.0 to 20.0 30.0 to 40.0 +10.00 exact" in said
+    assert "a reviewer 20.0 20.0 20.0 +0.00 exact" in said
+    assert "a reviewer (each) 20.0 to 20.0 30.0 to 40.0 +10.00 exact" in said

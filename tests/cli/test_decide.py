@@ -667,7 +667,7 @@ def test_a_budget_is_shown_as_a_share_of_what_full_calibration_reveals(
     )
     share = (success - alone) / (full - alone)
     assert certificate["added_share_of_full"] == pytest.approx(share, abs=1e-7)
-    line = f"the budget: {100 * share:.1f} % of what full calibration would reveal about authors here\n"
+    line = f"the budget: {100 * share:.1f} % of what full calibration would reveal about reviewers here\n"
     assert line in capsys.readouterr().out
     assert run(command_line("plan", folder, *budget)) == 0
     assert line in capsys.readouterr().out

@@ -36,7 +36,7 @@ def test_another_number_later(
     command = command_line("select", *given, "--accept", "4")
     assert run(command) == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == "6 papers, 4 accepted; release 2, no coin was tossed"
+    assert said[0] == "6 papers, 4 accepted; release 2, nothing was drawn"
     assert said[1].startswith("expected wrong decisions: ")
     new = numbered(out, 2)
     assert said[2] == f"public: {new / 'decisions.csv'}, {new / 'certificate.json'}"
@@ -44,7 +44,7 @@ def test_another_number_later(
     facts = json.loads(capsys.readouterr().out)
     assert (facts["how"], facts["release"], facts["certificate"]["accepted"]) == ("stored", 2, 4)
     assert run(command) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "6 papers, 4 accepted; already so, no coin was tossed"
+    assert capsys.readouterr().out.splitlines()[0] == "6 papers, 4 accepted; already so, nothing was drawn"
     assert run(command_line("verify", *given)) == 0
     said = capsys.readouterr().out
     assert "release 2: number accepted" in said

@@ -39,7 +39,7 @@ def test_what_was_decided_is_frozen(folder: Path) -> None:
     assert "accept-rate was 0.5, now 0.25" in plain(err)
     edit(folder, "accept-rate = 0.25", "accept-rate = 0.5")
     code, out, _ = call("decide", "icx")
-    assert (code, "no coin was tossed" in out) == (0, True)
+    assert (code, "nothing was drawn" in out) == (0, True)
 
 
 def test_withdrawn_papers_and_late_reviews_are_recorded_as_such(folder: Path) -> None:
@@ -144,7 +144,7 @@ def test_another_number_of_papers_is_the_next_release(folder: Path) -> None:
     assert call("decide", "icx")[0] == 0
     code, out, err = call("select", "icx", "--accept", "3")
     assert (code, err) == (0, "")
-    assert out.startswith("6 papers, 3 accepted; release 2, no coin was tossed\n")
+    assert out.startswith("6 papers, 3 accepted; release 2, nothing was drawn\n")
     assert "public: icx/public/release-2/decisions.csv, icx/public/release-2/certificate.json\n" in out
     told = "next: write accept = 3 into icx/conference.toml, then blindcal report icx --out icx.html"
     assert last(out) == told
@@ -165,7 +165,7 @@ def test_the_wait_list_of_a_folder_is_kept_less_those_accepted(folder: Path) -> 
     assert call("decide", "icx")[0] == 0
     code, out, err = call("select", "icx", "--accept", "4")
     assert (code, err) == (0, "")
-    assert out.startswith("6 papers, 4 accepted, 1 on the wait list; release 2, no coin was tossed\n")
+    assert out.startswith("6 papers, 4 accepted, 1 on the wait list; release 2, nothing was drawn\n")
     assert "next: write accept = 4 and wait-list = 1 into icx/conference.toml, then blindcal" in out
     code, out, err = call("select", "icx", "--accept", "4", "--wait-list", "0")
     assert code == 0

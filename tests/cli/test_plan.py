@@ -36,7 +36,7 @@ def test_the_answer_comes_first_then_the_menu_then_what_it_is_about(
     lines, _ = _said(small, tmp_path / "in", capsys, "bar = 0.5")
     assert re.match(r"(Not worth it with steady and epsilon 2\. )?Expected gain: .* of 6 papers\.", lines[0])
     assert "bar: quality 0.5 (quality is N(0,1) over papers)" in lines
-    assert "6 papers, 12 reviews; no coin was tossed" in lines
+    assert "6 papers, 12 reviews; nothing was drawn" in lines
     (heading,) = (i for i, line in enumerate(lines) if line.startswith("promise to reviewers "))
     for column in ("wrong decisions", "expected gain", "of full calibration's", "reviewers named"):
         assert column in lines[heading]
@@ -132,7 +132,7 @@ def test_a_plan_repeats_every_limit_that_was_asked_for(
     more = "up to 2 percentage points more reviewers named"
     words = f"average, {more}, epsilon 2, multiplier 1.5, posterior cap 0.999"
     assert any(line.startswith(f"planned: {words}. Expected: ") for line in lines)
-    assert any("no coin was tossed" in line for line in lines)
+    assert any("nothing was drawn" in line for line in lines)
 
 
 def test_what_if_compares_guarantees_and_leaves_the_folder_as_it_is(

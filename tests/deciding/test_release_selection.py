@@ -83,7 +83,7 @@ def test_another_number_is_chosen_from_the_same_coins(inputs: Inputs, key_path: 
     order = sorted(first.papers, key=own_rank)
     for number in (5, 1, 3):
         found = select(tmp_path / "out", key_path, tmp_path / f"out{number}", number).record
-        assert found.papers == first.papers, "no coin was tossed"
+        assert found.papers == first.papers, "nothing was drawn"
         assert (found.bar, found.commitment, found.settings) == (first.bar, first.commitment, first.settings)
         accepted = {paper for paper, word in decisions_of(found).items() if word == "accept"}
         assert accepted == {paper.paper for paper in order[:number]}

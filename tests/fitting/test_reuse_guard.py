@@ -94,7 +94,7 @@ def test_the_file_beside_a_table_says_what_was_used(tmp_path: Path) -> None:
     write_json(fit_record_path(path), fingerprint_record([past(table)]))
     assert read_fingerprints(fit_record_path(path)) == [past(table)]
     parameters = {"*": (1.0, 3.5, 1.0)}
-    with pytest.raises(InputError, match=r"was fitted on these reviews .* names 40\.0 % of the authors"):
+    with pytest.raises(InputError, match=r"was fitted on these reviews .* names 40\.0 % of the reviewers"):
         refuse_reused(path, parameters, Reviews.from_table(table))
     refuse_reused(path, parameters, Reviews.from_table(conference(3)))
     refuse_reused(tmp_path / "other.csv", parameters, Reviews.from_table(table))

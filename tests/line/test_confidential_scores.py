@@ -46,7 +46,7 @@ def test_the_chair_has_every_figure_and_the_public_none(folder: Path) -> None:
     code, out, _ = call("decide", "icx")
     assert code == 0
     assert "scores are confidential: these figures are for you alone" in out
-    assert "chance of naming a review's author" in out
+    assert "chance of naming a reviewer" in out
     assert call("verify", "icx")[0] == 0
     public = folder / "public" / "release-1"
     assert {path.name for path in public.iterdir()} == {"decisions.csv", "certificate.json"}

@@ -209,7 +209,7 @@ def test_pools_that_name_the_authors_are_noted(tmp_path: Path, capsys: pytest.Ca
     folder = known.write(tmp_path / "in")
     assert run(_plan(folder, "accept-rate = 0.4", "--despite-misfit")) == 0
     said = capsys.readouterr().err
-    assert "the pools and scores already name 100.0 % of the authors" in said
+    assert "the pools and scores already name 100.0 % of the reviewers" in said
     assert "every pool has exactly as many people as the paper has reviews, so who reviewed it is" in said
 
 

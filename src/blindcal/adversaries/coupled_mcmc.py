@@ -563,7 +563,7 @@ def coupled_findings(
     if is_small(views, loads):
         return [exact_finding(views, loads, policy) for policy in policies]
     if not all(view.outcome is not None for view in views):
-        raise InputError("`coupled` needs decisions that were published: before the toss there are too many")
+        raise InputError("`coupled` needs decisions that were published: before the draw there are too many")
     revealing = [policy for policy in policies if policy not in CONSTANT]
     if keep is not None:
         make_folder(keep)

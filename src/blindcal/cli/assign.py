@@ -216,7 +216,7 @@ def _facts(assigned: SampledAssignment, best: float, out: Path) -> dict[str, Any
         "similarity": kept,
         "similarity_kept": kept / best if best > 0.0 else 1.0,
         "candidates_per_paper": [int(sizes.min()), float(np.median(sizes)), int(sizes.max())],
-        "author_named": float(top.mean()) / chances.per_paper,
+        "reviewer_named": float(top.mean()) / chances.per_paper,
         "assignment": out / ASSIGNMENT_FILE,
         "assignments": out / DRAWS_FILE,
         "pools": out / POOLS_FILE,
@@ -233,7 +233,7 @@ def _print(facts: dict[str, Any]) -> None:
         ("similarity kept, of the most that any assignment has", f"{100 * facts['similarity_kept']:.1f} %"),
         ("candidates per paper: fewest, median, most", f"{low}, {median}, {high}"),
         ("largest probability of a pair", number_text(facts["largest_probability"])),
-        ("chance of naming a review's author before any score", f"{100 * facts['author_named']:.1f} %"),
+        ("chance of naming a reviewer before any score", f"{100 * facts['reviewer_named']:.1f} %"),
     ]
     table(("", ""), rows)
     say()

@@ -21,7 +21,7 @@ from blindcal.project.workflow import Adversaries, audit_folder, opened
 _SHOWN = 10
 _WORDS = {"raw": "raw", "public": "public", "chosen": "decided", "full": "full"}
 _QUESTIONS = {
-    "author": "a review's author",
+    "author": "a reviewer",
     ONE_BY_ONE: "the same, papers one by one",
     "three guesses": "in three guesses",
     "reviewed at all": "yes or no, each candidate",
@@ -46,7 +46,7 @@ Evidence = Annotated[
     numeric(
         decimal,
         "Also an adversary with evidence of its own about every review, such as writing style, by "
-        "which the author stands out by this many standard deviations; repeatable.",
+        "which the reviewer stands out by this many standard deviations; repeatable.",
     ),
 ]
 Learns = Annotated[
@@ -100,7 +100,7 @@ def audit(
     calibration: how often an adversary is right from the scores alone, and with the decisions. Exact, paper
     by paper, for the decisions as they came out; `blindcal plan --audit` averages over those that may come
     out. Then adversaries who know more, each against its own baseline: a co-reviewer, the author of the worst
-    paper, and those that the options name. Nothing is tossed, and nothing here may be published.
+    paper, and those that the options name. Nothing is drawn, and nothing here may be published.
 
     Example: blindcal audit icx2027 --evidence 1.5 --colluders 3
     """
@@ -140,7 +140,7 @@ def facts_of(findings: Findings, **more: Any) -> dict[str, Any]:
 
 def say_findings(findings: Findings) -> None:
     """Findings as text: what each policy lets each question gain, then the reviews most exposed."""
-    when = "as published" if findings.published else "before the toss, on average over the public belief"
+    when = "as published" if findings.published else "before the draw, on average over the public belief"
     say(f"{count(findings.papers, 'paper')}, {count(findings.reviews, 'review')}, {when}")
     _say_adversaries(findings.findings)
     say()
@@ -163,12 +163,12 @@ def say_findings(findings: Findings) -> None:
     table(
         ["paper", "review", "score", "scores alone", "with the decision", "largest rise"],
         rows,
-        title="reviews most exposed: chance that the best guess is the author",
+        title="reviews most exposed: chance that the best guess is right",
     )
     if findings.sampled:
         say(f"{count(findings.sampled, 'paper')} with large pools: estimated from a sample of tuples")
     if findings.limits:
-        say("a review's reviewer named with all decisions together, proved before the toss: at most")
+        say("a review's reviewer named with all decisions together, proved before the draw: at most")
     for name, limit in findings.limits.items():
         say(f"  {points(limit)} % {_LIMITS[name]}")
 

@@ -100,7 +100,7 @@ def _facts(outcome: Outcome, key: Path, out: Path) -> dict[str, Any]:
 def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     how = {
         "new": "decided",
-        "stored": "already decided: the stored decisions are returned, no coin was tossed",
+        "stored": "already decided: the stored decisions are returned, nothing was drawn",
         "amended": "amended",
     }
     certificate = outcome.full_certificate
@@ -111,7 +111,7 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     say(f"better: {certificate['better']} scores; calibration: {certificate['calibration_fit']['verdict']}")
     say(_promise(certificate))
     say(
-        f"chance of naming a review's author: {_percent(certificate['success_scores_only'])} "
+        f"chance of naming a reviewer: {_percent(certificate['success_scores_only'])} "
         f"from the scores alone, {_percent(certificate['success'])} with the decisions"
     )
     if certificate["limits"]["added_success"]:
@@ -209,7 +209,7 @@ def select(
 ) -> None:
     """Accept another number of papers of a conference that was decided with such a number.
 
-    No coin is tossed and no input is read: papers are ranked anew by their private decisions, which stay
+    Nothing is drawn and no input is read: papers are ranked anew by their private decisions, which stay
     sealed. The list becomes the next release of the folder, and is sealed as one. What the certificate
     promises holds for all lists together. Whoever waits keeps waiting or is accepted, unless --wait-list is
     given.
@@ -234,7 +234,7 @@ def select(
         return
     result = "already so" if outcome.how == "stored" else f"release {counter}"
     counted = f"{count(certificate['papers'], 'paper')}, {certificate['accepted']:,} accepted"
-    say(f"{counted}{waiting(certificate)}; {result}, no coin was tossed")
+    say(f"{counted}{waiting(certificate)}; {result}, nothing was drawn")
     wrong, raw = (100 * certificate[name] for name in ("expected_wrong", "expected_wrong_raw"))
     say(f"expected wrong decisions: {wrong:.1f} % (by mean scores {raw:.1f} %){_bar_for(certificate)}")
     say(f"public: {facts['decisions']}, {facts['certificate_file']}")

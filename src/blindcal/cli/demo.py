@@ -127,7 +127,7 @@ def _print(
     )
     say()
     names = {
-        "success_scores_only": "chance of naming a review's author from the scores alone",
+        "success_scores_only": "chance of naming a reviewer from the scores alone",
         "success": "... with the decisions too",
         "largest_rise": "largest rise of that chance by one decision, for any review",
         "epsilon": "largest change of anyone's odds by one decision (natural log)",

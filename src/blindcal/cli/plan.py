@@ -290,7 +290,7 @@ def _audited(planned: Plan, learns: bool, workers: Workers) -> Findings:
 
 
 def _as_certificate(facts: dict[str, Any], request: Request) -> dict[str, Any]:
-    """The fields of the certificate that this plan would get, but for those of the toss."""
+    """The fields of the certificate that this plan would get, but for those of the draw."""
     limits = {name: value for name, value in vars(request.guarantee).items() if name != "name"}
     exactly = {} if request.quota is None else {"selection": {"accept": request.accept}}
     requested = {"conference": request.conference, "guarantee": request.guarantee.name, "limits": limits}
@@ -309,7 +309,7 @@ def _print_answer(found: Answer, request: Request, promise: str | None) -> None:
     say(fill(_about_numbers(found, request), _WIDTH))
     say_gap(menu.gap)
     say()
-    say(f"{count(menu.papers, 'paper')}, {count(found.reviews, 'review')}; no coin was tossed")
+    say(f"{count(menu.papers, 'paper')}, {count(found.reviews, 'review')}; nothing was drawn")
     say(f"bar: quality {bar_words(found.bar)} (quality is N(0,1) over papers){_bar_source(found)}")
     if request.quota is not None:
         say(f"{quota_line(request.quota)}; the bar alone is frozen when papers are decided")

@@ -90,14 +90,14 @@ _HELD = {name: limit for name, limit in LIMITS.items() if limit.without_scores}
 _KEPT_ASSUMPTIONS = ("One paper at a time", "One place on the list", "Fixed beforehand", "Not covered")
 CONFIDENTIAL_ASSUMPTIONS = (
     "Scores are confidential: apart from the decisions, nothing here depends on them. The chance of naming "
-    "an author, the bar, expected errors and what the decision on each paper reveals at most are in the "
+    "a reviewer, the bar, expected errors and what the decision on each paper reveals at most are in the "
     "sealed record, for the chair and an auditor.",
     "Against whom: the guarantee and its limits are kept for someone who sees all scores and decisions and "
     "knows this method, how each reviewer scores and who may have reviewed each paper. They limit what a "
     "decision reveals to such a person beyond the scores.",
     "To someone who does not see the scores, a decision says something about them, and through them about "
     "reviewers: their best guess and their odds may change by more than the guarantee and epsilon say. They "
-    "still name authors no more often than someone who sees the scores too"
+    "still name reviewers no more often than someone who sees the scores too"
     + "".join(
         f", and {limit.without_scores} ({name}) holds for them as well" for name, limit in _HELD.items()
     )

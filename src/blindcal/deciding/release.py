@@ -414,7 +414,7 @@ def first_of_key(outcome: Outcome) -> str | None:
         return None
     return (
         "only this copy of the key and its sealed folder may decide from now on: a copy made before knows "
-        "nothing of this release, and would toss coins for changed papers as if it were the first"
+        "nothing of this release, and would draw coins for changed papers as if it were the first"
     )
 
 

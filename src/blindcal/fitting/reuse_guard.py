@@ -39,8 +39,8 @@ _ID_DIGITS = 16
 _PRIOR_SCORES = 2.0
 _WHY = (
     "a calibration fitted on the reviews being decided gives their reviewers away: in a simulated conference "
-    "it names 40.0 % of the authors without seeing any decision, against 12.5 % from the pools; fit on other "
-    "conferences alone"
+    "it names 40.0 % of the reviewers without seeing any decision, against 12.5 % from the pools; fit on "
+    "other conferences alone"
 )
 
 Row = tuple[str, str, float]

@@ -482,7 +482,7 @@ def plan_remarks(figures: Mapping[str, Any], never_against: float | None) -> lis
     remarks = []
     if (named := figures["success_scores_only"]) > _MOSTLY_NAMED:
         remarks.append(
-            f"the pools and scores already name {100 * named:.1f} % of the authors: nothing here can hide "
+            f"the pools and scores already name {100 * named:.1f} % of the reviewers: nothing here can hide "
             f"them. A pool should list {_POOL_MEANING}; does it list only those who did?"
         )
     wrong, raw = figures["expected_wrong"], figures["expected_wrong_raw"]

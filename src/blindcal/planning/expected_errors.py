@@ -27,12 +27,13 @@ from blindcal.posterior.paper import TupleSample
 ASSUMPTIONS = (
     "Against whom: someone who knows all scores, all decisions, this method, how each reviewer scores (the "
     "stated calibration) and who may have reviewed each paper, with what chance (the stated pools), but not "
-    "who did. They name one person as the author of a review; success is their chance of being right.",
-    "What they know: the chance of naming an author (success), its largest rise by one decision "
+    "who did. They name one person as the reviewer who wrote a review; success is their chance of being "
+    "right.",
+    "What they know: the chance of naming a reviewer (success), its largest rise by one decision "
     "(largest_rise), how sure someone can be of one (largest_posterior) or of anyone having reviewed a paper "
     "(largest_posterior_paper), and how many times as likely a candidate becomes (largest_factor) are those "
-    "of someone who has the stated pools and nothing more to go by, or who also knows that the author was no "
-    "outsider (largest_posterior_named). The limits on odds (epsilon) and on the chance of a correct "
+    "of someone who has the stated pools and nothing more to go by, or who also knows that the reviewer was "
+    "no outsider (largest_posterior_named). The limits on odds (epsilon) and on the chance of a correct "
     "guess (multiplier) also hold for someone who knows or suspects more, whatever it is; they limit what "
     "the decision on one paper reveals.",
     "One paper at a time: the reviewers of different papers are taken as independent once the scores are "

@@ -574,7 +574,7 @@ def verify_folder(
         if not out.is_dir():
             raise InputError(
                 f"release {record.release} is sealed, and there is no folder {out}: if the run that made it "
-                "was interrupted, run the same command again (no coin is tossed twice)"
+                "was interrupted, run the same command again (nothing is drawn twice)"
             )
     with folder_inputs(folder, record.grid, out) as inputs:
         verification = verify_latest(

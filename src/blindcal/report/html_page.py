@@ -64,9 +64,9 @@ _LEAD = 5
 class Report:
     """What a page is about, for everyone or for the chair. Neither says who reviewed what."""
 
-    # What `read_certificate` returns; before the toss, the fields that it would have
+    # What `read_certificate` returns; before the draw, the fields that it would have
     certificate: Mapping[str, Any]
-    decided: tuple[DecidedPaper, ...] = ()  # the papers as `read_decided` returns them; none before the toss
+    decided: tuple[DecidedPaper, ...] = ()  # the papers as `read_decided` returns them; none before the draw
     # Of the public side of the conference; without it the page has no menu and no gray zone
     survey: Survey | None = None
     # Whether the page is for the chair: it then also lists papers with titles, mean scores and chances, and
