@@ -173,6 +173,18 @@ def bring(page: Page, *files: Path, **kinds: str) -> None:
     expect(page.get_by_text("Brought in.")).to_be_visible()
 
 
+def as_easychair(path: Path) -> None:
+    """The same reviews as EasyChair's review.csv has them."""
+    heads = "#,submission #,member #,member name,number,version,text,scores,total score,reviewer first name,"
+    lines = [f"{heads}reviewer last name,reviewer email,reviewer person #,date,time,attachment?"]
+    for place, row in enumerate(csv.DictReader(path.read_text().splitlines()), start=1):
+        score, who = row["OveMer"], row["reviewername"]
+        named = f"{place},{row['paper']},{who[-1]},{who},{place},1,Fine.,Overall evaluation: {score},{score}"
+        first, last = who.split()
+        lines.append(f"{named},{first},{last},{row['email']},,2025-03-01,10:15,no")
+    path.write_text("\n".join(lines) + "\n")
+
+
 def late(files: Path, papers: int) -> Path:
     """The same scores with one corrected, and three more papers."""
     lines = (files / "scores.csv").read_text().splitlines()
@@ -187,13 +199,11 @@ def late(files: Path, papers: int) -> Path:
 def test_a_conference_from_two_systems_exports_to_a_verified_correction(
     chrome: Browser, app: Listening, tmp_path: Path
 ) -> None:
-    """This year's reviews from HotCRP and a past year as a table of our own; all of it in the browser."""
+    """This year's reviews from HotCRP and a past year from EasyChair; all of it in the browser."""
     heard: list[str] = []
     papers = 12
     given = write_exports(tmp_path / "in", papers=papers, past=15)
-    past = csv.DictReader((given / "2025.csv").read_text().splitlines())
-    table = ["paper,reviewer,score", *(f"{row['paper']},{row['email']},{row['OveMer']}" for row in past)]
-    (given / "2025.csv").write_text("\n".join(table) + "\n")
+    as_easychair(given / "2025.csv")
     page = opened(chrome, app, "conference", heard, accept_downloads=True, bypass_csp=True)
     page.get_by_label("Name of the folder").fill("icx")
     page.get_by_label("Papers to accept").fill("4")
