@@ -19,7 +19,6 @@ neighbor. No slack enters a coin: a holder of the key could otherwise choose amo
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -60,7 +59,7 @@ from blindcal.deciding.ledger import (
 from blindcal.deciding.prior_decisions import PriorDecisions, recorded_case
 from blindcal.deciding.release import check_paths
 from blindcal.errors import InputError, VerificationError
-from blindcal.io.tables import data_frame
+from blindcal.io.tables import StrPath, data_frame
 from blindcal.planning.conference_plan import PaperPlan, plan_conference, planning_steps
 from blindcal.planning.expected_errors import expected_figures
 from blindcal.planning.request import Request, shares
@@ -186,10 +185,10 @@ class Verification:
 
 def verify(
     inputs: Inputs,
-    key: str | os.PathLike[str],
-    out: str | os.PathLike[str] | None = None,
+    key: StrPath,
+    out: StrPath | None = None,
     *,
-    published: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    published: StrPath | Sequence[StrPath] = (),
     conference: str = "conference",
     commitment: str | None = None,
     workers: Workers = 1,
@@ -240,7 +239,7 @@ def verify(
     )
 
 
-def latest(key: str | os.PathLike[str], conference: str = "conference") -> tuple[PriorDecisions, Record]:
+def latest(key: StrPath, conference: str = "conference") -> tuple[PriorDecisions, Record]:
     """The decisions of a key, and the latest record of a conference."""
     past = PriorDecisions(read_ledger(key, read_key(key)))
     records = [i for i, release in enumerate(past.ledger.releases) if release.conference == conference]
@@ -256,9 +255,9 @@ def verify_latest(
     inputs: Inputs,
     past: PriorDecisions,
     record: Record,
-    out: str | os.PathLike[str] | None = None,
+    out: StrPath | None = None,
     *,
-    published: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    published: StrPath | Sequence[StrPath] = (),
     commitment: str | None = None,
     workers: Workers = 1,
     progress: Progress = no_progress,

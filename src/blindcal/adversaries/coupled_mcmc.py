@@ -52,6 +52,7 @@ from blindcal.checks import Array, Integers
 from blindcal.compute.parallel import Progress, Workers, no_progress, unordered_results
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import make_folder, read_bytes, write_bytes
+from blindcal.io.tables import StrPath
 
 CHAINS, STARTS = 256, 8
 # Mean number of moves of each review before anything is counted, and then between two looks at the estimates.
@@ -503,7 +504,7 @@ def walk(
     chains: int = CHAINS,
     starts: int = STARTS,
     seed: int = 0,
-    kept: str | os.PathLike[str] | None = None,
+    kept: StrPath | None = None,
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
 ) -> WalkEstimate:
@@ -548,7 +549,7 @@ def coupled_findings(
     loads: Mapping[str, int],
     policies: Sequence[str] = POLICIES,
     *,
-    keep: str | os.PathLike[str] | None = None,
+    keep: StrPath | None = None,
     target: float = TARGET,
     most: int = 40,
     workers: Workers = 1,
@@ -680,9 +681,7 @@ def _walks_from_arrays(arrays: Mapping[str, NDArray[Any]], rounds: int) -> Walks
     return Walks(author, lacks, extra, seen, tally, start, drawn, rounds)
 
 
-def _write_walks(
-    kept: str | os.PathLike[str] | None, parts: Sequence[Walks], table: FlatNetwork, seed: int
-) -> None:
+def _write_walks(kept: StrPath | None, parts: Sequence[Walks], table: FlatNetwork, seed: int) -> None:
     if kept is None:
         return
     data, joined = io.BytesIO(), _join(parts)
@@ -693,7 +692,7 @@ def _write_walks(
 
 
 def _read_walks(
-    kept: str | os.PathLike[str] | None, table: FlatNetwork, chains: int, starts: int, seed: int
+    kept: StrPath | None, table: FlatNetwork, chains: int, starts: int, seed: int
 ) -> list[Walks] | None:
     """The walks in a file; None if there is no file."""
     if kept is None or not Path(kept).exists():

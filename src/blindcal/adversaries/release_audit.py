@@ -25,7 +25,7 @@ from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.deciding.release import check_paths
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_table
-from blindcal.io.tables import input_error
+from blindcal.io.tables import StrPath, input_error
 from blindcal.planning.conference_plan import Plan
 from blindcal.posterior.conference import (
     Sources,
@@ -46,7 +46,7 @@ class OpenedRelease:
     views: list[View] = field(repr=False)
 
 
-def open_release(published: str | os.PathLike[str], key: str | os.PathLike[str]) -> OpenedRelease:
+def open_release(published: StrPath, key: StrPath) -> OpenedRelease:
     """Opens a published release with its key. The result is confidential.
 
     `key`: the file of the key that made the release. Returns the `record`, and the `views` of its papers with
@@ -93,10 +93,10 @@ class Venue:
 
 
 def read_venue(
-    decisions: str | os.PathLike[str],
-    scores: str | os.PathLike[str],
-    reviewers: str | os.PathLike[str],
-    pools: str | os.PathLike[str],
+    decisions: StrPath,
+    scores: StrPath,
+    reviewers: StrPath,
+    pools: StrPath,
     *,
     bar: float | None = None,
     grid: Sequence[float] | None = None,
@@ -148,7 +148,7 @@ def _explained(view: View) -> bool:
     return view.outcome is not None and float(view.weight @ view.outcome["full"]) > 0.0
 
 
-def read_decisions(path: str | os.PathLike[str]) -> dict[str, bool]:
+def read_decisions(path: StrPath) -> dict[str, bool]:
     """Whether each paper of a table `paper,decision` was accepted; other columns are ignored."""
     columns = [Column("paper", "id"), Column("decision", choices=(_ACCEPT, _REJECT))]
     table = read_table(path, columns, extra=True)
@@ -162,9 +162,7 @@ def read_decisions(path: str | os.PathLike[str]) -> dict[str, bool]:
     return accepted
 
 
-def read_scores(
-    path: str | os.PathLike[str], grid: Sequence[float] | None = None
-) -> dict[str, tuple[float, ...]]:
+def read_scores(path: StrPath, grid: Sequence[float] | None = None) -> dict[str, tuple[float, ...]]:
     """The scores of each paper in a table `paper,score`, lowest first; other columns are ignored."""
     columns = [Column("paper", "id"), Column("score", "number", synonyms=("rating",))]
     table = read_table(path, columns, extra=True)

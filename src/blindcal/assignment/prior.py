@@ -217,12 +217,7 @@ def tuples_of_sets(sets: Sets) -> Integers:
 
 
 def sets_of(tuples: Integers) -> tuple[Integers, Integers]:
-    """The sets of reviewers among some tuples, `[set, slot]` in lexicographic order, and each tuple's set.
-
-    >>> sets, index = sets_of(np.array([[0, 1], [1, 0], [2, 0]]))
-    >>> sets.tolist(), index.tolist()
-    ([[0, 1], [0, 2]], [0, 0, 1])
-    """
+    """The sets of reviewers among some tuples, `[set, slot]` in lexicographic order, and each tuple's set."""
     sets, index = np.unique(np.sort(tuples, axis=1), axis=0, return_inverse=True)
     return sets, index.ravel()
 

@@ -166,12 +166,7 @@ def _too_few(
 
 
 def _pieces(most: int, spread: float, draws: int) -> tuple[Integers, Array]:
-    """Widths in units of the linear pieces of `f`, and their slopes.
-
-    Example:
-        >>> _pieces(4, 0.5, 8)
-        (array([1, 1, 1, 1]), array([0.9375, 0.8125, 0.6875, 0.5625]))
-    """
+    """Widths in units of the linear pieces of `f`, and their slopes."""
     if spread == 0.0:
         return np.array([most], dtype=np.int64), np.ones(1)
     edges = np.unique(np.rint(np.linspace(0, most, _LINEAR_PIECES + 1))).astype(np.int64)

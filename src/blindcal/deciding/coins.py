@@ -24,6 +24,7 @@ from typing import Any
 
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import canonical_json, read_bytes, write_bytes
+from blindcal.io.tables import StrPath
 from blindcal.planning.request import Number, Request
 from blindcal.posterior.conference import Conference, TrueReviewers
 from blindcal.posterior.paper import PaperCase
@@ -68,7 +69,7 @@ class Key:
         return self.stamp("fingerprint", None, version=1).hex()[:16]
 
 
-def make_key(path: str | os.PathLike[str]) -> Key:
+def make_key(path: StrPath) -> Key:
     """Makes a new key in a new file that only its owner can read.
 
     Args:
@@ -88,7 +89,7 @@ def make_key(path: str | os.PathLike[str]) -> Key:
     return key
 
 
-def read_key(path: str | os.PathLike[str]) -> Key:
+def read_key(path: StrPath) -> Key:
     """Reads a key."""
     data = read_bytes(path)
     if len(data) != KEY_BYTES:
@@ -103,7 +104,7 @@ def read_key(path: str | os.PathLike[str]) -> Key:
     return Key(data)
 
 
-def refuse_shared_file(path: str | os.PathLike[str]) -> None:
+def refuse_shared_file(path: StrPath) -> None:
     """Refuses a file that others than its owner could have read."""
     mode = stat.S_IMODE(os.stat(path).st_mode)
     if mode & 0o077:

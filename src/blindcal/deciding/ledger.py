@@ -59,7 +59,7 @@ from blindcal.io.atomic_files import (
     to_jsonable,
     write_bytes,
 )
-from blindcal.io.tables import quote_cell
+from blindcal.io.tables import StrPath, quote_cell
 from blindcal.planning.request import Number, Request, recorded_request
 from blindcal.policy.guarantee import LIMITS
 from blindcal.posterior.conference import LevelByTrack
@@ -251,7 +251,7 @@ class Ledger:
         return head
 
 
-def ledger_folder(key_path: str | os.PathLike[str]) -> Path:
+def ledger_folder(key_path: StrPath) -> Path:
     """The folder of a key's ledger, beside the key."""
     path = Path(key_path)
     # A link to a key is the same key, and has the same ledger.
@@ -262,7 +262,7 @@ def ledger_folder(key_path: str | os.PathLike[str]) -> Path:
 
 
 @contextmanager
-def open_ledger(key_path: str | os.PathLike[str], key: Key) -> Iterator[Ledger]:
+def open_ledger(key_path: StrPath, key: Key) -> Iterator[Ledger]:
     """Opens the ledger of a key for this process alone; a second run is refused at once.
 
     `key_path`: the file of the key, beside which the ledger lies.
@@ -271,7 +271,7 @@ def open_ledger(key_path: str | os.PathLike[str], key: Key) -> Iterator[Ledger]:
         yield read_ledger(key_path, key)
 
 
-def read_ledger(key_path: str | os.PathLike[str], key: Key) -> Ledger:
+def read_ledger(key_path: StrPath, key: Key) -> Ledger:
     """The ledger of a key as it stands; empty if nothing was released.
 
     Only heads are read and checked against each other; the parts of a record are read when needed.
@@ -315,7 +315,7 @@ def _entry_of(head: RecordHead) -> ReleaseEntry:
     return ReleaseEntry(head.head["counter"], fields["conference"], fields["number"], fields["input"])
 
 
-def read_record(published: str | os.PathLike[str], key: str | os.PathLike[str]) -> Record:
+def read_record(published: StrPath, key: StrPath) -> Record:
     """The confidential record of the release in the folder `published`, which was made with this `key`."""
     certificate = read_published(published)
     if certificate is None:
@@ -325,7 +325,7 @@ def read_record(published: str | os.PathLike[str], key: str | os.PathLike[str]) 
     return ledger.record(ledger.releases[certificate.counter - 1])
 
 
-def publish(record: Record, out: str | os.PathLike[str]) -> list[Path]:
+def publish(record: Record, out: StrPath) -> list[Path]:
     """Writes the public files of a record.
 
     An existing file must be identical, so a killed run can publish again. The certificate is written last and
@@ -346,7 +346,7 @@ def publish(record: Record, out: str | os.PathLike[str]) -> list[Path]:
     return written
 
 
-def check_vacant(out: str | os.PathLike[str], record: Record | None) -> None:
+def check_vacant(out: StrPath, record: Record | None) -> None:
     """Refuses an output folder that holds another result; a new result needs a new folder."""
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
@@ -363,22 +363,22 @@ def _public_files(record: Record, folder: Path) -> dict[Path, str]:
     return {folder / name: text for name, text in record.published.items()}
 
 
-def release_folder(out: str | os.PathLike[str], number: int) -> Path:
+def release_folder(out: StrPath, number: int) -> Path:
     """The folder of a release if each has a folder of its own in `out`."""
     return Path(out) / f"release-{number}"
 
 
-def latest_release(out: str | os.PathLike[str]) -> Path | None:
+def latest_release(out: StrPath) -> Path | None:
     """The complete folder of the latest numbered release in `out`, if there is one."""
     return next((folder for folder in _release_folders(out) if _is_complete(folder)), None)
 
 
-def interrupted_release(out: str | os.PathLike[str]) -> Path | None:
+def interrupted_release(out: StrPath) -> Path | None:
     """The folder of the latest numbered release in `out`, if a killed run left it incomplete."""
     return next((folder for folder in _release_folders(out)[:1] if not _is_complete(folder)), None)
 
 
-def finish_interrupted(ledger: Ledger, conference: str, out: str | os.PathLike[str]) -> tuple[str, ...]:
+def finish_interrupted(ledger: Ledger, conference: str, out: StrPath) -> tuple[str, ...]:
     """Publishes the releases of a conference whose folders in `out` killed runs left incomplete.
 
     Returns a remark on each.
@@ -395,7 +395,7 @@ def finish_interrupted(ledger: Ledger, conference: str, out: str | os.PathLike[s
     )
 
 
-def _release_folders(out: str | os.PathLike[str]) -> list[Path]:
+def _release_folders(out: StrPath) -> list[Path]:
     """The numbered folders in `out`, latest first."""
     names = os.listdir(out) if os.path.isdir(out) else []
     numbers = [int(match[1]) for name in names if (match := RELEASE_NAME.fullmatch(name))]
@@ -450,7 +450,7 @@ class PublishedCertificate:
     text: bytes
 
 
-def read_published(folder: str | os.PathLike[str]) -> PublishedCertificate | None:
+def read_published(folder: StrPath) -> PublishedCertificate | None:
     """The certificate in a folder; None if there is none, or if it does not name its key and release."""
     path = Path(folder) / "certificate.json"
     try:
@@ -463,19 +463,19 @@ def read_published(folder: str | os.PathLike[str]) -> PublishedCertificate | Non
     return None
 
 
-def published_in(folder: str | os.PathLike[str]) -> list[PublishedCertificate]:
+def published_in(folder: StrPath) -> list[PublishedCertificate]:
     """The certificate in a folder, and those of the numbered releases in it, oldest first."""
     folders = [Path(folder), *reversed(_release_folders(folder))]
     return [seen for seen in map(read_published, folders) if seen is not None]
 
 
-def published_at(out: str | os.PathLike[str], numbered: bool) -> list[PublishedCertificate]:
+def published_at(out: StrPath, numbered: bool) -> list[PublishedCertificate]:
     """The certificates that a folder for new results already holds: one, or several if `numbered`."""
     return published_in(out) if numbered else [seen for seen in [read_published(out)] if seen is not None]
 
 
 def all_published(
-    folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    folders: StrPath | Sequence[StrPath],
 ) -> list[PublishedCertificate]:
     """Every certificate in published folders; a folder without any is refused."""
     certificates = []

@@ -58,7 +58,7 @@ from blindcal.deciding.prior_decisions import (
 from blindcal.errors import InputError, RefusedError
 from blindcal.fitting.reuse_guard import fit_record_path
 from blindcal.io.atomic_files import CERTIFICATE, DECISIONS, check_writable_folder, remove_stale_files
-from blindcal.io.tables import data_frame
+from blindcal.io.tables import StrPath, data_frame
 from blindcal.planning.calibration_check import check_calibration, refuse_misfit
 from blindcal.planning.conference_plan import (
     input_remarks,
@@ -102,7 +102,7 @@ def check_paths(**paths: object) -> None:
             raise InputError(f"`{name}` must be the path of a file or folder, found {type(path).__name__}")
 
 
-def check_apart(key_path: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
+def check_apart(key_path: StrPath, out: StrPath) -> None:
     """Refuses public files in the ledger, and a key, ledger or fitted calibration in the public folder."""
     public, sealed = _locations(Path(out)), _locations(ledger_folder(key_path))
     if any(_within(location, folder) for location in public for folder in sealed):
@@ -136,7 +136,7 @@ def _confidential(path: Path) -> bool:
         return False
 
 
-def copied_remarks(*paths: str | os.PathLike[str]) -> list[str]:
+def copied_remarks(*paths: StrPath) -> list[str]:
     """A remark if one of some secret files or folders lies where Git or a cloud service would copy it.
 
     `paths`: the files and folders, which need not exist yet; the first that is copied is named.
@@ -155,7 +155,7 @@ def copied_remarks(*paths: str | os.PathLike[str]) -> list[str]:
     return []
 
 
-def check_reviews_apart(reviews: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
+def check_reviews_apart(reviews: StrPath, out: StrPath) -> None:
     """Refuses to publish in a folder that holds the reviews, which name the reviewers."""
     # A data frame is no file; `Inputs` calls it by the argument's name.
     if os.path.lexists(reviews) and any(_within(it, _real(out)) for it in _locations(Path(reviews))):
@@ -178,7 +178,7 @@ def _location(path: Path) -> Path:
     return _real(path) if path.name in ("", "..") else _real(path.parent) / path.name
 
 
-def _real(path: str | os.PathLike[str]) -> Path:
+def _real(path: StrPath) -> Path:
     # Unlike Path.resolve, this does not fail if links lead in a circle.
     return Path(os.path.realpath(path))
 
@@ -191,7 +191,7 @@ def _within(location: Path, folder: Path) -> bool:
     )
 
 
-def check_writable(out: str | os.PathLike[str]) -> None:
+def check_writable(out: StrPath) -> None:
     """Refuses a folder that cannot be made or written into, before anything is decided.
 
     Nothing is left there. A folder that already holds a result is only read.
@@ -245,11 +245,11 @@ class Outcome:
 def decide(
     inputs: Inputs,
     request: Request,
-    key: str | os.PathLike[str],
-    out: str | os.PathLike[str],
+    key: StrPath,
+    out: StrPath,
     *,
     numbered: bool = False,
-    published: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    published: StrPath | Sequence[StrPath] = (),
     amend: bool = False,
     reason: str = "",
     redecide: bool = False,
@@ -596,9 +596,9 @@ def _explain_change(record: Record, changes: Changes, conference: Conference) ->
 
 
 def select(
-    published: str | os.PathLike[str],
-    key: str | os.PathLike[str],
-    out: str | os.PathLike[str],
+    published: StrPath,
+    key: StrPath,
+    out: StrPath,
     accept: Number,
     wait_list: Number | None = None,
     *,
@@ -667,8 +667,8 @@ class ListPreview:
 
 
 def preview_list(
-    published: str | os.PathLike[str],
-    key: str | os.PathLike[str],
+    published: StrPath,
+    key: StrPath,
     accept: Number,
     wait_list: Number | None = None,
 ) -> ListPreview:
@@ -693,7 +693,7 @@ def preview_list(
     return ListPreview(words.count(ACCEPT), words.count(WAIT), changes)
 
 
-def _superseded_folder(published: str | os.PathLike[str], given: int, latest: int) -> tuple[str, ...]:
+def _superseded_folder(published: StrPath, given: int, latest: int) -> tuple[str, ...]:
     """A remark if the folder is not the latest release, whose decisions are ranked."""
     if given == latest:
         return ()

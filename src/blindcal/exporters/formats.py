@@ -7,7 +7,6 @@ run as a formula, whatever it starts with. The same table always gives the same 
 from __future__ import annotations
 
 import io
-import os
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +19,7 @@ from xml.sax import saxutils
 from blindcal.cells import Column, escape
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_bytes, read_table
-from blindcal.io.tables import encode_utf8, format_table, input_error, parse_table, quote_cell
+from blindcal.io.tables import StrPath, encode_utf8, format_table, input_error, parse_table, quote_cell
 
 # --- The public table of decisions as one row per paper: its decision, title, and whether it was overridden
 
@@ -50,8 +49,8 @@ class DecidedPaper:
 
 
 def read_decided(
-    release: str | os.PathLike[str],
-    titles: str | os.PathLike[str] | None = None,
+    release: StrPath,
+    titles: StrPath | None = None,
     overridden: Mapping[str, str] | None = None,
 ) -> tuple[DecidedPaper, ...]:
     """The papers of a release, in the order of its table.
@@ -67,7 +66,7 @@ def read_decided(
 def decided_of(
     data: bytes,
     file: str,
-    titles: str | os.PathLike[str] | None = None,
+    titles: StrPath | None = None,
     overridden: Mapping[str, str] | None = None,
 ) -> tuple[DecidedPaper, ...]:
     """The papers in the `data` of a table of decisions, a `file`; see `read_decided`."""
@@ -107,7 +106,7 @@ def decided_of(
     )
 
 
-def read_titles(path: str | os.PathLike[str]) -> dict[str, str]:
+def read_titles(path: StrPath) -> dict[str, str]:
     """Titles by paper; `path` is a table with the columns `paper,title`."""
     table = read_table(path, [Column("paper", "id"), Column("title", empty=True)], extra=True)
     return dict(zip(table.text("paper"), table.text("title"), strict=True))

@@ -7,7 +7,6 @@ review of this year: whether someone is found must not depend on whether, or wha
 
 from __future__ import annotations
 
-import os
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -20,7 +19,7 @@ from blindcal.cells import Column, count
 from blindcal.checks import Array
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_table
-from blindcal.io.tables import Table, input_error
+from blindcal.io.tables import StrPath, Table, input_error
 
 ANYONE = "*"
 FIELDS = ("slope", "offset", "noise", "slope_se", "offset_se", "correlation", "noise_se")
@@ -32,7 +31,7 @@ _DIGITS = 6
 _NEARLY_NOBODY = 20
 
 
-def read_committee(path: str | os.PathLike[str]) -> dict[str, str]:
+def read_committee(path: StrPath) -> dict[str, str]:
     """The name of everyone who may have reviewed, by id, in the order of the file; empty if it has none.
 
     `path`: a table `reviewer[,name][,track]`, with a row for each person, or for each person and track.
@@ -54,7 +53,7 @@ def read_committee(path: str | os.PathLike[str]) -> dict[str, str]:
     return dict(zip(people, _optional(table, "name"), strict=True))
 
 
-def read_names(path: str | os.PathLike[str]) -> dict[str, str]:
+def read_names(path: StrPath) -> dict[str, str]:
     """The name of each reviewer in a table of past reviews, by id; none if it has no column `name`.
 
     `path` is the table, as `blindcal import` wrote it or as a chair made it.
@@ -75,7 +74,7 @@ def _star_problems(file: str, rows: Iterable[int], names: Sequence[str]) -> list
     ]
 
 
-def read_aliases(path: str | os.PathLike[str]) -> dict[str, str]:
+def read_aliases(path: StrPath) -> dict[str, str]:
     """The present id of everyone who had another, by old id; an old id that is nobody's now is its own.
 
     Chains of changes are followed; no id may become two, or come back to itself.
@@ -144,7 +143,7 @@ class MatchedPeople:
     def __str__(self) -> str:
         return f"{self.found:,} of {count(self.members, 'member')} found in past reviews"
 
-    def remarks(self, path: str | os.PathLike[str]) -> list[str]:
+    def remarks(self, path: StrPath) -> list[str]:
         """What the chair should know of the table at `path`, a sentence each; nobody is named."""
         opened = len({pair.old for pair in self.pairs if not pair.taken})
         joined = sum(pair.taken for pair in self.pairs)

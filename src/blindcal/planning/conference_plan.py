@@ -25,7 +25,7 @@ from blindcal.checks import Array
 from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map, scaled_progress
 from blindcal.errors import CertificateError
 from blindcal.io.atomic_files import read_table
-from blindcal.io.tables import data_frame
+from blindcal.io.tables import StrPath, data_frame
 from blindcal.planning.calibration_check import CalibrationCheck, check_calibration, refuse_misfit
 from blindcal.planning.expected_errors import Figures, budget_excess, expected_figures, summary
 from blindcal.planning.guarantee_menu import (
@@ -557,10 +557,10 @@ def _grid_text(grid: Sequence[float]) -> str:
 
 
 def stray_remarks(
-    source: str | os.PathLike[str],
+    source: StrPath,
     papers: Collection[str],
     people: Collection[str],
-    reviews: str | os.PathLike[str] = "reviews",
+    reviews: StrPath = "reviews",
 ) -> list[str]:
     """Remarks on rows of a file of pools or conflicts about papers or people that no other file has.
 

@@ -47,7 +47,7 @@ from blindcal.io.atomic_files import (
     refuse_existing,
     write_bytes,
 )
-from blindcal.io.tables import format_table, input_error
+from blindcal.io.tables import StrPath, format_table, input_error
 from blindcal.planning.conference_plan import stray_remarks
 from blindcal.planning.request import WHOLE, Quota, known_readers, shares
 from blindcal.policy.guarantee import Guarantee
@@ -188,7 +188,7 @@ _TEMPORARY = ".blindcal-new"
 
 
 @contextmanager
-def staged_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+def staged_folder(path: StrPath) -> Iterator[Path]:
     """A folder to fill under a temporary name, renamed when the block ends and removed if it fails.
 
     What a killed run left is removed by the next run for the same name.
@@ -208,7 +208,7 @@ def staged_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             raise
 
 
-def check_new(path: str | os.PathLike[str]) -> None:
+def check_new(path: StrPath) -> None:
     """Refuse a `path` that is taken, that has no folder to lie in, or whose name cannot be shown."""
     refuse_empty_path(path)
     target = Path(path)

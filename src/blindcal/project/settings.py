@@ -23,7 +23,7 @@ from blindcal.assignment.candidates import EVERYONE
 from blindcal.cells import Column, cell_problem, id_problem, number_text
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_bytes
-from blindcal.io.tables import decode_utf8, input_error
+from blindcal.io.tables import StrPath, decode_utf8, input_error
 from blindcal.planning.request import Request, known_readers
 from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee, Limit
 from blindcal.posterior.inputs import Inputs, read_inputs
@@ -240,7 +240,7 @@ class Folder:
         return {**self.settings, "withdrawn": tuple(self.withdrawn), "overridden": decisions}
 
 
-def read_folder(path: str | os.PathLike[str]) -> Folder:
+def read_folder(path: StrPath) -> Folder:
     """Reads the settings of a conference's folder.
 
     Args:

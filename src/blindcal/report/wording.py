@@ -6,7 +6,6 @@ the forms of `written`.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -21,7 +20,7 @@ from blindcal.cells import count, number_text
 from blindcal.deciding.certificate_fields import FIELDS, PARTS, PROMISED, ROUNDING, Field, field_problems
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import parse_json, read_bytes
-from blindcal.io.tables import decode_utf8, input_error
+from blindcal.io.tables import StrPath, decode_utf8, input_error
 from blindcal.planning.guarantee_menu import Choice, Menu
 from blindcal.planning.request import Quota
 from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee
@@ -346,7 +345,7 @@ _FORMS: Mapping[str, Callable[[Any], str]] = {
 NAME = "certificate.json"
 
 
-def read_certificate(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_certificate(path: StrPath) -> dict[str, Any]:
     """Reads the certificate of a release.
 
     An epsilon without limit is written "inf" in the file, and is infinity here.
