@@ -77,6 +77,9 @@ def test_it_is_as_its_schema_says_and_says_all_that_was_asked(case: tuple[str, P
     scores = [float(row["score"]) for row in reviews]
     sizes = [sum(paper == one for paper, _ in pools) for one in {row["paper"] for row in reviews}]
     counts = [sum(row["paper"] == one for row in reviews) for one in {row["paper"] for row in reviews}]
+    among, named = certificate["limits"].get("among"), {paper for paper, who in pools if who != "*"}
+    listed = named - {paper for paper, who in pools if who == "*"}
+    small = sum(sum(paper == one for paper, _ in pools) < (among or 0) for one in listed)
     assert certificate["scale"] == {
         "lowest_score": min(scores),
         "highest_score": max(scores),
@@ -89,6 +92,7 @@ def test_it_is_as_its_schema_says_and_says_all_that_was_asked(case: tuple[str, P
         "largest": max(sizes),
         "with_others": sum(who == "*" for _, who in pools),
         "reviews_per_paper": [min(counts), max(counts)],
+        **({"smaller_than_crowd": small} if among else {}),
     }
     requested = {"accept_rate": 0.4, "bar": None, "accept": None, "wait_list": None}
     other = {
