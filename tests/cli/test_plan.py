@@ -21,6 +21,8 @@ from small_conferences import SmallConference, command_line, everything, small_c
 
 pytestmark = pytest.mark.edge
 
+STEADY = ('guarantee = "steady"', "epsilon = 2")
+
 
 def _said(
     small: SmallConference, folder: Path, capsys: pytest.CaptureFixture[str], *more: str
@@ -33,7 +35,7 @@ def _said(
 def test_the_answer_comes_first_then_the_menu_then_what_it_is_about(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines, _ = _said(small, tmp_path / "in", capsys, "bar = 0.5")
+    lines, _ = _said(small, tmp_path / "in", capsys, "bar = 0.5", *STEADY)
     assert re.match(r"(Not worth it with steady and epsilon 2\. )?Expected gain: .* of 6 papers\.", lines[0])
     assert "bar: quality 0.5 (quality is N(0,1) over papers)" in lines
     assert "6 papers, 12 reviews; nothing was drawn" in lines
@@ -56,12 +58,12 @@ def test_many_papers_are_estimated_from_some_and_that_is_said(
     monkeypatch.setattr(command, "A_MINUTE", 0.0)
     monkeypatch.setattr(guarantee_menu, "MOST_WEIGHED", 15)
     small = small_conference(papers=20)
-    lines, _ = _said(small, tmp_path / "in", capsys)
+    lines, _ = _said(small, tmp_path / "in", capsys, *STEADY)
     said = " ".join(lines)
     assert " +- " in lines[0]
     assert "They are estimated from 4 of 20 papers, chosen by public data alone" in said
     assert "that of 15 papers: the one to be frozen comes from all of them" in said
-    lines, _ = _said(small, tmp_path / "in", capsys, "--full")
+    lines, _ = _said(small, tmp_path / "in", capsys, *STEADY, "--full")
     assert not any("estimated" in line or " +- " in line or "frozen" in line for line in lines)
     (planned,) = (line for line in lines if line.startswith("planned: "))
     (own,) = (line for line in lines if "(chosen)" in line)
@@ -127,7 +129,7 @@ def test_ctrl_c_prints_what_is_known(
 def test_a_plan_repeats_every_limit_that_was_asked_for(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    limits = ["multiplier = 1.5", "posterior-cap = 0.999", "added-success = 0.02"]
+    limits = ["epsilon = 2", "multiplier = 1.5", "posterior-cap = 0.999", "added-success = 0.02"]
     lines, _ = _said(small, tmp_path / "in", capsys, 'guarantee = "average"', *limits, "--full")
     more = "up to 2 percentage points more reviewers named"
     words = f"average, {more}, epsilon 2, multiplier 1.5, posterior cap 0.999"
@@ -138,7 +140,7 @@ def test_a_plan_repeats_every_limit_that_was_asked_for(
 def test_what_if_compares_guarantees_and_leaves_the_folder_as_it_is(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    plan = command_line("plan", small.write(tmp_path / "in"))
+    plan = command_line("plan", small.write(tmp_path / "in"), *STEADY)
     before = everything(Path(plan[1]))
     assert run([*plan, "--json"]) == 0
     own = json.loads(capsys.readouterr().out)
