@@ -494,7 +494,7 @@ def _shown(group: Sequence[Problem], least: str) -> list[str]:
 
 
 def format_table(columns: Mapping[str, Sequence[object] | Array]) -> bytes:
-    """A table as comma-separated UTF-8, rows sorted from the first column on, with `\n` line ends.
+    """A table as comma-separated UTF-8, rows sorted from the first column on, with `\\n` line ends.
 
     A cell that a spreadsheet would run as a formula is escaped; `nan` is an empty cell.
 
