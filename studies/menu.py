@@ -5,7 +5,7 @@
 Every paper has a pool of candidates, drawn from a crowd so large that pools hardly overlap; three of them
 wrote its reviews. The bar is the upper quartile of quality. Errors are expectations over each paper's public
 belief, so the tables are exact and only the papers are sampled. Writes docs/numbers/menu.json and the tables
-of docs/evidence/guarantees.md and README.md.
+of docs/evidence/guarantees.md.
 """
 
 from __future__ import annotations
@@ -50,13 +50,6 @@ MENU = {
     "full calibration": FULL,
 }
 HEADLINE = ("public", "steady", "average", "full calibration")
-IN_WORDS = {
-    "raw": "raw: mean score above the bar",
-    "public": "public: decisions reveal nothing more to anyone who knows scores, pools and calibration",
-    "steady": "steady: no decision makes the best guess likelier",
-    "average": "average: the best guess is no likelier on average",
-    "full calibration": "full calibration, no protection",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,15 +142,6 @@ def _percent(values: Array) -> str:
     return f"{100 * mean:.1f} ± {100 * error:.1f} %"
 
 
-def short_table(sample: Sample) -> list[str]:
-    """The same for the README: in words, without what was played."""
-    lines = ["| | wrong decisions | reviewer named |", "|---|---|---|"]
-    for column, name in enumerate(("raw", *HEADLINE)):
-        cells = _percent(sample.wrong[:, column]), _percent(sample.success[:, column])
-        lines.append(f"| {IN_WORDS[name]} | " + " | ".join(cells) + " |")
-    return lines
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--papers", type=int, default=1500)
@@ -172,7 +156,7 @@ def main() -> None:
     tables = {"menu": menu_table(samples), "headline": headline_table(headline, played)}
     for lines in tables.values():
         print("\n".join(lines), end="\n\n")
-    pages = {"docs/evidence/guarantees.md": tables, "README.md": {"headline": short_table(headline)}}
+    pages = {"docs/evidence/guarantees.md": tables}
     keep("menu", f"python studies/menu.py --papers {options.papers}", pages, {})
 
 

@@ -129,7 +129,8 @@ def main() -> None:
     lines = table(np.array(run(workers=options.workers)))
     print("\n".join(lines))
     command = f"python studies/ordinary_conference.py --conferences {options.conferences}"
-    keep("ordinary_conference", command, {"docs/evidence/guarantees.md": {"ordinary": lines}}, {})
+    pages = {page: {"ordinary": lines} for page in ("docs/evidence/guarantees.md", "README.md")}
+    keep("ordinary_conference", command, pages, {})
 
 
 if __name__ == "__main__":

@@ -101,9 +101,9 @@ def test_what_epsilon_promises_is_said_of_a_single_decision(place: str) -> None:
     assert all(re.search(r"\b(one|single|each) decision", part) for part in promises), promises
 
 
-def test_the_readme_gives_a_conference_affine_reviewers_only() -> None:
+def test_the_table_of_functions_gives_a_conference_affine_reviewers_only() -> None:
     """`prepare` takes slopes and offsets: it can know no other reviewers."""
-    rows = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    rows = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8").splitlines()
     (row,) = [row for row in rows if row.startswith("|") and "prepare`" in row]
     assert "for a conference, affine ones" in row
     assert not re.search(r"logistic|power|piecewise|curved", row, re.IGNORECASE)
