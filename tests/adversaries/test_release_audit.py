@@ -23,9 +23,7 @@ def test_a_release_and_its_plan_are_about_the_same_tables(tmp_path: Path) -> Non
     small = small_conference(papers=6, pool=5)
     decided(small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out")
     opened = open_release(tmp_path / "out", tmp_path / "key.bin")
-    before = planned_views(
-        plan(read_small(small, tmp_path / "in"), Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4))
-    )
+    before = planned_views(plan(read_small(small, tmp_path / "in"), Request(Guarantee(), accept_rate=0.4)))
     wrote = {row[0]: [] for row in small.reviews[1:]}
     for paper, who, score in small.reviews[1:]:
         wrote[paper].append((float(score), who))

@@ -49,7 +49,8 @@ def test_another_number_later(
     said = capsys.readouterr().out
     assert "release 2: number accepted" in said
     assert said.endswith(
-        "decided with: added success 0, better high, epsilon 2, guarantee steady; exactly 4 papers accepted\n"
+        "decided with: added success 0, among 10, better high, epsilon 3, guarantee crowd; "
+        "exactly 4 papers accepted\n"
     )
 
 

@@ -141,8 +141,9 @@ def test_what_was_noted_before_an_error_is_beside_it(capsys: pytest.CaptureFixtu
 def _noted(capsys: pytest.CaptureFixture[str], stream: str) -> None:
     said = capsys.readouterr()
     texts = {"out": said.out, "err": said.err}
-    (note,) = json.loads(texts.pop(stream))["notes"]
-    assert "1 paper without any review" in note
+    unread, few = json.loads(texts.pop(stream))["notes"]
+    assert "1 paper without any review" in unread
+    assert "fewer than 10 people may have reviewed" in few
     assert texts.popitem()[1] == ""
 
 

@@ -28,7 +28,7 @@ def test_every_problem_is_listed_at_once_and_no_reviewer_named():
     text = str(caught.value)
     for part in (
         "above 0 for every reviewer of a paper",
-        "beforehand), found 1 with 0 for paper 'p'",
+        "limitations.md), found 1 with 0 for paper 'p'",
         "at least as many candidates as the paper has reviews, found 1 candidate for paper 'p'",
         "(each must also be in the paper's pool), found 1 without a row for paper 'q'",
         "a pool for a paper that has reviews, found none for paper 'r'",

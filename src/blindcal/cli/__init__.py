@@ -12,7 +12,13 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from blindcal.cli.startup import INTERRUPTED, ignore_interrupts, missing_module, report_interrupted
+from blindcal.cli.startup import (
+    INTERRUPTED,
+    discard_output,
+    ignore_interrupts,
+    missing_module,
+    report_interrupted,
+)
 
 # The help of every command, which `blindcal.cli.reference` wrote.
 REFERENCE = Path(__file__).with_name("reference.md")
@@ -42,7 +48,11 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; every error becomes a message."""
     # Loading what a command runs takes a second, and its help is on a page already.
     if arguments[-1:] in (["-h"], ["--help"]) and (text := stored_help(arguments[:-1])):
-        print(text)
+        try:
+            print(text, flush=True)
+        except BrokenPipeError:
+            discard_output()
+            return 1
         return 0
     try:
         from blindcal.cli.app import app

@@ -96,7 +96,10 @@ RESEARCH = {
         "outcomes": ("research:outcomes", "Find and certify the best private choice among several outcomes."),
         "bench": ("research:bench", "Measure a mechanism on fixed instances, beside ours."),
         "simulate": ("research:simulate", "Compare calibration methods on simulated conferences."),
-        "paper": ("drawings:paper", "Draw the paper's figures again, from the functions that implement it."),
+        "paper": (
+            "drawings:paper",
+            "List what the paper has, answer in its letters, and draw its figures again.",
+        ),
         "audit-venue": (
             "research:audit_venue",
             "Say what the decisions of a venue without protection reveal.",

@@ -22,7 +22,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from blindcal.cells import count
-from blindcal.cli.startup import INTERRUPTED, interrupted, missing_module, report_interrupted
+from blindcal.cli.startup import INTERRUPTED, discard_output, interrupted, missing_module, report_interrupted
 from blindcal.errors import BlindcalError, InputError, unexpected
 
 UNEXPECTED = 1
@@ -268,8 +268,7 @@ def _explain(error: BaseException, as_json: bool) -> int:
         return error.code if isinstance(error.code, int) else UNEXPECTED
     code, message = _code_and_message(error)
     if isinstance(error, BrokenPipeError):
-        # The reader went away; the interpreter's own last flush must not complain about it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         return code
     if code == INTERRUPTED:
         report_interrupted(as_json)

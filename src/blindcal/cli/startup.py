@@ -95,6 +95,11 @@ def interrupted() -> bool:
     return _interrupted.is_set()
 
 
+def discard_output() -> None:
+    """Its reader went away, and the interpreter's own last flush must not complain about it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def missing_module(error: ImportError) -> tuple[int, str]:
     """The exit code and message if a module cannot be imported."""
     missing = error.name in _EXTRA
