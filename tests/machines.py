@@ -8,6 +8,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from blindcal.deciding.release import decide, select
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import Inputs, read_inputs
+from blindcal.posterior.loads import read_loads
 from blindcal.verification import verify
 
 # Narrowest first. What a kernel needs: only those below the machine's own can be chosen, and a wider one ends
@@ -25,7 +27,17 @@ from blindcal.verification import verify
 _KERNELS = {"Nehalem": "SSE42", "Haswell": "AVX2", "SkylakeX": "AVX512_SKX"}
 # What numpy goes without on such a machine: it chooses among its extensions one by one.
 _WITHOUT = {"Nehalem": ("X86_V3", "X86_V4", "AVX"), "Haswell": ("X86_V4", "AVX512"), "SkylakeX": ()}
-KINDS = ("continuous", "rounded", "uncertain", "large pools", "amended", "exact number", "budget", "tied")
+KINDS = (
+    "continuous",
+    "rounded",
+    "uncertain",
+    "large pools",
+    "amended",
+    "exact number",
+    "budget",
+    "tied",
+    "loads",
+)
 
 
 def machines() -> dict[str, dict[str, str]]:
@@ -92,6 +104,10 @@ def conference(folder: Path, kind: str, seed: int) -> Inputs:
         ("pools", pools),
     ):
         (folder / f"{name}.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    if kind == "loads":
+        written = Counter(line.split(",")[1] for line in lines[1:])
+        loads = [f"r{j},{written[f'r{j}']},{written[f'r{j}'] + j % 2}" for j in range(people)]
+        (folder / "loads.csv").write_text("\n".join(["reviewer,least,most", *loads]) + "\n", encoding="utf-8")
     return read(folder, kind)
 
 
@@ -100,7 +116,7 @@ def read(folder: Path, kind: str) -> Inputs:
     return read_inputs(*inputs, grid=[float(k) for k in range(-3, 14)] if kind == "rounded" else None)
 
 
-def request(kind: str, seed: int) -> Request:
+def request(folder: Path, kind: str, seed: int) -> Request:
     guarantee = (
         Guarantee("steady", epsilon=2.0),
         Guarantee("average", epsilon=2.0),
@@ -110,6 +126,8 @@ def request(kind: str, seed: int) -> Request:
         return Request(Guarantee("average", 0.002, None), accept_rate=0.4)
     if kind == "exact number":
         return Request(guarantee, accept=3, wait_list=1)
+    if kind == "loads":
+        return Request(guarantee, accept_rate=0.4, loads=read_loads(folder / "loads.csv"))
     return Request(guarantee, accept_rate=0.4)
 
 
@@ -118,7 +136,7 @@ def decide_all(home: Path, conferences: int) -> None:
         folder = home / str(number)
         inputs, key = conference(folder, kind, number), folder / "key.bin"
         make_key(key)
-        decide(inputs, request(kind, number), key, folder / "out", numbered=True, yes_leak=True)
+        decide(inputs, request(folder, kind, number), key, folder / "out", numbered=True, yes_leak=True)
         if kind == "amended":
             table = folder / "reviews.csv"
             header, first, *rest = table.read_text(encoding="utf-8").splitlines()
@@ -127,7 +145,13 @@ def decide_all(home: Path, conferences: int) -> None:
             table.write_text("\n".join(changed) + "\n", encoding="utf-8")
             again = read(folder, kind)
             decide(
-                again, request(kind, number), key, folder / "out", numbered=True, amend=True, reason="typo"
+                again,
+                request(folder, kind, number),
+                key,
+                folder / "out",
+                numbered=True,
+                amend=True,
+                reason="typo",
             )
         if kind == "exact number":
             select(folder / "out" / "release-1", key, folder / "out", 2, 1, numbered=True)

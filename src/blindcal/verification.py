@@ -58,7 +58,7 @@ from blindcal.deciding.ledger import (
 )
 from blindcal.deciding.prior_decisions import PriorDecisions, recorded_case
 from blindcal.deciding.release import check_paths
-from blindcal.errors import InputError, VerificationError
+from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.io.tables import StrPath, data_frame
 from blindcal.planning.conference_plan import PaperPlan, plan_conference, planning_steps
 from blindcal.planning.expected_errors import expected_figures
@@ -421,14 +421,25 @@ def _release_checks(
     stored, before, tables = past.record(index), past.before(index), past.tables(index)
     conference, truth = given
     wrong_bar = conference.bar != stored.bar and not _near_bar(stored.bar, conference)
-    wrong_bar |= not _near_tilt(stored.load_tilt, conference.tilt)
-    conference = with_tilt(with_bar(conference, stored.bar), stored.load_tilt)
+    near = _near_tilt(stored.load_tilt, conference.tilt)
+    # The tilt is frozen in the first release; there, one that was made up is not applied.
+    first = next(iter(before.of(stored.conference)), stored if near else None)
+    wrong_bar |= not near or (first is not None and stored.tilt != first.tilt)
+    conference = with_tilt(
+        with_bar(conference, stored.bar), conference.tilt if first is None else first.load_tilt
+    )
     planned, recorded = dict[str, PaperPlan](), dict[str, PaperPlan]()
     replay = _replay_tables(stored, tables, planned, recorded)
-    request, again = stored.request.checked(), stored.redecided
-    drafted = draft(
-        conference, truth, request, before, planner, stored.reason, redecide=again, replayed=replay
-    )
+    name, again = f"release {stored.release}", stored.redecided
+    try:
+        request = stored.request.checked()
+        drafted = draft(
+            conference, truth, request, before, planner, stored.reason, redecide=again, replayed=replay
+        )
+    except (InputError, RefusedError) as error:
+        # Nobody could have released this.
+        yield Check(f"{name}: settings", 1, 1, str(error))
+        return
     tables = PolicyTables(
         {
             k: table
@@ -436,7 +447,6 @@ def _release_checks(
             if k not in planned or _is_table(table.policy, planned[k].policy)
         }
     )
-    name = f"release {stored.release}"
     for what, (items, failed) in _compare_records(stored, tables, drafted, before, wrong_bar).items():
         yield Check(f"{name}: {what}", items, failed)
     guarantee = stored.request.guarantee

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,6 +120,42 @@ def test_exact_beliefs_are_those_of_all_assignments_that_keep_the_loads() -> Non
         again = LoadTilt.from_content(json.loads(json.dumps(tilt.content)))
         assert again == tilt
         assert again.near(tilt)
+
+
+def test_summed_loads_say_nothing_of_a_paper_with_another_number_of_reviews() -> None:
+    """Of 3 people there are as many sets of two as of one."""
+    known = ((1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+    names, chance = ("ada", "ben", "cyd"), (0.2, 0.3, 0.5)
+    papers = [PaperCase(p, (1.0,), names, chance, (*known, known[1]), bar=0.0) for p in "pq"]
+    tilt = load_tilt(papers, (("ada", 1, 1), ("ben", 0, 1), ("cyd", 0, 1)))
+    late = replace(papers[0], scores=(1.0, 2.0), inclusion=(0.4, 0.6, 1.0))
+    assert tilt.exact
+    assert tilt.applied(papers[0]).loads is not None
+    assert tilt.applied(late).loads is None
+
+
+BROKEN: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "a list": lambda _: [1.0],
+    "nothing": lambda _: {},
+    "no factors": lambda one: {**one, "reviewers": [0.5]},
+    "a word": lambda one: {**one, "reviewers": {"r0": "much"}},
+    "no number": lambda one: {**one, "reviewers": {"r0": float("nan")}},
+    "far too large": lambda one: {**one, "reviewers": {"r0": 10**400}},
+    "out of range": lambda one: {**one, "reviewers": {"r0": 51.0}},
+    "below 0": lambda one: {**one, "furthest": -0.1},
+    "endless": lambda one: {**one, "furthest": float("inf")},
+    "no sets": lambda one: {**one, "papers": {"p0": [["r0"], 1, []]}},
+    "no number of reviews": lambda one: {**one, "papers": {"p0": [["r0"], [0.0]]}},
+    "a set above all": lambda one: {**one, "papers": {"p0": [["r0"], 1, [0.5]]}},
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_no_tilt_is_not_read(name: str) -> None:
+    honest = LoadTilt({"r0": 0.5}).content
+    assert LoadTilt.from_content(honest) == LoadTilt({"r0": 0.5})
+    with pytest.raises((ValueError, TypeError, KeyError, AttributeError, OverflowError)):
+        LoadTilt.from_content(BROKEN[name](honest))
 
 
 @pytest.mark.parametrize("guarantee", [Guarantee("steady", epsilon=2.0), Guarantee("average", epsilon=None)])

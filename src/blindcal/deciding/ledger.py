@@ -63,7 +63,7 @@ from blindcal.io.tables import StrPath, quote_cell
 from blindcal.planning.request import Number, Request, recorded_request
 from blindcal.policy.guarantee import LIMITS
 from blindcal.posterior.conference import LevelByTrack
-from blindcal.posterior.loads import LoadTilt
+from blindcal.posterior.loads import LoadTilt, loads_digest
 from blindcal.reviews import original_scores
 
 RECORD_FORMAT = 1
@@ -231,7 +231,8 @@ class Ledger:
             content = json.loads(head.part("record"))
             papers = tuple(_from_json(PaperRecord, paper) for paper in content.pop("papers"))
             record = _from_json(Record, {**content, "papers": papers})
-        except (ValueError, TypeError, KeyError):
+            _check_loads(record)
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
             raise changed_record(head.path) from None
         committed = input_commitment(self.key, release.conference, release.input)
         identity = record.conference, record.release, record.commitment
@@ -303,6 +304,18 @@ def _json_bytes(content: Mapping[str, Any]) -> bytes:
 
 def _from_json(kind: type[_T], content: Mapping[str, Any]) -> _T:
     return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in content.items()})
+
+
+def _check_loads(record: Record) -> None:
+    """Raises an error if the loads and the tilt of a record cannot be those of a release."""
+    loads = tuple((name, least, most) for name, least, most in record.loads)
+    names = [str(name) for name, _, _ in loads]
+    if (record.load_tilt is None) != (not loads) or names != sorted({*names}):
+        raise ValueError("loads must name everybody once, and have a tilt")
+    if record.settings.get("loads") != (loads_digest(loads) if loads else None):
+        raise ValueError("loads must be those of the settings")
+    if not all(type(least) is type(most) is int and 0 <= least <= most for _, least, most in loads):
+        raise ValueError("loads must be numbers of reviews")
 
 
 def _entry_of(head: RecordHead) -> ReleaseEntry:

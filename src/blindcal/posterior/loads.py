@@ -20,7 +20,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from math import ceil, prod
+from math import ceil, inf, prod
 from typing import Any
 
 import numpy as np
@@ -222,18 +222,22 @@ def fixed_loads(loads: Loads) -> dict[str, int]:
     return {name: most for name, _, most in loads}
 
 
+_SetFactors = tuple[tuple[str, ...], int, tuple[float, ...]]
+
+
 @dataclass(frozen=True)
 class LoadTilt:
     """What public loads change in the belief about each paper: a function of public data, like the bar.
 
     Attributes:
         reviewers: The log of each reviewer's factor y, if the belief is tilted.
-        papers: If it is exact, for each paper its candidates, and the log factor of each set of them.
+        papers: If it is exact, for each paper its candidates, its number of reviews, and the log factor of
+            each set of so many of them.
         furthest: How far the belief's expected load of a reviewer is from the stated one at most; 0 if exact.
     """
 
     reviewers: Mapping[str, float] = field(default_factory=dict, repr=False)
-    papers: Mapping[str, tuple[tuple[str, ...], tuple[float, ...]]] = field(default_factory=dict, repr=False)
+    papers: Mapping[str, _SetFactors] = field(default_factory=dict, repr=False)
     furthest: float = 0.0
 
     @property
@@ -242,37 +246,59 @@ class LoadTilt:
         return bool(self.papers)
 
     def applied(self, case: PaperCase) -> PaperCase:
-        """The paper with its belief under the loads; one that came later has none if they were summed."""
+        """The paper with its belief under the loads.
+
+        If these were summed, one that came later has none, nor one whose pool or number of reviews changed.
+        """
         if not self.exact:
             return replace(
                 case, loads=LoadFactors(tuple(self.reviewers.get(n, 0.0) for n in case.candidates))
             )
-        candidates, log = self.papers.get(case.paper, ((), ()))
-        return replace(case, loads=LoadFactors(log, by_set=True)) if candidates == case.candidates else case
+        candidates, reviews, log = self.papers.get(case.paper, ((), 0, ()))
+        same = (candidates, reviews) == (case.candidates, len(case.scores))
+        same = same and len(log) == len(sets_of(case.tuples)[0])
+        return replace(case, loads=LoadFactors(log, by_set=True)) if same else case
 
     @property
     def content(self) -> dict[str, Any]:
         """The tilt in JSON's types."""
-        papers = {paper: [list(names), list(log)] for paper, (names, log) in self.papers.items()}
+        papers = {paper: [list(who), number, list(log)] for paper, (who, number, log) in self.papers.items()}
         return {"reviewers": dict(self.reviewers), "papers": papers, "furthest": self.furthest}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any] | None) -> LoadTilt | None:
-        """The tilt that a record holds."""
+        """The tilt that a record holds.
+
+        Raises:
+            ValueError: No loads lead to such numbers; or a TypeError, KeyError, AttributeError or
+                OverflowError, if it is not a tilt at all.
+        """
         if content is None:
             return None
-        papers = {paper: (tuple(names), tuple(log)) for paper, (names, log) in content["papers"].items()}
-        return cls(content["reviewers"], papers, content["furthest"])
+        reviewers = {name: float(log) for name, log in content["reviewers"].items()}
+        papers = {
+            paper: (tuple(names), int(reviews), tuple(map(float, log)))
+            for paper, (names, reviews, log) in content["papers"].items()
+        }
+        tilt = cls(reviewers, papers, float(content["furthest"]))
+        possible = all(abs(log) <= _MOST_LOG for log in reviewers.values()) and 0.0 <= tilt.furthest < inf
+        if not possible or any(max(log) != 0.0 or min(log) < _IMPOSSIBLE for *_, log in papers.values()):
+            raise ValueError("no loads lead to such a tilt")
+        return tilt
 
     def near(self, other: LoadTilt) -> bool:
         """Whether another machine may have computed this instead of the other."""
         mine, theirs = self._numbers, other._numbers
         same = mine.keys() == theirs.keys() and abs(self.furthest - other.furthest) <= 2 * _FURTHEST
-        return same and all(np.allclose(mine[k], theirs[k], rtol=0.0, atol=_SLACK) for k in mine)
+        return same and all(
+            np.shape(mine[k]) == np.shape(theirs[k])
+            and np.allclose(mine[k], theirs[k], rtol=0.0, atol=_SLACK)
+            for k in mine
+        )
 
     @property
     def _numbers(self) -> dict[object, Any]:
-        papers: dict[object, Any] = {(paper, names): log for paper, (names, log) in self.papers.items()}
+        papers: dict[object, Any] = {(paper, *rest): log for paper, (*rest, log) in self.papers.items()}
         return papers | dict(self.reviewers.items())
 
 
@@ -334,7 +360,8 @@ def _exact_tilt(cases: Sequence[PaperCase], loads: Loads) -> LoadTilt:
     for case, beside in zip(cases, rest, strict=True):
         share = beside[:, 0] / beside.max()
         log = np.log(share, where=share > 0.0, out=np.full(share.shape, _IMPOSSIBLE))
-        papers[case.paper] = case.candidates, tuple((np.round(log / _EXACT_STEP) * _EXACT_STEP).tolist())
+        rounded = tuple((np.round(log / _EXACT_STEP) * _EXACT_STEP).tolist())
+        papers[case.paper] = case.candidates, len(case.scores), rounded
     return LoadTilt(papers=papers)
 
 
