@@ -161,7 +161,8 @@ def test_the_commands_give_the_same_in_one_process_and_on_a_cluster(
         for way in ways:
             assert run([*command, *way]) == 0
             printed.append(capfd.readouterr())
-        assert printed[0].err == ""
+        # Six people are fewer than the crowd, and that is all there is to say.
+        assert [line for line in printed[0].err.splitlines() if "a crowd of 10 is steady" not in line] == []
         assert printed[0] == printed[1]
     assert len({str(sorted(everything(tmp_path / name / "out").items())) for name in "01"}) == 1
     assert len({sealed_tables(tmp_path / name / "key.bin") for name in "01"}) == 1
