@@ -13,6 +13,7 @@ pytest.importorskip("typer")
 
 from blindcal.cli import run
 from blindcal.posterior import loads as loads_module
+from forgeries import FORGERIES, LOADED, sealed
 from small_conferences import (
     SmallConference,
     arguments,
@@ -110,3 +111,18 @@ def test_loads_that_cannot_be_met_are_refused(tmp_path: Path, capsys: pytest.Cap
     assert run(arguments(small.write(tmp_path / "in"), key, tmp_path / "out", f'loads = "{path}"')) == 2
     assert "cannot be met" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("seed", [8, 9], ids=["exact", "tilt"])
+@pytest.mark.parametrize("name", [name for name, one in FORGERIES.items() if one.kinds == LOADED])
+def test_forged_loads_are_told_by_the_program(
+    name: str, seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whether the record is wrong or broken: exit code 4, and what does not agree."""
+    home, forgery = tmp_path / "in", FORGERIES[name]
+    assert sealed(home, "loads", seed, forgery.correction, forgery)
+    out, setting = max((home / "out").iterdir()), f"loads = {json.dumps(str(home / 'loads.csv'))}"
+    assert run(command_line("verify", home, home / "key.bin", out, setting)) == 4
+    said = capsys.readouterr().err
+    assert "does not agree" in said or "do not agree" in said or "was changed since it was sealed" in said
+    assert "Traceback" not in said
