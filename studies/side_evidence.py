@@ -79,7 +79,7 @@ def sentences(found: Array) -> dict[str, list[str]]:
     return {
         "docs/explanation/limitations.md": [
             f"in {rise[names.index('average')]:.1f} % of reviews the top posterior rises by more than .1",
-            f"names an author {average} percentage points more often once the decision is seen",
+            f"names a reviewer {average} percentage points more often once the decision is seen",
             f"{full} under full calibration, {limited} with epsilon 2 as well, "
             f"{steady} under *steady*, epsilon 2",
         ]
