@@ -204,7 +204,7 @@ def _print(made: CreatedFolder, facts: dict[str, Any]) -> None:
 def _print_open(made: CreatedFolder, facts: dict[str, Any]) -> None:
     """Say what the chair should look at in the settings."""
     folder, settings = facts["folder"], facts["settings"]
-    say(f"wrote {folder / FILE}: read it, and change what is not so")
+    say(f"wrote {folder / FILE}: check every setting and correct any that are wrong")
     if "grid" in settings:
         say(f"  grid = {settings['grid']}: taken from the scores given; could others be given too?")
     say(f"  better = {settings['better']}: are {settings['better']} scores the better ones?")
