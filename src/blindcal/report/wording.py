@@ -358,16 +358,15 @@ def read_certificate(path: StrPath) -> dict[str, Any]:
 
     Example:
         >>> from tempfile import TemporaryDirectory
-        >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
+        >>> from blindcal import Guarantee, Request, decide, make_key
+        >>> from blindcal.posterior.inputs import example_inputs
         >>> folder = TemporaryDirectory()
         >>> place = Path(folder.name)
-        >>> _ = (place / "reviews.csv").write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\n")
-        >>> _ = (place / "reviewers.csv").write_text("reviewer,slope,offset,noise\\nada,1,6,1\\nben,1,5,1\\n")
-        >>> inputs = read_inputs(place / "reviews.csv", place / "reviewers.csv", "everyone")
+        >>> inputs = example_inputs()
         >>> _ = make_key(place / "key")
         >>> _ = decide(inputs, Request(Guarantee("public"), bar=0.0), place / "key", place / "out")
         >>> read_certificate(place / "out")["papers"], read_certificate(place / "out")["added_success"]
-        (2, 0.0)
+        (3, 0.0)
         >>> folder.cleanup()
     """
     file = Path(path) / NAME if Path(path).is_dir() else Path(path)
@@ -446,13 +445,12 @@ def explain_certificate(certificate: Mapping[str, Any]) -> tuple[ExplainedPart, 
     Example:
         >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
-        >>> from blindcal import Guarantee, Request, decide, make_key, read_inputs
+        >>> from blindcal import Guarantee, Request, decide, make_key
+        >>> from blindcal.posterior.inputs import example_inputs
         >>> from blindcal.report import read_certificate
         >>> folder = TemporaryDirectory()
         >>> place = Path(folder.name)
-        >>> _ = (place / "reviews.csv").write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\n")
-        >>> _ = (place / "reviewers.csv").write_text("reviewer,slope,offset,noise\\nada,1,6,1\\nben,1,5,1\\n")
-        >>> inputs = read_inputs(place / "reviews.csv", place / "reviewers.csv", "everyone")
+        >>> inputs = example_inputs()
         >>> _ = make_key(place / "key")
         >>> _ = decide(inputs, Request(Guarantee("public"), bar=0.0), place / "key", place / "out")
         >>> line = explain_certificate(read_certificate(place / "out"))[2].lines[2]
