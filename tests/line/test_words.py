@@ -1,0 +1,135 @@
+"""Pages use the field's words, in sentences that can be read once.
+
+`exceptions` in tests/vectors/words.json has what pages still contain, counted by page and rule. The list only
+shrinks: a page may not have more than its entry, and an entry that is no longer needed fails too. Run as a
+program, this module writes the list again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from documents import ROOT
+
+LONGEST = 40
+EXCEPTIONS = ROOT / "tests" / "vectors" / "words.json"
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+
+# Each pattern with what to write instead.
+RULES = {
+    r"whoever|whomever": "name the role: an observer, the auditor, the chair",
+    r"somebody|everybody": "name the role, or someone, everyone",
+    r"afresh|anew": "again",
+    r"gone? through|goes through|going through": "enumerated",
+    r"(is|are|was) said": "reports, prints, explains",
+    r"authors? of (a|the|each|every|its|one) reviews?|authors? of reviews|reviews?'s? authors?": "reviewer",
+    r"authors? (are |is |were |was )?named|named authors?|naming (an|the) authors?": "reviewer",
+    r"likeliest authors?": "reviewer",
+    r"toss(es|ed|ing)?": "draw",
+    r"foretell(s|ing)?|foretold|mend(s|ed|ing)?": "predict; fix",
+    r"rivers?|doors?|hair's breadth": "the plain word",
+    r"made[- ]up": "simulated",
+    r"hardly ever|as good as none|no more and no less": "the plain word",
+}
+_PATTERNS = {re.compile(rf"\b(?:{rule})\b", re.IGNORECASE): advice for rule, advice in RULES.items()}
+_ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|cf|vs|al|etc|Fig|Eq|Thm|No|St|Dr)\.$")
+
+
+def paragraphs(page: str) -> Iterator[str]:
+    """Runs of text: without code, tables, headings, comments and addresses of links."""
+    text = re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"<!--.*?-->", "\n\n", text, flags=re.DOTALL)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"`[^`\n]*`", "`code`", text)
+    text = re.sub(r"\$\$.*?\$\$|\$[^$\n]+\$", "formula", text, flags=re.DOTALL)
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[*+-]|\d+\.)\s)", text):
+        lines = [line for line in block.splitlines() if not line.lstrip().startswith(("#", "|"))]
+        if stripped := re.sub(r"^\s*(?:[*+-]|\d+\.)\s+", "", " ".join(lines)).strip():
+            yield re.sub(r"\s+", " ", stripped)
+
+
+def sentences(page: str) -> Iterator[str]:
+    for paragraph in paragraphs(page):
+        begun = ""
+        for part in re.split(r"(?<=[.!?])(?=\s)|(?<=[.!?][)\"*_])(?=\s)", paragraph):
+            begun += part
+            if not _ABBREVIATED.search(part):
+                yield begun.strip()
+                begun = ""
+        if begun.strip():
+            yield begun.strip()
+
+
+def length(sentence: str) -> int:
+    return sum(bool(re.search(r"\w", word)) for word in sentence.split())
+
+
+def faults(page: str) -> list[tuple[str, str]]:
+    """What is wrong with a page: the rule, and the words."""
+    found = [("long", sentence) for sentence in sentences(page) if length(sentence) > LONGEST]
+    found += [
+        ("where", sentence)
+        for sentence in sentences(page)
+        if sentence.startswith("Where ") and sentence[-1] != "?"
+    ]
+    text = " ".join(paragraphs(page))
+    for pattern in _PATTERNS:
+        found += [
+            ("words", text[max(0, match.start() - 30) : match.end() + 30]) for match in pattern.finditer(text)
+        ]
+    return found
+
+
+def counts(path: Path) -> dict[str, int]:
+    return dict(sorted(Counter(rule for rule, _ in faults(path.read_text(encoding="utf-8"))).items()))
+
+
+def exceptions() -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = json.loads(EXCEPTIONS.read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_a_page_has_no_new_word_or_sentence_that_is_hard_to_read(path: Path) -> None:
+    allowed = exceptions().get(str(path.relative_to(ROOT)), {})
+    found = counts(path)
+    more = {rule for rule, number in found.items() if number > allowed.get(rule, 0)}
+    assert not more, [fault for fault in faults(path.read_text(encoding="utf-8")) if fault[0] in more]
+
+
+def test_faults_are_found() -> None:
+    long = "a " * 41
+    page = f"""# Whoever tosses
+{long}.
+```
+somebody
+```
+| everybody | afresh |
+
+* Where it is said of e.g. Dr. Who, whoever comes. Fine (too.) And `anew` too;
+  the author of a review.
+"""
+    assert [rule for rule, _ in faults(page)] == ["long", "where", "words", "words", "words"]
+    assert list(sentences(page))[1:] == [
+        "Where it is said of e.g. Dr. Who, whoever comes.",
+        "Fine (too.)",
+        "And `code` too; the author of a review.",
+    ]
+    assert length("a - b `code` (c)") == 4
+
+
+if __name__ == "__main__":
+    found = {str(path.relative_to(ROOT)): counts(path) for path in PAGES}
+    kept = {page: numbers for page, numbers in found.items() if numbers}
+    EXCEPTIONS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
