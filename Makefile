@@ -67,9 +67,10 @@ coverage: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report json:coverage.json tests src
 	$(BIN)/python bench/covered.py coverage.json
 
-# The page of commands, then all pages as a site to read offline: build/site/index.html.
+# The page of commands and what pages quote, then all pages as a site to read offline: build/site/index.html.
 docs: $(STAMP)
 	$(BIN)/python -m blindcal.cli.reference docs/reference/cli.md
+	$(BIN)/python tools/quotes.py
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
 
 bench: $(STAMP)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tools.quotes import QUOTE
 
 from sizes import count
 
@@ -135,8 +136,8 @@ def test_every_marked_table_has_a_study() -> None:
 
 
 def prose(page: Path) -> str:
-    """The page without code, marked tables, sentences that a study keeps, and addresses."""
-    text = page.read_text(encoding="utf-8")
+    """The page without code, marked tables, quotes, sentences that a study keeps, and addresses."""
+    text = QUOTE.sub("", page.read_text(encoding="utf-8"))
     text = MARK.sub("", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL))
     text = re.sub(
         r"\s+", " ", re.sub(r"\]\([^)]*\)|arXiv:[\d.]+|`[^`]*`", " ", text.replace("`average`", "average"))

@@ -68,7 +68,7 @@ def test_a_crowd_is_promised_with_what_it_does_not_cover():
     assert own == promises(Guarantee("average", epsilon=None))[0]
     assert told == both
     assert "no named person is likelier than 1 in 7 to have written a given review" in told
-    for caveat in ("holds the stated prior", "may rise", "sum over its reviews", "Co-reviewers"):
+    for caveat in ("the stated prior", "as independent", "may rise", "sum over its reviews", "Co-reviewers"):
         assert caveat in told
     assert "hidden" not in told
 

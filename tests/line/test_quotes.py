@@ -1,0 +1,51 @@
+"""What pages quote from the package is what it says now: tools/quotes.py fills it in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tools.quotes import PAGES, QUOTE, filled, quoted
+
+from blindcal import Guarantee
+from blindcal.deciding.certificate_fields import FIELDS, PARTS
+from blindcal.project.settings import SECTIONS
+from blindcal.report.wording import promises
+from documents import ROOT
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_quotes_what_the_package_says(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<!-- quote:") == len(QUOTE.findall(text))
+    assert filled(text) == text, "run python tools/quotes.py"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/explanation/privacy_model.md"])
+def test_what_is_promised_is_quoted(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert "<!-- quote: promise" in text
+
+
+def test_a_quote_that_is_no_longer_true_is_noticed() -> None:
+    page = "<!-- quote: promise steady epsilon=2 -->\nNothing.\n<!-- end -->\n"
+    first, second = promises(Guarantee("steady", epsilon=2.0))
+    assert filled(page) == page.replace("Nothing.", f"* {first}\n* {second}")
+    for wrong in ("promise nothing", "certificate", "what"):
+        with pytest.raises(ValueError, match="nothing"):
+            quoted(wrong)
+
+
+def test_tables_have_every_setting_and_every_field() -> None:
+    settings = quoted("settings")
+    assert all(f"| `{row.name}` |" in settings for rows in SECTIONS.values() for row in rows)
+    fields = "\n".join(quoted(f"certificate {part}") for part in PARTS)
+    names = [row.name for row in FIELDS] + [f"{row.name}.{one.name}" for row in FIELDS for one in row.fields]
+    assert sorted(names) == sorted(line.split("`")[1] for line in fields.splitlines() if "`" in line[:4])
+
+
+def test_promises_in_short_are_first_sentences() -> None:
+    (whole,) = promises(Guarantee("crowd", among=7, epsilon=None))
+    (short,) = quoted("promise crowd among=7 in short").splitlines()
+    assert whole.startswith(short.removeprefix("* "))
+    assert len(short) < len(whole) / 2
