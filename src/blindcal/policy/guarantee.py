@@ -36,10 +36,10 @@ class GuaranteeKind:
 _CROWD = (
     "For someone with only public information and the stated prior: after a decision, no named person is "
     "likelier than 1 in {among:g} to have written a given review, or than the likeliest person was by the "
-    "scores alone. Papers are taken as independent. Someone less likely before may rise to that limit; only a "
-    "limit on odds (epsilon) bounds by how much. A person's chance of having reviewed the paper can be up to "
-    "the sum over its reviews. Co-reviewers, people who know how many papers each person reviewed, and people "
-    "with knowledge of their own are covered by a limit on odds only."
+    "scores alone. Papers are taken as independent. Someone less likely before may rise to that limit; only "
+    "a limit on odds (epsilon) restricts by how much. A person's chance of having reviewed the paper can be "
+    "up to the sum over its reviews. Co-reviewers, people who know how many papers each person reviewed, and "
+    "people with knowledge of their own are covered by a limit on odds only."
 )
 
 
