@@ -21,6 +21,7 @@ from blindcal.project.create import (
     check_scores,
     create_folder,
     read_contents,
+    score_remarks,
 )
 from blindcal.project.settings import folder_request, read_folder
 from small_conferences import everything, small_conference
@@ -176,12 +177,50 @@ def test_a_typing_error_is_named_with_its_row(
     check_scores(contents, "none")
 
 
+@pytest.mark.parametrize(
+    ("wrong", "row", "usual"),
+    [
+        ({3: 11.0}, 5, "1 to 10"),
+        ({0: 0.0}, 2, "1 to 10"),
+        ({3: 11.0, 5: 11.0}, 7, "1 to 10"),
+        ({3: 11.0, 5: 11.0, 8: 11.0}, None, ""),
+        ({}, None, ""),
+    ],
+)
+def test_a_score_just_beyond_the_scale_is_pointed_out(
+    tmp_path: Path, wrong: dict[int, float], row: int | None, usual: str
+) -> None:
+    scores = [wrong.get(place, score) for place, score in enumerate(SCORES)]
+    bad, good = panel(tmp_path / "bad.csv", scores), panel(tmp_path / "good.csv", SCORES[::-1])
+    (tmp_path / "pc.csv").write_text("reviewer\na\nb\nc\n")
+    wanted = (
+        f"{bad}, row {row}, column score: is it a typing error? All other scores are {usual}; `grid` says"
+    )
+    contents, _ = read_contents(SourceFiles(good, tmp_path / "pc.csv", [bad]))
+    made = create_folder(
+        tmp_path / "icx", SourceFiles(bad), InitialSettings("public", accept_rate=0.4), tmp_path / "icx.key"
+    )
+    for remarks in (made.remarks, score_remarks(contents, None), score_remarks(contents, "1..10")):
+        assert any(remark.startswith(wanted) for remark in remarks) == (row is not None), remarks
+        assert sum("typing error" in remark for remark in remarks) == (len(wrong) if row else 0)
+    # Whoever says which scores can be given has looked; and a past year that has such scores answers it.
+    assert (
+        score_remarks(replace(contents, past={}, imported=import_reviews(bad.read_bytes(), "x")), "1..11")
+        == ()
+    )
+    eleven = panel(tmp_path / "eleven.csv", [*SCORES[4:], *[11.0, 0.0] * 2])
+    contents, _ = read_contents(SourceFiles(bad, tmp_path / "pc.csv", [eleven]))
+    assert not any(str(bad) in remark for remark in score_remarks(contents, None))
+
+
 def test_scores_of_any_kind_are_no_typing_errors() -> None:
     rng = np.random.default_rng(7)
     for scores in (np.exp(2 * rng.normal(size=200)), rng.choice([1.0, 3, 5, 6, 8, 10], 300), [1.0, 2, 50]):
         columns = {"paper": range(len(scores)), "reviewer": ["ada"] * len(scores), "score": scores}
         data = format_table({name: list(map(str, cells)) for name, cells in columns.items()})
-        check_scores(FolderContents(import_reviews(data, "x.csv")), None)
+        contents = FolderContents(import_reviews(data, "x.csv"))
+        check_scores(contents, None)
+        assert score_remarks(contents, None) == ()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import shutil
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -45,6 +44,8 @@ from blindcal.io.atomic_files import (
     read_bytes,
     refuse_empty_path,
     refuse_existing,
+    temporary_name,
+    temporary_paths,
     write_bytes,
 )
 from blindcal.io.tables import StrPath, format_table, input_error
@@ -67,6 +68,8 @@ from blindcal.sharing import shared_folder
 INPUTS = "inputs"
 _OWN_COLUMNS = {"paper", "reviewer", "score"}
 _PAST = re.compile(r"past/[^/]+\.csv")
+# Scales begin or end with one of these; in a table of so many reviews, so few beyond it may be typing errors.
+_SCALE_ENDS, _ENOUGH_SCORES, _FEW_SCORES = {0.0, 1.0, 5.0, 10.0, 20.0, 100.0}, 20, 2
 
 
 @dataclass(frozen=True)
@@ -184,9 +187,6 @@ def grid_text(grid: Array | None) -> str:
     return f"{number_text(grid[0])}..{number_text(grid[-1])}" if whole else ",".join(map(number_text, grid))
 
 
-_TEMPORARY = ".blindcal-new"
-
-
 @contextmanager
 def staged_folder(path: StrPath) -> Iterator[Path]:
     """A folder to fill under a temporary name, renamed when the block ends and removed if it fails.
@@ -196,8 +196,10 @@ def staged_folder(path: StrPath) -> Iterator[Path]:
     target = Path(path)
     check_new(target)
     with lock(target):
-        _remove_stale(target)
-        filled = target.with_name(f".{target.name}.{secrets.token_hex(8)}{_TEMPORARY}")
+        # Nobody fills these while we hold the lock of the folder.
+        for stale in temporary_paths(target.parent, target.name):
+            shutil.rmtree(stale, ignore_errors=True)
+        filled = temporary_name(target)
         make_folder(filled)
         try:
             yield filled
@@ -219,14 +221,6 @@ def check_new(path: StrPath) -> None:
     refuse_existing(target)
     if not target.parent.is_dir():
         raise InputError(f"{target.parent} must be a folder that exists")
-
-
-def _remove_stale(target: Path) -> None:
-    """Remove what killed runs left of this folder: nobody fills it while we hold its lock."""
-    left = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}{re.escape(_TEMPORARY)}")
-    for name in os.listdir(target.parent):
-        if left.fullmatch(name) and (target.parent / name).is_dir():
-            shutil.rmtree(target.parent / name, ignore_errors=True)
 
 
 def key_beside(folder: Path) -> Path:
@@ -346,6 +340,7 @@ def create_folder(
     imported = contents.imported
     withdrawn = {} if imported is None or wishes.keep_withdrawn else imported.withdrawn
     check_scores(contents, grid)
+    remarks += score_remarks(contents, grid)
     if imported is not None:
         grid = grid or grid_text(imported.reviews.grid)
         _check_quota(imported.reviews.without(withdrawn), wishes.accept, str(given.reviews))
@@ -533,6 +528,40 @@ def _far_off(score: Array) -> tuple[NDArray[np.bool_], str]:
             rare = score.size - inside.sum() <= few
             if rare and gap > high - low and infer_grid(score[inside]) is not None:
                 return ~inside, f"{number_text(low)} to {number_text(high)}"
+    return np.zeros(score.size, np.bool_), ""
+
+
+def score_remarks(contents: FolderContents, grid: str | None) -> tuple[str, ...]:
+    """One or two scores just beyond the end of a scale, such as 11 on one of 1 to 10, by file and row.
+
+    A rare score may well be meant, so these are not refused. `grid`: as for `check_scores`.
+    """
+    exports = [past for past in contents.past.values() if isinstance(past, Imported)]
+    exports += [contents.imported] if contents.imported is not None and grid is None else []
+    remarks = []
+    for export in exports:
+        others = [other.reviews.score for other in exports if other is not export]
+        off, usual = _just_beyond(export.reviews.score, np.concatenate([*others, np.empty(0)]))
+        rule = f"is it a typing error? All other scores are {usual}; `grid` says which can be given"
+        remarks += map(str, _score_problems(export, off, rule))
+    return tuple(remarks)
+
+
+def _just_beyond(score: Array, others: Array) -> tuple[NDArray[np.bool_], str]:
+    """Which one or two scores are alone beyond all the rest of a table, and the range of the rest.
+
+    Only if the rest ends where scales do, or where the scores of `others` do, which have none like it.
+    """
+    ends = (score.max(), score.min()) if score.size >= _ENOUGH_SCORES else ()
+    for end, last in zip(ends, (np.max, np.min), strict=False):
+        off = score == end
+        rest = score[~off]
+        if off.sum() > _FEW_SCORES or np.unique(rest).size < 3 or infer_grid(rest) is None:
+            continue
+        whole = last(rest) in _SCALE_ENDS or rest.max() == -rest.min()
+        seen = bool(others.size) and others.min() <= end <= others.max()
+        if not seen and (whole or (others.size and last(others) == last(rest))):
+            return off, f"{number_text(rest.min())} to {number_text(rest.max())}"
     return np.zeros(score.size, np.bool_), ""
 
 

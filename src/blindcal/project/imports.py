@@ -46,6 +46,7 @@ from blindcal.project.create import (
     input_settings,
     past_footprints,
     read_contents,
+    score_remarks,
     withdrawn_reasons,
 )
 from blindcal.project.outsiders import in_folder_words, unlisted_remarks
@@ -186,8 +187,10 @@ def read_import(
         settings |= {} if "grid" in folder.settings else {"grid": grid_text(imported.reviews.grid)}
     words = decision_words(contents)
     settings |= {name: word for name, word in words.items() if name not in folder.settings}
-    grid = folder.settings.get("grid")
-    check_scores(contents, None if grid is None else str(grid))
+    declared = folder.settings.get("grid")
+    grid = None if declared is None else str(declared)
+    check_scores(contents, grid)
+    remarks += score_remarks(contents, grid)
     check_files(contents)
     if this_year is not None:
         remarks += (*reuse_warnings([*_earlier(folder, contents), *past_footprints(contents)], this_year),)
