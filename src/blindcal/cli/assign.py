@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from blindcal.assignment.candidates import ASSUMPTIONS, EVERYONE, assumed_pools, conflicts_in
 from blindcal.assignment.sampling import ASSIGNMENT_FILE, DRAWS_FILE, POOLS_FILE, SampledAssignment, marginals
@@ -20,7 +19,16 @@ from blindcal.assignment.similarity import (
 )
 from blindcal.cells import Column, count, number_text
 from blindcal.cli.console import Json, emit_json, say, table
-from blindcal.cli.options import conference_folders, decimal, numeric, one_of, probability, whole
+from blindcal.cli.options import (
+    argument,
+    conference_folders,
+    decimal,
+    numeric,
+    option,
+    probability,
+    whole,
+    word,
+)
 from blindcal.deciding.coins import read_key
 from blindcal.errors import InputError, RefusedError
 from blindcal.fitting.committee import read_committee
@@ -34,47 +42,33 @@ _BID = Column("bid", required=False, empty=True)
 
 
 def assign(
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            help="A folder that `blindcal new` made; it has the committee, the conflicts and the key.",
-            autocompletion=conference_folders,
-        ),
-    ],
-    per_paper: Annotated[int, numeric(whole, "Reviewers for each paper.")],
-    similarity: Annotated[
-        Path | None,
-        typer.Option(
-            help="Bids or similarities: columns paper, reviewer, and bid (a number, or yes, maybe, no, "
-            "conflict) or similarity; or a NumPy .npz file of a matrix of similarities."
-        ),
-    ] = None,
-    papers: Annotated[
-        Path | None,
-        typer.Option(help="All papers, if some may have no bids: column paper."),
-    ] = None,
-    conflicts: Annotated[
-        Path | None,
-        typer.Option(help="Conflicts of interest: columns paper, conflict. Else those of the folder."),
-    ] = None,
-    per_reviewer: Annotated[int | None, numeric(whole, "Most papers of one reviewer.")] = None,
-    cap: Annotated[
-        float | None, numeric(probability, "Largest probability that a reviewer gets a paper.")
-    ] = None,
-    spread: Annotated[
-        float,
-        numeric(decimal, "Spread each paper over more reviewers, up to 1; 0.05 costs next to no similarity."),
-    ] = 0.0,
-    draws: Annotated[int, numeric(whole, "Assignments to sample and keep, a power of 2; one is used.")] = 64,
-    assume: Annotated[
-        str | None,
-        typer.Option(
-            metavar="|".join(ASSUMPTIONS),
-            help="Draw nothing: the assignment was made without blindcal, and this is what an adversary is "
-            "taken to know about how.",
-            autocompletion=one_of(ASSUMPTIONS),
-        ),
-    ] = None,
+    folder: Path = argument(
+        "A folder that `blindcal new` made; it has the committee, the conflicts and the key.",
+        autocompletion=conference_folders,
+    ),
+    per_paper: int = numeric(whole, "Reviewers for each paper.", default=...),
+    similarity: Path | None = option(
+        "Bids or similarities: columns paper, reviewer, and bid (a number, or yes, maybe, no, conflict) or "
+        "similarity; or a NumPy .npz file of a matrix of similarities."
+    ),
+    papers: Path | None = option("All papers, if some may have no bids: column paper."),
+    conflicts: Path | None = option(
+        "Conflicts of interest: columns paper, conflict. Else those of the folder."
+    ),
+    per_reviewer: int | None = numeric(whole, "Most papers of one reviewer."),
+    cap: float | None = numeric(probability, "Largest probability that a reviewer gets a paper."),
+    spread: float = numeric(
+        decimal,
+        "Spread each paper over more reviewers, up to 1; 0.05 costs next to no similarity.",
+        default=0.0,
+    ),
+    draws: int = numeric(whole, "Assignments to sample and keep, a power of 2; one is used.", default=64),
+    assume: str | None = word(
+        ASSUMPTIONS,
+        "Draw nothing: the assignment was made without blindcal, and this is what an adversary is taken to "
+        "know about how.",
+        metavar="|".join(ASSUMPTIONS),
+    ),
     as_json: Json = False,
 ) -> None:
     """Assign reviewers to papers at random, and keep the prior of the draw.

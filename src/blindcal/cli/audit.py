@@ -13,7 +13,7 @@ from blindcal.adversaries.single_paper import CONSTANT, ONE_BY_ONE
 from blindcal.cells import count
 from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
 from blindcal.cli.folders import FolderPath, KeyFile
-from blindcal.cli.options import Processes, decimal, hired, numeric, whole
+from blindcal.cli.options import Processes, decimal, hired, numeric, option, whole
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import check_targets, refuse_published, write_json
 from blindcal.project.workflow import Adversaries, audit_folder, opened
@@ -47,6 +47,7 @@ Evidence = Annotated[
         decimal,
         "Also an adversary with evidence of its own about every review, such as writing style, by "
         "which the reviewer stands out by this many standard deviations; repeatable.",
+        default=...,
     ),
 ]
 Learns = Annotated[
@@ -65,33 +66,23 @@ def audit(
     key: KeyFile = None,
     prior: Priors = None,
     evidence: Evidence = None,
-    colluders: Annotated[
-        list[int] | None,
-        numeric(whole, "Also this many reviewers who share what they know of their own reviews; repeatable."),
-    ] = None,
-    loads: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Also an adversary that knows how many reviews everybody wrote: columns reviewer, load; or "
-            "the word true, for the true numbers. Takes minutes.",
-        ),
-    ] = None,
-    keep: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIRECTORY",
-            help="With --loads: a directory for its owner alone, from which an interrupted run goes on.",
-        ),
-    ] = None,
+    colluders: list[int] | None = numeric(
+        whole, "Also this many reviewers who share what they know of their own reviews; repeatable."
+    ),
+    loads: str | None = option(
+        "Also an adversary that knows how many reviews everybody wrote: columns reviewer, load; or the word "
+        "true, for the true numbers. Takes minutes.",
+        metavar="FILE",
+    ),
+    keep: Path | None = option(
+        "With --loads: a directory for its owner alone, from which an interrupted run goes on.",
+        metavar="DIRECTORY",
+    ),
     learns: Learns = False,
     processes: Processes = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Also write everything as JSON to this file, which only its owner can read."
-        ),
-    ] = None,
+    out: Path | None = option(
+        "Also write everything as JSON to this file, which only its owner can read.", metavar="FILE"
+    ),
     as_json: Json = False,
 ) -> None:
     """Play adversaries against decisions that were published, and say what they gain. For the chair alone.

@@ -17,7 +17,7 @@ from blindcal.cells import count
 from blindcal.checks import Array
 from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, say, table
 from blindcal.cli.fit import DEFAULT_RATE, expected_rate
-from blindcal.cli.options import conference_folders, numeric, probability, share, word
+from blindcal.cli.options import conference_folders, numeric, option, probability, share, word
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import write_table
 from blindcal.posterior.conference import read_reviewers
@@ -44,21 +44,16 @@ WARNING = (
 
 def calibrate(
     reviews: ReviewsOrFolder,
-    out: Annotated[Path, typer.Option(help="The table to write; an existing file is never overwritten.")],
-    method: Annotated[str, typer.Option(help=f"One of {', '.join((*METHODS, *_KNOWN))}.")] = "hierarchical",
-    accept_rate: Annotated[
-        float | None, numeric(share, "Add each paper's probability of being in this top share.")
-    ] = None,
-    reviewers: Annotated[
-        Path | None,
-        typer.Option(
-            help="Known reviewers (columns reviewer, slope, offset, noise; a row * for those not listed): "
-            "for maximum_likelihood and posterior. Else those of the folder."
-        ),
-    ] = None,
-    better: Annotated[
-        str | None, word(BETTER, "Which scores are better, high or low; high unless a folder says otherwise.")
-    ] = None,
+    out: Path = option("The table to write; an existing file is never overwritten.", default=...),
+    method: str = option(f"One of {', '.join((*METHODS, *_KNOWN))}.", default="hierarchical"),
+    accept_rate: float | None = numeric(share, "Add each paper's probability of being in this top share."),
+    reviewers: Path | None = option(
+        "Known reviewers (columns reviewer, slope, offset, noise; a row * for those not listed): for "
+        "maximum_likelihood and posterior. Else those of the folder."
+    ),
+    better: str | None = word(
+        BETTER, "Which scores are better, high or low; high unless a folder says otherwise."
+    ),
     as_json: Json = False,
 ) -> None:
     """Calibrate the scores of one conference (no privacy: for chairs only).
@@ -193,13 +188,14 @@ _PREDICTORS = {
 
 def assess(
     reviews: ReviewsOrFolder,
-    accept_rate: Annotated[
-        float | None, numeric(share, "Share of papers to accept; 0.25 unless a folder says otherwise.")
-    ] = None,
-    least_gain: Annotated[
-        float,
-        numeric(probability, "Smallest share of papers decided better that makes calibration worthwhile."),
-    ] = WORTH,
+    accept_rate: float | None = numeric(
+        share, "Share of papers to accept; 0.25 unless a folder says otherwise."
+    ),
+    least_gain: float = numeric(
+        probability,
+        "Smallest share of papers decided better that makes calibration worthwhile.",
+        default=WORTH,
+    ),
     as_json: Json = False,
 ) -> None:
     """Estimate how much reviewers differ, and how much calibration would change.

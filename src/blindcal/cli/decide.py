@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from blindcal.cells import count, number_text
 from blindcal.cli.console import Json, budget_line, emit_json, note, number, progress, say, say_gap
 from blindcal.cli.folders import FolderPath, KeyFile, Leak, Misfit, Published, say_next
-from blindcal.cli.options import ClusterAddress, Processes, hired
+from blindcal.cli.options import ClusterAddress, Processes, flag, hired, option
 from blindcal.deciding.draft import Changes
 from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder
 from blindcal.deciding.release import Outcome, first_of_key
@@ -26,18 +24,13 @@ _SHOWN = 20
 def decide(
     path: FolderPath,
     key: KeyFile = None,
-    amend: Annotated[
-        bool, typer.Option("--amend", help="Decide new papers, and papers whose scores changed.")
-    ] = False,
-    reason: Annotated[
-        str, typer.Option(help="Why the papers are amended, for the sealed record; required with --amend.")
-    ] = "",
-    redecide: Annotated[
-        bool,
-        typer.Option(
-            "--redecide", help="With --amend: decide all papers with corrected pools or calibration again."
-        ),
-    ] = False,
+    amend: bool = flag("Decide new papers, and papers whose scores changed.", "--amend"),
+    reason: str = option(
+        "Why the papers are amended, for the sealed record; required with --amend.", default=""
+    ),
+    redecide: bool = flag(
+        "With --amend: decide all papers with corrected pools or calibration again.", "--redecide"
+    ),
     published: Published = None,
     yes_leak: Leak = False,
     despite_misfit: Misfit = False,
@@ -188,22 +181,16 @@ def _shown(value: float | str) -> str:
 
 def select(
     path: FolderPath,
-    accept: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="How many papers to accept, exactly; or how many of each track: main=40,short=10.  "
-            "[default: as conference.toml says]",
-        ),
-    ] = None,
-    wait_list: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="How many more papers are on the wait list, in their order; or how many of each track.  "
-            "[default: those who wait now, less those accepted now]",
-        ),
-    ] = None,
+    accept: str | None = option(
+        "How many papers to accept, exactly; or how many of each track: main=40,short=10.  [default: as "
+        "conference.toml says]",
+        metavar="NUMBER",
+    ),
+    wait_list: str | None = option(
+        "How many more papers are on the wait list, in their order; or how many of each track.  [default: "
+        "those who wait now, less those accepted now]",
+        metavar="NUMBER",
+    ),
     key: KeyFile = None,
     as_json: Json = False,
 ) -> None:

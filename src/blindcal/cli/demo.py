@@ -6,12 +6,11 @@ import csv
 import io
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from blindcal.cells import count
 from blindcal.cli.console import Json, emit_json, number, progress, say, table
+from blindcal.cli.options import option
 from blindcal.compute.parallel import available_cores
 from blindcal.deciding.ledger import latest_release
 from blindcal.deciding.release import decide
@@ -37,7 +36,7 @@ from blindcal.simulation.population import (
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder to leave behind.")] = Path("demo-out"),
+    out: Path = option("Folder to leave behind.", default=Path("demo-out")),
     as_json: Json = False,
 ) -> None:
     """Run every step on a made-up conference of 200 papers and leave its folder.

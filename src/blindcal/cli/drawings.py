@@ -8,14 +8,23 @@ import io
 import re
 import textwrap
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from blindcal.checks import Array
 from blindcal.cli.console import Json, emit_json, number, say, table
-from blindcal.cli.options import Noise, by_option, decimals, hired, numeric, probability, whole
+from blindcal.cli.options import (
+    Noise,
+    argument,
+    by_option,
+    decimals,
+    hired,
+    numeric,
+    option,
+    probability,
+    whole,
+)
 from blindcal.errors import InputError
 from blindcal.fitting.committee import ANYONE
 from blindcal.fitting.estimate import Fitted
@@ -28,38 +37,25 @@ _WHAT = ("items", "letters", "figure", "table", "all")
 
 
 def paper(
-    what: Annotated[
-        str,
-        typer.Argument(
-            help="items (all of the paper), letters (an instance in the paper's own), figure, table (the "
-            "numbers behind a figure), or all figures and tables."
-        ),
-    ] = "items",
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NUMBER]", help=f"Which figure: {', '.join(FIGURES)}.")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="The folder to write to, made if need be; a table is printed without one."),
-    ] = None,
-    formats: Annotated[
-        str, typer.Option("--format", help="One or more of svg, png and pdf, separated by commas.")
-    ] = "svg",
-    trials: Annotated[int, numeric(whole, "Simulated conferences at each point of Figure 3.")] = 100,
-    seed: Annotated[int, numeric(whole, "The same seed gives the same Figure 3.")] = 1,
-    processes: Annotated[int, numeric(whole, "Processes on this machine for Figure 3.", "--workers")] = 1,
-    reviewer: Annotated[
-        list[str] | None,
-        typer.Option(metavar="a,b", help="For letters: slope and offset of reviewer 1, then of reviewer 2."),
-    ] = None,
-    scores: Annotated[
-        str | None, typer.Option(metavar="s1,s2", help="For letters: the scores of paper 1 and paper 2.")
-    ] = None,
+    what: str = argument(
+        "items (all of the paper), letters (an instance in the paper's own), figure, table (the numbers "
+        "behind a figure), or all figures and tables.",
+        default="items",
+    ),
+    name: str | None = argument(f"Which figure: {', '.join(FIGURES)}.", metavar="[NUMBER]", default=None),
+    out: Path | None = option("The folder to write to, made if need be; a table is printed without one."),
+    formats: str = option("One or more of svg, png and pdf, separated by commas.", "--format", default="svg"),
+    trials: int = numeric(whole, "Simulated conferences at each point of Figure 3.", default=100),
+    seed: int = numeric(whole, "The same seed gives the same Figure 3.", default=1),
+    processes: int = numeric(whole, "Processes on this machine for Figure 3.", "--workers", default=1),
+    reviewer: list[str] | None = option(
+        "For letters: slope and offset of reviewer 1, then of reviewer 2.", metavar="a,b"
+    ),
+    scores: str | None = option("For letters: the scores of paper 1 and paper 2.", metavar="s1,s2"),
     noise: Noise = 0.0,
-    max_error: Annotated[
-        float | None,
-        numeric(probability, "For letters: the conference error that Algorithm 1 or 3 allows; by default 1."),
-    ] = None,
+    max_error: float | None = numeric(
+        probability, "For letters: the conference error that Algorithm 1 or 3 allows; by default 1."
+    ),
     as_json: Json = False,
 ) -> None:
     """List what the paper has, answer in its letters, and draw its figures again.

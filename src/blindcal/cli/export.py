@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from blindcal.cells import count
 from blindcal.cli.console import Json, emit_json, note, say
 from blindcal.cli.folders import ReleasePath, opened_release
-from blindcal.cli.options import word
+from blindcal.cli.options import option, word
 from blindcal.exporters import FORMATS, WHAT
 from blindcal.io.atomic_files import write_bytes
 from blindcal.project.workflow import export_release
@@ -22,23 +19,17 @@ ADVICE_WARNING = (
 
 def export(
     path: ReleasePath,
-    to: Annotated[str, word(FORMATS, f"One of {', '.join(FORMATS)}.")],
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="The file to write; an existing file is never overwritten.")
-    ],
-    what: Annotated[str, word(WHAT, f"One of {', '.join(WHAT)}.")] = "decisions",
-    accepted: Annotated[
-        str | None, typer.Option(help="What your conference calls an accepted paper, like Accept (Oral).")
-    ] = None,
-    rejected: Annotated[str | None, typer.Option(help="What it calls a rejected one.")] = None,
-    waiting: Annotated[
-        str | None,
-        typer.Option(help="What it calls the wait list; without it, its papers are not sent to a system."),
-    ] = None,
-    key: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The key, for --what advice if scores are confidential."),
-    ] = None,
+    to: str = word(FORMATS, f"One of {', '.join(FORMATS)}.", default=...),
+    out: Path = option(
+        "The file to write; an existing file is never overwritten.", default=..., metavar="FILE"
+    ),
+    what: str = word(WHAT, f"One of {', '.join(WHAT)}.", default="decisions"),
+    accepted: str | None = option("What your conference calls an accepted paper, like Accept (Oral)."),
+    rejected: str | None = option("What it calls a rejected one."),
+    waiting: str | None = option(
+        "What it calls the wait list; without it, its papers are not sent to a system."
+    ),
+    key: Path | None = option("The key, for --what advice if scores are confidential.", metavar="FILE"),
     as_json: Json = False,
 ) -> None:
     """Write the decisions of a release for a conference system, or as a CSV or XLSX table.

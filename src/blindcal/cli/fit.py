@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from blindcal.cells import count
 from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, progress, say, table
 from blindcal.cli.drawings import check_picture, draw_fit
 from blindcal.cli.imports import say_next_step
-from blindcal.cli.options import conference_folders
+from blindcal.cli.options import argument, conference_folders, flag, option
 from blindcal.compute.parallel import available_cores
 from blindcal.fitting.committee import FIELDS, MatchedPeople
 from blindcal.fitting.diagnostics import FitDiagnostics, Forecast
@@ -30,25 +28,18 @@ DEFAULT_RATE = 0.25
 
 
 def fit(
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            help="A folder that `blindcal new` made, with reviews and past reviews.",
-            autocompletion=conference_folders,
-        ),
-    ],
-    what_if: Annotated[
-        bool,
-        typer.Option(
-            "--what-if",
-            help="Also say what this history is worth: expected wrong decisions with it, with twice as much, "
-            "and with reviewers known exactly.",
-        ),
-    ] = False,
-    picture: Annotated[
-        Path | None,
-        typer.Option(help="Draw the checks too, as .svg, .png or .pdf; CONFIDENTIAL. Needs Matplotlib."),
-    ] = None,
+    folder: Path = argument(
+        "A folder that `blindcal new` made, with reviews and past reviews.",
+        autocompletion=conference_folders,
+    ),
+    what_if: bool = flag(
+        "Also say what this history is worth: expected wrong decisions with it, with twice as much, and with "
+        "reviewers known exactly.",
+        "--what-if",
+    ),
+    picture: Path | None = option(
+        "Draw the checks too, as .svg, .png or .pdf; CONFIDENTIAL. Needs Matplotlib."
+    ),
     as_json: Json = False,
 ) -> None:
     """Estimate reviewers' slope, offset and noise from past conferences.

@@ -6,14 +6,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
 import numpy as np
-import typer
 
 from blindcal.cells import count, number_text
 from blindcal.cli.console import CONFIDENTIAL, Json, as_options, emit_json, note, say, table
-from blindcal.cli.options import conference_folders, one_of, word
+from blindcal.cli.options import argument, conference_folders, flag, option, word
 from blindcal.errors import InputError
 from blindcal.importers import FORMATS
 from blindcal.importers.export import METAREVIEWS, SILENT, Choices, Unit
@@ -47,81 +46,45 @@ _BETTER = {"high": "high scores", "low": "low scores"}
 
 
 def import_(
-    folder: Annotated[
-        Path,
-        typer.Argument(help="A folder that `blindcal new` made.", autocompletion=conference_folders),
-    ],
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="FILE",
-            help="Files as downloaded, compressed with gzip or zip or not. With --dry-run and no file the "
-            "folder is checked as it is.",
-        ),
-    ] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            "--as",
-            metavar="KIND",
-            help=f"What the files are, one of {', '.join(KINDS)}; needed only if the content does not show "
-            "it. Further reviews correct those that the folder has.",
-            autocompletion=one_of(KINDS),
-        ),
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option(help="The name of a past conference; else that of its file.")
-    ] = None,
-    system: Annotated[
-        str | None, word(FORMATS, f"One of {', '.join(FORMATS)}; needed only if it is not recognized.")
-    ] = None,
-    score_field: Annotated[
-        str | None, typer.Option(help="The field to use as the score, if there are several.")
-    ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            help="The columns of any other table, like paper=item_id,reviewer=rater_id,score=points."
-        ),
-    ] = None,
-    best_first: Annotated[
-        str | None,
-        typer.Option(help="Letters or words from best to worst, like A,B,C,D; also numbers, if 1 is best."),
-    ] = None,
-    unit: Annotated[
-        str,
-        word(
-            _UNITS,
-            "Whose severity counts on EasyChair: reviewer (who wrote the review) or member (who is "
-            "responsible for it).",
-        ),
-    ] = "reviewer",
-    people: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--map",
-            metavar="<path>",
-            help="A table of who is behind the ids: signature, profile_id; repeatable.",
-        ),
-    ] = None,
-    keep_withdrawn: Annotated[
-        bool,
-        typer.Option(
-            "--keep-withdrawn",
-            help="Decide papers that the export calls withdrawn, desk rejected or deleted too.",
-        ),
-    ] = False,
-    codes: Annotated[
-        Path | None,
-        typer.Option(
-            help="Replace reviewers with codes, and keep in this file who has which; whoever is in it keeps "
-            "theirs."
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Read, name every problem, say what would be written, and stop."),
-    ] = False,
+    folder: Path = argument("A folder that `blindcal new` made.", autocompletion=conference_folders),
+    files: list[Path] | None = argument(
+        "Files as downloaded, compressed with gzip or zip or not. With --dry-run and no file the folder is "
+        "checked as it is.",
+        metavar="FILE",
+        default=None,
+    ),
+    kind: str | None = word(
+        KINDS,
+        f"What the files are, one of {', '.join(KINDS)}; needed only if the content does not show "
+        "it. Further reviews correct those that the folder has.",
+        "--as",
+        metavar="KIND",
+    ),
+    name: str | None = option("The name of a past conference; else that of its file."),
+    system: str | None = word(FORMATS, f"One of {', '.join(FORMATS)}; needed only if it is not recognized."),
+    score_field: str | None = option("The field to use as the score, if there are several."),
+    columns: str | None = option(
+        "The columns of any other table, like paper=item_id,reviewer=rater_id,score=points."
+    ),
+    best_first: str | None = option(
+        "Letters or words from best to worst, like A,B,C,D; also numbers, if 1 is best."
+    ),
+    unit: str = word(
+        _UNITS,
+        "Whose severity counts on EasyChair: reviewer (who wrote the review) or member (who is responsible "
+        "for it).",
+        default="reviewer",
+    ),
+    people: list[Path] | None = option(
+        "A table of who is behind the ids: signature, profile_id; repeatable.", "--map", metavar="<path>"
+    ),
+    keep_withdrawn: bool = flag(
+        "Decide papers that the export calls withdrawn, desk rejected or deleted too.", "--keep-withdrawn"
+    ),
+    codes: Path | None = option(
+        "Replace reviewers with codes, and keep in this file who has which; whoever is in it keeps theirs."
+    ),
+    dry_run: bool = flag("Read, name every problem, say what would be written, and stop.", "--dry-run"),
     as_json: Json = False,
 ) -> None:
     """Bring reviews, a correction, a past year or a list into a conference's folder.

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, progress, say
 from blindcal.cli.fit import say_fitted
 from blindcal.cli.imports import contents_facts, say_contents, say_next_step
-from blindcal.cli.options import word
+from blindcal.cli.options import argument, option, word
 from blindcal.compute.parallel import available_cores
 from blindcal.deciding.ledger import ledger_folder
 from blindcal.errors import InputError
@@ -44,68 +42,43 @@ _READING = re.compile("`(?:best_first|columns|format|map|score_field|unit)`")
 
 
 def new(
-    folder: Annotated[Path, typer.Argument(help="The folder to make; an existing one is never changed.")],
-    reviews: Annotated[
-        Path | None,
-        typer.Option(
-            help="This year's reviews, as downloaded or as a table paper, reviewer, score. They may come "
-            "later, by `blindcal import`."
-        ),
-    ] = None,
-    committee: Annotated[
-        Path | None,
-        typer.Option(
-            help="Everyone who may have reviewed, also those who did not: a table with a column reviewer or "
-            "email. Needed with --past."
-        ),
-    ] = None,
-    past: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="<path>",
-            help="Reviews of a past conference, as downloaded, or sums that one shared; repeatable, oldest "
-            "first. With --reviews, reviewers are calibrated at once.",
-        ),
-    ] = None,
-    conflicts: Annotated[
-        Path | None,
-        typer.Option(
-            help="Who cannot have reviewed what: paper, conflict (or email), or HotCRP's pcconf, allrevpref, "
-            "jsonrqc or bulk assignment."
-        ),
-    ] = None,
-    pools: Annotated[
-        Path | None,
-        typer.Option(help="Or who may have reviewed each paper: paper, reviewer, optionally probability."),
-    ] = None,
-    reviewers: Annotated[
-        Path | None, typer.Option(help="A calibration that you have already, in place of --past.")
-    ] = None,
-    same: Annotated[
-        Path | None,
-        typer.Option(help="Past ids of members, if they are not found or found wrongly: columns old, new."),
-    ] = None,
-    scores: Annotated[
-        str | None,
-        word(
-            SCORES,
-            "Who may see the scores of all papers, and so the public folder: public, everyone; or "
-            "confidential: then nothing in it depends on scores but the decisions. There is no default.",
-        ),
-    ] = None,
-    accept: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="What to accept: 25% is a share of the papers, 50 a number, main=40,short=10 a number for "
-            "each track.",
-        ),
-    ] = None,
-    better: Annotated[str, word(BETTER, "Which scores are better, high or low.")] = "high",
-    key: Annotated[
-        Path | None,
-        typer.Option(help="The key; FOLDER.key unless given. One that exists is used, else it is made."),
-    ] = None,
+    folder: Path = argument("The folder to make; an existing one is never changed."),
+    reviews: Path | None = option(
+        "This year's reviews, as downloaded or as a table paper, reviewer, score. They may come later, by "
+        "`blindcal import`."
+    ),
+    committee: Path | None = option(
+        "Everyone who may have reviewed, also those who did not: a table with a column reviewer or email. "
+        "Needed with --past."
+    ),
+    past: list[Path] | None = option(
+        "Reviews of a past conference, as downloaded, or sums that one shared; repeatable, oldest first. "
+        "With --reviews, reviewers are calibrated at once.",
+        metavar="<path>",
+    ),
+    conflicts: Path | None = option(
+        "Who cannot have reviewed what: paper, conflict (or email), or HotCRP's pcconf, allrevpref, jsonrqc "
+        "or bulk assignment."
+    ),
+    pools: Path | None = option(
+        "Or who may have reviewed each paper: paper, reviewer, optionally probability."
+    ),
+    reviewers: Path | None = option("A calibration that you have already, in place of --past."),
+    same: Path | None = option(
+        "Past ids of members, if they are not found or found wrongly: columns old, new."
+    ),
+    scores: str | None = word(
+        SCORES,
+        "Who may see the scores of all papers, and so the public folder: public, everyone; or confidential: "
+        "then nothing in it depends on scores but the decisions. There is no default.",
+    ),
+    accept: str | None = option(
+        "What to accept: 25% is a share of the papers, 50 a number, main=40,short=10 a number for each "
+        "track.",
+        metavar="NUMBER",
+    ),
+    better: str = word(BETTER, "Which scores are better, high or low.", default="high"),
+    key: Path | None = option("The key; FOLDER.key unless given. One that exists is used, else it is made."),
     as_json: Json = False,
 ) -> None:
     """Make a folder for a conference, and the key that every coin is derived from.

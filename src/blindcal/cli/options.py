@@ -83,14 +83,29 @@ def _parsed(text: str | float, column: Column) -> float:
     return float(text)
 
 
-def numeric(parser: Callable[..., float], help: str, *names: str) -> Any:
+def option(help: str, *names: str, default: Any = None, **more: Any) -> Any:
+    """An option: what its help says, its name unless the argument's, and Typer's other settings of it."""
+    return typer.Option(default, *names, help=help, **more)
+
+
+def flag(help: str, name: str) -> Any:
+    """An option that is given or not."""
+    return typer.Option(False, name, help=help)
+
+
+def argument(help: str, default: Any = ..., **more: Any) -> Any:
+    """An argument, which must be given if it has no default."""
+    return typer.Argument(default, help=help, **more)
+
+
+def numeric(parser: Callable[..., float], help: str, *names: str, default: Any = None) -> Any:
     """An option that takes a number which `parser` reads."""
-    return typer.Option(*names, parser=parser, metavar="NUMBER", help=help)
+    return typer.Option(default, *names, parser=parser, metavar="NUMBER", help=help)
 
 
-def word(choices: Iterable[str], help: str, *names: str) -> Any:
+def word(choices: Iterable[str], help: str, *names: str, default: Any = None, **more: Any) -> Any:
     """An option that takes one of a few words, which Tab completes."""
-    return typer.Option(*names, help=help, autocompletion=one_of(choices))
+    return typer.Option(default, *names, help=help, autocompletion=one_of(choices), **more)
 
 
 def by_option(message: str, names: Sequence[str]) -> str:
@@ -103,7 +118,7 @@ def by_option(message: str, names: Sequence[str]) -> str:
 
 Processes = Annotated[
     int | None,
-    numeric(whole, "Processes on this machine.  [default: all cores]", "--workers"),
+    numeric(whole, "Processes on this machine.  [default: all cores]", "--workers", default=...),
 ]
 ClusterAddress = Annotated[
     str | None,
@@ -142,11 +157,11 @@ Reviewers = Annotated[
 ]
 Noise = Annotated[
     float,
-    numeric(decimal, "Standard deviation of the noise, for a reviewer given without one."),
+    numeric(decimal, "Standard deviation of the noise, for a reviewer given without one.", default=...),
 ]
 Prior = Annotated[
     float,
-    numeric(share, "Chance that reviewer 1 reviewed paper 1, before any score is seen."),
+    numeric(share, "Chance that reviewer 1 reviewed paper 1, before any score is seen.", default=...),
 ]
 
 

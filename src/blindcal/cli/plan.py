@@ -8,26 +8,14 @@ from math import inf
 from pathlib import Path
 from textwrap import fill
 from time import monotonic
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from blindcal.adversaries.findings import Findings
 from blindcal.cells import count
 from blindcal.cli.audit import Learns, facts_of, say_findings
-from blindcal.cli.console import (
-    Json,
-    about,
-    budget_line,
-    emit_json,
-    note,
-    progress,
-    say,
-    say_gap,
-    table,
-)
+from blindcal.cli.console import Json, about, budget_line, emit_json, note, progress, say, say_gap, table
 from blindcal.cli.folders import FolderPath, Leak, Misfit, say_next
-from blindcal.cli.options import ClusterAddress, Processes, hired, one_of
+from blindcal.cli.options import ClusterAddress, Processes, flag, hired, option, word
 from blindcal.cli.startup import interrupted, without_time_limit
 from blindcal.compute.parallel import Workers
 from blindcal.deciding.certificate_file import stated
@@ -68,45 +56,29 @@ _WIDTH = 100
 
 def plan(
     path: FolderPath,
-    guarantee: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TEXT",
-            help="What if: this guarantee in place of the folder's, like public, or 'crowd=10 epsilon=3'. "
-            "Repeatable: the first takes its place, and it is compared with the others instead of the menu.",
-            autocompletion=one_of(NAMES),
-        ),
-    ] = None,
-    full: Annotated[
-        bool,
-        typer.Option(
-            "--full",
-            help="Solve and certify every paper, however long it takes: exact numbers, no estimates.",
-        ),
-    ] = False,
-    audit: Annotated[
-        bool,
-        typer.Option(
-            "--audit",
-            help="Also plan every paper, and play adversaries against the planned decisions, on average over "
-            "what may come out.",
-        ),
-    ] = False,
+    guarantee: list[str] | None = word(
+        NAMES,
+        "What if: this guarantee in place of the folder's, like public, or 'crowd=10 epsilon=3'. Repeatable: "
+        "the first takes its place, and it is compared with the others instead of the menu.",
+        metavar="TEXT",
+    ),
+    full: bool = flag(
+        "Solve and certify every paper, however long it takes: exact numbers, no estimates.", "--full"
+    ),
+    audit: bool = flag(
+        "Also plan every paper, and play adversaries against the planned decisions, on average over what may "
+        "come out.",
+        "--audit",
+    ),
     learns: Learns = False,
-    key: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Also print the commitment under this key, to publish before the draw."
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Also plan every paper, and write all of it as a page to read or print, for the chair alone "
-            "if scores are confidential; nothing is overwritten.",
-        ),
-    ] = None,
+    key: Path | None = option(
+        "Also print the commitment under this key, to publish before the draw.", metavar="FILE"
+    ),
+    out: Path | None = option(
+        "Also plan every paper, and write all of it as a page to read or print, for the chair alone if "
+        "scores are confidential; nothing is overwritten.",
+        metavar="FILE",
+    ),
     yes_leak: Leak = False,
     despite_misfit: Misfit = False,
     processes: Processes = None,

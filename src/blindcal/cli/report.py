@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import fill
-from typing import Annotated
-
-import typer
 
 from blindcal.cli.console import Json, emit_json, note, progress, say
 from blindcal.cli.folders import opened_release, say_next
-from blindcal.cli.options import ClusterAddress, Processes, conference_folders, hired
+from blindcal.cli.options import ClusterAddress, Processes, argument, conference_folders, flag, hired, option
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
 from blindcal.project.workflow import report_release
@@ -20,40 +17,24 @@ _WIDTH = 96
 
 
 def report(
-    path: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FOLDER",
-            help="The conference's folder, for its latest release; or a published folder, or, for --text, a "
-            "certificate.json.",
-            autocompletion=conference_folders,
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The page to write; an existing file is never overwritten."),
-    ] = None,
-    text: Annotated[
-        bool,
-        typer.Option(
-            "--text", help="Instead print what the certificate promises: a sentence for every number in it."
-        ),
-    ] = False,
-    confidential: Annotated[
-        bool,
-        typer.Option(
-            "--confidential",
-            help="A page for the chair alone, marked so: also titles, mean scores and chances of the papers "
-            "in the gray zone.",
-        ),
-    ] = False,
-    key: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The key, for --confidential if scores are confidential: all figures are sealed.",
-        ),
-    ] = None,
+    path: Path = argument(
+        "The conference's folder, for its latest release; or a published folder, or, for --text, a "
+        "certificate.json.",
+        metavar="FOLDER",
+        autocompletion=conference_folders,
+    ),
+    out: Path | None = option("The page to write; an existing file is never overwritten.", metavar="FILE"),
+    text: bool = flag(
+        "Instead print what the certificate promises: a sentence for every number in it.", "--text"
+    ),
+    confidential: bool = flag(
+        "A page for the chair alone, marked so: also titles, mean scores and chances of the papers in the "
+        "gray zone.",
+        "--confidential",
+    ),
+    key: Path | None = option(
+        "The key, for --confidential if scores are confidential: all figures are sealed.", metavar="FILE"
+    ),
     processes: Processes = None,
     cluster: ClusterAddress = None,
     as_json: Json = False,

@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import typer
 
 from blindcal.adversaries.coupled_mcmc import coupled_findings
 from blindcal.adversaries.findings import findings_of
@@ -44,11 +42,13 @@ from blindcal.cli.options import (
     Prior,
     Processes,
     Reviewers,
+    argument,
     by_option,
     decimal,
     decimals,
     hired,
     numeric,
+    option,
     probability,
     reviewer_pair,
     whole,
@@ -73,22 +73,15 @@ from blindcal.simulation.population import paper_population
 
 def pair(
     reviewer: Reviewers,
-    scores: Annotated[str, typer.Option(metavar="S1,S2", help="The public scores of paper 1 and paper 2.")],
+    scores: str = option("The public scores of paper 1 and paper 2.", default=..., metavar="S1,S2"),
     noise: Noise = 0.0,
     prior: Prior = 0.5,
-    max_error: Annotated[
-        float | None,
-        numeric(
-            probability, "Largest chance of accepting the worse paper that you allow; adds the best policy."
-        ),
-    ] = None,
-    epsilon: Annotated[
-        float | None,
-        numeric(
-            decimal,
-            "Instead: add the best policy whose decision changes nobody's odds by more than e^EPSILON.",
-        ),
-    ] = None,
+    max_error: float | None = numeric(
+        probability, "Largest chance of accepting the worse paper that you allow; adds the best policy."
+    ),
+    epsilon: float | None = numeric(
+        decimal, "Instead: add the best policy whose decision changes nobody's odds by more than e^EPSILON."
+    ),
     as_json: Json = False,
 ) -> None:
     """Show the belief, the frontier and a policy for two papers and two reviewers.
@@ -184,13 +177,9 @@ def average(
     reviewer: Reviewers,
     noise: Noise = 0.0,
     prior: Prior = 0.5,
-    max_error: Annotated[
-        float | None,
-        numeric(
-            probability,
-            "Largest average chance of accepting the worse paper that you allow; adds the best rule.",
-        ),
-    ] = None,
+    max_error: float | None = numeric(
+        probability, "Largest average chance of accepting the worse paper that you allow; adds the best rule."
+    ),
     as_json: Json = False,
 ) -> None:
     """Show the errors of two papers, averaged over all possible scores.
@@ -256,25 +245,18 @@ _CLAIMS = {
 
 
 def outcomes(
-    losses: Annotated[
-        Path,
-        typer.Argument(
-            help="Columns reviewer, weight (how likely this reviewer is, given the scores), and one for each "
-            "outcome: what it costs if the calibration of this reviewer is right."
-        ),
-    ],
-    names: Annotated[str, typer.Option("--outcomes", metavar="NAME,NAME,...", help="The outcomes' columns.")],
-    guarantee: Annotated[str, word(NAMES, f"One of {', '.join(NAMES)}.")] = "steady",
-    epsilon: Annotated[
-        float | None,
-        numeric(
-            decimal,
-            "No outcome changes the odds between two reviewers by more than e^EPSILON.  [default: none]",
-        ),
-    ] = None,
-    added_success: Annotated[
-        float, numeric(probability, "With average: how much likelier a correct guess may become.")
-    ] = 0.0,
+    losses: Path = argument(
+        "Columns reviewer, weight (how likely this reviewer is, given the scores), and one for each outcome: "
+        "what it costs if the calibration of this reviewer is right.",
+    ),
+    names: str = option("The outcomes' columns.", "--outcomes", default=..., metavar="NAME,NAME,..."),
+    guarantee: str = word(NAMES, f"One of {', '.join(NAMES)}.", default="steady"),
+    epsilon: float | None = numeric(
+        decimal, "No outcome changes the odds between two reviewers by more than e^EPSILON.  [default: none]"
+    ),
+    added_success: float = numeric(
+        probability, "With average: how much likelier a correct guess may become.", default=0.0
+    ),
     as_json: Json = False,
 ) -> None:
     """Find and certify the best private choice among several outcomes.
@@ -335,31 +317,24 @@ _READINGS = {
 
 
 def simulate(
-    papers: Annotated[int, numeric(whole, "Papers in a conference.")] = 100,
-    reviewers: Annotated[
-        int, numeric(whole, "Reviewers in a conference, with loads as even as possible.")
-    ] = 100,
-    per_paper: Annotated[int, numeric(whole, "Reviews per paper.")] = 3,
-    noise: Annotated[str, typer.Option(help="Noise levels, separated by commas.")] = "0,0.25,0.5",
-    trials: Annotated[int, numeric(whole, "Simulated conferences at each noise level.")] = 100,
-    seed: Annotated[int, numeric(whole, "The same seed gives the same numbers.")] = 1,
-    reading: Annotated[
-        str,
-        typer.Option(
-            help="text: noise values are variances and offsets have variance 0.5; "
-            "script: they are standard deviations and offsets have standard deviation 0.5."
-        ),
-    ] = "text",
-    methods: Annotated[
-        str, typer.Option(help=f"One or more of {', '.join(METHODS)}, separated by commas.")
-    ] = _METHODS,
+    papers: int = numeric(whole, "Papers in a conference.", default=100),
+    reviewers: int = numeric(
+        whole, "Reviewers in a conference, with loads as even as possible.", default=100
+    ),
+    per_paper: int = numeric(whole, "Reviews per paper.", default=3),
+    noise: str = option("Noise levels, separated by commas.", default="0,0.25,0.5"),
+    trials: int = numeric(whole, "Simulated conferences at each noise level.", default=100),
+    seed: int = numeric(whole, "The same seed gives the same numbers.", default=1),
+    reading: str = option(
+        "text: noise values are variances and offsets have variance 0.5; script: they are standard "
+        "deviations and offsets have standard deviation 0.5.",
+        default="text",
+    ),
+    methods: str = option(f"One or more of {', '.join(METHODS)}, separated by commas.", default=_METHODS),
     processes: Processes = None,
     cluster: ClusterAddress = None,
-    folder: Annotated[
-        Path | None,
-        typer.Option(help="Keep finished parts here; the same command then resumes."),
-    ] = None,
-    intervals: Annotated[bool, typer.Option(help="Add standard errors to the JSON.")] = False,
+    folder: Path | None = option("Keep finished parts here; the same command then resumes."),
+    intervals: bool = option("Add standard errors to the JSON.", default=False),
     as_json: Json = False,
 ) -> None:
     """Compare calibration methods on simulated conferences.
@@ -440,68 +415,42 @@ def _cell(mean: float, error: float) -> str:
 # --- `blindcal research audit-venue`: what the decisions of a venue reveal that decided by calibrated scores
 
 _FULL = ("full",)
-PoolsFile = Annotated[
-    Path,
-    typer.Option(
-        help="Who may have reviewed each paper: columns paper, reviewer, optionally probability. Or sampled "
-        "assignments: draw, paper, reviewer. Or conflicts, if everyone else is a candidate: paper, conflict. "
-        "Or the word everyone."
-    ),
-]
-Bar = Annotated[
-    float | None,
-    numeric(decimal, "The acceptance bar, as a quality (N(0,1) over papers)."),
-]
-Better = Annotated[
-    str,
-    word(BETTER, "Which scores are better, high or low; public data cannot show it."),
-]
-Grid = Annotated[
-    str | None,
-    typer.Option(
-        help="The scores reviewers can give: 1..10, or a list such as 1,3,5, or none if any number can be "
-        "given. Unless given, they are recognized in the scores."
-    ),
-]
 
 
 def audit_venue(
-    decisions: Annotated[
-        Path, typer.Argument(help="What the venue decided: columns paper, decision (accept or reject).")
-    ],
-    scores: Annotated[
-        Path,
-        typer.Option(help="The scores it published: columns paper, score; one row per review, in any order."),
-    ],
-    reviewers: Annotated[
-        Path,
-        typer.Option(help="The calibrations it used: columns reviewer, slope, offset, noise, as for plan."),
-    ],
-    pools: PoolsFile,
-    bar: Bar = None,
-    grid: Grid = None,
-    better: Better = "high",
+    decisions: Path = argument("What the venue decided: columns paper, decision (accept or reject)."),
+    scores: Path = option(
+        "The scores it published: columns paper, score; one row per review, in any order.", default=...
+    ),
+    reviewers: Path = option(
+        "The calibrations it used: columns reviewer, slope, offset, noise, as for plan.", default=...
+    ),
+    pools: Path = option(
+        "Who may have reviewed each paper: columns paper, reviewer, optionally probability. Or sampled "
+        "assignments: draw, paper, reviewer. Or conflicts, if everyone else is a candidate: paper, conflict. "
+        "Or the word everyone.",
+        default=...,
+    ),
+    bar: float | None = numeric(decimal, "The acceptance bar, as a quality (N(0,1) over papers)."),
+    grid: str | None = option(
+        "The scores reviewers can give: 1..10, or a list such as 1,3,5, or none if any number can be given. "
+        "Unless given, they are recognized in the scores."
+    ),
+    better: str = word(
+        BETTER, "Which scores are better, high or low; public data cannot show it.", default="high"
+    ),
     prior: Priors = None,
     evidence: Evidence = None,
-    loads: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also an adversary that knows how many reviews everybody wrote: columns reviewer, load."
-        ),
-    ] = None,
+    loads: Path | None = option(
+        "Also an adversary that knows how many reviews everybody wrote: columns reviewer, load."
+    ),
     learns: Learns = False,
     processes: Processes = None,
-    posterior: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also write how likely each candidate wrote each review, to a table that only its owner can "
-            "read. It names people: for whoever answers for the reviews, and nobody else."
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Also write everything as JSON to this file, which only its owner can read."),
-    ] = None,
+    posterior: Path | None = option(
+        "Also write how likely each candidate wrote each review, to a table that only its owner can read. It "
+        "names people: for whoever answers for the reviews, and nobody else."
+    ),
+    out: Path | None = option("Also write everything as JSON to this file, which only its owner can read."),
     as_json: Json = False,
 ) -> None:
     """Say what the decisions of a venue without protection reveal.
@@ -571,29 +520,20 @@ _HEADINGS = ("mechanism", "wrong", "wasted", "added", "hinted", "coupled", "wron
 
 
 def bench(
-    mechanism: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[MODULE:FUNCTION]",
-            help="A function from a belief to a policy, or from an instance and the decisions so far to the "
-            "next paper and its policy, in a module of this folder or of Python; none: ours.",
-        ),
-    ] = None,
-    only: Annotated[
-        str | None,
-        typer.Option(
-            metavar="INSTANCE",
-            help=f"One instance: {'; '.join(INSTANCES)}; or MODULE:FUNCTION, which makes one.",
-        ),
-    ] = None,
-    adversary: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODULE:FUNCTION",
-            help="Who sees all decisions, in place of the one who knows the matching: a function of an "
-            "instance and the chances of all decisions under each matching.",
-        ),
-    ] = None,
+    mechanism: str | None = argument(
+        "A function from a belief to a policy, or from an instance and the decisions so far to the next "
+        "paper and its policy, in a module of this folder or of Python; none: ours.",
+        metavar="[MODULE:FUNCTION]",
+        default=None,
+    ),
+    only: str | None = option(
+        f"One instance: {'; '.join(INSTANCES)}; or MODULE:FUNCTION, which makes one.", metavar="INSTANCE"
+    ),
+    adversary: str | None = option(
+        "Who sees all decisions, in place of the one who knows the matching: a function of an instance and "
+        "the chances of all decisions under each matching.",
+        metavar="MODULE:FUNCTION",
+    ),
     as_json: Json = False,
 ) -> None:
     """Measure a mechanism on fixed instances, beside ours.

@@ -5,28 +5,20 @@ from __future__ import annotations
 import sys
 import webbrowser
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from blindcal.cli.console import Json, emit_json, note, say
-from blindcal.cli.options import Processes, hired, numeric, whole
+from blindcal.cli.options import Processes, argument, flag, hired, numeric, whole
 from blindcal.cli.startup import terminations_as_interrupts, without_time_limit
 from blindcal.errors import InputError
 
 
 @terminations_as_interrupts()
 def serve(
-    folder: Annotated[
-        Path | None,
-        typer.Argument(
-            help="A folder that `blindcal new` made, to open; or the name of one to make in the browser."
-        ),
-    ] = None,
-    port: Annotated[int, numeric(whole, "The port; any that is free unless given.")] = 0,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address and open no browser.")
-    ] = False,
+    folder: Path | None = argument(
+        "A folder that `blindcal new` made, to open; or the name of one to make in the browser.", default=None
+    ),
+    port: int = numeric(whole, "The port; any that is free unless given.", default=0),
+    no_browser: bool = flag("Print the address and open no browser.", "--no-browser"),
     processes: Processes = None,
     as_json: Json = False,
 ) -> None:

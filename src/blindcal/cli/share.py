@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from blindcal.cells import count
 from blindcal.cli.console import Json, emit_json, note, say
-from blindcal.cli.options import decimal, numeric, word
+from blindcal.cli.options import argument, decimal, numeric, option, word
 from blindcal.fitting.committee import read_committee
 from blindcal.fitting.shared_sums import statement_path
 from blindcal.project.settings import parse_grid
@@ -19,38 +16,24 @@ from blindcal.sharing import share as share_sums
 
 
 def share(
-    past: Annotated[
-        Path, typer.Argument(help="Reviews of one past conference: columns paper, reviewer, score.")
-    ],
-    committee: Annotated[
-        Path,
-        typer.Option(
-            help="A public list of people: column reviewer. Each gets a row, whether they reviewed or not."
-        ),
-    ],
-    key: Annotated[Path, typer.Option(help="The secret key that `blindcal new` made.")],
-    out: Annotated[Path, typer.Option(help="The table to write; an existing file is never overwritten.")],
-    epsilon: Annotated[float | None, numeric(decimal, "Limit of the privacy loss of one review.")] = None,
-    zcdp: Annotated[
-        float | None,
-        numeric(
-            decimal, "The same limit as rho of zero-concentrated differential privacy, instead of --epsilon."
-        ),
-    ] = None,
-    conference: Annotated[
-        str | None, typer.Option(help="The name of the conference; else that of the file.")
-    ] = None,
-    grid: Annotated[
-        str | None,
-        typer.Option(
-            help="The scores reviewers could give: 1..10, or a list such as 1,3,5, or none if any number "
-            "could be given. Unless given, they are recognized in the scores."
-        ),
-    ] = None,
-    better: Annotated[str, word(BETTER, "Which scores are better, high or low.")] = "high",
-    reason: Annotated[
-        str, typer.Option(help="Why sums of the same reviews are shared again; their losses add up.")
-    ] = "",
+    past: Path = argument("Reviews of one past conference: columns paper, reviewer, score."),
+    committee: Path = option(
+        "A public list of people: column reviewer. Each gets a row, whether they reviewed or not.",
+        default=...,
+    ),
+    key: Path = option("The secret key that `blindcal new` made.", default=...),
+    out: Path = option("The table to write; an existing file is never overwritten.", default=...),
+    epsilon: float | None = numeric(decimal, "Limit of the privacy loss of one review."),
+    zcdp: float | None = numeric(
+        decimal, "The same limit as rho of zero-concentrated differential privacy, instead of --epsilon."
+    ),
+    conference: str | None = option("The name of the conference; else that of the file."),
+    grid: str | None = option(
+        "The scores reviewers could give: 1..10, or a list such as 1,3,5, or none if any number could be "
+        "given. Unless given, they are recognized in the scores."
+    ),
+    better: str = word(BETTER, "Which scores are better, high or low.", default="high"),
+    reason: str = option("Why sums of the same reviews are shared again; their losses add up.", default=""),
     as_json: Json = False,
 ) -> None:
     """Release noisy sums about people, with a stated limit of what they reveal.

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from blindcal.cells import number_text
 from blindcal.cli.console import Json, as_options, emit_json, note, progress, say, table
 from blindcal.cli.folders import FolderPath, KeyFile, Published
-from blindcal.cli.options import ClusterAddress, Processes, hired
+from blindcal.cli.options import ClusterAddress, Processes, hired, option
 from blindcal.project.workflow import opened, verify_folder
 from blindcal.report.wording import quota_line
 
@@ -18,10 +14,9 @@ def verify(
     path: FolderPath,
     key: KeyFile = None,
     published: Published = None,
-    commitment: Annotated[
-        str | None,
-        typer.Option(help="The commitment that was published before decisions could be known, to check it."),
-    ] = None,
+    commitment: str | None = option(
+        "The commitment that was published before decisions could be known, to check it."
+    ),
     processes: Processes = None,
     cluster: ClusterAddress = None,
     as_json: Json = False,

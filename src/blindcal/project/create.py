@@ -538,7 +538,7 @@ def score_remarks(contents: FolderContents, grid: str | None) -> tuple[str, ...]
     """
     exports = [past for past in contents.past.values() if isinstance(past, Imported)]
     exports += [contents.imported] if contents.imported is not None and grid is None else []
-    remarks = []
+    remarks: list[str] = []
     for export in exports:
         others = [other.reviews.score for other in exports if other is not export]
         off, usual = _just_beyond(export.reviews.score, np.concatenate([*others, np.empty(0)]))
