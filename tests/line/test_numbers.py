@@ -55,9 +55,11 @@ KNOWN = {
         ".25": "a noise level",
         "0.25": "a noise level",
     },
-    "certificate.md": {
+    "records_and_randomness.md": {
         "0.30": "put into the example below it",
         "0.16": "printed by the example below it",
+    },
+    "certificate.md": {
         ".60": "printed by the example below it",
         ".73": "printed by the example below it",
     },

@@ -67,7 +67,7 @@ from blindcal.posterior.loads import LoadTilt, loads_digest
 from blindcal.reviews import original_scores
 
 RECORD_FORMAT = 1
-"""The version of a record file; docs/reference/files.md describes each version."""
+"""The version of a record file; docs/reference/records_and_randomness.md has each version."""
 NOTICE = "CONFIDENTIAL: names who wrote which review. Keep with the key; never publish or send on."
 _FIRST_LINE = f"{NOTICE} blindcal sealed format "
 _HEAD_LIMIT = 1 << 16
