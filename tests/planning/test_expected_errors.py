@@ -138,9 +138,9 @@ def drawn(favor: list[float], author: list[int], entry: list[int]) -> TupleSampl
 
 def test_evidence_on_one_side_is_the_weight_of_its_tuples() -> None:
     belief = Belief([0.5, 0.3, 0.2], [0.9, 0.5, 0.1])
-    assert (evidence_probability(belief, None, 1), evidence_probability(belief, None, -1)) == (0.5, 0.2)
+    assert (evidence_probability(belief, 1), evidence_probability(belief, -1)) == (0.5, 0.2)
     sample = drawn([0.9, 0.5, 0.1, 0.2], [0, 0, 0, 0], [0, 0, 0, 0])
-    assert (evidence_probability(belief, sample, 1), evidence_probability(belief, sample, -1)) == (0.25, 0.5)
+    assert (evidence_probability(sample, 1), evidence_probability(sample, -1)) == (0.25, 0.5)
 
 
 def test_a_sample_stands_for_the_tuples_by_hand() -> None:

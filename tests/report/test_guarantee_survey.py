@@ -15,7 +15,7 @@ from blindcal.planning.guarantee_menu import MENU, menu, with_chosen
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference
-from blindcal.report.guarantee_survey import Survey, survey, survey_release
+from blindcal.report.guarantee_survey import Survey, _most_solved, survey, survey_release
 from blindcal.report.wording import read_certificate
 from random_cases import random_cases
 from small_conferences import read_small, small_conference, with_key
@@ -49,6 +49,27 @@ def test_every_paper_stands_where_a_loop_over_tuples_puts_it(conference: Confere
         assert one.pool == len(case.candidates)
     assert found.gray == sum(one.gray for one in found.papers)
     assert 0 < found.gray < len(found.papers)
+
+
+def test_papers_too_large_to_list_stand_where_listing_puts_them(conference: Conference, found: Survey):
+    """By their nodes and a sample of tuples; the gray zone has a margin for the sample's error."""
+    large = tuple(replace(case, most_listed=0) for case in conference.cases)
+    assert not any(case.listed for case in large)
+    stands = survey(replace(conference, cases=large), CHOSEN, only=True).papers
+    clear = 0
+    for case, listed, sampled in zip(conference.cases, found.papers, stands, strict=True):
+        assert sampled.chance == pytest.approx(listed.chance, abs=1e-8)
+        weight, favor = case.belief.weight, case.belief.favor
+        least = min(weight[favor > 0.5].sum(), weight[favor < 0.5].sum())
+        if not 0.0003 < least < 0.003:
+            clear += 1
+            assert sampled.gray == listed.gray
+    assert clear > len(stands) // 2
+
+
+def test_of_large_pools_fewer_papers_are_solved(conference: Conference):
+    large = [replace(case, most_listed=0) for case in conference.cases]
+    assert (_most_solved(large), _most_solved(conference.cases)) == (18, 60)
 
 
 def test_the_menu_is_that_of_plan_with_the_chosen_guarantee(conference: Conference, found: Survey):

@@ -228,11 +228,10 @@ def success_by_slot(belief: Belief, chance: ArrayLike, weight: Array | None = No
     )
 
 
-def evidence_probability(belief: Belief, sample: TupleSample | None, side: int) -> float:
+def evidence_probability(of: Belief | TupleSample, side: int) -> float:
     """The probability that the true tuple's evidence is on one side: 1 for accepting, -1 for rejecting."""
-    if sample is not None:
-        return float((side * (sample.favor - 0.5) > 0.0).mean())
-    return float(belief.weight[side * (belief.favor - 0.5) > 0.0].sum())
+    favored = side * (of.favor - 0.5) > 0.0
+    return float(of.weight[favored].sum() if isinstance(of, Belief) else favored.mean())
 
 
 def budget_excess(claims: Sequence[Claim], guarantee: Guarantee) -> Fraction:

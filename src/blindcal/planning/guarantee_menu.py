@@ -185,7 +185,8 @@ def menu(
         conference = sample_papers(conference, MOST_WEIGHED)
     weighed, (kinds, kind) = len(conference.cases), kinds_of_papers(conference.cases)
     run = partial(_solve_under_guarantees, guarantees=tuple(guarantees))
-    with progress(f"comparing {len(guarantees)} guarantees", ceil(seconds) if timed else len(kinds)) as step:
+    steps = ceil(seconds) if timed else int(min(most, len(kinds)))
+    with progress(f"comparing {len(guarantees)} guarantees", steps) as step:
         advance = _clock(step, start, ceil(seconds)) if timed else step
         found = parallel_map(_rough_chances, kinds, workers=workers, light=True)
         rough = _rough_errors(np.array(found)[kind], np.array(conference.raw_accept))

@@ -182,6 +182,16 @@ class PaperCase:
             return self.aggregated.belief
         return unchecked_belief(*_listed(self))
 
+    @property
+    def favor(self) -> float:
+        """The probability that accepting is right, given the scores; no table is laid out for it."""
+        if self.listed:
+            mass, above = self.belief.weight, self.belief.favor
+        else:
+            nodes = _nodes(self.promised(LayoutTarget()))
+            mass, above = nodes.mass * TupleSums(nodes).total(), nodes.above
+        return float(np.clip(mass @ above / mass.sum(), 0.0, 1.0))
+
     def named(self, rows: Integers) -> Integers:
         """The candidates of some tuples as guesses: `*` is nobody."""
         return rows if self.outsider is None else np.where(rows == self.outsider, NOBODY, rows)

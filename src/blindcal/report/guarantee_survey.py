@@ -19,7 +19,7 @@ from blindcal.exporters.formats import DecidedPaper
 from blindcal.io.tables import data_frame
 from blindcal.planning.calibration_check import check_calibration
 from blindcal.planning.expected_errors import evidence_probability
-from blindcal.planning.guarantee_menu import Menu, menu, with_chosen
+from blindcal.planning.guarantee_menu import MOST_WEIGHED, Menu, menu, with_chosen
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.inputs import Inputs
@@ -27,7 +27,10 @@ from blindcal.posterior.paper import PaperCase
 from blindcal.report.wording import certified_guarantee
 
 MOST_SOLVED = 60
-"""For a report, so many papers are solved under every guarantee."""
+"""For a report, at most so many papers are solved under every guarantee."""
+# If pools are large, fewer, but at least `_LEAST_SOLVED`: as many as have `_TUPLES_SOLVED` tuples together. A
+# pool that is too large to list takes about as long as one with `_TUPLES_OF_LARGE` tuples.
+_LEAST_SOLVED, _TUPLES_SOLVED, _TUPLES_OF_LARGE = 12, 900_000, 50_000
 # If the reviewers who would change the decision are together less likely than this, nothing is at stake.
 UNLIKELY = 0.001
 # The fit of the calibration is published with four digits: other files have another one.
@@ -53,7 +56,7 @@ class Survey:
 
     papers: tuple[Surveyed, ...]  # all papers, in the order of the conference
     chosen: Guarantee  # the guarantee that was chosen, one of the menu's choices
-    # The menu with it, estimated from `MOST_SOLVED` of many papers; None if it was not requested
+    # The menu with it, estimated from some of many papers; None if it was not requested
     menu: Menu | None
 
     def to_frame(self) -> Any:
@@ -90,7 +93,7 @@ def survey(
     if only:
         return Survey(upright, chosen, None)
     compared = with_chosen(chosen)
-    found = menu(conference, compared, most=MOST_SOLVED, workers=workers, progress=progress)
+    found = menu(conference, compared, most=_most_solved(cases), workers=workers, progress=progress)
     return Survey(upright, chosen, found)
 
 
@@ -126,16 +129,20 @@ def survey_release(
     return survey(conference, chosen, better=better, only=only, workers=workers, progress=progress)
 
 
+def _most_solved(cases: Sequence[PaperCase]) -> int:
+    """How many papers to solve; it follows from public data, so that a report is the same on every run."""
+    each = [len(case.tuples) if case.listed else _TUPLES_OF_LARGE for case in cases[:MOST_WEIGHED]]
+    return int(np.clip(_TUPLES_SOLVED * len(each) // max(1, sum(each)), _LEAST_SOLVED, MOST_SOLVED))
+
+
 def _surveyed(case: PaperCase) -> Surveyed:
-    belief = case.belief
-    sides = [evidence_probability(belief, case.sample, side) for side in (1, -1)]
-    return Surveyed(
-        paper=case.paper,
-        mean=fsum(case.scores) / len(case.scores),
-        chance=min(1.0, max(0.0, float(np.dot(belief.weight, belief.favor)))),
-        gray=min(sides) >= UNLIKELY,
-        pool=len(case.candidates),
-    )
+    # Evidence for a side is right at least half of the time, so it is at most twice as likely as being right.
+    chance, sides = case.favor, (0.0, 0.0)
+    if 2.0 * min(chance, 1.0 - chance) >= UNLIKELY:
+        tuples = case.sample or case.belief
+        sides = evidence_probability(tuples, 1), evidence_probability(tuples, -1)
+    mean, gray = fsum(case.scores) / len(case.scores), min(sides) >= UNLIKELY
+    return Surveyed(case.paper, mean, chance, gray, pool=len(case.candidates))
 
 
 def _same(one: object, other: object) -> bool:
