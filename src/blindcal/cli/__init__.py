@@ -1,7 +1,7 @@
 """The command line: thin commands over the core, which parse, call and print.
 
-In: a command line. Out: text, files and an exit code. Open `app` first: it lists every command, which is a
-module of its own here, and imports it when it is used. Imports: everything.
+In: a command line. Out: text, files and an exit code. Open `app` first: it lists every command with
+its module here, which is imported when the command is used. Imports: everything.
 """
 
 from __future__ import annotations

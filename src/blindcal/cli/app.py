@@ -54,10 +54,10 @@ def _installed(name: str) -> str:
 COMMANDS = {
     "To look around": {
         "demo": ("demo:demo", "Run every step on a made-up conference of 200 papers."),
-        "app": ("serving:serve", "Run a whole conference in a browser, or play with one pair of papers."),
+        "app": ("demo:serve", "Run a whole conference in a browser, or play with one pair of papers."),
     },
     "Chair, before reviews are in": {
-        "new": ("new:new", "Make a conference's folder and its key, with or without reviews."),
+        "new": ("imports:new", "Make a conference's folder and its key, with or without reviews."),
         "assign": ("assign:assign", "Assign reviewers to papers at random, and keep the prior."),
     },
     "Chair, once reviews are in": {
@@ -68,15 +68,15 @@ COMMANDS = {
     },
     "Chair, once papers are decided": {
         "report": ("report:report", "Explain a release and its certificate, on a page or as text."),
-        "export": ("export:export", "Write the decisions for a conference system, or as a table."),
+        "export": ("report:export", "Write the decisions for a conference system, or as a table."),
         "select": ("decide:select", "Accept another number of papers than was decided."),
         "audit": ("audit:audit", "Play adversaries against published decisions, and say what they gain."),
     },
     "Chair, between conferences": {
-        "share": ("share:share", "Give another conference noisy sums about reviewers."),
+        "share": ("fit:share", "Give another conference noisy sums about reviewers."),
     },
     "Auditor, with the key": {
-        "verify": ("verify:verify", "Check that a release is what it says."),
+        "verify": ("audit:verify", "Check that a release is what it says."),
     },
     "Calibration without privacy, for chairs only": {
         "assess": (

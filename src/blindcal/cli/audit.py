@@ -1,4 +1,7 @@
-"""`blindcal audit`: every adversary played against what was published, for the chair alone."""
+"""`blindcal audit`: adversaries played against what was published; and `blindcal verify`: all of it checked.
+
+The first is for the chair alone, the second for a confidential auditor, who derives everything again.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,24 @@ import typer
 
 from blindcal.adversaries.findings import Finding, Findings
 from blindcal.adversaries.single_paper import CONSTANT, ONE_BY_ONE
-from blindcal.cells import count
-from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
-from blindcal.cli.folders import FolderPath, KeyFile
-from blindcal.cli.options import Processes, decimal, hired, numeric, option, whole
+from blindcal.cells import count, number_text
+from blindcal.cli.console import Json, as_options, emit_json, note, number, progress, say, table
+from blindcal.cli.options import (
+    ClusterAddress,
+    FolderPath,
+    KeyFile,
+    Processes,
+    Published,
+    decimal,
+    hired,
+    numeric,
+    option,
+    whole,
+)
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import check_targets, refuse_published, write_json
-from blindcal.project.workflow import Adversaries, audit_folder, opened
+from blindcal.project.workflow import Adversaries, audit_folder, opened, verify_folder
+from blindcal.report.wording import quota_line
 
 _SHOWN = 10
 _WORDS = {"raw": "raw", "public": "public", "chosen": "decided", "full": "full"}
@@ -198,3 +212,62 @@ def _cell(finding: Finding, *, alone: bool) -> str:
 def points(share: float) -> str:
     """A share in percent."""
     return number(100 * share, 1)
+
+
+def verify(
+    path: FolderPath,
+    key: KeyFile = None,
+    published: Published = None,
+    commitment: str | None = option(
+        "The commitment that was published before decisions could be known, to check it."
+    ),
+    processes: Processes = None,
+    cluster: ClusterAddress = None,
+    as_json: Json = False,
+) -> None:
+    """Check the latest release with the key: input, commitment, coins, tables, claims, public files.
+
+    The folder must have the files that were decided; the request is taken from the sealed record and shown.
+    For an auditor who may know who reviewed what, since the files say so. Exits with code 4 if anything does
+    not agree.
+
+    Example: blindcal verify icx2027
+    """
+    folder = opened(path)
+    conference = str(folder.settings.get("conference", "conference"))
+    with hired(processes, cluster) as workers:
+        verification, record, remarks = verify_folder(
+            folder,
+            key=key,
+            published=published or (),
+            commitment=commitment,
+            workers=workers,
+            progress=progress,
+        )
+    for remark in remarks:
+        note(remark)
+    facts = {"release": record.release, "checks": verification.checks, "verified": verification.agrees}
+    if as_json:
+        emit_json({**facts, "settings": record.settings} if verification.agrees else facts)
+    else:
+        say(f"release {record.release}, the latest of conference {conference!r}")
+        rows = [(c.name, f"{c.items - c.failed} of {c.items} agree", c.note) for c in verification.checks]
+        table(["check", "result", ""], rows)
+        for check in verification.checks:
+            if check.papers:
+                say(f"CONFIDENTIAL: {check.name}: {', '.join(check.papers)}")
+    verification.raise_if_not()
+    if not as_json:
+        say(f"release {record.release} verified")
+        if verification.limits:
+            say(as_options(verification.limits))
+        settings = dict(record.settings)
+        settings["grid"] = " ".join(map(number_text, record.grid)) or None
+        quota = record.request.quota
+        exactly = "" if quota is None else f"; {quota_line(quota)}"
+        settled = ", ".join(
+            f"{name.replace('_', ' ')} {number_text(value) if isinstance(value, float) else value}"
+            for name, value in settings.items()
+            if value is not None
+        )
+        say(f"decided with: {settled}{exactly}")

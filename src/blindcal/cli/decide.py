@@ -8,8 +8,19 @@ from typing import Any
 
 from blindcal.cells import count, number_text
 from blindcal.cli.console import Json, budget_line, emit_json, note, number, progress, say, say_gap
-from blindcal.cli.folders import FolderPath, KeyFile, Leak, Misfit, Published, say_next
-from blindcal.cli.options import ClusterAddress, Processes, flag, hired, option
+from blindcal.cli.options import (
+    ClusterAddress,
+    FolderPath,
+    KeyFile,
+    Leak,
+    Misfit,
+    Processes,
+    Published,
+    flag,
+    hired,
+    option,
+    say_next,
+)
 from blindcal.deciding.draft import Changes
 from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder
 from blindcal.deciding.release import Outcome, first_of_key

@@ -1,16 +1,19 @@
-"""`blindcal demo`: every step on a made-up conference of 200 papers, in a folder to look at."""
+"""`blindcal demo`: every step on a made-up conference; and `blindcal app`: any conference in a browser."""
 
 from __future__ import annotations
 
 import csv
 import io
+import sys
+import webbrowser
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from blindcal.cells import count
-from blindcal.cli.console import Json, emit_json, number, progress, say, table
-from blindcal.cli.options import option
+from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
+from blindcal.cli.options import Processes, argument, flag, hired, numeric, option, whole
+from blindcal.cli.startup import terminations_as_interrupts, without_time_limit
 from blindcal.compute.parallel import available_cores
 from blindcal.deciding.ledger import latest_release
 from blindcal.deciding.release import decide
@@ -153,3 +156,59 @@ def _print(
     say(f"{release}   decisions.csv and certificate.json: may be shared, as scores are public")
     say(f"{out / INPUTS}   what a chair has: CONFIDENTIAL, never share")
     say(f"{key}, {key}.sealed   the key and the sealed record: CONFIDENTIAL, never share")
+
+
+@terminations_as_interrupts()
+def serve(
+    folder: Path | None = argument(
+        "A folder that `blindcal new` made, to open; or the name of one to make in the browser.", default=None
+    ),
+    port: int = numeric(whole, "The port; any that is free unless given.", default=0),
+    no_browser: bool = flag("Print the address and open no browser.", "--no-browser"),
+    processes: Processes = None,
+    as_json: Json = False,
+) -> None:
+    """Run a whole conference in a browser, or play with one pair of papers.
+
+    Everything stays on this machine: the server listens on 127.0.0.1 alone, and only who knows the address
+    that it prints, with a token in it, gets an answer. It works on a conference's folder, with the key that
+    lies beside it, and does what the commands do. New folders are made beside FOLDER, or in the current
+    folder. It runs until Ctrl-C.
+
+    Example: blindcal app icx2027
+    """
+    try:
+        from blindcal.app.server import listen, write_redirect
+        from blindcal.app.session import Session
+    except ImportError as error:
+        raise InputError(f"the app needs {error.name}: pip install 'blindcal[app]'") from None
+    if port < 0:
+        raise InputError(f"--port must be at least 0, found {port}")
+    home = Path() if folder is None else folder.parent
+    if not home.is_dir():
+        raise InputError(f"{home} must be a folder that exists")
+    with hired(processes, None) as workers:
+        session = Session(home, folder, workers=workers if isinstance(workers, int) else 1)
+    try:
+        server = listen(session, port)
+    except InputError:
+        session.close()
+        raise
+    try:
+        if as_json:
+            emit_json({"address": server.address, "port": server.port})
+        else:
+            say(f"open {server.address}")
+            say("The address is secret: whoever on this machine has it can see what is open here.")
+            say("Ctrl-C ends it.")
+        if not no_browser and not webbrowser.open(write_redirect(server.address, session.private).as_uri()):
+            note("no browser could be started: open the address yourself")
+        sys.stdout.flush()
+        without_time_limit()
+        server.run()
+    except KeyboardInterrupt:
+        if not as_json:
+            say("ended")
+    finally:
+        server.close()
+        session.close()

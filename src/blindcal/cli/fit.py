@@ -1,4 +1,4 @@
-"""`blindcal fit`: reviewers' calibration from the past conferences of a folder."""
+"""`blindcal fit`: calibration from past conferences; and `blindcal share`: noisy sums for others' fits."""
 
 from __future__ import annotations
 
@@ -9,19 +9,30 @@ from typing import Any
 from blindcal.cells import count
 from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, progress, say, table
 from blindcal.cli.drawings import check_picture, draw_fit
-from blindcal.cli.imports import say_next_step
-from blindcal.cli.options import argument, conference_folders, flag, option
+from blindcal.cli.options import (
+    argument,
+    conference_folders,
+    decimal,
+    flag,
+    numeric,
+    option,
+    say_next_step,
+    word,
+)
 from blindcal.compute.parallel import available_cores
-from blindcal.fitting.committee import FIELDS, MatchedPeople
+from blindcal.fitting.committee import FIELDS, MatchedPeople, read_committee
 from blindcal.fitting.diagnostics import FitDiagnostics, Forecast
 from blindcal.fitting.estimate import Fitted, ValueOfHistory
 from blindcal.fitting.reuse_guard import fit_record_path
+from blindcal.fitting.shared_sums import statement_path
 from blindcal.io.atomic_files import check_targets, refuse_published
 from blindcal.project.imports import folder_reviews
-from blindcal.project.settings import Folder, parse_paper_counts, read_folder
+from blindcal.project.settings import Folder, parse_grid, parse_paper_counts, read_folder
 from blindcal.project.workflow import fit_folder
 from blindcal.report.wording import SOURCES
-from blindcal.reviews import Reviews
+from blindcal.reviews import BETTER, Reviews
+from blindcal.sharing import LossLimit, shared_folder
+from blindcal.sharing import share as share_sums
 
 # The share of papers to accept, if neither the command nor a folder says how many.
 DEFAULT_RATE = 0.25
@@ -204,3 +215,74 @@ def _print_prospects(prospects: ValueOfHistory) -> None:
         f"{100 * twice_se:.1f}), knowing reviewers exactly {100 * whole:.1f} ({100 * whole_se:.1f})"
     )
     say()
+
+
+def share(
+    past: Path = argument("Reviews of one past conference: columns paper, reviewer, score."),
+    committee: Path = option(
+        "A public list of people: column reviewer. Each gets a row, whether they reviewed or not.",
+        default=...,
+    ),
+    key: Path = option("The secret key that `blindcal new` made.", default=...),
+    out: Path = option("The table to write; an existing file is never overwritten.", default=...),
+    epsilon: float | None = numeric(decimal, "Limit of the privacy loss of one review."),
+    zcdp: float | None = numeric(
+        decimal, "The same limit as rho of zero-concentrated differential privacy, instead of --epsilon."
+    ),
+    conference: str | None = option("The name of the conference; else that of the file."),
+    grid: str | None = option(
+        "The scores reviewers could give: 1..10, or a list such as 1,3,5, or none if any number could be "
+        "given. Unless given, they are recognized in the scores."
+    ),
+    better: str = word(BETTER, "Which scores are better, high or low.", default="high"),
+    reason: str = option("Why sums of the same reviews are shared again; their losses add up.", default=""),
+    as_json: Json = False,
+) -> None:
+    """Release noisy sums about people, with a stated limit of what they reveal.
+
+    Writes OUT (reviewer, above, below) and OUT.share.json, which says what is promised and how the numbers
+    are read; both may be sent to other conferences, which import them like past reviews (keep both files in
+    one folder). What is released is sealed beside the key: the same input returns the same numbers. Needs
+    OpenDP.
+
+    Example: blindcal share 2025.csv --committee committee.csv --epsilon 1 --key icx2025.key
+    --out 2025.shared.csv
+    """
+    limit = LossLimit(epsilon, zcdp)
+    people = read_committee(committee)
+    reviews = Reviews.read(past, grid=parse_grid(grid))
+    name = conference or past.name.removesuffix(".csv")
+    done = share_sums(reviews, people, limit, key, out, conference=name, better=better, reason=reason)
+    facts = {
+        "how": done.how,
+        "out": out,
+        "statement_file": statement_path(out),
+        "statement": done.statement,
+        "total": {"epsilon": done.total.epsilon, "zcdp": done.total.zcdp},
+        "sealed": shared_folder(key),
+        "notes": [],
+    }
+    if not as_json:
+        again = "shared before: the stored numbers are returned, no noise was drawn"
+        how = "new noise was drawn" if done.how == "new" else again
+        say(f"a row for {len(people):,} {'person' if len(people) == 1 else 'people'}; {how}")
+        say(f"privacy loss of one review: {_loss(epsilon, zcdp)}")
+        total = done.total
+        at_delta = f"epsilon {total.epsilon_at(1e-6):.3g} but for a chance of 1e-6"
+        loss = at_delta if total.epsilon is None else f"epsilon {total.epsilon:g}"
+        say(f"with everything that was shared of these reviews: {loss}")
+        say(f"public: {out}, {statement_path(out)}")
+        say(f"CONFIDENTIAL, never share: {key}, {shared_folder(key)}")
+    if reason and done.how == "stored":
+        note("`reason` was not entered: nothing new was shared")
+    if done.left_out:
+        note(
+            f"for you alone: {count(done.left_out, 'review')} by people who are not on the list count for "
+            "nobody"
+        )
+    if as_json:
+        emit_json(facts)
+
+
+def _loss(epsilon: float | None, zcdp: float | None) -> str:
+    return f"zCDP {zcdp:g}" if epsilon is None else f"epsilon {epsilon:g}"

@@ -1,18 +1,21 @@
-"""`blindcal import`: a file into a conference's folder, at any time; or what it would do there."""
+"""`blindcal new`: a conference's folder and key; and `blindcal import`: files into it, at any time."""
 
 from __future__ import annotations
 
-import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from blindcal.cells import count, number_text
-from blindcal.cli.console import CONFIDENTIAL, Json, as_options, emit_json, note, say, table
-from blindcal.cli.options import argument, conference_folders, flag, option, word
+from blindcal.cli.console import CONFIDENTIAL, Json, as_options, emit_json, note, progress, say, table
+from blindcal.cli.fit import say_fitted
+from blindcal.cli.options import argument, conference_folders, flag, option, say_next_step, word
+from blindcal.compute.parallel import available_cores
+from blindcal.deciding.ledger import ledger_folder
 from blindcal.errors import InputError
 from blindcal.importers import FORMATS
 from blindcal.importers.export import METAREVIEWS, SILENT, Choices, Unit
@@ -20,19 +23,29 @@ from blindcal.importers.normalize import Imported, withdrawn_lines
 from blindcal.importers.people import read_maps
 from blindcal.importers.plain_table import columns_of
 from blindcal.io.atomic_files import read_bytes, refuse_published
-from blindcal.project.create import FolderContents
+from blindcal.planning.request import SCORES
+from blindcal.project.create import (
+    INPUTS,
+    CreatedFolder,
+    FolderContents,
+    InitialSettings,
+    SourceFiles,
+    create_folder,
+    key_beside,
+)
 from blindcal.project.imports import (
     KINDS,
     FolderImport,
-    decided,
     folder_reviews,
     read_import,
     resolved_kinds,
     write_import,
 )
-from blindcal.project.outsiders import plan_refusal
-from blindcal.project.settings import FILE, Folder, parse_grid, read_folder
-from blindcal.reviews import Reviews
+from blindcal.project.settings import FILE, Folder, accept_setting, parse_grid, read_folder
+from blindcal.project.workflow import folder_answer
+from blindcal.report.wording import advice
+from blindcal.reviews import BETTER, Reviews
+from blindcal.sharing import shared_folder
 
 WARNING = "CONFIDENTIAL: inputs say who reviewed what; only you can read them."
 CODES_WARNING = (
@@ -261,30 +274,6 @@ def say_contents(contents: FolderContents, withdrawn: Mapping[str, str]) -> None
             say(as_options(f"note: {', '.join(names)}: {line}"))
 
 
-def say_next_step(folder: Folder, *, refit: bool = False) -> None:
-    """Say which command comes next in a folder that was made, filled or fitted.
-
-    `refit`: whether past reviews or the committee were just changed, so that reviewers are fitted again.
-    """
-    path, file, settings = folder.path, folder.path / FILE, folder.settings
-    if "reviews" not in settings:
-        step = f"blindcal import {path} FILE, once reviews are in"
-    elif not os.path.lexists(str(settings.get("reviewers", ""))) or (refit and settings.get("past")):
-        lacking = [kind for kind in ("committee", "past") if not settings.get(kind)]
-        imports = [f"blindcal import {path} FILE --as {kind}" for kind in lacking]
-        step = f"{', '.join(imports)}{', then ' if imports else ''}blindcal fit {path}"
-    elif plan_refusal(folder) is not None:
-        step = f"blindcal import {path} --dry-run"
-    elif decided(folder):
-        step = f'if something was corrected, blindcal decide {path} --amend --reason "..."'
-    else:
-        missing = [] if settings.get("scores") else ["scores"]
-        missing += [] if {"accept-rate", "accept", "bar"} & settings.keys() else ["accept-rate or accept"]
-        first = f"set {' and '.join(missing)} in {file}, then " if missing else ""
-        step = f"{first}blindcal plan {path}"
-    say(f"next: {step}")
-
-
 def _review_facts(reviews: Reviews) -> dict[str, object]:
     """Counts of a conference's reviews, and the scores that can be given. CONFIDENTIAL."""
     by_paper, by_reviewer = np.bincount(reviews.paper), np.bincount(reviews.reviewer)
@@ -327,3 +316,164 @@ def _shown(value: object) -> str:
     if isinstance(value, np.ndarray):
         return " ".join(number_text(float(item)) for item in value)
     return f"{value:,}"
+
+
+_KEY_ADVICE = (
+    "Only you can read it. Keep it secret forever: anyone who holds it can work out the coins and, with the",
+    "decisions, much of who reviewed what. Back it up now, and again after every `blindcal decide`, together",
+    "with the folder {sealed}, which remembers what was decided, and after every `blindcal share`",
+    "with {shared}, which remembers what was shared. If the key is lost, the decisions",
+    "stand but can no longer be checked or amended; deciding again with a new key would draw new coins.",
+)
+# `plan` says more precisely whether calibration is worth it; here it is estimated for so many seconds.
+_SECONDS = 5.0
+# Arguments of the importers that only `blindcal import` has as options.
+_READING = re.compile("`(?:best_first|columns|format|map|score_field|unit)`")
+
+
+def new(
+    folder: Path = argument("The folder to make; an existing one is never changed."),
+    reviews: Path | None = option(
+        "This year's reviews, as downloaded or as a table paper, reviewer, score. They may come later, by "
+        "`blindcal import`."
+    ),
+    committee: Path | None = option(
+        "Everyone who may have reviewed, also those who did not: a table with a column reviewer or email. "
+        "Needed with --past."
+    ),
+    past: list[Path] | None = option(
+        "Reviews of a past conference, as downloaded, or sums that one shared; repeatable, oldest first. "
+        "With --reviews, reviewers are calibrated at once.",
+        metavar="<path>",
+    ),
+    conflicts: Path | None = option(
+        "Who cannot have reviewed what: paper, conflict (or email), or HotCRP's pcconf, allrevpref, jsonrqc "
+        "or bulk assignment."
+    ),
+    pools: Path | None = option(
+        "Or who may have reviewed each paper: paper, reviewer, optionally probability."
+    ),
+    reviewers: Path | None = option("A calibration that you have already, in place of --past."),
+    same: Path | None = option(
+        "Past ids of members, if they are not found or found wrongly: columns old, new."
+    ),
+    scores: str | None = word(
+        SCORES,
+        "Who may see the scores of all papers, and so the public folder: public, everyone; or confidential: "
+        "then nothing in it depends on scores but the decisions. There is no default.",
+    ),
+    accept: str | None = option(
+        "What to accept: 25% is a share of the papers, 50 a number, main=40,short=10 a number for each "
+        "track.",
+        metavar="NUMBER",
+    ),
+    better: str = word(BETTER, "Which scores are better, high or low.", default="high"),
+    key: Path | None = option("The key; FOLDER.key unless given. One that exists is used, else it is made."),
+    as_json: Json = False,
+) -> None:
+    """Make a folder for a conference, and the key that every coin is derived from.
+
+    Without --reviews the folder is made before they are in, so that the key's fingerprint can be published
+    first; `blindcal import FOLDER FILE` brings them later. Afterward `plan FOLDER`, `decide FOLDER` and
+    `verify FOLDER` need no other option: FOLDER/conference.toml has them all, each with what it means, for
+    you to read and change. FOLDER/public is for what may be sent on to whoever may see the scores, which
+    --scores says; the key and its sealed record lie beside FOLDER. Papers that the export calls withdrawn,
+    desk rejected or deleted are listed under [withdrawn], and so left out of the decisions. All is written,
+    or nothing.
+
+    Example: blindcal new icx2027 --reviews export.csv --committee pc.csv --past 2026.csv --accept 25%
+    --scores confidential
+    """
+    rate, number = accept_setting(accept)
+    files = SourceFiles(reviews, committee, past or (), conflicts, pools, reviewers, same)
+    settings = InitialSettings(scores, rate, number, better=better)
+    key = key_beside(folder) if key is None else key
+    try:
+        made = create_folder(folder, files, settings, key, workers=available_cores(), progress=progress)
+    except InputError as error:
+        raise _readable_elsewhere(error, folder) from None
+    facts = _new_facts(folder, made)
+    found = folder_answer(read_folder(folder), seconds=_SECONDS)
+    facts["advice"] = None if found is None else advice(found.menu, found.chosen)
+    if not as_json:
+        _print_new(made, facts)
+    for remark in made.remarks:
+        note(remark)
+    if as_json:
+        emit_json(facts)
+
+
+def _readable_elsewhere(error: InputError, folder: Path) -> InputError:
+    """The same error, and if it asks how to read an export, the command that can be told."""
+    if not _READING.search(str(error)):
+        return error
+    advice = (
+        f"`blindcal import` has this option: make the folder without this file (blindcal new {folder}), then "
+        f"give the file and the option to blindcal import {folder}"
+    )
+    return InputError(f"{error}\n{advice}", error.problems)
+
+
+def _new_facts(folder: Path, made: CreatedFolder) -> dict[str, Any]:
+    contents = made.contents
+    imported, fitted = contents.imported, contents.fitted
+    facts: dict[str, Any] = {
+        "folder": folder,
+        "settings": made.settings,
+        "withdrawn": made.withdrawn,
+        **contents_facts(contents),
+        "calibrated": None if fitted is None else fitted.checks.reviewers,
+        "found": None if contents.people is None else contents.people.found,
+        "key": made.key,
+        "fingerprint": made.secret.fingerprint,
+        "sealed": ledger_folder(made.key),
+        "shared": shared_folder(made.key),
+        "notes": [],
+        "warning": CONFIDENTIAL,
+    }
+    if imported is not None:
+        facts |= {
+            "reviews": len(imported.reviews),
+            "papers": len(imported.reviews.papers),
+            "reviewers": len(imported.reviews.reviewers),
+        }
+    return facts
+
+
+def _print_new(made: CreatedFolder, facts: dict[str, Any]) -> None:
+    contents, folder = made.contents, facts["folder"]
+    say_contents(contents, made.withdrawn)
+    if contents.people is not None:
+        say(f"calibrated: {contents.people}; everyone else is taken as any reviewer of the past")
+    say()
+    if contents.fitted is not None:
+        say_fitted(contents.fitted, folder / INPUTS / "reviewers.csv")
+        say()
+    _print_open(made, facts)
+    say(f"CONFIDENTIAL, never share: {folder / INPUTS}")
+    say(f"key: {facts['key']}, fingerprint {facts['fingerprint']}")
+    for line in _KEY_ADVICE:
+        say(line.format(sealed=facts["sealed"], shared=facts["shared"]))
+    if contents.imported is None:
+        say(
+            "Publish the fingerprint before reviews are in: it reveals nothing about the key, and shows later"
+        )
+        say("that the coins were fixed before anyone knew the scores.")
+    if facts["advice"] is not None:
+        say(facts["advice"])
+    say_next_step(read_folder(folder))
+
+
+def _print_open(made: CreatedFolder, facts: dict[str, Any]) -> None:
+    """Say what the chair should look at in the settings."""
+    folder, settings = facts["folder"], facts["settings"]
+    say(f"wrote {folder / FILE}: check every setting and correct any that are wrong")
+    if "grid" in settings:
+        say(f"  grid = {settings['grid']}: taken from the scores given; could others be given too?")
+    say(f"  better = {settings['better']}: are {settings['better']} scores the better ones?")
+    if "scores" not in settings:
+        say("  scores: not set; say who may see the scores before papers are decided")
+    if not settings.keys() & {"accept-rate", "accept"}:
+        say("  accept-rate, accept: neither is set; say how many papers to accept")
+    if not made.calibrated and "past" not in settings:
+        say(f"  past: not set; `blindcal import {folder} FILE --as past` brings past reviews")

@@ -14,8 +14,18 @@ from blindcal.adversaries.findings import Findings
 from blindcal.cells import count
 from blindcal.cli.audit import Learns, facts_of, say_findings
 from blindcal.cli.console import Json, about, budget_line, emit_json, note, progress, say, say_gap, table
-from blindcal.cli.folders import FolderPath, Leak, Misfit, say_next
-from blindcal.cli.options import ClusterAddress, Processes, flag, hired, option, word
+from blindcal.cli.options import (
+    ClusterAddress,
+    FolderPath,
+    Leak,
+    Misfit,
+    Processes,
+    flag,
+    hired,
+    option,
+    say_next,
+    word,
+)
 from blindcal.cli.startup import interrupted, without_time_limit
 from blindcal.compute.parallel import Workers
 from blindcal.deciding.certificate_file import stated

@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("fastapi")
 
-from blindcal.cli import serving
+from blindcal.cli import demo
 from commands import call
 
 pytestmark = pytest.mark.edge
@@ -76,7 +76,7 @@ def test_it_says_where_to_look_and_opens_a_browser_without_showing_the_token(
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(servers.Listening, "run", ended)
-    monkeypatch.setattr(serving.webbrowser, "open", lambda url: opened.append(url) or True)
+    monkeypatch.setattr(demo.webbrowser, "open", lambda url: opened.append(url) or True)
     code, out, err = call("app")
     assert (code, err) == (0, "")
     token = out.split("\n")[0].rstrip("/").split("/")[-1]
@@ -84,7 +84,7 @@ def test_it_says_where_to_look_and_opens_a_browser_without_showing_the_token(
     (url,) = opened
     assert url.startswith("file://")
     assert token not in url
-    monkeypatch.setattr(serving.webbrowser, "open", lambda url: False)
+    monkeypatch.setattr(demo.webbrowser, "open", lambda url: False)
     assert "open the address yourself" in call("app")[2]
 
 
