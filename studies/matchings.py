@@ -212,7 +212,7 @@ def sentences(found: dict[Setting, list[list[Gain]]]) -> dict[str, list[str]]:
             f"from {alone} to {named} under `average` without epsilon ({hardest.name})",
             f"full calibration gives {full} there",
         ],
-        "docs/howto/running.md": [f"up to {np.exp(odds):.0f}-fold in small matchings"],
+        "docs/howto/choose_a_guarantee.md": [f"up to {np.exp(odds):.0f}-fold in small matchings"],
         "README.md": [
             f"up to {np.exp(odds):.0f}-fold in small matchings",
             f"{min(added):.1f} to {max(added):.1f} percentage points",

@@ -129,7 +129,8 @@ def main() -> None:
     lines = table(np.array(run(workers=options.workers)))
     print("\n".join(lines))
     command = f"python studies/ordinary_conference.py --conferences {options.conferences}"
-    pages = {page: {"ordinary": lines} for page in ("docs/evidence/guarantees.md", "README.md")}
+    places = ("docs/evidence/guarantees.md", "README.md", "docs/howto/choose_a_guarantee.md")
+    pages = {page: {"ordinary": lines} for page in places}
     keep("ordinary_conference", command, pages, {})
 
 

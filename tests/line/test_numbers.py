@@ -80,8 +80,8 @@ KNOWN = {
         **dict.fromkeys(["5 %", "10 %", "15 %"], "a setting: where the cuts of levels lie"),
     },
     "first_decisions.md": {"3.11": "a version of Python"},
-    "running.md": {
-        "2 %": "a threshold of the check that calibration fits",
+    "is_it_worth_it.md": {"2 %": "a threshold of the check that calibration fits"},
+    "large_conferences.md": {
         "0.04": "seconds, printed by the command below the table",
         "0.07": "seconds, printed by the command below it",
     },
