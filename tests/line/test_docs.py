@@ -89,7 +89,12 @@ def test_pages_link_to_files_that_exist() -> None:
 
 @pytest.mark.parametrize(
     "place",
-    ["README.md", "docs/howto/choose_a_guarantee.md", "docs/explanation/privacy_model.md", "src/blindcal/cli/demo.py"],
+    [
+        "README.md",
+        "docs/howto/choose_a_guarantee.md",
+        "docs/explanation/privacy_model.md",
+        "src/blindcal/cli/demo.py",
+    ],
 )
 def test_what_epsilon_promises_is_said_of_a_single_decision(place: str) -> None:
     """Of all decisions together it is false for somebody who knows that papers share reviewers."""
