@@ -2,7 +2,7 @@
 
     python studies/appendix_a.py [--trials 300] [--workers N] [--folder .cache/appendix_a]
 
-Writes docs/figures/appendix_a_*.png, docs/numbers/appendix_a.json and the tables of evidence/appendix_a.md.
+Writes docs/figures/appendix_a_*.png, docs/numbers/appendix_a.json and the tables of evidence/calibrators.md.
 Stopped and started again, it goes on where it was.
 """
 
@@ -96,7 +96,7 @@ def draw(results: dict[str, Sweep]) -> None:
 
 
 def tables(results: dict[str, Sweep]) -> dict[str, str]:
-    """Markdown tables by the name under which docs/evidence/appendix_a.md holds them."""
+    """Markdown tables by the name under which docs/evidence/calibrators.md holds them."""
     shown = [NOISE.index(noise) for noise in TABLED]
     built = {}
     for reading, result in results.items():
@@ -164,7 +164,7 @@ def sentences(results: dict[str, Sweep]) -> dict[str, list[str]]:
         for k in range(len(MEASURES))
     ]
     return {
-        "docs/evidence/appendix_a.md": [
+        "docs/evidence/calibrators.md": [
             f"by {int(behind)} standard errors or more",
             f"by {int(ahead[0])} standard errors or more in Kendall-tau",
             f"and {int(10 * ahead[1]) / 10:.1f} or more in the messy middle",
@@ -211,7 +211,7 @@ def main() -> None:
     draw(results)
     compared = samplers(4_000, options.workers, options.folder)
     built = {name: text.split("\n") for name, text in (tables(results) | {"samplers": compared}).items()}
-    keep("appendix_a", command, {"docs/evidence/appendix_a.md": built}, sentences(results))
+    keep("appendix_a", command, {"docs/evidence/calibrators.md": built}, sentences(results))
 
 
 if __name__ == "__main__":

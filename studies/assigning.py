@@ -7,7 +7,7 @@ https://github.com/PrefLib/PrefLib-Data (series 00037). Yes counts 1, maybe 0.5;
 most 4 papers per reviewer. Similarity and pools are exact. Scores are made up: reviewers of the prototype
 population, the bar at the upper quartile of quality; errors and chances are expectations over each paper's
 public belief with the sampler's own prior. Writes docs/numbers/assigning.json and the tables of
-docs/howto/assign.md.
+docs/evidence/assignment.md.
 """
 
 from __future__ import annotations
@@ -232,8 +232,8 @@ def frequencies(similarity: Similarity, samples: int, workers: int) -> list[str]
     if times.sum() != samples * PER_PAPER * len(similarity.papers) or tail * times.size < ALARM:
         raise SystemExit("the draws do not have the chances")
     return [
-        f"in {samples:,} draws of as many seeds, all of them feasible, each of the {times.size:,} pairs",
-        f"the least likely of their counts has a chance of {tail:.1g}",
+        f"In {samples:,} draws, all feasible, the frequency of each of the {times.size:,} pairs",
+        f"smallest p-value {tail:.1g}",
     ]
 
 
@@ -259,7 +259,7 @@ def _one(chances: Marginals, seed: bytes) -> Array:
 
 
 def adversary(similarity: Similarity, papers: int, workers: int) -> list[str]:
-    """Whoever lists all draws names as many authors as is certified, and no more."""
+    """An observer who enumerates all draws names as many reviewers as is certified, and no more."""
     assigned = assign(
         similarity,
         per_paper=PER_PAPER,
@@ -275,7 +275,7 @@ def adversary(similarity: Similarity, papers: int, workers: int) -> list[str]:
     )
     if np.abs(certified - listed).max() > ROUNDING:
         raise SystemExit("somebody who lists all draws does better than certified")
-    return [f"for {len(cases)} papers under *steady*, epsilon 2 guarantee, someone who lists all draws"]
+    return [f"For {len(cases)} papers under *steady*, epsilon 2, an observer who enumerates all draws"]
 
 
 def _listed(case: PaperCase) -> tuple[float, float]:
@@ -315,7 +315,7 @@ def main() -> None:
     command = (
         f"python studies/assigning.py --data FOLDER --papers {options.papers} --samples {options.samples}"
     )
-    keep("assigning", command, {"docs/howto/assign.md": tables}, {"docs/howto/assign.md": said})
+    keep("assigning", command, {"docs/evidence/assignment.md": tables}, {"docs/evidence/assignment.md": said})
 
 
 if __name__ == "__main__":

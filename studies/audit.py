@@ -5,7 +5,7 @@
 Single papers as in studies/menu.py, averaged over their decisions, for adversaries with evidence and for
 co-reviewers; and a conference drawn with an assignment that is uniform under even loads, with pools that hold
 each paper's reviewers among others, and decisions that are tossed, for colluders. Writes
-docs/numbers/audit.json and two tables of docs/howto/audit.md.
+docs/numbers/audit.json and two tables of docs/evidence/adversaries.md.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def sentences(gains: dict[str, float]) -> dict[str, list[str]]:
     full = gains["full calibration"]
     share = {name: f"{100 * gain / full:.0f} %" for name, gain in gains.items()}
     return {
-        "docs/howto/audit.md": [
+        "docs/evidence/adversaries.md": [
             f"`average` alone lets that adversary recover {share['average']} of what full calibration "
             f"reveals to it; {share['average, epsilon 1']} with epsilon 1, "
             f"{share['steady, epsilon 2']} under *steady*, epsilon 2",
@@ -169,8 +169,8 @@ def main() -> None:
         *colluding(Setting(options.papers, 3, 3, POOL), 0, options.workers),
     ]
     told = sentences(gains)
-    print("\n".join([*known, *together, *told["docs/howto/audit.md"]]))
-    tables = {"docs/howto/audit.md": {"knowing": known, "colluding": together}}
+    print("\n".join([*known, *together, *told["docs/evidence/adversaries.md"]]))
+    tables = {"docs/evidence/adversaries.md": {"knowing": known, "colluding": together}}
     keep("audit", f"python studies/audit.py --papers {options.papers}", tables, told)
 
 

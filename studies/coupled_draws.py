@@ -8,7 +8,7 @@ draws. Every paper is planned by itself, as always, from its own sets in the dra
 that nobody has more papers than they may have: it takes every combination of sets, one of each paper, as
 likely as the product of their chances if it meets all loads, and as impossible if not, and goes through all
 of them and all outcomes of all papers. Writes docs/numbers/coupled_draws.json and a table of
-docs/howto/assign.md.
+docs/evidence/assignment.md.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def main() -> None:
     lines, said = table(found), sentences(found)
     print("\n".join([*lines, *said]))
     command = f"python studies/coupled_draws.py --data FOLDER --conferences {options.conferences}"
-    page = "docs/howto/assign.md"
+    page = "docs/evidence/assignment.md"
     keep("coupled_draws", command, {page: {"coupled draws": lines}}, {page: said})
 
 

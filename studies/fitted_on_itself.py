@@ -74,12 +74,12 @@ def sentences(leak: Leak) -> dict[str, list[str]]:
         f"names {named:.1f} % of the reviewers without seeing any decision",
         f"against {alone:.1f} % from the pools",
     ]
-    return {"docs/explanation/limitations.md": told, "src/blindcal/fitting/reuse_guard.py": told}
+    return {"docs/evidence/adversaries.md": told, "src/blindcal/fitting/reuse_guard.py": told}
 
 
 def main() -> None:
     told = sentences(compute())
-    print(*told["docs/explanation/limitations.md"])
+    print(*told["docs/evidence/adversaries.md"])
     keep("fitted_on_itself", "python studies/fitted_on_itself.py", {}, told)
 
 

@@ -8,7 +8,8 @@ with six each, of whom nobody is on this year's committee: they say what reviewe
 calibration. This year each paper has a pool of 8 and three reviews. Every figure is an exact expectation for
 the sampled papers. What the certificate claims is for an adversary that holds the stated calibration; what is
 measured is for one that knows every reviewer's *true* slope, offset and noise. Writes
-docs/numbers/from_history.json, docs/figures/from_history.svg and tables of docs/howto/calibrate_reviewers.md.
+docs/numbers/from_history.json, docs/figures/from_history.svg and two tables of
+docs/evidence/history_and_sharing.md.
 """
 
 from __future__ import annotations
@@ -269,7 +270,7 @@ def main() -> None:
         f"python studies/from_history.py --people {options.people} --papers {options.papers} "
         f"--rounds {options.rounds}"
     )
-    keep("from_history", command, {"docs/howto/calibrate_reviewers.md": tables}, {})
+    keep("from_history", command, {"docs/evidence/history_and_sharing.md": tables}, {})
 
 
 if __name__ == "__main__":

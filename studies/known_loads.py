@@ -14,8 +14,8 @@ single papers a best guess rises although none may, and by how much at most; wro
 
 sequences: the sequence of tables that adds nothing, against the default and the public decision.
 
-With 60 conferences or more, keeps its numbers in docs/numbers, and tables of docs/howto/audit.md and
-docs/explanation/theory.md; else prints.
+With 60 conferences or more, keeps its numbers in docs/numbers, and tables of docs/evidence/adversaries.md;
+else prints.
 """
 
 from __future__ import annotations
@@ -278,7 +278,8 @@ def main() -> None:
         tables += plan_rows(f"{papers} papers, {count(reviews, 'review')} each, pools of {pool}", large)
     print("\n".join(tables), flush=True)
     head = (
-        "| conferences | public | default | sequence | sequence less default | default adds | sequence adds |"
+        "| conferences | public | steady, epsilon 2 | sequence | sequence less steady | steady adds "
+        "| sequence adds |"
     )
     sequences = [head, "|---|---|---|---|---|---|---|"]
     for papers, reviews, conferences, draws in (
@@ -292,11 +293,9 @@ def main() -> None:
         sequences.append(sequence_row(f"{papers} papers, {count(reviews, 'review')} each", decided))
     print("\n".join(sequences), flush=True)
     if many >= WORTH_KEEPING:
-        pages = {
-            "docs/howto/audit.md": {"bounds": limits, "known loads": tables},
-            "docs/explanation/theory.md": {"sequences": sequences},
-        }
-        keep("known_loads", f"python studies/known_loads.py --conferences {many}", pages, {})
+        page = {"bounds": limits, "known loads": tables, "sequences": sequences}
+        command = f"python studies/known_loads.py --conferences {many}"
+        keep("known_loads", command, {"docs/evidence/adversaries.md": page}, {})
 
 
 if __name__ == "__main__":

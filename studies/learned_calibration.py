@@ -11,7 +11,7 @@ reviewers in turn (Gibbs sampling, by `learned_calibration`), given all scores a
 one decision of every paper, tossed as `decide` does. Its guess is whoever was drawn most often. Every guess
 is judged by the truth: the chance that it is right under the true calibration. `blindcal audit --learns`
 plays the same adversary against a release. Writes docs/numbers/learned_calibration.json and a table of
-docs/howto/calibrate_reviewers.md.
+docs/evidence/history_and_sharing.md.
 """
 
 from __future__ import annotations
@@ -145,9 +145,10 @@ def sentences(found: dict[tuple[str, int], Array]) -> list[str]:
     """What learning adds to the scores alone, with the shortest and the longest history."""
     said = []
     for regime in REGIMES:
-        shares = [100 * found[regime, length].mean(axis=0)[:2, 0] for length in (LENGTHS[0], LENGTHS[-1])]
-        first, last = (f"from {stated:.1f} % to {learns:.1f} %" for stated, learns in shares)
-        said.append(f"{first} without any history and {last} with thirty reviews each ({regime})")
+        ends = (100 * found[regime, length].mean(axis=0)[:2, 0] for length in (LENGTHS[0], LENGTHS[-1]))
+        shares = [end.round(1) for end in ends]
+        first, last = (f"{learns - stated:.1f}" for stated, learns in shares)
+        said.append(f"{first} points without history and {last} with thirty reviews each ({regime})")
     return said
 
 
@@ -172,7 +173,7 @@ def main() -> None:
         f"python studies/learned_calibration.py --people {given.people} --papers {given.papers} "
         f"--rounds {given.rounds} --sweeps {given.sweeps}"
     )
-    page = "docs/howto/calibrate_reviewers.md"
+    page = "docs/evidence/history_and_sharing.md"
     keep("learned_calibration", command, {page: {"learned calibration": lines}}, {page: said})
 
 

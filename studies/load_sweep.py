@@ -5,7 +5,7 @@
 Conferences of studies/audit.py with small pools, one for each number of reviews and load. The default and
 full calibration are compared on the same conference with the same coins; the adversary is played by walks
 over assignments (`blindcal.adversaries.coupled_mcmc`). Writes docs/numbers/load_sweep.json and a table of
-docs/howto/audit.md.
+docs/evidence/adversaries.md.
 """
 
 from __future__ import annotations
@@ -78,13 +78,13 @@ def main() -> None:
         lines.append(f"| {reviews} | " + " | ".join(map(cell, cells)) + " |")
     error = max(one[3] for one in found.values() if one is not None)
     print("\n".join(lines), f"\nlargest standard error {error:.2f}")
-    sentence = f"the standard error of the walks is at most {error:.2f} points"
+    sentence = f"the Monte Carlo standard error is at most {error:.2f} points"
     command = f"python studies/load_sweep.py --papers {options.papers}"
     keep(
         "load_sweep",
         command,
-        {"docs/howto/audit.md": {"load sweep": lines}},
-        {"docs/howto/audit.md": [sentence]},
+        {"docs/evidence/adversaries.md": {"load sweep": lines}},
+        {"docs/evidence/adversaries.md": [sentence]},
     )
 
 

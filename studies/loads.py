@@ -5,7 +5,7 @@
 Conferences of studies/audit.py: an assignment that is uniform under even loads, pools that hold each paper's
 reviewers among others, the prototype's reviewers, decisions that are tossed. The adversary is played by walks
 over assignments (`coupled_mcmc`), on the same conferences and coins for every guarantee. Writes
-docs/numbers/loads.json and a table of docs/howto/audit.md.
+docs/numbers/loads.json and a table of docs/evidence/adversaries.md.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def main() -> None:
         print("\n".join(rows), flush=True)
         lines += rows
     command = f"python studies/loads.py --papers {options.papers} --conferences {options.conferences}"
-    keep("loads", command, {"docs/howto/audit.md": {"coupled": lines}}, {})
+    keep("loads", command, {"docs/evidence/adversaries.md": {"coupled": lines}}, {})
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ they reviewed no other. The library plans each paper as it always does, with eve
 adversary knows that the reviewers form a matching and goes through all of them and all outcomes of all
 papers, so every number is exact for its conference and only the conferences are sampled. With 1,000
 conferences or more, which takes minutes, writes docs/numbers/matchings.json and the table of
-docs/explanation/limitations.md; else prints.
+docs/evidence/adversaries.md; else prints.
 """
 
 from __future__ import annotations
@@ -186,31 +186,20 @@ def table(found: dict[Setting, list[list[Gain]]]) -> list[str]:
 
 
 def sentences(found: dict[Setting, list[list[Gain]]]) -> dict[str, list[str]]:
-    """What the pages say of it in words: the worst over all settings, and the hardest setting on average."""
+    """What the pages say of it in words: the worst over all settings, and the range of the means."""
     names = list(GUARANTEES)
-    steady, limited = (
-        [gains[names.index(name)] for part in found.values() for gains in part]
-        for name in ("steady, epsilon 2", "average, epsilon 2")
-    )
+    steady = [gains[names.index("steady, epsilon 2")] for part in found.values() for gains in part]
     if max(one.stated for one in steady) > 0.0:
         raise SystemExit("a table that is steady states a rise")
-    odds, more = (max(one.log_odds for one in part) for part in (steady, limited))
+    odds = max(one.log_odds for one in steady)
     rise = max(one.rise for one in steady)
     added = [100 * _mean(part, 0, "added") for part in found.values()]
-    hardest = max(found, key=lambda setting: _mean(found[setting], 2, "added"))
-    alone, named, full = (
-        f"{100 * _mean(found[hardest], column, part):.1f} %"
-        for column, part in ((2, "alone"), (2, "decided"), (3, "decided"))
-    )
     return {
-        "docs/explanation/limitations.md": [
+        "docs/evidence/adversaries.md": [
             f"log odds between two candidates for one review moved by up to {odds:.2f} "
             "under *steady*, epsilon 2",
-            f"by up to {more:.2f} under `average` with epsilon 2",
             f"a best guess became likelier by up to {rise:.2f} where every certificate says 0",
             f"grew by {min(added):.2f} to {max(added):.2f} percentage points under *steady*, epsilon 2",
-            f"from {alone} to {named} under `average` without epsilon ({hardest.name})",
-            f"full calibration gives {full} there",
         ],
         "docs/howto/choose_a_guarantee.md": [f"up to {np.exp(odds):.0f}-fold in small matchings"],
         "README.md": [
@@ -243,7 +232,7 @@ def main() -> None:
     print("\n".join([*lines, *(one for page in told.values() for one in page)]))
     if options.conferences >= WORTH_KEEPING:
         command = f"python studies/matchings.py --conferences {options.conferences}"
-        keep("matchings", command, {"docs/explanation/limitations.md": {"matchings": lines}}, told)
+        keep("matchings", command, {"docs/evidence/adversaries.md": {"matchings": lines}}, told)
 
 
 if __name__ == "__main__":

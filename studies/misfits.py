@@ -5,7 +5,7 @@
 Papers have pools of 10 and 3 reviews; reviewers are the prototype's. Scores arise in another world than the
 one that tables are planned for: `side_knowledge` has them, and in one more the stated slopes and
 offsets are off by errors of .2 and .3, which are stated. The adversary knows the true world. Writes
-docs/numbers/misfits.json and a table of docs/howto/audit.md.
+docs/numbers/misfits.json and a table of docs/evidence/adversaries.md.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def sentences(found: list[dict[str, Misfit]]) -> dict[str, list[str]]:
     default = worst_misfit([one["steady, epsilon 2"] for one in found])
     rise = max(one["steady, epsilon 2"].rise for one in found)
     return {
-        "docs/howto/audit.md": [
+        "docs/evidence/adversaries.md": [
             f"At worst ({default.world}) decisions under *steady*, epsilon 2 added {100 * default.added:.2f} "
             "percentage points where 0 was claimed",
             f"a single decision made a best guess likelier by up to {rise:.2f}",
@@ -124,11 +124,11 @@ def main() -> None:
     options = parser.parse_args()
     found = [compute(world, options.papers, options.workers) for world in (*SCORE_MODELS, UNSURE)]
     lines, told = table(found), sentences(found)
-    print("\n".join([*lines, *told["docs/howto/audit.md"]]))
+    print("\n".join([*lines, *told["docs/evidence/adversaries.md"]]))
     keep(
         "misfits",
         f"python studies/misfits.py --papers {options.papers}",
-        {"docs/howto/audit.md": {"misfits": lines}},
+        {"docs/evidence/adversaries.md": {"misfits": lines}},
         told,
     )
 

@@ -6,7 +6,7 @@ Four papers, four reviewers, two reviews of each paper and by each reviewer, eve
 likely. Scores are quality plus a reviewer's offset plus noise; the chair does not know the offsets, and
 papers are decided by the posterior mean of their quality given all scores and the true assignment. One
 adversary knows nothing of the reviewers, another knows their offsets; both go through all assignments. Writes
-docs/numbers/no_history.json and a table of docs/howto/audit.md.
+docs/numbers/no_history.json and a table of docs/evidence/adversaries.md.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def table(found: Array) -> list[str]:
         "|---|---|---|---|---|",
     ]
     rows = product(
-        ("knows nothing of the reviewers", "knows their offsets"), ("author", "same person's review")
+        ("knows nothing of the reviewers", "knows their offsets"), ("reviewer", "same person's review")
     )
     for (who, question), (before, after) in zip(
         rows, np.moveaxis(found.reshape(-1, 4, 2), 0, 2), strict=True
@@ -116,14 +116,12 @@ def table(found: Array) -> list[str]:
 
 
 def sentences(found: Array) -> list[str]:
-    """What a chair without history should know, in one sentence."""
-    author, link, known, _ = np.moveaxis(found.reshape(-1, 4, 2), 0, 2).mean(axis=2) * 100
+    """What a chair without history should know: linking reviews without, naming reviewers with offsets."""
+    _, link, known, _ = np.moveaxis(found.reshape(-1, 4, 2), 0, 2).mean(axis=2) * 100
     return [
-        f"strangers name {author[0]:.1f} % of authors without the decisions and {author[1]:.1f} % with them, "
-        "which is what guessing gives",
-        f"they can say of {link[1]:.1f} % of reviews, and not of {link[0]:.1f} %, which other one is by the "
-        "same person",
-        f"whoever knows the reviewers' habits names {known[1]:.1f} % of authors, and not {known[0]:.1f} %",
+        f"Decisions raise the chance of linking two reviews by the same person from {link[0]:.1f} % to "
+        f"{link[1]:.1f} %",
+        f"the chance of naming a reviewer rises from {known[0]:.1f} % to {known[1]:.1f} %",
     ]
 
 
@@ -136,7 +134,12 @@ def main() -> None:
     lines, said = table(found), sentences(found)
     print("\n".join([*lines, *said]))
     command = f"python studies/no_history.py --conferences {options.conferences}"
-    keep("no_history", command, {"docs/howto/audit.md": {"no history": lines}}, {"docs/howto/audit.md": said})
+    keep(
+        "no_history",
+        command,
+        {"docs/evidence/adversaries.md": {"no history": lines}},
+        {"docs/evidence/adversaries.md": said},
+    )
 
 
 if __name__ == "__main__":

@@ -83,12 +83,12 @@ def sentences(drawn: dict[float, Array], equal: dict[float, Array]) -> dict[str,
     """The smallest gain where slopes differ, and what is lost on `offsets` where all are equal."""
     mean, error = _gain(drawn[NOISES[-1]], "offsets")
     lost = [_gain(one, "offsets") for one in equal.values()]
-    shown = [f"{-m[0]:.5f}".replace("0.", ".") for m, _ in lost]
+    largest = f"{max(-m[0] for m, _ in lost):.5f}".removeprefix("0")
     worst = max(-m[0] / e[0] for m, e in lost)
     return {
         "docs/evidence/calibrators.md": [
             f"is {mean[0] / error[0]:.0f} and {mean[1] / error[1]:.0f} standard errors wide",
-            f"is larger by {', '.join(shown[:-1])} and {shown[-1]}, at most {worst:.1f} standard errors",
+            f"is larger by at most {largest} ({worst:.1f} standard errors)",
         ]
     }
 

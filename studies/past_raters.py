@@ -7,7 +7,7 @@ there are not so many), reviewers are fitted on all events before it, and each o
 history is predicted from the other scores of the item. Errors are root mean squares in standard deviations of
 the event's scores: all raters alike, each corrected by the mean of their own past scores, fitted. Peer grades
 were given at one event: there, a random half of the items is the past. Writes docs/numbers/past_raters.json
-and a table of docs/howto/calibrate_reviewers.md.
+and a table of docs/evidence/history_and_sharing.md.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def main() -> None:
     command = (
         f"python studies/past_raters.py --data FOLDER --events {options.events} --sweeps {options.sweeps}"
     )
-    keep("past_raters", command, {"docs/howto/calibrate_reviewers.md": {"past raters": lines}}, {})
+    keep("past_raters", command, {"docs/evidence/history_and_sharing.md": {"past raters": lines}}, {})
 
 
 if __name__ == "__main__":

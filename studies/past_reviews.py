@@ -6,7 +6,7 @@ offset and noise at the *next* conference. The error of (slope, offset) is the r
 the expected score over papers, `sqrt((slope error)^2 + (offset error)^2)`, in standard deviations of the
 scores. Beside it: a common slope with each reviewer's shrunken offset (crossed random effects, REML), and an
 ordinary regression of each reviewer's scores on the means of the other reviews. Writes
-docs/numbers/past_reviews.json and the tables of docs/howto/calibrate_reviewers.md.
+docs/numbers/past_reviews.json and the tables of docs/evidence/history_and_sharing.md.
 
     python studies/past_reviews.py --histories 20 --drifting 60
 """
@@ -217,11 +217,14 @@ def coverage_table(found: dict[str, list[Compared]]) -> list[str]:
 def sentences(found: dict[str, list[Compared]]) -> dict[str, list[str]]:
     """How far single histories are from their mean, and what the table of errors does not show."""
     cover = 100 * np.array([run.cover for run in found["drift, rounded"]])
-    said = [f"from {cover.min():.0f} % to {cover.max():.0f} %"]
-    for name, runs in found.items():
-        ahead = [mean / error for mean, error in (paired(runs, 1, *lengths) for lengths in _LENGTHS)]
-        said.append(f"{min(ahead):.1f} to {max(ahead):.1f} standard errors ({name})")
-    return {"docs/howto/calibrate_reviewers.md": said}
+    compared_all = (paired(runs, 1, *lengths) for runs in found.values() for lengths in _LENGTHS)
+    ahead = [mean / error for mean, error in compared_all]
+    return {
+        "docs/evidence/history_and_sharing.md": [
+            f"from {cover.min():.0f} % to {cover.max():.0f} %",
+            f"by {min(ahead):.1f} to {max(ahead):.1f} standard errors",
+        ]
+    }
 
 
 def _error(values: np.ndarray) -> np.ndarray:
@@ -278,7 +281,7 @@ def main() -> None:
         print(*coverage_table({name: found[name]})[2:], *error_table(found[name]), sep="\n")
     tables = {"past coverage": coverage_table(found), "past errors": error_table(found["drift, rounded"])}
     command = f"python studies/past_reviews.py --histories {options.histories} --drifting {options.drifting}"
-    keep("past_reviews", command, {"docs/howto/calibrate_reviewers.md": tables}, sentences(found))
+    keep("past_reviews", command, {"docs/evidence/history_and_sharing.md": tables}, sentences(found))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -402,8 +402,8 @@ def compute(found: Published, latent: Latent, split: Split, pools: Candidates, w
 
 def worth_table(cells: Sequence[Cell]) -> list[str]:
     lines = [
-        "| venue | reviewers like | their own | wrong: raw | nobody known | public | default | `average` "
-        "| full | full spares against raw (points) | against public "
+        "| venue | reviewers like | their own | wrong: raw | nobody known | public | steady, epsilon 2 "
+        "| `average` | full | full spares against raw (points) | against public "
         f"| against raw, known by {HISTORY} reviews |",
         "|---" * 12 + "|",
     ]
@@ -498,35 +498,35 @@ def draw(cells: Sequence[Cell]) -> Path:
 def sentences(cells: Sequence[Cell]) -> list[str]:
     mine = [cell for cell in cells if cell.split is NIPS]
 
-    def listed(values: Sequence[float], digits: int = 1) -> str:
-        *most, last = (f"{value:.{digits}f}" for value in values)
-        return f"{', '.join(most)} and {last}"
+    def span(values: Iterable[float], digits: int = 1) -> str:
+        found = list(values)
+        return f"{min(found):.{digits}f} to {max(found):.{digits}f}"
 
-    def span(*names: str) -> str:
-        spared = [cell.saved(FULL)[0] for cell in cells if cell.split.name in names]
-        return f"{min(spared):.1f} to {max(spared):.1f}"
+    def spared(*names: str) -> str:
+        return span(cell.saved(FULL)[0] for cell in cells if cell.split.name in names)
 
-    spared = [{name: cell.saved(name)[0] for name in MENU} for cell in mine]
-    nobody = [100 * float((cell.raw - cell.anonymous).mean()) for cell in mine]
-    beyond = [100 * (one[DEFAULT] - one["public"]) / (one[FULL] - one["public"]) for one in spared]
-    average = [100 * (one["average"] - one["public"]) / (one[FULL] - one["public"]) for one in spared]
-    found = [{name: one.evidence.added for name, one in cell.lines.items()} for cell in mine]
-    evidence = [100 * one[DEFAULT] / one[FULL] for one in found]
-    averaged = [100 * one["average"] / one[FULL] for one in found]
-    learned = [100 * float(cell.learned.mean()) for cell in mine]
+    def beyond(name: str) -> str:
+        """The share of what full calibration spares beyond public decisions, in percent."""
+        each = ([cell.saved(one)[0] for one in ("public", name, FULL)] for cell in mine)
+        return span((100 * (own - public) / (full - public) for public, own, full in each), 0)
+
+    def gained(name: str) -> str:
+        """What somebody with evidence gains, as a share of what full calibration gives them, in percent."""
+        both = ((cell.lines[name].evidence.added, cell.lines[FULL].evidence.added) for cell in mine)
+        return span((100 * own / full for own, full in both), 0)
+
     return [
-        f"the venues themselves decided {listed([100 * cell.overruled for cell in mine], 0)} % of these "
-        "papers otherwise than by mean score",
-        f"full calibration spares {listed([one[FULL] for one in spared])} points of wrong decisions against "
-        f"raw, public decisions {listed([one['public'] for one in spared])}, and the best decisions that "
-        f"know nobody {listed(nobody)}",
-        f"where reviewers are known by {HISTORY} past reviews each, {listed(learned)}",
-        f"With raters like grant reviewers it is {span('grant reviewers')} points, with those like peer "
-        f"graders or dance judges {span('peer graders', 'dance judges')}",
-        f"Of what full calibration spares beyond public decisions *steady*, epsilon 2 keeps "
-        f"{listed(beyond, 0)} %, `average` {listed(average, 0)} %",
-        f"under *steady*, epsilon 2 it gains {listed(evidence, 0)} % of what full calibration gives it, "
-        f"under `average` {listed(averaged, 0)} %",
+        f"the venues themselves decided {span((100 * cell.overruled for cell in mine), 0)} % of these papers "
+        "otherwise than by mean score",
+        f"full calibration avoids {span(cell.saved(FULL)[0] for cell in mine)} percentage points of wrong "
+        f"decisions, and public decisions avoid {span(cell.saved('public')[0] for cell in mine)}",
+        f"If reviewers are known by {HISTORY} past reviews each, full calibration avoids "
+        f"{span(100 * float(cell.learned.mean()) for cell in mine)} points",
+        f"{spared('grant reviewers')} points for raters like grant reviewers and "
+        f"{spared('peer graders', 'dance judges')} for raters like peer graders or dance judges",
+        f"*steady*, epsilon 2 keeps {beyond(DEFAULT)} %, `average` {beyond('average')} %",
+        f"under *steady*, epsilon 2 it gains {gained(DEFAULT)} % of what full calibration gives it, "
+        f"under `average` {gained('average')} %",
     ]
 
 

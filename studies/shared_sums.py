@@ -6,7 +6,8 @@ Another conference, at which everybody wrote h reviews, three a paper, shares su
 each review. Our own past has 100 other people with six reviews each and says what reviewers are like; of this
 year's committee it knows nothing. `fit` takes both. Beside it: without the sums, and with the other
 conference's reviews themselves. Offsets are those of the prototype (standard deviation .7, slopes lognormal).
-The noise is drawn from a seed here. Writes docs/numbers/shared_sums.json and tables of docs/howto/share.md.
+The noise is drawn from a seed here. Writes docs/numbers/shared_sums.json and tables of
+docs/evidence/history_and_sharing.md.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ def main() -> None:
         f"python studies/shared_sums.py --people {options.people} --papers {options.papers} "
         f"--rounds {options.rounds}"
     )
-    keep("shared_sums", command, {"docs/howto/share.md": tables}, {})
+    keep("shared_sums", command, {"docs/evidence/history_and_sharing.md": tables}, {})
 
 
 if __name__ == "__main__":

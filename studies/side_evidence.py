@@ -77,7 +77,7 @@ def sentences(found: Array) -> dict[str, list[str]]:
         for name in ("average", "average, epsilon 2", "steady, epsilon 2", "full calibration")
     )
     return {
-        "docs/explanation/limitations.md": [
+        "docs/evidence/adversaries.md": [
             f"in {rise[names.index('average')]:.1f} % of reviews the top posterior rises by more than .1",
             f"names a reviewer {average} percentage points more often once the decision is seen",
             f"{full} under full calibration, {limited} with epsilon 2 as well, "
@@ -95,7 +95,7 @@ def main() -> None:
     drawn = cases(prototype_population(), options.papers, POOL, seed=5)
     found = np.array(parallel_map(run, drawn, workers=options.workers))
     told = sentences(found)
-    print(*told["docs/explanation/limitations.md"], sep="\n")
+    print(*told["docs/evidence/adversaries.md"], sep="\n")
     error = 100 * found.std(axis=0) / np.sqrt(options.papers)
     print(
         "standard errors:",

@@ -36,11 +36,10 @@ KNOWN = {
         ".350": "printed by the example above it",
         "3.11": "a version of Python",
     },
-    "appendix_a.md": {
+    "calibrators.md": {
+        "90 %": "the level of an interval",
         ".002": "standard error of the paper's own figure: the page's, times the root of 3",
         ".009": "standard error of the paper's own figure: the page's, times the root of 3",
-        ".03": "the table of standardization, rounded",
-        ".05": "a noise level",
         ".25": "a noise level",
         **dict.fromkeys(
             [".143", ".151", ".168", ".147", ".200", ".235", ".000", ".061", ".112", ".330", ".335", ".359"],
@@ -48,12 +47,11 @@ KNOWN = {
         ),
         **dict.fromkeys([".310", ".369", ".409", ".149", ".248"], "printed by the paper's published script"),
     },
-    "calibrators.md": {
-        "90 %": "the level of an interval",
+    "calibration_models.md": {
+        "84 %": "P(N(0,1) < 1)",
         "0.01": "a setting of the prior",
-        ".05": "a noise level",
-        ".25": "a noise level",
-        "0.25": "a noise level",
+        ".19": "a setting: NIPS 2014",
+        ".99": "a setting: NIPS 2014",
     },
     "records_and_randomness.md": {
         "0.30": "put into the example below it",
@@ -69,7 +67,7 @@ KNOWN = {
         ".38": "printed by the example above it",
         "40 %": ".7 - .3, the sentence's own numbers",
     },
-    "calibrate_reviewers.md": {"90 %": "the level of an interval", "1.64": "the quantile of a 90 % interval"},
+    "calibrate_reviewers.md": {"90 %": "the level of an interval"},
     "privacy_model.md": {
         "60 %": "printed by the example below it",
         ".985": "printed by the example above it",
@@ -85,9 +83,11 @@ KNOWN = {
         "0.04": "seconds, printed by the command below the table",
         "0.07": "seconds, printed by the command below it",
     },
-    "reviewers.md": {"84 %": "P(N(0,1) < 1)"},
-    "share.md": {"100 %": "nothing learned, by definition"},
-    "simulation.md": {".19": "a setting: NIPS 2014", ".99": "a setting: NIPS 2014"},
+    "history_and_sharing.md": {
+        "90 %": "the level of an interval",
+        "1.64": "the quantile of a 90 % interval",
+        "100 %": "nothing learned, by definition",
+    },
 }
 
 
@@ -193,7 +193,7 @@ def test_the_tables_of_appendix_a_that_are_quick() -> None:
     from blindcal.simulation.parameter_sweep import Setting, sweep
     from blindcal.simulation.population import paper_population
 
-    tables = kept("appendix_a")["tables"]["docs/evidence/appendix_a.md"]
+    tables = kept("appendix_a")["tables"]["docs/evidence/calibrators.md"]
     for reading in ("text", "script")[: count(1, 2)]:
         grid = [
             Setting(paper_population(noise, reading), stacked=reading == "script")

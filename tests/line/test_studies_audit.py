@@ -1,4 +1,4 @@
-"""The studies of docs/howto/audit.md, against plain loops."""
+"""The studies of docs/evidence/adversaries.md, against plain loops."""
 
 from __future__ import annotations
 

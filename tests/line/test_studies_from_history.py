@@ -74,4 +74,4 @@ def test_what_is_shared_is_the_sums_and_noise() -> None:
 
 def test_the_bound_that_the_page_states_is_todays() -> None:
     kept = json.loads((NUMBERS / "shared_sums.json").read_text(encoding="utf-8"))
-    assert kept["tables"]["docs/howto/share.md"]["nobody learns"] == bound_table()
+    assert kept["tables"]["docs/evidence/history_and_sharing.md"]["nobody learns"] == bound_table()

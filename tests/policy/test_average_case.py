@@ -48,7 +48,7 @@ def six_integrals(name):
 def test_integrals_agree_with_the_slower_method(name):
     found, bound = six_integrals(name)
     assert bound < 1e-8
-    # explanation/averages.md states this largest difference; the slower method's own error is about 1e-10.
+    # reference/numerics.md states this largest difference; the slower method's own error is about 1e-10.
     assert found == pytest.approx(STORED[name], abs=2e-10)
 
 
