@@ -1,4 +1,4 @@
-"""What promises made paper by paper leave open: the studies of docs/evidence/adversaries.md, against plain loops."""
+"""What promises made paper by paper leave open: studies of evidence/adversaries.md, against plain loops."""
 
 from __future__ import annotations
 
