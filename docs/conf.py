@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-from docutils import nodes
-from docutils.statemachine import StringList
+from myst_parser.parsers.sphinx_ import MystParser
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
 
 import blindcal
 
@@ -40,31 +40,31 @@ autodoc_preserve_defaults, python_maximum_signature_line_length = True, 100
 html_show_search_summary = False
 
 
-class Packages(SphinxDirective):
-    """A section for the top level and for each package, with everything that it names."""
+def _write_packages(app: Sphinx) -> None:
+    """Write reference/python/<package>.rst for each package: its docstring, and all that it exports."""
+    folder = Path(app.srcdir) / "reference" / "python"
+    folder.mkdir(exist_ok=True)
+    seen: set[object] = set()
+    for package in blindcal._PACKAGES:
+        path, text = folder / f"{package}.rst", "\n".join(_package(package, seen))
+        # An unchanged file is not read again.
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
 
-    def run(self) -> list[nodes.Node]:
-        seen: set[object] = set()
-        text = [line for name in ("", *blindcal._PACKAGES) for line in _section(name, seen)]
-        lines = StringList(text, "packages")
-        place = nodes.section()
-        self.state.nested_parse(lines, self.content_offset, place, match_titles=1)
-        return list(place.children)
 
-
-def _section(package: str, seen: set[object]) -> Iterator[str]:
-    """The title of a package, what it says of itself, and its names but for those seen above."""
-    module = import_module(f"blindcal.{package}" if package else "blindcal")
-    title = f"blindcal.{package}" if package else "blindcal"
-    yield from (title, "-" * len(title), "", *_prose((module.__doc__ or "").splitlines()), "")
-    for name in getattr(module, "__all__", ()):
-        found = getattr(module, name)
-        home = getattr(found, "__module__", "")
-        if (inspect.isclass(found) or inspect.isfunction(found)) and found not in seen:
-            seen.add(found)
-            kind = "autoclass" if inspect.isclass(found) else "autofunction"
+def _package(package: str, seen: set[object]) -> Iterator[str]:
+    """The page of a package; names that an earlier package has are left out."""
+    module = import_module(f"blindcal.{package}")
+    title = f"blindcal.{package}"
+    yield from (title, "=" * len(title), "", *_prose((module.__doc__ or "").splitlines()), "")
+    exported = [name for name, home in blindcal._EXPORTS.items() if home == package]
+    for name in getattr(module, "__all__", exported):
+        value = getattr(module, name)
+        if (inspect.isclass(value) or inspect.isfunction(value)) and value not in seen:
+            seen.add(value)
+            kind = "autoclass" if inspect.isclass(value) else "autofunction"
             yield from (
-                f".. {kind}:: {home}.{found.__qualname__}",
+                f".. {kind}:: {value.__module__}.{value.__qualname__}",
                 "   :members:" * (kind == "autoclass"),
                 "",
             )
@@ -101,8 +101,34 @@ def _signature(
     return next(plain), next(plain)
 
 
+class NotebookParser(MystParser):
+    """A notebook with the outputs that are stored in it; tests compare them with what its cells show."""
+
+    supported = ("notebook",)
+
+    def parse(self, inputstring: str, document: Any) -> None:
+        super().parse("\n\n".join(map(_cell, json.loads(inputstring)["cells"])), document)
+
+
+def _cell(cell: dict[str, Any]) -> str:
+    """A cell of a notebook in Markdown."""
+    source = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        return source
+    parts = [f"```python\n{source}\n```"]
+    for output in cell["outputs"]:
+        if "text" in output:
+            parts.append(f"```text\n{''.join(output['text']).rstrip()}\n```")
+        else:
+            picture = output["data"]["image/png"]
+            parts.append(f'<img alt="Figure drawn by the cell above" src="data:image/png;base64,{picture}">')
+    return "\n\n".join(parts)
+
+
 def setup(app: Sphinx) -> None:
+    app.add_source_suffix(".ipynb", "notebook")
+    app.add_source_parser(NotebookParser)
     app.connect("autodoc-process-signature", _signature)
-    app.add_directive("packages", Packages)
+    app.connect("builder-inited", _write_packages)
     # Before napoleon makes lists of the sections.
     app.connect("autodoc-process-docstring", _docstring, priority=400)

@@ -1,4 +1,4 @@
-"""The documentation as a site: built without a warning, whole in itself, every floor in its reference."""
+"""The documentation as a site: built without a warning, whole in itself, every package in its reference."""
 
 from __future__ import annotations
 
@@ -18,18 +18,43 @@ pytestmark = pytest.mark.edge
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def test_the_site_is_built_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
-    site = tmp_path / "site"
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("docs")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
-    more = ["-d", str(tmp_path / "trees"), str(DOCS), str(site)]
+    more = ["-d", str(folder / "trees"), str(DOCS), str(folder / "site")]
     done = subprocess.run([*command, *more], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    for page in DOCS.rglob("*.md"):
+    return folder / "site"
+
+
+def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
+    for page in (*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb")):
         text = (site / page.relative_to(DOCS).with_suffix(".html")).read_text(encoding="utf-8")
         loaded = re.findall(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"([^\"]+)\"", text)
         assert loaded
-        assert not [one for one in loaded if re.match(r"[a-z]+:|//", one)], page.name
-    reference = (site / "reference" / "python.html").read_text(encoding="utf-8")
-    assert not [name for name in blindcal._PACKAGES if f"blindcal.{name}" not in reference]
-    assert not [name for name in blindcal._EXPORTS if f'<span class="pre">{name}</span>' not in reference]
+        assert not [one for one in loaded if re.match(r"(?!data:image/png)[a-z]+:|//", one)], page.name
     assert '"tutorials/first_decisions"' in (site / "searchindex.js").read_text(encoding="utf-8")
+
+
+def test_every_package_has_a_page_and_types_are_linked(site: Path) -> None:
+    reference = site / "reference" / "python"
+    pages = {name: (reference / f"{name}.html").read_text(encoding="utf-8") for name in blindcal._PACKAGES}
+    listed = (site / "reference" / "python.html").read_text(encoding="utf-8")
+    assert re.findall(r'<li class="toctree-l1"><a [^>]*href="python/(\w+)\.html"', listed) == [
+        *blindcal._PACKAGES
+    ]
+    for name, home in blindcal._EXPORTS.items():
+        assert f'<span class="pre">{name}</span>' in pages[home.partition(".")[0]], name
+    # From the signature of a function to the type's own page.
+    signature = (
+        pages["policy"].partition('id="blindcal.policy.solver.private_policy"')[2].partition("</dt>")[0]
+    )
+    assert 'href="posterior.html#blindcal.posterior.belief.Belief"' in signature
+
+
+def test_notebooks_are_shown_with_their_outputs(site: Path) -> None:
+    shown = (site / "notebooks" / "two_reviewers.html").read_text(encoding="utf-8")
+    assert "<h1>Two reviewers, two papers" in shown
+    assert "wrong paper accepted 0.102" in shown
+    assert '<img alt="' in shown

@@ -24,6 +24,7 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     ROOT / "SECURITY.md",
     *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.ipynb")),
 ]
 
 # Each pattern with what to write instead.
@@ -91,8 +92,17 @@ def faults(page: str) -> list[tuple[str, str]]:
     return found
 
 
+def read(path: Path) -> str:
+    """The text of a page; of a notebook, that of its cells of text."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return text
+    cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown"]
+    return "\n\n".join("".join(cell["source"]) for cell in cells)
+
+
 def counts(path: Path) -> dict[str, int]:
-    return dict(sorted(Counter(rule for rule, _ in faults(path.read_text(encoding="utf-8"))).items()))
+    return dict(sorted(Counter(rule for rule, _ in faults(read(path))).items()))
 
 
 def exceptions() -> dict[str, dict[str, int]]:
@@ -105,7 +115,7 @@ def test_a_page_has_no_new_word_or_sentence_that_is_hard_to_read(path: Path) -> 
     allowed = exceptions().get(str(path.relative_to(ROOT)), {})
     found = counts(path)
     more = {rule for rule, number in found.items() if number > allowed.get(rule, 0)}
-    assert not more, [fault for fault in faults(path.read_text(encoding="utf-8")) if fault[0] in more]
+    assert not more, [fault for fault in faults(read(path)) if fault[0] in more]
 
 
 def test_faults_are_found() -> None:
