@@ -44,6 +44,9 @@ def test_what_it_leaves_behind_is_a_conference_that_verifies(few: PooledConferen
     code, said, _ = call("demo", "--out", str(out))
     assert code == 0
     assert "Every paper was decided once." in said
+    steady = "For 24 of 24 papers fewer than 10 people may have reviewed"
+    assert steady in said
+    assert steady in (out / "public" / "report.html").read_text()
     assert sorted(file.name for file in tmp_path.iterdir()) == ["demo", "demo.key", "demo.key.sealed"]
     assert sorted(file.name for file in out.iterdir()) == ["conference.toml", "inputs", "public"]
     public = [file.relative_to(out / "public").as_posix() for file in (out / "public").rglob("*")]

@@ -166,6 +166,16 @@ def test_a_plan_has_no_decision_in_it() -> None:
         assert words not in text, words
 
 
+def test_where_pools_are_smaller_than_the_crowd_the_promise_says_that_it_is_steady() -> None:
+    crowd = {"guarantee": "crowd", "limits": {"among": 10, "epsilon": 3.0}}
+    promise = "For 3 of 8 papers fewer than 10 people may have reviewed"
+    for small in (0, 3):
+        pools = {**made().certificate["pools"], "smaller_than_crowd": small}
+        text = page(made(**crowd, pools=pools))
+        assert (promise in text) == (small > 0)
+        assert text.count("there a crowd of 10 is steady") == (3 if small else 0)
+
+
 @pytest.mark.parametrize("guarantee", MENU, ids=lambda one: f"{one.name}-{one.epsilon}-{one.among}")
 def test_every_guarantee_has_a_page(guarantee: Guarantee) -> None:
     limits = {name: value for name, value in vars(guarantee).items() if name != "name"}

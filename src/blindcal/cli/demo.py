@@ -8,6 +8,7 @@ import sys
 import webbrowser
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import fill
 from typing import Any
 
 from blindcal.cells import count
@@ -26,7 +27,7 @@ from blindcal.project.create import INPUTS, InitialSettings, SourceFiles, create
 from blindcal.project.settings import FILE, folder_request, read_folder
 from blindcal.report.guarantee_survey import survey_release
 from blindcal.report.html_page import Report, page
-from blindcal.report.wording import papers_text, read_certificate
+from blindcal.report.wording import certified_steady, papers_text, read_certificate
 from blindcal.simulation.population import (
     PAPERS,
     POOL,
@@ -145,6 +146,8 @@ def _print(
     rows += [(text, f"{papers_text(expected[name])} of {papers}") for name, text in wrong.items()]
     gain = papers_text(expected["_raw"] - expected[""])
     say(f"Expected gain: {gain} of {count(papers, 'paper')}.")
+    for sentence in certified_steady(certificate):
+        say(fill(sentence, 96))
     say()
     table(["from certificate.json", ""], rows)
     say()

@@ -465,15 +465,19 @@ def pool_remarks(conference: Conference) -> list[str]:
 
 def crowd_remarks(conference: Conference, guarantee: Guarantee) -> list[str]:
     """A remark if pools without outsiders are smaller than the crowd: it is steady there."""
-    among = guarantee.among or 0
     pools = [case.candidates for case in conference.cases]
-    small = sum(len(pool) < among and OUTSIDER not in pool for pool in pools)
-    if not small:
+    small = sum(len(pool) < (guarantee.among or 0) and OUTSIDER not in pool for pool in pools)
+    return [f"f{one[1:-1]}" for one in steady_crowd(small, len(pools), guarantee.among)]
+
+
+def steady_crowd(small: int, papers: int, among: float | None) -> list[str]:
+    """A sentence on a crowd that is steady, if so many pools are smaller than it; nothing if none is."""
+    if among is None or not small:
         return []
     return [
-        f"for {small:,} of {count(len(pools), 'paper')} fewer than {among} people may have reviewed, all "
-        f"listed by name. One of them is always likelier than 1 in {among}, so there a crowd of {among} is "
-        "steady: no decision makes the best guess likelier"
+        f"For {small:,} of {count(papers, 'paper')} fewer than {among:g} people may have reviewed, all "
+        f"listed by name. One of them is always likelier than 1 in {among:g}, so there a crowd of {among:g} "
+        "is steady: no decision makes the best guess likelier."
     ]
 
 

@@ -32,6 +32,7 @@ from blindcal.report.wording import (
     after_odds,
     bar_words,
     certified_guarantee,
+    certified_promises,
     expected,
     explain_certificate,
     factor,
@@ -41,7 +42,6 @@ from blindcal.report.wording import (
     papers_text,
     percent,
     points,
-    promises,
     quota_line,
 )
 
@@ -119,8 +119,7 @@ def _without_figures(report: Report) -> dict[str, Any]:
 
     Of all that depends on the scores, only the decisions are left.
     """
-    hidden = promises(certified_guarantee(report.certificate), hidden=True)
-    return {**_common(report), "promises": hidden, "unseen": UNSEEN}
+    return {**_common(report), "promises": certified_promises(report.certificate), "unseen": UNSEEN}
 
 
 def _common(report: Report) -> dict[str, Any]:
@@ -147,7 +146,7 @@ def _common(report: Report) -> dict[str, Any]:
 
 def facts(report: Report) -> dict[str, Any]:
     """Everything that the page of a `report` says, in words or as geometry, by the names of its template."""
-    content, survey, guarantee = report.certificate, report.survey, certified_guarantee(report.certificate)
+    content, survey = report.certificate, report.survey
     papers, tossed = content["papers"], bool(report.decided)
     by_the_bar = "expected_wrong_fully_calibrated" in content
     names = ("", "_raw", "_fully_calibrated") if by_the_bar else ("", "_raw")
@@ -157,7 +156,7 @@ def facts(report: Report) -> dict[str, Any]:
         **_common(report),
         "notes": report.notes if report.confidential else (),
         "bar": bar_words(content["bar"]),
-        "promises": promises(guarantee),
+        "promises": certified_promises(content),
         "number": {name or "_now": expected(value) for name, value in wrong.items()},
         "saved": wrong["_raw"] - wrong[""],
         "saved_text": expected(abs(_tenths(wrong["_raw"]) - _tenths(wrong[""]))),

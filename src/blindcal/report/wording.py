@@ -21,6 +21,7 @@ from blindcal.deciding.certificate_fields import FIELDS, PARTS, PROMISED, ROUNDI
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import parse_json, read_bytes
 from blindcal.io.tables import StrPath, decode_utf8, input_error
+from blindcal.planning.conference_plan import steady_crowd
 from blindcal.planning.guarantee_menu import Choice, Menu
 from blindcal.planning.request import Quota
 from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee
@@ -403,6 +404,18 @@ def has_figures(certificate: Mapping[str, Any]) -> bool:
 def certified_guarantee(certificate: Mapping[str, Any]) -> Guarantee:
     """The guarantee that a `certificate` states."""
     return Guarantee.from_record(certificate["guarantee"], certificate["limits"])
+
+
+def certified_promises(certificate: Mapping[str, Any]) -> list[str]:
+    """What a `certificate` promises, a sentence each; also where a crowd is steady, as pools are smaller."""
+    first, *more = promises(certified_guarantee(certificate), hidden=not has_figures(certificate))
+    return [first, *certified_steady(certificate), *more]
+
+
+def certified_steady(certificate: Mapping[str, Any]) -> list[str]:
+    """A sentence if the crowd of a `certificate` is steady for some of its papers."""
+    small = certificate.get("pools", {}).get("smaller_than_crowd", 0)
+    return steady_crowd(small, certificate["papers"], certificate["limits"].get("among"))
 
 
 def _problems(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
