@@ -142,7 +142,7 @@ def test_a_calibration_corrected_after_deciding_leaves_decisions_unless_all_are_
     assert call("decide", "icx")[0] == 0
     Path("corrected.csv").write_text(Path("downloads/2025.csv").read_text().replace(",5,", ",4,"))
     assert call("import", "icx", "corrected.csv", "--as", "past", "--name", "2025")[0] == 0
-    assert "which cannot be asked for later" in call("fit", "icx")[2]
+    assert "now or at any later amendment" in call("fit", "icx")[2]
     Path("again").mkdir()
     for name in ("icx", "icx.key", "icx.key.sealed"):
         (shutil.copytree if Path(name).is_dir() else shutil.copy)(name, Path("again") / name)
@@ -151,10 +151,15 @@ def test_a_calibration_corrected_after_deciding_leaves_decisions_unless_all_are_
     code, out, _ = call("decide", "icx", "--amend", "--reason", "2025 corrected")
     assert (code, decisions(2)) == (0, decisions(1))
     assert "0 papers decided now, 10 kept their decisions" in out
-    code, _, err = call("decide", "icx", "--amend", "--redecide", "--reason", "2025 corrected")
-    assert (code, "nothing changed since the latest release" in err) == (0, True)
-    code, out, _ = call("decide", "again/icx", "--amend", "--redecide", "--reason", "2025 corrected")
-    assert (code, "10 papers decided now, 0 kept their decisions" in out) == (0, True)
+    again = ("--amend", "--redecide", "--reason", "2025 corrected")
+    for folder, release in (("again/icx", 2), ("icx", 3)):
+        code, out, _ = call("decide", folder, *again)
+        assert (code, "10 papers decided now, 0 kept their decisions" in out) == (0, True)
+        assert Path(f"{folder}/public/release-{release}/decisions.csv").exists()
+        code, _, err = call("decide", folder, *again)
+        assert (code, "nothing changed since the latest release" in err) == (0, True)
+        assert call("verify", folder)[0] == 0
+    assert decisions(3) == Path("again/icx/public/release-2/decisions.csv").read_bytes(), "now or later"
 
 
 def test_a_committee_that_was_not_complete_is_completed_and_fitted_again(made: tuple[int, str, str]) -> None:

@@ -452,7 +452,7 @@ def changes_since(
     last = {paper.paper for paper in records[-1].papers} if records else set()
     papers_by_kind: dict[str, list[str]] = {kind: [] for kind in _KINDS_OF_CHANGE}
     for case in conference.cases:
-        kind = _kind_of_change(case, truth[case.paper], old.get(case.paper), last)
+        kind = _kind_of_change(case, truth[case.paper], old.get(case.paper), last, redecide)
         if kind is not None:
             papers_by_kind[kind].append(case.paper)
     withdrawn = sorted(last - {case.paper for case in conference.cases})
@@ -475,7 +475,7 @@ def _earlier_by_public_data(
 
 
 def _kind_of_change(
-    case: PaperCase, reviewers: tuple[str, ...], old: PaperRecord | None, last: set[str]
+    case: PaperCase, reviewers: tuple[str, ...], old: PaperRecord | None, last: set[str], redecide: bool
 ) -> str | None:
     if old is None:
         return "new"
@@ -483,6 +483,9 @@ def _kind_of_change(
     for kind, fact in _PUBLIC_FACTS:
         if public.get(fact) != old.public.get(fact):
             return "late" if kind == "scores" and _only_added(public[fact], old.public[fact]) else kind
+    if redecide and old.corrected:
+        # An amendment before left the decision standing: it may be decided again by the same correction.
+        return "pools"
     if case.paper not in last:
         # Checked before the reviewers: whether a name was corrected must not change anything public.
         return "returned"

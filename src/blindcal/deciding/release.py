@@ -334,21 +334,18 @@ def decide(
     work = f"deciding {count(len(conference.cases), 'paper')}"
     steps = planning_steps(conference.cases, request.guarantee)
     with open_ledger(key, secret) as ledger, progress(work, steps) as advance:
-        stamp = stamp_of(PriorDecisions(ledger), conference, truth, request, amend=amend, redecide=redecide)
         releases = ledger.of(request.conference)
-        if (amend or not releases) and all(earlier.input != stamp for earlier in releases):
-            check_vacant(release_folder(out, len(releases) + 1) if numbered else out, None)
-        planner = partial(plan_conference, workers=workers, advance=advance)
         outcome = release(
             conference,
             truth,
             request,
             ledger,
-            planner,
+            partial(plan_conference, workers=workers, advance=advance),
             amend=amend,
             reason=reason,
             redecide=redecide,
             yes_leak=yes_leak,
+            vacant=release_folder(out, len(releases) + 1) if numbered else out,
         )
         publish(outcome.record, release_folder(out, outcome.record.release) if numbered else out)
         completed = finish_interrupted(ledger, request.conference, out) if numbered else ()
@@ -446,13 +443,15 @@ def release(
     reason: str = "",
     redecide: bool = False,
     yes_leak: bool = False,
+    vacant: Path | None = None,
 ) -> Outcome:
     """The decisions for this input: the stored ones if it was decided before, else drawn and recorded.
 
     A changed input is refused unless `amend`: then new papers are drawn, and papers whose scores changed are
     decided from public data; with `redecide`, so are all papers whose pools or calibration changed. Corrected
     names of reviewers change nothing: the stored decisions are returned. Nothing public is written here;
-    `ledger.publish` does that after the release is in the ledger.
+    `ledger.publish` does that after the release is in the ledger. A folder that must be `vacant` for a new
+    release is checked before anything is drawn.
     """
     past = PriorDecisions(ledger)
     stamp = stamp_of(past, conference, truth, request, amend=amend, redecide=redecide)
@@ -461,11 +460,13 @@ def release(
     listed = [release for release in same if ledger.record(release).request.quota == request.quota]
     others = amend and not releases
     changes = changes_since(past, conference, truth, request, others=others, redecide=redecide)
-    if listed and (same[-1] == releases[-1] or not amend):
+    if listed and (not amend or (same[-1] == releases[-1] and not changes.decided)):
         return Outcome(ledger.record(listed[-1]), "stored", remarks=_renamed_reviewers(changes))
     if releases:
         _refuse_other_number(past.of(request.conference)[-1], request)
     _refuse_unannounced(past, changes, conference, truth, request, amend, reason)
+    if vacant is not None:
+        check_vacant(vacant, None)
     drafted = draft(conference, truth, request, past, planner, reason if amend else "", redecide=redecide)
     if not releases:
         _refuse_leak(drafted.record, request.guarantee, yes_leak)

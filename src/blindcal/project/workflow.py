@@ -266,7 +266,7 @@ def fit_folder(folder: Folder, *, workers: int = 1, progress: Progress = no_prog
         remarks.append(
             f"papers are decided: the calibration keeps the shift and stretch of {current}, and decisions "
             "stand. `blindcal decide` with --amend and --reason decides new papers by it; with --redecide "
-            "too, all papers are decided again by it, from public data, which cannot be asked for later"
+            "too, all papers are decided again by it, from public data, now or at any later amendment"
         )
     return FolderFit(fitted, people, out, (*reused, *fitted.checks.notes, *remarks))
 
