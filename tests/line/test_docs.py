@@ -24,6 +24,7 @@ pytest.importorskip("pandas")
 pytestmark = pytest.mark.edge
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LETTERS = [ROOT / name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -81,10 +82,39 @@ def test_an_example_that_prints_something_else_is_noticed(
         run_console(block, "page")
 
 
-def test_pages_link_to_files_that_exist() -> None:
-    for page in PAGES:
-        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / link).exists(), f"{page.name} links to {link}"
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub and the site make them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    titles = (
+        re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title)
+        for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    )
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def broken_links(page: Path) -> list[str]:
+    """Links to files that do not exist, or to headings that a page does not have."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    links = re.findall(r"\]\(([^)#:]*)(?:#([^):]*))?\)", text)
+    targets = [(page.parent / file if file else page, anchor) for file, anchor in links]
+    return [
+        f"{target}#{anchor}"
+        for target, anchor in targets
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target))
+    ]
+
+
+@pytest.mark.parametrize("page", [*PAGES, *LETTERS], ids=lambda page: page.name)
+def test_pages_link_to_files_and_headings_that_exist(page: Path) -> None:
+    assert broken_links(page) == []
+
+
+def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A `b` c?\n[fine](#a-b-c) [fine](page.md) [not](#d) [not](other.md)\n", encoding="utf-8"
+    )
+    assert [Path(link).name for link in broken_links(page)] == ["page.md#d", "other.md#"]
 
 
 @pytest.mark.parametrize(

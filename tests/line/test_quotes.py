@@ -21,7 +21,9 @@ def test_a_page_quotes_what_the_package_says(page: Path) -> None:
     assert filled(text) == text, "run python tools/quotes.py"
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/explanation/privacy_model.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/howto/choose_a_guarantee.md", "docs/explanation/privacy_model.md"]
+)
 def test_what_is_promised_is_quoted(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     assert "<!-- quote: promise" in text
