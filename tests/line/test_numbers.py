@@ -65,10 +65,10 @@ KNOWN = {
         "0.14": "printed by the example above it",
         ".14": "printed by the example above it",
         ".38": "printed by the example above it",
-        "40 %": ".7 - .3, the sentence's own numbers",
     },
     "calibrate_reviewers.md": {"90 %": "the level of an interval"},
     "privacy_model.md": {
+        "40 %": ".7 - .3, the sentence's own numbers",
         "60 %": "printed by the example below it",
         ".985": "printed by the example above it",
     },
