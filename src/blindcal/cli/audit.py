@@ -120,8 +120,7 @@ def audit(
         findings, release, remarks = audit_folder(
             folder, adversaries, key=key, workers=workers, progress=progress
         )
-    for remark in remarks:
-        note(remark)
+    note(*remarks)
     record = release.record
     facts = facts_of(
         findings, release=record.release, conference=record.conference, confidential=True, notes=[]
@@ -244,8 +243,7 @@ def verify(
             workers=workers,
             progress=progress,
         )
-    for remark in remarks:
-        note(remark)
+    note(*remarks)
     facts = {"release": record.release, "checks": verification.checks, "verified": verification.agrees}
     if as_json:
         emit_json({**facts, "settings": record.settings} if verification.agrees else facts)

@@ -67,8 +67,7 @@ def calibrate(
     settings = {} if folder is None else folder.settings
     better = better or str(settings.get("better", "high"))
     table = orient_reviews(reviews_to_decide(reviews, folder), better)
-    for remark in similar_id_warnings(table, str(reviews)):
-        note(remark)
+    note(*similar_id_warnings(table, str(reviews)))
     if reviewers is None and method in _KNOWN and "reviewers" in settings:
         reviewers = Path(str(settings["reviewers"]))
     result = _run(table, method, reviewers, better)
@@ -77,8 +76,19 @@ def calibrate(
     report = {**_report(result, accept_rate, out), "better": better}
     if as_json:
         emit_json(report)
-    else:
-        _print(report)
+        return
+    sizes = [count(report[f"{thing}s"], thing) for thing in ("paper", "review", "reviewer")]
+    say(f"{method}: {', '.join(sizes)}; better: {better} scores")
+    if accept_rate is not None:
+        low, high = GRAY
+        gray = count(report["gray_zone"], "paper")
+        say(f"accepted: {report['accepted']}")
+        say(f"gray zone (probability of being accepted {low:g} to {high:g}): {gray}")
+        say(f"decided differently from raw means: {count(report['decided_otherwise_than_raw'], 'paper')}")
+    for remark in result.notes:
+        say(f"note: {remark}")
+    say(f"wrote {out}")
+    say(WARNING)
 
 
 def folder_of(path: Path) -> Folder | None:
@@ -138,8 +148,8 @@ def known_reviewers(path: Path, wanted: tuple[str, ...], better: str = "high") -
     return Affine(slope, offset, np.hypot(noise, noise_se), covariance if covariance.any() else None)
 
 
-def _report(result: Calibration, accept_rate: float | None, out: Path) -> dict[str, object]:
-    report: dict[str, object] = {
+def _report(result: Calibration, accept_rate: float | None, out: Path) -> dict[str, Any]:
+    report: dict[str, Any] = {
         "method": result.method,
         "papers": len(result.reviews.papers),
         "reviews": len(result.reviews),
@@ -149,27 +159,12 @@ def _report(result: Calibration, accept_rate: float | None, out: Path) -> dict[s
         "warning": WARNING,
     }
     if accept_rate is not None:
-        count = result.accepted(accept_rate)
-        plain = raw(result.reviews).rank <= count
-        report["accepted"] = count
+        most = result.accepted(accept_rate)
+        report["accepted"] = most
         report["gray_zone"] = int(result.gray_zone(accept_rate).sum())
-        report["decided_otherwise_than_raw"] = int(((result.rank <= count) != plain).sum())
+        otherwise = (result.rank <= most) != (raw(result.reviews).rank <= most)
+        report["decided_otherwise_than_raw"] = int(otherwise.sum())
     return report
-
-
-def _print(report: dict[str, Any]) -> None:
-    sizes = [count(report[f"{thing}s"], thing) for thing in ("paper", "review", "reviewer")]
-    say(f"{report['method']}: {', '.join(sizes)}; better: {report['better']} scores")
-    if "accepted" in report:
-        low, high = GRAY
-        say(f"accepted: {report['accepted']}")
-        gray = count(report["gray_zone"], "paper")
-        say(f"gray zone (probability of being accepted {low:g} to {high:g}): {gray}")
-        say(f"decided differently from raw means: {count(report['decided_otherwise_than_raw'], 'paper')}")
-    for remark in report["notes"]:
-        say(f"note: {remark}")
-    say(f"wrote {report['out']}")
-    say(WARNING)
 
 
 # --- `blindcal assess`: is calibration worth it on these reviews?
@@ -210,8 +205,7 @@ def assess(
     read = reviews_to_decide(reviews, folder)
     if accept_rate is None:
         accept_rate = DEFAULT_RATE if folder is None else expected_rate(folder, read)
-    for remark in similar_id_warnings(read, str(reviews)):
-        note(remark)
+    note(*similar_id_warnings(read, str(reviews)))
     result = assess_reviews(read, accept_rate=accept_rate, least_gain=least_gain)
     if as_json:
         emit_json({**vars(result), "warning": CONFIDENTIAL})
@@ -233,22 +227,18 @@ def _print_assessment(result: Assessment) -> None:
     say(f"({result.conferences} simulated conferences with this assignment)")
     say()
     if result.predictions:
-        _print_predictions(result)
+        errors = {meaning: result.predictions[name] for name, meaning in _PREDICTORS.items()}
+        rows = [
+            (meaning, f"{100 * error.change:+.1f} %", f"{100 * error.low:+.1f} to {100 * error.high:+.1f} %")
+            for meaning, error in errors.items()
+        ]
+        table(["error in predicting a left-out score", "against raw", "90 % interval"], rows)
+        say()
     say(f"gain over raw, now: {_points(result.gain_now)}; reviewers known: {_points(result.gain_known)}")
     say(f"verdict: {result.verdict}: {VERDICTS[result.verdict]}")
     say(f"(smallest worthwhile gain: {100 * result.least_gain:g} in 100)")
     for remark in result.notes:
         say(f"note: {remark}")
-
-
-def _print_predictions(result: Assessment) -> None:
-    rows = [
-        (meaning, f"{100 * error.change:+.1f} %", f"{100 * error.low:+.1f} to {100 * error.high:+.1f} %")
-        for name, meaning in _PREDICTORS.items()
-        for error in [result.predictions[name]]
-    ]
-    table(["error in predicting a left-out score", "against raw", "90 % interval"], rows)
-    say()
 
 
 def _percent(estimate: Estimate) -> tuple[str, str]:

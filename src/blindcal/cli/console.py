@@ -90,13 +90,14 @@ def _colored(line: str, stream: TextIO) -> str:
     return f"\x1b[{code}m{line}\x1b[0m"
 
 
-def note(text: str) -> None:
+def note(*texts: str) -> None:
     """Tell the user something beside the result: on standard error, or with --json in its `notes`."""
-    kept, text = _notes.get(), as_options(text)
-    if kept is None:
-        print(f"blindcal: {printable(text)}", file=sys.stderr)
-    else:
-        kept.append(text)
+    kept = _notes.get()
+    for text in map(as_options, texts):
+        if kept is None:
+            print(f"blindcal: {printable(text)}", file=sys.stderr)
+        else:
+            kept.append(text)
 
 
 def as_options(text: str) -> str:
@@ -177,10 +178,6 @@ def progress(description: str, total: int) -> Iterator[Callable[[int], None]]:
     On a terminal a bar appears after two seconds. Elsewhere, lines say how far long work is and how long the
     rest takes, at most one for each tenth. With --json there is neither. Rich estimates the time left, from
     the last half minute.
-
-    with progress("weighing 9 papers", 9) as advance:
-        ...
-            advance(1)
     """
     if _notes.get() is not None:
         yield lambda steps: None

@@ -74,29 +74,27 @@ def decide(
             workers=workers,
             progress=progress,
         )
-    facts = _facts(outcome, key_of(folder, key), public)
+    secret = key_of(folder, key)
+    facts = {**_facts(outcome, public), "key": secret, "sealed": ledger_folder(secret)}
+    facts["changes"] = outcome.changes
     if amend and outcome.how == "stored":
         note("nothing changed since the latest release, so nothing was amended")
     if not as_json:
         _print(outcome, facts)
-    for remark in outcome.remarks:
-        note(remark)
+    note(*outcome.remarks)
     if as_json:
         emit_json(facts)
     else:
         say_next("decide", folder)
 
 
-def _facts(outcome: Outcome, key: Path, out: Path) -> dict[str, Any]:
+def _facts(outcome: Outcome, out: Path) -> dict[str, Any]:
     return {
         "how": outcome.how,
         "release": outcome.record.release,
-        "key": key,
-        "sealed": ledger_folder(key),
         "decisions": out / "decisions.csv",
         "certificate_file": out / "certificate.json",
         "certificate": outcome.certificate,
-        "changes": outcome.changes,
         "notes": [],
     }
 
@@ -153,9 +151,6 @@ def _promise(certificate: dict[str, Any]) -> str:
     return f"guarantee: {name}, epsilon {each} for each paper's one coin ({again})"
 
 
-_THEIRS = {True: "its decision", False: "their decisions"}
-
-
 def _print_changes(changes: Changes, papers: int) -> None:
     """Which papers were decided now, and why; for the chair's eyes."""
     stand = "decided from public data" if changes.redecided else "decision kept"
@@ -172,7 +167,8 @@ def _print_changes(changes: Changes, papers: int) -> None:
         ("look like papers decided under another name: decided by public information alone", changes.alike),
     )
     kept = papers - len(changes.decided)
-    say(f"{count(len(changes.decided), 'paper')} decided now, {kept} kept {_THEIRS[kept == 1]}")
+    theirs = "its decision" if kept == 1 else "their decisions"
+    say(f"{count(len(changes.decided), 'paper')} decided now, {kept} kept {theirs}")
     for why, which in kinds:
         if which:
             more = f" and {len(which) - _SHOWN} more" if len(which) > _SHOWN else ""
@@ -216,21 +212,12 @@ def select(
     """
     folder = opened(path)
     outcome, public = select_folder(folder, accept, wait_list, key=key)
-    certificate, counter = outcome.full_certificate, outcome.record.release
-    facts = {
-        "how": outcome.how,
-        "release": counter,
-        "decisions": public / "decisions.csv",
-        "certificate_file": public / "certificate.json",
-        "certificate": outcome.certificate,
-        "notes": [],
-    }
-    for remark in outcome.remarks:
-        note(remark)
+    certificate, facts = outcome.full_certificate, _facts(outcome, public)
+    note(*outcome.remarks)
     if as_json:
         emit_json(facts)
         return
-    result = "already so" if outcome.how == "stored" else f"release {counter}"
+    result = "already so" if outcome.how == "stored" else f"release {outcome.record.release}"
     counted = f"{count(certificate['papers'], 'paper')}, {certificate['accepted']:,} accepted"
     say(f"{counted}{waiting(certificate)}; {result}, nothing was drawn")
     wrong, raw = (100 * certificate[name] for name in ("expected_wrong", "expected_wrong_raw"))

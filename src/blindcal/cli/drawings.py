@@ -73,12 +73,18 @@ def paper(
     Example: blindcal research paper figure 5 --out figures --format svg,pdf
     """
     if what == "items":
-        _say_items(as_json)
+        items = {item: f"blindcal.paper.{place}" for item, place in ITEMS.items()}
+        if as_json:
+            emit_json({"items": items})
+        else:
+            table(["item", "function"], [*items.items()])
         return
     if what == "letters":
         _say_letters(reviewer or [], scores, noise, max_error, as_json)
         return
-    names, file_formats = _chosen(what, name), _forms(formats)
+    names, forms = _chosen(what, name), formats.split(",")
+    if unknown := [form for form in forms if form not in FORMATS]:
+        raise InputError(f"--format must be among {', '.join(FORMATS)}, found {unknown[0]!r}")
     if out is None and what != "table":
         raise InputError(f"`paper {what}` writes files: give a folder with --out")
     try:
@@ -86,25 +92,19 @@ def paper(
             figures = [figure(each, trials, seed, workers) for each in names]
     except InputError as error:
         raise InputError(by_option(str(error), ("trials", "seed"))) from None
-    files = {} if out is None else _files(figures, what, file_formats, out)
-    _write(files)
+    files = {} if out is None else _files(figures, what, forms, out)
+    if taken := [path for path in files if path.exists()]:
+        raise InputError(f"{taken[0]} exists: choose another folder, or remove it")
+    for path, data in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, data)
     if as_json:
-        emit_json(
-            {"files": [str(path) for path in files], "figures": [_report(drawing) for drawing in figures]}
-        )
+        emit_json({"files": list(map(str, files)), "figures": list(map(_report, figures))})
     elif files:
         for path in files:
             say(str(path))
     else:
         say(_table(figures[0]).rstrip("\n"))
-
-
-def _say_items(as_json: bool) -> None:
-    """Every item of the paper and the function that has it."""
-    if as_json:
-        emit_json({"items": {item: f"blindcal.paper.{place}" for item, place in ITEMS.items()}})
-        return
-    table(["item", "function"], [(item, f"blindcal.paper.{place}") for item, place in ITEMS.items()])
 
 
 def _say_letters(
@@ -124,21 +124,13 @@ def _say_letters(
     )
     letters = {name: float(value) for name, value in vars(to_letters(belief)).items()}
     q1, q2 = (None if np.isnan(q) else float(q) for q in chosen.q)
-    facts = letters | {
-        "frontier": [line.start.tolist(), line.end.tolist()],
-        "branch": str(chosen.branch),
-        "q1": q1,
-        "q2": q2,
-    }
+    branch, ends = str(chosen.branch), [line.start.tolist(), line.end.tolist()]
     if as_json:
-        emit_json(facts)
+        emit_json(letters | {"frontier": ends, "branch": branch, "q1": q1, "q2": q2})
         return
-    ends = " to ".join(f"({number(x, 4)}, {number(y, 4)})" for x, y in (line.start, line.end))
-    shown = {name: number(value, 4) for name, value in letters.items()} | {"frontier": ends}
-    shown |= {
-        "branch": str(chosen.branch),
-        **{name: "-" if q is None else number(q, 4) for name, q in (("q1", q1), ("q2", q2))},
-    }
+    shown = {name: number(value) for name, value in letters.items()}
+    shown |= {"frontier": " to ".join(f"({number(x)}, {number(y)})" for x, y in ends), "branch": branch}
+    shown |= {name: "-" if q is None else number(q) for name, q in (("q1", q1), ("q2", q2))}
     for name, text in shown.items():
         say(f"{name:<9} {text}")
 
@@ -162,19 +154,8 @@ def _chosen(what: str, name: str | None) -> list[str]:
     return [name]
 
 
-def _forms(text: str) -> list[str]:
-    from blindcal.cli.drawings import FORMATS
-
-    forms = text.split(",")
-    if unknown := [form for form in forms if form not in FORMATS]:
-        raise InputError(f"--format must be among {', '.join(FORMATS)}, found {unknown[0]!r}")
-    return forms
-
-
 def _files(figures: list[Figure], what: str, forms: list[str], out: Path) -> dict[Path, bytes]:
     """All that is to be written; nothing is written before everything could be made."""
-    from blindcal.cli.drawings import render
-
     files: dict[Path, bytes] = {}
     for drawing in figures:
         if what != "table":
@@ -182,14 +163,6 @@ def _files(figures: list[Figure], what: str, forms: list[str], out: Path) -> dic
         if what != "figure":
             files[out / f"figure_{drawing.name}.csv"] = _table(drawing).encode()
     return files
-
-
-def _write(files: dict[Path, bytes]) -> None:
-    if taken := [path for path in files if path.exists()]:
-        raise InputError(f"{taken[0]} exists: choose another folder, or remove it")
-    for path, data in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, data)
 
 
 def _table(drawing: Figure) -> str:
@@ -246,13 +219,13 @@ def render(figure: Figure, form: str) -> bytes:
     rows = -(-count // columns)
     width = 3.9 if columns == 1 else _WIDTH * columns if columns == 2 else 2.5 * columns
     height = (4.3 if figure.panels[0].regions else _HEIGHT) if columns < 4 else 2.3
-    caption = textwrap.wrap(symbols(f"{_heading(figure)}. {figure.caption}"), round(18.5 * width))
+    title = f"Figure {figure.name}. {figure.title}" if figure.name.isdigit() else figure.title
+    caption = textwrap.wrap(symbols(f"{title}. {figure.caption}"), round(18.5 * width))
     below = _CAPTION * (len(caption) + 1)
     with matplotlib.rc_context(_STYLE):
-        canvas = importlib.import_module("matplotlib.figure").Figure(
-            figsize=(width, rows * height + below + 0.25)
-        )
-        share = below / (rows * height + below + 0.25)
+        whole = rows * height + below + 0.25
+        canvas = importlib.import_module("matplotlib.figure").Figure(figsize=(width, whole))
+        share = below / whole
         grid = canvas.subplots(rows, columns, squeeze=False).ravel()
         for axis, panel in zip(grid, figure.panels, strict=True):
             _draw(axis, panel)
@@ -260,7 +233,7 @@ def render(figure: Figure, form: str) -> bytes:
                 axis.label_outer()
         _legend(canvas, share)
         canvas.text(0.03, share - 0.01, "\n".join(caption), va="top", fontsize=7, linespacing=1.3)
-        canvas.tight_layout(rect=(0, share + 0.25 / (rows * height + below + 0.25), 1, 1))
+        canvas.tight_layout(rect=(0, share + 0.25 / whole, 1, 1))
         data = io.BytesIO()
         canvas.savefig(data, format=form, dpi=200, metadata=_PLAIN[form])
     return data.getvalue()
@@ -277,10 +250,6 @@ _PLAIN: dict[str, dict[str, Any]] = {
 def symbols(text: str) -> str:
     """What the core writes in letters, as the paper prints it."""
     return re.sub("|".join(_MATH), lambda match: _MATH[match[0]], text)
-
-
-def _heading(figure: Figure) -> str:
-    return f"Figure {figure.name}. {figure.title}" if figure.name.isdigit() else figure.title
 
 
 def _matplotlib(what: str = "a figure") -> Any:
@@ -378,14 +347,8 @@ def _legend(canvas: Any, share: float) -> None:
     named = [dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True)) for axis in canvas.axes]
     known = {label: handle for handles in named for label, handle in handles.items()}
     if len(known) <= 4:
-        canvas.legend(
-            known.values(),
-            known.keys(),
-            loc="lower center",
-            bbox_to_anchor=(0.5, share),
-            ncols=2 if len(canvas.axes) == 1 else 4,
-            frameon=False,
-        )
+        ncols, place = 2 if len(canvas.axes) == 1 else 4, {"loc": "lower center", "frameon": False}
+        canvas.legend(known.values(), known.keys(), bbox_to_anchor=(0.5, share), ncols=ncols, **place)
     else:
         for axis in canvas.axes:
             axis.legend(frameon=False)
@@ -395,15 +358,14 @@ def _legend(canvas: Any, share: float) -> None:
 #
 # CONFIDENTIAL: nobody is named, but every reviewer's offset is drawn.
 
-_FORMATS = (".svg", ".png", ".pdf")
 _INTERVAL = 1.6448536269514722  # 90 %
 _SOURCES = {"quality": "papers", "offset": "leniency", "slope": "use of the scale", "noise": "noise"}
 
 
 def check_picture(path: Path) -> None:
     """Refuse a picture that could not be drawn, before anything is fitted."""
-    if path.suffix not in _FORMATS:
-        raise InputError(f"--picture must end in {', '.join(_FORMATS)}, found {path.name}")
+    if path.suffix[1:] not in FORMATS:
+        raise InputError(f"--picture must end in .{', .'.join(FORMATS)}, found {path.name}")
     _matplotlib("a picture")
 
 
@@ -425,12 +387,8 @@ def draw_fit(fitted: Fitted, path: Path) -> None:
 
 def _draw_shares(axis: Any, fitted: Fitted) -> None:
     shares = [fitted.checks.shares[name] for name in _SOURCES]
-    low, high = (
-        [abs(share.value - end) for share, end in zip(shares, ends, strict=True)]
-        for ends in ([share.low for share in shares], [share.high for share in shares])
-    )
-    value = [share.value for share in shares]
-    axis.bar(list(_SOURCES.values()), value, yerr=[low, high], color="0.7", capsize=3)
+    value, low, high = np.array([(share.value, share.low, share.high) for share in shares]).T
+    axis.bar([*_SOURCES.values()], value, yerr=np.abs([value - low, value - high]), color="0.7", capsize=3)
     axis.set(title="part of a score's variance (90 % intervals)", ylim=(0, 1))
 
 

@@ -21,7 +21,7 @@ from blindcal.cli.options import (
 )
 from blindcal.compute.parallel import available_cores
 from blindcal.fitting.committee import FIELDS, MatchedPeople, read_committee
-from blindcal.fitting.diagnostics import FitDiagnostics, Forecast
+from blindcal.fitting.diagnostics import Forecast
 from blindcal.fitting.estimate import Fitted, ValueOfHistory
 from blindcal.fitting.reuse_guard import fit_record_path
 from blindcal.fitting.shared_sums import statement_path
@@ -36,6 +36,7 @@ from blindcal.sharing import share as share_sums
 
 # The share of papers to accept, if neither the command nor a folder says how many.
 DEFAULT_RATE = 0.25
+_CHECKS = ("shares", "persistence", "levels", "bend", "line", "newcomers", "forecast")
 
 
 def fit(
@@ -79,11 +80,9 @@ def fit(
     facts = {**_facts(fitted, made.out), "found": made.people.found if made.people else None}
     if what_if and (reviews := folder_reviews(conference)) is not None:
         facts["what_if"] = fitted.prospects(expected_rate(conference, reviews))
-    remarks = made.remarks
     if not as_json:
         _print(fitted, facts, made.people)
-    for remark in remarks:
-        note(remark)
+    note(*made.remarks)
     if as_json:
         emit_json(facts)
     else:
@@ -115,14 +114,8 @@ def _facts(fitted: Fitted, out: Path) -> dict[str, Any]:
         "past_reviews": fitted.reviews["*"],
         "shared": list(fitted.shared),
         "population": dict(zip(FIELDS, fitted.population, strict=True)),
-        "shares": checks.shares,
-        "persistence": checks.persistence,
-        "levels": checks.levels,
-        "bend": checks.bend,
-        "line": checks.line,
+        **{name: getattr(checks, name) for name in _CHECKS},
         "outliers": len(checks.outliers),
-        "newcomers": checks.newcomers,
-        "forecast": checks.forecast,
         "scale": fitted.scale,
         "out": out,
         "checks": fit_record_path(out),
@@ -153,7 +146,11 @@ def say_fitted(fitted: Fitted, out: Path) -> None:
     Nobody is named.
     """
     checks = fitted.checks
-    rows = [(meaning, *_percent(checks, name)) for name, meaning in SOURCES.items()]
+    rows = [
+        (meaning, f"{100 * share.value:.1f} %", f"{100 * share.low:.1f} to {100 * share.high:.1f} %")
+        for name, meaning in SOURCES.items()
+        for share in [checks.shares[name]]
+    ]
     table(["part of a score's variance", "share", "90 % interval"], rows)
     say()
     persistence = checks.persistence
@@ -174,11 +171,6 @@ def say_fitted(fitted: Fitted, out: Path) -> None:
     )
     if checks.outliers:
         say(f"{count(len(checks.outliers), 'reviewer')} unlike the others: named in {fit_record_path(out)}")
-
-
-def _percent(checks: FitDiagnostics, name: str) -> tuple[str, str]:
-    share = checks.shares[name]
-    return f"{100 * share.value:.1f} %", f"{100 * share.low:.1f} to {100 * share.high:.1f} %"
 
 
 def _print_forecast(forecast: Forecast) -> None:
@@ -253,36 +245,23 @@ def share(
     reviews = Reviews.read(past, grid=parse_grid(grid))
     name = conference or past.name.removesuffix(".csv")
     done = share_sums(reviews, people, limit, key, out, conference=name, better=better, reason=reason)
-    facts = {
-        "how": done.how,
-        "out": out,
-        "statement_file": statement_path(out),
-        "statement": done.statement,
-        "total": {"epsilon": done.total.epsilon, "zcdp": done.total.zcdp},
-        "sealed": shared_folder(key),
-        "notes": [],
-    }
     if not as_json:
         again = "shared before: the stored numbers are returned, no noise was drawn"
         how = "new noise was drawn" if done.how == "new" else again
         say(f"a row for {len(people):,} {'person' if len(people) == 1 else 'people'}; {how}")
-        say(f"privacy loss of one review: {_loss(epsilon, zcdp)}")
-        total = done.total
-        at_delta = f"epsilon {total.epsilon_at(1e-6):.3g} but for a chance of 1e-6"
-        loss = at_delta if total.epsilon is None else f"epsilon {total.epsilon:g}"
+        say(f"privacy loss of one review: {f'zCDP {zcdp:g}' if epsilon is None else f'epsilon {epsilon:g}'}")
+        spent = done.total
+        at_delta = f"epsilon {spent.epsilon_at(1e-6):.3g} but for a chance of 1e-6"
+        loss = at_delta if spent.epsilon is None else f"epsilon {spent.epsilon:g}"
         say(f"with everything that was shared of these reviews: {loss}")
         say(f"public: {out}, {statement_path(out)}")
         say(f"CONFIDENTIAL, never share: {key}, {shared_folder(key)}")
     if reason and done.how == "stored":
         note("`reason` was not entered: nothing new was shared")
     if done.left_out:
-        note(
-            f"for you alone: {count(done.left_out, 'review')} by people who are not on the list count for "
-            "nobody"
-        )
+        people_left = f"{count(done.left_out, 'review')} by people who are not on the list"
+        note(f"for you alone: {people_left} count for nobody")
     if as_json:
-        emit_json(facts)
-
-
-def _loss(epsilon: float | None, zcdp: float | None) -> str:
-    return f"zCDP {zcdp:g}" if epsilon is None else f"epsilon {epsilon:g}"
+        facts = {"how": done.how, "out": out, "statement": done.statement, "sealed": shared_folder(key)}
+        total = {"epsilon": done.total.epsilon, "zcdp": done.total.zcdp}
+        emit_json({**facts, "statement_file": statement_path(out), "total": total, "notes": []})

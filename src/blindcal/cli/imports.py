@@ -134,8 +134,7 @@ def import_(
     if not dry_run:
         write_import(conference, brought, codes)
     reviews = _reviews_after(conference, brought)
-    for remark in (*brought.remarks, *brought.refusals):
-        note(remark)
+    note(*brought.remarks, *brought.refusals)
     if as_json:
         emit_json(_report(conference, brought, reviews, codes, dry_run))
         return
@@ -397,8 +396,7 @@ def new(
     facts["advice"] = None if found is None else advice(found.menu, found.chosen)
     if not as_json:
         _print_new(made, facts)
-    for remark in made.remarks:
-        note(remark)
+    note(*made.remarks)
     if as_json:
         emit_json(facts)
 

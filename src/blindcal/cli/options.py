@@ -271,8 +271,7 @@ def opened_release(path: Path) -> tuple[Folder | None, Path]:
         return None, path
     folder = read_folder(path)
     release = release_of(folder)
-    for remark in interrupted_remarks(folder):
-        note(remark)
+    note(*interrupted_remarks(folder))
     return folder, release
 
 

@@ -144,8 +144,7 @@ def plan(
         if findings is not None:
             say()
             say_findings(findings)
-    for remark in remarks:
-        note(remark)
+    note(*remarks)
     if as_json:
         more = {} if findings is None else {"audit": facts_of(findings)}
         emit_json({**_facts(found, request, planned), "commitment": promise, "notes": [], **more})
@@ -158,11 +157,7 @@ def plan(
 
 
 def _guarantee(text: str, yes_leak: bool) -> Guarantee:
-    """The guarantee that a text names, with its limits; `none` needs consent.
-
-    >>> _guarantee("steady epsilon=1", False).epsilon
-    1.0
-    """
+    """The guarantee that a text names, with its limits; `none` needs consent."""
     guarantee = parse_guarantee(text)
     if guarantee.name == "none" and not yes_leak:
         raise InputError(
@@ -227,13 +222,9 @@ def _planned(
 def _write_page(out: Path, planned: Plan, found: Answer, workers: Workers, *, hidden: bool) -> None:
     """Write what is planned as a page."""
     request = planned.request
+    own = request.guarantee
     stands = survey(
-        planned.conference,
-        request.guarantee,
-        better=request.better,
-        only=True,
-        workers=workers,
-        progress=progress,
+        planned.conference, own, better=request.better, only=True, workers=workers, progress=progress
     )
     content = _as_certificate(_facts(found, request, planned), request)
     made = page(Report(content, survey=replace(stands, menu=found.menu), confidential=hidden))
@@ -292,7 +283,9 @@ def _print_answer(found: Answer, request: Request, promise: str | None) -> None:
     say_gap(menu.gap)
     say()
     say(f"{count(menu.papers, 'paper')}, {count(found.reviews, 'review')}; nothing was drawn")
-    say(f"bar: quality {bar_words(found.bar)} (quality is N(0,1) over papers){_bar_source(found)}")
+    some = f", that of {found.weighed:,} papers: the one to be frozen comes from all of them"
+    source = some if found.weighed != menu.papers else ""
+    say(f"bar: quality {bar_words(found.bar)} (quality is N(0,1) over papers){source}")
     if request.quota is not None:
         say(f"{quota_line(request.quota)}; the bar alone is frozen when papers are decided")
     say(f"better: {request.better} scores")
@@ -312,12 +305,6 @@ def _about_numbers(found: Answer, request: Request) -> str:
     if request.quota is not None:
         parts.append("They are about papers decided one by one; an exact number costs a little more.")
     return " ".join(parts)
-
-
-def _bar_source(found: Answer) -> str:
-    if found.weighed == found.menu.papers:
-        return ""
-    return f", that of {found.weighed:,} papers: the one to be frozen comes from all of them"
 
 
 def _print_planned(planned: Plan) -> None:

@@ -77,8 +77,7 @@ def report(
         )
     made = html.encode()
     write_bytes(out, made, confidential=confidential)
-    for remark in remarks:
-        note(remark)
+    note(*remarks)
     if as_json:
         facts = {
             "out": out,
@@ -153,8 +152,7 @@ def export(
     papers = made.papers
     overridden = sum(paper.overridden for paper in papers)
     accept = sum(paper.decision == "accept" for paper in papers)
-    for remark in made.remarks:
-        note(remark)
+    note(*made.remarks)
     if as_json:
         facts = {"papers": len(papers), "accepted": accept, "overridden": overridden, "out": out, "notes": []}
         emit_json({**facts, "release": release, "to": to, "what": what})

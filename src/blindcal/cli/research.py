@@ -7,16 +7,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
-from blindcal.adversaries.coupled_mcmc import coupled_findings
 from blindcal.adversaries.findings import findings_of
-from blindcal.adversaries.learned_calibration import learning_findings
 from blindcal.adversaries.release_audit import posterior_table, read_venue
-from blindcal.adversaries.side_knowledge import author_findings, evidence_findings, prior_findings
 from blindcal.adversaries.single_paper import audit
 from blindcal.benchmark import (
     INSTANCES,
@@ -32,7 +28,7 @@ from blindcal.benchmark import (
     measure,
 )
 from blindcal.cells import Column, count
-from blindcal.certify.multi_outcome import OutcomeClaim, certify_outcomes
+from blindcal.certify.multi_outcome import certify_outcomes
 from blindcal.checks import Array
 from blindcal.cli.audit import Evidence, Learns, Priors, facts_of, say_findings
 from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
@@ -56,7 +52,7 @@ from blindcal.cli.options import (
 )
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import check_targets, read_table, refuse_published, write_json, write_table
-from blindcal.policy.average_case import AverageFrontier, AverageRule, average_frontier
+from blindcal.policy.average_case import average_frontier
 from blindcal.policy.guarantee import NAMES, Guarantee
 from blindcal.policy.multi_outcome import least_loss
 from blindcal.policy.pareto_frontier import Frontier, frontier
@@ -65,7 +61,7 @@ from blindcal.posterior.belief import Belief
 from blindcal.posterior.loads import fixed_loads, read_loads
 from blindcal.posterior.pair import pair_belief
 from blindcal.project.settings import parse_grid
-from blindcal.project.workflow import prior_of
+from blindcal.project.workflow import Adversaries, adversary_findings
 from blindcal.reviews import BETTER
 from blindcal.simulation.parameter_sweep import MEASURES, METHODS, Setting, Sweep, sweep, tasks_in
 from blindcal.simulation.population import paper_population
@@ -99,17 +95,13 @@ def pair(
         raise InputError(f"--scores {scores!r}: must be two numbers, found {len(both)}")
     belief = pair_belief(reviewer_pair(reviewer, noise), both, prior)
     front = frontier(belief)
-    policy = _policy(belief, front, max_error, epsilon)
+    policy = None if epsilon is None else epsilon_policy(belief, epsilon)
+    if max_error is not None:
+        policy = front.policy(conference_error=max_error)
     if as_json:
         emit_json(_pair_report(belief, front, policy))
     else:
         _print_pair(belief, front, policy)
-
-
-def _policy(belief: Belief, front: Frontier, max_error: float | None, epsilon: float | None) -> Policy | None:
-    if max_error is not None:
-        return front.policy(conference_error=max_error)
-    return None if epsilon is None else epsilon_policy(belief, epsilon)
 
 
 def _pair_report(belief: Belief, front: Frontier, policy: Policy | None) -> dict[str, object]:
@@ -124,7 +116,7 @@ def _pair_report(belief: Belief, front: Frontier, policy: Policy | None) -> dict
             "accept": policy.accept,
             "q": None if np.isnan(q).any() else q,
             "conference_error": policy.conference_error(belief),
-            "adversary_error": _adversary_error(belief, policy),
+            "adversary_error": float(1 - finding.success),
             "epsilon": finding.epsilon,
             "multiplier": finding.multiplier,
         }
@@ -153,16 +145,12 @@ def _print_pair(belief: Belief, front: Frontier, policy: Policy | None) -> None:
         table(("policy", ""), _revealed(belief, policy))
 
 
-def _adversary_error(belief: Belief, policy: Policy) -> float:
-    """The chance that the adversary's best guess after the decision is wrong, rounded down."""
-    return float(1 - audit(belief, policy).success)
-
-
 def _revealed(belief: Belief, policy: Policy) -> list[tuple[str, float]]:
     finding = audit(belief, policy)
     return [
         ("conference error", float(policy.conference_error(belief))),
-        ("adversary error", _adversary_error(belief, policy)),
+        # Rounded down, as the chance that the best guess is right is rounded up.
+        ("adversary error", float(1 - finding.success)),
         ("adversary error from the scores alone", float(1 - finding.success_scores_only)),
         ("epsilon: odds change by at most e^", finding.epsilon),
         ("multiplier: a correct guess becomes at most this many times likelier", finding.multiplier),
@@ -193,27 +181,13 @@ def average(
     front = average_frontier(reviewer_pair(reviewer, noise), prior)
     rule = None if max_error is None else front.rule(conference_error=max_error)
     if as_json:
-        emit_json(_average_report(front, rule))
-    else:
-        _print_average(front, rule)
-
-
-def _average_report(front: AverageFrontier, rule: AverageRule | None) -> dict[str, object]:
-    report: dict[str, object] = {
-        "least_error": front.least_error,
-        "largest_error": front.largest_error,
-        "adversary_error_at_largest": front.largest_adversary_error,
-    }
-    if rule is not None:
-        report["policy"] = {
-            "price": rule.price,
-            "conference_error": rule.conference_error,
-            "adversary_error": rule.adversary_error,
-        }
-    return report
-
-
-def _print_average(front: AverageFrontier, rule: AverageRule | None) -> None:
+        ends = ("least_error", "largest_error")
+        report = {name: getattr(front, name) for name in ends}
+        report["adversary_error_at_largest"] = front.largest_adversary_error
+        kept = ("price", "conference_error", "adversary_error")
+        policy = {} if rule is None else {"policy": {name: getattr(rule, name) for name in kept}}
+        emit_json(report | policy)
+        return
     if front.largest_error == front.least_error:
         say(f"One point: conference error {number(front.least_error)},")
         say(f"           adversary error  {number(front.largest_adversary_error)}.")
@@ -269,41 +243,26 @@ def outcomes(
     labels = names.split(",")
     if len({*labels, "reviewer", "weight"}) < len(labels) + 2 or len(labels) < 2:
         raise InputError(f"--outcomes must be two or more different columns, found {names!r}")
-    columns = [Column("reviewer", "id"), Column("weight", "number", low=0.0, high=1.0)]
-    rows = read_table(losses, [*columns, *(Column(label, "number") for label in labels)])
+    known = [Column("reviewer", "id"), Column("weight", "number", low=0.0, high=1.0)]
+    rows = read_table(losses, [*known, *(Column(label, "number") for label in labels)])
     weight, loss = rows.number("weight"), np.stack([rows.number(label) for label in labels], axis=-1)
     limits = Guarantee(guarantee, added_success, epsilon)
     chance, claim = certify_outcomes(weight, least_loss(weight, loss, guarantee=limits).chance, limits)
     expected = float((weight[:, None] * loss * np.array(chance, dtype=np.float64)).sum())
     if as_json:
-        emit_json(_outcomes_report(rows.text("reviewer"), labels, chance, claim, expected))
+        fractions = [dict(zip(labels, map(str, row), strict=True)) for row in chance]
+        claims = {name: float(getattr(claim, name)) for name in _CLAIMS}
+        by_reviewer = dict(zip(rows.text("reviewer"), fractions, strict=True))
+        emit_json({"chance": by_reviewer, "loss": expected, "claim": claims})
         return
+    columns = [list(map(float, column)) for column in zip(*chance, strict=True)]
     table(
         ("reviewer", "weight", *labels),
-        list(zip(rows.text("reviewer"), weight.tolist(), *_columns(chance), strict=True)),
+        list(zip(rows.text("reviewer"), weight.tolist(), *columns, strict=True)),
     )
     say()
-    claims = [(text, float(getattr(claim, name))) for name, text in _CLAIMS.items()]
-    table(("certified", ""), [("expected loss", expected), *claims])
-
-
-def _columns(chance: tuple[tuple[Fraction, ...], ...]) -> list[list[float]]:
-    return [[float(value) for value in column] for column in zip(*chance, strict=True)]
-
-
-def _outcomes_report(
-    reviewers: tuple[str, ...],
-    labels: list[str],
-    chance: tuple[tuple[Fraction, ...], ...],
-    claim: OutcomeClaim,
-    expected: float,
-) -> dict[str, object]:
-    by_reviewer = {
-        reviewer: dict(zip(labels, map(str, row), strict=True))
-        for reviewer, row in zip(reviewers, chance, strict=True)
-    }
-    claims = {name: float(getattr(claim, name)) for name in _CLAIMS}
-    return {"chance": by_reviewer, "loss": expected, "claim": claims}
+    certified = [(text, float(getattr(claim, name))) for name, text in _CLAIMS.items()]
+    table(("certified", ""), [("expected loss", expected), *certified])
 
 
 # --- `blindcal research simulate`: how much each way of calibrating helps, on simulated conferences
@@ -354,23 +313,24 @@ def simulate(
         ]
         with hired(processes, cluster) as workers, progress(work, tasks_in(settings, trials)) as advance:
             result = sweep(
-                settings,
-                names,
-                trials=trials,
-                seed=seed,
-                workers=workers,
-                folder=folder,
-                progress=advance,
+                settings, names, trials=trials, seed=seed, workers=workers, folder=folder, progress=advance
             )
     except InputError as error:
         raise InputError(by_option(str(error), _OPTIONS)) from None
     if as_json:
-        emit_json(_sweep_report(levels, result, intervals))
-    else:
-        size = f"{papers} papers, {reviewers} reviewers, {per_paper} reviews per paper"
-        say(f"{trials} conferences per line: {size}")
-        say(f"{_READINGS[reading]}; standard errors after +-")
-        _print_sweep(levels, result)
+        errors = {"standard_errors": _by_method(result, result.standard_error)} if intervals else {}
+        emit_json({"noise": levels, "methods": _by_method(result, result.mean), **errors})
+        return
+    size = f"{papers} papers, {reviewers} reviewers, {per_paper} reviews per paper"
+    say(f"{trials} conferences per line: {size}")
+    say(f"{_READINGS[reading]}; standard errors after +-")
+    mean, spread = result.mean, result.standard_error
+    rows = [
+        (f"{level:g}", method, *(_cell(mean[n, m, k], spread[n, m, k]) for k in range(len(MEASURES))))
+        for n, level in enumerate(levels)
+        for m, method in enumerate(result.methods)
+    ]
+    table(["noise", "method", *MEASURES], rows)
 
 
 def _levels(text: str) -> list[float]:
@@ -383,29 +343,12 @@ def _levels(text: str) -> list[float]:
     return levels
 
 
-def _sweep_report(levels: list[float], result: Sweep, intervals: bool) -> dict[str, object]:
-    report: dict[str, object] = {"noise": levels, "methods": _by_method(result, result.mean)}
-    if intervals:
-        report["standard_errors"] = _by_method(result, result.standard_error)
-    return report
-
-
 def _by_method(result: Sweep, value: Array) -> dict[str, dict[str, list[float]]]:
     """`value[setting, method, measure]` under the names of the methods and measures."""
     return {
         method: {measure: value[:, m, k].tolist() for k, measure in enumerate(MEASURES)}
         for m, method in enumerate(result.methods)
     }
-
-
-def _print_sweep(levels: list[float], result: Sweep) -> None:
-    mean, error = result.mean, result.standard_error
-    rows = [
-        (f"{level:g}", method, *(_cell(mean[n, m, k], error[n, m, k]) for k in range(len(MEASURES))))
-        for n, level in enumerate(levels)
-        for m, method in enumerate(result.methods)
-    ]
-    table(["noise", "method", *MEASURES], rows)
 
 
 def _cell(mean: float, error: float) -> str:
@@ -469,21 +412,12 @@ def audit_venue(
             refuse_published(file)
     venue = read_venue(decisions, scores, reviewers, pools, bar=bar, grid=parse_grid(grid), better=better)
     views = venue.views
+    known = None if loads is None else fixed_loads(read_loads(loads))
+    given = Adversaries(prior or (), evidence or (), learns=learns)
     with hired(processes, None) as workers:
-        findings = [
-            *(finding for name in prior or () for finding in prior_findings(views, prior_of(name), _FULL)),
-            *(
-                finding
-                for strength in evidence or ()
-                for finding in evidence_findings(views, strength, _FULL)
-            ),
-            *author_findings(views, _FULL),
-        ]
-        if loads is not None:
-            known = fixed_loads(read_loads(loads))
-            findings += coupled_findings(views, known, _FULL, workers=workers, progress=progress)
-        if learns:
-            findings += learning_findings(views, _FULL, workers=workers, progress=progress)
+        findings = adversary_findings(
+            views, given, known, _FULL, outside=True, workers=workers, progress=progress
+        )
     summary = findings_of(views, _FULL, better=better)
     summary = replace(summary, findings=(*summary.findings, *findings))
     facts = facts_of(

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from blindcal.adversaries.coupled_exact import coupled_limits, true_loads
 from blindcal.adversaries.coupled_mcmc import coupled_findings
-from blindcal.adversaries.findings import Findings, findings_of
+from blindcal.adversaries.findings import Finding, Findings, findings_of
 from blindcal.adversaries.learned_calibration import learning_findings
 from blindcal.adversaries.release_audit import OpenedRelease, open_release
 from blindcal.adversaries.side_knowledge import (
@@ -27,6 +27,7 @@ from blindcal.adversaries.side_knowledge import (
     evidence_findings,
     prior_findings,
 )
+from blindcal.adversaries.single_paper import POLICIES, View
 from blindcal.assignment.similarity import Similarity, read_similarity
 from blindcal.cells import count
 from blindcal.checks import open_interval_rule
@@ -627,20 +628,11 @@ def audit_folder(
     """
     given = adversaries or Adversaries()
     release = open_release(release_of(folder), key_of(folder, key))
-    views = release.views
-    more = [
-        *(finding for name in given.priors for finding in prior_findings(views, prior_of(name))),
-        *(finding for strength in given.evidence for finding in evidence_findings(views, strength)),
-        *(finding for number in given.colluders for finding in collusion_findings(views, number)),
-        *co_reviewer_findings(views),
-        *author_findings(views),
-    ]
-    known: dict[str, int] | None = None
-    if given.loads is not None:
-        known = true_loads(views) if given.loads == "true" else fixed_loads(read_loads(given.loads))
-        more += coupled_findings(views, known, keep=given.keep, workers=workers, progress=progress)
-    if given.learns:
-        more += learning_findings(views, workers=workers, progress=progress)
+    views, loads = release.views, given.loads
+    known = (
+        None if loads is None else true_loads(views) if loads == "true" else fixed_loads(read_loads(loads))
+    )
+    more = adversary_findings(views, given, known, workers=workers, progress=progress)
     findings = findings_of(views, better=release.record.request.better)
     exactly = (
         "a number of papers was accepted exactly: this adversary sees the private decisions too, so what it "
@@ -649,6 +641,35 @@ def audit_folder(
     remarks = [*interrupted_remarks(folder), *([exactly] if release.record.selection is not None else [])]
     findings = replace(findings, findings=(*findings.findings, *more), limits=coupled_limits(views, known))
     return FolderAudit(findings, release, tuple(remarks))
+
+
+def adversary_findings(
+    views: Sequence[View],
+    given: Adversaries,
+    loads: Mapping[str, int] | None,
+    policies: Sequence[str] = POLICIES,
+    *,
+    outside: bool = False,
+    workers: Workers = 1,
+    progress: Progress = no_progress,
+) -> list[Finding]:
+    """What the adversaries beside those who are always played find, by `policies`; `loads`: what one knows.
+
+    `outside`: whether the true reviewers are not known, and so no co-reviewer is played.
+    """
+    more = [
+        *(finding for name in given.priors for finding in prior_findings(views, prior_of(name), policies)),
+        *(finding for strength in given.evidence for finding in evidence_findings(views, strength, policies)),
+        *(finding for number in given.colluders for finding in collusion_findings(views, number, policies)),
+        *(() if outside else co_reviewer_findings(views, policies)),
+        *author_findings(views, policies),
+    ]
+    if loads is not None:
+        keep = given.keep
+        more += coupled_findings(views, loads, policies, keep=keep, workers=workers, progress=progress)
+    if given.learns:
+        more += learning_findings(views, policies, workers=workers, progress=progress)
+    return more
 
 
 def prior_of(text: str) -> str | Similarity:
