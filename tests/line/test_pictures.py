@@ -6,18 +6,16 @@ import re
 
 import pytest
 
-import calendar_picture
 import guarantee_chart
 import idea_picture
 from documents import ROOT
 
 
-@pytest.mark.parametrize("name", ["idea", "guarantees", "calendar"])
+@pytest.mark.parametrize("name", ["idea", "guarantees"])
 def test_a_drawing_is_what_its_study_draws(name: str) -> None:
     drawn = {
         "idea": lambda: idea_picture.drawing(idea_picture.paper()),
         "guarantees": guarantee_chart.drawing,
-        "calendar": calendar_picture.drawing,
     }[name]()
     assert (ROOT / "docs" / "figures" / f"{name}.svg").read_text(encoding="utf-8") == drawn
 
