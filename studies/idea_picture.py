@@ -2,7 +2,8 @@
 
     python studies/idea_picture.py
 
-Writes docs/figures/idea.svg, for docs/explanation/privacy_model.md. All numbers are computed: one paper with one review, five candidates, a crowd of 3 with epsilon 3.
+Writes docs/figures/idea.svg, for docs/explanation/privacy_model.md. All numbers are computed:
+one paper with one review, five candidates, a crowd of 3 with epsilon 3.
 """
 
 from __future__ import annotations
