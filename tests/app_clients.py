@@ -84,8 +84,8 @@ class Client:
         given = {"Content-Type": "application/json", **{k.replace("_", "-"): v for k, v in headers.items()}}
         return self.ask("POST", path, json.dumps(fields).encode(), given)
 
-    def put(self, name: str, data: bytes) -> Answer:
-        path = f"/conference/files?{urlencode({'name': name})}"
+    def put(self, name: str, data: bytes, kind: str = "files") -> Answer:
+        path = f"/conference/{kind}?{urlencode({'name': name})}"
         return self.ask("PUT", path, data, {"Content-Type": "application/octet-stream"})
 
     def wait(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,16 @@ def test_messages_speak_of_what_is_on_the_page() -> None:
         "take it as “this year's reviews” if these correct them, or “reviews of a past conference”"
     )
     assert {*KINDS, PEOPLE_MAP} == {*KIND_LABELS}
+    for told in (
+        "2 past ids may be a member's: write yes or no into the column taken of a/b.csv, import it with "
+        "--as same, and fit again",
+        "stand. `blindcal decide` with --amend and --reason decides new papers by it; with --redecide too, "
+        "all papers are decided again",
+        "a past conference's name must be like 2026, found 'x!': give --name",
+        "--codes cannot be given for pools: the ids in that file stay as they are",
+        "lets every decision reveal who reviewed the paper: it needs `yes_leak`",
+    ):
+        assert not re.search("--|`|_", plain(told, PRIVATE)), "no option of a command is named"
 
 
 def test_progress_says_how_much_is_left() -> None:
@@ -82,7 +93,7 @@ def test_progress_says_how_much_is_left() -> None:
     state = JobState("job", "weighing", 3, 9, 12.3, True, False)
     assert job_view(state)["left"] == "about 12 s left"
     assert job_view(JobState("job", "weighing", 0, 9, None, True, False))["left"] == ""
-    assert plain("see `blindcal key`", PRIVATE) == "see `blindcal key`"
+    assert plain("see `blindcal key`", PRIVATE) == "see “blindcal key”"
 
 
 def test_a_fit_is_told_without_the_reviewers_that_it_names() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -110,7 +111,15 @@ def test_a_whole_conference_and_no_reviewer_anywhere(
     ):
         assert client.do(action, **fields)
         client.wait()
+    loads = Counter(row[1] for row in small.reviews[1:])
+    table = "".join(f"{who},{loads[who]}\n" for who, *_ in small.reviewers[1:] if who != "*")
+    assert client.put("loads.csv", f"reviewer,load\n{table}".encode(), "tables").status == 200
+    assert "loads.csv" in client.get("/conference/check").text
+    assert "loads.csv" not in client.get("/conference/files").text
+    assert client.do("audit", loads="loads.csv", prior="uniform")
+    client.wait()
     page = seen()
+    assert "Adversary: knows everybody" in page
     assert "Release 2 verified: everything agrees" in page
     assert "Adversary: " in page
     assert ATTACK not in page
@@ -297,6 +306,11 @@ def test_a_name_with_a_script_in_it_is_text(both: tuple[Client, Session]) -> Non
         ("report", {}, "no release yet"),
         ("verify", {}, "there is no calibration"),
         ("audit", {"evidence": "much"}, "must be a number"),
+        ("audit", {"loads": "/etc/passwd"}, "no such table"),
+        ("audit", {"prior": "../key"}, "no such table"),
+        ("restore", {"paper": "7"}, "no such paper"),
+        ("override", {"paper": "7", "decision": "accept", "reason": "why"}, "no such paper"),
+        ("join", {"new": "x"}, "which id in past reviews"),
         ("read", {"columns": "paper"}, "paper"),
     ],
 )
@@ -361,7 +375,7 @@ def test_a_conference_with_past_reviews_is_calibrated_and_no_reviewer_is_named(
     assert client.do("new", name="icx", accept="40%", better="high", scores="public")
     for name in ("scores", "pc", "2025", "2026", "bulk"):
         assert client.put(f"{name}.csv", (files / f"{name}.csv").read_bytes()).status == 200
-    assert "give one file as reviews, found 3" in client.get("/conference/files").text
+    assert client.get("/conference/files").text.count("there are several files of reviews") == 3
     assert client.do("read", **{"kind:2025.csv": "past", "kind:2026.csv": "past"})
     said = [client.get("/conference/files").text]
     assert "past conference 2025: 30 reviews" in said[0]

@@ -220,6 +220,94 @@ def test_a_correction_a_withdrawal_and_new_papers_are_amended_with_a_reason(sess
     assert session.result("verified").verification.agrees
 
 
+def test_decisions_are_out_of_date_once_files_or_papers_are_others(session: Session) -> None:
+    decided(session)
+    assert not session.state.amendable
+    session.withdraw("p00", "by its authors")
+    assert session.state.amendable, "the paper is decided and withdrawn"
+    session.decide(reason="p00 is withdrawn")
+    wait(session)
+    assert not session.state.amendable
+    upload(
+        session,
+        "late.csv",
+        "".join(",".join(row) + "\n" for row in SMALL.with_review(1, score="1.5").reviews),
+    )
+    session.read_as(Reading(kinds={"late.csv": "reviews"}))
+    session.bring_in()
+    assert session.state.amendable, "the papers are the same, the file is another"
+
+
+def test_a_withdrawn_paper_comes_back_with_the_decision_it_had(session: Session) -> None:
+    decided(session)
+    release = session.state.release
+    assert release is not None
+    before = {one.paper: one.decision for one in release.papers}
+    session.withdraw("p00", "by its authors")
+    session.decide(reason="p00 is withdrawn")
+    wait(session)
+    session.restore("p00")
+    assert session.state.folder.withdrawn == {}
+    session.decide(reason="p00 is back")
+    wait(session)
+    release = session.state.release
+    assert release is not None
+    assert {one.paper: one.decision for one in release.papers} == before
+    with pytest.raises(InputError, match="no such paper"):
+        session.restore("p00")
+
+
+def test_a_decision_by_hand_is_in_exports_alone(session: Session) -> None:
+    folder = decided(session)
+    release = session.state.release
+    assert release is not None
+    paper, own = release.papers[0].paper, release.papers[0].decision
+    other = "reject" if own == "accept" else "accept"
+    before = everything(folder / "public")
+    for given in ((paper, other, " "), (paper, "perhaps", "why"), ("nothing", other, "why")):
+        with pytest.raises(InputError):
+            session.override(*given)
+    session.override(paper, other, "an error in a review")
+    assert session.state.folder.overridden == {paper: f"{other}: an error in a review"}
+    session.export("csv", "decisions", {})
+    assert f"{paper},{other}" in session.result("export").data.decode()
+    assert everything(folder / "public") == before
+    session.override(paper, "", "")
+    session.export("csv", "decisions", {})
+    assert f"{paper},{own}" in session.result("export").data.decode()
+
+
+def test_reviewers_get_codes_that_they_keep(session: Session) -> None:
+    session.new("icx", PUBLIC)
+    upload(session, "now.csv", "".join(",".join(row) + "\n" for row in SMALL.reviews))
+    session.read_as(Reading(codes=True))
+    session.bring_in()
+    table = session.home / "icx.codes.csv"
+    codes = table.read_text()
+    assert table.stat().st_mode & 0o777 == 0o600
+    for name, text in everything(session.home / "icx").items():
+        assert not [one for one in SMALL.canaries if one.encode() in text], name
+    upload(session, "more.csv", "".join(",".join(row) + "\n" for row in small_conference(papers=10).reviews))
+    session.read_as(Reading(kinds={"more.csv": "reviews"}))
+    session.bring_in()
+    assert table.read_text().startswith(codes), "nobody is asked again, and everybody keeps their code"
+    for name, text in everything(session.home / "icx").items():
+        assert not [one for one in SMALL.canaries if one.encode() in text], name
+
+
+def test_no_promise_needs_consent(session: Session) -> None:
+    filled(session)
+    session.set_texts({"guarantee": "none", "epsilon": "", "among": ""})
+    request = session.state.request
+    assert request is not None
+    assert request.request.guarantee.name == "none"
+    with pytest.raises(InputError, match="yes_leak"):
+        session.decide()
+    session.decide(leak=True)
+    wait(session)
+    assert session.state.release is not None
+
+
 def test_files_are_made_for_other_systems(session: Session) -> None:
     decided(session)
     session.export("csv", "decisions", {})
@@ -241,6 +329,11 @@ def test_a_file_with_problems_is_told_and_one_that_was_mended_is_read(session: S
     upload(session, "r.csv", "paper,reviewer,score\n1,canary-a,2\n2,canary-a,3\n")
     assert session.checked.brought is not None
     upload(session, "more.csv", "paper,reviewer,score\n1,canary-a,2\n2,canary-a,3\n")
+    assert {*session.checked.errors} == {"r.csv", "more.csv"}, (
+        "each file says that it is to be told what it is"
+    )
+    assert "several files of reviews" in str(session.checked.errors["r.csv"])
+    session.read_as(Reading(kinds={"r.csv": "reviews", "more.csv": "reviews"}))
     assert "give one file as reviews, found 2" in str(session.checked.errors[""])
     session.remove_upload("more.csv")
     assert session.checked.brought is not None
@@ -386,3 +479,12 @@ def test_people_with_another_id_in_past_reviews_are_confirmed_side_by_side(sessi
     same = read_aliases(str(session.state.folder.settings["same"]))
     assert same == {"A. Byron": "ada@new.org", "ben.ali@old.org": "ben.ali@old.org"}
     assert session.result("fitted").people.found == 3
+    session.join_people({"ben.ali@old.org": "ben.ali@x.org"})
+    wait(session)
+    assert session.state.same == {"A. Byron": "ada@new.org", "ben.ali@old.org": "ben.ali@x.org"}
+    assert session.result("fitted").people.found == 4, "said by hand, and in place of what was said before"
+    with pytest.raises(InputError, match="one that the committee's file has"):
+        session.join_people({"ben.ali@old.org": "somebody@x.org"})
+    session.join_people({"nobody@x.org": "ada@new.org"})
+    wait(session)
+    assert any("1 id of" in one and "in no past review" in one for one in session.result("fitted").remarks)

@@ -206,6 +206,10 @@ def test_a_conference_from_two_systems_exports_to_a_verified_correction(
     as_easychair(given / "2025.csv")
     page = opened(chrome, app, "conference", heard, accept_downloads=True, bypass_csp=True)
     page.get_by_label("Name of the folder").fill("icx")
+    page.get_by_label("Papers to accept").fill("four")
+    press(page, "Make the folder")
+    expect(page.get_by_role("alert")).to_contain_text("a number like 50")
+    expect(page.get_by_label("Name of the folder")).to_have_value("icx")
     page.get_by_label("Papers to accept").fill("4")
     page.get_by_label("Who may see the scores").select_option("public")
     press(page, "Make the folder")
@@ -221,11 +225,11 @@ def test_a_conference_from_two_systems_exports_to_a_verified_correction(
     press(page, "Remove broken.csv")
     expect(page.locator(".file")).to_have_count(0)
     bring(page, *exports, **{"2025": "past", "2026": "past"})
-    to(page, "Calibration")
+    page.locator(".next").get_by_role("link", name="Calibration").click()
     press(page, "Calibrate")
     expect(page.get_by_text("What makes scores differ")).to_be_visible()
     to(page, "Settings")
-    page.get_by_label("distinct-papers").fill("true")
+    page.get_by_label("distinct-papers").select_option("true")
     with page.expect_navigation():
         press(page, "Save")
     to(page, "Promise")
@@ -240,8 +244,16 @@ def test_a_conference_from_two_systems_exports_to_a_verified_correction(
     press(page, "Decide every paper")
     expect(page.get_by_text("release 1: decided")).to_be_visible()
     expect(second.get_by_text("release 1: 4 of 12 papers accepted")).to_be_visible()
+    to(page, "Files")
+    page.get_by_label("Paper", exact=True).fill("2")
+    page.get_by_label("Reason", exact=True).fill("by its authors")
+    press(page, "Withdraw it")
+    expect(page.locator(".next")).to_contain_text("files or papers changed since")
+    press(page, "Restore 2")
+    expect(page.get_by_text("None.", exact=True)).to_be_visible()
+    expect(page.locator(".next")).to_have_count(0)
     bring(page, late(given, papers), late="reviews")
-    to(page, "Decide")
+    page.locator(".next").get_by_role("link", name="Decisions").click()
     page.get_by_label("Reason").fill("one score corrected, three late papers")
     page.get_by_label("Amend now").check()
     press(page, "Amend")
@@ -269,6 +281,14 @@ def test_a_conference_from_two_systems_exports_to_a_verified_correction(
     assert accepted == {row["paper"] for row in rows if row["decision"] == "accept"}
     assert {row["paper"] for row in back} == {row["paper"] for row in rows}
     assert sum(row["decision"] == "accept" for row in rows) == 6
+    page.get_by_text("Override a decision by hand").click()
+    page.get_by_label("Paper", exact=True).fill(back[0]["paper"])
+    page.get_by_label("Reason", exact=True).fill("an error in a review")
+    press(page, "Override it")
+    expect(page.get_by_text("accept: an error in a review")).to_be_visible()
+    press(page, f"Take back {back[0]['paper']}")
+    expect(page.get_by_text("an error in a review")).to_have_count(0)
+    press(page, "Make the report")
     with page.expect_download() as download:
         page.get_by_role("link", name="decisions.csv", exact=True).click()
     assert Path(download.value.path()).read_bytes() == (public / "decisions.csv").read_bytes()
@@ -301,6 +321,27 @@ def test_a_conference_from_two_systems_exports_to_a_verified_correction(
     assert not [one for one in (*PEOPLE, "Canary", "idle@") for text in (*said, *addresses) if one in text]
     assert heard == []
     second.context.close()
+    page.context.close()
+
+
+def test_files_can_be_dropped_where_they_are_chosen(chrome: Browser, app: Listening) -> None:
+    heard: list[str] = []
+    page = opened(chrome, app, "conference/files", heard)
+    page.get_by_label("Name of the folder").fill("icx")
+    press(page, "Make the folder")
+    to(page, "Files")
+    dropped = page.evaluate_handle(
+        """() => {
+            const all = new DataTransfer();
+            all.items.add(new File(["paper,reviewer,score\\n1,a,2\\n1,b,3\\n"], "now.csv"));
+            return all;
+        }"""
+    )
+    page.dispatch_event("footer", "drop", {"dataTransfer": dropped})
+    page.dispatch_event(".upload", "drop", {"dataTransfer": dropped})
+    expect(page.locator(".file strong")).to_have_text("now.csv")
+    expect(page.locator(".file option").first).to_have_text("this year's reviews (by its content)")
+    assert heard == []
     page.context.close()
 
 

@@ -79,18 +79,33 @@ def test_the_text_of_a_chair_stays(folder: Path) -> None:
         '# mine\nreviews = "a.csv"\nbetter = "low"  # theirs\n'
         '[withdrawn]\n# a note\n"3" = "x"\n[overridden]\n'
     )
-    text = edited_settings(folder, {"reviews": "b.csv", "past": ["c.csv"]}, {"4": 'said "so"', "5": "y"})
+    notes = {"withdrawn": {"4": 'said "so"', "5": "y"}}
+    text = edited_settings(folder, {"reviews": "b.csv", "past": ["c.csv"]}, notes)
     assert text == (
         '# mine\nreviews = "b.csv"\nbetter = "low"  # theirs\npast = ["c.csv"]\n[withdrawn]\n'
         '"4" = "said \\"so\\""\n"5" = "y"\n# a note\n"3" = "x"\n[overridden]\n'
     )
     file.write_text('better = "low"\n')
-    assert edited_settings(folder, {}, {"4": "y"}) == 'better = "low"\n\n[withdrawn]\n"4" = "y"\n'
+    gone = {"withdrawn": {"4": "y"}}
+    assert edited_settings(folder, {}, gone) == 'better = "low"\n\n[withdrawn]\n"4" = "y"\n'
     file.write_text('past = [\n  "a.csv",\n]\n')
     assert edited_settings(folder, {"past": ["b.csv"]}) == 'past = ["b.csv"]\n'
     file.write_text('withdrawn = {"3" = "x"}\n')
     with pytest.raises(InputError, match="cannot be edited at withdrawn: write it as a new file has it"):
-        edited_settings(folder, {}, {"4": "y"})
+        edited_settings(folder, {}, gone)
+
+
+def test_a_line_about_a_paper_is_replaced_or_taken_out_of_its_own_table(folder: Path) -> None:
+    file = folder / FILE
+    file.write_text('[withdrawn]\n# "3" stays\n3 = "x"  # by mail\n"4" = "y"\n\n[overridden]\n"3" = "accept"')
+    taken = edited_settings(folder, {}, {"withdrawn": {"3": None}})
+    assert taken == '[withdrawn]\n# "3" stays\n"4" = "y"\n\n[overridden]\n"3" = "accept"'
+    text = edited_settings(folder, {}, {"overridden": {"3": "reject: why", "9": "accept: so"}})
+    assert text.endswith('[overridden]\n"3" = "reject: why"\n"9" = "accept: so"\n')
+    assert '3 = "x"  # by mail' in text
+    file.write_text('[withdrawn]\n"3" = """\ntwo\nlines"""\n')
+    with pytest.raises(InputError, match="cannot be edited at withdrawn"):
+        edited_settings(folder, {}, {"withdrawn": {"3": None}})
 
 
 def test_a_folder_is_decided_if_its_key_has_a_record(folder: Path) -> None:

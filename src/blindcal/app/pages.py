@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from blindcal.adversaries.findings import Finding
+from blindcal.adversaries.side_knowledge import PRIORS
 from blindcal.app.jobs import CanceledError, JobState
 from blindcal.app.session import (
     EDITABLE,
@@ -33,6 +34,7 @@ from blindcal.importers.normalize import withdrawn_lines
 from blindcal.planning.calibration_check import FITS
 from blindcal.planning.conference_plan import Answer
 from blindcal.planning.request import Quota, Request
+from blindcal.policy.guarantee import GUARANTEES
 from blindcal.project.imports import FolderImport
 from blindcal.project.settings import SECTIONS
 from blindcal.project.workflow import FolderAudit, FolderFit, FolderRelease, FolderVerification
@@ -52,6 +54,7 @@ from blindcal.report.wording import (
     quota_line,
 )
 
+_CHOICES = {"better": ("high", "low"), "scores": ("public", "confidential"), "guarantee": GUARANTEES}
 MOST_LISTED = 200
 """More papers, or problems, than this are not listed one by one."""
 LABELS: Mapping[str, str] = {
@@ -65,7 +68,9 @@ LABELS: Mapping[str, str] = {
     "despite_misfit": "“Go on though the calibration does not fit”",
     "confidential": "the page for the chair",
     "waiting": "the field “Wait list”",
-    "yes_leak": "the command line, with its option --yes-leak",
+    "yes_leak": "“Let decisions reveal who reviewed”",
+    "commitment": "“Commitment”",
+    "same": "“people whose id changed”",
 }
 """What messages call by the names of arguments, by the names that these pages have for them."""
 _BUTTONS = {
@@ -88,6 +93,20 @@ KIND_LABELS: Mapping[str, str] = {
     PEOPLE_MAP: "who is behind the ids",
 }
 """What a file can be, as the page calls it."""
+# What messages say of commands and their options, by what these pages have for it; in this order.
+_COMMAND_WORDS: Sequence[tuple[str, str | Callable[[re.Match[str]], str]]] = (
+    (r"write yes or no into the column taken .* fit again", "“People” has them side by side"),
+    (r"`blindcal ([a-z]+)[^`]*`", lambda found: _BUTTONS.get(found[1], found[0])),
+    (r"give --as ", "take it as --as "),
+    (r"Give --as ", "Take it as --as "),
+    (r"--as ([a-z]+)", lambda found: f"“{KIND_LABELS[found[1]]}”"),
+    (r" with --amend and --reason", ", with a reason,"),
+    (r"with --redecide too", "if all papers with a corrected calibration are to be decided again"),
+    (r"give --name", "say what it is called"),
+    (r"--codes", "“Replace reviewers by codes”"),
+    (r"`([a-z_]+)`", lambda found: LABELS.get(found[1], found[1].replace("_", " "))),
+    (r"`([^`]*)`", r"“\1”"),
+)
 _QUESTIONS = {
     "author": "who wrote a review",
     "three guesses": "the same, in three guesses",
@@ -174,10 +193,9 @@ def plain(text: str, private: Path) -> str:
     '2026.csv: say which with “Score field”'
     """
     text = text.replace(f"{private}/uploads/", "").replace(f"{private}/", "")
-    text = re.sub(r"`blindcal ([a-z]+)[^`]*`", lambda one: _BUTTONS.get(one[1], one[0]), text)
-    text = re.sub(r"give --as ([a-z]+)", lambda one: f"take it as “{KIND_LABELS.get(one[1], one[1])}”", text)
-    text = re.sub(r"--as ([a-z]+)", lambda one: f"“{KIND_LABELS.get(one[1], one[1])}”", text)
-    return re.sub(r"`([a-z_]+)`", lambda one: LABELS.get(one[1], one[1].replace("_", " ")), text)
+    for pattern, words in _COMMAND_WORDS:
+        text = re.sub(pattern, words, text)
+    return text
 
 
 def job_view(state: JobState | None) -> dict[str, Any]:
@@ -254,6 +272,7 @@ def page_view(session: Session, slug: str) -> tuple[str, dict[str, Any]]:
 def _header(session: Session, state: FolderState) -> dict[str, Any]:
     """What stands above every page about a folder: its name and its place."""
     example = session.is_example
+    steps = _steps(session, state)
     return {
         "name": "The embedded conference" if example else state.name,
         "path": "a temporary folder, which goes when the app ends"
@@ -262,24 +281,22 @@ def _header(session: Session, state: FolderState) -> dict[str, Any]:
         "key": "the example's own" if example else str(state.key.resolve()),
         "sealed": "" if example else str(ledger_folder(state.key).resolve()),
         "decided": state.decided,
+        "steps": steps,
+        "upcoming": next((step for step in steps if not step[2]), None),
     }
 
 
 def _overview(session: Session, state: FolderState) -> dict[str, Any]:
-    steps = _steps(state)
-    upcoming = next((step for step in steps if not step[2]), None)
     return {
-        "steps": steps,
-        "upcoming": upcoming,
         "fingerprint": state.fingerprint,
         "remarks": [plain(one, session.private) for one in state.remarks],
         "withdrawn": len(state.folder.withdrawn),
     }
 
 
-def _steps(state: FolderState) -> list[tuple[str, str, bool, str]]:
+def _steps(session: Session, state: FolderState) -> list[tuple[str, str, bool, str]]:
     """The steps of a conference: page, label, whether it is done, and what is there."""
-    settings, release = state.folder.settings, state.release
+    release = state.release
     reviews = "none yet" if state.reviews is None else review_words(state)
     calibrated = "none yet" if state.calibrated is None else count(state.calibrated, "row")
     chosen = "" if state.request is None else request_words(state.request.request)
@@ -287,6 +304,7 @@ def _steps(state: FolderState) -> list[tuple[str, str, bool, str]]:
     if release is not None:
         papers = count(release.certificate["papers"], "paper")
         decided = f"release {release.public['release']}: {release.public['accepted']:,} of {papers} accepted"
+        decided += "; files or papers changed since, so amend them" if state.amendable else ""
     return [
         (
             "overview",
@@ -296,16 +314,21 @@ def _steps(state: FolderState) -> list[tuple[str, str, bool, str]]:
         ),
         ("files", "Reviews", state.reviews is not None, reviews),
         ("calibration", "Calibration", state.calibrated is not None, calibrated),
-        ("plan", "Promise and number", state.request is not None, chosen or _open_settings(settings)),
-        ("decide", "Decisions", release is not None, decided),
+        ("plan", "Promise and number", state.request is not None, chosen or _unset(session, state) or ""),
+        ("decide", "Decisions", release is not None and not state.amendable, decided),
     ]
 
 
-def _open_settings(settings: Mapping[str, Any]) -> str:
-    """Which settings must still be made."""
+def _unset(session: Session, state: FolderState) -> str | None:
+    """What must still be said or brought in before papers can be decided; None if nothing."""
+    settings = state.folder.settings
     missing = [] if settings.get("scores") else ["who may see the scores"]
     missing += [] if {"accept-rate", "accept", "bar"} & settings.keys() else ["how many papers to accept"]
-    return f"still open: {' and '.join(missing)}" if missing else "needs reviews and their calibration"
+    if missing:
+        return f"still open: {' and '.join(missing)}"
+    if state.reviews is None or state.calibrated is None:
+        return "needs reviews and their calibration"
+    return None if state.unset is None else plain(state.unset, session.private)
 
 
 def review_words(state: FolderState) -> str:
@@ -370,6 +393,8 @@ def _files(session: Session, state: FolderState) -> dict[str, Any]:
         },
         "withdrawn": state.folder.withdrawn,
         "has_reviews": state.reviews is not None,
+        "codes": str(session.codes.resolve()),
+        "coded": session.codes.exists(),
     }
 
 
@@ -425,6 +450,8 @@ def _people(session: Session, state: FolderState) -> dict[str, Any]:
     return {
         "pairs": list(enumerate(state.pairs[:MOST_LISTED])),
         "more": max(0, len(state.pairs) - MOST_LISTED),
+        "said": state.same,
+        "past": bool(state.folder.settings.get("past")),
     }
 
 
@@ -473,7 +500,7 @@ def _plan(session: Session, state: FolderState) -> dict[str, Any]:
         compared = [one.guarantee for one in planned.menu.choices]
         planned = replace(planned, chosen=request.guarantee) if request.guarantee in compared else None
     return {
-        "unset": None if state.unset is None else plain(state.unset, session.private),
+        "unset": _unset(session, state),
         "accept": {name: setting_text(settings.get(name)) for name in ("accept-rate", "accept", "wait-list")},
         "scores": setting_text(settings.get("scores")),
         "chosen": None if request is None else request_words(request),
@@ -516,6 +543,7 @@ def _settings(session: Session, state: FolderState) -> dict[str, Any]:
                         plain(row.sentence, session.private),
                         setting_text(shown.get(row.name)),
                         state.decided and row.name in FROZEN,
+                        ("true", "false") if row.kind == "flag" else _CHOICES.get(row.name),
                     )
                     for row in rows
                     if row.name in EDITABLE
@@ -531,13 +559,15 @@ def _decide(session: Session, state: FolderState) -> dict[str, Any]:
     request = None if state.request is None else state.request.request
     planned: Answer | None = session.result("planned")
     made: FolderRelease | None = session.result("decided")
+    refused = "`despite_misfit`" in str(session.error)
     return {
-        "unset": None if state.unset is None else plain(state.unset, session.private),
+        "unset": _unset(session, state),
         "chosen": None if request is None else request_words(request),
         "promises": [] if request is None else promises(request.guarantee),
         "reviews": review_words(state),
         "public": state.folder.settings.get("scores") != CONFIDENTIAL,
-        "misfit": planned is not None and planned.fit.verdict != FITS,
+        "misfit": refused or (planned is not None and planned.fit.verdict != FITS),
+        "leak": request is not None and request.guarantee.name == "none",
         "made": None if made is None else _made_lines(made, session.private),
         "release": None if state.release is None else release_view(state.release),
         "withdrawn": len(state.folder.withdrawn),
@@ -578,7 +608,7 @@ def release_view(release: LatestRelease) -> dict[str, Any]:
         "rows": release.papers[:MOST_LISTED],
         "all": len(release.papers),
         "explained": explain_certificate(content),
-        "place": str(release.path),
+        "place": str(release.path.resolve()),
         "figures": has_figures(content),
         "quota": None,
     }
@@ -621,8 +651,11 @@ def _results(session: Session, state: FolderState) -> dict[str, Any]:
         "formats": list(FORMATS),
         "what": list(WHAT),
         "export": export,
-        "upload": "" if export is None else FORMATS[export.to].upload.format(out=export.name),
+        "upload": ""
+        if export is None
+        else plain(FORMATS[export.to].upload.format(out=export.name), session.private),
         "export_remarks": [] if export is None else [plain(one, session.private) for one in export.remarks],
+        "overridden": state.folder.overridden,
         "words": {name: setting_text(settings.get(name)) for name in ("accepted", "rejected")},
         "public": settings.get("scores") != CONFIDENTIAL,
     }
@@ -643,6 +676,8 @@ def _check(session: Session, state: FolderState) -> dict[str, Any]:
             "limits": plain(verified.verification.limits, session.private),
         },
         "audited": None if audited is None else audit_view(audited),
+        "tables": [path.name for path in session.tables.files],
+        "priors": [*PRIORS[1:]],
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib.resources import files
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from fastapi import APIRouter, Body, FastAPI, HTTPException, Request, Response
@@ -14,6 +14,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from blindcal import __version__
+from blindcal.adversaries.side_knowledge import PRIORS
 from blindcal.app.guard import policy
 from blindcal.app.pages import TABS, job_view, page_view
 from blindcal.app.pair import SLIDERS, drawn, picture, read_settings
@@ -170,10 +171,11 @@ def _files(session: Session, limit: int) -> APIRouter:
     """What comes in, of at most `limit` bytes, and what goes out."""
     router = APIRouter()
 
-    @router.put("/conference/files")
-    async def file(name: str, request: Request) -> Response:
+    @router.put("/conference/{kind}")
+    async def file(kind: Literal["files", "tables"], name: str, request: Request) -> Response:
+        place = session.staging if kind == "files" else session.tables
         try:
-            with session.staging.open(name) as incoming:
+            with place.open(name) as incoming:
                 async for chunk in request.stream():
                     incoming.write(chunk, limit)
         except TooLargeError as error:
@@ -261,10 +263,6 @@ def _new(session: Session, fields: Form) -> None:
 
 def _read(session: Session, fields: Form) -> None:
     """How the files on their way are read: what each is, and what exports leave open."""
-    kinds = {name.removeprefix("kind:"): text for name, text in fields.items() if name.startswith("kind:")}
-    years = {
-        name.removeprefix("year:"): text.strip() for name, text in fields.items() if name.startswith("year:")
-    }
     columns, order, unit = (_text(fields, name) for name in ("columns", "best_first", "unit"))
     choices = Choices(
         format=_text(fields, "system") or None,
@@ -275,18 +273,30 @@ def _read(session: Session, fields: Form) -> None:
     )
     session.read_as(
         Reading(
-            {name: kind for name, kind in kinds.items() if kind},
-            {name: year for name, year in years.items() if year},
+            {name: kind for name, kind in _named(fields, "kind:").items() if kind},
+            {name: year.strip() for name, year in _named(fields, "year:").items() if year.strip()},
             choices,
-            fields.get("keep_withdrawn") == "yes",
+            *(fields.get(name) == "yes" for name in ("keep_withdrawn", "codes")),
         )
     )
 
 
 def _people(session: Session, fields: Form) -> None:
     """Which pairs of ids are one person's."""
-    said = {name.removeprefix("same:"): text for name, text in fields.items() if name.startswith("same:")}
-    session.confirm_people({_whole(place): text == "yes" for place, text in said.items()})
+    session.confirm_people({_whole(place): text == "yes" for place, text in _named(fields, "same:").items()})
+
+
+def _join(session: Session, fields: Form) -> None:
+    """Whom on the committee a past id stands for, typed by hand; nobody, if that is empty."""
+    old, new = _text(fields, "old"), _text(fields, "new")
+    if not old:
+        raise InputError("say which id in past reviews is meant")
+    session.join_people({old: new or old})
+
+
+def _named(fields: Form, prefix: str) -> dict[str, str]:
+    """The fields whose names have a `prefix`, without it."""
+    return {name.removeprefix(prefix): text for name, text in fields.items() if name.startswith(prefix)}
 
 
 def _set(session: Session, fields: Form) -> None:
@@ -320,14 +330,10 @@ def _sure(fields: Form) -> None:
 
 
 def _decide(session: Session, fields: Form) -> None:
+    """Decide every paper; with a reason, amend what was decided."""
     _sure(fields)
-    session.decide(misfit=fields.get("misfit") == "yes")
-
-
-def _amend(session: Session, fields: Form) -> None:
-    _sure(fields)
-    redecide, misfit = (fields.get(name) == "yes" for name in ("redecide", "misfit"))
-    session.decide(reason=fields.get("reason", ""), redecide=redecide, misfit=misfit)
+    redecide, misfit, leak = (fields.get(name) == "yes" for name in ("redecide", "misfit", "leak"))
+    session.decide(reason=fields.get("reason"), redecide=redecide, misfit=misfit, leak=leak)
 
 
 def _select(session: Session, fields: Form) -> None:
@@ -343,8 +349,14 @@ def _audit(session: Session, fields: Form) -> None:
         raise InputError("the strength of evidence must be a number, like 1.5") from None
     colluders = _text(fields, "colluders")
     groups = [_whole(colluders)] if colluders else []
-    loads = "true" if fields.get("loads") == "yes" else None
-    session.audit(Adversaries((), strengths, groups, loads, None, fields.get("learns") == "yes"))
+    tables = {path.name: str(path) for path in session.tables.files}
+    known = {**dict.fromkeys(PRIORS), **tables}, {"true": None, **tables}
+    given = [_text(fields, name) for name in ("prior", "loads")]
+    if any(text and text not in names for text, names in zip(given, known, strict=True)):
+        raise InputError("there is no such table: choose its file first")
+    prior, loads = (tables.get(text, text) for text in given)
+    learns = fields.get("learns") == "yes"
+    session.audit(Adversaries([prior] if prior else [], strengths, groups, loads or None, None, learns))
 
 
 ACTIONS: Mapping[str, Callable[[Session, Form], None]] = {
@@ -355,15 +367,20 @@ ACTIONS: Mapping[str, Callable[[Session, Form], None]] = {
     "read": _read,
     "remove": lambda session, fields: session.remove_upload(fields.get("name", "")),
     "import": lambda session, fields: session.bring_in(),
+    "override": lambda session, fields: session.override(
+        *(fields.get(name, "").strip() for name in ("paper", "decision", "reason"))
+    ),
+    "restore": lambda session, fields: session.restore(_text(fields, "paper")),
     "withdraw": lambda session, fields: session.withdraw(_text(fields, "paper"), fields.get("reason", "")),
     "fit": lambda session, fields: session.fit(),
     "people": _people,
+    "join": _join,
     "accept": _accept,
     "set": _set,
     "plan": lambda session, fields: session.plan(),
     "guarantee": lambda session, fields: session.choose_guarantee(_whole(fields.get("place", ""))),
     "decide": _decide,
-    "amend": _amend,
+    "amend": _decide,
     "preview": lambda session, fields: session.preview(_text(fields, "accept"), _text(fields, "wait_list")),
     "select": _select,
     "report": lambda session, fields: session.report(),

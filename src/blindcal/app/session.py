@@ -24,7 +24,7 @@ from blindcal.app.state import FolderState, Stamp, folder_stamp, read_state
 from blindcal.compute.parallel import Progress
 from blindcal.deciding.release import preview_list
 from blindcal.errors import BlindcalError, InputError, RefusedError
-from blindcal.fitting.committee import read_aliases
+from blindcal.fitting.committee import read_committee
 from blindcal.importers.export import Choices
 from blindcal.importers.people import read_maps
 from blindcal.io.atomic_files import lock, read_bytes, write_bytes, write_table
@@ -168,12 +168,14 @@ class Reading:
         years: The name of a past conference, by that of its file.
         choices: How exports are read if their content leaves it open.
         keep_withdrawn: Whether papers that the export calls withdrawn are decided.
+        codes: Whether codes replace reviewers' ids; once they do, they always do.
     """
 
     kinds: Mapping[str, str] = field(default_factory=dict)
     years: Mapping[str, str] = field(default_factory=dict)
     choices: Choices = field(default_factory=Choices)
     keep_withdrawn: bool = False
+    codes: bool = False
 
 
 @dataclass(frozen=True)
@@ -219,7 +221,7 @@ class Session:
         self.path = None if folder is None or not os.path.lexists(folder) else read_folder(folder).path
         self._held = ExitStack()
         self.private = _private_folder(self._held)
-        self.staging = Staging(self.private / "uploads")
+        self.staging, self.tables = (Staging(self.private / name) for name in ("uploads", "tables"))
         self.reading = Reading()
         self._checked: tuple[Stamp, Checked] | None = None
         self._state: FolderState | None = None
@@ -300,7 +302,8 @@ class Session:
 
     def _forget(self) -> None:
         """Forget all about a folder that was open, with the files that were on their way into it."""
-        self.staging.clear()
+        for files in (self.staging, self.tables):
+            files.clear()
         self.reading, self._checked, self._state = Reading(), None, None
         self._results.clear()
         self.changes += 1
@@ -314,8 +317,15 @@ class Session:
             self.changes += 1
 
     def remove_upload(self, name: str) -> None:
-        self.staging.remove(name)
+        for files in (self.staging, self.tables):
+            files.remove(name)
         self.uploaded()
+
+    @property
+    def codes(self) -> Path:
+        """Where the table of reviewers' codes is, or would be: beside the folder, as its key is."""
+        folder = self.state.folder.path
+        return folder.with_name(f"{folder.name}.codes.csv")
 
     def read_as(self, reading: Reading) -> None:
         """Read the files that are there in another way."""
@@ -352,12 +362,20 @@ class Session:
             except BlindcalError as error:
                 errors[path.name] = error
         kinds = {source.path.name: source.kind for source in sources}
+        unsaid = [name for name in kinds if kinds[name] == "reviews" and name not in self.reading.kinds]
+        if len(unsaid) > 1:
+            told = (
+                "there are several files of reviews: say here whether these are this year's or a past one's"
+            )
+            errors |= {name: InputError(told) for name in unsaid}
         kinds |= {path.name: PEOPLE_MAP for path in maps}
         if errors or not sources:
             return Checked(None, kinds, errors)
         try:
             check_sources(sources)
-            found = read_import(folder, sources, choices, keep_withdrawn=self.reading.keep_withdrawn)
+            kept, codes = self.reading.keep_withdrawn, self.codes
+            coded = codes if self.reading.codes or codes.exists() else None
+            found = read_import(folder, sources, choices, keep_withdrawn=kept, codes=coded)
         except BlindcalError as error:
             return Checked(None, kinds, {"": error})
         return Checked(found, kinds, {})
@@ -369,7 +387,7 @@ class Session:
             found = self.checked
             if found.brought is None:
                 raise InputError("there is no file that can be brought in: choose one, or correct it")
-            write_import(self.state.folder, found.brought)
+            write_import(self.state.folder, found.brought, self.codes)
             self.staging.clear()
             self.reading = replace(self.reading, kinds={}, years={})
             self.keep("imported", found.brought)
@@ -410,14 +428,34 @@ class Session:
 
     def withdraw(self, paper: str, reason: str) -> None:
         """List a paper under `[withdrawn]`, with its reason."""
+        reviews = self.state.reviews
+        if reviews is None or paper not in reviews.papers:
+            raise InputError("there is no such paper among those that have reviews and are not withdrawn")
+        if not reason.strip():
+            raise InputError("say why the paper is withdrawn: the reason stays in conference.toml")
+        self._note("withdrawn", paper, reason.strip())
+
+    def restore(self, paper: str) -> None:
+        """Take a paper off those withdrawn."""
+        if paper not in self.state.folder.withdrawn:
+            raise InputError("there is no such paper among those that are withdrawn")
+        self._note("withdrawn", paper, None)
+
+    def override(self, paper: str, decision: str, reason: str) -> None:
+        """Write a decision of the committee in place of ours, for exports; ours again if it is empty."""
+        release = self.state.release
+        if release is None or paper not in {one.paper for one in release.papers}:
+            raise InputError("there is no such paper among those that are decided")
+        if decision not in ("accept", "reject", ""):
+            raise InputError("the decision must be accept or reject")
+        if decision and not reason.strip():
+            raise InputError("say why the decision is overridden: the reason stays in conference.toml")
+        self._note("overridden", paper, f"{decision}: {reason.strip()}" if decision else None)
+
+    def _note(self, table: str, paper: str, line: str | None) -> None:
         with self.lock:
             self.free()
-            state = self.state
-            if state.reviews is None or paper not in state.reviews.papers:
-                raise InputError("there is no such paper among those that have reviews and are not withdrawn")
-            if not reason.strip():
-                raise InputError("say why the paper is withdrawn: the reason stays in conference.toml")
-            change_settings(state.folder, {}, {paper: reason.strip()})
+            change_settings(self.state.folder, {}, {table: {paper: line}})
             self.changes += 1
 
     # Steps, each as a job.
@@ -472,19 +510,32 @@ class Session:
         )
 
     def confirm_people(self, same: Mapping[int, bool]) -> None:
-        """Say of pairs of ids, by their place in the list, whether each is one person; then fit again.
+        """Say of pairs of ids, by their place in the list, whether each is one person; then fit again."""
+        with self.lock:
+            pairs = [(self.state.pairs[place], yes) for place, yes in same.items()]
+            said = {one.old: one.old for one, _ in pairs}
+            for one in (one for one, yes in pairs if yes):
+                if said[one.old] != one.old:
+                    raise InputError("nobody can be two people: say yes once for each past id")
+                said[one.old] = one.new
+            self.join_people(said)
 
-        What was said before stays.
+    def join_people(self, said: Mapping[str, str]) -> None:
+        """Say whom on the committee past ids stand for, or nobody by the id itself; then fit again.
+
+        What was said before of others stays.
         """
         with self.lock:
             self.free()
-            folder, pairs = self.state.folder, self.state.pairs
-            known = read_aliases(str(folder.settings["same"])) if "same" in folder.settings else {}
-            rows = [(old, new, old != new) for old, new in known.items()]
-            rows += [(one.old, one.new, same.get(place, one.taken)) for place, one in enumerate(pairs)]
+            folder, known = self.state.folder, {**self.state.same, **said}
+            members = (
+                read_committee(str(folder.settings["committee"])) if "committee" in folder.settings else {}
+            )
+            if members and any(new not in members for old, new in said.items() if old != new):
+                raise InputError("the id on the committee must be one that the committee's file has")
             path = self.private / "same.csv"
-            columns = {"old": [row[0] for row in rows], "new": [row[1] for row in rows]}
-            columns["taken"] = ["yes" if row[2] else "no" for row in rows]
+            taken = ["yes" if old != new else "no" for old, new in known.items()]
+            columns = {"old": [*known], "new": [*known.values()], "taken": taken}
             write_table(path, columns, confidential=True, replace=True)
             write_import(folder, read_import(folder, [Source(path, "same")], Choices()))
             path.unlink()
@@ -501,9 +552,16 @@ class Session:
             request = settings.request.on_scale(inputs.scale)
             return answer(inputs, request, despite_misfit=True, workers=self.workers, progress=progress)
 
-    def decide(self, *, reason: str | None = None, redecide: bool = False, misfit: bool = False) -> None:
+    def decide(
+        self,
+        *,
+        reason: str | None = None,
+        redecide: bool = False,
+        misfit: bool = False,
+        leak: bool = False,
+    ) -> None:
         """Decide every paper, once; with a `reason`, amend what was decided."""
-        settings_of(self.state.folder)
+        settings_of(self.state.folder, yes_leak=leak)
         if self.state.decided and reason is None:
             raise InputError("the papers are decided: say why they are amended")
         if reason is not None and not reason.strip():
@@ -514,6 +572,7 @@ class Session:
             reason="" if reason is None else reason.strip(),
             redecide=redecide,
             despite_misfit=misfit,
+            yes_leak=leak,
             workers=self.workers,
         )
         self.start("decided", "deciding", lambda folder, progress: step(folder, progress=progress))

@@ -59,12 +59,14 @@ class FolderState:
         remarks: What the chair should know about them, a sentence each.
         calibrated: How many rows the calibration has.
         fit: What the fit found out, if the calibration was fitted here. It names reviewers.
-        pairs: Past ids that may be a member's, as the fit found them, until the chair has said who is who.
+        same: Whom past ids stand for, as the chair said; nobody on the committee if it is the id itself.
+        pairs: Past ids that may be a member's, as the fit found them, of whom the chair has not said so.
         request: What the settings request.
         unset: Or else what they leave open, in words.
         fingerprint: That of the key.
         decided: Whether papers were decided.
         release: The latest complete release.
+        amendable: Whether files or papers changed after it, so that decisions can be amended.
         stamp: Other if anything in the folder is other; the results of a step are about one stamp.
         planned: The same for what the menu of guarantees depends on.
     """
@@ -74,12 +76,14 @@ class FolderState:
     remarks: tuple[str, ...]
     calibrated: int | None
     fit: Mapping[str, Any] | None
+    same: Mapping[str, str]
     pairs: tuple[Pair, ...]
     request: FolderRequest | None
     unset: str | None
     fingerprint: str | None
     decided: bool
     release: LatestRelease | None
+    amendable: bool
     stamp: Stamp
     planned: Stamp
 
@@ -123,18 +127,22 @@ def read_state(folder: Folder) -> FolderState:
     key = str(settings.get("key", ""))
     planned = {name: settings.get(name) for name in _PLANNED}
     files = _stamps(str(value) for value in planned.values())
+    same = read_aliases(str(settings["same"])) if "same" in settings else {}
+    release = published(folder)
     return FolderState(
         folder,
         reviews,
         () if reviews is None else tuple(similar_id_warnings(reviews, os.path.basename(file))),
         len(read_reviewers(table)) if os.path.lexists(table) else None,
         _fit(table),
-        _pairs(folder, people_listing(Path(table))),
+        same,
+        _pairs(same, people_listing(Path(table))),
         request,
         unset,
         read_key(key).fingerprint if os.path.lexists(key) else None,
         decided(folder),
-        published(folder),
+        release,
+        release is not None and _amendable(release, reviews, [row[:2] for row in files]),
         folder_stamp(folder),
         (*planned.items(), *folder.withdrawn, *files),
     )
@@ -152,11 +160,17 @@ def _fit(table: str) -> Mapping[str, Any] | None:
     return content if isinstance(content, dict) and isinstance(content.get("checks"), dict) else None
 
 
-def _pairs(folder: Folder, listing: Path) -> tuple[Pair, ...]:
+def _amendable(release: LatestRelease, reviews: Reviews | None, files: Iterable[tuple[str, int]]) -> bool:
+    """Whether papers are others than those of a `release`, or one of the `files` is younger than it."""
+    papers = {one.paper for one in release.papers}
+    made = (release.path / PUBLISHED[-1]).stat().st_mtime_ns
+    return (reviews is not None and papers != {*reviews.papers}) or any(time > made for _, time in files)
+
+
+def _pairs(known: Mapping[str, str], listing: Path) -> tuple[Pair, ...]:
     """The pairs of a listing that the chair has not confirmed or denied."""
     if not listing.is_file():
         return ()
-    known = read_aliases(str(folder.settings["same"])) if "same" in folder.settings else {}
     names = ("old", "new", "why", "taken")
     table = read_table(listing, [Column(name, secret=True) for name in names])
     rows = zip(*(table.text(name) for name in names), strict=True)
@@ -170,7 +184,7 @@ def requested(folder: Folder) -> tuple[FolderRequest | None, str | None]:
     (None, 'icx2027/conference.toml: must set reviewers')
     """
     try:
-        return settings_of(folder), None
+        return settings_of(folder, yes_leak=True), None
     except InputError as error:
         return None, str(error)
 

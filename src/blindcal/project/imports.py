@@ -53,6 +53,8 @@ from blindcal.project.outsiders import in_folder_words, unlisted_remarks
 from blindcal.project.settings import FILE, Folder, Value, parse_grid, toml_value, with_settings
 from blindcal.reviews import Reviews, missing_withdrawn_warnings, similar_id_warnings
 
+Notes = Mapping[str, Mapping[str, str | None]]
+"""Lines about papers under the headings of conference.toml: by heading, then by paper; None for none."""
 KINDS = ("reviews", "past", "committee", "conflicts", "pools", "reviewers", "titles", "same")
 """What a file can be brought into a folder as."""
 
@@ -221,7 +223,8 @@ def write_import(folder: Folder, brought: FolderImport, codes: Path | None = Non
     `codes`: the table of codes, if there is one; it is written before anything that has codes.
     """
     with lock(folder.path / FILE):
-        text = edited_settings(folder.path, brought.settings, withdrawn_reasons(brought.withdrawn))
+        notes = {"withdrawn": withdrawn_reasons(brought.withdrawn)}
+        text = edited_settings(folder.path, brought.settings, notes)
         if codes is not None and brought.codes is not None:
             _write_codes(codes, brought.codes, brought.names)
         data = brought.contents.data
@@ -235,29 +238,50 @@ def write_import(folder: Folder, brought: FolderImport, codes: Path | None = Non
             write_bytes(folder.path / FILE, text.encode(), confidential=True, replace=True)
 
 
-def edited_settings(
-    folder: Path, settings: Mapping[str, Value | None], withdrawn: Mapping[str, str] | None = None
-) -> str:
+def edited_settings(folder: Path, settings: Mapping[str, Value | None], notes: Notes | None = None) -> str:
     """The text of a folder's conference.toml with other settings; the chair's comments and lines stay.
 
-    `withdrawn`: the reason for each paper that is added under `[withdrawn]`; by default none is.
+    `notes`: lines about papers, by the name of their table; None takes the line of a paper from there.
     """
     file = folder / FILE
     text = with_settings(decode_utf8(read_bytes(file), str(file)), settings)
-    lines = [f"{toml_value(paper)} = {toml_value(reason)}" for paper, reason in (withdrawn or {}).items()]
-    if lines:
-        head, table, tail = re.split(r"(?m)^(\s*\[withdrawn\].*)$", f"{text}\n[withdrawn]\n", maxsplit=1)
-        text = f"{head}{table}\n{chr(10).join(lines)}{tail}".removesuffix("\n[withdrawn]\n")
+    for table, lines in (notes or {}).items():
+        text = _noted(text, table, lines) if lines else text
     # An inline table, say, cannot be replaced line by line.
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         content = {}
     wrong = [name for name, value in settings.items() if content.get(name) != value]
-    if wrong or not {*(withdrawn or {})} <= {*content.get("withdrawn", {})}:
-        names = ", ".join(wrong or ["withdrawn"])
-        raise InputError(f"{file}: cannot be edited at {names}: write it as a new file has it")
+    wrong += [
+        table
+        for table, lines in (notes or {}).items()
+        if any(content.get(table, {}).get(paper) != line for paper, line in lines.items())
+    ]
+    if wrong:
+        raise InputError(f"{file}: cannot be edited at {', '.join(wrong)}: write it as a new file has it")
     return text
+
+
+def _noted(text: str, table: str, lines: Mapping[str, str | None]) -> str:
+    """The text with these lines about papers under the heading of a table, in place of others about them."""
+    parts = re.split(r"(?m)^(?=[ \t]*\[)", text)
+    places = [place for place, part in enumerate(parts) if part.lstrip().startswith(f"[{table}]")]
+    if not places:
+        places, parts = [len(parts) + 1], [*parts, "\n", f"[{table}]\n"]
+    heading, *others = parts[places[0]].splitlines()
+    added = [f"{toml_value(paper)} = {toml_value(line)}" for paper, line in lines.items() if line is not None]
+    kept = [line for line in others if _noted_paper(line) not in lines]
+    parts[places[0]] = "".join(f"{line}\n" for line in (heading, *added, *kept))
+    return "".join(parts)
+
+
+def _noted_paper(line: str) -> str | None:
+    """The paper that a line under the heading of a table is about."""
+    try:
+        return next(iter(tomllib.loads(line)), None)
+    except tomllib.TOMLDecodeError:
+        return None
 
 
 def free_place(folder: Path, name: str) -> str:

@@ -61,7 +61,7 @@ from blindcal.io.tables import format_table
 from blindcal.planning.conference_plan import Answer, answer, plan_remarks
 from blindcal.posterior.inputs import Inputs, read_inputs
 from blindcal.posterior.loads import fixed_loads, read_loads
-from blindcal.project.imports import decided, edited_settings, folder_reviews, free_place
+from blindcal.project.imports import Notes, decided, edited_settings, folder_reviews, free_place
 from blindcal.project.outsiders import unknown_reviewers_listed
 from blindcal.project.settings import (
     FILE,
@@ -151,16 +151,13 @@ def interrupted_remarks(folder: Folder) -> list[str]:
     ]
 
 
-def change_settings(
-    folder: Folder, settings: Mapping[str, Value | None], withdrawn: Mapping[str, str] | None = None
-) -> None:
+def change_settings(folder: Folder, settings: Mapping[str, Value | None], notes: Notes | None = None) -> None:
     """Change lines of a folder's conference.toml; the chair's comments and all other lines stay.
 
-    `settings` has values by name, None for a line that goes; `withdrawn` the reason for each paper that is
-    added to those withdrawn.
+    `settings` has values by name, None for a line that goes; `notes` lines about papers likewise.
     """
     with lock(folder.path / FILE):
-        text = edited_settings(folder.path, settings, withdrawn)
+        text = edited_settings(folder.path, settings, notes)
         write_bytes(folder.path / FILE, text.encode(), confidential=True, replace=True)
 
 
@@ -245,8 +242,11 @@ def fit_folder(folder: Folder, *, workers: int = 1, progress: Progress = no_prog
         reviewers = past_people(tables, names)
         people = match_people(committee, [*reviewers.values()], same)
         people.refuse_strangers()
+        unused = same.keys() - {who for listed in reviewers.values() for who in listed}
         same = dict(people.same)
         remarks = order_remarks(reviewers, committee, same)
+        if unused:
+            remarks.append(f"{count(len(unused), 'id')} of {settings['same']} stood in no past review")
     fitted = fit(
         tables,
         committee=committee,

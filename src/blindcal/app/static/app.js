@@ -27,20 +27,26 @@ function notify(text) {
   box.scrollIntoView({ block: "nearest" });
 }
 
+// Read the page again; after a refusal only what it says of that, so that nothing typed is lost.
 async function again(answer) {
   underway -= 1;
   if (answer === null) {
     notify("The app does not answer. Is it still running?");
-  } else if (answer.ok) {
+  } else if (!answer.ok) {
+    notify((await answer.text()).trim());
+  } else if ((await answer.json()).done) {
     if (underway === 0) location.reload();
   } else {
-    notify((await answer.text()).trim());
+    const page = await send(location.pathname.slice(document.body.dataset.base.length), {});
+    if (page === null || !page.ok) return location.reload();
+    const told = new DOMParser().parseFromString(await page.text(), "text/html").getElementById("notice-now");
+    document.getElementById("notice-now").replaceWith(told);
+    told.scrollIntoView({ block: "center" });
   }
 }
 
-async function submitted(form) {
+async function submitted(form, button = form.querySelector("button")) {
   underway += 1;
-  const button = form.querySelector("button");
   button.disabled = true;
   const answer = await send(`/conference/do/${form.dataset.action}`, {
     method: "POST",
@@ -51,33 +57,43 @@ async function submitted(form) {
   await again(answer);
 }
 
-async function chosen(input) {
+async function chosen(files, kind) {
   underway += 1;
   let answer = null;
-  for (const file of input.files) {
+  for (const file of files) {
     notify(`Reading ${file.name} …`);
-    answer = await send(`/conference/files?name=${encodeURIComponent(file.name)}`, {
+    answer = await send(`/conference/${kind}?name=${encodeURIComponent(file.name)}`, {
       method: "PUT",
       headers: { "Content-Type": "application/octet-stream" },
       body: file,
     });
     if (answer === null || !answer.ok) break;
   }
-  input.value = "";
   await again(answer);
 }
 
 // Listened for before the page is there, so that nobody is too quick for it.
 document.addEventListener("submit", (event) => {
   event.preventDefault();
-  submitted(event.target);
+  submitted(event.target, event.submitter ?? undefined);
+});
+// Files can be dropped on the field that chooses them, or anywhere around it.
+document.addEventListener("dragover", (event) => event.preventDefault());
+document.addEventListener("drop", (event) => {
+  event.preventDefault();
+  const field = event.target.closest(".upload")?.querySelector("input[type=file]");
+  if (field && event.dataTransfer.files.length) chosen([...event.dataTransfer.files], field.dataset.upload);
 });
 document.addEventListener("input", () => (typed = true));
 window.addEventListener("beforeunload", () => (left = performance.now()));
 document.addEventListener("change", (event) => {
-  if (event.target.matches("input[type=file][data-upload]") && event.target.files.length) chosen(event.target);
+  const field = event.target;
+  if (field.matches("input[type=file]") && field.files.length) {
+    chosen([...field.files], field.dataset.upload);
+    field.value = "";
+  }
   // What a file is taken for is read at once.
-  if (event.target.matches("select[name^='kind:']")) submitted(event.target.form);
+  if (field.matches("select[name^='kind:']")) submitted(field.form);
 });
 
 async function watch() {
