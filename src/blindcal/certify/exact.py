@@ -261,8 +261,8 @@ def exact_case(belief: Belief) -> ExactCase:
     alike = (
         np.ones(int(labels.max()) + 1, dtype=object) if belief.alike is None else belief.alike.astype(object)
     )
-    if belief.alike is not None:
-        weight = weight * lcm(*alike.tolist())
+    if (common := lcm(*alike.tolist())) > 1:
+        weight = weight * common
     order, start, group, label, counts = [], [], [], [], []
     for row in labels[(labels >= 0).any(axis=1)]:
         named, number, ends = _label_counts(np.maximum(row, NOBODY))

@@ -35,7 +35,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
@@ -285,7 +285,7 @@ def read_ledger(key_path: StrPath, key: Key) -> Ledger:
 def commit(ledger: Ledger, record: Record, policies: Mapping[str, ExactPolicy], input_stamp: str) -> Ledger:
     """Writes the record of a release in one new file; an existing file must be the same release."""
     entry = ReleaseEntry(ledger.counter + 1, record.conference, record.release, input_stamp)
-    parts = {"record": _json_bytes(asdict(record)), "tables": pack(policies)}
+    parts = {"record": _json_bytes(record), "tables": pack(policies)}
     fields = {"coins": COIN_FORMAT, **asdict(entry)}
     head = full_head(ledger.key, _KIND, fields.pop("counter"), ledger.last, fields, parts)
     stamp, data = record_bytes(ledger.key, head, parts)
@@ -298,8 +298,13 @@ def commit(ledger: Ledger, record: Record, policies: Mapping[str, ExactPolicy], 
     return Ledger(ledger.folder, ledger.key, (*ledger.releases, entry), stamp)
 
 
-def _json_bytes(content: Mapping[str, Any]) -> bytes:
-    return json.dumps(content, sort_keys=True, allow_nan=False).encode()
+def _json_bytes(record: Record) -> bytes:
+    # Not `asdict`, which copies every number of every pool.
+    return json.dumps(record, sort_keys=True, allow_nan=False, default=_by_field).encode()
+
+
+def _by_field(part: Any) -> dict[str, Any]:
+    return {each.name: getattr(part, each.name) for each in fields(part)}
 
 
 def _from_json(kind: type[_T], content: Mapping[str, Any]) -> _T:

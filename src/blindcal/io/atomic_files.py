@@ -19,6 +19,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from json.encoder import encode_basestring
 from pathlib import Path
 from types import ModuleType
@@ -443,12 +444,16 @@ def canonical_json(value: object) -> bytes:
     return encode_utf8(_canonical(value))
 
 
+# A conference's papers repeat the numbers of its committee.
+_float_text = lru_cache(maxsize=1 << 16)(number_text)
+
+
 def _canonical(value: object) -> str:
     # What there is most of comes first: a conference has hundreds of thousands of numbers.
     if isinstance(value, float):
         if value != value:
             raise InputError("nan has no canonical form")
-        return number_text(value)
+        return _float_text(value)
     if isinstance(value, str):
         return encode_basestring(value)
     if isinstance(value, (list, tuple)):

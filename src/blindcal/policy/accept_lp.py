@@ -81,15 +81,15 @@ def entry_classes(case: PaperCase) -> TupleClasses:
     if belief.labels is None or belief.entry is None:
         raise CertificateError("an aggregated belief has labels and entries")
     groups, kinds = int(group.max()) + 1, int(kind.max()) + 1
-    look, named = belief.labels, belief.labels >= 0
-    row = group[:, None] * kinds + look
     weight = belief.by_entry(entries.weight.size)
     share = belief.weight / np.where(weight > 0.0, weight, 1.0)[belief.entry]
-    value = share / (np.bincount(group)[group][:, None] * np.bincount(kind + 1)[look + 1])
-    column = np.broadcast_to(belief.entry, row.shape)
-    shares = sparse.coo_array(
-        (value[named], (row[named], column[named])), shape=(groups * kinds, weight.size)
-    ).tocsc()
+    value = share / (np.bincount(group)[group][:, None] * np.bincount(kind + 1)[belief.labels + 1])
+    # Nobody (-1) has a row of its own, the last of each group, which is left out.
+    row = group[:, None] * (kinds + 1) + np.where(belief.labels < 0, kinds, belief.labels)
+    rows = groups * (kinds + 1)
+    sums = np.bincount((belief.entry * rows + row).ravel(), value.ravel(), weight.size * rows)
+    each = sums.reshape(weight.size, groups, kinds + 1)[..., :kinds]
+    shares = sparse.csc_array(each.reshape(weight.size, groups * kinds).T)
     return _with_masses(np.arange(weight.size), weight, entries.favor, shares, np.bincount(group))
 
 

@@ -80,17 +80,18 @@ class QuadratureNodes:
         """The slots in order, the first one with the same score in place of each."""
         return tuple(sorted(self.alike or self.slots))
 
+    def powers(self, held: Slots) -> Array:
+        """`[candidate, node]`: the likelihood of having written all the held slots, kept."""
+        # No `functools.cache`: a function that refers to the nodes would keep both until the next collection
+        # of cycles, which a few huge arrays do not trigger.
+        if held not in self._powers:
+            own = self.likelihood[held[-1]]
+            self._powers[held] = self.powers(held[:-1]) * own if held[1:] else own
+        return self._powers[held]
+
     @cached_property
-    def powers(self) -> Callable[[Slots], Array]:
-        """`powers(held)[candidate, node]`: the likelihood of having written all the held slots, kept."""
-
-        @cache
-        def product_over(held: Slots) -> Array:
-            *others, last = held
-            own: Array = self.likelihood[last]
-            return product_over(tuple(others)) * own if others else own
-
-        return product_over
+    def _powers(self) -> dict[Slots, Array]:
+        return {}
 
 
 def worked_example() -> tuple[QuadratureNodes, Array]:
@@ -194,8 +195,8 @@ def significant_nodes(nodes: QuadratureNodes) -> QuadratureNodes | None:
         shares = likely / np.maximum(likely.sum(axis=1), np.finfo(float).tiny)[:, None]
         twice = np.sort(shares, axis=0)[-2]
         nodes = replace(nodes, peeled=(*nodes.peeled, int(unpeeled[twice.argmax()])))
-    kept = mass > _NEGLIGIBLE_NODE * most
-    return replace(_subset(nodes, np.flatnonzero(kept)), mass=nodes.mass[kept] / most)
+    nodes = _subset(nodes, _heavy(mass, _NEGLIGIBLE_NODE))
+    return replace(nodes, mass=nodes.mass / most)
 
 
 class TupleSums:
@@ -234,7 +235,8 @@ class TupleSums:
         shape = nodes.likelihood.shape[:2]
         self.steps = np.zeros(shape) if steps is None else steps
         self.unpeeled = np.delete(np.arange(shape[1]), nodes.peeled)
-        self.distinct, self._rounded = cache(self._distinct), cache(self._round)
+        self._sums: dict[tuple[Slots, Slots], Array] = {}
+        self._steps: dict[Slots, tuple[Integers, Array]] = {}
 
     def total(self) -> Array:
         """The sum over all tuples, at each node."""
@@ -332,11 +334,12 @@ class TupleSums:
             # Candidates with about as many steps need sums of the rest up to the same few totals.
             who = order[start : start + _CANDIDATES_AT_ONCE]
             upto = [np.clip(edges - (whole[who, None] + more), 0, size) for more in range(len(held) + 1)]
-            used = np.unique(np.concatenate(upto))
-            reached = powers[who] @ below[:, used]
+            present = np.zeros(size + 1, dtype=bool)
+            for totals in upto:
+                present[totals] = True
+            place, reached = np.cumsum(present) - 1, powers[who] @ below[:, present]
             for totals, part in zip(upto, chance, strict=True):
-                at = np.searchsorted(used, totals)
-                sums[who] += part[who, None] * np.take_along_axis(reached, at, axis=1)
+                sums[who] += part[who, None] * np.take_along_axis(reached, place[totals], axis=1)
         return np.diff(sums, axis=1)
 
     def _powers(self, held: Slots, candidates: Integers) -> Array:
@@ -353,8 +356,13 @@ class TupleSums:
         every = candidates.size == whole.size
         return (whole, chance) if every else (whole[candidates], chance[:, candidates])
 
+    def _rounded(self, held: Slots) -> tuple[Integers, Array]:
+        """The same for everyone, kept."""
+        if held not in self._steps:
+            self._steps[held] = self._round(held)
+        return self._steps[held]
+
     def _round(self, held: Slots) -> tuple[Integers, Array]:
-        """The same for everyone."""
         whole = np.floor(self.steps[held[-1]])
         up = self.steps[held[-1]] - whole
         if len(held) == 1:
@@ -365,12 +373,16 @@ class TupleSums:
         chance[1:] += before * up
         return others + whole.astype(np.int64), chance
 
-    def _distinct(self, slots: Slots, peeled: Slots) -> Array:
+    def distinct(self, slots: Slots, peeled: Slots) -> Array:
         """`[node, total of steps]`: the sum over distinct candidates in these slots, unpeeled or `peeled`."""
         if not slots:
             # The empty tuple counts once, unless a forced candidate has no seat.
             return np.full((self.nodes.mass.size, 1), float(not self.nodes.forced & set(peeled)))
-        return self._seated(slots, peeled) if peeled else self._unpeeled_sums[slots]
+        if not peeled:
+            return self._unpeeled_sums[slots]
+        if (slots, peeled) not in self._sums:
+            self._sums[slots, peeled] = self._seated(slots, peeled)
+        return self._sums[slots, peeled]
 
     def _seated(self, slots: Slots, peeled: Slots) -> Array:
         """The sum with the last of the peeled candidates in no slot, or in each one in turn."""
@@ -692,9 +704,8 @@ def start_search(
         tied: `[slot]`, equal numbers for slots with the same score. Look-alikes are treated alike.
     """
     kind, candidates, of, count = np.unique(alike, return_index=True, return_inverse=True, return_counts=True)
-    coarse = _subset(nodes, np.arange(0, nodes.mass.size, 2))
-    weight = coarse.mass * TupleSums(coarse).total()
-    coarse = _subset(coarse, np.flatnonzero(weight > _NEGLIGIBLE_WEIGHT * weight.max()))
+    coarse = _subset(nodes, slice(None, None, 2))
+    coarse = _subset(coarse, _heavy(coarse.mass * TupleSums(coarse).total(), _NEGLIGIBLE_WEIGHT))
     own = np.stack(TupleSums(coarse).accepted(candidates, -1.0))[..., 0]
     own = np.maximum(own, _UNSUSPECTED * own.max(axis=1, keepdims=True))
     mass = own * count / (own * count).sum(axis=1, keepdims=True)
@@ -726,14 +737,16 @@ def _snapped(values: ArrayLike) -> Array:
     return np.rint(np.asarray(values) / _GRID) * _GRID
 
 
-def _subset(nodes: QuadratureNodes, which: Integers) -> QuadratureNodes:
-    """The nodes at some indices."""
-    return replace(
-        nodes,
-        likelihood=np.ascontiguousarray(nodes.likelihood[:, :, which]),
-        mass=nodes.mass[which],
-        above=nodes.above[which],
-    )
+def _subset(nodes: QuadratureNodes, which: slice) -> QuadratureNodes:
+    """Some of the nodes."""
+    likelihood = np.ascontiguousarray(nodes.likelihood[:, :, which])
+    return replace(nodes, likelihood=likelihood, mass=nodes.mass[which], above=nodes.above[which])
+
+
+def _heavy(weight: Array, least: float) -> slice:
+    """The nodes from the first to the last one that weighs more than `least` of the heaviest one."""
+    kept = np.flatnonzero(weight > least * weight.max())
+    return slice(int(kept[0]), int(kept[-1]) + 1) if kept.size else slice(0)
 
 
 # 4. The layout of the table and the belief over its entries.
@@ -861,9 +874,15 @@ def _couple_slots(masses: Sequence[Array], weight: Array) -> tuple[Integers, Int
     held = np.all([mass.sum(axis=0) > 0.0 for mass in masses], axis=0)
     slots = [_cumulative_shares(mass * held) for mass in masses]
     entry, cut = (np.concatenate([cuts[part] for cuts in slots]) for part in (0, 2))
-    slot = np.repeat(np.arange(len(slots)), [cuts[0].size for cuts in slots])
-    order = np.lexsort((cut, entry))
-    entry, cut, slot = entry[order], cut[order], slot[order]
+    slot = np.repeat(np.arange(len(slots), dtype=np.int8), [cuts[0].size for cuts in slots])
+    # Entry by entry (few, hence a radix sort), then a merge of the slots' cuts, which rise already.
+    order = np.argsort(entry.astype(np.int16), kind="stable")
+    entry, cut = entry[order], cut[order]
+    ends = np.cumsum(np.bincount(entry))
+    for start, end in zip((0, *ends), ends, strict=False):
+        inside = np.argsort(cut[start:end], kind="stable")
+        cut[start:end], order[start:end] = cut[start:end][inside], order[start:end][inside]
+    slot = slot[order]
     size = np.where(np.diff(entry, prepend=-1) > 0, cut, np.diff(cut, prepend=0.0))
     kept = size > 0.0
     labels = []

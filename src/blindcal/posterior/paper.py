@@ -235,16 +235,10 @@ class PaperCase:
         `*` is nobody and like no one. If assignments were sampled, who was drawn with whom tells everyone
         apart, and so does who fits whose load.
         """
+        tied = np.unique(self.scores, return_inverse=True)[1]
         if self.sets is not None or (self.loads is not None and self.loads.by_set):
-            return np.unique(self.scores, return_inverse=True)[1], np.arange(len(self.candidates))
-        kinds: dict[object, int] = {}
-        factors = (0.0,) * len(self.candidates) if self.loads is None else self.loads.log
-        public = zip(self.inclusion, self.parameters, factors, strict=True)
-        kind = [
-            NOBODY if name == OUTSIDER else kinds.setdefault(public_data, len(kinds))
-            for name, public_data in zip(self.candidates, public, strict=True)
-        ]
-        return np.unique(self.scores, return_inverse=True)[1], np.array(kind, dtype=np.int64)
+            return tied, np.arange(len(self.candidates))
+        return tied, _kinds_of_candidates(self.promised(LayoutTarget()))
 
     @property
     def reviewers(self) -> Reviewer:
@@ -288,6 +282,21 @@ class _DrawnTuples:
         return TupleSample(
             self.rows, self.named, self.favor, lambda: case.layout.entries(self.rows, self.chance)
         )
+
+
+@lru_cache(maxsize=2)
+def _kinds_of_candidates(case: PaperCase) -> Integers:
+    """`[candidate]`: equal numbers for equal public data, cached while a paper is worked on."""
+    kinds: dict[object, int] = {}
+    factors = (0.0,) * len(case.candidates) if case.loads is None else case.loads.log
+    public = zip(case.inclusion, case.parameters, factors, strict=True)
+    kind = [
+        NOBODY if name == OUTSIDER else kinds.setdefault(public_data, len(kinds))
+        for name, public_data in zip(case.candidates, public, strict=True)
+    ]
+    numbers = np.array(kind, dtype=np.int64)
+    numbers.flags.writeable = False
+    return numbers
 
 
 @lru_cache(maxsize=2)
