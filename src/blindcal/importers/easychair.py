@@ -18,10 +18,10 @@ from blindcal.importers.export import (
     dropped_columns,
     dropped_count,
     export_error,
-    withdrawal_status,
+    withdrawn_papers,
 )
 from blindcal.importers.scores import find_scores
-from blindcal.importers.sheet import HeadedTable, OpenedExport, Worksheet, find_only_table
+from blindcal.importers.sheet import HeadedTable, OpenedExport, Worksheet, find_only_table, json_columns
 
 NAME, TITLE = "easychair", "EasyChair"
 _BEFORE = ("#", "submission #", "member #", "member name", "number", "version", "text", "scores")
@@ -52,20 +52,14 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         )
     _check_names(table)
     answers, problems = _answers(table)
-    labels = dict.fromkeys(label for answer in answers for label in answer)
-    columns = {label: [answer.get(label, "") for answer in answers] for label in labels}
+    columns = json_columns(answers)
     fields = find_scores(columns, choices.score_field, table.file, table.row or None)
     reviewers, subs = _counted(opened, table, choices)
+    papers = table.column("submission #")
+    cells = zip(table.rows, papers, reviewers, fields.scores, fields.confidences, strict=True)
     rows = [
         RawReview(number, paper, who, cell, how_sure, name=name)
-        for (number, _), paper, (who, name), cell, how_sure in zip(
-            table.rows,
-            table.column("submission #"),
-            reviewers,
-            fields.scores,
-            fields.confidences,
-            strict=True,
-        )
+        for (number, _), paper, (who, name), cell, how_sure in cells
     ]
     latest, old, broken = _latest(table, rows)
     titles, tracks, withdrawn = _submissions(opened)
@@ -82,7 +76,7 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         withdrawn=withdrawn,
         said=(_go_by(reviewers),),
         dropped=(
-            *_dropped(table, [name for name in labels if name not in fields[:2]], old),
+            *_dropped(table, [name for name in columns if name not in fields[:2]], old),
             *_metareviews(opened),
         ),
         problems=(*problems, *broken, *_problems(opened, table)),
@@ -259,11 +253,8 @@ def _submissions(opened: OpenedExport) -> tuple[dict[str, str], dict[str, str], 
         return {}, {}, {}
     papers = table.column("#")
     titles = dict(zip(papers, table.column("title"), strict=True))
-    words = zip(papers, table.column(_DELETED), table.column("decision"), strict=True)
-    became = {
-        p: "deleted" if gone.strip().casefold() == "yes" else withdrawal_status(d) for p, gone, d in words
-    }
-    withdrawn = {paper: what for paper, what in became.items() if what}
+    deleted = ["deleted" * (cell.strip().casefold() == "yes") for cell in table.column(_DELETED)]
+    withdrawn = withdrawn_papers(zip(papers, deleted, table.column("decision"), strict=True))
     return titles, dict(zip(papers, table.column("track name"), strict=True)), withdrawn
 
 

@@ -152,6 +152,12 @@ def export_error(file: str, rule: str, found: str | None = None, row: int | None
     return input_error([Problem(file, row, None, rule, found)])
 
 
+def withdrawn_papers(words: Iterable[tuple[str, *tuple[str, ...]]]) -> dict[str, str]:
+    """Which papers were withdrawn, and the like: of tuples of a paper and what the system says of it."""
+    became = {paper: next(filter(None, map(withdrawal_status, said)), None) for paper, *said in words}
+    return {paper: what for paper, what in became.items() if what}
+
+
 def withdrawal_status(text: str) -> str | None:
     """Which of `WITHDRAWN` a system says of a paper, in its own words; None for any other `text`."""
     words = re.sub(r"[\W_]+", "", text.casefold())

@@ -16,7 +16,7 @@ from blindcal.importers.export import (
     dropped_columns,
     dropped_count,
     export_error,
-    withdrawal_status,
+    withdrawn_papers,
 )
 from blindcal.importers.scores import find_scores, score_shaped
 from blindcal.importers.sheet import (
@@ -25,6 +25,7 @@ from blindcal.importers.sheet import (
     OpenedExport,
     find_only_table,
     json_cell,
+    json_columns,
     json_objects,
     json_pages,
 )
@@ -112,21 +113,19 @@ def _read_table(table: HeadedTable, choices: Choices) -> RawExport:
         table.file, table.row, rows, table.column("status"), columns, choices, unused, {}, _keyworded(table)
     )
     words = table.column("decision")
-    became = zip(table.column(paper), map(withdrawal_status, words), strict=True)
     return replace(
         found,
         problems=(*found.problems, *table.problems, *table.repeated([*used, *names])),
         warnings=(_SILENT,),
-        withdrawn={p: what for p, what in became if what},
+        withdrawn=withdrawn_papers(zip(table.column(paper), words, strict=True)),
         decision_words=_decision_words((word, "") for word in words),
     )
 
 
 def _row(number: int, paper: str, who: str, name: str, stage: str, title: str) -> RawReview:
     """A review whose score is not known yet."""
-    return RawReview(
-        number, paper, who, "", round="" if stage == "unnamed" else stage, title=title, name=name
-    )
+    stage = "" if stage == "unnamed" else stage
+    return RawReview(number, paper, who, "", round=stage, title=title, name=name)
 
 
 def _papers_and_reviews(value: object) -> list[tuple[Item, Item]]:
@@ -157,8 +156,9 @@ def _read_json(opened: OpenedExport, choices: Choices) -> RawExport:
     ]
     if not numbered:
         raise export_error(opened.file, "must hold reviews", "metareviews alone")
-    names = dict.fromkeys(name for *_, review in numbered for name in review if name not in _NOT_FIELDS)
-    columns = {name: [json_cell(review.get(name)) for *_, review in numbered] for name in names}
+    columns = json_columns(
+        [{n: json_cell(v) for n, v in review.items() if n not in _NOT_FIELDS} for *_, review in numbered]
+    )
     unused = dict.fromkeys(name for _, review in pairs for name in review if name in _NOT_FIELDS)
     dropped = [name for name in unused if name not in _KEPT_FIELDS]
     tops = json_pages(opened.value)
@@ -177,7 +177,11 @@ def _read_json(opened: OpenedExport, choices: Choices) -> RawExport:
         titles={json_cell(paper.get("pid")): json_cell(paper.get("title")) for paper in papers},
         tracks={json_cell(paper.get("pid")): json_cell(paper.get("submission_class")) for paper in papers},
         conflicts=tuple(_conflicts(papers)),
-        withdrawn=_withdrawn(papers),
+        # A desk rejection may be a status, or a decision of that name.
+        withdrawn=withdrawn_papers(
+            (json_cell(p.get("pid")), json_cell(p.get("status")), json_cell(p.get("decision")))
+            for p in papers
+        ),
         decision_words=_decision_words(
             (json_cell(paper.get("decision")), json_cell(paper.get("status"))) for paper in listed
         ),
@@ -201,16 +205,6 @@ def _papers(value: object) -> list[Item]:
     items = json_pages(value)
     listed = [paper for item in items for paper in json_objects(item.get("papers"))]
     return listed or [item for item in items if {"pid", "reviews"} <= item.keys()]
-
-
-def _withdrawn(papers: Sequence[Item]) -> dict[str, str]:
-    """What became of papers, by their status; a desk rejection may also be a decision of that name."""
-    found = {
-        json_cell(paper.get("pid")): withdrawal_status(json_cell(paper.get("status")))
-        or withdrawal_status(json_cell(paper.get("decision")))
-        for paper in papers
-    }
-    return {pid: what for pid, what in found.items() if what}
 
 
 def _conflicts(papers: Sequence[Item]) -> Iterator[tuple[str, str]]:

@@ -78,28 +78,14 @@ def gather(found: RawExport, choices: Choices) -> Imported:
     """
     people = {_clean(key): _clean(person) for key, person in (choices.people or {}).items()}
     scored = [row for row in found.rows if row.score.strip().casefold() not in _BLANK]
-    checked = _checked(scored, people, choices.best_first or _brought(found), found)
-    check_people([(row.paper, row.reviewer) for row in checked.rows], found.file)
-    return _imported(checked, scored, people, found)
-
-
-class _Checked(NamedTuple):
-    """Reviews without a problem, their numbers, and the track of each paper."""
-
-    rows: Sequence[RawReview]
-    score: _Numbers
-    sure: _Numbers | None
-    tracks: Mapping[str, str]
-
-
-def _checked(
-    scored: Sequence[RawReview], people: Mapping[str, str], order: Sequence[str], found: RawExport
-) -> _Checked:
+    rows = [_cleaned(row, people) for row in scored]
+    # The order that the export brought along counts if its scores need one.
+    brought = found.best_first if is_worded(row.score for row in found.rows) else ()
     log = Problems(found.file)
     log.extend(found.problems)
-    rows = [_cleaned(row, people) for row in scored]
-    score, sure = _scores(rows, order, found, log), _confidences(rows, found, log)
-    tracks = _tracks(rows, found)
+    score, sure = _scores(rows, choices.best_first or brought, found, log), _confidences(rows, found, log)
+    known = {_clean(paper): _clean(track) for paper, track in found.tracks.items() if track.strip()}
+    tracks = {**{row.paper: row.track for row in reversed(rows) if row.track}, **known}
     if not _years_mixed(rows, found, log):
         _check_pairs(rows, tracks, found, log)
     if tracks:
@@ -108,15 +94,10 @@ def _checked(
     if not rows:
         log.add(None, None, "must have at least one review with a score", "none")
     log.finish()
-    return _Checked(rows, score, sure, tracks)
-
-
-def _imported(
-    checked: _Checked, scored: Sequence[RawReview], people: Mapping[str, str], found: RawExport
-) -> Imported:
-    rows, score, sure, tracks = checked
-    reviews = Reviews.from_table(_table(rows, score, sure))
-    titles, committee = _titles(rows, found), _committee(rows, found, people)
+    check_people([(row.paper, row.reviewer) for row in rows], found.file)
+    reviews, titles = Reviews.from_table(_table(rows, score, sure)), _titles(rows, found)
+    pairs = {(_clean(paper), people.get(_clean(who), _clean(who))) for paper, who in found.conflicts}
+    became = {_clean(paper): what for paper, what in found.withdrawn.items()}
     return Imported(
         format=found.format,
         reviews=reviews,
@@ -126,20 +107,14 @@ def _imported(
         rounds=tuple(rows[i].round for i in reviews.row) if any(row.round for row in rows) else (),
         titles=titles,
         tracks={paper: tracks[paper] for paper in tracks if not any(map(id_problem, (paper, tracks[paper])))},
-        committee=committee,
-        conflicts=_conflicts(found, people),
-        withdrawn=_withdrawn(found, reviews),
+        committee=_committee(rows, found, people),
+        conflicts=tuple(sorted(pair for pair in pairs if not any(map(id_problem, pair)))),
+        withdrawn={paper: became[paper] for paper in reviews.papers if paper in became},
         sources=tuple((rows[i].file or found.file, rows[i].row) for i in reviews.row),
         decision_words=dict(found.decision_words),
         recognized=(*found.said, *(["decimals written with a comma"] if score.commas else [])),
         dropped=(*found.dropped, Dropped("the order of rows", "it can reveal who wrote a review")),
-        warnings=(
-            *found.warnings,
-            *_left_out(found.rows, scored),
-            *_unsure(found, sure),
-            *_disagreements(rows, titles),
-            *_strangers(scored, people),
-        ),
+        warnings=(*found.warnings, *_warnings(found, scored, rows, sure, titles, people)),
     )
 
 
@@ -178,16 +153,10 @@ def _phrase(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-def _person(reviewer: str, people: Mapping[str, str]) -> str:
-    return people.get(reviewer, reviewer)
-
-
 def _cleaned(row: RawReview, people: Mapping[str, str]) -> RawReview:
-    number, paper, reviewer, score, sure, track, stage, title, name, file = row
-    person = _person(_clean(reviewer), people)
-    return RawReview(
-        number, _clean(paper), person, score, sure, _clean(track), _clean(stage), title, name, file
-    )
+    who = _clean(row.reviewer)
+    paper, track, stage = map(_clean, (row.paper, row.track, row.round))
+    return row._replace(paper=paper, reviewer=people.get(who, who), track=track, round=stage)
 
 
 class _Numbers(NamedTuple):
@@ -208,15 +177,8 @@ def _scores(rows: Sequence[RawReview], order: Sequence[str], found: RawExport, l
         log.extend([Problem(found.file, None, found.score_field, NO_ORDER)])
         return _Numbers([], {})
     read = {cell: read_ordered(cell, order) if order else read_number(cell, commas) for cell in set(cells)}
-    _check_cells(rows, cells, read, found.score_field, log)
-    right = [value for value in map(read.__getitem__, cells) if _is_number(value)]
-    levels = {float(value): str(label or "") for value, label in right}
-    return _Numbers([float(value) for value, _ in right], levels, bool(order), commas and not order)
-
-
-def _brought(found: RawExport) -> tuple[str, ...]:
-    """The order that the export brought along, if its scores need one."""
-    return found.best_first if is_worded(row.score for row in found.rows) else ()
+    right = _good(rows, cells, read, found.score_field, log)
+    return _Numbers([value for value, _ in right], dict(right), bool(order), commas and not order)
 
 
 def _confidences(rows: Sequence[RawReview], found: RawExport, log: Problems) -> _Numbers | None:
@@ -227,30 +189,25 @@ def _confidences(rows: Sequence[RawReview], found: RawExport, log: Problems) -> 
     commas = has_decimal_commas(cells)
     read = {cell: read_number(cell, commas) for cell in set(cells) if cell}
     read[""] = (math.nan, "")
-    _check_cells(rows, cells, read, found.confidence_field, log)
-    right = [value for value in map(read.__getitem__, cells) if _is_number(value)]
-    return _Numbers([float(value) for value, _ in right], {}, commas=commas)
+    right = _good(rows, cells, read, found.confidence_field, log)
+    return _Numbers([value for value, _ in right], {}, commas=commas)
 
 
-_Read = tuple[float, str] | Violation
-
-
-def _is_number(read: _Read) -> bool:
-    return isinstance(read[0], float)
-
-
-def _check_cells(
-    rows: Sequence[RawReview], cells: Sequence[str], read: Mapping[str, _Read], field: str, log: Problems
-) -> None:
-    broken = {cell: value for cell, value in read.items() if not _is_number(value)}
-    if broken:
-        log.extend(
-            [
-                Problem(row.file or log.file, row.row, field, str(broken[cell][0]), broken[cell][1])
-                for row, cell in zip(rows, cells, strict=True)
-                if cell in broken
-            ]
-        )
+def _good(
+    rows: Sequence[RawReview],
+    cells: Sequence[str],
+    read: Mapping[str, tuple[float, str] | Violation],
+    field: str,
+    log: Problems,
+) -> list[tuple[float, str]]:
+    """The numbers and labels of cells that are right; a problem for each other one."""
+    good = {
+        cell: (value, str(label or "")) for cell, (value, label) in read.items() if isinstance(value, float)
+    }
+    if len(good) < len(read):
+        broken = [(row, read[cell]) for row, cell in zip(rows, cells, strict=True) if cell not in good]
+        log.extend([Problem(row.file or log.file, row.row, field, str(r), what) for row, (r, what) in broken])
+    return [good[cell] for cell in cells if cell in good]
 
 
 def _check_ids(rows: Sequence[RawReview], found: RawExport, log: Problems) -> None:
@@ -312,11 +269,6 @@ def _table(rows: Sequence[RawReview], score: _Numbers, sure: _Numbers | None) ->
     return table
 
 
-def _tracks(rows: Sequence[RawReview], found: RawExport) -> dict[str, str]:
-    known = {_clean(paper): _clean(track) for paper, track in found.tracks.items() if track.strip()}
-    return {**{row.paper: row.track for row in reversed(rows) if row.track}, **known}
-
-
 def _titles(rows: Sequence[RawReview], found: RawExport) -> dict[str, str]:
     titles = {row.paper: _phrase(row.title) for row in reversed(rows)}
     titles.update((_clean(paper), _phrase(title)) for paper, title in found.titles.items())
@@ -331,20 +283,10 @@ def _committee(rows: Sequence[RawReview], found: RawExport, people: Mapping[str,
     """
     committee = {row.reviewer: _phrase(row.name) for row in reversed(rows)}
     for key, name in found.committee.items():
-        person = _person(_clean(key), people)
+        person = people.get(_clean(key), _clean(key))
         if not id_problem(person):
             committee[person] = _phrase(name)
     return {person: "" if name == person else name for person, name in sorted(committee.items())}
-
-
-def _conflicts(found: RawExport, people: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    pairs = {(_clean(paper), _person(_clean(who), people)) for paper, who in found.conflicts}
-    return tuple(sorted(pair for pair in pairs if not any(map(id_problem, pair))))
-
-
-def _withdrawn(found: RawExport, reviews: Reviews) -> dict[str, str]:
-    became = {_clean(paper): what for paper, what in found.withdrawn.items()}
-    return {paper: became[paper] for paper in reviews.papers if paper in became}
 
 
 def withdrawn_lines(withdrawn: Mapping[str, str]) -> list[str]:
@@ -360,31 +302,25 @@ def withdrawn_lines(withdrawn: Mapping[str, str]) -> list[str]:
     return [f"{count(len(ids), 'paper')} {what}: {', '.join(ids)}" for what, ids in papers.items()]
 
 
-def _left_out(rows: Sequence[RawReview], scored: Sequence[RawReview]) -> list[str]:
-    """Which reviews have no score."""
-    kept = set(map(id, scored))
-    blank = [row for row in rows if id(row) not in kept]
-    if not blank:
-        return []
-    places = ", ".join(f"{row.file}, row {row.row}".lstrip(", ") for row in blank[:_SHOWN_ROWS])
-    more = "" if len(blank) <= _SHOWN_ROWS else ", ..."
-    return [f"{count(len(blank), 'review')} without a score left out ({places}{more})"]
-
-
-def _unsure(found: RawExport, sure: _Numbers | None) -> list[str]:
-    if found.confidence_field is None or sure is not None:
-        return []
-    return [f"{found.confidence_field} holds no numbers: left out, and so there is no confidence"]
-
-
-def _disagreements(rows: Sequence[RawReview], titles: Mapping[str, str]) -> list[str]:
-    papers = {row.paper for row in rows if row.title.strip() and _phrase(row.title) != titles.get(row.paper)}
-    return [f"{count(len(papers), 'paper')} with two titles: the first is kept"] if papers else []
-
-
-def _strangers(scored: Sequence[RawReview], people: Mapping[str, str]) -> list[str]:
-    """How much of the map fits the export."""
-    if not people:
-        return []
-    missing = len({_clean(row.reviewer) for row in scored} - people.keys() - {*people.values()})
-    return [f"{count(missing, 'reviewer id')} not in the map kept as in the export"] if missing else []
+def _warnings(
+    found: RawExport,
+    scored: Sequence[RawReview],
+    rows: Sequence[RawReview],
+    sure: _Numbers | None,
+    titles: Mapping[str, str],
+    people: Mapping[str, str],
+) -> list[str]:
+    """Reviews without a score, confidence in words, papers with two titles, ids that the map lacks."""
+    warnings, kept = [], set(map(id, scored))
+    if blank := [row for row in found.rows if id(row) not in kept]:
+        places = ", ".join(f"{row.file}, row {row.row}".lstrip(", ") for row in blank[:_SHOWN_ROWS])
+        more = "" if len(blank) <= _SHOWN_ROWS else ", ..."
+        warnings.append(f"{count(len(blank), 'review')} without a score left out ({places}{more})")
+    if found.confidence_field is not None and sure is None:
+        warnings.append(f"{found.confidence_field} holds no numbers: left out, and so there is no confidence")
+    if double := {r.paper for r in rows if r.title.strip() and _phrase(r.title) != titles.get(r.paper)}:
+        warnings.append(f"{count(len(double), 'paper')} with two titles: the first is kept")
+    ids = {_clean(row.reviewer) for row in scored}
+    if people and (missing := len(ids - people.keys() - {*people.values()})):
+        warnings.append(f"{count(missing, 'reviewer id')} not in the map kept as in the export")
+    return warnings

@@ -190,21 +190,21 @@ def _parse_json_or_lines(text: str, file: str) -> object:
     """The value of a JSON text, or the list of those on its lines where each line is one."""
     first, line_end, rest = text.strip().partition("\n")
     if line_end and rest.lstrip().startswith("{") and first.rstrip().endswith("}"):
-        lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-        return [_json_line(line, number, file) for number, line in lines]
+        values, rule = [], "must be one JSON value per line"
+        for number, line in enumerate(text.split("\n"), start=1):
+            try:
+                values += [parse_json(line, file)] if line.strip() else []
+            except InputError as error:
+                raise export_error(file, rule, error.problems[0].found, number) from None
+        return values
     return parse_json(text, file)
-
-
-def _json_line(line: str, number: int, file: str) -> object:
-    try:
-        return parse_json(line, file)
-    except InputError as error:
-        raise export_error(file, "must be one JSON value per line", error.problems[0].found, number) from None
 
 
 def decode_text(data: bytes, file: str, memory: Memory) -> tuple[str, str]:
     """The text of a file and the name of its encoding: UTF-8, UTF-16 or, if it is neither, Windows-1252."""
-    memory.take(len(data) * _width(data), file=file)
+    # How many bytes Python takes for each character of such a text, at most.
+    width = 4 if re.search(rb"[\xf0-\xff]", data) else 2 if re.search(rb"[\x80-\xff]", data) else 1
+    memory.take(len(data) * width, file=file)
     codec, name = next(
         ((codec, name) for mark, codec, name in _MARKS if data.startswith(mark)), _unmarked(data)
     )
@@ -223,19 +223,11 @@ def decode_text(data: bytes, file: str, memory: Memory) -> tuple[str, str]:
     return text, name
 
 
-def _width(data: bytes) -> int:
-    """How many bytes Python takes for each character of such a text, at most."""
-    if re.search(rb"[\xf0-\xff]", data):
-        return 4
-    return 2 if re.search(rb"[\x80-\xff]", data) else 1
-
-
 def _unmarked(data: bytes) -> tuple[str, str]:
     top = data[:_SAMPLE]
-    if len(top) >= 4 and top[1::2].count(0) > 0.4 * len(top[1::2]) and not top[::2].count(0):
-        return "utf-16-le", "UTF-16"
-    if len(top) >= 4 and top[::2].count(0) > 0.4 * len(top[::2]) and not top[1::2].count(0):
-        return "utf-16-be", "UTF-16"
+    for codec, high, low in (("utf-16-le", top[1::2], top[::2]), ("utf-16-be", top[::2], top[1::2])):
+        if len(top) >= 4 and high.count(0) > 0.4 * len(high) and not low.count(0):
+            return codec, "UTF-16"
     return ("utf-8", "UTF-8") if _mostly_utf8(data) else ("cp1252", "Windows-1252")
 
 

@@ -21,7 +21,15 @@ from blindcal.importers.export import (
 )
 from blindcal.importers.people import NEVER_REPEATED
 from blindcal.importers.scores import ScoreFields, find_scores
-from blindcal.importers.sheet import Item, OpenedExport, all_pages, json_cell, json_objects, json_pages
+from blindcal.importers.sheet import (
+    Item,
+    OpenedExport,
+    all_pages,
+    json_cell,
+    json_columns,
+    json_objects,
+    json_pages,
+)
 
 NAME, TITLE = "openreview", "OpenReview"
 # `.../-/Official_Review`; in the oldest venues `/-/Paper12/Official_Review` or `/-/paper12/meta/review`.
@@ -128,10 +136,6 @@ def _kinds(note: Item) -> list[str]:
     return [kind for kind in kinds if kind != "Edit"]
 
 
-def _is_metareview(kind: str) -> bool:
-    return re.search(r"meta_?review", kind, re.I) is not None
-
-
 def _invitations(note: Item) -> list[str]:
     invitations = note.get("invitations", [note.get("invitation")])
     return [text for text in invitations if isinstance(text, str)] if isinstance(invitations, list) else []
@@ -233,8 +237,7 @@ def _content(note: Item, name: str) -> str:
 
 def _columns(reviews: Sequence[Item]) -> dict[str, list[str]]:
     contents = [found if isinstance(found := note.get("content"), dict) else {} for note in reviews]
-    names = dict.fromkeys(str(name) for content in contents for name in content)
-    return {name: [_value(content.get(name)) for content in contents] for name in names}
+    return json_columns([{str(name): _value(v) for name, v in content.items()} for content in contents])
 
 
 def _forum(note: Item) -> str:
@@ -284,7 +287,11 @@ def _dropped(notes: _Notes, fields: ScoreFields) -> tuple[Dropped, ...]:
     keys = {key for note in notes.reviews for key in note}
     times = [name for name in _TIMES if name in keys]
     numbers = Dropped("the numbers of notes", "they reveal in which order reviews were written")
-    rest = {kind: times for kind, times in sorted(notes.others.items()) if not _is_metareview(kind)}
+    rest = {
+        kind: times
+        for kind, times in sorted(notes.others.items())
+        if not re.search(r"meta_?review", kind, re.I)
+    }
     metareviews = notes.others.total() - sum(rest.values())
     notes_left = ", ".join(f"{times:,} {kind}" for kind, times in rest.items())
     return (

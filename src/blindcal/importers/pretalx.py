@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from blindcal.cells import unescape
 from blindcal.importers.export import (
@@ -12,7 +12,7 @@ from blindcal.importers.export import (
     RawReview,
     dropped_columns,
     export_error,
-    withdrawal_status,
+    withdrawn_papers,
 )
 from blindcal.importers.scores import choose_score_field, score_shaped
 from blindcal.importers.sheet import (
@@ -23,6 +23,7 @@ from blindcal.importers.sheet import (
     all_pages,
     find_only_table,
     json_cell,
+    json_columns,
     json_objects,
     json_pages,
     json_worksheet,
@@ -68,12 +69,9 @@ def team_sheet(opened: OpenedExport) -> Worksheet | None:
         rule = "must say who the members are: fetch the teams with ?expand=members"
         raise export_error(opened.file, rule, "codes alone")
     header = ["code", "name", "email"]
-    members = [[json_cell(member.get(name)) for name in header] for member in _members(reviewing)]
+    people = [member for team in reviewing for member in json_objects(team["members"])]
+    members = [[json_cell(member.get(name)) for name in header] for member in people]
     return Worksheet(opened.file, "", list(enumerate([header, *members])))
-
-
-def _members(teams: list[Item]) -> Iterator[Item]:
-    return (member for team in teams for member in json_objects(team["members"]))
 
 
 def _table(opened: OpenedExport) -> HeadedTable | None:
@@ -131,8 +129,7 @@ def _read_api(opened: OpenedExport, choices: Choices) -> RawExport:
             opened.file, "must say who the reviewers are: fetch as an organizer who may see reviewers"
         )
     answers = [_answers(review) for review in reviews]
-    labels = dict.fromkeys(label for answer in answers for label in answer)
-    columns = {label: [answer.get(label, "") for answer in answers] for label in labels}
+    columns = json_columns(answers)
     score, _ = _score(columns, choices, opened.file)
     cells = enumerate(zip(reviews, columns[score], strict=True), start=1)
     unused = dict.fromkeys(key for review in reviews for key in review)
@@ -143,7 +140,7 @@ def _read_api(opened: OpenedExport, choices: Choices) -> RawExport:
         rows=[_row(number, review, cell) for number, (review, cell) in cells],
         score_field=score,
         dropped=dropped_columns(
-            [*(key for key in unused if key not in kept), *(name for name in labels if name != score)],
+            [*(key for key in unused if key not in kept), *(name for name in columns if name != score)],
             ["text"],
         ),
         withdrawn=_withdrawn(reviews),
@@ -154,12 +151,8 @@ def _read_api(opened: OpenedExport, choices: Choices) -> RawExport:
 def _withdrawn(reviews: list[Item]) -> dict[str, str]:
     """What became of each proposal that is no longer there, by its state."""
     papers = [paper for review in reviews if isinstance(paper := review.get("submission"), dict)]
-    states = {json_cell(paper.get("code")): json_cell(paper.get("state")) for paper in papers}
-    became = {
-        code: "withdrawn" if state == "canceled" else withdrawal_status(state)
-        for code, state in states.items()
-    }
-    return {code: what for code, what in became.items() if what}
+    states = [(json_cell(paper.get("code")), json_cell(paper.get("state"))) for paper in papers]
+    return withdrawn_papers((c, "withdrawn" if state == "canceled" else state) for c, state in states)
 
 
 def _score(

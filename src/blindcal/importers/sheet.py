@@ -26,7 +26,7 @@ MAX_MEMORY = 512 * 2**20
 """An input may cost this many bytes of memory, beside those of Python itself."""
 _ROW, _SLOT, _TEXT, _TAG = 750, 16, 16, 48
 _LIST, _OBJECT, _KEY, _ITEM, _QUOTE = 88, 170, 30, 40, 28
-_RULE = "must take at most {limit} MiB of memory: leave out texts, columns or rows that are not needed"
+_RULE = "must take at most {} MiB of memory: leave out texts, columns or rows that are not needed"
 _HEADER_ROWS = 6
 Cells = Sequence[str]
 Item = dict[str, Any]
@@ -212,6 +212,12 @@ def all_pages(found: Iterable[Item], key: str, file: str) -> Iterator[Item]:
     yield from items
 
 
+def json_columns(items: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
+    """Objects with texts by name as columns, empty where an object does not have the name."""
+    names = dict.fromkeys(name for item in items for name in item)
+    return {name: [item.get(name, "") for item in items] for name in names}
+
+
 def json_worksheet(opened: OpenedExport) -> Worksheet | None:
     """A JSON list of flat objects as a sheet with their keys as its header; None if `opened` is not such."""
     value = opened.value
@@ -232,7 +238,7 @@ class Memory:
     def check(self, size: int, row: int | None = None, file: str | None = None) -> None:
         """Refuse what would cost `size` bytes more, if so much is not left."""
         if size > self._left:
-            raise memory_error(file or self.file, row)
+            raise export_error(file or self.file, _RULE.format(MAX_MEMORY // 2**20), "more", row)
 
     def take(self, size: int, row: int | None = None, file: str | None = None) -> None:
         """Count `size` bytes; messages are about this `row`, of the `file` or this part of it."""
@@ -251,11 +257,6 @@ class Memory:
     def check_tags(self, tags: int) -> None:
         """Refuse XML with so many `tags` that it would not fit: to count them is faster than to parse."""
         self.check(_TAG * tags)
-
-
-def memory_error(file: str, row: int | None = None) -> InputError:
-    """The error for a `file` that costs too much memory, from this `row` on if it is known."""
-    return export_error(file, _RULE.format(limit=MAX_MEMORY // 2**20), "more", row)
 
 
 def grid_size(rows: int, columns: int) -> int:
@@ -330,8 +331,15 @@ class _Walk:
 
     def run(self, chunks: Iterable[bytes | memoryview]) -> None:
         """Parse the text that these bytes are."""
+        size = 0
         try:
-            self._parse(chunks)
+            for chunk in chunks:
+                self.parser.Parse(chunk, False)
+                size += len(chunk)
+                # A tag is parsed anew from its start with every chunk, until it is whole.
+                if size - self.parser.CurrentByteIndex > _MAX_TAG:
+                    raise self.bad(f"must not have a tag or comment of more than {_MAX_TAG:,} bytes")
+            self.parser.Parse(b"", True)
         except expat.ExpatError as error:
             message = f"{expat.ErrorString(error.code)} in line {error.lineno}"
             raise self.bad("must be well-formed XML", message) from None
@@ -340,18 +348,8 @@ class _Walk:
                 raise
             raise self.bad("must be XML in an encoding that is known") from None
 
-    def _parse(self, chunks: Iterable[bytes | memoryview]) -> None:
-        size = 0
-        for chunk in chunks:
-            self.parser.Parse(chunk, False)
-            size += len(chunk)
-            # A tag is parsed anew from its start with every chunk, until it is whole.
-            if size - self.parser.CurrentByteIndex > _MAX_TAG:
-                raise self.bad(f"must not have a tag or comment of more than {_MAX_TAG:,} bytes")
-        self.parser.Parse(b"", True)
-
     def bad(self, rule: str, found: str | None = None, row: int | None = None) -> InputError:
-        return input_error([Problem(self.file, row, None, rule, found)])
+        return export_error(self.file, rule, found, row)
 
     def begin(self) -> None:
         self.listening, self._texts, self._size = False, [], 0
@@ -487,11 +485,8 @@ class _Old(_Rows):
 
 def xlsx_sheets(read: Callable[[str], Part | None], file: str, memory: Memory) -> tuple[Worksheet, ...]:
     """The sheets of an `.xlsx` file, of which `read` gives a part by its name, or None if there is none."""
-    book, links, shared = (
-        _Tags(file, memory, "sheet"),
-        _Tags(file, memory, "Relationship"),
-        _Strings(file, memory),
-    )
+    book, links = (_Tags(file, memory, name) for name in ("sheet", "Relationship"))
+    shared = _Strings(file, memory)
     book.run(_part(read, "xl/workbook.xml", file, memory))
     links.run(_part(read, "xl/_rels/workbook.xml.rels", file, memory))
     targets = {link.get("Id", ""): (link.get("Type", ""), link.get("Target", "")) for link in links.found}
@@ -517,7 +512,7 @@ def xlsx_sheets(read: Callable[[str], Part | None], file: str, memory: Memory) -
 def _part(read: Callable[[str], Part | None], name: str, file: str, memory: Memory) -> Iterator[bytes]:
     part = read(name)
     if part is None:
-        raise input_error([Problem(file, None, None, "must be a whole .xlsx workbook", f"no part {name!a}")])
+        raise export_error(file, "must be a whole .xlsx workbook", f"no part {name!a}")
     memory.check_tags(part.tags)
     return part.chunks
 
