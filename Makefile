@@ -83,10 +83,12 @@ figures: $(STAMP)
 	for study in $(ONLY); do echo "== $$study"; \
 	  BLINDCAL_OUT=$(if $(filter docs,$(OUT)),,$(OUT)) $(BIN)/python studies/$$study.py || exit 1; done
 
-# What a release consists of: dist/ with the source archive and the wheel that is built from it.
+# What a release consists of: dist/ with the source archive and the wheel that is built from it, as an index would
+# take them.
 package: $(STAMP)
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation .
+	$(BIN)/python -m twine check --strict dist/*
 
 # One test opens a written table in LibreOffice; it is left out where there is none.
 libreoffice:

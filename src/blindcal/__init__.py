@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from blindcal.verification import Verification as Verification
     from blindcal.verification import verify as verify
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where each public name is defined; in the order of the line of data.
 _EXPORTS = {
