@@ -279,7 +279,7 @@ def adversary(similarity: Similarity, papers: int, workers: int) -> list[str]:
 
 
 def _listed(case: PaperCase) -> tuple[float, float]:
-    """Authors named: as certified, and by going through all draws with densities that are not the code's."""
+    """Reviewers named: as certified, and by enumerating all draws with densities that are not the code's."""
     planned = plan_conference(Conference((case,), BAR, None, (1.0,)), GUARANTEES[0])[0][0]
     mass = np.zeros((2, PER_PAPER, len(case.candidates)))
     for people, times in case.sets or ():

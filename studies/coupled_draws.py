@@ -86,7 +86,7 @@ def feasible(papers: list[Paper]) -> Array:
 
 
 def named(papers: list[Paper], possible: Array, outcomes: tuple[int | None, ...]) -> float:
-    """The sum over all reviews of the largest mass of an author, for one outcome of all papers."""
+    """The sum over all reviews of the largest mass of a candidate, for one outcome of all papers."""
     masses = [paper.masses(outcome) for paper, outcome in zip(papers, outcomes, strict=True)]
     sums = [paper.by_set(mass) for paper, mass in zip(papers, masses, strict=True)]
     total = 0.0

@@ -1,4 +1,4 @@
-"""What calibration fitted on the reviews being decided gives away: naming authors from published offsets.
+"""What calibration fitted on the reviews being decided gives away: naming reviewers from published offsets.
 
 Each reviewer's "offset" is the mean of the scores they gave in this very conference, to two decimals. An
 adversary that sees scores, pools and these offsets, and no decision at all, lists for every reviewer the

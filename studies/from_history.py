@@ -211,7 +211,7 @@ def history_table(found: Mapping[str, Mapping[tuple[int, str], Array]]) -> list[
 
 
 def named_table(found: Mapping[str, Mapping[tuple[int, str], Array]]) -> list[str]:
-    """Authors named: claimed, and against an adversary that knows the true calibration."""
+    """Reviewers named: claimed, and against an adversary that knows the true calibration."""
     lines = ["| | past reviews | adversary | scores alone | " + " | ".join(GUARANTEES) + " |"]
     lines.append("|---" * (4 + len(GUARANTEES)) + "|")
     for regime, runs in found.items():

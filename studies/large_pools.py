@@ -34,7 +34,7 @@ POOLS = {20: True, 40: True, 60: True, 200: False, 800: False}
 
 
 def measured(case: PaperCase, listed: bool) -> list[float]:
-    """Naming the author; wrong decisions: public and full; then error and gap of each guarantee."""
+    """Naming the reviewer; wrong decisions: public and full; then error and gap of each guarantee."""
     case = replace(case, most_listed=2_000_000 if listed else 0)
     belief = case.belief
     named = float(success_by_slot(belief, np.ones_like(belief.weight)).mean())

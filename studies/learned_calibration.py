@@ -81,8 +81,8 @@ def sheet(year: Year, tuples: Integers, likely: Array, rows: Array) -> Calibrati
 
 
 def learned(seen: CalibrationModel, sweeps: int, rng: np.random.Generator) -> Array:
-    """`[paper, slot, place]`: how likely each candidate is the author, given everything that is seen and what
-    is stated of all people: by one chain from there."""
+    """`[paper, slot, place]`: how likely each candidate is the reviewer, given everything that is seen and
+    what is stated of all people: by one chain from there."""
     chain = continue_chains(start_chains(seen, [0], 1, 0), seen, sweeps, rng, sweeps // WARMUP)
     return (chain.tally[0] / chain.seen[0]).reshape(seen.papers, PER_PAPER, POOL)
 

@@ -74,10 +74,10 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Gain:
-    """Naming an author, mean over papers, and the most that one outcome of all papers together does.
+    """Naming a reviewer, mean over papers, and the most that one outcome of all papers together does.
 
-    `alone`: from the scores; `decided`: with all decisions. `rise`: of the likeliest author of a review;
-    `log_odds`: between two authors of one review. `stated`: the largest rise that any paper's claim admits.
+    `alone`: from the scores; `decided`: with all decisions. `rise`: of the likeliest reviewer;
+    `log_odds`: between two candidates for one review. `stated`: the largest rise that a paper's claim admits.
     """
 
     alone: float
@@ -134,7 +134,7 @@ def gain(alone: Array, joint: Array, stated: float) -> Gain:
     chance = joint[:, 0].sum(axis=-1)
     happens = chance > 0.0
     after = joint[happens] / chance[happens, None, None]
-    # Where an author is impossible to the last digit there are no odds to move.
+    # Where a candidate is impossible to the last digit there are no odds to move.
     possible = np.broadcast_to(alone > 0.0, after.shape)
     moved = np.log(after, where=possible & (after > 0.0), out=np.full(after.shape, -np.inf))
     moved -= np.log(alone, where=alone > 0.0, out=np.zeros_like(alone))

@@ -90,7 +90,7 @@ def weighed(seen: Seen, who: Integers) -> tuple[Array, Integers]:
 
 
 def exchanged(who: Integers, rng: np.random.Generator) -> Integers:
-    """Each assignment with the authors of two reviews exchanged; as it was, where somebody would then have
+    """Each assignment with the reviewers of two reviews exchanged; as it was, where somebody would then have
     reviewed a paper twice."""
     walks, reviews = who.shape
     walk = np.arange(walks)

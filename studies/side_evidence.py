@@ -4,7 +4,7 @@
 
 Papers as in studies/menu.py (the prototype's reviewers, pools of 12, 3 reviews). For every review and
 outcome: by how much the top posterior rises; and what a decision adds for somebody who also has a hint about
-the review's author, right half of the time and otherwise anybody else of the pool. All numbers are
+the reviewer, right half of the time and otherwise anybody else of the pool. All numbers are
 expectations over each paper's public belief. Writes docs/numbers/side_evidence.json.
 """
 
@@ -51,7 +51,7 @@ def rise_share(mass: Array, least: float) -> float:
 
 
 def hinted_gain(mass: Array, right: float) -> float:
-    """What the decision adds to naming an author, for somebody with scores and a hint; mean over reviews."""
+    """What the decision adds to naming a reviewer, for somebody with scores and a hint; mean over reviews."""
     pool = mass.shape[-1]
     hint = np.full((pool, pool), (1.0 - right) / (pool - 1))
     np.fill_diagonal(hint, right)
