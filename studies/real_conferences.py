@@ -8,7 +8,7 @@ what is not public, so reviewers are drawn: the public scores fix their mean and
 within papers, and what part of that is the reviewers' own offset and slope is taken from NIPS 2014 and from
 real raters (`assess`). Candidates are those whom `assign` draws for a paper of AAMAS 2021, or by simulated
 expertise. Of each paper's candidates some are drawn as its reviewers, their parameters from the posterior
-given the scores that they gave, all others from the crowd: so scores and reviewers fit together as the model says.
+given the scores that they gave, all others from the crowd: so scores and reviewers fit together.
 Wrong decisions are expected values over the public belief. Writes docs/numbers/real_conferences.json, the
 tables of docs/evidence/real_conferences.md and docs/figures/real_conferences.png.
 """
