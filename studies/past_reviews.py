@@ -1,14 +1,15 @@
 """How well `fit` recovers reviewers from past reviews: coverage of its intervals, and errors beside others'.
 
 Simulated histories: 20 conferences, 1,000 reviewers with 1 to 12 past reviews each, three reviews a paper,
-with and without drift, rounded to 1..10 or not. An estimate is compared with the reviewer's true slope,
-offset and noise at the *next* conference. The error of (slope, offset) is the root mean square difference of
-the expected score over papers, `sqrt((slope error)^2 + (offset error)^2)`, in standard deviations of the
-scores. Beside it: a common slope with each reviewer's shrunken offset (crossed random effects, REML), and an
-ordinary regression of each reviewer's scores on the means of the other reviews. Writes
-docs/numbers/past_reviews.json and the tables of docs/evidence/history_and_sharing.md.
+with and without drift, rounded to 1..10 or not; and short ones, 5 conferences and 250 reviewers. An
+estimate is compared with the reviewer's true slope, offset and noise at the *next* conference. The error of
+(slope, offset) is the root mean square difference of the expected score over papers, `sqrt((slope error)^2
++ (offset error)^2)`, in standard deviations of the scores. Beside it: a common slope with each reviewer's
+shrunken offset (crossed random effects, REML), and an ordinary regression of each reviewer's scores on the
+means of the other reviews. Writes docs/numbers/past_reviews.json
+and the tables of docs/evidence/history_and_sharing.md.
 
-    python studies/past_reviews.py --histories 20 --drifting 60
+    python studies/past_reviews.py --histories 20 --drifting 60 --short 200
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ SETTINGS = {
     "drift": (0.8, False),
     "no drift, rounded": (1.0, True),
     "drift, rounded": (0.8, True),
+    "short, no drift": (1.0, False),
+    "short, drift, rounded": (0.8, True),
 }
+_SHORT = 250, 5  # reviewers and conferences of a short history
 _GRID = np.arange(1.0, 11.0)
 
 
@@ -199,7 +203,8 @@ def compute(job: tuple[str, int]) -> Compared:
     setting, number = job
     persistence, rounded = SETTINGS[setting]
     rng = np.random.default_rng([list(SETTINGS).index(setting), number])
-    return compared(drawn_pasts(rng, persistence=persistence, grid=_GRID if rounded else None))
+    size = _SHORT if setting.startswith("short") else ()
+    return compared(drawn_pasts(rng, *size, persistence=persistence, grid=_GRID if rounded else None))
 
 
 def coverage_table(found: dict[str, list[Compared]]) -> list[str]:
@@ -209,14 +214,15 @@ def coverage_table(found: dict[str, list[Compared]]) -> list[str]:
         cells = [
             f"{100 * m:.1f} ± {100 * e:.1f} %" for m, e in zip(cover.mean(0), _error(cover), strict=True)
         ]
-        kept = np.mean([run.persistence for run in runs])
-        lines.append(f"| {name} | " + " | ".join(cells) + f" | {kept:.2f} |")
+        kept = np.array([run.persistence for run in runs])
+        lines.append(f"| {name} | " + " | ".join(cells) + f" | {kept.mean():.2f} ± {_error(kept):.2f} |")
     return lines
 
 
 def sentences(found: dict[str, list[Compared]]) -> dict[str, list[str]]:
     """How far single histories are from their mean, and what the table of errors does not show."""
     cover = 100 * np.array([run.cover for run in found["drift, rounded"]])
+<<<<<<< HEAD
     compared_all = (paired(runs, 1, *lengths) for runs in found.values() for lengths in _LENGTHS)
     ahead = [mean / error for mean, error in compared_all]
     return {
@@ -225,6 +231,15 @@ def sentences(found: dict[str, list[Compared]]) -> dict[str, list[str]]:
             f"by {min(ahead):.1f} to {max(ahead):.1f} standard errors",
         ]
     }
+=======
+    said = [f"from {cover.min():.0f} % to {cover.max():.0f} %"]
+    for name, runs in found.items():
+        if name.startswith("short"):
+            continue
+        ahead = [mean / error for mean, error in (paired(runs, 1, *lengths) for lengths in _LENGTHS)]
+        said.append(f"{min(ahead):.1f} to {max(ahead):.1f} standard errors ({name})")
+    return {"docs/howto/calibrate_reviewers.md": said}
+>>>>>>> e4b6bd7 (Noise of reviewers: a flat prior of its variance and a collapsed step, so that intervals cover; standard errors in two tables' studies)
 
 
 def _error(values: np.ndarray) -> np.ndarray:
@@ -244,21 +259,36 @@ def paired(runs: list[Compared], other: int, low: int, high: int) -> tuple[float
     return float(np.mean(saved)), float(_error(np.array(saved)))
 
 
+def root_mean(runs: list[Compared], method: int, low: int, high: int) -> str:
+    """Root mean square error over reviewers with so many past reviews, and its standard error over
+    histories."""
+    means = np.array(
+        [run.squares[method, (run.reviews >= low) & (run.reviews <= high)].mean() for run in runs]
+    )
+    root = float(np.sqrt(means.mean()))
+    return f"{root:.3f} ± {float(_error(means)) / (2 * root):.3f}"
+
+
+def median_root(runs: list[Compared], low: int, high: int) -> str:
+    """The same of the median error of regression, whose mean says little."""
+    medians = np.array(
+        [np.sqrt(np.nanmedian(run.squares[2, (run.reviews >= low) & (run.reviews <= high)])) for run in runs]
+    )
+    return f"{medians.mean():.3f} ± {float(_error(medians)):.3f} (median)"
+
+
 def error_table(runs: list[Compared]) -> list[str]:
     lines = [
         "| past reviews | fitted | offsets | regression | better than offsets by | than regression by |",
         "|---|---|---|---|---|---|",
     ]
     for low, high in _LENGTHS:
-        parts = np.concatenate(
-            [run.squares[:, (run.reviews >= low) & (run.reviews <= high)] for run in runs], axis=1
-        )
-        cells = [f"{np.sqrt(parts[0].mean()):.3f}", f"{np.sqrt(parts[1].mean()):.3f}"]
+        cells = [root_mean(runs, method, low, high) for method in (0, 1)]
         exists = low >= 3
-        cells.append(f"{np.sqrt(np.nanmedian(parts[2])):.3f} (median)" if exists else "")
+        cells.append(median_root(runs, low, high) if exists else "")
         for other in (1, 2) if exists else (1,):
             mean, error = paired(runs, other, low, high)
-            cells.append(f"{mean / error:.1f} standard errors")
+            cells.append(f"{mean:.4f} ± {error:.4f}")
         label = f"{low}" if low == high else f"{low} to {high}"
         lines.append(f"| {label} | " + " | ".join([*cells, *[""] * (5 - len(cells))]) + " |")
     return lines
@@ -268,10 +298,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--histories", type=int, default=20, help="histories without drift, for each setting")
     parser.add_argument("--drifting", type=int, default=60, help="histories with drift, for each setting")
+    parser.add_argument("--short", type=int, default=200, help="short histories, for each setting")
     parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     sizes = {
-        name: options.histories if persistence == 1.0 else options.drifting
+        name: options.short
+        if name.startswith("short")
+        else options.histories
+        if persistence == 1.0
+        else options.drifting
         for name, (persistence, _) in SETTINGS.items()
     }
     jobs = [(name, number) for name, histories in sizes.items() for number in range(histories)]
@@ -280,8 +315,16 @@ def main() -> None:
     for name in sizes:
         print(*coverage_table({name: found[name]})[2:], *error_table(found[name]), sep="\n")
     tables = {"past coverage": coverage_table(found), "past errors": error_table(found["drift, rounded"])}
+<<<<<<< HEAD
     command = f"python studies/past_reviews.py --histories {options.histories} --drifting {options.drifting}"
     keep("past_reviews", command, {"docs/evidence/history_and_sharing.md": tables}, sentences(found))
+=======
+    command = (
+        f"python studies/past_reviews.py --histories {options.histories} --drifting {options.drifting} "
+        f"--short {options.short}"
+    )
+    keep("past_reviews", command, {"docs/howto/calibrate_reviewers.md": tables}, sentences(found))
+>>>>>>> e4b6bd7 (Noise of reviewers: a flat prior of its variance and a collapsed step, so that intervals cover; standard errors in two tables' studies)
 
 
 if __name__ == "__main__":

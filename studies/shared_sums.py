@@ -120,9 +120,14 @@ def table(found: dict[int, dict[str, tuple[Array, Array]]]) -> list[str]:
     lines.append("|---" * (4 + len(heads)) + "|")
     for length, runs in found.items():
         for name, (numbers, wrong) in runs.items():
-            left, cover = 100 * numbers.mean(axis=0)
-            cells = [f"{100 * wrong[:, g, 2].mean():.1f} %" for g in range(len(_NAMES))]
-            lines.append(f"| {length} | {name} | {left:.0f} % | {cover:.0f} % | " + " | ".join(cells) + " |")
+            errors = numbers.std(axis=0, ddof=1) / np.sqrt(len(numbers))
+            known = [f"{100 * m:.0f} ± {100 * e:.0f} %" for m, e in zip(numbers.mean(0), errors, strict=True)]
+            shares = wrong[:, :, 2] / np.sqrt(len(wrong))
+            cells = [
+                f"{100 * m:.1f} ± {100 * e:.1f} %"
+                for m, e in zip(wrong[:, :, 2].mean(0), shares.std(axis=0, ddof=1), strict=True)
+            ]
+            lines.append(f"| {length} | {name} | " + " | ".join([*known, *cells]) + " |")
     return lines
 
 

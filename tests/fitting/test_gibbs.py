@@ -51,7 +51,7 @@ def log_joint(s: HistoryState) -> float:
         return -np.inf
     total = normal(s.quality, 0, 1) + log_root_law(s.covariance)
     total += normal(s.log_noise, s.mean_log_noise, s.sd_log_noise)
-    total += -1.5 * np.log(2 + (s.sd_log_noise / 0.3) ** 2)  # half-t(2) of scale 0.3
+    total += np.log(s.sd_log_noise)  # its square is flat
     total += normal(s.log_level[1:], 0, 0.5) + normal(s.stretch, 0, 0.25)
     total += 3 * np.log(s.persistence)  # Beta(4, 1)
     visits = HISTORY.visits
@@ -270,6 +270,36 @@ def test_noise_of_everyone_and_its_law() -> None:
     found = chained("draw_noise", read, count(1500, 10000), 4)
     walked = reference(value, found.mean(axis=0), found.std(axis=0), 16, count(600, 6000))
     same_means(found, walked)
+
+
+def test_noise_with_standardized_noise_fixed_and_qualities_integrated_out() -> None:
+    """Means over 20 batches of the chain against a grid of (mean, log spread); false alarm 1e-6."""
+    base = start().state
+    z = (base.log_noise - base.mean_log_noise) / base.sd_log_noise
+
+    def put(s: HistoryState, x: Array) -> None:
+        s.quality = x
+
+    means, logs = np.linspace(-2.6, 1.4, 31), np.log(0.75) - 5.0 + 5.0 * (np.arange(30) + 0.5) / 30
+    density = np.empty((means.size, logs.size))
+    for i, mean in enumerate(means):
+        for j, log in enumerate(logs):
+            sd = float(np.exp(log))
+            moved = _with(base, log_noise=mean + sd * z, mean_log_noise=mean, sd_log_noise=sd)
+            best, cov = gaussian(moved, put, 6)
+            put(moved, best)
+            # d(log noise)/dz is sd for each reviewer, d(sd)/d(log sd) is sd.
+            density[i, j] = log_joint(moved) + 0.5 * np.linalg.slogdet(cov)[1] + (PEOPLE + 1) * log
+    weight = np.exp(density - density.max())
+    weight /= weight.sum()
+    found = chained(
+        "stretch_noise", lambda s: np.array([s.mean_log_noise, np.log(s.sd_log_noise)]), count(4000, 20000), 4
+    )
+    for place, exact in enumerate((weight.sum(axis=1) @ means, weight.sum(axis=0) @ logs)):
+        batches = found[:, place].reshape(20, -1).mean(axis=1)
+        error = batches.std(ddof=1) / np.sqrt(20)
+        # The grid's own error is far below a twentieth of a standard deviation.
+        assert abs(batches.mean() - exact) < t.isf(2.5e-7, 19) * error + 0.05 * found[:, place].std()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.stats import kstest, norm, t
 
 from blindcal.checks import Array
-from blindcal.fitting.gibbs import covariance, log_prior_of_root, log_scale, spread
+from blindcal.fitting.gibbs import covariance, log_prior_of_root, log_scale
 from sizes import count
 
 
@@ -26,30 +26,6 @@ def test_log_scale_has_the_density_that_it_says() -> None:
         exact = density @ grid**power
         error = np.sqrt((density @ grid ** (2 * power) - exact**2) / chains)
         assert abs((now**power).mean() - exact) < norm.isf(2.5e-7) * error
-
-
-def _half_t(value: Array, scale: float) -> Array:
-    return np.asarray(t.pdf(value / scale, 2))
-
-
-def test_spread_has_a_half_t_law_before_and_the_data_after() -> None:
-    """Mean of log sd over independent chains against an integral; false alarm 1e-6."""
-    rng, n, squares = np.random.default_rng(3), 5, 1.7
-    found = []
-    for _ in range(count(2000, 20000)):
-        now = 1.0
-        for _ in range(12):
-            now = spread(squares, n, now, 0.5, rng)
-        found.append(np.log(now))
-
-    def density(sd: float) -> float:
-        return float(_half_t(np.array(sd), 0.5) * sd**-n * np.exp(-squares / (2 * sd * sd)))
-
-    whole, first, second = (
-        quad(lambda sd, k=k: np.log(sd) ** k * density(sd), 1e-3, 60, limit=200)[0] for k in (0, 1, 2)
-    )
-    error = np.sqrt(second / whole - (first / whole) ** 2) / np.sqrt(len(found))
-    assert abs(np.mean(found) - first / whole) < norm.isf(5e-7) * error
 
 
 def test_covariance_without_data_has_half_t_deviations_and_uniform_correlation() -> None:

@@ -161,16 +161,6 @@ def log_scale(
     return np.where(taken, new, now)
 
 
-def spread(squares: float, count: int, now: float, scale: float, rng: np.random.Generator) -> float:
-    """A standard deviation given `count` values with these squares, and a half-t prior of this scale.
-
-    The half-t prior is a mixture of inverse gamma distributions, whose weight is drawn first.
-    """
-    mixing = (FREEDOM / now**2 + 1 / scale**2) / rng.gamma((FREEDOM + 1) / 2)
-    variance = (FREEDOM / mixing + 0.5 * squares) / rng.gamma((FREEDOM + count) / 2)
-    return float(np.sqrt(variance))
-
-
 def covariance(squares: Array, count: int, now: Array, scale: float, rng: np.random.Generator) -> Array:
     """A covariance given `count` vectors with these sums of products, and Huang and Wand's prior."""
     size = len(squares)
@@ -206,8 +196,10 @@ def log_prior_of_root(root: Array, scale: float) -> float:
 
 # Priors, before any score is seen, in standard deviations of a conference's scores.
 SPREAD_SCALE = 0.5  # of the half-t priors of standard deviations of slopes and offsets over reviewers
-# The same of log noise, and a bound: beyond it the mean of a lognormal noise says little about any reviewer.
-NOISE_SCALE, NOISE_LIMIT = 0.3, 0.75
+# The variance of log noise over reviewers is flat up to this limit's square: beyond it the mean of a
+# lognormal noise says little about any reviewer. A prior of the deviation that is largest at 0 takes the
+# reviewers of a short history for more alike than they are, and intervals of noise then cover too little.
+NOISE_LIMIT = 0.75
 # The mean slope is flat above 0: quality has no other sign.
 STRETCH_SD = 0.25  # how far two conferences with equal spread of scores may differ in their scales
 LEVEL_SD = 0.5  # how far levels of confidence differ in log noise
@@ -285,6 +277,7 @@ class HistorySampler:
         """Draw everything once, each part given the rest."""
         self.draw_stretch()
         self.draw_scores()
+        self.stretch_noise()
         self.draw_shift_and_quality()
         self.draw_loads()
         self.draw_reviewers()
@@ -451,36 +444,41 @@ class HistorySampler:
         s.mean_log_noise = float(
             s.log_noise.mean() + s.sd_log_noise / np.sqrt(people) * self.rng.standard_normal()
         )
-        deviations = float(((s.log_noise - s.mean_log_noise) ** 2).sum())
-        drawn = spread(deviations, people, s.sd_log_noise, NOISE_SCALE, self.rng)
-        s.sd_log_noise = drawn if drawn < NOISE_LIMIT else s.sd_log_noise
-        self._stretch_noise(squares)
+        if people > 2:
+            deviations = float(((s.log_noise - s.mean_log_noise) ** 2).sum())
+            drawn = float(np.sqrt(0.5 * deviations / self.rng.gamma(people / 2 - 1)))
+            s.sd_log_noise = drawn if drawn < NOISE_LIMIT else s.sd_log_noise
 
-    def _stretch_noise(self, squares: Array, tries: int = 3) -> None:
-        """Mean and spread of log noise, with everybody's standardized log noise fixed."""
-        s, reach = self.state, 2.0 / np.sqrt(self.reviews.size)
+    def stretch_noise(self, tries: int = 3) -> None:
+        """Mean and spread of log noise, with everybody's standardized log noise fixed.
+
+        Qualities are integrated out, so they must be drawn next. Given them, a reviewer near whose scores
+        they lie seems to have little noise, and the spread moves in small steps only.
+        """
+        history, s, reach = self.history, self.state, 2.0 / np.sqrt(self.reviews.size)
         z = (s.log_noise - s.mean_log_noise) / s.sd_log_noise
-        density = self._noise_density(s.mean_log_noise, s.sd_log_noise, z, squares)
-        for _ in range(tries):
-            mean = s.mean_log_noise + reach * s.sd_log_noise * self.rng.standard_normal()
-            # A step of fixed width in the log of the spread, and the mean's own step with it.
-            sd = s.sd_log_noise * float(np.exp(reach * self.rng.standard_normal()))
-            new = self._noise_density(mean, sd, z, squares)
-            back = np.log(s.sd_log_noise / sd) - 0.5 * ((mean - s.mean_log_noise) / reach) ** 2 * (
-                1 / sd**2 - 1 / s.sd_log_noise**2
-            )
-            if np.log(self.rng.random()) < new - density + back:
-                s.mean_log_noise, s.sd_log_noise, density = mean, sd, new
-        s.log_noise = s.mean_log_noise + s.sd_log_noise * z
+        slope = s.slope[history.visit]
+        rest = self.unstretched() - s.offset[history.visit] - s.shift[history.conference]
 
-    def _noise_density(self, mean: float, sd: float, z: Array, squares: Array) -> float:
-        """Log density of the residuals and of (mean, log sd), up to a constant."""
-        if sd >= NOISE_LIMIT:
-            return -np.inf
-        noise = mean + sd * z
-        fit = -(self.reviews @ noise) - 0.5 * float((squares * np.exp(-2 * noise)).sum())
-        prior = -(FREEDOM + 1) / 2 * np.log1p((sd / NOISE_SCALE) ** 2 / FREEDOM)
-        return float(fit + prior + np.log(sd))
+        def density(mean: float, sd: float) -> float:
+            """Log density of the scores and of (mean, log sd), up to a constant."""
+            if sd >= NOISE_LIMIT:
+                return -np.inf
+            noise = mean + sd * z
+            weight = np.exp(-2.0 * (noise[history.reviewer] + s.log_level[history.level]))
+            precision = 1.0 + history.per_paper(weight * slope * slope)
+            known = history.per_paper(weight * slope * rest) ** 2 / precision - np.log(precision)
+            fit = 0.5 * float(known.sum()) - 0.5 * float(weight @ rest**2) - float(self.reviews @ noise)
+            return fit + 2.0 * float(np.log(sd))
+
+        now = density(s.mean_log_noise, s.sd_log_noise)
+        for _ in range(tries):
+            mean = s.mean_log_noise + reach * self.rng.standard_normal()
+            sd = s.sd_log_noise * float(np.exp(4.0 * reach * self.rng.standard_normal()))
+            new = density(mean, sd)
+            if np.log(self.rng.random()) < new - now:
+                s.mean_log_noise, s.sd_log_noise, now = mean, sd, new
+        s.log_noise = s.mean_log_noise + s.sd_log_noise * z
 
     def draw_levels(self) -> None:
         """Log noise by level of confidence, relative to the most frequent level."""
