@@ -222,8 +222,12 @@ def coverage_table(found: dict[str, list[Compared]]) -> list[str]:
 def sentences(found: dict[str, list[Compared]]) -> dict[str, list[str]]:
     """How far single histories are from their mean, and what the table of errors does not show."""
     cover = 100 * np.array([run.cover for run in found["drift, rounded"]])
-<<<<<<< HEAD
-    compared_all = (paired(runs, 1, *lengths) for runs in found.values() for lengths in _LENGTHS)
+    compared_all = (
+        paired(runs, 1, *lengths)
+        for name, runs in found.items()
+        for lengths in _LENGTHS
+        if not name.startswith("short")
+    )
     ahead = [mean / error for mean, error in compared_all]
     return {
         "docs/evidence/history_and_sharing.md": [
@@ -231,15 +235,6 @@ def sentences(found: dict[str, list[Compared]]) -> dict[str, list[str]]:
             f"by {min(ahead):.1f} to {max(ahead):.1f} standard errors",
         ]
     }
-=======
-    said = [f"from {cover.min():.0f} % to {cover.max():.0f} %"]
-    for name, runs in found.items():
-        if name.startswith("short"):
-            continue
-        ahead = [mean / error for mean, error in (paired(runs, 1, *lengths) for lengths in _LENGTHS)]
-        said.append(f"{min(ahead):.1f} to {max(ahead):.1f} standard errors ({name})")
-    return {"docs/howto/calibrate_reviewers.md": said}
->>>>>>> e4b6bd7 (Noise of reviewers: a flat prior of its variance and a collapsed step, so that intervals cover; standard errors in two tables' studies)
 
 
 def _error(values: np.ndarray) -> np.ndarray:
@@ -315,16 +310,11 @@ def main() -> None:
     for name in sizes:
         print(*coverage_table({name: found[name]})[2:], *error_table(found[name]), sep="\n")
     tables = {"past coverage": coverage_table(found), "past errors": error_table(found["drift, rounded"])}
-<<<<<<< HEAD
-    command = f"python studies/past_reviews.py --histories {options.histories} --drifting {options.drifting}"
-    keep("past_reviews", command, {"docs/evidence/history_and_sharing.md": tables}, sentences(found))
-=======
     command = (
         f"python studies/past_reviews.py --histories {options.histories} --drifting {options.drifting} "
         f"--short {options.short}"
     )
-    keep("past_reviews", command, {"docs/howto/calibrate_reviewers.md": tables}, sentences(found))
->>>>>>> e4b6bd7 (Noise of reviewers: a flat prior of its variance and a collapsed step, so that intervals cover; standard errors in two tables' studies)
+    keep("past_reviews", command, {"docs/evidence/history_and_sharing.md": tables}, sentences(found))
 
 
 if __name__ == "__main__":
