@@ -56,8 +56,10 @@ def test_settings_stand_as_they_would_be_typed(tmp_path: Path, monkeypatch: pyte
         "numbered": True,
     }
     assert found.withdrawn == {"17": "by its authors"}
-    assert found.options["withdrawn"] == ("17",)
-    assert found.options["overridden"] == ("p 3=accept", "4=reject")
+    assert {paper: text.split(":")[0] for paper, text in found.overridden.items()} == {
+        "p 3": "accept",
+        "4": "reject",
+    }
 
 
 def test_a_file_of_pools_is_found_in_the_folder_and_a_linked_folder_has_its_own_neighbors(

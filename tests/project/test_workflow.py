@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("jinja2")
 
 from blindcal.errors import InputError
-from blindcal.project.outsiders import UNKNOWN_REVIEWERS_FILE
+from blindcal.project.imports import UNKNOWN_REVIEWERS_FILE
 from blindcal.project.settings import read_folder
 from blindcal.project.workflow import folder_inputs
 from small_conferences import project, small_conference

@@ -23,8 +23,7 @@ from blindcal.compute.parallel import Workers, available_cores, connected
 from blindcal.deciding.ledger import latest_release
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import read_bytes
-from blindcal.project.imports import decided
-from blindcal.project.outsiders import plan_refusal
+from blindcal.project.imports import decided, plan_refusal
 from blindcal.project.settings import FILE, Folder, number_hint, read_folder
 from blindcal.project.workflow import interrupted_remarks, release_of
 from blindcal.reviewers.affine import Affine

@@ -53,7 +53,6 @@ from blindcal.planning.conference_plan import stray_remarks
 from blindcal.planning.request import WHOLE, Quota, known_readers, shares
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import paper_tracks, read_reviewers
-from blindcal.project.outsiders import unlisted_remarks
 from blindcal.project.settings import (
     FILE,
     Value,
@@ -318,12 +317,14 @@ def create_folder(
 ) -> CreatedFolder:
     """Makes a folder, and its key if there is none: all of it is written, or nothing.
 
-    `folder`: the new folder; its name is that of the conference. `given`: the files that it is made from.
-    With reviews and past ones, reviewers are calibrated. `wishes`: its settings beside the names of its
-    files. `key`: where the key lies or will lie, outside the folder. `workers`: how many processes share the
-    work; results are the same. `progress`: called as work goes on; silent by default.
+    The name of the folder is that of the conference. With reviews and past ones, reviewers are calibrated.
+    `key`: where the key lies or will lie, outside the folder.
     """
-    _check_taken(folder)
+    if (folder / FILE).is_file():
+        raise RefusedError(
+            f"{folder} exists already and is never overwritten: `blindcal import {folder} FILE` brings a "
+            f"file or a correction into it, and settings are changed in {folder / FILE}"
+        )
     check_new(folder)
     if wishes.accept is not None and wishes.accept_rate is not None:
         raise InputError("give either `accept_rate` or `accept`")
@@ -453,15 +454,6 @@ def _with_team_codes(choices: Choices, committee: Path | None) -> Choices:
 
 def _same(contents: FolderContents) -> dict[str, str]:
     return read_aliases(contents.files["same"]) if "same" in contents.files else {}
-
-
-def _check_taken(folder: Path) -> None:
-    """Refuse a folder that was made already, and say what to do instead."""
-    if (folder / FILE).is_file():
-        raise RefusedError(
-            f"{folder} exists already and is never overwritten: `blindcal import {folder} FILE` brings a "
-            f"file or a correction into it, and settings are changed in {folder / FILE}"
-        )
 
 
 def _check_files(given: SourceFiles) -> None:
@@ -658,3 +650,16 @@ def _remarks(contents: FolderContents, folder: Path, given: SourceFiles) -> list
         known = read_reviewers(contents.files["reviewers"])
     pools = folder / str(contents.settings["pools"])
     return [*remarks, *stray_remarks(pools, reviews.papers, known, str(given.reviews))]
+
+
+def unlisted_remarks(reviews: Reviews, committee: Collection[str], file: str, inputs: Path) -> list[str]:
+    """How many reviewers are not on the committee, if there is one, and what to do; it names nobody."""
+    missing = len({*reviews.reviewers} - {*committee})
+    if not committee or not missing:
+        return []
+    whom = "a reviewer who is" if missing == 1 else f"{missing:,} reviewers who are"
+    return [
+        f"{file} has {whom} not on the committee: `blindcal plan` says who, in a file for you alone. If an "
+        f"id is spelled differently, correct it in {inputs}; if the list is not complete, complete "
+        f"{inputs / 'committee.csv'} without looking at who reviewed"
+    ]

@@ -11,15 +11,16 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from blindcal.assignment.candidates import EVERYONE, Pools, conflicts_in, everyone, pools_of
+from blindcal.assignment.candidates import CAUSES, EVERYONE, Pools, conflicts_in, everyone, pools_of
 from blindcal.cells import count
 from blindcal.deciding.ledger import latest_release, ledger_folder
-from blindcal.errors import InputError
+from blindcal.errors import InputError, Problem
 from blindcal.fitting.committee import ANYONE, read_committee, read_names
 from blindcal.fitting.reuse_guard import Fingerprint, fingerprint_of_reviews, refuse_reused, reuse_warnings
 from blindcal.fitting.shared_sums import has_share_statement
@@ -33,8 +34,9 @@ from blindcal.importers.people import new_codes, read_codes
 from blindcal.importers.pretalx import team_sheet
 from blindcal.importers.sheet import find_table
 from blindcal.io.atomic_files import lock, make_folder, read_bytes, write_bytes, write_table
-from blindcal.io.tables import decode_utf8
+from blindcal.io.tables import decode_utf8, input_error
 from blindcal.posterior.conference import Sources, read_reviewers, refuse_mismatches
+from blindcal.posterior.inputs import read_inputs
 from blindcal.project.create import (
     INPUTS,
     FolderContents,
@@ -47,9 +49,9 @@ from blindcal.project.create import (
     past_footprints,
     read_contents,
     score_remarks,
+    unlisted_remarks,
     withdrawn_reasons,
 )
-from blindcal.project.outsiders import in_folder_words, unlisted_remarks
 from blindcal.project.settings import FILE, Folder, Value, parse_grid, toml_value, with_settings
 from blindcal.reviews import Reviews, missing_withdrawn_warnings, similar_id_warnings
 
@@ -170,12 +172,10 @@ def read_import(
     keep_withdrawn: bool = False,
     codes: Path | None = None,
 ) -> FolderImport:
-    """Read files and check them with what a folder holds; nothing is written.
+    """Read files and check them with what a folder holds; nothing is written. No file: the folder as it is.
 
-    `sources`: the files, each with its kind; none checks the folder as it is. `choices`: how exports are read
-    if their content leaves it open. `keep_withdrawn`: whether papers that the export calls withdrawn, desk
-    rejected or deleted are decided. `codes`: a table of codes that replace reviewers' ids; people in it keep
-    theirs.
+    `keep_withdrawn`: whether papers that the export calls withdrawn, desk rejected or deleted are decided.
+    `codes`: a table of codes that replace reviewers' ids; people in it keep theirs.
     """
     contents, remarks = _read(folder, sources, choices)
     coding = None if codes is None else _Coding.read(codes)
@@ -196,24 +196,18 @@ def read_import(
     check_files(contents)
     if this_year is not None:
         remarks += (*reuse_warnings([*_earlier(folder, contents), *past_footprints(contents)], this_year),)
-    withdrawn = {} if imported is None or keep_withdrawn else dict(imported.withdrawn)
+    gone = {} if imported is None or keep_withdrawn else imported.withdrawn
+    withdrawn = {paper: status for paper, status in gone.items() if paper not in folder.withdrawn}
     remarks += _restored_remarks(folder, contents)
-    withdrawn = {paper: status for paper, status in withdrawn.items() if paper not in folder.withdrawn}
     places, unchanged = _places(folder, contents.data)
     named = input_settings(places, [_relative(folder, path) for path in _past(folder)])
     settings |= {name: value for name, value in named.items() if not _names_already(folder, name, value)}
     written = {name: place for name, place in places.items() if name not in unchanged}
     looked, refusals = _checked(folder, contents, this_year, sources, {**folder.withdrawn, **withdrawn})
+    known, names = (None, {}) if coding is None else (coding.codes, coding.names)
+    remarks = (*remarks, *looked)
     return FolderImport(
-        tuple(sources),
-        contents,
-        written,
-        settings,
-        withdrawn,
-        None if coding is None else coding.codes,
-        {} if coding is None else coding.names,
-        (*remarks, *looked),
-        refusals,
+        tuple(sources), contents, written, settings, withdrawn, known, names, remarks, refusals
     )
 
 
@@ -448,12 +442,8 @@ def _restored_remarks(folder: Folder, contents: FolderContents) -> tuple[str, ..
     """Papers that an earlier export called withdrawn, and this one does not."""
     if contents.imported is None:
         return ()
-    earlier = withdrawn_reasons(contents.imported.withdrawn)
-    back = [
-        paper
-        for paper, reason in folder.withdrawn.items()
-        if reason.endswith("as the export says") and paper not in earlier
-    ]
+    said = {paper for paper, why in folder.withdrawn.items() if why.endswith("as the export says")}
+    back = said - contents.imported.withdrawn.keys()
     if not back:
         return ()
     papers = f"{count(len(back), 'paper')} that this export does not call withdrawn"
@@ -503,3 +493,94 @@ def _pools(
         return everyone(papers, members, contents.conflicts), str(folder.path / INPUTS / "conflicts.csv")
     source = str(contents.files.get("pools", folder.settings.get("pools", EVERYONE)))
     return pools_of(source, papers, people), f"`pools` {EVERYONE}" if source == EVERYONE else source
+
+
+# --- Reviewers whom no pool holds: messages name nobody, and a file for the chair alone names them
+
+UNKNOWN_REVIEWERS_FILE = "CONFIDENTIAL-unknown-reviewers.csv"
+_UNKNOWN_COLUMNS = ("paper", "reviewer", "cause", "nearest")
+_COMPLETE = (
+    "complete the list in full, from who was invited and without looking at who reviewed: adding only those "
+    "who are missing would reveal who they are"
+)
+
+
+@contextmanager
+def unknown_reviewers_listed(reviews: Path, out: Path | None, folder: Folder | None = None) -> Iterator[None]:
+    """Lists reviewers whom no pool holds in a file beside the reviews, for the chair alone.
+
+    Within the block, an error about such reviewers says where the file is; never in the public folder `out`.
+    `folder`: the conference's folder, if the files are its own; the error then says what to do there.
+    """
+    try:
+        yield
+    except InputError as error:
+        if not error.confidential:
+            raise
+        refusal = error if folder is None else in_folder_words(error, folder)
+        listing = _listed(error, reviews.parent / UNKNOWN_REVIEWERS_FILE, out)
+        raise InputError(f"{refusal}\n{listing}", refusal.problems) from None
+
+
+def plan_refusal(folder: Folder) -> InputError | None:
+    """What `plan` would refuse in a folder that has a calibration, in the same words; None if nothing.
+
+    It names nobody, and nothing is written.
+    """
+    reviews, reviewers, pools, grid = (
+        str(folder.settings.get(name, "")) for name in ("reviews", "reviewers", "pools", "grid")
+    )
+    try:
+        inputs = read_inputs(
+            reviews, reviewers, pools, grid=parse_grid(grid or None), withdrawn=folder.withdrawn
+        )
+        refuse_mismatches(inputs.reviews, inputs.parameters, inputs.pools, inputs.sources)
+    except InputError as error:
+        return in_folder_words(error, folder)
+    return None
+
+
+def in_folder_words(error: InputError, folder: Folder, members: Collection[str] | None = None) -> InputError:
+    """The same error in words of the folder, if everyone without a conflict is a candidate; it names nobody.
+
+    Then a reviewer whom no pool holds is not on the committee, which `members` are if it is not the folder's,
+    or has joined it since the calibration was made.
+    """
+    committee, pools, reviewers = (
+        str(folder.settings.get(name, "")) for name in ("committee", "pools", "reviewers")
+    )
+    missing = {who for _, who, cause, _ in error.confidential if cause == "pool"}
+    if not missing or not committee or not (pools == EVERYONE or conflicts_in(pools)):
+        return error
+    others = [problem for problem in error.problems if problem.rule != CAUSES["pool"][2]]
+    past = bool(folder.settings.get("past"))
+    fit = f"`blindcal fit {folder.path}`" if past else f"give everyone on it a row in {reviewers}"
+    listed = {*(read_committee(committee) if members is None else members)}
+    if unlisted := len(missing - listed):
+        rule, number = "must list everyone who may have reviewed", f"{_people(unlisted)} missing who reviewed"
+        file, advice = committee, f"{_COMPLETE}. Then {fit}"
+    else:
+        without = len(listed - {*read_reviewers(reviewers)})
+        rule, number = f"must have a row for everyone in {committee}", f"{_people(without)} without one"
+        file, advice = reviewers, f"the committee has changed since: {fit}"
+    refusal = input_error([*others, Problem(file, None, "reviewer", rule, number)])
+    return InputError(f"{refusal}\n{advice}", refusal.problems)
+
+
+def _people(number: int) -> str:
+    return "1 person" if number == 1 else f"{number:,} people"
+
+
+def _listed(error: InputError, path: Path, out: Path | None) -> str:
+    """Write the file, and return a sentence about it."""
+    if out is not None and out.resolve() in path.resolve().parents:
+        return f"their names are not written down: {path.parent} is in the `out` folder, which you will share"
+    ours = path.is_file() and read_bytes(path).startswith(",".join(_UNKNOWN_COLUMNS).encode())
+    if path.exists() and not ours:
+        return f"their names are not written down: {path} already exists"
+    columns = dict(zip(_UNKNOWN_COLUMNS, zip(*error.confidential, strict=True), strict=True))
+    try:
+        write_table(path, columns, confidential=True, replace=True)
+    except OSError as problem:
+        return f"their names cannot be written to {path}: {problem.strerror}"
+    return f"their names, and the closest known names: {path} (CONFIDENTIAL, never share)"

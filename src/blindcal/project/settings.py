@@ -13,7 +13,7 @@ import os
 import re
 import textwrap
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -233,12 +233,6 @@ class Folder:
     withdrawn: Mapping[str, str]  # the reason, for each paper that was withdrawn
     overridden: Mapping[str, str]  # the decision and its reason, for each paper that was decided by hand
 
-    @property
-    def options(self) -> dict[str, SettingValue]:
-        """Everything in the file as options; decisions overridden are `paper=decision`."""
-        decisions = tuple(f"{paper}={text.split(':')[0]}" for paper, text in self.overridden.items())
-        return {**self.settings, "withdrawn": tuple(self.withdrawn), "overridden": decisions}
-
 
 def read_folder(path: StrPath) -> Folder:
     """Reads the settings of a conference's folder.
@@ -263,8 +257,9 @@ def read_folder(path: StrPath) -> Folder:
     if not os.path.lexists(file):
         raise InputError(f"{folder} must be a folder that `blindcal new` made: there is no {FILE} in it")
     content = _parse_toml(decode_utf8(read_bytes(file), str(file)), str(file))
+    broken = {name: _broken_rule(name, value) for name, value in content.items() if name not in NOTES}
     problems = [
-        *(problem for name, value in content.items() for problem in _problems(str(file), name, value)),
+        *(Problem(str(file), None, name, rule) for name, rule in broken.items() if rule),
         *(problem for name in NOTES for problem in _note_problems(str(file), name, content.get(name, {}))),
     ]
     if problems:
@@ -287,15 +282,13 @@ def _parse_toml(text: str, file: str) -> dict[str, Any]:
         raise input_error([Problem(file, row, None, rule, message[:1].lower() + message[1:])]) from None
 
 
-def _problems(file: str, name: str, value: object) -> list[Problem]:
-    if name in NOTES:
-        return []
+def _broken_rule(name: str, value: object) -> str | None:
+    """The rule that a line of the file breaks, if any."""
     if name not in SETTINGS:
         close = get_close_matches(name.replace("_", "-"), SETTINGS, n=1)
-        rule = f"must be a setting that is known{f': is it {close[0]}?' if close else ''}"
-        return [Problem(file, None, name, rule)]
+        return f"must be a setting that is known{f': is it {close[0]}?' if close else ''}"
     kind = SETTINGS[name].kind
-    return [] if _fits(kind, value) else [Problem(file, None, name, _RULES[kind])]
+    return None if _fits(kind, value) else _RULES[kind]
 
 
 def _fits(kind: Kind, value: object) -> bool:
@@ -470,20 +463,15 @@ def parse_guarantee(text: str) -> Guarantee:
     name, *words = text.split() or [""]
     if name.startswith("crowd="):
         name, words = "crowd", [f"among={name.removeprefix('crowd=')}", *words]
-    pairs = [word.partition("=") for word in words]
-    limits = {limit: value for limit, _, value in pairs}
-    unknown = [
-        word
-        for word, (limit, equals, _) in zip(words, pairs, strict=True)
-        if limit not in _LIMITS or not equals
-    ]
+    limits = {limit: value for limit, _, value in (word.partition("=") for word in words)}
+    unknown = [word for word in words if word.partition("=")[0] not in _LIMITS or "=" not in word]
     problems = []
     if name not in (*GUARANTEES, _FULL):
         problems.append(f"the guarantee must be one of {', '.join((*GUARANTEES, _FULL))}, found {name!r}")
     if unknown:
         listed = ", ".join(f"{limit}=" for limit in _LIMITS)
         problems.append(f"its limits must be among {listed}, found {', '.join(map(repr, unknown))}")
-    if len(limits) < len(pairs):
+    if len(limits) < len(words):
         problems.append("each limit must be there once")
     if problems:
         raise InputError(f"{text!r}: {'; '.join(problems)}. Write it like 'steady epsilon=2'")
@@ -512,16 +500,12 @@ def _guarantee(name: str, limits: Mapping[str, str]) -> Guarantee:
             values[field] = limit.default if applies else limit.absent
         elif text == "none" and limit.removable:
             values[field] = limit.absent
+        elif cell_problem(text, Column(field, "number")) is not None:
+            kinds = "a number or none" if limit.removable else "a number"
+            raise InputError(f"`{field}` must be {kinds}, found {text!r}{number_hint(text)}")
         else:
-            values[field] = _limit_value(field, limit, text)
+            values[field] = int(text) if limit.whole and text.isdecimal() else float(text)
     return Guarantee.from_record(name, values)
-
-
-def _limit_value(name: str, limit: Limit, text: str) -> float:
-    if cell_problem(text, Column(name, "number")) is not None:
-        kinds = "a number or none" if limit.removable else "a number"
-        raise InputError(f"`{name}` must be {kinds}, found {text!r}{number_hint(text)}")
-    return int(text) if limit.whole and text.isdecimal() else float(text)
 
 
 def parse_paper_counts(option: str, text: str | None) -> int | dict[str, int] | None:
@@ -582,7 +566,12 @@ def parse_grid(text: str | None) -> list[float] | None:
         return []
     ends = re.fullmatch(r"([+-]?[0-9]{1,15})(\.\.|-)([+-]?[0-9]{1,15})", text.replace(" ", ""))
     if ends is None:
-        return _listed_levels(text)
+        parts = text.replace(" ", "").split(",")
+        if any(cell_problem(part, Column("grid", "number")) is not None for part in parts):
+            raise InputError(f"`grid` must be like 1..10 or 1,3,5, or none, found {text!r}")
+        if len({*map(float, parts)}) < 2:
+            raise InputError(f"`grid` must have at least two different scores, found {text!r}")
+        return list(map(float, parts))
     low, high = int(ends[1]), int(ends[3])
     if ends[2] == "-":
         raise InputError(f"`grid` must be like 1..10 or 1,3,5, or none, found {text!r}: write {low}..{high}")
@@ -591,16 +580,6 @@ def parse_grid(text: str | None) -> list[float] | None:
     if high - low + 1 > _LARGEST_GRID:
         raise InputError(f"`grid` must have at most {_LARGEST_GRID:,} scores, found {high - low + 1:,}")
     return [float(level) for level in range(low, high + 1)]
-
-
-def _listed_levels(text: str) -> list[float]:
-    parts = text.replace(" ", "").split(",")
-    if any(cell_problem(part, Column("grid", "number")) is not None for part in parts):
-        raise InputError(f"`grid` must be like 1..10 or 1,3,5, or none, found {text!r}")
-    scores = [float(part) for part in parts]
-    if len({*scores}) < 2:
-        raise InputError(f"`grid` must have at least two different scores, found {text!r}")
-    return scores
 
 
 def number_hint(text: str, *, percent: bool = False) -> str:
@@ -671,9 +650,14 @@ def conference_text(settings: Mapping[str, Value], withdrawn: Mapping[str, str] 
     """
     opening = _OPENING.format(name=settings["conference"], key=settings["key"], out=settings["out"])
     paragraphs = "\n#\n".join(_comment(paragraph) for paragraph in opening.strip().split("\n\n"))
-    sections = (
-        f"\n# ---- {title} ----\n" + "\n".join(_lines(rows, settings)) for title, rows in SECTIONS.items()
-    )
+    sections = []
+    for title, rows in SECTIONS.items():
+        sections.append(f"\n# ---- {title} ----")
+        for row in rows:
+            # What is not set stands there as an example.
+            mark = "" if row.name in settings else "# "
+            line = f"{mark}{row.name} = {toml_value(settings.get(row.name, row.example))}"
+            sections += [_comment(row.sentence), line]
     gone = [f"{toml_value(paper)} = {toml_value(reason)}" for paper, reason in (withdrawn or {}).items()]
     notes = _NOTES.format(withdrawn="\n".join(gone or [_WITHDRAWN])).rstrip("\n")
     return "\n".join([paragraphs, *sections, notes, ""])
@@ -718,14 +702,6 @@ def _entries(text: str) -> list[str]:
         entries.append(entry)
         entry = ""
     return [*entries, entry] if entry else entries
-
-
-def _lines(rows: Sequence[Declaration], settings: Mapping[str, Value]) -> Iterator[str]:
-    """A comment and a line for each setting; one that is not set stands there as an example."""
-    for row in rows:
-        yield _comment(row.sentence)
-        mark = "" if row.name in settings else "# "
-        yield f"{mark}{row.name} = {toml_value(settings.get(row.name, row.example))}"
 
 
 def _comment(text: str) -> str:

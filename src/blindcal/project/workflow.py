@@ -2,7 +2,9 @@
 
 Each function takes the folder as `read_folder` returns it, does one step, and returns what happened; none of
 them prints. The command line words the results for a terminal, and the app shows them on a page, so that both
-work on the same folder and can take turns.
+work on the same folder and can take turns. A `key` is given if it lies elsewhere than the folder says;
+`workers` share the work, with the same results; `progress` is called as work goes on; `published` are further
+folders that were published with the key.
 """
 
 from __future__ import annotations
@@ -55,14 +57,21 @@ from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases
 from blindcal.fitting.estimate import Fitted, check_fit_targets, fit
 from blindcal.fitting.history import Scale, order_remarks, past_conferences, past_people
 from blindcal.fitting.reuse_guard import fingerprint_of_past, read_scale, reuse_warnings
-from blindcal.fitting.shared_sums import SharedSums, has_share_statement, read_shared_sums
+from blindcal.fitting.shared_sums import SharedSums
 from blindcal.io.atomic_files import lock, make_folder, read_bytes, refuse_published, write_bytes, write_table
 from blindcal.io.tables import format_table
 from blindcal.planning.conference_plan import Answer, answer, plan_remarks
 from blindcal.posterior.inputs import Inputs, read_inputs
 from blindcal.posterior.loads import fixed_loads, read_loads
-from blindcal.project.imports import Notes, decided, edited_settings, folder_reviews, free_place
-from blindcal.project.outsiders import unknown_reviewers_listed
+from blindcal.project.create import past_table
+from blindcal.project.imports import (
+    Notes,
+    decided,
+    edited_settings,
+    folder_reviews,
+    free_place,
+    unknown_reviewers_listed,
+)
 from blindcal.project.settings import (
     FILE,
     Folder,
@@ -177,12 +186,9 @@ def folder_inputs(folder: Folder, grid: Sequence[float] | None, out: Path | None
 
 
 def folder_answer(folder: Folder, *, seconds: float, workers: Workers = 1) -> Answer | None:
-    """Whether calibration is worth it under the folder's guarantee; None if the folder is not ready for it.
+    """Whether calibration is worth it under the folder's guarantee, refined for some `seconds`.
 
-    Args:
-        folder: The folder.
-        seconds: How long to refine the estimate.
-        workers: Who shares the work.
+    None if the folder is not ready for it.
     """
     try:
         settings = settings_of(folder)
@@ -216,11 +222,7 @@ def _fit_target(folder: Folder) -> Path:
 
 
 def fit_folder(folder: Folder, *, workers: int = 1, progress: Progress = no_progress) -> FolderFit:
-    """Estimates reviewers from the past conferences of a folder, and writes the table that it names.
-
-    `workers`: how many processes share the work; results are the same. `progress`: called as work goes on;
-    silent by default.
-    """
+    """Estimates reviewers from the past conferences of a folder, and writes the table that it names."""
     reviews = folder_reviews(folder)
     if reviews is None:
         raise InputError(
@@ -286,9 +288,7 @@ def _past_tables(folder: Folder) -> dict[str, Reviews | SharedSums]:
         )
     if len({*past}) < len(past):
         raise InputError(f"{folder.path / FILE}: past must not name a table twice")
-    return {
-        path: read_shared_sums(path) if has_share_statement(path) else Reviews.read(path) for path in past
-    }
+    return {path: past_table(Path(path)) for path in past}
 
 
 def _written(fitted: Fitted, folder: Folder, current: Path, out: Path) -> Path:
@@ -350,13 +350,10 @@ def decide_folder(
     workers: Workers = 1,
     progress: Progress = no_progress,
 ) -> FolderRelease:
-    """Decides every paper of a folder privately, once, as `blindcal.decide` does.
+    """Decides every paper privately, once, as a folder's settings and `blindcal.decide` say.
 
-    `folder`: the folder; its settings say what is decided. `key`: the key, if it lies elsewhere than the
-    folder says. `redecide`: whether all papers with corrected pools or calibration are decided again.
-    `published`: further folders that were published with this key. `despite_misfit`: whether to go on though
-    the calibration does not fit the scores. `workers`: who shares the work; results are the same. `progress`:
-    called as work goes on; silent by default.
+    `redecide`: whether all papers with corrected pools or calibration are decided again. `despite_misfit`:
+    whether to go on though the calibration does not fit the scores.
     """
     settings, secret = settings_of(folder, yes_leak=yes_leak), key_of(folder, key)
     with folder_inputs(folder, settings.grid, settings.out) as inputs:
@@ -385,8 +382,7 @@ def select_folder(
     """Accepts another number of papers in a folder that was decided with such a number, as `select` does.
 
     `accept`: how many papers, or how many of each track, as text; by default as the folder says. `wait_list`:
-    how many more wait, in the same form; by default those who wait now. `key`: the key, if it lies elsewhere
-    than the folder says.
+    how many more wait, in the same form; by default those who wait now.
     """
     number = str(required(folder, "accept")) if accept is None else accept
     outcome = select(
@@ -487,10 +483,8 @@ def report_release(
 ) -> ReleasePage:
     """The page about a release, for everyone or for the chair.
 
-    `folder`: the conference's folder, from whose files the survey is made; None without. `confidential`:
-    whether the page is for the chair alone. `key`: the key, for a confidential page if scores are
-    confidential. `workers`: who shares the work; results are the same. `progress`: called as work goes on;
-    silent by default.
+    The survey in it is made from the files of the conference's `folder`. A `confidential` page is for the
+    chair alone, and needs the `key` if scores are confidential.
     """
     certificate, papers = read_certificate(release), read_decided(release)
     if confidential and not has_figures(certificate):
@@ -562,10 +556,7 @@ def verify_folder(
 ) -> FolderVerification:
     """Checks the latest release of a folder with the key, from the files that were decided.
 
-    `key`: the key, if it lies elsewhere than the folder says. `published`: further folders that were
-    published with this key. `commitment`: what was published before decisions could be known; None if nothing
-    was. `workers`: who shares the work; results are the same. `progress`: called as work goes on; silent by
-    default.
+    `commitment`: what was published before decisions could be known; None if nothing was.
     """
     check_calibrated(folder)
     past, record = latest(key_of(folder, key), str(folder.settings.get("conference", "conference")))
@@ -620,12 +611,7 @@ def audit_folder(
     workers: Workers = 1,
     progress: Progress = no_progress,
 ) -> FolderAudit:
-    """Plays adversaries against the latest release of a folder.
-
-    `adversaries`: those beside the ones who are always played. `key`: the key, if it lies elsewhere than the
-    folder says. `workers`: who shares the work; results are the same. `progress`: called as work goes on;
-    silent by default.
-    """
+    """Plays adversaries against the latest release of a folder: those always played, and those given."""
     given = adversaries or Adversaries()
     release = open_release(release_of(folder), key_of(folder, key))
     views, loads = release.views, given.loads

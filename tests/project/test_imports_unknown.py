@@ -12,7 +12,7 @@ import pytest
 from blindcal.errors import InputError
 from blindcal.posterior.conference import refuse_mismatches
 from blindcal.posterior.inputs import read_inputs
-from blindcal.project.outsiders import UNKNOWN_REVIEWERS_FILE, unknown_reviewers_listed
+from blindcal.project.imports import UNKNOWN_REVIEWERS_FILE, unknown_reviewers_listed
 from small_conferences import SmallConference, small_conference
 
 NAMES = ("Ada Lovelace", "Kurt Gödel", "Emmy Noether", "R07", "R08", "Alan Turing")
