@@ -15,7 +15,7 @@ from stated import DOCS
 STEPS = (
     ("Before reviews", "new|import|assign", "committee, conflicts,|past years", "key's|fingerprint"),
     ("Reviews are in", "import|fit|plan", "is it worth it?|choose a guarantee", "commitment|(optional)"),
-    ("Decide, once", "decide", "back up key and|sealed record", "decisions.csv|certificate.json"),
+    ("Decide, once", "decide", "back up key and|private log", "decisions.csv|certificate.json"),
     (
         "The same day",
         "audit|report|export",
