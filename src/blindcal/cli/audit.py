@@ -68,8 +68,8 @@ Learns = Annotated[
     bool,
     typer.Option(
         "--learns",
-        help="Also an adversary that takes all papers together, and learns from them how strict everybody "
-        "really is, as far as the standard errors of the calibration leave that open; takes minutes.",
+        help="Also an adversary who uses all papers jointly to refine each reviewer's calibration within its "
+        "standard errors; takes minutes.",
     ),
 ]
 CONFIDENTIAL = "CONFIDENTIAL: for the chair alone; what is below was found with the key."
@@ -84,7 +84,7 @@ def audit(
         whole, "Also this many reviewers who share what they know of their own reviews; repeatable."
     ),
     loads: str | None = option(
-        "Also an adversary that knows how many reviews everybody wrote: columns reviewer, load; or the word "
+        "Also an adversary who knows everyone's review load: columns reviewer, load; or the word "
         "true, for the true numbers. Takes minutes.",
         metavar="FILE",
     ),

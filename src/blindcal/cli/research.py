@@ -385,7 +385,7 @@ def audit_venue(
     prior: Priors = None,
     evidence: Evidence = None,
     loads: Path | None = option(
-        "Also an adversary that knows how many reviews everybody wrote: columns reviewer, load."
+        "Also an adversary who knows everyone's review load: columns reviewer, load."
     ),
     learns: Learns = False,
     processes: Processes = None,

@@ -298,7 +298,7 @@ def _load_method(content: Content) -> str:
             "promise holds exactly."
         )
     return (
-        "The promise holds for a belief in which everybody's expected load is the stated one. For someone "
+        "The promise holds for a belief in which everyone's expected load is the stated one. For someone "
         "who knows the loads exactly it is close to that, and not exact."
     )
 
@@ -454,7 +454,7 @@ FIELDS: Sequence[Field] = (
             Field(
                 "smallest",
                 COUNT,
-                "Candidates of the paper with the fewest; somebody who is not listed counts as one.",
+                "Candidates of the paper with the fewest; an unlisted reviewer counts as one.",
                 "The paper with the fewest candidates has {pools.smallest:count candidate}.",
             ),
             Field(
@@ -472,7 +472,7 @@ FIELDS: Sequence[Field] = (
             Field(
                 "with_others",
                 COUNT,
-                "For how many papers somebody who is not listed by name may have reviewed.",
+                "For how many papers an unlisted reviewer is possible.",
                 _with_others,
             ),
             Field(
@@ -494,18 +494,18 @@ FIELDS: Sequence[Field] = (
     Field(
         "loads",
         None,
-        "Only if it is public how many reviews everybody has: the figures are for someone who knows it.",
+        "Only if review loads are public: the figures are for someone who knows them.",
         optional=True,
         fields=(
             Field("reviewers", POSITIVE, "Of this number of people the load, or a range of it, is public."),
-            Field("least", COUNT, "The smallest number of reviews that somebody of them has."),
-            Field("most", COUNT, "The largest number of reviews that somebody of them has."),
+            Field("least", COUNT, "The smallest load among them."),
+            Field("most", COUNT, "The largest load among them."),
             Field("digest", TEXT, "Digest of the loads, which anyone who has the table can compute."),
             Field(
                 "method",
                 _choice("exact", "tilt"),
                 "exact: beliefs are those of someone who knows all scores and loads. tilt: they are tilted, "
-                "so that everybody's expected load is the stated one.",
+                "so that everyone's expected load is the stated one.",
                 _load_method,
             ),
             _figure(
@@ -568,8 +568,8 @@ FIELDS: Sequence[Field] = (
     _figure(
         "success",
         SHARE,
-        "The same once all decisions are seen.",
-        "Once they know all decisions, in {success:percent} of tries.",
+        "The same once the decisions are seen, each paper taken separately.",
+        "Once they see the decision on its paper, in {success:percent} of tries.",
         part=REVEALED,
     ),
     _figure("added_success", SHARE, "What the decisions add to it.", _added, part=REVEALED, form="points"),
@@ -718,8 +718,8 @@ FIELDS: Sequence[Field] = (
     _figure(
         "decided_by_public_information",
         COUNT,
-        "How many papers are decided the same way whoever reviewed them.",
-        "{decided_by_public_information:count paper} decided the same way whoever reviewed them.",
+        "How many papers are decided the same way for all their candidates.",
+        "{decided_by_public_information:count paper} decided the same way for all their candidates.",
         part=ERRORS,
     ),
     Field(

@@ -100,7 +100,7 @@ SECTIONS: Mapping[str, Sequence[Declaration]] = {
             "loads",
             "file",
             "inputs/loads.csv",
-            "If it is public how many reviews everybody has: a table reviewer,load or reviewer,least,most. "
+            "If review loads are public: a table reviewer,load or reviewer,least,most. "
             "Fixed before reviews come in, never counted from them. Promises are then for someone who "
             "knows it.",
         ),
