@@ -56,3 +56,17 @@ def test_spans_are_to_one_scale():
     assert other.middle - one.middle == pytest.approx(unit)
     assert 0 < min(one.left, other.left) < max(one.right, other.right) < WIDTH
     assert spans([("all alike", 5.0, 0.0)])[0].middle == pytest.approx(WIDTH / 2)
+
+
+def test_an_axis_ends_where_its_scale_ends_and_has_few_round_ticks() -> None:
+    for ends, texts in (
+        ((1.0, 6.0), ["1", "2", "3", "4", "5", "6"]),
+        ((1.0, 10.0), ["1", "3", "5", "7", "9"]),
+        ((0.0, 100.0), ["0", "20", "40", "60", "80", "100"]),
+        (None, ["0 %", "25 %", "50 %", "75 %", "100 %"]),
+    ):
+        drawn = histogram([(1.0, 0)], 1, ends=ends)
+        assert [text for _, text in drawn.across] == texts
+        high = 1.0 if ends is None else ends[1]
+        assert drawn.columns[-1].high == pytest.approx(high)
+        assert all(0 <= place <= WIDTH for place, _ in drawn.across)

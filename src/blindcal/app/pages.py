@@ -97,6 +97,7 @@ KIND_LABELS: Mapping[str, str] = {
 _COMMAND_WORDS: Sequence[tuple[str, str | Callable[[re.Match[str]], str]]] = (
     (r"write yes or no into the column taken .* fit again", "“People” has them side by side"),
     (r"`blindcal ([a-z]+)[^`]*`", lambda found: _BUTTONS.get(found[1], found[0])),
+    (r"list such papers under \[withdrawn\] of conference\.toml", "withdraw such papers below"),
     (r"give --as ", "take it as --as "),
     (r"Give --as ", "Take it as --as "),
     (r"--as ([a-z]+)", lambda found: f"“{KIND_LABELS[found[1]]}”"),
@@ -300,6 +301,8 @@ def _steps(session: Session, state: FolderState) -> list[tuple[str, str, bool, s
     reviews = "none yet" if state.reviews is None else review_words(state)
     calibrated = "none yet" if state.calibrated is None else count(state.calibrated, "row")
     chosen = "" if state.request is None else request_words(state.request.request)
+    # What is promised by default is looked at before it is decided.
+    looked = state.decided or session.result("planned") is not None
     decided = "not yet"
     if release is not None:
         papers = count(release.certificate["papers"], "paper")
@@ -314,7 +317,7 @@ def _steps(session: Session, state: FolderState) -> list[tuple[str, str, bool, s
         ),
         ("files", "Reviews", state.reviews is not None, reviews),
         ("calibration", "Calibration", state.calibrated is not None, calibrated),
-        ("plan", "Promise and number", state.request is not None, chosen or _unset(session, state) or ""),
+        ("plan", "Promise and number", looked and bool(chosen), chosen or _unset(session, state) or ""),
         ("decide", "Decisions", release is not None and not state.amendable, decided),
     ]
 
@@ -621,6 +624,7 @@ def release_view(release: LatestRelease) -> dict[str, Any]:
             "wrong_raw": expected(content["expected_wrong_raw"] * papers),
             "success": percent(content["success"]),
             "success_before": percent(content["success_scores_only"]),
+            "ties": sum(one.raw_decision == "tie" for one in release.papers),
             "changed": sum(one.advice in ("raise", "lower") for one in release.papers),
         }
     return view

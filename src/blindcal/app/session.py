@@ -368,6 +368,7 @@ class Session:
                 "there are several files of reviews: say here whether these are this year's or a past one's"
             )
             errors |= {name: InputError(told) for name in unsaid}
+            kinds = {name: kind for name, kind in kinds.items() if name not in unsaid}
         kinds |= {path.name: PEOPLE_MAP for path in maps}
         if errors or not sources:
             return Checked(None, kinds, errors)

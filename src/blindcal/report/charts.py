@@ -124,10 +124,13 @@ def histogram(
             below += number
         left, right = (low + (high - low) * place / bins for place in (index, index + 1))
         columns.append(HistogramColumn(left, right, tuple(numbers), index * wide, wide, tuple(parts)))
-    across = []
-    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-        text = f"{100 * share:.0f} %" if ends is None else f"{low + share * (high - low):.3g}"
-        across.append((WIDTH * share, text))
+    # A tick at each round number, a few in all; shares at each quarter.
+    step = 0.25 if ends is None else round_up((high - low) / 6) if high - low > 6 else 1.0
+    ticked = [low + step * place for place in range(floor((high - low) / step) + 1)]
+    across = [
+        (WIDTH * (number - low) / (high - low), f"{100 * number:.0f} %" if ends is None else f"{number:.3g}")
+        for number in ticked
+    ]
     ups = (0.0, top / 2, top) if top > 1 else (0.0, top)
     ticks = tuple((height * (1 - tick / top), f"{tick:,g}") for tick in ups)
     place = None if mark is None else WIDTH * (mark - low) / (high - low)

@@ -317,8 +317,6 @@ def _score_chart(report: Report, survey: Survey) -> Histogram | None:
     """Papers by their mean scores, accepted or not, and where the mean score alone would draw the line."""
     means = {one.paper: one.mean for one in survey.papers}
     low, high = floor(min(means.values())), ceil(max(means.values()))
-    # The axis has five ticks, at whole numbers.
-    high += -(high - low) % 4
     if high <= low:
         return None
     decided = {one.paper: one for one in report.decided}
