@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from blindcal.deciding.certificate_fields import FIELDS, PARTS, Field
+from blindcal.deciding.certificate_fields import PARTS, Field
 from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee
 from blindcal.project.settings import SECTIONS, Declaration
 from blindcal.report.wording import fill, promises
@@ -98,9 +98,8 @@ def _example(row: Declaration) -> str:
 
 def _certificate(part: str) -> Iterator[str]:
     yield from ("| field | value | meaning |", "|---|---|---|")
-    for row in FIELDS:
-        if row.part == part:
-            yield from _field(row, "", False)
+    for row in PARTS[part]:
+        yield from _field(row, "", False)
 
 
 def _field(row: Field, within: str, withheld: bool) -> Iterator[str]:

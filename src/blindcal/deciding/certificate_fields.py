@@ -1,6 +1,6 @@
 """The fields of certificate.json: each one is declared here, and nowhere else.
 
-A row of `FIELDS` says what values a field takes, what it means, whether it is withheld if scores are
+A row of `PARTS` says what values a field takes, what it means, whether it is withheld if scores are
 confidential, and with which sentence it is explained to people. These rows make the public certificate, the
 JSON schema in docs/certificate_schema.json, the check of a certificate that is read, and its explanation. A
 new field is a new row here, and its number in `certificate_text`.
@@ -19,6 +19,13 @@ from blindcal.policy.guarantee import LIMITS, NAMES, Limit
 
 Content = Mapping[str, Any]
 Schema = Mapping[str, Any]
+Sentence = str | Callable[[Content], str] | None
+"""What the value of a field means, for people.
+
+Values stand in it by their path and form, like `{pools.people:,}`. A function of the whole certificate
+chooses between sentences, and returns nothing if there is nothing to say. None: the description. Empty: pages
+show it elsewhere.
+"""
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,14 @@ class ValueKind:
     schema: Schema  # the values, in JSON schema
     rule: str  # the same in words
     form: str = ""  # how people write such a value; `fill` in `report.wording` has the forms
+
+    def field(self, name: str, description: str, sentence: Sentence = None, **row: Any) -> Field:
+        """A field with such a value."""
+        return Field(name, self, description, sentence, **row)
+
+    def figure(self, name: str, description: str, sentence: Sentence = None, **row: Any) -> Field:
+        """A field with such a value that depends on scores."""
+        return Field(name, self, description, sentence, withheld=True, **row)
 
 
 def _whole(least: int) -> Schema:
@@ -78,15 +93,6 @@ RANGE = ValueKind(
     "range",
 )
 
-# What the parts of an explanation are about, in the order in which people ask.
-DECIDED = "What was decided"
-PROMISED = "What was promised"
-REVEALED = "What the decisions reveal"
-ERRORS = "How good the decisions are"
-FIT = "Does the calibration fit the scores"
-IDENTITY = "What identifies this certificate"
-PARTS = (DECIDED, PROMISED, REVEALED, ERRORS, FIT, IDENTITY)
-
 
 @dataclass(frozen=True)
 class Field:
@@ -95,11 +101,7 @@ class Field:
     name: str  # what the file calls it
     kind: ValueKind | None  # what values it takes; None for an object, which has `fields`
     description: str  # what it is, for the schema, as a sentence
-    # What its value means, for people. Values stand in it by their path and form, like `{pools.people:,}`; a
-    # function of the whole certificate chooses between sentences, and returns nothing if there is nothing to
-    # say. None: the description. Empty: pages show it elsewhere.
-    sentence: str | Callable[[Content], str] | None = None
-    part: str = DECIDED  # which part of the explanation it belongs to
+    sentence: Sentence = None
     form: str = ""  # how people write its value, if not as others of its kind
     # Whether it depends on scores, so that it is not published if these are confidential
     withheld: bool = False
@@ -114,86 +116,27 @@ class Field:
 _NOT_OF_ANOTHER_LIST = " Not of a list of another number of papers than the bar was set for."
 
 
-def _figure(name: str, kind: ValueKind, description: str, sentence: Any = None, **row: Any) -> Field:
-    """A figure that depends on scores."""
-    return Field(name, kind, description, sentence, withheld=True, **row)
+def _either(test: Callable[[Content], object], yes: str, no: str) -> Callable[[Content], str]:
+    """One of two sentences, by a test of the certificate."""
+    return lambda content: yes if test(content) else no
 
 
-def _release(content: Content) -> str:
-    if content["release"] == 1:
-        return "These are the first decisions that were published."
-    return f"These decisions replace those of {count(content['release'] - 1, 'earlier release')}."
+def _is(name: str, value: object, yes: str, no: str) -> Callable[[Content], str]:
+    """One of two sentences, by whether a field of the certificate has this value."""
+    return _either(lambda content: content[name] == value, yes, no)
 
 
-def _scores(content: Content) -> str:
-    if content["scores"] == "public":
-        return "Everyone may see the scores of all papers."
-    return "Not everyone may see the scores: figures that depend on them are not published. {unseen}"
-
-
-def _better(content: Content) -> str:
-    return f"The {'highest' if content['better'] == 'high' else 'lowest'} scores are the best ones."
-
-
-def _bar_for(content: Content) -> str:
-    if content["selection"]["bar_for"] == content["selection"]["accept"]:
-        return "The bar was set for this number of papers."
-    return (
-        "The bar was set for this number of papers, and another is accepted. A wrong decision is still "
-        "one on the wrong side of that bar; what would be decided by the bar itself is not compared."
-    )
-
-
-def _possible_scores(content: Content) -> str:
+def _scores_possible(content: Content) -> str:
     possible = content["scale"]["possible_scores"]
     if possible is None:
         return "Any number can be given as a score: none was taken as rounded."
     return f"Reviewers can give {count(len(possible), 'score')}: scores are rounded to these."
 
 
-def _with_others(content: Content) -> str:
-    if content["pools"]["with_others"]:
-        return "For {pools.with_others:count paper}, someone who is not listed by name may have reviewed too."
-    return "Everyone who may have reviewed is listed by name."
-
-
-def _again(sentence: str) -> Callable[[Content], str]:
-    """A sentence about papers that were decided again or corrected, if there are any."""
-
-    def chosen(content: Content) -> str:
-        again = content["decided_again"]
-        return sentence if again["papers"] or again["corrected"] else ""
-
-    return chosen
-
-
-def _again_papers(content: Content) -> str:
-    again = content["decided_again"]
-    if not again["papers"] and not again["corrected"]:
-        return "No paper was decided twice."
-    note = " {decided_again.note}" if "note" in again else ""
-    return f"{{decided_again.papers:count paper}} decided again, from public data alone.{note}"
-
-
-def _again_odds(content: Content) -> str:
-    again = content["decided_again"]
-    if not again["papers"] and not again["corrected"]:
-        return ""
-    if again["epsilon"] == 0.0:
-        return "The decisions on these shift nobody's odds."
-    return (
-        "Under corrected data, the coin of one of these shifts odds by a factor of up to "
-        "{decided_again.epsilon:factor}."
-    )
-
-
-def _small_pools(content: Content) -> str:
-    if content["pools"]["smaller_than_crowd"] == 0:
-        return "Every paper has a crowd of named candidates, or may have been reviewed by someone not listed."
-    return (
-        "For {pools.smaller_than_crowd:count paper}, fewer than {limits.among:g} people may have reviewed, "
-        "all listed by name. A crowd is steady there: no decision makes the likeliest candidate likelier."
-    )
+def _again(*sentences: str) -> Callable[[Content], str]:
+    """A sentence about papers that were decided again or corrected, if there are any; else the second one."""
+    yes, no = (*sentences, "")[:2]
+    return _either(lambda c: c["decided_again"]["papers"] or c["decided_again"]["corrected"], yes, no)
 
 
 def _added(content: Content) -> str:
@@ -201,17 +144,6 @@ def _added(content: Content) -> str:
         return "The decisions add nothing to that chance."
     unlimited = " The promise of a crowd does not limit this." if content["guarantee"] == "crowd" else ""
     return f"The decisions add {{added_success:points}} (of 100) to that chance.{unlimited}"
-
-
-def _rise(content: Content) -> str:
-    if content["largest_rise"] == 0.0:
-        return (
-            "To them, no decision on any paper makes the likeliest candidate for any of its reviews likelier."
-        )
-    return (
-        "To them, the decision that reveals most makes the likeliest candidate for some review likelier by "
-        "{largest_rise:points}."
-    )
 
 
 def _named(content: Content) -> str:
@@ -223,20 +155,11 @@ def _named(content: Content) -> str:
         )
     if among is not None and content["largest_posterior"] <= 1.0 / among + ROUNDING:
         return (
-            "Everyone who may have reviewed is listed by name, and to them every reviewer stays hidden among "
-            "{limits.among:g} people or more: nobody is likelier than 1 in {limits.among:g} to have written "
-            "any review."
+            "Everyone who may have reviewed is listed by name, and to them every reviewer stays hidden "
+            "among {limits.among:g} people or more: nobody is likelier than 1 in {limits.among:g} to have "
+            "written any review."
         )
     return "Everyone who may have reviewed is listed by name, so it is the same for named people."
-
-
-def _times(content: Content) -> str:
-    if content["largest_factor"] == 1.0:
-        return "To them, no decision makes any candidate for any review likelier."
-    return (
-        "To them, the decision that reveals most makes some candidate for a review "
-        "{largest_factor:times} times as likely as from the scores alone."
-    )
 
 
 def _odds(content: Content) -> str:
@@ -252,55 +175,21 @@ def _odds(content: Content) -> str:
     )
 
 
-def _multiplier(content: Content) -> str:
-    grows = (
-        "does not grow" if content["multiplier"] == 1 else "becomes at most {multiplier:.3g} times as large"
-    )
-    return (
-        f"Whatever someone suspected before, their chance of a correct guess {grows}, on average over the "
-        "decisions that a paper can get."
-    )
-
-
 # A share of wrong decisions below this is rounding.
 ROUNDING = 1e-6
-
-
-def _gap(content: Content) -> str:
-    if content["gap"] < ROUNDING:
-        return "No other decisions that keep the promise have fewer expected errors, but for rounding."
-    return (
-        "Large pools are approximated: the best possible decisions that keep the promise have up to "
-        "{in_papers.gap:expected} fewer wrong ones."
-    )
-
-
-def _verdict(content: Content) -> str:
-    return {
-        FITS: "The calibration predicts scores like those that were given.",
-        DOUBTFUL: "The calibration predicts scores that differ from those that were given: doubt the "
-        "expected errors, and the chances of naming reviewers.",
-        HOPELESS: "The calibration does not predict scores like those that were given: the figures of this "
-        "certificate mean little.",
-    }[content["calibration_fit"]["verdict"]]
+_VERDICTS = {
+    FITS: "The calibration predicts scores like those that were given.",
+    DOUBTFUL: "The calibration predicts scores that differ from those that were given: doubt the expected "
+    "errors, and the chances of naming reviewers.",
+    HOPELESS: "The calibration does not predict scores like those that were given: the figures of this "
+    "certificate mean little.",
+}
 
 
 def _shift(content: Content) -> str:
     shift = content["calibration_fit"]["shift"]
     side = "above" if shift >= 0 else "below"
     return f"The mean score is {abs(shift):.2f} standard deviations {side} what was predicted."
-
-
-def _load_method(content: Content) -> str:
-    if content["loads"]["method"] == "exact":
-        return (
-            "For someone who knows these loads and all scores, and sees the decision on one paper, the "
-            "promise holds exactly."
-        )
-    return (
-        "The promise holds for a belief in which everyone's expected load is the stated one. For someone "
-        "who knows the loads exactly it is close to that, and not exact."
-    )
 
 
 def _limit_field(name: str, limit: Limit) -> Field:
@@ -313,20 +202,251 @@ def _limit_field(name: str, limit: Limit) -> Field:
         kind,
         limit.sentence,
         "",
-        part=PROMISED,
         nullable=limit.absent is None,
         optional=not limit.always_recorded,
     )
 
 
-FIELDS: Sequence[Field] = (
-    Field("conference", TEXT, "The name of the conference, in its own records."),
-    Field("release", POSITIVE, "Which of the conference's releases this is.", _release),
-    Field("papers", POSITIVE, "How many papers were decided.", "{papers:count paper} decided in all."),
-    Field("reviews", POSITIVE, "How many reviews they had.", "They have {reviews:count review} in all."),
-    Field(
+_REQUESTED = (
+    SHARE.field(
+        "accept_rate",
+        "The share of papers to accept; it set the bar.",
+        "The chair requested that about {requested.accept_rate:percent} be accepted. This set the bar; each "
+        "paper is decided by itself, so the number accepted varies a little around it.",
+        nullable=True,
+    ),
+    NUMBER.field("bar", "The chair set the bar; no number was requested.", form="quality", nullable=True),
+    ACCEPTED.field("accept", "The chair requested exactly this number of accepted papers.", nullable=True),
+    PAPERS.field(
+        "wait_list", "This number of papers may follow them, in the order of the wait list.", nullable=True
+    ),
+)
+_SELECTION = (
+    ACCEPTED.field(
+        "accept",
+        "Exactly this number of papers is accepted: the best by their private decisions, which stay sealed.",
+    ),
+    PAPERS.field("wait_list", "The wait list has this number of places."),
+    COUNT.field("waiting", "How many papers are on it.", "{selection.waiting:count paper} on the wait list."),
+    SHARE.figure(
+        "expected_wrong_private",
+        f"expected_wrong if the private decisions were published.{_NOT_OF_ANOTHER_LIST}",
+        "The expected share of wrong decisions if the private decisions had been published as they are. The "
+        "list that was published has {expected_wrong:percent}.",
+        by_the_bar=True,
+    ),
+    ACCEPTED.field(
+        "bar_for",
+        "How many papers, or how many of each track, the bar was set for: those of the first list.",
+        _either(
+            lambda content: content["selection"]["bar_for"] == content["selection"]["accept"],
+            "The bar was set for this number of papers.",
+            "The bar was set for this number of papers, and another is accepted. A wrong decision is still "
+            "one on the wrong side of that bar; what would be decided by the bar itself is not compared.",
+        ),
+    ),
+)
+_SCALE = (
+    NUMBER.field(
+        "lowest_score",
+        "The lowest score that was given.",
+        "The lowest score that a reviewer gave is {scale.lowest_score:number}.",
+    ),
+    NUMBER.field(
+        "highest_score",
+        "The highest score that was given.",
+        "The highest score that a reviewer gave is {scale.highest_score:number}.",
+    ),
+    SCORE_LIST.field(
+        "possible_scores",
+        "The scores that can be given; null if scores are not taken as rounded.",
+        _scores_possible,
+        nullable=True,
+    ),
+)
+_POOLS = (
+    COUNT.field(
+        "people",
+        "How many people are candidates for some paper.",
+        "{pools.people:,} people may have reviewed at least one paper.",
+    ),
+    COUNT.field(
+        "smallest",
+        "Candidates of the paper with the fewest; an unlisted reviewer counts as one.",
+        "The paper with the fewest candidates has {pools.smallest:count candidate}.",
+    ),
+    COUNT.field(
+        "largest",
+        "Candidates of the paper with the most.",
+        "The paper with the most candidates has {pools.largest:count candidate}.",
+    ),
+    COUNT.field(
+        "median",
+        "Half of the papers have up to so many candidates.",
+        "Half of the papers have at most {pools.median:count candidate}.",
+    ),
+    COUNT.field(
+        "with_others",
+        "For how many papers an unlisted reviewer is possible.",
+        _either(
+            lambda content: content["pools"]["with_others"],
+            "For {pools.with_others:count paper}, someone who is not listed by name may have reviewed too.",
+            "Everyone who may have reviewed is listed by name.",
+        ),
+    ),
+    RANGE.field(
+        "reviews_per_paper",
+        "The fewest and the most reviews of a paper.",
+        "Each paper has {pools.reviews_per_paper:range} reviews.",
+    ),
+    COUNT.field(
+        "smaller_than_crowd",
+        "Only under a crowd: how many papers have fewer candidates than it, all listed by name. For these a "
+        "crowd is steady.",
+        _either(
+            lambda content: content["pools"]["smaller_than_crowd"] == 0,
+            "Every paper has a crowd of named candidates, or may have been reviewed by someone not listed.",
+            "For {pools.smaller_than_crowd:count paper}, fewer than {limits.among:g} people may have "
+            "reviewed, all listed by name. A crowd is steady there: no decision makes the likeliest "
+            "candidate likelier.",
+        ),
+        optional=True,
+    ),
+)
+_LOADS = (
+    POSITIVE.field("reviewers", "Of this number of people the load, or a range of it, is public."),
+    COUNT.field("least", "The smallest load among them."),
+    COUNT.field("most", "The largest load among them."),
+    TEXT.field("digest", "Digest of the loads, which anyone who has the table can compute."),
+    _choice("exact", "tilt").field(
+        "method",
+        "exact: beliefs are those of someone who knows all scores and loads. tilt: they are tilted, so that "
+        "everyone's expected load is the stated one.",
+        _either(
+            lambda content: content["loads"]["method"] == "exact",
+            "For someone who knows these loads and all scores, and sees the decision on one paper, the "
+            "promise holds exactly.",
+            "The promise holds for a belief in which everyone's expected load is the stated one. For "
+            "someone who knows the loads exactly it is close to that, and not exact.",
+        ),
+    ),
+    DECIMAL.figure("furthest", "The largest difference of an expected load from the stated one, in reviews."),
+)
+_DECIDED_AGAIN = (
+    COUNT.field(
+        "papers",
+        "How many were decided again, from public data alone.",
+        lambda content: _again(
+            "{decided_again.papers:count paper} decided again, from public data alone."
+            + " {decided_again.note}" * ("note" in content["decided_again"]),
+            "No paper was decided twice.",
+        )(content),
+    ),
+    COUNT.field(
+        "corrected",
+        "How many decisions stand although pools or calibration were corrected since.",
+        _again(
+            "Of {decided_again.corrected:count paper} the decision stands, although pools or calibration "
+            "were corrected since."
+        ),
+    ),
+    BOUND.figure(
+        "epsilon",
+        "The largest epsilon of their one coin, which is promised under corrected data too.",
+        lambda content: _again(
+            "The decisions on these shift nobody's odds."
+            if content["decided_again"]["epsilon"] == 0.0
+            else "Under corrected data, the coin of one of these shifts odds by a factor of up to "
+            "{decided_again.epsilon:factor}."
+        )(content),
+    ),
+    FACTOR.figure(
+        "multiplier",
+        "The largest multiplier of their one coin.",
+        _again("And it makes a correct guess at most {decided_again.multiplier:rounded} times as likely."),
+    ),
+    TEXT.figure("note", "What that means.", ""),
+)
+_CALIBRATION_FIT = (
+    _choice(FITS, DOUBTFUL, HOPELESS).field(
+        "verdict", "The verdict.", lambda content: _VERDICTS[content["calibration_fit"]["verdict"]]
+    ),
+    DECIMAL.field(
+        "predicted_mean",
+        "Mean score as predicted.",
+        "The scores were predicted to have mean {calibration_fit.predicted_mean:.2f}.",
+    ),
+    DECIMAL.field(
+        "observed_mean",
+        "Mean score.",
+        "The scores that were given have mean {calibration_fit.observed_mean:.2f}.",
+    ),
+    DECIMAL.field(
+        "predicted_sd",
+        "Standard deviation of scores as predicted.",
+        "The scores were predicted to have standard deviation {calibration_fit.predicted_sd:.2f}.",
+    ),
+    DECIMAL.field(
+        "observed_sd",
+        "Standard deviation of scores.",
+        "The scores that were given have standard deviation {calibration_fit.observed_sd:.2f}.",
+    ),
+    NUMBER.field("shift", "Difference of the means in standard deviations.", _shift, form="+z.2f"),
+    DECIMAL.field(
+        "stretch",
+        "Ratio of the standard deviations.",
+        "The scores vary {calibration_fit.stretch:.2f} times as much as predicted.",
+    ),
+    NUMBER.field(
+        "shape",
+        "Largest difference of the distribution functions.",
+        "The share of scores up to any value is within {calibration_fit.shape:percent} of the prediction.",
+        form="percent",
+    ),
+    DECIMAL.field(
+        "following",
+        "How much higher the scores of papers with generous candidates are: 1 is as much as predicted, 0 is "
+        "not at all.",
+        nullable=True,
+    ),
+    DECIMAL.field(
+        "mirrored",
+        "Evidence that strict and generous reviewers were exchanged (a logarithm): below 0 speaks against "
+        "it.",
+        nullable=True,
+    ),
+    COUNT.field(
+        "impossible",
+        "Scores that no candidate of their paper gives.",
+        "{calibration_fit.impossible:count score} so far out that no candidate for the paper would give it.",
+    ),
+    COUNT.field(
+        "odd",
+        "Candidates who would not give scores like these.",
+        "{calibration_fit.odd:count candidate} would hardly give scores like these.",
+    ),
+)
+_CALIBRATION_SCALE = (
+    NUMBER.field(
+        "shift", "The calibration was moved by this much, toward the better end, to fit this year's scores."
+    ),
+    NUMBER.field("stretch", "The calibration was stretched by this factor to fit this year's scores."),
+)
+_DECIDED: Sequence[Field] = (
+    TEXT.field("conference", "The name of the conference, in its own records."),
+    POSITIVE.field(
+        "release",
+        "Which of the conference's releases this is.",
+        lambda c: (
+            "These are the first decisions that were published."
+            if c["release"] == 1
+            else f"These decisions replace those of {count(c['release'] - 1, 'earlier release')}."
+        ),
+    ),
+    POSITIVE.field("papers", "How many papers were decided.", "{papers:count paper} decided in all."),
+    POSITIVE.field("reviews", "How many reviews they had.", "They have {reviews:count review} in all."),
+    COUNT.field(
         "accepted",
-        COUNT,
         "How many papers are accepted.",
         "{accepted:count paper} accepted, {of_papers.accepted:percent} of all.",
     ),
@@ -334,518 +454,259 @@ FIELDS: Sequence[Field] = (
         "requested",
         None,
         "What the chair requested: one of a share, a bar and a number. What was not given is null.",
-        fields=(
-            Field(
-                "accept_rate",
-                SHARE,
-                "The share of papers to accept; it set the bar.",
-                "The chair requested that about {requested.accept_rate:percent} be accepted. This set the "
-                "bar; each paper is decided by itself, so the number accepted varies a little around it.",
-                nullable=True,
-            ),
-            Field(
-                "bar",
-                NUMBER,
-                "The chair set the bar; no number was requested.",
-                form="quality",
-                nullable=True,
-            ),
-            Field(
-                "accept",
-                ACCEPTED,
-                "The chair requested exactly this number of accepted papers.",
-                nullable=True,
-            ),
-            Field(
-                "wait_list",
-                PAPERS,
-                "This number of papers may follow them, in the order of the wait list.",
-                nullable=True,
-            ),
-        ),
+        fields=_REQUESTED,
     ),
     Field(
-        "selection",
-        None,
-        "Only if exactly so many papers are accepted.",
-        optional=True,
-        fields=(
-            Field(
-                "accept",
-                ACCEPTED,
-                "Exactly this number of papers is accepted: the best by their private decisions, which stay "
-                "sealed.",
-            ),
-            Field("wait_list", PAPERS, "The wait list has this number of places."),
-            Field(
-                "waiting",
-                COUNT,
-                "How many papers are on it.",
-                "{selection.waiting:count paper} on the wait list.",
-            ),
-            _figure(
-                "expected_wrong_private",
-                SHARE,
-                f"expected_wrong if the private decisions were published.{_NOT_OF_ANOTHER_LIST}",
-                "The expected share of wrong decisions if the private decisions had been published as they "
-                "are. The list that was published has {expected_wrong:percent}.",
-                by_the_bar=True,
-            ),
-            Field(
-                "bar_for",
-                ACCEPTED,
-                "How many papers, or how many of each track, the bar was set for: those of the first list.",
-                _bar_for,
-            ),
-        ),
+        "selection", None, "Only if exactly so many papers are accepted.", optional=True, fields=_SELECTION
     ),
-    Field(
+    _choice(*SCORES).field(
         "scores",
-        _choice(*SCORES),
         "Who may see the scores of all papers: everyone, or not. If not, the figures are in the sealed "
         "record.",
-        _scores,
+        _is(
+            "scores",
+            "public",
+            "Everyone may see the scores of all papers.",
+            "Not everyone may see the scores: figures that depend on them are not published. {unseen}",
+        ),
     ),
-    _figure(
+    LEVEL.figure(
         "bar",
-        LEVEL,
         "Accepting a paper was correct if its quality is above this. Quality is measured in standard "
         "deviations over papers: 0 is the average paper, and 1 is better than five in six.",
     ),
-    Field("better", _choice("high", "low"), "Which scores are better, as the chair said.", _better),
-    Field(
-        "scale",
-        None,
-        "The scores, as they were given.",
-        withheld=True,
-        fields=(
-            Field(
-                "lowest_score",
-                NUMBER,
-                "The lowest score that was given.",
-                "The lowest score that a reviewer gave is {scale.lowest_score:number}.",
-            ),
-            Field(
-                "highest_score",
-                NUMBER,
-                "The highest score that was given.",
-                "The highest score that a reviewer gave is {scale.highest_score:number}.",
-            ),
-            Field(
-                "possible_scores",
-                SCORE_LIST,
-                "The scores that can be given; null if scores are not taken as rounded.",
-                _possible_scores,
-                nullable=True,
-            ),
+    _choice("high", "low").field(
+        "better",
+        "Which scores are better, as the chair said.",
+        _is(
+            "better", "high", "The highest scores are the best ones.", "The lowest scores are the best ones."
         ),
     ),
-    Field(
-        "pools",
-        None,
-        "Who may have reviewed.",
-        fields=(
-            Field(
-                "people",
-                COUNT,
-                "How many people are candidates for some paper.",
-                "{pools.people:,} people may have reviewed at least one paper.",
-            ),
-            Field(
-                "smallest",
-                COUNT,
-                "Candidates of the paper with the fewest; an unlisted reviewer counts as one.",
-                "The paper with the fewest candidates has {pools.smallest:count candidate}.",
-            ),
-            Field(
-                "largest",
-                COUNT,
-                "Candidates of the paper with the most.",
-                "The paper with the most candidates has {pools.largest:count candidate}.",
-            ),
-            Field(
-                "median",
-                COUNT,
-                "Half of the papers have up to so many candidates.",
-                "Half of the papers have at most {pools.median:count candidate}.",
-            ),
-            Field(
-                "with_others",
-                COUNT,
-                "For how many papers an unlisted reviewer is possible.",
-                _with_others,
-            ),
-            Field(
-                "reviews_per_paper",
-                RANGE,
-                "The fewest and the most reviews of a paper.",
-                "Each paper has {pools.reviews_per_paper:range} reviews.",
-            ),
-            Field(
-                "smaller_than_crowd",
-                COUNT,
-                "Only under a crowd: how many papers have fewer candidates than it, all listed by name. For "
-                "these a crowd is steady.",
-                _small_pools,
-                optional=True,
-            ),
-        ),
-    ),
+    Field("scale", None, "The scores, as they were given.", withheld=True, fields=_SCALE),
+    Field("pools", None, "Who may have reviewed.", fields=_POOLS),
     Field(
         "loads",
         None,
         "Only if review loads are public: the figures are for someone who knows them.",
         optional=True,
-        fields=(
-            Field("reviewers", POSITIVE, "Of this number of people the load, or a range of it, is public."),
-            Field("least", COUNT, "The smallest load among them."),
-            Field("most", COUNT, "The largest load among them."),
-            Field("digest", TEXT, "Digest of the loads, which anyone who has the table can compute."),
-            Field(
-                "method",
-                _choice("exact", "tilt"),
-                "exact: beliefs are those of someone who knows all scores and loads. tilt: they are tilted, "
-                "so that everyone's expected load is the stated one.",
-                _load_method,
-            ),
-            _figure(
-                "furthest",
-                DECIMAL,
-                "The largest difference of an expected load from the stated one, in reviews.",
-            ),
-        ),
+        fields=_LOADS,
     ),
     Field(
         "decided_again",
         None,
         "Papers that were decided more than once, or whose pools or calibration were corrected afterwards.",
-        fields=(
-            Field("papers", COUNT, "How many were decided again, from public data alone.", _again_papers),
-            Field(
-                "corrected",
-                COUNT,
-                "How many decisions stand although pools or calibration were corrected since.",
-                _again(
-                    "Of {decided_again.corrected:count paper} the decision stands, although pools or "
-                    "calibration were corrected since."
-                ),
-            ),
-            _figure(
-                "epsilon",
-                BOUND,
-                "The largest epsilon of their one coin, which is promised under corrected data too.",
-                _again_odds,
-            ),
-            _figure(
-                "multiplier",
-                FACTOR,
-                "The largest multiplier of their one coin.",
-                _again(
-                    "And it makes a correct guess at most {decided_again.multiplier:rounded} times as likely."
-                ),
-            ),
-            _figure("note", TEXT, "What that means.", ""),
-        ),
+        fields=_DECIDED_AGAIN,
     ),
-    Field("guarantee", _choice(*NAMES), "The promise by name.", "", part=PROMISED),
+)
+_PROMISED: Sequence[Field] = (
+    _choice(*NAMES).field("guarantee", "The promise by name.", ""),
     Field(
         "limits",
         None,
         "The limits that go with it; null: no limit.",
-        part=PROMISED,
         fields=tuple(_limit_field(name, limit) for name, limit in LIMITS.items()),
     ),
-    _figure(
+)
+_REVEALED: Sequence[Field] = (
+    SHARE.figure(
         "success_scores_only",
-        SHARE,
         "The chance of naming who wrote a review in one guess, mean over reviews, before any decision is "
         "seen.",
         "Someone who knows all scores, how each reviewer scores and who might have reviewed what, and "
-        "nothing more, correctly names who wrote a review in {success_scores_only:percent} of tries, "
-        "before any decision is known.",
-        part=REVEALED,
+        "nothing more, correctly names who wrote a review in {success_scores_only:percent} of tries, before "
+        "any decision is known.",
     ),
-    _figure(
+    SHARE.figure(
         "success",
-        SHARE,
         "The same once the decisions are seen, each paper taken separately.",
         "Once they see the decision on its paper, in {success:percent} of tries.",
-        part=REVEALED,
     ),
-    _figure("added_success", SHARE, "What the decisions add to it.", _added, part=REVEALED, form="points"),
-    _figure(
+    SHARE.figure("added_success", "What the decisions add to it.", _added, form="points"),
+    SHARE.figure(
         "success_fully_calibrated",
-        SHARE,
         "The chance if papers were decided with no protection.",
         "Had papers been decided with no regard for privacy, it would be {success_fully_calibrated:percent} "
         "of tries.",
-        part=REVEALED,
     ),
-    _figure(
+    SHARE.figure(
         "added_share_of_full",
-        SHARE,
         "added_success as a share of what full calibration would add.",
         "The decisions reveal {added_share_of_full:percent} of what decisions without protection would add.",
-        part=REVEALED,
     ),
-    _figure(
+    SHARE.figure(
         "largest_rise",
-        SHARE,
-        "The most that an outcome of a paper raises the posterior of the likeliest candidate for one of "
-        "its reviews, over the scores alone.",
-        _rise,
-        part=REVEALED,
+        "The most that an outcome of a paper raises the posterior of the likeliest candidate for one of its "
+        "reviews, over the scores alone.",
+        _is(
+            "largest_rise",
+            0.0,
+            "To them, no decision on any paper makes the likeliest candidate for any of its reviews "
+            "likelier.",
+            "To them, the decision that reveals most makes the likeliest candidate for some review likelier "
+            "by {largest_rise:points}.",
+        ),
         form="points",
     ),
-    _figure(
+    SHARE.figure(
         "largest_posterior_scores_only",
-        SHARE,
         "The largest posterior of a candidate for a review before any decision.",
         "From the scores alone, they can be {largest_posterior_scores_only:percent} sure of who wrote some "
         "review.",
-        part=REVEALED,
     ),
-    _figure(
+    SHARE.figure(
         "largest_posterior",
-        SHARE,
         "The largest posterior of a candidate for a review after any outcome.",
-        "With the decisions, they can be at most {largest_posterior:percent} sure of who wrote any "
-        "review ({largest_posterior_scores_only:percent} from the scores alone).",
-        part=REVEALED,
+        "With the decisions, they can be at most {largest_posterior:percent} sure of who wrote any review "
+        "({largest_posterior_scores_only:percent} from the scores alone).",
     ),
-    _figure(
+    SHARE.figure(
         "largest_posterior_named",
-        SHARE,
         "The same for someone who knows that the review was written by a candidate who is listed by name.",
         _named,
-        part=REVEALED,
     ),
-    _figure(
+    SHARE.figure(
         "largest_posterior_paper",
-        SHARE,
         "The largest posterior chance of anyone to have written one of a paper's reviews, after any outcome.",
         "With the decisions, they can be at most {largest_posterior_paper:percent} sure that a certain "
         "person reviewed some paper, whichever of its reviews that person wrote.",
-        part=REVEALED,
     ),
-    _figure(
+    TIMES.figure(
         "largest_factor",
-        TIMES,
         "The largest factor by which an outcome of a paper multiplies the posterior of a candidate for one "
         'of its reviews. "inf": too large for a number. Without decisions it would be 1.',
-        _times,
-        part=REVEALED,
+        _is(
+            "largest_factor",
+            1.0,
+            "To them, no decision makes any candidate for any review likelier.",
+            "To them, the decision that reveals most makes some candidate for a review "
+            "{largest_factor:times} times as likely as from the scores alone.",
+        ),
     ),
-    _figure(
+    BOUND.figure(
         "epsilon",
-        BOUND,
         "No decision changes anyone's odds between two assignments of a paper by more than e to this. "
         '"inf": no limit holds. Without decisions it would be 0.',
         _odds,
-        part=REVEALED,
     ),
-    _figure(
+    FACTOR.figure(
         "multiplier",
-        FACTOR,
         "No decision makes anyone's correct guess likelier by more than this factor, on average over its "
         "outcomes. Without decisions it would be 1.",
-        _multiplier,
-        part=REVEALED,
+        _is(
+            "multiplier",
+            1,
+            "Whatever someone suspected before, their chance of a correct guess does not grow, on average "
+            "over the decisions that a paper can get.",
+            "Whatever someone suspected before, their chance of a correct guess becomes at most "
+            "{multiplier:.3g} times as large, on average over the decisions that a paper can get.",
+        ),
     ),
-    _figure(
+    SHARE.figure(
         "success_any_prior",
-        SHARE,
         "How often a reviewer is named with all decisions together at most, whatever the prior over whole "
         "assignments with this success paper by paper: min(V prod(1 + k), 1 - (1 - V) prod(1 - k)), with V "
         "the success and k, of each other paper that shares candidates, its multiplier less 1.",
-        "Someone who combines the decisions on all papers is right in at most "
-        "{success_any_prior:percent} of tries, whatever they know of how papers were assigned.",
-        part=REVEALED,
+        "Someone who combines the decisions on all papers is right in at most {success_any_prior:percent} "
+        "of tries, whatever they know of how papers were assigned.",
     ),
-    _figure(
+)
+_ERRORS: Sequence[Field] = (
+    SHARE.figure(
         "expected_wrong_raw",
-        SHARE,
         "Mean chance that a paper is decided wrongly if papers are decided by their mean scores.",
         "Decided by their mean scores, {in_papers.expected_wrong_raw:expected} papers are expected to be "
         "decided wrongly.",
-        part=ERRORS,
     ),
-    _figure(
+    SHARE.figure(
         "expected_wrong",
-        SHARE,
         "Mean chance that a paper is decided wrongly.",
         "As they were decided, {in_papers.expected_wrong:expected} papers are expected to be wrong.",
-        part=ERRORS,
     ),
-    _figure(
+    SHARE.figure(
         "expected_wrong_public",
-        SHARE,
         f"The same if they were decided by public information alone.{_NOT_OF_ANOTHER_LIST}",
         "Decided by public information alone, {in_papers.expected_wrong_public:expected} would be.",
-        part=ERRORS,
         by_the_bar=True,
     ),
-    _figure(
+    SHARE.figure(
         "expected_wrong_fully_calibrated",
-        SHARE,
         f"The same with full calibration, which would reveal reviewers.{_NOT_OF_ANOTHER_LIST}",
         "Decided with full calibration, which would reveal reviewers, "
         "{in_papers.expected_wrong_fully_calibrated:expected} would be: reviews are noisy, and some errors "
         "cannot be avoided.",
-        part=ERRORS,
         by_the_bar=True,
     ),
-    _figure(
+    SHARE.figure(
         "against_evidence",
-        SHARE,
         "Mean chance that a paper is decided against what its true reviewers' calibrated scores speak for; "
         f"over the public belief.{_NOT_OF_ANOTHER_LIST}",
         "Privacy has a price: {in_papers.against_evidence:expected} papers are expected to be decided "
         "against what their own reviewers' corrected scores indicate. Which ones is known only to those who "
         "hold the sealed record.",
-        part=ERRORS,
         by_the_bar=True,
     ),
-    _figure(
+    SHARE.figure(
         "gap",
-        SHARE,
         f"By how much expected_wrong may exceed the least that the guarantee allows.{_NOT_OF_ANOTHER_LIST}",
-        _gap,
-        part=ERRORS,
+        _either(
+            lambda content: content["gap"] < ROUNDING,
+            "No other decisions that keep the promise have fewer expected errors, but for rounding.",
+            "Large pools are approximated: the best possible decisions that keep the promise have up to "
+            "{in_papers.gap:expected} fewer wrong ones.",
+        ),
         form="negligible",
         by_the_bar=True,
     ),
-    _figure(
+    COUNT.figure(
         "decided_by_public_information",
-        COUNT,
         "How many papers are decided the same way for all their candidates.",
         "{decided_by_public_information:count paper} decided the same way for all their candidates.",
-        part=ERRORS,
     ),
+)
+_FIT: Sequence[Field] = (
     Field(
         "calibration_fit",
         None,
         "How well pools and calibration predict all scores together, from public data.",
-        part=FIT,
         withheld=True,
-        fields=(
-            Field("verdict", _choice(FITS, DOUBTFUL, HOPELESS), "The verdict.", _verdict),
-            Field(
-                "predicted_mean",
-                DECIMAL,
-                "Mean score as predicted.",
-                "The scores were predicted to have mean {calibration_fit.predicted_mean:.2f}.",
-            ),
-            Field(
-                "observed_mean",
-                DECIMAL,
-                "Mean score.",
-                "The scores that were given have mean {calibration_fit.observed_mean:.2f}.",
-            ),
-            Field(
-                "predicted_sd",
-                DECIMAL,
-                "Standard deviation of scores as predicted.",
-                "The scores were predicted to have standard deviation {calibration_fit.predicted_sd:.2f}.",
-            ),
-            Field(
-                "observed_sd",
-                DECIMAL,
-                "Standard deviation of scores.",
-                "The scores that were given have standard deviation {calibration_fit.observed_sd:.2f}.",
-            ),
-            Field("shift", NUMBER, "Difference of the means in standard deviations.", _shift, form="+z.2f"),
-            Field(
-                "stretch",
-                DECIMAL,
-                "Ratio of the standard deviations.",
-                "The scores vary {calibration_fit.stretch:.2f} times as much as predicted.",
-            ),
-            Field(
-                "shape",
-                NUMBER,
-                "Largest difference of the distribution functions.",
-                "The share of scores up to any value is within {calibration_fit.shape:percent} of the "
-                "prediction.",
-                form="percent",
-            ),
-            Field(
-                "following",
-                DECIMAL,
-                "How much higher the scores of papers with generous candidates are: 1 is as much as "
-                "predicted, 0 is not at all.",
-                nullable=True,
-            ),
-            Field(
-                "mirrored",
-                DECIMAL,
-                "Evidence that strict and generous reviewers were exchanged (a logarithm): below 0 speaks "
-                "against it.",
-                nullable=True,
-            ),
-            Field(
-                "impossible",
-                COUNT,
-                "Scores that no candidate of their paper gives.",
-                "{calibration_fit.impossible:count score} so far out that no candidate for the paper would "
-                "give it.",
-            ),
-            Field(
-                "odd",
-                COUNT,
-                "Candidates who would not give scores like these.",
-                "{calibration_fit.odd:count candidate} would hardly give scores like these.",
-            ),
-        ),
+        fields=_CALIBRATION_FIT,
     ),
     Field(
         "calibration_scale",
         None,
         "Only if the calibration was moved to this year's scores.",
-        part=FIT,
         withheld=True,
         optional=True,
-        fields=(
-            Field(
-                "shift",
-                NUMBER,
-                "The calibration was moved by this much, toward the better end, to fit this year's scores.",
-            ),
-            Field(
-                "stretch", NUMBER, "The calibration was stretched by this factor to fit this year's scores."
-            ),
-        ),
-    ),
-    Field(
-        "format",
-        POSITIVE,
-        "The format of the certificate: which fields it has, and what they mean.",
-        part=IDENTITY,
-    ),
-    Field(
-        "commitment",
-        TEXT,
-        "Fixes the key and the whole input without revealing them. If it was published before the draw, "
-        "nobody can have chosen the coins afterward.",
-        part=IDENTITY,
-    ),
-    Field("key_fingerprint", TEXT, "Says which key was used, and nothing else about it.", part=IDENTITY),
-    Field(
-        "release_counter",
-        POSITIVE,
-        "How many releases were made with the key, this one included, over all its conferences.",
-        "This is release {release_counter} made with that key, over all its conferences.",
-        part=IDENTITY,
-    ),
-    Field(
-        "assumptions",
-        TEXTS,
-        "On which assumptions all of this holds, and what is not covered.",
-        "",
-        part=IDENTITY,
+        fields=_CALIBRATION_SCALE,
     ),
 )
-"""The fields of a certificate, in the order in which they are explained."""
+_IDENTITY: Sequence[Field] = (
+    POSITIVE.field("format", "The format of the certificate: which fields it has, and what they mean."),
+    TEXT.field(
+        "commitment",
+        "Fixes the key and the whole input without revealing them. If it was published before the draw, "
+        "nobody can have chosen the coins afterward.",
+    ),
+    TEXT.field("key_fingerprint", "Says which key was used, and nothing else about it."),
+    POSITIVE.field(
+        "release_counter",
+        "How many releases were made with the key, this one included, over all its conferences.",
+        "This is release {release_counter} made with that key, over all its conferences.",
+    ),
+    TEXTS.field("assumptions", "On which assumptions all of this holds, and what is not covered.", ""),
+)
+PROMISED = "What was promised"
+PARTS: Mapping[str, Sequence[Field]] = {
+    "What was decided": _DECIDED,
+    PROMISED: _PROMISED,
+    "What the decisions reveal": _REVEALED,
+    "How good the decisions are": _ERRORS,
+    "Does the calibration fit the scores": _FIT,
+    "What identifies this certificate": _IDENTITY,
+}
+"""The fields by the part of the explanation that they belong to, in the order in which people ask."""
+FIELDS = tuple(row for rows in PARTS.values() for row in rows)
+"""The fields of a certificate."""
 
 
 def public_fields(content: Content, fields: Sequence[Field] = FIELDS) -> dict[str, Any]:

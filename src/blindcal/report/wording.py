@@ -17,7 +17,7 @@ from typing import Any
 
 from blindcal.calibrators.assessment import WORTH
 from blindcal.cells import count, number_text
-from blindcal.deciding.certificate_fields import FIELDS, PARTS, PROMISED, ROUNDING, Field, field_problems
+from blindcal.deciding.certificate_fields import PARTS, PROMISED, ROUNDING, Field, field_problems
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import parse_json, read_bytes
 from blindcal.io.tables import StrPath, decode_utf8, input_error
@@ -481,11 +481,11 @@ def explain_certificate(certificate: Mapping[str, Any]) -> tuple[ExplainedPart, 
         },
         "of_papers": {"accepted": certificate["accepted"] / certificate["papers"]},
     }
-    lines: dict[str, list[ExplainedField]] = {part: [] for part in PARTS}
-    for row in FIELDS:
-        lines[row.part] += _lines(row, certificate, values)
+    lines = {
+        part: [line for row in PARTS[part] for line in _lines(row, certificate, values)] for part in PARTS
+    }
     lines[PROMISED] += _promised(certificate)
-    return tuple(ExplainedPart(part, tuple(lines[part])) for part in PARTS if lines[part])
+    return tuple(ExplainedPart(part, tuple(found)) for part, found in lines.items() if found)
 
 
 def _lines(
