@@ -167,7 +167,7 @@ def _odds(content: Content) -> str:
         return "No decision changes the odds of anyone who sees the scores, whatever else they know."
     if content["epsilon"] == float("inf"):
         return "There is no limit on how far a decision can shift the odds of someone who knows more."
-    listed = " Places on a list depend on all papers: this is for someone who takes papers one at a time."
+    listed = " Places on a list depend on all papers: this is for someone who looks at each separately."
     return (
         "Whatever someone suspects, no single decision changes their odds by more than a factor of "
         "{epsilon:factor}: a suspicion of 10 in 100 becomes {epsilon:after 10} in 100 at most, one of 50 "

@@ -274,7 +274,7 @@ def adversary_words(guarantee: Guarantee, *, listed: bool = False) -> str:
     if guarantee.name == "public":
         return "It holds against all who see the scores and know reviewers' habits, whatever else they know."
     if guarantee.name == "none":
-        return "There is nobody against whom it would hold."
+        return "It protects nobody."
     found = [
         "It holds against anyone who sees all scores and decisions and knows the method, every reviewer's "
         "habits and who might have reviewed what, and who has nothing else to go by."
@@ -283,7 +283,7 @@ def adversary_words(guarantee: Guarantee, *, listed: bool = False) -> str:
         held = "limits on {} hold" if len(limits) > 1 else "limit on {} holds"
         found.append(
             f"The {held.format(' and on '.join(limits))} even against someone who knows or suspects more"
-            + (", as long as they take papers one at a time." if listed else ".")
+            + (", as long as they look at each paper separately." if listed else ".")
         )
     return " ".join([*found, "It does not hold against people who know who reviewed what or hold the key."])
 
