@@ -104,7 +104,7 @@ def _certificate(part: str) -> Iterator[str]:
 
 def _field(row: Field, within: str, withheld: bool) -> Iterator[str]:
     withheld = withheld or row.withheld
-    value = "object" if row.kind is None else row.kind.rule.removeprefix("must be ")
+    value = "object" if row.kind is None else re.sub(r"^must be (an? )?", "", row.kind.rule)
     value += ", or null" if row.nullable else ""
     value += "; optional" if row.optional else ""
     mark = " †" if withheld else ""
