@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,26 @@ def test_promises_in_short_are_first_sentences() -> None:
     (short,) = quoted("promise crowd among=7 in short").splitlines()
     assert whole.startswith(short.removeprefix("* "))
     assert len(short) < len(whole) / 2
+
+
+def restated(page: str) -> list[str]:
+    """Lines outside quotes and examples that promise what a limit on odds or a crowd promises."""
+    text = re.sub(r"^```.*?^```$", "", QUOTE.sub("", page), flags=re.MULTILINE | re.DOTALL)
+    return re.findall(
+        r"^.*(?:\bodds\b.*\bby more than a factor|\blikelier than 1 in (?:10|N)\b).*$", text, re.MULTILINE
+    )
+
+
+# The page of the theory has its definition.
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name != "theory.md"], ids=lambda page: page.name
+)
+def test_a_promise_has_one_home(page: Path) -> None:
+    assert restated(page.read_text(encoding="utf-8")) == []
+
+
+def test_a_promise_in_other_words_is_noticed() -> None:
+    (own,) = restated("Fine.\nNo odds change by more than a factor of 2.\n")
+    assert own.startswith("No odds")
+    assert restated("After it nobody is likelier than 1 in 10 to be right.") != []
+    assert restated(f"<!-- quote: promise steady -->\n{own}\n<!-- end -->") == []
