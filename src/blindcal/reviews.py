@@ -194,7 +194,8 @@ class Reviews:
 
     def columns(self) -> dict[str, list[Any]]:
         """The table as plain columns, as `from_table` reads and `write` writes them."""
-        ids = _plain_ids(self)
+        many = len(self.conferences) > 1
+        ids = [name.split("/", 1)[1] if many else name for name in self.papers]
         columns: dict[str, list[Any]] = {
             "paper": [ids[i] for i in self.paper],
             "reviewer": [self.reviewers[j] for j in self.reviewer],
@@ -249,7 +250,9 @@ def _reviews(table: Table, grid: ArrayLike | None) -> Reviews:
     """The reviews of a table; what one row cannot tell is checked here."""
     log, columns, first = Problems(table.file), dict[str, Any](table.columns), table.rows.start
     conferences, conference = encode_ids(columns.get("conference"))
-    names = _qualified(columns["paper"], conferences, conference)
+    names: Sequence[str] = columns["paper"]
+    if len(conferences) > 1:
+        names = [f"{conferences[c]}/{name}" for c, name in zip(conference, names, strict=True)]
     papers, paper = encode_ids(names, natural_sorted)
     reviewers, reviewer = encode_ids(columns["reviewer"])
     tracks, track = encode_ids(columns.get("track"))
@@ -257,7 +260,10 @@ def _reviews(table: Table, grid: ArrayLike | None) -> Reviews:
     levels = None if grid is None else np.unique(numbers("grid", grid))
     _check_repeats(paper * len(reviewers) + reviewer, first, log)
     _check_tracks(paper, track, first, log)
-    _check_conferences(conferences, conference, first, log)
+    for index, name in enumerate(conferences):
+        if "/" in name:
+            place = first + int(np.flatnonzero(conference == index)[0])
+            log.add(place, "conference", "must not contain a slash")
     if levels is not None and levels.size:
         for row in np.flatnonzero(~np.isin(score, levels)):
             shown = ", ".join(map(number_text, levels))
@@ -276,7 +282,8 @@ def _reviews(table: Table, grid: ArrayLike | None) -> Reviews:
         conferences=conferences,
         conference=conference[order] if conferences else None,
         tracks=tuple(name for name in tracks if name),
-        track=_without_empty(tracks, track)[order] if tracks else None,
+        # No track is an empty name, which sorts first.
+        track=(track - (tracks[0] == ""))[order] if tracks else None,
         grid=infer_grid(score) if levels is None else levels if levels.size else None,
         grid_declared=levels is not None,
     )
@@ -299,22 +306,6 @@ def _recode(names: tuple[str, ...], code: Integers) -> tuple[tuple[str, ...], In
     return tuple(names[i] for i in used), np.where(code >= 0, np.searchsorted(used, code), -1)
 
 
-def _qualified(ids: Sequence[str], conferences: tuple[str, ...], conference: Integers) -> Sequence[str]:
-    """Paper ids, with the conference's name in front where there are several conferences."""
-    if len(conferences) < 2:
-        return ids
-    return [f"{conferences[c]}/{name}" for c, name in zip(conference, ids, strict=True)]
-
-
-def _plain_ids(reviews: Reviews) -> list[str]:
-    many = len(reviews.conferences) > 1
-    return [name.split("/", 1)[1] if many else name for name in reviews.papers]
-
-
-def _without_empty(names: tuple[str, ...], code: Integers) -> Integers:
-    return code - 1 if names[:1] == ("",) else code
-
-
 def _check_repeats(pair: Integers, first: int, log: Problems) -> None:
     order = np.argsort(pair, kind="stable")
     again = np.flatnonzero(np.diff(pair[order]) == 0) + 1
@@ -327,21 +318,9 @@ def _check_repeats(pair: Integers, first: int, log: Problems) -> None:
 def _check_tracks(paper: Integers, track: Integers, first: int, log: Problems) -> None:
     if len(track):
         _, start, inverse = np.unique(paper, return_index=True, return_inverse=True)
+        rule = "must be the track of the paper's first row"
         for row in np.flatnonzero(track != track[start[inverse]]):
-            earlier = first + int(start[inverse[row]])
-            log.add(
-                first + int(row),
-                "track",
-                "must be the track of the paper's first row",
-                f"not row {earlier}'s",
-            )
-
-
-def _check_conferences(names: tuple[str, ...], code: Integers, first: int, log: Problems) -> None:
-    for index, name in enumerate(names):
-        if "/" in name:
-            row = first + int(np.flatnonzero(code == index)[0])
-            log.add(row, "conference", "must not contain a slash")
+            log.add(first + int(row), "track", rule, f"not row {first + int(start[inverse[row]])}'s")
 
 
 def similar_id_warnings(reviews: Reviews, file: str) -> list[str]:

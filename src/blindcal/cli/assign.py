@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,8 @@ def assign(
     elif per_reviewer is None or cap is None:
         raise InputError("give --per-reviewer and --cap, or --assume for an assignment that was already made")
     else:
-        facts = _draw(conference, read, per_paper, per_reviewer, cap, spread, draws)
+        loads = {"per_paper": per_paper, "per_reviewer": per_reviewer}
+        facts = _draw(conference, read, {**loads, "cap": cap, "spread": spread, "draws": draws})
     if as_json:
         emit_json(facts)
     elif assume is not None:
@@ -137,35 +139,13 @@ def _similarities(
     return known if barred is None else known.barring(read_conflicts(barred, known))
 
 
-def _draw(
-    folder: Folder,
-    similarity: Similarity,
-    per_paper: int,
-    per_reviewer: int,
-    cap: float,
-    spread: float,
-    draws: int,
-) -> dict[str, Any]:
+def _draw(folder: Folder, similarity: Similarity, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Draw an assignment by the folder's key, and write it into the folder."""
-    settings = {
-        "per_paper": per_paper,
-        "per_reviewer": per_reviewer,
-        "cap": cap,
-        "spread": spread,
-        "draws": draws,
-    }
     key = read_key(Path(str(folder.settings.get("key", ""))))
     seed = key.stamp("assignment", {"input": similarity.digest, "settings": settings})
-    assigned = assign_papers(
-        similarity,
-        per_paper=per_paper,
-        per_reviewer=per_reviewer,
-        cap=cap,
-        spread=spread,
-        draws=draws,
-        seed=seed,
-    )
-    best = marginals(similarity, per_paper=per_paper, per_reviewer=per_reviewer).kept(similarity)
+    assigned = assign_papers(similarity, **settings, seed=seed)
+    loads = {name: settings[name] for name in ("per_paper", "per_reviewer")}
+    best = marginals(similarity, **loads).kept(similarity)
     inputs = folder.path / INPUTS
     with lock(folder.path / FILE):
         text = edited_settings(folder.path, {"pools": f"{INPUTS}/{DRAWS_FILE}"})
@@ -238,8 +218,7 @@ def _print(facts: dict[str, Any]) -> None:
 
 def _print_assumed(facts: dict[str, Any]) -> None:
     low, median, high = (number_text(size) for size in facts["candidates_per_paper"])
-    say(
-        f"{count(facts['papers'], 'paper')}; candidates per paper: fewest {low}, median {median}, most {high}"
-    )
+    candidates = f"candidates per paper: fewest {low}, median {median}, most {high}"
+    say(f"{count(facts['papers'], 'paper')}; {candidates}")
     say(f"assumes: {facts['assumes']}")
     say(f"pools of the folder from now on: {facts['pools']}")

@@ -179,20 +179,21 @@ def _reviews_after(folder: Folder, brought: FolderImport) -> Reviews | None:
 def _report(
     folder: Folder, brought: FolderImport, reviews: Reviews | None, codes: Path | None, dry_run: bool
 ) -> dict[str, object]:
-    report: dict[str, object] = {
+    places = [folder.path / place for place in brought.places.values()]
+    return {
         "folder": folder.path,
         "files": [{"file": source.path, "as": source.kind} for source in brought.sources],
         **contents_facts(brought.contents),
         "withdrawn": brought.withdrawn,
         "settings": brought.settings,
-        "wrote": [] if dry_run else [folder.path / place for place in brought.places.values()],
-        "would_write": [folder.path / place for place in brought.places.values()] if dry_run else [],
+        "wrote": [] if dry_run else places,
+        "would_write": places if dry_run else [],
         "refused_by_plan": list(brought.refusals),
         "codes": codes,
         "notes": [],
         "warning": WARNING,
+        **({} if reviews is None else {"reviews": _review_facts(reviews)}),
     }
-    return report | ({} if reviews is None else {"reviews": _review_facts(reviews)})
 
 
 def contents_facts(contents: FolderContents) -> dict[str, object]:
@@ -203,16 +204,8 @@ def contents_facts(contents: FolderContents) -> dict[str, object]:
         "past": {name: len(past) for name, past in contents.past_reviews.items()},
     }
     if (imported := contents.imported) is not None:
-        scale = imported.scale
-        facts |= {
-            "system": imported.format,
-            "recognized": list(imported.recognized),
-            "score_field": imported.score_field,
-            "confidence_field": imported.confidence_field,
-            "scale": {"levels": list(scale.levels), "labels": list(scale.labels), "named": scale.named},
-            "dropped": [{"what": item.what, "why": item.why} for item in imported.dropped],
-            "warnings": list(imported.warnings),
-        }
+        kept = ("recognized", "score_field", "confidence_field", "scale", "dropped", "warnings")
+        facts |= {"system": imported.format, **{name: getattr(imported, name) for name in kept}}
     return facts
 
 
@@ -415,7 +408,11 @@ def _readable_elsewhere(error: InputError, folder: Path) -> InputError:
 def _new_facts(folder: Path, made: CreatedFolder) -> dict[str, Any]:
     contents = made.contents
     imported, fitted = contents.imported, contents.fitted
-    facts: dict[str, Any] = {
+    sizes: dict[str, Any] = {}
+    if imported is not None:
+        reviews = imported.reviews
+        sizes = {"reviews": reviews, "papers": reviews.papers, "reviewers": reviews.reviewers}
+    return {
         "folder": folder,
         "settings": made.settings,
         "withdrawn": made.withdrawn,
@@ -428,14 +425,8 @@ def _new_facts(folder: Path, made: CreatedFolder) -> dict[str, Any]:
         "shared": shared_folder(made.key),
         "notes": [],
         "warning": CONFIDENTIAL,
+        **{name: len(items) for name, items in sizes.items()},
     }
-    if imported is not None:
-        facts |= {
-            "reviews": len(imported.reviews),
-            "papers": len(imported.reviews.papers),
-            "reviewers": len(imported.reviews.reviewers),
-        }
-    return facts
 
 
 def _print_new(made: CreatedFolder, facts: dict[str, Any]) -> None:

@@ -57,11 +57,9 @@ _KEPT = os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0)
 
 def read_bytes(path: StrPath, limit: int = MAX_BYTES) -> bytes:
     """The bytes of a regular file."""
-    data = read_range(path, 0, limit + 1)
+    data, rule = read_range(path, 0, limit + 1), f"must have at most {limit:,} bytes"
     if len(data) > limit:
-        raise input_error(
-            [Problem(os.fspath(path), None, None, f"must have at most {limit:,} bytes", "more")]
-        )
+        raise input_error([Problem(os.fspath(path), None, None, rule, "more")])
     return data
 
 
@@ -86,16 +84,10 @@ def read_range(path: StrPath, start: int, size: int) -> bytes:
 
 
 def read_table(
-    source: StrPath | Any,
-    columns: Sequence[Column],
-    *,
-    extra: bool = False,
-    name: str = "table",
+    source: StrPath | Any, columns: Sequence[Column], *, extra: bool = False, name: str = "table"
 ) -> Table:
-    """The named columns of a comma-separated file or of a data frame.
+    """The named columns of a comma-separated file (see `parse_table`) or data frame (`table_from_frame`).
 
-    `source`: the path of the file, or a data frame (see `table_from_frame`). `columns`: what to take and what
-    it must hold. `extra`: whether any other column is left out; by default it is refused (see `parse_table`).
     `name`: what messages call a data frame; a file is called by its path.
     """
     if is_path(source):
@@ -127,16 +119,11 @@ def parse_json(text: str, name: str) -> object:
         )
     except json.JSONDecodeError as error:
         offset = len(text[: error.pos].encode())
-        problem = Problem(
-            name, error.lineno, f"{error.colno}", "must be JSON", f"{error.msg} at byte {offset}"
-        )
-        raise input_error([problem]) from None
+        found = f"{error.msg} at byte {offset}"
+        raise input_error([Problem(name, error.lineno, f"{error.colno}", "must be JSON", found)]) from None
     except (ValueError, RecursionError) as error:
-        rule = (
-            str(error)
-            if isinstance(error, InputError)
-            else "must be JSON within the limits of depth and size"
-        )
+        known = isinstance(error, InputError)
+        rule = str(error) if known else "must be JSON within the limits of depth and size"
         raise input_error([Problem(name, None, None, rule)]) from None
 
 
@@ -224,10 +211,10 @@ def to_jsonable(value: object) -> object:
         return value
     if isinstance(value, Mapping):
         return {str(key): to_jsonable(item) for key, item in value.items()}
-    if isinstance(value, Sequence | set | frozenset) and not isinstance(value, bytes):
-        return [
-            to_jsonable(item) for item in (sorted(value) if isinstance(value, set | frozenset) else value)
-        ]
+    if isinstance(value, set | frozenset):
+        value = sorted(value)
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [to_jsonable(item) for item in value]
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_jsonable(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, os.PathLike):
@@ -237,20 +224,14 @@ def to_jsonable(value: object) -> object:
 
 def _publish(descriptor: int, temporary: Path, named: bool, target: Path, replace: bool) -> None:
     """Give the finished file its name in one step: a link never overwrites, a replacement always does."""
-    if not replace:
-        _link(descriptor, temporary, named, target)
-        return
     if not named:
-        _link(descriptor, temporary, named, temporary)
-    os.replace(temporary, target)
-
-
-def _link(descriptor: int, temporary: Path, named: bool, target: Path) -> None:
-    if named:
-        os.link(temporary, target)
-    else:
         # With a folder descriptor Python calls linkat, the one call that follows the link in /proc.
-        os.link(f"/proc/self/fd/{descriptor}", target, src_dir_fd=descriptor, follow_symlinks=True)
+        name, source = temporary if replace else target, f"/proc/self/fd/{descriptor}"
+        os.link(source, name, src_dir_fd=descriptor, follow_symlinks=True)
+    elif not replace:
+        os.link(temporary, target)
+    if replace:
+        os.replace(temporary, target)
 
 
 def _open_temporary(name: Path, mode: int) -> tuple[int, bool]:
@@ -344,10 +325,9 @@ def check_targets(*paths: StrPath | None) -> None:
     for path, target in zip(targets, resolved, strict=True):
         if resolved.count(target) > 1:
             raise InputError(f"{Path(path)} must not be written twice: give each file a name of its own")
-    for path in targets:
-        refuse_existing(path)
-    for path in targets:
-        check_parent_folder(path)
+    for refuse in (refuse_existing, check_parent_folder):
+        for path in targets:
+            refuse(path)
 
 
 def check_parent_folder(path: StrPath) -> None:
@@ -368,11 +348,9 @@ def check_writable_folder(folder: StrPath, there: StrPath) -> None:
     temporary = temporary_name(Path(there) / "blindcal")
     try:
         descriptor, named = _open_temporary(temporary, 0o600)
-        try:
-            if named:
-                os.unlink(temporary)
-        finally:
-            os.close(descriptor)
+        os.close(descriptor)
+        if named:
+            os.unlink(temporary)
     except OSError as error:
         raise InputError(f"{folder} must be a folder that can be written: {error.strerror}") from None
 
@@ -521,7 +499,6 @@ def _locks() -> ModuleType:
     try:
         import fcntl
     except ImportError:
-        raise InputError(
-            "writing needs file locks, which Linux and macOS have and this system lacks"
-        ) from None
+        rule = "writing needs file locks, which Linux and macOS have and this system lacks"
+        raise InputError(rule) from None
     return fcntl

@@ -151,14 +151,10 @@ def _read_rows(
 def table_from_frame(
     frame: Any, columns: Sequence[Column], name: str = "table", *, extra: bool = False
 ) -> Table:
-    """The named columns of a data frame, held to the rules of a file's cells.
-
-    Rows in messages count from 0, as they do in a data frame.
+    """The named columns of a data frame: the table that a file with the same cells would give.
 
     `frame`: anything with named columns: a pandas, Polars or Arrow table, a mapping of columns, or a
-    structured array. `columns`: which ones to take, and what their cells must hold. `extra`: whether other
-    columns are left out; by default they are refused. Returns the table that a file with the same cells would
-    give.
+    structured array; rows in messages count from 0, as there. Otherwise as for `parse_table`.
 
     Example:
         >>> columns = [Column("who", "id"), Column("score", "number")]
@@ -171,7 +167,10 @@ def table_from_frame(
     log.extend(problems)
     log.finish()
     fields = _readers(columns, index)
-    values = [_column_values(frame[headers[field.index]]) for field in fields]
+    series = [frame[headers[field.index]] for field in fields]
+    # Plain values come by `tolist` of NumPy and pandas, `to_pylist` of Arrow; Polars iterates.
+    listing = [getattr(s, "tolist", None) or getattr(s, "to_pylist", None) for s in series]
+    values = [list(s if plain is None else plain()) for s, plain in zip(series, listing, strict=True)]
     lengths = [len(column) for column in values]
     if len(set(lengths)) != 1:
         raise InputError(f"columns must have one length, found {lengths}")
@@ -192,12 +191,6 @@ def _column_names(frame: Any) -> list[Any]:
     if hasattr(frame, "columns"):
         return list(frame.columns)
     return list(getattr(getattr(frame, "dtype", None), "names", None) or ())
-
-
-def _column_values(values: Any) -> list[object]:
-    """A column as plain values: `tolist` of NumPy and pandas, `to_pylist` of Arrow; Polars iterates."""
-    as_list = getattr(values, "tolist", None) or getattr(values, "to_pylist", None)
-    return list(values if as_list is None else as_list())
 
 
 def _readers(columns: Sequence[Column], index: Mapping[str, int]) -> list[_ColumnReader]:
@@ -230,9 +223,8 @@ class _ColumnReader:
         for row, cell in zip(rows, cells, strict=True):
             if cell in self.broken:
                 rule, finding = self.broken[cell]
-                yield Problem(
-                    file, row, self.column.name, rule, finding or (None if self.secret else _excerpt(cell))
-                )
+                excerpt = None if self.secret else ascii(cell if len(cell) <= 40 else cell[:40] + "...")
+                yield Problem(file, row, self.column.name, rule, finding or excerpt)
 
     def take_values(self, column: Sequence[object], name: str) -> list[Problem]:
         """Keep the values of a frame's column, read as the cells that a file would have for them."""
@@ -262,17 +254,8 @@ def _cell_of(value: object, column: Column, number: bool) -> str | None:
     return repr(value) if whole or (column.kind != "id" and isinstance(value, float)) else None
 
 
-def _excerpt(cell: str) -> str:
-    return ascii(cell if len(cell) <= 40 else cell[:40] + "...")
-
-
 def match_columns(
-    header: Sequence[str],
-    file: str,
-    columns: Sequence[Column],
-    *,
-    extra: bool = False,
-    row: int | None = 1,
+    header: Sequence[str], file: str, columns: Sequence[Column], *, extra: bool = False, row: int | None = 1
 ) -> tuple[dict[str, int], list[Problem]]:
     """Where each column stands in the header, and what is wrong with it.
 
@@ -332,15 +315,16 @@ def _other_separator(header: Sequence[str]) -> str | None:
 def decode_utf8(data: bytes, file: str) -> str:
     """The text of a UTF-8 file without its byte-order mark; anything else is refused by its byte offset."""
 
-    def bad(offset: int | None, rule: str, found: str) -> InputError:
-        row = None if offset is None else data.count(b"\n", 0, offset) + 1
-        return input_error([Problem(file, row, None, rule, found)])
+    def bad(offset: int, rule: str, found: str) -> InputError:
+        return input_error([Problem(file, data.count(b"\n", 0, offset) + 1, None, rule, found)])
 
+    utf_8 = "must be UTF-8 text (save as CSV UTF-8)"
     if len(data) > MAX_BYTES:
-        raise bad(None, f"must have at most {MAX_BYTES:,} bytes", f"{len(data):,}")
+        rule = f"must have at most {MAX_BYTES:,} bytes"
+        raise input_error([Problem(file, None, None, rule, f"{len(data):,}")])
     for mark, name in _FOREIGN:
         if data.startswith(mark):
-            raise bad(0, "must be UTF-8 text (save as CSV UTF-8)", f"{name} from byte 0 on")
+            raise bad(0, utf_8, f"{name} from byte 0 on")
     if (nul := data.find(b"\0")) >= 0:
         raise bad(nul, "must have no NUL characters", f"one at byte {nul}")
     try:
@@ -348,9 +332,7 @@ def decode_utf8(data: bytes, file: str) -> str:
     except UnicodeDecodeError as error:
         # The decoder counts from after a byte-order mark; a user counts from the start of the file.
         offset = error.start + (len(data) - len(error.object))
-        raise bad(
-            offset, "must be UTF-8 text (save as CSV UTF-8)", f"byte 0x{data[offset]:02x} at byte {offset}"
-        ) from None
+        raise bad(offset, utf_8, f"byte 0x{data[offset]:02x} at byte {offset}") from None
 
 
 def records(text: str, log: Problems, start: int = 0, separator: str = ",") -> Iterator[list[str]]:
