@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -297,6 +298,7 @@ def test_a_conference_from_two_systems_exports_to_a_verified_correction(
     report = other.value
     expect(report.get_by_role("heading", name="In short")).to_be_visible()
     assert report.evaluate("getComputedStyle(document.querySelector('.cards')).display") == "grid"
+    assert len(re.findall(rb"/Type\s*/Page\b(?!s)", report.pdf(format="A4"))) <= 2, "two sheets of paper"
     to(page, "Check")
     press(page, "Verify")
     expect(page.get_by_text("Release 3 verified: everything agrees")).to_be_visible()

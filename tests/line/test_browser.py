@@ -143,8 +143,7 @@ def test_a_page_is_two_sheets_of_paper_until_parts_of_it_are_opened(
     page = opened(chrome, folder / name, [], viewport={"width": 400, "height": 800})
     sheet = re.compile(rb"/Type\s*/Page\b(?!s)")
     closed = len(sheet.findall(page.pdf(format="A4")))
-    # One for the chair has wider margins, for its mark, and notes.
-    assert closed <= (3 if name == "chair.html" else 2)
+    assert closed <= 2
     assert page.evaluate("document.documentElement.scrollHeight") < 7000, "14,250 with everything open"
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     assert len(sheet.findall(page.pdf(format="A4"))) > closed
