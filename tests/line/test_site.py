@@ -18,17 +18,19 @@ pytestmark = pytest.mark.edge
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("docs")
+def test_the_site(tmp_path: Path) -> None:
+    """One build for all that is checked: it takes a while."""
+    site = tmp_path / "site"
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
-    more = ["-d", str(folder / "trees"), str(DOCS), str(folder / "site")]
+    more = ["-d", str(tmp_path / "trees"), str(DOCS), str(site)]
     done = subprocess.run([*command, *more], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    return folder / "site"
+    pages_load_nothing_from_elsewhere(site)
+    every_package_has_a_page_and_types_are_linked(site)
+    notebooks_are_shown_with_their_outputs(site)
 
 
-def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
+def pages_load_nothing_from_elsewhere(site: Path) -> None:
     for page in (*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb")):
         text = (site / page.relative_to(DOCS).with_suffix(".html")).read_text(encoding="utf-8")
         loaded = re.findall(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"([^\"]+)\"", text)
@@ -37,7 +39,7 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
     assert '"tutorials/first_decisions"' in (site / "searchindex.js").read_text(encoding="utf-8")
 
 
-def test_every_package_has_a_page_and_types_are_linked(site: Path) -> None:
+def every_package_has_a_page_and_types_are_linked(site: Path) -> None:
     reference = site / "reference" / "python"
     pages = {name: (reference / f"{name}.html").read_text(encoding="utf-8") for name in blindcal._PACKAGES}
     listed = (site / "reference" / "python.html").read_text(encoding="utf-8")
@@ -53,7 +55,7 @@ def test_every_package_has_a_page_and_types_are_linked(site: Path) -> None:
     assert 'href="posterior.html#blindcal.posterior.belief.Belief"' in signature
 
 
-def test_notebooks_are_shown_with_their_outputs(site: Path) -> None:
+def notebooks_are_shown_with_their_outputs(site: Path) -> None:
     shown = (site / "notebooks" / "two_reviewers.html").read_text(encoding="utf-8")
     assert "<h1>Two reviewers, two papers" in shown
     assert "wrong paper accepted 0.102" in shown
