@@ -73,7 +73,9 @@ def renamed(people: People, table: dict[str, list[object]]) -> bc.Reviews:
     return bc.Reviews.from_table({**table, "reviewer": [f"o{name}" for name in table["reviewer"]]})
 
 
-def rosters(rng: np.random.Generator, people: People, others: People, length: int) -> dict[str, Array]:
+def rosters(
+    rng: np.random.Generator, people: People, others: People, length: int, workers: int
+) -> dict[str, Array]:
     """The committee's rows without sums, with sums at each epsilon, with the reviews themselves."""
     theirs = one_conference(rng, people, length)
     own = renamed(others, past_reviews(rng, others, np.full(OTHERS, OTHERS_REVIEWS), conferences=2))
@@ -83,10 +85,8 @@ def rosters(rng: np.random.Generator, people: People, others: People, length: in
         tables[f"epsilon {epsilon:g}"] = {"elsewhere": shared, "own": own}
     tables["zCDP 0.5"] = {"elsewhere": shared_by(theirs, people.names, LossLimit(zcdp=0.5), rng), "own": own}
     tables["the reviews themselves"] = {"elsewhere": theirs, "own": own}
-    return {
-        name: roster_rows(bc.fit(given, committee=people.names), people.names)
-        for name, given in tables.items()
-    }
+    fitted = parallel_map(partial(bc.fit, committee=people.names), list(tables.values()), workers=workers)
+    return {name: roster_rows(one, people.names) for name, one in zip(tables, fitted, strict=True)}
 
 
 def compute(
@@ -100,7 +100,7 @@ def compute(
         crowd, others = drawn_people(rng, population, people), drawn_people(rng, population, OTHERS)
         year = drawn_year(np.random.default_rng([8, number]), crowd, papers)
         true = cases(year, crowd.rows)
-        for name, rows in rosters(rng, crowd, others, length).items():
+        for name, rows in rosters(rng, crowd, others, length, workers).items():
             error = rows[:, 1] - crowd.offset
             inside = np.abs(error) < _INTERVAL * rows[:, 4]
             left = (error**2).mean() / crowd.offset.var()

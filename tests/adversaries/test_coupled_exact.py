@@ -15,7 +15,6 @@ from blindcal.adversaries.coupled_exact import (
     first_assignment,
     is_small,
     network,
-    total_weight,
     true_loads,
 )
 from blindcal.adversaries.single_paper import authors
@@ -33,8 +32,6 @@ def test_sums_equal_a_list_of_all_assignments() -> None:
         found = exact_reviewers(network(views, loads, weights))
         for mine, listed in zip(found, lister.authors(weights), strict=True):
             np.testing.assert_allclose(mine, listed, atol=1e-12)
-        peak = np.prod([weight.max() for weight in weights])
-        assert total_weight(network(views, loads, weights)) * peak == pytest.approx(lister.total(weights))
 
 
 def test_before_the_toss_all_outcomes_are_gone_through() -> None:

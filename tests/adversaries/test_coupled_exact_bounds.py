@@ -10,7 +10,6 @@ import pytest
 from blindcal.adversaries.coupled_exact import (
     capacity,
     coupled_bounds,
-    epsilon_per_paper,
     erasure_bound,
     exact_finding,
 )
@@ -159,7 +158,3 @@ def test_capacity_is_the_largest_information() -> None:
         found = capacity(np.array([low, 0.5 * (low + high), high]))
         assert found >= told.max() - 1e-15
         assert found == pytest.approx(told.max(), rel=1e-5, abs=1e-12)
-
-
-def test_a_budget_is_shared() -> None:
-    assert sum([epsilon_per_paper(3.0, 6)] * 6) == pytest.approx(3.0)

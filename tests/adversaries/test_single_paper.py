@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from blindcal import Affine, Belief, InputError, Policy, audit, frontier, pair_belief, play
 from blindcal.adversaries import guess, posterior, success_of
-from blindcal.adversaries.single_paper import bits, top_k_success
+from blindcal.adversaries.single_paper import bits
 from blindcal.certify.claims import Claim, certify
 from blindcal.certify.exact import CLAIM_DENOMINATOR
 from blindcal.checks import Array
@@ -175,7 +175,7 @@ def test_batches_are_their_instances() -> None:
                 assert floats[i] == pytest.approx(exact, rel=1e-13)
 
 
-def test_posterior_guess_and_top_k_by_enumeration() -> None:
+def test_posterior_and_guess_by_enumeration() -> None:
     rng = np.random.default_rng(5)
     for _ in range(50):
         n, slots = int(rng.integers(2, 7)), int(rng.integers(1, 3))
@@ -185,13 +185,6 @@ def test_posterior_guess_and_top_k_by_enumeration() -> None:
         mass = np.stack([weight * policy.accept, weight * (1 - policy.accept)])
         np.testing.assert_allclose(posterior(belief, policy), mass / mass.sum(axis=1, keepdims=True))
         slots_of = np.arange(n)[None, :] if labels is None else labels
-        for k in (1, 2, 3):
-            right = 0.0
-            for slot, outcome in product(slots_of, mass):
-                names = sorted(set(slot.tolist()))
-                chosen = combinations(names, min(k, len(names)))
-                right += max(outcome[np.isin(slot, subset)].sum() for subset in chosen)
-            assert top_k_success(belief, policy, k) == pytest.approx(right / len(slots_of), abs=1e-13)
         for d, (slot, named) in product((0, 1), enumerate(guess(belief, policy).T)):
             best = max(mass[d][slots_of[slot] == y].sum() for y in set(slots_of[slot].tolist()))
             assert mass[d][slots_of[slot] == named[d]].sum() == pytest.approx(best, abs=1e-15)
@@ -290,8 +283,6 @@ def test_an_independent_adversary_wins_as_often_as_stated_on_a_million_pairs(
 
 def test_bad_input_is_named() -> None:
     belief, policy = Belief([0.6, 0.4], [0.9, 0.2]), Policy([1.0, 0.0])
-    with pytest.raises(InputError, match="k must be at least 1, found 0"):
-        top_k_success(belief, policy, 0)
     with pytest.raises(InputError, match="games must be at least 1, found 0"):
         play(belief, policy, 0, np.random.default_rng(1))
     with pytest.raises(InputError, match="3 secrets and the belief 2"):

@@ -25,8 +25,7 @@ the last line); papers decided by public information count nothing. The third ho
 `prod_j (1 - kappa_j)` no other decision depends on anybody (`erasure_bound`). The last follows from
 `E TV(P(y|d), P(y)) <= sqrt(I(y; D)/2)` and `I(y; D) <= I(A; D) <= sum_j I(A_j; D_j)`: coins are independent.
 Nothing much smaller holds for every prior: papers that share one secret bit reach the second line's product.
-For the stated prior and loads `erasure_bound` is smaller. A promise against the coupled adversary under any
-prior costs epsilon per paper: `epsilon_per_paper` divides it.
+For the stated prior and loads `erasure_bound` is smaller.
 """
 
 from __future__ import annotations
@@ -194,11 +193,6 @@ def exact_reviewers(network: Network) -> list[Array]:
     sums = _NetworkSums(network)
     total, masses = sums.masses([weight[:, None] for weight in network.weights])
     return [sums.reviewers(number, mass)[..., 0] / total for number, mass in enumerate(masses)]
-
-
-def total_weight(network: Network) -> float:
-    """The sum of the weights of all assignments that meet the loads."""
-    return float(_NetworkSums(network).masses([weight[:, None] for weight in network.weights])[0][0])
 
 
 class _NetworkSums:
@@ -448,8 +442,3 @@ def _bernoulli_divergence(one: float, other: float) -> float:
     if not 0.0 < other < 1.0:
         return 0.0 if one == other else inf
     return float(rel_entr(one, other) + rel_entr(1.0 - one, 1.0 - other))
-
-
-def epsilon_per_paper(epsilon: float, papers: int) -> float:
-    """The epsilon per paper such that all papers together move no odds by more than e^epsilon."""
-    return epsilon / papers

@@ -1,43 +1,31 @@
 """Adversaries with side knowledge, each compared with its own baseline without decisions.
 
-The first part has adversaries who know more than a certificate assumes. A prior of its own: other weights for
+These adversaries know more than a certificate assumes. A prior of its own: other weights for
 the tuples. Evidence of its own, such as writing style: for each review and candidate a number from N(0, 1),
 shifted by `strength` for the reviewer, who therefore stands out by this many standard deviations (d').
 Colluding reviewers: they know which reviews are theirs, and that they wrote no other. A co-reviewer: it knows
 its own review and who else reviewed the paper, but not who wrote which review. The author of a paper: it
 looks at that paper alone, and it may be the worst one. Success is each adversary's own expectation, under its
 own belief.
-
-The second part has an adversary with a better model of reviewers. A certificate is exact for the adversary
-that believes the stated model; here the scores arose in another `ScoreModel`, whose likelihoods the adversary
-knows, while decisions follow tables that were planned without it. Its gain is compared with the claims.
-
-The third part tests a whole system for dependence on the truth. Public texts must be a function of public
-data and decisions, and tables of public data alone. The same public data are released for many assignments
-and keys, and three signs are looked for: tables that change with the truth (as parameters fitted on the same
-reviews do), public texts that differ although the decisions do not (as rows in the order of processing do),
-and decisions that are correlated (a coin used twice) or biased.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import gammaln, log_ndtr, logsumexp, ndtri
 
-from blindcal.adversaries.findings import Finding, finding_about, paper_findings
+from blindcal.adversaries.findings import Finding, paper_findings
 from blindcal.adversaries.single_paper import AUTHOR, POLICIES, View, authors, rises
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.assignment.similarity import Similarity
 from blindcal.checks import Array, Integers
 from blindcal.compute.parallel import Workers, parallel_map
 from blindcal.errors import InputError
-from blindcal.posterior.paper import PaperCase
 
 PRIORS = ("given", "uniform", "sharpened")
 _SHARPENING = 1.0
@@ -302,220 +290,3 @@ def _paper_findings(view: View, policies: Sequence[str]) -> list[Finding]:
             Finding("author of the paper that loses most", AUTHOR, policy, alone, success, 0.0, rise)
         )
     return found
-
-
-# The grid of qualities for sums: N(0, 1) has less than 1e-14 beyond its ends.
-_LARGEST_QUALITY, _NODES = 8.0, 1601
-QUALITIES = np.linspace(-_LARGEST_QUALITY, _LARGEST_QUALITY, _NODES)
-
-Likelihood = Callable[[Array, Array, Array], Array]
-"""`(score[slot], parameters[candidate, field], quality[node]) -> log density [slot, candidate, node]`."""
-
-
-@dataclass(frozen=True)
-class ScoreModel:
-    """A true model of scores: log density of a score given reviewer and quality, and of quality."""
-
-    name: str
-    log_score: Likelihood
-    log_quality: Callable[[Array], Array]
-
-    def weight(self, case: PaperCase, parameters: Array | None = None) -> Array:
-        """The posterior of each tuple of a paper in this world, by sums over quality.
-
-        `parameters` are the true ones, if they differ from those stated.
-        """
-        if not case.listed:
-            raise InputError(f"the tuples of paper {case.paper!r} must be few enough to be listed")
-        known = np.array(case.parameters) if parameters is None else parameters
-        log_score = self.log_score(np.array(case.scores), known, QUALITIES)
-        total = case.log_prior(case.tuples)[:, None] + self.log_quality(QUALITIES)
-        for slot, who in enumerate(case.tuples.T):
-            total = total + log_score[slot, who]
-        log_weight = logsumexp(total, axis=1)
-        return np.asarray(np.exp(log_weight - logsumexp(log_weight)))
-
-
-@dataclass(frozen=True)
-class Misfit:
-    """Claimed and true success in naming a reviewer, mean over reviews, and the largest rises."""
-
-    world: str
-    claimed_alone: float
-    claimed: float
-    alone: float
-    success: float
-    claimed_rise: float
-    rise: float
-
-    @property
-    def claimed_added(self) -> float:
-        return self.claimed - self.claimed_alone
-
-    @property
-    def added(self) -> float:
-        return self.success - self.alone
-
-
-def misfit(world: str, views: Sequence[View], weights: Sequence[Array], policy: str = "chosen") -> Misfit:
-    """Compares views as planned with the true weights of their tuples."""
-    true = [view.believing(weight) for view, weight in zip(views, weights, strict=True)]
-    claimed_alone, claimed, claimed_rise = _naming_success(views, policy)
-    alone, success, rise = _naming_success(true, policy)
-    return Misfit(world, claimed_alone, claimed, alone, success, claimed_rise, rise)
-
-
-def _naming_success(views: Sequence[View], policy: str) -> tuple[float, float, float]:
-    """Success in naming a reviewer from the scores and with decisions, and the largest rise."""
-    finding = finding_about(paper_findings("", views, policy), policy)
-    return (
-        finding.baseline,
-        finding.success,
-        max(float(rises(view, view.mass(policy)).max()) for view in views),
-    )
-
-
-def worst_misfit(found: Sequence[Misfit]) -> Misfit:
-    """The world in which decisions add most beyond the claim."""
-    return max(found, key=lambda misfit: misfit.added - misfit.claimed_added)
-
-
-def affine(score: Array, parameters: Array, quality: Array) -> Array:
-    """The stated model: N(slope q + offset, noise^2)."""
-    slope, offset, noise = (column[None, :, None] for column in parameters.T[:3])
-    gap = (score[:, None, None] - slope * quality - offset) / noise
-    return np.asarray(-0.5 * gap**2 - np.log(noise))
-
-
-def student_t(score: Array, parameters: Array, quality: Array, freedom: float = 4.0) -> Array:
-    """Student's t around the same line, with the same standard deviation."""
-    slope, offset, noise = (column[None, :, None] for column in parameters.T[:3])
-    scale = noise * np.sqrt((freedom - 2.0) / freedom)
-    gap = (score[:, None, None] - slope * quality - offset) / scale
-    constant = gammaln((freedom + 1.0) / 2.0) - gammaln(freedom / 2.0) - 0.5 * np.log(freedom * np.pi)
-    return np.asarray(constant - np.log(scale) - 0.5 * (freedom + 1.0) * np.log1p(gap**2 / freedom))
-
-
-def saturating(score: Array, parameters: Array, quality: Array) -> Array:
-    """Reviewers who saturate at both ends: the full slope at quality 0, and half of it at about 1.8."""
-    return affine(score, parameters, bent(quality))
-
-
-def bent(quality: Array) -> Array:
-    """Quality as saturating reviewers see it, `2 tanh(q / 2)`."""
-    return np.asarray(2.0 * np.tanh(quality / 2.0))
-
-
-def rounded_to(step: float) -> Likelihood:
-    """Scores rounded to a grid of this step, although the stated model takes them as exact."""
-
-    def log_score(score: Array, parameters: Array, quality: Array) -> Array:
-        slope, offset, noise = (column[None, :, None] for column in parameters.T[:3])
-        middle = slope * quality + offset
-        low, high = ((score[:, None, None] + side * step / 2 - middle) / noise for side in (-1, 1))
-        # The difference of two normal probabilities, in the tail in which both are small.
-        upper, lower = np.where(low > 0.0, -low, high), np.where(low > 0.0, -high, low)
-        with np.errstate(divide="ignore"):
-            return np.asarray(log_ndtr(upper) + np.log(-np.expm1(log_ndtr(lower) - log_ndtr(upper))))
-
-    return log_score
-
-
-def normal(quality: Array) -> Array:
-    """The stated N(0, 1)."""
-    return np.asarray(-0.5 * quality**2)
-
-
-def bimodal(quality: Array, apart: float = 0.9) -> Array:
-    """Half of the papers good and half of them bad, with mean 0 and variance 1."""
-    spread = np.sqrt(1.0 - apart**2)
-    humps = [-0.5 * ((quality - side * apart) / spread) ** 2 for side in (-1.0, 1.0)]
-    return np.asarray(np.logaddexp(humps[0], humps[1]))
-
-
-SCORE_MODELS = (
-    ScoreModel("as stated", affine, normal),
-    ScoreModel("heavy tails (t with 4 degrees of freedom)", student_t, normal),
-    ScoreModel("curved reviewers", saturating, normal),
-    ScoreModel("rounded scores, rounding ignored", rounded_to(1.0), normal),
-    ScoreModel("two kinds of papers", affine, bimodal),
-)
-"""Worlds with the stated parameters; `World.weight` also takes true parameters that differ from these."""
-
-
-FALSE_ALARM = 1e-6
-"""The probability that a sound system fails, over all papers and pairs together (Bonferroni)."""
-
-
-@dataclass(frozen=True, eq=False)
-class RepeatedRelease:
-    """One of several releases of the same public data.
-
-    It has one table per paper, the accept probability of each paper under this release's true reviewers, the
-    decisions, and all public bytes.
-    """
-
-    tables: tuple[Array, ...] = field(repr=False)
-    chance: tuple[float, ...] = field(repr=False)
-    accepted: tuple[bool, ...]
-    public: bytes = field(repr=False)
-
-
-@dataclass(frozen=True)
-class TruthDependence:
-    """Signs of dependence on the truth, over several releases.
-
-    `tables` are papers whose table changed, `texts` counts releases with equal decisions and other texts,
-    `biased` are papers decided too often one way, and `together` are pairs of papers with correlated
-    decisions.
-    """
-
-    tables: tuple[int, ...]
-    texts: int
-    biased: tuple[int, ...]
-    together: tuple[tuple[int, int], ...]
-
-    @property
-    def any(self) -> bool:
-        return bool(self.tables or self.texts or self.biased or self.together)
-
-
-def truth_dependence(trials: Sequence[RepeatedRelease]) -> TruthDependence:
-    """Tests several releases of the same public data for dependence on the truth."""
-    if len(trials) < 2:
-        raise InputError("`trials` must be at least 2 releases of the same public data")
-    papers = range(len(trials[0].tables))
-    moved = [
-        paper
-        for paper in papers
-        if any(not np.array_equal(one.tables[paper], trials[0].tables[paper]) for one in trials[1:])
-    ]
-    texts: dict[tuple[bool, ...], bytes] = {}
-    differ = sum(texts.setdefault(one.accepted, one.public) != one.public for one in trials)
-    chance = np.array([one.chance for one in trials])
-    rest = np.array([one.accepted for one in trials], dtype=np.float64) - chance
-    spread = chance * (1.0 - chance)
-    pairs = [(one, other) for one in papers for other in papers if one < other]
-    limit = -float(ndtri(FALSE_ALARM / 2 / (len(pairs) + len(papers))))
-    return TruthDependence(
-        tables=tuple(moved),
-        texts=differ,
-        biased=tuple(paper for paper in papers if _beyond_chance(rest[:, paper], spread[:, paper], limit)),
-        together=tuple(
-            (one, other)
-            for one, other in pairs
-            if _beyond_chance(rest[:, one] * rest[:, other], spread[:, one] * spread[:, other], limit)
-        ),
-    )
-
-
-def _beyond_chance(rest: Array, variance: Array, limit: float) -> bool:
-    """Whether a sum of independent numbers of mean 0 is further from 0 than chance allows.
-
-    Below a total variance of 10/16, as of ten products of two fair coins, a normal limit says nothing; then
-    only decisions that were certain are tested.
-    """
-    total = float(variance.sum())
-    if total < 10.0 / 16.0:
-        return bool(np.abs(rest[variance == 0.0]).max(initial=0.0) > 0.0)
-    return abs(float(rest.sum())) > limit * float(np.sqrt(total))

@@ -279,22 +279,6 @@ def guess(belief: Belief, policy: Policy) -> Integers:
     return ranked.label[ranked.first].reshape(ranked.shape)
 
 
-def top_k_success(belief: Belief, policy: Policy, k: int) -> Array:
-    """The chance that the truth is among the best guesses after the decision.
-
-    `belief`: the adversary's belief before the decision; leading axes are instances.
-    """
-    if k < 1:
-        raise InputError(f"k must be at least 1, found {k}")
-    mass = outcome_mass(belief, policy)
-    if belief.labels is None:
-        return np.asarray(np.sort(mass, axis=-1)[..., -k:].sum(axis=(-2, -1)))
-    ranked = _ranked(mass, belief.labels)
-    rank = np.arange(ranked.mass.size) - np.repeat(ranked.first, _row_sizes(ranked))
-    sums = np.add.reduceat(np.where(rank < k, ranked.mass, 0.0), ranked.first).reshape(ranked.shape)
-    return np.asarray(sums.sum(axis=-2).mean(axis=-1))
-
-
 def bits(belief: Belief, policy: Policy) -> Array:
     """Mutual information of the decision and the adversary's question, in bits.
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import integrate, stats
-
-from blindcal.adversaries.side_knowledge import (
+from studies.misfits import (
     QUALITIES,
     SCORE_MODELS,
     ScoreModel,
@@ -20,6 +19,7 @@ from blindcal.adversaries.side_knowledge import (
     student_t,
     worst_misfit,
 )
+
 from blindcal.adversaries.single_paper import case_view
 from blindcal.errors import InputError
 from blindcal.policy.policy import Policy
