@@ -28,6 +28,14 @@ WAITING = "wait list"
 _FOUND = (*DECISIONS, WAITING)
 _RAW = (*DECISIONS, "tie")
 _ADVICE = ("raise", "leave", "lower", *_FOUND)
+_COLUMNS = (
+    Column("paper", "id"),
+    Column("decision", choices=_FOUND),
+    Column("raw_decision", choices=_RAW, required=False),
+    Column("advice", choices=_ADVICE, required=False),
+    Column("track", "id", required=False, empty=True),
+    Column("wait_list", required=False, empty=True),
+)
 
 
 @dataclass(frozen=True)
@@ -49,9 +57,7 @@ class DecidedPaper:
 
 
 def read_decided(
-    release: StrPath,
-    titles: StrPath | None = None,
-    overridden: Mapping[str, str] | None = None,
+    release: StrPath, titles: StrPath | None = None, overridden: Mapping[str, str] | None = None
 ) -> tuple[DecidedPaper, ...]:
     """The papers of a release, in the order of its table.
 
@@ -64,25 +70,10 @@ def read_decided(
 
 
 def decided_of(
-    data: bytes,
-    file: str,
-    titles: StrPath | None = None,
-    overridden: Mapping[str, str] | None = None,
+    data: bytes, file: str, titles: StrPath | None = None, overridden: Mapping[str, str] | None = None
 ) -> tuple[DecidedPaper, ...]:
     """The papers in the `data` of a table of decisions, a `file`; see `read_decided`."""
-    table = parse_table(
-        data,
-        file,
-        [
-            Column("paper", "id"),
-            Column("decision", choices=_FOUND),
-            Column("raw_decision", choices=_RAW, required=False),
-            Column("advice", choices=_ADVICE, required=False),
-            Column("track", "id", required=False, empty=True),
-            Column("wait_list", required=False, empty=True),
-        ],
-        extra=True,
-    )
+    table = parse_table(data, file, _COLUMNS, extra=True)
     papers = table.text("paper")
     first = {paper: index for index, paper in reversed([*enumerate(papers)])}
     twice = [row for index, row in enumerate(table.rows) if first[papers[index]] != index]
@@ -94,16 +85,13 @@ def decided_of(
     names = {} if titles is None else read_titles(titles)
     columns = ("decision", "raw_decision", "advice", "track", "wait_list")
     cells = (table.text(name) if name in table else ("",) * len(papers) for name in columns)
-    decided = (
-        DecidedPaper(paper, decision, raw, advice, names.get(paper, ""), track=track, wait_list=index)
+    decided = {
+        paper: DecidedPaper(paper, decision, raw, advice, names.get(paper, ""), track=track, wait_list=index)
         for paper, decision, raw, advice, track, index in zip(papers, *cells, strict=True)
-    )
-    return tuple(
-        replace(one, decision=by_hand[one.paper], overridden=True, wait_list="")
-        if one.paper in by_hand
-        else one
-        for one in decided
-    )
+    }
+    for paper, decision in by_hand.items():
+        decided[paper] = replace(decided[paper], decision=decision, overridden=True, wait_list="")
+    return tuple(decided.values())
 
 
 def read_titles(path: StrPath) -> dict[str, str]:
@@ -194,32 +182,24 @@ def _check_words(words: Mapping[str, str]) -> None:
 
 def _hotcrp(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
     """A bulk assignment. Advice is in tags; those of an earlier release are cleared."""
-    numbers = _numbers(papers, "HotCRP")
+    _check_numbers(papers, "HotCRP")
     if what == "decisions":
-        header = "paper,action,decision"
-        rows = [
-            (paper, "decision", words[decided.decision])
-            for paper, decided in zip(numbers, papers, strict=True)
-        ]
+        rows = [("paper", "action", "decision")]
+        rows += [(decided.paper, "decision", words[decided.decision]) for decided in papers]
     else:
-        header = "paper,action,tag"
-        rows = [
-            (paper, "tag" if decided.advice == advice else "cleartag", f"{_CHAIR_TAG}{tag}")
-            for paper, decided in zip(numbers, papers, strict=True)
+        rows = [("paper", "action", "tag")]
+        rows += [
+            (decided.paper, "tag" if decided.advice == advice else "cleartag", f"{_CHAIR_TAG}{tag}")
+            for decided in papers
             for advice, tag in _TAGS.items()
         ]
-    return encode_utf8(
-        "".join(f"{','.join(map(quote_cell, row))}\n" for row in [tuple(header.split(",")), *rows])
-    )
+    return encode_utf8("".join(f"{','.join(map(quote_cell, row))}\n" for row in rows))
 
 
 def _openreview(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
     """Rows of number, decision and comment, without a header, which would be taken for a paper."""
-    numbers = _numbers(papers, "OpenReview")
-    rows = zip(numbers, papers, strict=True)
-    return encode_utf8(
-        "".join(f"{paper},{quote_cell(words[decided.decision])},\n" for paper, decided in rows)
-    )
+    _check_numbers(papers, "OpenReview")
+    return encode_utf8("".join(f"{one.paper},{quote_cell(words[one.decision])},\n" for one in papers))
 
 
 def _pretalx(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
@@ -288,23 +268,19 @@ def _table(
     papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]
 ) -> tuple[list[str], list[tuple[str, ...]]]:
     """Header and rows for people; titles, tracks, the wait list and who decided only where there are any."""
-    columns = {"paper": [decided.paper for decided in papers], "title": [decided.title for decided in papers]}
-    columns["track"] = [decided.track for decided in papers]
-    if what == "advice":
-        columns["advice"] = [decided.advice for decided in papers]
-    else:
-        columns["decision"] = [words[decided.decision] for decided in papers]
-        columns["wait_list"] = [decided.wait_list for decided in papers]
+    decisions = [replace(p, decision=words[p.decision]) if what == "decisions" else p for p in papers]
+    names = ("paper", "title", "track", *(("advice",) if what == "advice" else ("decision", "wait_list")))
+    columns = {name: [getattr(decided, name) for decided in decisions] for name in names}
+    if what == "decisions":
         columns["overridden"] = ["by hand" if decided.overridden else "" for decided in papers]
     columns = {name: cells for name, cells in columns.items() if any(cells)}
     return list(columns), list(zip(*columns.values(), strict=True))
 
 
-def _numbers(papers: Sequence[DecidedPaper], system: str) -> list[str]:
-    """The papers' ids, which these systems know by number."""
+def _check_numbers(papers: Sequence[DecidedPaper], system: str) -> None:
+    """Refuse papers that this system could not know, which has numbers for them."""
     rule = f"must be a whole number: {system} knows papers by their numbers. Export as csv or xlsx"
     _check_papers(papers, r"[1-9][0-9]{0,8}", rule)
-    return [decided.paper for decided in papers]
 
 
 def _check_papers(papers: Sequence[DecidedPaper], pattern: str, rule: str) -> None:

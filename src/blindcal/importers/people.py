@@ -16,7 +16,7 @@ from blindcal.importers.hotcrp import read_conflicts as hotcrp_conflicts
 from blindcal.importers.open import open_export
 from blindcal.importers.pretalx import team_sheet
 from blindcal.importers.sheet import HeadedTable, MixedListError, OpenedExport, find_only_table
-from blindcal.io.tables import Problems, input_error, parse_table
+from blindcal.io.tables import Problems, Table, input_error, parse_table
 
 _ORDINAL = re.compile(
     r"(?:.*/)?(?:anonymous|anon)?[ _-]?(?:reviewer|referee|review|r)?[ _#-]{0,2}([0-9]{1,2}|[A-Z])", re.I
@@ -54,7 +54,8 @@ def _numbers_reviews(pairs: Sequence[tuple[str, str]]) -> bool:
     A panel whose members all read everything looks the same as long as it is small: it is let through.
     """
     matches = {reviewer: _ORDINAL.fullmatch(reviewer) for _, reviewer in pairs}
-    place = {name: _value(match[1]) for name, match in matches.items() if match is not None}
+    ordinals = {name: match[1] for name, match in matches.items() if match is not None}
+    place = {name: int(o) if o.isdigit() else ord(o.upper()) for name, o in ordinals.items()}
     if len(place) < len(matches):
         return False
     mapping: defaultdict[str, set[int]] = defaultdict(set)
@@ -66,10 +67,6 @@ def _numbers_reviews(pairs: Sequence[tuple[str, str]]) -> bool:
     return nested and len(mapping) >= few
 
 
-def _value(ordinal: str) -> int:
-    return int(ordinal) if ordinal.isdigit() else ord(ordinal.upper())
-
-
 def read_map(data: bytes, file: str) -> dict[str, str]:
     """The people behind the ids of an export.
 
@@ -78,16 +75,9 @@ def read_map(data: bytes, file: str) -> dict[str, str]:
     """
     if codes := team_codes(data, file):
         return codes
-    table = parse_table(
-        data,
-        file,
-        [
-            Column("signature", "id", synonyms=("reviewer", "id"), secret=True),
-            Column("profile_id", "id", synonyms=("person", "profile"), secret=True),
-        ],
-        extra=True,
-    )
-    return _unique(zip(table.text("signature"), table.text("profile_id"), strict=True), table.rows, file)
+    ids = Column("signature", "id", synonyms=("reviewer", "id"), secret=True)
+    people = Column("profile_id", "id", synonyms=("person", "profile"), secret=True)
+    return _unique(parse_table(data, file, [ids, people], extra=True), "signature", "profile_id")
 
 
 def team_codes(data: bytes, file: str) -> dict[str, str]:
@@ -122,22 +112,20 @@ def read_maps(files: Mapping[str, bytes]) -> dict[str, str]:
     return people
 
 
-def _unique(pairs: Iterable[tuple[str, str]], rows: Iterable[int], file: str) -> dict[str, str]:
-    people: dict[str, str] = {}
-    problems = []
-    for row, (key, person) in zip(rows, pairs, strict=True):
-        if people.setdefault(key, person) != person:
-            problems.append(Problem(file, row, "signature", "must not stand for two people"))
-    if problems:
-        raise input_error(problems)
+def _unique(table: Table, key: str, value: str) -> dict[str, str]:
+    """What stands beside each id; one that stands for two people is refused."""
+    people, log = dict[str, str](), Problems(table.file)
+    for row, who, person in zip(table.rows, table.text(key), table.text(value), strict=True):
+        if people.setdefault(who, person) != person:
+            log.add(row, "signature", "must not stand for two people")
+    log.finish()
     return people
 
 
 def read_codes(data: bytes, file: str) -> dict[str, str]:
     """The codes of an earlier import by reviewer."""
     columns = [Column("code", "id", secret=True), Column("reviewer", "id", secret=True)]
-    table = parse_table(data, file, columns, extra=True)
-    codes = _unique(zip(table.text("reviewer"), table.text("code"), strict=True), table.rows, file)
+    codes = _unique(parse_table(data, file, columns, extra=True), "reviewer", "code")
     if len(set(codes.values())) < len(codes) or not all(map(_CODE.fullmatch, codes.values())):
         raise InputError(f"{file}: each code must be like R001 and belong to one reviewer")
     return codes
@@ -192,9 +180,8 @@ _TWO_PEOPLE = (
 def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None) -> dict[str, str]:
     """The name of everyone in the list of a committee, by id; empty if there is only the id.
 
-    `data`: the bytes of the list, as a CSV or a workbook: columns `reviewer[,name]`, or what HotCRP,
-    EasyChair and pretalx (its teams) export of their committees, whose ids are emails. `people`: the person
-    behind an id, as for reviews; by default ids stay as they are.
+    The list is a CSV or a workbook: columns `reviewer[,name]`, or what HotCRP, EasyChair and pretalx (its
+    teams) export of their committees, whose ids are emails. `people`: the person behind an id, as in reviews.
     """
     table = _people_table(open_export(data, file))
     if table is None:
@@ -221,11 +208,9 @@ def _people_table(opened: OpenedExport) -> HeadedTable | None:
 def read_conflicts(data: bytes, file: str, people: Mapping[str, str] | None = None) -> tuple[Pairs, str]:
     """The conflicts `(paper, reviewer)` of a list, sorted, and what it was taken for, in words.
 
-    Of two rows of a bulk assignment on the same paper and person the later counts, as it does there.
-
-    `data`: the bytes of the list: as a CSV or a workbook with the columns `paper,conflict` or `paper,email`;
-    or HotCRP's pcconf, allrevpref, JSON of papers or bulk assignment, of which only conflicts are taken.
-    `people`: the person behind an id, as for reviews; by default ids stay as they are.
+    It is a CSV or a workbook with the columns `paper,conflict` or `paper,email`; or HotCRP's pcconf,
+    allrevpref, JSON of papers or bulk assignment, of which only conflicts are taken: of two rows on the same
+    paper and person the later, as it does there. `people`: the person behind an id, as for reviews.
     """
     opened = open_export(data, file)
     if opened.is_json:
@@ -303,11 +288,8 @@ def _bulk(table: HeadedTable, people: Mapping[str, str] | None) -> tuple[Pairs, 
 
 def _left(others: int) -> str:
     """What is said of so many rows that are about something else."""
-    return (
-        f": {count(others, 'row')} that {'is' if others == 1 else 'are'} no conflict left out"
-        if others
-        else ""
-    )
+    are = "is" if others == 1 else "are"
+    return f": {count(others, 'row')} that {are} no conflict left out" if others else ""
 
 
 def _ids(
