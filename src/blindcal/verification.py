@@ -279,16 +279,8 @@ def verify_latest(
     steps = sum(_steps(release) for release in past.of(record.conference))
     with progress(f"verifying {count(len(loaded.cases), 'paper')}", steps) as advance:
         planner = partial(plan_conference, workers=workers, advance=advance)
-        checks = checks_of(
-            loaded,
-            truth,
-            request,
-            past,
-            planner,
-            partial(assemble, workers=workers),
-            None if out is None else Path(out),
-            workers,
-        )
+        prepare, folder = partial(assemble, workers=workers), None if out is None else Path(out)
+        checks = checks_of(loaded, truth, request, past, planner, prepare, folder, workers)
     checks += _published_check(past.ledger, certificates)
     if commitment is not None:
         recorded = past.of(record.conference)[0].commitment
@@ -384,14 +376,8 @@ def _reviewers_check(record: Record, truth: TrueReviewers) -> Check:
     differ = [
         paper for paper, names in _recorded_reviewers(record).items() if truth.get(paper, names) != names
     ]
-    note = (
-        ""
-        if not differ
-        else (
-            "a name that was corrected after deciding changes no decision: verify with the reviews as decided"
-        )
-    )
-    return Check("reviewers are those recorded", len(record.papers), len(differ), note)
+    note = "a name that was corrected after deciding changes no decision: verify with the reviews as decided"
+    return Check("reviewers are those recorded", len(record.papers), len(differ), note if differ else "")
 
 
 def _recorded_input(past: PriorDecisions, index: int, prepare: Prepare) -> tuple[Conference, TrueReviewers]:
@@ -399,15 +385,13 @@ def _recorded_input(past: PriorDecisions, index: int, prepare: Prepare) -> tuple
     record = past.record(index)
     request, first = record.request, record.release == 1
     cases = [replace(recorded_case(paper, record), settled=False, loads=None) for paper in record.papers]
-    rate, bar = recorded_rate(request, cases) if first else None, request.bar if first else record.bar
+    rate: LevelByTrack | None = request.accept_rate if first else None
+    if first and request.quota is not None:
+        # The share that the requested number is.
+        rate = shares(request.quota, [case.track for case in cases])
+    bar = request.bar if first else record.bar
     tilt = None if first else record.load_tilt
     return prepare(cases, rate, bar, loads=request.loads, tilt=tilt), _recorded_reviewers(record)
-
-
-def recorded_rate(request: Request, cases: Sequence[PaperCase]) -> LevelByTrack | None:
-    """The requested share of these papers, or the share that the requested number is."""
-    quota = request.quota
-    return request.accept_rate if quota is None else shares(quota, [case.track for case in cases])
 
 
 def _release_checks(
@@ -425,9 +409,12 @@ def _release_checks(
     # The tilt is frozen in the first release; there, one that was made up is not applied.
     first = next(iter(before.of(stored.conference)), stored if near else None)
     wrong_bar |= not near or (first is not None and stored.tilt != first.tilt)
-    conference = with_tilt(
-        with_bar(conference, stored.bar), conference.tilt if first is None else first.load_tilt
-    )
+    cases = [replace(case, bar=track_level(stored.bar, case.track)) for case in conference.cases]
+    tilt = conference.tilt if first is None else first.load_tilt
+    if tilt is not None and conference.tilt != tilt:
+        cases = [tilt.applied(replace(case, loads=None)) for case in cases]
+    tilt = conference.tilt if tilt is None else tilt
+    conference = replace(conference, bar=stored.bar, cases=tuple(cases), tilt=tilt)
     planned, recorded = dict[str, PaperPlan](), dict[str, PaperPlan]()
     replay = _replay_tables(stored, tables, planned, recorded)
     name, again = f"release {stored.release}", stored.redecided
@@ -440,43 +427,20 @@ def _release_checks(
         # Nobody could have released this.
         yield Check(f"{name}: settings", 1, 1, str(error))
         return
-    tables = PolicyTables(
-        {
-            k: table
-            for k, table in tables.packed.items()
-            if k not in planned or _is_table(table.policy, planned[k].policy)
-        }
-    )
+    packed = tables.packed.items()
+    shaped = {k: t for k, t in packed if k not in planned or _is_table(t.policy, planned[k].policy)}
+    tables = PolicyTables(shaped)
     for what, (items, failed) in _compare_records(stored, tables, drafted, before, wrong_bar).items():
         yield Check(f"{name}: {what}", items, failed)
     guarantee = stored.request.guarantee
-    yield Check(
-        f"{name}: limits of each table",
-        len(drafted.cases),
-        _tables_beyond_limits(drafted, tables, planned, guarantee, workers),
-    )
+    jobs = [(case, tables.packed.get(case.paper), planned[case.paper].layout) for case in drafted.cases]
+    beyond = sum(parallel_map(partial(_beyond_limits, guarantee=guarantee), jobs, workers=workers))
+    yield Check(f"{name}: limits of each table", len(drafted.cases), beyond)
     if guarantee.spends:
         yield _budget_check(name, drafted, recorded, before)
-    yield Check(
-        f"{name}: tables as good as those planned here",
-        len(drafted.cases),
-        _costlier_tables(drafted, recorded, planned),
-    )
+    costlier = _costlier_tables(drafted, recorded, planned)
+    yield Check(f"{name}: tables as good as those planned here", len(drafted.cases), costlier)
     yield _decisions_check(name, drafted, planned, tables, past.ledger.key)
-
-
-def with_bar(conference: Conference, bar: LevelByTrack) -> Conference:
-    """The conference with another bar."""
-    cases = tuple(replace(case, bar=track_level(bar, case.track)) for case in conference.cases)
-    return replace(conference, bar=bar, cases=cases)
-
-
-def with_tilt(conference: Conference, tilt: LoadTilt | None) -> Conference:
-    """The conference with another tilt of its loads."""
-    if tilt is None or conference.tilt == tilt:
-        return conference
-    cases = tuple(tilt.applied(replace(case, loads=None)) for case in conference.cases)
-    return replace(conference, cases=cases, tilt=tilt)
 
 
 def _near_tilt(stored: LoadTilt | None, computed: LoadTilt | None) -> bool:
@@ -600,11 +564,8 @@ def _close(recorded: Any, derived: Any, slack: float) -> bool:
         return len(recorded) == len(derived) and all(
             _close(*pair, slack) for pair in zip(recorded, derived, strict=True)
         )
-    if (
-        isinstance(recorded, int | float)
-        and isinstance(derived, int | float)
-        and not isinstance(recorded, bool)
-    ):
+    numbers = isinstance(recorded, int | float) and isinstance(derived, int | float)
+    if numbers and not isinstance(recorded, bool):
         return isclose(recorded, derived, rel_tol=slack, abs_tol=slack)
     return bool(recorded == derived)
 
@@ -619,21 +580,10 @@ def _same_table(table: ExactPolicy, other: ExactPolicy) -> bool:
     return np.array_equal(table.numerator, other.numerator) and table.exact == other.exact
 
 
-def _tables_beyond_limits(
-    made: Draft,
-    tables: PolicyTables,
-    planned: Mapping[str, PaperPlan],
-    guarantee: Guarantee,
-    workers: Workers,
-) -> int:
-    """The number of recorded tables that exceed the requested limits under the weights computed here."""
-    found = [(case, tables.packed.get(case.paper), planned[case.paper].layout) for case in made.cases]
-    return sum(parallel_map(partial(_beyond_limits, guarantee=guarantee), found, workers=workers))
-
-
 def _beyond_limits(
     job: tuple[PaperCase, PackedPolicy | None, TableLayout | None], guarantee: Guarantee
 ) -> bool:
+    """Whether a recorded table exceeds the requested limits under the weights computed here."""
     case, table, layout = job
     if table is None:
         return True

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blindcal.planning.calibration_check import (
-    BelowPoint,
+    below,
     conference_scores,
     predicted_mean,
     score_value,
@@ -50,8 +50,8 @@ def test_expected_means_and_their_deviations_are_those_of_simulated_conferences(
     tried = [
         (score_value(world), scores),
         (squared_deviation(world, mean), (scores - mean) ** 2),
-        (BelowPoint(7.5), scores < 7.5),
-        (BelowPoint(9.5), scores < 9.5),
+        (below(7.5), scores < 7.5),
+        (below(9.5), scores < 9.5),
     ]
     for measure, values in tried:
         seen = values.mean(axis=1)
@@ -70,7 +70,7 @@ def test_outsiders_who_may_write_several_reviews_of_a_paper_are_counted_as_sever
         [score for case, own in zip(cases, rows, strict=True) for score in scores_of(case, own, rng)]
         for _ in range(draws)
     ]
-    for measure, values in ((score_value(world), np.array(drawn)), (BelowPoint(3.0), np.array(drawn) < 3.0)):
+    for measure, values in ((score_value(world), np.array(drawn)), (below(3.0), np.array(drawn) < 3.0)):
         predicted, deviation = predicted_mean(world, measure)
         means = values.mean(axis=1)
         assert abs(means.mean() - predicted) < 4.5 * means.std() / draws**0.5

@@ -18,14 +18,13 @@ from blindcal.assignment.candidates import OUTSIDER
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR
 from blindcal.deciding.certificate_fields import without_comparisons
-from blindcal.deciding.ledger import PaperRecord, certificate_json
+from blindcal.deciding.ledger import PaperRecord, Record, certificate_json
 from blindcal.io.atomic_files import to_jsonable
 from blindcal.io.tables import format_table
 from blindcal.planning.expected_errors import ASSUMPTIONS, LOADED, SELECTED, Figures, Standing, summary
 from blindcal.planning.ranking import ACCEPT, REJECT, WAIT
 from blindcal.planning.request import Number, Quota
 from blindcal.policy.guarantee import LIMITS, Guarantee
-from blindcal.posterior.conference import LevelByTrack
 from blindcal.posterior.loads import Loads, LoadTilt, components, loads_digest, success_limits
 
 CERTIFICATE_FORMAT = 1
@@ -82,28 +81,13 @@ def decisions_text(papers: Sequence[PaperRecord], listing: Listing | None = None
     return format_table(columns).decode()
 
 
-def certificate_text(
-    guarantee: Guarantee,
-    settings: Mapping[str, Any],
-    conference: str,
-    release: int,
-    bar: LevelByTrack,
-    papers: Sequence[PaperRecord],
-    *,
-    better: str,
-    scores: str,
-    listing: Listing | None = None,
-    fit: Mapping[str, Any],
-    commitment: str,
-    key_fingerprint: str,
-    release_counter: int,
-    loads: Loads = (),
-    tilt: LoadTilt | None = None,
-) -> str:
+def certificate_text(record: Record, listing: Listing | None, key_fingerprint: str, counter: int) -> str:
     """The certificate: a function of scores, decisions and tables, and three numbers of the key.
 
-    It is public unless `scores` are confidential; then `public_certificate` says what is public.
+    It is public unless scores are confidential; then `public_certificate` says what is public.
     """
+    request, papers = record.request, record.papers
+    guarantee, loads = request.guarantee, request.loads
     claims, figures = [claim_of(paper) for paper in papers], [figures_of(paper) for paper in papers]
     private = stated(summary(claims, figures), guarantee)
     numbers = private if listing is None else stated(summary(claims, listing.figures), guarantee)
@@ -112,19 +96,19 @@ def certificate_text(
         "format": CERTIFICATE_FORMAT,
         **numbers,
         "reviews": sum(len(paper.public["scores"]) for paper in papers),
-        "conference": conference,
-        "release": release,
+        "conference": record.conference,
+        "release": record.release,
         "accepted": sum(p.accepted for p in papers) if listing is None else listing.count(ACCEPT),
-        "bar": bar,
-        "better": better,
-        "scores": scores,
-        "requested": _requested(settings, listing),
-        "scale": _scale(papers, better),
+        "bar": record.bar,
+        "better": request.better,
+        "scores": record.scores,
+        "requested": _requested(record.settings, listing),
+        "scale": _scale(papers, request.better),
         "pools": _pools(papers, guarantee),
-        **_loads(loads, tilt),
+        **_loads(loads, record.load_tilt),
         "success_any_prior": _any_prior(papers, claims),
-        **moved_to_scale(settings),
-        "calibration_fit": fit,
+        **moved_to_scale(record.settings),
+        "calibration_fit": record.fit,
         "guarantee": guarantee.name,
         "limits": guarantee.recorded,
         "decided_again": {
@@ -139,9 +123,9 @@ def certificate_text(
             "success, largest_rise, largest_factor, largest_posterior and those like it are not stated for "
             "them.",
         },
-        "commitment": commitment,
+        "commitment": record.commitment,
         "key_fingerprint": key_fingerprint,
-        "release_counter": release_counter,
+        "release_counter": counter,
         "assumptions": [*ASSUMPTIONS, *(LOADED if loads else ()), *(() if listing is None else SELECTED)],
     }
     if listing is not None:

@@ -167,7 +167,7 @@ def draft(
         raise InputError("an amendment must be prepared with the frozen bar")
     if records and conference.tilt != records[0].load_tilt:
         raise InputError("an amendment must be prepared with the frozen tilt of its loads")
-    last = records[-1].selection if records and changes.public else None
+    last = records[-1].selection if records and changes.public and request.quota else None
     part = _to_decide(conference, changes)
     before = _earlier_by_public_data(past, conference, request, changes.decided, others)
     frozen = records[0].price if records else None
@@ -182,15 +182,30 @@ def draft(
             past.ledger.key, request, number, case, reviewers, plan, raw, price, accept, earlier, claim
         )
     papers = [fresh.get(case.paper) or _standing_decision(old[case.paper], case) for case in conference.cases]
-    recorded_reason, budget = (reason if records or before else ""), (frozen if records else price)
-    selection = _selection(request, papers, number, last)
-    input_data = (conference, recorded_truth(past, truth, request, changes))
-    again = bool(redecide and (changes.pools or changes.grid))
-    record = _record(
-        past.ledger, request, number, recorded_reason, input_data, papers, budget, selection, accept, again
+    # With the cuts of the last list if papers changed since, else ranked as a whole.
+    selection = last if request.quota is None or last is not None else ranked(papers, request.quota, number)
+    recorded = recorded_truth(past, truth, request, changes)
+    record = Record(
+        conference=request.conference,
+        release=number,
+        reason=reason if records or before else "",
+        settings=as_recorded(request.settings),
+        bar=conference.bar,
+        price=frozen if records else price,
+        commitment=commitment_to_input(past.ledger.key, conference, recorded, request, accept),
+        papers=tuple(papers),
+        fit=check_calibration(conference.cases, request.better).public,
+        decisions="",
+        certificate="",
+        selection=selection,
+        first_accept=accept,
+        redecided=bool(redecide and (changes.pools or changes.grid)),
+        scores=request.scores,
+        loads=tuple(list(load) for load in request.loads),
+        tilt=None if conference.tilt is None else as_recorded(conference.tilt.content),
     )
     policies = PolicyTables({case.paper: plan.packed for case, plan in zip(part.cases, plans, strict=True)})
-    return Draft(record, part.cases, policies, changes)
+    return Draft(with_texts(record, past.ledger), part.cases, policies, changes)
 
 
 def first_accept(past: PriorDecisions, request: Request) -> Number | None:
@@ -266,18 +281,6 @@ def _standing_decision(paper: PaperRecord, case: PaperCase) -> PaperRecord:
     """A paper whose decision stands, with today's public data: pools or calibration may be corrected."""
     public = as_recorded(public_facts(case))
     return replace(paper, public=public, corrected=paper.corrected or public != paper.public)
-
-
-def _selection(
-    request: Request,
-    papers: Sequence[PaperRecord],
-    number: int,
-    last: Mapping[str, Any] | None,
-) -> Mapping[str, Any] | None:
-    """The final list: with the cuts of the `last` list if papers changed since, else ranked as a whole."""
-    if request.quota is None:
-        return None
-    return ranked(papers, request.quota, number) if last is None else last
 
 
 def _claim_of_paper(
@@ -363,61 +366,10 @@ def true_secret(
     return secret_of(promised, [reviewers[slot] for slot in order], chance, layout)
 
 
-def _record(
-    ledger: Ledger,
-    request: Request,
-    release: int,
-    reason: str,
-    whole: tuple[Conference, TrueReviewers],
-    papers: Sequence[PaperRecord],
-    price: float | None,
-    selection: Mapping[str, Any] | None,
-    accept: Number | None,
-    redecided: bool,
-) -> Record:
-    conference, truth = whole
-    record = Record(
-        conference=request.conference,
-        release=release,
-        reason=reason,
-        settings=as_recorded(request.settings),
-        bar=conference.bar,
-        price=price,
-        commitment=commitment_to_input(ledger.key, conference, truth, request, accept),
-        papers=tuple(papers),
-        fit=check_calibration(conference.cases, request.better).public,
-        decisions="",
-        certificate="",
-        selection=selection,
-        first_accept=accept,
-        redecided=redecided,
-        scores=request.scores,
-        loads=tuple(list(load) for load in request.loads),
-        tilt=None if conference.tilt is None else as_recorded(conference.tilt.content),
-    )
-    return with_texts(record, ledger)
-
-
 def with_texts(record: Record, ledger: Ledger) -> Record:
     """The record with the texts of its public files."""
-    request, final_list = record.request, listing(record)
-    text = certificate_text(
-        request.guarantee,
-        record.settings,
-        record.conference,
-        record.release,
-        record.bar,
-        record.papers,
-        better=request.better,
-        scores=record.scores,
-        listing=final_list,
-        fit=record.fit,
-        commitment=record.commitment,
-        key_fingerprint=ledger.fingerprint,
-        release_counter=ledger.counter + 1,
-        loads=request.loads,
-        tilt=record.load_tilt,
-    )
+    final_list = listing(record)
+    text = certificate_text(record, final_list, ledger.fingerprint, ledger.counter + 1)
     return replace(record, decisions=decisions_text(record.papers, final_list), certificate=text)
 
 

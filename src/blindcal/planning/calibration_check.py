@@ -15,10 +15,10 @@ statistics that are compared, and the verdict with its notes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -250,73 +250,56 @@ def conference_scores(cases: Sequence[PaperCase]) -> ConferenceScores:
     )
 
 
-class ScoreFunction(Protocol):
-    """A function of a score, by its mean and variance if the score before rounding is N(center, sd^2).
+ScoreFunction = Callable[[Array, Array], tuple[Array, Array]]
+"""A function of a score, by its mean and variance if the score before rounding is N(center, sd^2).
 
-    It returns the variance and not the mean square: for large scores, subtracting the squared mean would
-    cancel all digits.
-    """
-
-    def moments(self, center: Array, sd: Array) -> tuple[Array, Array]: ...
-
-
-@dataclass(frozen=True)
-class ScoreValue:
-    """The score itself."""
-
-    def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
-        return center, sd**2
-
-
-@dataclass(frozen=True)
-class SquaredDeviation:
-    """`(score - about)^2`."""
-
-    about: float
-
-    def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
-        d, v = (center - self.about) ** 2, sd**2
-        return d + v, 4 * d * v + 2 * v**2
-
-
-@dataclass(frozen=True)
-class BelowPoint:
-    """1 for scores below `point`, else 0."""
-
-    point: float
-
-    def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
-        chance: Array = ndtr((self.point - center) / sd)
-        return chance, chance * (1.0 - chance)
-
-
-@dataclass(frozen=True, eq=False)
-class GridFunction:
-    """`value[level]` of a score on a grid: the sum of the steps at all edges below the score."""
-
-    value: Array
-    edges: Array
-
-    def moments(self, center: Array, sd: Array) -> tuple[Array, Array]:
-        rise = self.value - self.value[0]
-        mean, square = np.zeros(center.shape), np.zeros(center.shape)
-        for edge, low, high in zip(self.edges, rise[:-1], rise[1:], strict=True):
-            above = ndtr((center - edge) / sd)
-            mean += (high - low) * above
-            square += (high**2 - low**2) * above
-        return self.value[0] + mean, np.maximum(square - mean**2, 0.0)
+It returns the variance and not the mean square: for large scores, subtracting the squared mean would cancel
+all digits.
+"""
 
 
 def score_value(data: ConferenceScores) -> ScoreFunction:
     """The score, rounded if the conference has a grid."""
-    return ScoreValue() if data.grid is None else GridFunction(data.grid, _rounding_edges(data.grid))
+    if data.grid is None:
+        return lambda center, sd: (center, sd**2)
+    return _on_grid(data.grid, data.grid)
 
 
 def squared_deviation(data: ConferenceScores, about: float) -> ScoreFunction:
     """The squared deviation of a score from `about`, rounded if the conference has a grid."""
-    if data.grid is None:
-        return SquaredDeviation(about)
-    return GridFunction((data.grid - about) ** 2, _rounding_edges(data.grid))
+    if data.grid is not None:
+        return _on_grid((data.grid - about) ** 2, data.grid)
+
+    def moments(center: Array, sd: Array) -> tuple[Array, Array]:
+        d, v = (center - about) ** 2, sd**2
+        return d + v, 4 * d * v + 2 * v**2
+
+    return moments
+
+
+def below(point: float) -> ScoreFunction:
+    """1 for scores below `point`, else 0."""
+
+    def moments(center: Array, sd: Array) -> tuple[Array, Array]:
+        chance: Array = ndtr((point - center) / sd)
+        return chance, chance * (1.0 - chance)
+
+    return moments
+
+
+def _on_grid(value: Array, grid: Array) -> ScoreFunction:
+    """`value[level]` of a score on a grid: the sum of the steps at all edges below the score."""
+    rise, edges = value - value[0], _rounding_edges(grid)
+
+    def moments(center: Array, sd: Array) -> tuple[Array, Array]:
+        mean, square = np.zeros(center.shape), np.zeros(center.shape)
+        for edge, low, high in zip(edges, rise[:-1], rise[1:], strict=True):
+            above = ndtr((center - edge) / sd)
+            mean += (high - low) * above
+            square += (high**2 - low**2) * above
+        return value[0] + mean, np.maximum(square - mean**2, 0.0)
+
+    return moments
 
 
 def _rounding_edges(grid: Array) -> Array:
@@ -328,7 +311,7 @@ def predicted_mean(data: ConferenceScores, measure: ScoreFunction) -> tuple[floa
 
     A person's scores are taken as normal before rounding; they are, except for errors of the slope.
     """
-    by_person, _ = measure.moments(data.people[:, 1], data.spread)
+    by_person, _ = measure(data.people[:, 1], data.spread)
     mean = float(data.expected @ by_person) / data.score.size
     variance = _paper_variance(data, measure)[data.pool].sum() + _calibration_variance(data, measure)
     return mean, float(np.sqrt(variance)) / data.score.size
@@ -345,7 +328,7 @@ def _paper_variance(data: ConferenceScores, measure: ScoreFunction) -> Array:
     quality, weight = np.polynomial.hermite_e.hermegauss(_QUADRATURE_NODES)
     weight = weight / weight.sum()
     center, sd = _moments_given_quality(data.people, quality)
-    mean, variance = measure.moments(center, sd)
+    mean, variance = measure(center, sd)
     p = data.chance
     # A certain candidate may have a chance above 1 by a rounding error.
     uncertain = csr_array((p.data * np.maximum(1.0 - p.data, 0.0), p.indices, p.indptr), shape=p.shape)
@@ -376,11 +359,11 @@ def _calibration_variance(data: ConferenceScores, measure: ScoreFunction) -> flo
     slope, offset, noise, slope_se, offset_se, _, _ = data.people.T
     expected = data.expected * data.named
     # First the offset, then the slope. Whatever the slope, a score varies at least by its noise.
-    low, high = (measure.moments(offset + step * offset_se, data.spread)[0] for step in (-1, 1))
+    low, high = (measure(offset + step * offset_se, data.spread)[0] for step in (-1, 1))
     total = float(np.sum((expected * (high - low) / 2) ** 2))
     moved = slope + slope_se * np.array([[-1.0], [1.0]])
     spreads = np.sqrt(np.maximum(data.spread**2 + moved**2 - slope**2, noise**2))
-    low, high = (measure.moments(offset, spread)[0] for spread in spreads)
+    low, high = (measure(offset, spread)[0] for spread in spreads)
     return total + float(np.sum((expected * (high - low) / 2) ** 2))
 
 
@@ -392,7 +375,7 @@ def _largest_cdf_difference(data: ConferenceScores) -> tuple[float, bool]:
     """
     shape, bent, one_paper = 0.0, False, float(data.reviews.max()) / data.score.size
     for point in comparison_points(data):
-        chance, deviation = predicted_mean(data, BelowPoint(point))
+        chance, deviation = predicted_mean(data, below(point))
         difference = abs(float((data.score < point).mean()) - chance)
         shape = max(shape, difference)
         bent |= difference - one_paper > max(_SHAPE, _CHANCE * deviation)
@@ -417,7 +400,7 @@ def comparison_points(data: ConferenceScores) -> Array:
 def slope_on_predictions(data: ConferenceScores) -> tuple[float | None, float]:
     """The weighted least-squares slope of papers' mean scores on those predicted, and its standard error."""
     measure = score_value(data)
-    by_person, _ = measure.moments(data.people[:, 1], data.spread)
+    by_person, _ = measure(data.people[:, 1], data.spread)
     reviews, middle = data.reviews, float(data.score.mean())
     predicted = (data.chance @ (by_person - middle))[data.pool] / reviews
     weight = reviews**2 / np.maximum(_paper_variance(data, measure)[data.pool], data.least_sd**2)
