@@ -196,40 +196,27 @@ def progress(description: str, total: int) -> Iterator[Callable[[int], None]]:
     )
     bar.add_task(description, total=total)
     (task,) = bar.tasks
-    advance = _shown_on_terminal if sys.stderr.isatty() else _written_to_log
+    on_terminal, lines = sys.stderr.isatty(), [(0.0, 0)]
+
+    def advance(steps: int) -> None:
+        bar.update(task.id, advance=steps)
+        if on_terminal:
+            if not bar.live.is_started and (task.elapsed or 0.0) > _BAR_AFTER_SECONDS:
+                bar.start()
+            return
+        left, elapsed, (second, completed) = task.time_remaining, task.elapsed or 0.0, lines[-1]
+        if not left or elapsed - second < _PAUSE_SECONDS:
+            return
+        if left >= _LONG_SECONDS if len(lines) == 1 else 10 * (task.completed - completed) >= total:
+            lines.append((elapsed, int(task.completed)))
+            note(f"{task.description}: {int(task.percentage)} % done, {about(left)} left")
+
     try:
-        yield advance(bar, task)
+        yield advance
     finally:
         # Stopping a bar that was never shown would print an empty line.
         if bar.live.is_started:
             bar.stop()
-
-
-def _shown_on_terminal(bar: Any, task: Any) -> Callable[[int], None]:
-    """Progress as a bar, once the work has taken a while."""
-
-    def advance(steps: int) -> None:
-        bar.update(task.id, advance=steps)
-        if not bar.live.is_started and task.elapsed > _BAR_AFTER_SECONDS:
-            bar.start()
-
-    return advance
-
-
-def _written_to_log(bar: Any, task: Any) -> Callable[[int], None]:
-    """Progress as lines of a log."""
-    lines = [(0.0, 0)]
-
-    def advance(steps: int) -> None:
-        bar.update(task.id, advance=steps)
-        left, (second, completed) = task.time_remaining, lines[-1]
-        if not left or task.elapsed - second < _PAUSE_SECONDS:
-            return
-        if left >= _LONG_SECONDS if len(lines) == 1 else 10 * (task.completed - completed) >= task.total:
-            lines.append((task.elapsed, task.completed))
-            note(f"{task.description}: {int(task.percentage)} % done, {about(left)} left")
-
-    return advance
 
 
 def about(seconds: float) -> str:

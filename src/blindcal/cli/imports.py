@@ -41,7 +41,7 @@ from blindcal.project.imports import (
     resolved_kinds,
     write_import,
 )
-from blindcal.project.settings import FILE, Folder, accept_setting, parse_grid, read_folder
+from blindcal.project.settings import FILE, Folder, accept_setting, folder_grid, read_folder
 from blindcal.project.workflow import folder_answer
 from blindcal.report.wording import advice
 from blindcal.reviews import BETTER, Reviews
@@ -168,11 +168,10 @@ def _known(option: str, text: str, known: Mapping[str, T]) -> T:
 
 def _reviews_after(folder: Folder, brought: FolderImport) -> Reviews | None:
     """This year's reviews as the folder has them with these files, without withdrawn papers."""
-    imported, grid = brought.contents.imported, folder.settings.get("grid")
+    imported, grid = brought.contents.imported, folder_grid(folder)
     reviews = folder_reviews(folder) if imported is None else imported.reviews
     if imported is not None and grid is not None:
-        allowed = np.array(parse_grid(str(grid)))
-        reviews = replace(imported.reviews, grid=allowed if allowed.size else None, grid_declared=True)
+        reviews = replace(imported.reviews, grid=np.array(grid) if grid else None, grid_declared=True)
     return None if reviews is None else reviews.without({**folder.withdrawn, **brought.withdrawn})
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
@@ -87,8 +87,7 @@ def share(text: str | float) -> float:
 def _parsed(text: str | float, column: Column) -> float:
     if not isinstance(text, str):
         return text
-    problem = cell_problem(text, column)
-    if problem is not None:
+    if (problem := cell_problem(text, column)) is not None:
         raise typer.BadParameter(f"{text!r} {problem[0]}{number_hint(text, percent=column.high == 1.0)}")
     return float(text)
 
@@ -175,24 +174,18 @@ Prior = Annotated[
 ]
 
 
-class _Kind(NamedTuple):
-    make: Callable[..., Reviewer]
-    parameters: tuple[str, ...]
-
-
-_KINDS = {
-    "affine": _Kind(Affine, ("slope", "offset")),
-    "logistic": _Kind(Logistic, ("low", "high", "slope", "offset")),
-    "power": _Kind(Power, ("exponent", "slope", "offset")),
+# What each kind of reviewer is made by, and from which parameters.
+_KINDS: Mapping[str, tuple[Callable[..., Reviewer], str]] = {
+    "affine": (Affine, "slope,offset"),
+    "logistic": (Logistic, "low,high,slope,offset"),
+    "power": (Power, "exponent,slope,offset"),
 }
 
 
 def decimals(option: str, text: str) -> list[float]:
     """The numbers of a list separated by commas."""
-    column = Column(option, "number")
     for part in text.split(","):
-        problem = cell_problem(part, column)
-        if problem is not None:
+        if (problem := cell_problem(part, Column(option, "number"))) is not None:
             raise InputError(f"{option} {text!r}: {part!r} {problem[0]}")
     return [float(part) for part in text.split(",")]
 
@@ -210,14 +203,13 @@ def _reviewer(text: str, noise: float) -> Reviewer:
     name = name if colon else "affine"
     if name not in _KINDS:
         raise InputError(f"--reviewer {text!r}: the kind must be one of {', '.join(_KINDS)}, found {name!r}")
-    kind, values = _KINDS[name], decimals("--reviewer", rest)
-    parameters = len(kind.parameters)
+    (make, form), values = _KINDS[name], decimals("--reviewer", rest)
+    parameters = len(form.split(","))
     if len(values) not in (parameters, parameters + 1):
-        form = ",".join(kind.parameters)
         raise InputError(f"--reviewer {text!r}: must be {form}[,noise], found {count(len(values), 'number')}")
     own = values[parameters] if len(values) > parameters else noise
     try:
-        return kind.make(*values[:parameters], noise=own)
+        return make(*values[:parameters], noise=own)
     except InputError as error:
         raise InputError(f"--reviewer {text!r}: {error}") from None
 

@@ -15,17 +15,8 @@ FIELDS = ("paper", "reviewer", "score", "confidence", "track", "round", "title",
 _NEEDED = FIELDS[:3]
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "paper": (
-        *(
-            "paper",
-            "paperid",
-            "paper_id",
-            "paper id",
-            "submission",
-            "submission_id",
-            "item",
-            "item_id",
-            "task",
-        ),
+        *("paper", "paperid", "paper_id", "paper id", "submission", "submission_id"),
+        *("item", "item_id", "task"),
         *("proposal", "proposal_id", "application", "application_id", "abstract_id", "project", "project_id"),
     ),
     "reviewer": (
@@ -52,9 +43,8 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
     table = _table(opened, choices.columns)
     if table is None:
         wanted = ", ".join(choices.columns.get(field, field) for field in _NEEDED)
-        raise export_error(
-            opened.file, f"must have a header row with the columns {wanted}: name them with `columns`"
-        )
+        rule = f"must have a header row with the columns {wanted}: name them with `columns`"
+        raise export_error(opened.file, rule)
     column_of = _places(table, choices)
     cells = {field: [unescape(cell) for cell in table.column(column_of.get(field))] for field in FIELDS}
     cells["score"] = table.column(column_of["score"])

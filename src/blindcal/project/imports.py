@@ -52,7 +52,7 @@ from blindcal.project.create import (
     unlisted_remarks,
     withdrawn_reasons,
 )
-from blindcal.project.settings import FILE, Folder, Value, parse_grid, toml_value, with_settings
+from blindcal.project.settings import FILE, Folder, Value, folder_grid, toml_value, with_settings
 from blindcal.reviews import Reviews, missing_withdrawn_warnings, similar_id_warnings
 
 Notes = Mapping[str, Mapping[str, str | None]]
@@ -359,8 +359,7 @@ def folder_reviews(folder: Folder) -> Reviews | None:
     """This year's reviews as the folder has them, withdrawn papers included."""
     if "reviews" not in folder.settings:
         return None
-    grid = folder.settings.get("grid")
-    return Reviews.read(str(folder.settings["reviews"]), grid=None if grid is None else parse_grid(str(grid)))
+    return Reviews.read(str(folder.settings["reviews"]), grid=folder_grid(folder))
 
 
 def _earlier(folder: Folder, contents: FolderContents) -> list[Fingerprint]:
@@ -527,13 +526,9 @@ def plan_refusal(folder: Folder) -> InputError | None:
 
     It names nobody, and nothing is written.
     """
-    reviews, reviewers, pools, grid = (
-        str(folder.settings.get(name, "")) for name in ("reviews", "reviewers", "pools", "grid")
-    )
+    files = [str(folder.settings.get(name, "")) for name in ("reviews", "reviewers", "pools")]
     try:
-        inputs = read_inputs(
-            reviews, reviewers, pools, grid=parse_grid(grid or None), withdrawn=folder.withdrawn
-        )
+        inputs = read_inputs(*files, grid=folder_grid(folder), withdrawn=folder.withdrawn)
         refuse_mismatches(inputs.reviews, inputs.parameters, inputs.pools, inputs.sources)
     except InputError as error:
         return in_folder_words(error, folder)

@@ -441,6 +441,12 @@ def score_readers(folder: Folder) -> str:
         raise InputError(f"{folder.path / FILE}: {error}") from None
 
 
+def folder_grid(folder: Folder) -> list[float] | None:
+    """The scores that reviewers can give, as a folder says; see `parse_grid`."""
+    grid = folder.settings.get("grid")
+    return None if grid is None else parse_grid(str(grid))
+
+
 def required(folder: Folder, name: str) -> SettingValue:
     """A setting that the conference.toml of a folder must have."""
     if not folder.settings.get(name):

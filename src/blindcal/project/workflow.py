@@ -77,9 +77,9 @@ from blindcal.project.settings import (
     Folder,
     FolderRequest,
     Value,
+    folder_grid,
     folder_request,
     number_hint,
-    parse_grid,
     parse_paper_counts,
     read_folder,
     required,
@@ -519,8 +519,7 @@ def _survey(
     progress: Progress,
 ) -> Survey:
     """Where every paper of a folder stood before the decision, with the menu."""
-    grid = folder.settings.get("grid")
-    with folder_inputs(folder, parse_grid(None if grid is None else str(grid))) as inputs:
+    with folder_inputs(folder, folder_grid(folder)) as inputs:
         # The menu is about as many papers as the bar was set for.
         only = "expected_wrong_fully_calibrated" not in certificate
         return survey_release(inputs, certificate, papers, only=only, workers=workers, progress=progress)
