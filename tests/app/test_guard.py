@@ -188,6 +188,13 @@ def test_what_cannot_be_read_is_refused_without_an_echo(client: Client, body: by
     assert "Traceback" not in answer.text
 
 
+def test_what_is_no_text_is_refused_before_it_is_kept(client: Client) -> None:
+    body = b'{"score_field": "\\ud800"}'
+    answer = client.ask("POST", "/conference/do/read", body, {"Content-Type": "application/json"})
+    assert answer.status == 422
+    assert client.get("/conference").status == 200
+
+
 def test_a_failure_is_told_without_its_text_or_a_traceback(
     client: Client, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

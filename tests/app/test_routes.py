@@ -65,7 +65,10 @@ def look(client: Client) -> str:
     """Every page about the open folder, one after the other."""
     pages = [client.get(f"/conference/{slug}") for slug in TABS]
     assert {page.status for page in pages} == {200}, [page.text for page in pages if page.status != 200]
-    return "\n".join(page.text for page in pages)
+    text = "\n".join(page.text for page in pages)
+    # Else Firefox fills a page in again as it was before, with "I am sure" ticked for the next step.
+    assert all('autocomplete="off"' in form for form in re.findall("<form[^>]*>", text))
+    return text
 
 
 def test_a_whole_conference_and_no_reviewer_anywhere(

@@ -80,6 +80,15 @@ def test_what_is_too_large_or_broken_off_leaves_what_was_there(staging: Staging)
     assert not list(staging.place.rglob(".*"))
 
 
+def test_a_file_that_arrives_after_its_conference_was_closed_is_not_the_next_ones(staging: Staging) -> None:
+    incoming = staging.open("reviews.csv").__enter__()
+    incoming.write(b"who reviewed what", 100)
+    staging.clear(arriving=True)
+    with pytest.raises(InputError, match="closed before"):
+        incoming.__exit__(None, None, None)
+    assert [*staging.place.iterdir()] == []
+
+
 def test_there_are_not_too_many(staging: Staging) -> None:
     for number in range(30):
         fill(staging, f"{number}.csv", b"x")

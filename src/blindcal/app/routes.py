@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import Annotated, Any, Literal
@@ -156,6 +157,8 @@ def _conference(session: Session, shown: Shown) -> APIRouter:
     def do(action: str, fields: Fields) -> Response:
         if action not in ACTIONS:
             raise HTTPException(404)
+        if re.search("[\ud800-\udfff]", "".join((*fields, *fields.values()))):
+            raise HTTPException(422)  # no text: it could be written to no file, and shown on no page
         session.error = None
         try:
             ACTIONS[action](session, fields)

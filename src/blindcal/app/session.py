@@ -27,7 +27,7 @@ from blindcal.errors import BlindcalError, InputError, RefusedError
 from blindcal.fitting.committee import read_committee
 from blindcal.importers.export import Choices
 from blindcal.importers.people import read_maps
-from blindcal.io.atomic_files import lock, read_bytes, write_bytes, write_table
+from blindcal.io.atomic_files import lock, read_bytes, refuse_published, write_bytes, write_table
 from blindcal.planning.conference_plan import Answer, answer
 from blindcal.policy.guarantee import LIMITS
 from blindcal.project.create import InitialSettings, SourceFiles, create_folder, key_beside
@@ -125,8 +125,9 @@ class Staging:
     def remove(self, name: str) -> None:
         (self.place / checked_name(name)).unlink(missing_ok=True)
 
-    def clear(self) -> None:
-        for path in self.files:
+    def clear(self, *, arriving: bool = False) -> None:
+        """Remove all files, also those that are still `arriving` if that is said."""
+        for path in [*self.place.iterdir()] if arriving else self.files:
             path.unlink(missing_ok=True)
 
 
@@ -156,7 +157,10 @@ class Incoming:
         if kind is not None:
             self._part.unlink(missing_ok=True)
             return
-        os.replace(self._part, self.target)
+        try:
+            os.replace(self._part, self.target)
+        except FileNotFoundError:
+            raise InputError("the conference was closed before the file was here") from None
 
 
 @dataclass(frozen=True)
@@ -303,7 +307,7 @@ class Session:
     def _forget(self) -> None:
         """Forget all about a folder that was open, with the files that were on their way into it."""
         for files in (self.staging, self.tables):
-            files.clear()
+            files.clear(arriving=True)
         self.reading, self._checked, self._state = Reading(), None, None
         self._results.clear()
         self.changes += 1
@@ -324,7 +328,7 @@ class Session:
     @property
     def codes(self) -> Path:
         """Where the table of reviewers' codes is, or would be: beside the folder, as its key is."""
-        folder = self.state.folder.path
+        folder = self.state.folder.path.resolve()
         return folder.with_name(f"{folder.name}.codes.csv")
 
     def read_as(self, reading: Reading) -> None:
@@ -376,6 +380,7 @@ class Session:
             check_sources(sources)
             kept, codes = self.reading.keep_withdrawn, self.codes
             coded = codes if self.reading.codes or codes.exists() else None
+            refuse_published(codes)
             found = read_import(folder, sources, choices, keep_withdrawn=kept, codes=coded)
         except BlindcalError as error:
             return Checked(None, kinds, {"": error})
@@ -683,8 +688,8 @@ def _private_folder(held: ExitStack) -> Path:
     """A folder for this session alone, held until it ends; what killed sessions left is removed."""
     base = Path(tempfile.gettempdir())
     for left in base.glob(f"{_PREFIX}*"):
-        # Another user's cannot be removed, and one that a session holds is refused.
-        if left.is_dir() and not left.is_symlink() and os.access(left, os.W_OK):
+        # Another user's is left alone, and one that a session holds is refused.
+        if left.is_dir() and not left.is_symlink() and left.stat().st_uid == os.getuid():
             with suppress(RefusedError, OSError), lock(left):
                 shutil.rmtree(left, ignore_errors=True)
     private = base / f"{_PREFIX}{secrets.token_hex(16)}"

@@ -46,7 +46,7 @@ function axes(ticks, across, up) {
     parts.push(element("text", { x: -6, y: SIZE - x + 5, "text-anchor": "end" }, label));
   }
   parts.push(element("text", { x: SIZE / 2, y: SIZE + 38, "text-anchor": "middle" }, across));
-  parts.push(element("text", { x: 0, y: 0, "text-anchor": "middle", transform: `translate(-40 ${SIZE / 2}) rotate(-90)` }, up));
+  parts.push(element("text", { x: 0, y: 0, "text-anchor": "middle", transform: `translate(-44 ${SIZE / 2}) rotate(-90)` }, up));
   return parts;
 }
 
@@ -93,7 +93,7 @@ function drawFrontier(numbers) {
     parts.push(element("text", { x: -6, y: SIZE - share * SIZE + 5, "text-anchor": "end" }, `${50 * share} %`));
   }
   parts.push(element("text", { x: SIZE / 2, y: SIZE + 38, "text-anchor": "middle" }, "worse paper accepted"));
-  parts.push(element("text", { x: 0, y: 0, "text-anchor": "middle", transform: `translate(-46 ${SIZE / 2}) rotate(-90)` }, "adversary wrong"));
+  parts.push(element("text", { x: 0, y: 0, "text-anchor": "middle", transform: `translate(-58 ${SIZE / 2}) rotate(-90)` }, "adversary wrong"));
   parts.push(element("polyline", { class: "relation", points: line(numbers.relation) }));
   parts.push(element("polyline", { class: "front", points: line(numbers.frontier) }));
   if (fields().by === "epsilon") parts.push(element("polyline", { class: "limited", points: line(numbers.by_epsilon) }));
