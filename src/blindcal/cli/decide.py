@@ -52,8 +52,8 @@ def decide(
     """Decide every paper privately, once, and write the decisions with their certificate.
 
     Decides what conference.toml says. Writes decisions.csv (paper, decision, raw_decision, advice) and
-    certificate.json into the public folder, both for whoever may see the scores (if these are confidential,
-    for everyone: then nothing in them depends on scores but the decisions), and a sealed record beside the
+    certificate.json into the public folder, for people who may see the scores (if scores are confidential,
+    for everyone: only the decisions in it depend on them), and a sealed record beside the
     key. The same input always returns the same decisions; a changed input is refused without --amend, which
     decides new papers, and papers whose scores changed from public data. If a number of papers is to be
     accepted exactly, the private decisions stay sealed, and the best papers by them are accepted.
@@ -203,10 +203,10 @@ def select(
 ) -> None:
     """Accept another number of papers of a conference that was decided with such a number.
 
-    Nothing is drawn and no input is read: papers are ranked anew by their private decisions, which stay
+    Nothing is drawn and no input is read: papers are ranked again by their private decisions, which stay
     sealed. The list becomes the next release of the folder, and is sealed as one. What the certificate
-    promises holds for all lists together. Whoever waits keeps waiting or is accepted, unless --wait-list is
-    given.
+    promises holds for all lists together. A waiting paper keeps waiting or is accepted, unless --wait-list
+    is given.
 
     Example: blindcal select icx2027 --accept 55 --wait-list 10
     """

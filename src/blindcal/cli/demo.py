@@ -202,7 +202,7 @@ def serve(
             emit_json({"address": server.address, "port": server.port})
         else:
             say(f"open {server.address}")
-            say("The address is secret: whoever on this machine has it can see what is open here.")
+            say("Keep the address secret: anyone on this machine who has it can see what is open here.")
             say("Ctrl-C ends it.")
         if not no_browser and not webbrowser.open(write_redirect(server.address, session.private).as_uri()):
             note("no browser could be started: open the address yourself")

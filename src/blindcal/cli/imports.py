@@ -95,7 +95,7 @@ def import_(
         "Decide papers that the export calls withdrawn, desk rejected or deleted too.", "--keep-withdrawn"
     ),
     codes: Path | None = option(
-        "Replace reviewers with codes, and keep in this file who has which; whoever is in it keeps theirs."
+        "Replace reviewers with codes, and keep in this file who has which; people already in it keep theirs."
     ),
     dry_run: bool = flag("Read, name every problem, say what would be written, and stop.", "--dry-run"),
     as_json: Json = False,
@@ -367,8 +367,8 @@ def new(
     Without --reviews the folder is made before they are in, so that the key's fingerprint can be published
     first; `blindcal import FOLDER FILE` brings them later. Afterward `plan FOLDER`, `decide FOLDER` and
     `verify FOLDER` need no other option: FOLDER/conference.toml has them all, each with what it means, for
-    you to read and change. FOLDER/public is for what may be sent on to whoever may see the scores, which
-    --scores says; the key and its sealed record lie beside FOLDER. Papers that the export calls withdrawn,
+    you to read and change. FOLDER/public may be sent to people who may see the scores, as stated by
+    --scores; the key and its sealed record lie beside FOLDER. Papers that the export calls withdrawn,
     desk rejected or deleted are listed under [withdrawn], and so left out of the decisions. All is written,
     or nothing.
 

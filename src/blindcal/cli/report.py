@@ -55,9 +55,9 @@ def report(
     """Write a page about a release: what was promised, what it cost, what it reveals, how to check it.
 
     One HTML file that needs nothing else: it has no script and loads nothing, so it can be sent or printed as
-    it is to whoever may see the scores. It is made from certificate.json and decisions.csv, and, if the
-    conference's folder is given, from the public side of the files that were decided; it is the same whoever
-    wrote the reviews. If scores are confidential, nothing in it depends on them but the decisions, and the
+    it is to people who may see the scores. It is made from certificate.json and decisions.csv, and, if the
+    conference's folder is given, from the public side of the files that were decided; it does not depend on
+    who wrote the reviews. If scores are confidential, nothing in it depends on them but the decisions, and the
     page with all figures is that of --confidential. With --text, a certificate is enough.
 
     Example: blindcal report icx2027 --out icx2027.html
@@ -114,7 +114,7 @@ def _print_text(release: Path, as_json: bool) -> None:
 
 
 ADVICE_WARNING = (
-    "Advice is for area chairs who decide by it: it reveals what the decisions reveal, to whoever sees it."
+    "Advice is for area chairs who decide by it: it reveals as much as the decisions to anyone who sees it."
 )
 
 

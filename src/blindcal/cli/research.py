@@ -391,7 +391,7 @@ def audit_venue(
     processes: Processes = None,
     posterior: Path | None = option(
         "Also write how likely each candidate wrote each review, to a table that only its owner can read. It "
-        "names people: for whoever answers for the reviews, and nobody else."
+        "names people: keep it confidential."
     ),
     out: Path | None = option("Also write everything as JSON to this file, which only its owner can read."),
     as_json: Json = False,
