@@ -57,8 +57,8 @@ def report(
     One HTML file that needs nothing else: it has no script and loads nothing, so it can be sent or printed as
     it is to people who may see the scores. It is made from certificate.json and decisions.csv, and, if the
     conference's folder is given, from the public side of the files that were decided; it does not depend on
-    who wrote the reviews. If scores are confidential, nothing in it depends on them but the decisions, and the
-    page with all figures is that of --confidential. With --text, a certificate is enough.
+    who wrote the reviews. If scores are confidential, only the decisions in it depend on them, and the page
+    with all figures is that of --confidential. With --text, a certificate is enough.
 
     Example: blindcal report icx2027 --out icx2027.html
     """
