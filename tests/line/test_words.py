@@ -122,3 +122,7 @@ somebody
         "And `code` too; the author of a review.",
     ]
     assert length("a - b `code` (c)") == 4
+
+
+def test_the_first_page_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 900
