@@ -154,15 +154,8 @@ def say_findings(findings: Findings) -> None:
     )
     say()
     rows = [
-        (
-            exposure.paper,
-            exposure.review,
-            number(exposure.score, 2),
-            exposure.before,
-            exposure.after,
-            round(exposure.rise, 4) + 0.0,
-        )
-        for exposure in findings.exposures[:_SHOWN]
+        (e.paper, e.review, number(e.score, 2), e.before, e.after, round(e.rise, 4) + 0.0)
+        for e in findings.exposures[:_SHOWN]
     ]
     table(
         ["paper", "review", "score", "scores alone", "with the decision", "largest rise"],

@@ -16,18 +16,13 @@ from blindcal.cli.console import Json, emit_json, note, number, progress, say, t
 from blindcal.cli.options import Processes, argument, flag, hired, numeric, option, whole
 from blindcal.cli.startup import terminations_as_interrupts, without_time_limit
 from blindcal.compute.parallel import available_cores
-from blindcal.deciding.ledger import latest_release
-from blindcal.deciding.release import decide
 from blindcal.errors import InputError, RefusedError
-from blindcal.exporters.formats import read_decided
 from blindcal.io.atomic_files import write_bytes
 from blindcal.posterior.conference import track_level
-from blindcal.posterior.inputs import Inputs
 from blindcal.project.create import INPUTS, InitialSettings, SourceFiles, create_folder, key_beside
-from blindcal.project.settings import FILE, folder_request, read_folder
-from blindcal.report.guarantee_survey import survey_release
-from blindcal.report.html_page import Report, page
-from blindcal.report.wording import certified_steady, papers_text, read_certificate
+from blindcal.project.settings import FILE, read_folder
+from blindcal.project.workflow import decide_folder, report_release
+from blindcal.report.wording import certified_steady, papers_text
 from blindcal.simulation.population import (
     PAPERS,
     POOL,
@@ -55,19 +50,12 @@ def demo(
     if out.exists() and not (out / FILE).exists():
         raise InputError(f"--out must be a new folder, or one that an earlier run made, found {out}")
     _make(drawn, out, key)
-    requested = folder_request(read_folder(out))
-    inputs = requested.inputs()
-    outcome = decide(
-        inputs,
-        requested.request,
-        key,
-        requested.out,
-        numbered=requested.numbered,
-        workers=available_cores(),
-        progress=progress,
-    )
-    release = latest_release(requested.out) or requested.out
-    report = _reported(inputs, release)
+    folder, cores = read_folder(out), available_cores()
+    outcome, release = decide_folder(folder, workers=cores, progress=progress)
+    # The page about the release lies beside it in the public folder; the first run writes it.
+    report = release.parent / "report.html"
+    if not report.exists():
+        write_bytes(report, report_release(folder, release, workers=cores, progress=progress).html.encode())
     counts = _wrong(drawn, outcome.record.decisions, track_level(outcome.record.bar, ""))
     if as_json:
         facts = {"folder": out, "how": outcome.how, "report": report, "wrong": counts}
@@ -93,16 +81,6 @@ def _make(drawn: PooledConference, out: Path, key: Path) -> None:
             path.write_bytes(files[name])
         given = SourceFiles(paths["reviews.csv"], pools=paths["pools.csv"], reviewers=paths["reviewers.csv"])
         create_folder(out, given, InitialSettings("public", accept_rate=RATE), key)
-
-
-def _reported(inputs: Inputs, release: Path) -> Path:
-    """The page about the release, beside it in the public folder, written by the first run."""
-    path = release.parent / "report.html"
-    if not path.exists():
-        certificate, decided = read_certificate(release), read_decided(release)
-        survey = survey_release(inputs, certificate, decided, workers=available_cores(), progress=progress)
-        write_bytes(path, page(Report(certificate, decided, survey)).encode())
-    return path
 
 
 def _wrong(drawn: PooledConference, decisions: str, bar: float) -> dict[str, int]:
