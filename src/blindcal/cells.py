@@ -23,6 +23,17 @@ _DATE = re.compile(
     rf"[0-9]{{1,4}}[-/. ](?:{_MONTH}|[0-9]{{1,2}})[-/. ][0-9]{{1,4}}"
     rf"|[0-9]{{1,4}}[-/. ]{_MONTH}|{_MONTH}[-/. ][0-9]{{1,4}}"
 )
+# What people write in place of a number, and the rule that it breaks.
+_SHAPES = {
+    re.compile(r"[0-9_]*_[0-9_]*"): "must be a number without underscores",
+    re.compile(
+        r"[0-9]+(?:,[0-9]+)++(?:\.[0-9]+)?"
+    ): "must be a number with a point for decimals and no commas",
+    re.compile(r"0[xob][0-9a-f]+"): "must be a decimal number",
+    re.compile(r"[0-9.,]+ ?%"): "must be a number without a percent sign",
+    _DATE: "must be a number, not a date (a spreadsheet may have made one of it)",
+    re.compile(r"[0-9]+(?:\.[0-9]+)? ?[ :=(/].*", re.DOTALL): "must be a number alone, with nothing after it",
+}
 _EMAIL = re.compile(r"[^\s@/]+@[^\s@/]+\.[^\s@/]+")
 _WORDS = {"nan", "inf", "infinity", "na", "n/a", "none", "null"}
 
@@ -90,19 +101,7 @@ def _not_a_number(cell: str) -> Violation:
         return "must not start or end with a space", None
     if bare in _WORDS:
         return "must be a finite number", repr(bare)
-    if re.fullmatch(r"[0-9_]*_[0-9_]*", bare):
-        return "must be a number without underscores", None
-    if re.fullmatch(r"[0-9]+(?:,[0-9]+)++(?:\.[0-9]+)?", bare):
-        return "must be a number with a point for decimals and no commas", None
-    if re.fullmatch(r"0[xob][0-9a-f]+", bare):
-        return "must be a decimal number", None
-    if re.fullmatch(r"[0-9.,]+ ?%", bare):
-        return "must be a number without a percent sign", None
-    if _DATE.fullmatch(bare):
-        return "must be a number, not a date (a spreadsheet may have made one of it)", None
-    if re.match(r"[0-9]+(?:\.[0-9]+)? ?[ :=(/]", bare):
-        return "must be a number alone, with nothing after it", None
-    return "must be a number", None
+    return next((rule for shape, rule in _SHAPES.items() if shape.fullmatch(bare)), "must be a number"), None
 
 
 def id_problem(text: str) -> Violation | None:

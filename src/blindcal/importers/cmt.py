@@ -46,11 +46,12 @@ def recognize(opened: OpenedExport, choices: Choices) -> str | None:
 
 def read(opened: OpenedExport, choices: Choices) -> RawExport:
     """The reviews of all worksheets that ask for the score; several such worksheets are tracks."""
-    every = _tables(opened)
+    every, rule = (
+        _tables(opened),
+        "must be a CMT export of reviews: a header with Paper ID and Reviewer Email",
+    )
     if not every:
-        raise export_error(
-            opened.file, "must be a CMT export of reviews: a header with Paper ID and Reviewer Email"
-        )
+        raise export_error(opened.file, rule)
     # If no sheet asks for the score, the first of them says so.
     tables = [table for table in every if _asks(table, choices.score_field)] or every
     names = _track_names(tables)
@@ -60,20 +61,18 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         raise export_error(
             opened.file, "must have one score in all tracks: say which with `score_field`", fields
         )
+    others = [
+        Dropped(f"the sheet {t.sheet.name} with {count(len(t.rows), 'row')}", "it does not ask for the score")
+        for t in every
+        if t not in tables
+    ]
     return RawExport(
         format=NAME,
         file=opened.file,
         rows=[row for part in parts for row in part.rows],
         score_field=parts[0].score_field,
         confidence_field=next((part.confidence_field for part in parts if part.confidence_field), None),
-        dropped=(
-            *dict.fromkeys(item for part in parts for item in part.dropped),
-            *(
-                Dropped(_sheet(table), "it does not ask for the score")
-                for table in every
-                if table not in tables
-            ),
-        ),
+        dropped=(*dict.fromkeys(item for part in parts for item in part.dropped), *others),
         warnings=(
             *dict.fromkeys(line for part in parts for line in part.warnings),
             SILENT.format("CMT's export of reviews"),
@@ -112,7 +111,9 @@ def _read(table: HeadedTable, track: str, choices: Choices) -> RawExport:
     score, confidence, *_ = find_scores(columns, given, table.file, table.row, fields)
     paper, title = table.first("Paper ID", "SubmissionId"), table.first("Paper Title", "SubmissionName")
     wanted = (paper, who, score, confidence, None, None, title)
-    cells = zip(*(table.column(name) for name in wanted), _names(table), strict=True)
+    halves = zip(table.column("FirstName"), table.column("LastName"), strict=True)
+    names = table.column("Reviewer Name") if "Reviewer Name" in table else list(map(" ".join, halves))
+    cells = zip(*(table.column(name) for name in wanted), names, strict=True)
     rows = [
         RawReview(number, *found)._replace(track=track, file=table.file)
         for (number, _), found in zip(table.rows, cells, strict=True)
@@ -195,16 +196,6 @@ def _asks(table: HeadedTable, given: str | None) -> bool:
         return _named(fields, given)
     merits = [name for name in fields if not is_confidence_name(name)]
     return any(is_score_name(name) or score_shaped(columns[name]) for name in merits)
-
-
-def _sheet(table: HeadedTable) -> str:
-    return f"the sheet {table.sheet.name} with {count(len(table.rows), 'row')}"
-
-
-def _names(table: HeadedTable) -> list[str]:
-    if "Reviewer Name" in table:
-        return table.column("Reviewer Name")
-    return [" ".join(pair) for pair in zip(table.column("FirstName"), table.column("LastName"), strict=True)]
 
 
 def _dropped(

@@ -20,11 +20,8 @@ Unit = Literal["reviewer", "member"]
 class RawReview(NamedTuple):
     """One review as it stands in the export, cells as text; empty where the export does not say it.
 
-    `row`: its row or, in JSON, its number among the reviews.
-    `paper`, `reviewer`: the ids that the export has.
-    `score`, `confidence`: the cells as they are, labels included.
-    `track`, `round`, `title`: of the paper; `name`: of the reviewer.
-    `file`: the sheet it is from where a workbook has several.
+    `row`: its row or, in JSON, its number among the reviews. `score`, `confidence`: labels included. `track`,
+    `round`, `title`: of the paper; `name`: of the reviewer. `file`: its sheet where a workbook has several.
     """
 
     row: int
@@ -73,16 +70,11 @@ class Dropped:
 class RawExport:
     """The reviews of an export as text, and whatever else it says. CONFIDENTIAL.
 
-    `format`: the name of the system; `file`: that of the export, for messages.
-    `rows`: the reviews.
-    `score_field`, `confidence_field`: where their scores and confidences are from.
-    `best_first`: the order of the score's letters where the export has it.
-    `titles`, `tracks`: by paper; `committee`: names by id; `conflicts`: pairs of paper and reviewer.
-    `withdrawn`: what became of each paper that is not to be decided: one of `WITHDRAWN`.
-    `decision_words`: what the site calls its decisions, by `accept` and `reject`, if the export shows it.
-    `said`: what was recognized; `dropped`: what goes no further; `warnings`: what to look at. These are for
-    the chair and name nobody.
-    `problems`: those of the form, such as a row with too many cells; they refuse the export.
+    `best_first`: the order of the score's letters where the export has it. `titles`, `tracks`: by paper;
+    `committee`: names by id; `conflicts`: pairs of paper and reviewer. `withdrawn`: by paper, why it is
+    not to be decided, one of `WITHDRAWN`. `decision_words`: what the site calls `accept` and
+    `reject`. `said`: what was recognized; `dropped`: what goes no further; `warnings`: what to look at; these
+    are for the chair and name nobody. `problems`: those of the form, such as a row with too many cells.
     """
 
     format: str

@@ -132,9 +132,8 @@ def _papers_and_reviews(value: object) -> list[tuple[Item, Item]]:
     """Each review and the paper it belongs to (the review itself where there is no more about it)."""
     items, found = json_pages(value), []
     for item in items:
-        for paper in json_objects(item.get("papers")) or (
-            [item] if "pid" in item and "reviews" in item else []
-        ):
+        own = [item] if {"pid", "reviews"} <= item.keys() else []
+        for paper in json_objects(item.get("papers")) or own:
             found += [({**paper, "reviews": None}, review) for review in json_objects(paper.get("reviews"))]
         if "papers" not in item and "pid" not in item:
             found += [(review, review) for review in json_objects(item.get("reviews"))]
@@ -289,9 +288,8 @@ def _decision_words(decided: Iterable[tuple[str, str]]) -> dict[str, str]:
     """
     words: dict[str, set[str]] = {"accept": set(), "reject": set()}
     for word, status in {(word.strip(), status) for word, status in decided if word.strip()}:
-        kinds = [kind for kind in words if kind == status] or [
-            kind for kind in words if kind in word.casefold()
-        ]
+        said = [kind for kind in words if kind == status]
+        kinds = said or [kind for kind in words if kind in word.casefold()]
         if len(kinds) == 1:
             words[kinds[0]].add(word)
     return {kind: min(found) for kind, found in words.items() if len(found) == 1}

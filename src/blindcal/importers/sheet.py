@@ -36,10 +36,8 @@ Item = dict[str, Any]
 class Worksheet:
     """A sheet of cells, each row under the number that a spreadsheet shows.
 
-    `file`: what messages call it; `name`: the sheet's own.
-    `rows`: numbers and cells, as text.
-    `workbook`: whether it is from one: then empty last cells and empty rows are not there.
-    `cut`: whether it is a text without a line end at its end, so that its last row may not be whole.
+    `file`: what messages call it; `name`: the sheet's own. In a `workbook` empty last cells and rows are not
+    there. `cut`: whether a text has no line end at its end, so that its last row may not be whole.
     """
 
     file: str
