@@ -30,7 +30,9 @@ TESTS = {
     "posterior/acceptance_bar": (
         "posterior/acceptance_bar posterior/conference posterior/large_pools verification_checks archive"
     ),
-    "posterior/belief": ("posterior/belief posterior/pair line/outsiders certify/claims policy/policy"),
+    "posterior/belief": (
+        "posterior/belief posterior/belief_pair line/outsiders certify/claims policy/policy"
+    ),
     "posterior/tuple_weights": (
         "posterior/tuple_weights line/outsiders precise_reviewers certify/claims "
         "planning/conference_plan_papers posterior/large_pools"
@@ -68,7 +70,6 @@ TESTS = {
         "policy/aggregated_lp posterior/large_pools policy/accept_lp planning/shared_budget "
         "planning/conference_plan_papers"
     ),
-    "posterior/pair": ("posterior/pair"),
     "planning/conference_plan": (
         "planning/conference_plan_papers deciding/release verification_checks attacks "
         "posterior/large_pools planning/guarantee_menu"

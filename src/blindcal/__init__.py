@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from blindcal.policy.policy import Policy as Policy
     from blindcal.policy.solver import private_policy as private_policy
     from blindcal.posterior.belief import Belief as Belief
+    from blindcal.posterior.belief import pair_belief as pair_belief
     from blindcal.posterior.inputs import Inputs as Inputs
     from blindcal.posterior.inputs import read_inputs as read_inputs
-    from blindcal.posterior.pair import pair_belief as pair_belief
     from blindcal.reviewers.affine import Affine as Affine
     from blindcal.reviewers.base import Reviewer as Reviewer
     from blindcal.reviewers.rounded import Rounded as Rounded
@@ -59,8 +59,7 @@ _EXPORTS = {
         "reviewers.affine": "Affine",
         "reviewers.rounded": "Rounded",
         "fitting.estimate": "Fitted fit",
-        "posterior.belief": "Belief",
-        "posterior.pair": "pair_belief",
+        "posterior.belief": "Belief pair_belief",
         "posterior.inputs": "Inputs read_inputs",
         "policy.guarantee": "Guarantee",
         "policy.policy": "Policy",

@@ -12,10 +12,11 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from blindcal.errors import CertificateError
-from blindcal.policy.accept_lp import solve_with_retries, tuple_classes
+from blindcal.policy.accept_lp import AcceptProgram, secret_classes, solve_with_retries, tuple_classes
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.multi_outcome import least_loss
 from blindcal.policy.pareto_frontier import frontier
+from blindcal.policy.policy import Policy
 from blindcal.policy.solver import accept_program, solve
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import prepare
@@ -336,3 +337,24 @@ def test_a_numerical_failure_is_tried_again_by_other_means_and_told_apart_from_i
     impossible = StubbornSolver(["kInfeasible"] * 2)
     with pytest.raises(CertificateError, match="no policy keeps the requested limits"):
         solve_with_retries(impossible)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_caps_out_of_reach_need_no_program_and_give_its_policy(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(seed)
+    weight = rng.dirichlet(np.full(60, 40.0))
+    classes = secret_classes(Belief(weight, rng.random(60)))
+    reach = float(np.log(0.1 / weight.max()))
+    for epsilon, needed in ((0.999 * reach, False), (1.5 * reach, True)):
+        guarantee = Guarantee("crowd", epsilon=epsilon)
+        program = AcceptProgram(classes, guarantee)
+        found = program.solve()
+        assert program.searched is needed
+        assert (Policy(found.accept).largest_posterior(Belief(weight, classes.favor)) <= 0.1 + 1e-9).all()
+        with monkeypatch.context() as patch:
+            patch.setattr(AcceptProgram, "_out_of_reach", lambda self: False)
+            solved = AcceptProgram(classes, guarantee).solve()
+        assert found.error == pytest.approx(solved.error, abs=1e-9)
+        assert found.success == pytest.approx(solved.success, abs=1e-6)

@@ -14,8 +14,7 @@ from blindcal.checks import Array, Integers, open_interval_rule
 from blindcal.errors import InputError
 from blindcal.policy.pareto_frontier import Frontier, frontier
 from blindcal.policy.policy import Policy, epsilon_policy, evidence_policy
-from blindcal.posterior.belief import Belief
-from blindcal.posterior.pair import pair_belief
+from blindcal.posterior.belief import Belief, pair_belief
 from blindcal.reviewers.affine import Affine
 
 REACH = 3.0

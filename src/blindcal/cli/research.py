@@ -57,9 +57,8 @@ from blindcal.policy.guarantee import NAMES, Guarantee
 from blindcal.policy.multi_outcome import least_loss
 from blindcal.policy.pareto_frontier import Frontier, frontier
 from blindcal.policy.policy import Policy, epsilon_policy
-from blindcal.posterior.belief import Belief
+from blindcal.posterior.belief import Belief, pair_belief
 from blindcal.posterior.loads import fixed_loads, read_loads
-from blindcal.posterior.pair import pair_belief
 from blindcal.project.settings import parse_grid
 from blindcal.project.workflow import Adversaries, adversary_findings
 from blindcal.reviews import BETTER

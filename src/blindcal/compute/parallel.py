@@ -125,8 +125,6 @@ def unordered_results(
 
 
 class _Processes:
-    """Processes on this machine."""
-
     def __init__(self, workers: int) -> None:
         # Far more processes than cores are a typo, and all of them would be started at once.
         self.size = min(workers, max(_FEW, 2 * available_cores()))

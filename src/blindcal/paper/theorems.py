@@ -25,8 +25,7 @@ from blindcal.checks import Array, nonnegative, numbers, positive, within
 from blindcal.errors import InputError
 from blindcal.policy.pareto_frontier import Frontier, frontier
 from blindcal.policy.policy import Policy, evidence_policy, proposition_strategy, unchecked_policy
-from blindcal.posterior.belief import Belief
-from blindcal.posterior.pair import pair_belief
+from blindcal.posterior.belief import Belief, pair_belief
 from blindcal.reviewers.affine import Affine
 
 PAPER_1, PAPER_2, SATURATED, INTERIOR = "accept paper 1", "accept paper 2", "saturated", "interior"
@@ -81,9 +80,7 @@ def to_letters(belief: Belief) -> Letters:
         >>> [round(float(one), 12) for one in (found.u, found.v, found.Phi_1, found.Phi_2)]
         [0.6, 0.4, 0.1, 0.8]
     """
-    if belief.weight.shape[-1] != 2 or belief.labels is not None:
-        raise InputError(f"the paper has two assignments, found {belief.weight.shape[-1]} secrets")
-    phi = 1.0 - belief.favor
+    phi = 1.0 - _pair(belief).favor
     return Letters(belief.weight[..., 0], belief.weight[..., 1], phi[..., 0], phi[..., 1])
 
 
@@ -341,12 +338,11 @@ def _calibration(front: Frontier, policy: Policy, allowed: ArrayLike) -> Calibra
     return Calibrated(branch, settled.calibrates(front.belief), settled)
 
 
-# --- Appendix B: local differential privacy and binary randomized response, beside the strategies of the
-# paper.
+# --- Appendix B: local differential privacy and binary randomized response, beside the paper's strategies.
 #
 # Definition B.2 as printed gives the true bit with probability `1/(1+gamma)`, so at `gamma = e^epsilon` it
-# lies
-# most of the time. It is epsilon-differentially private all the same; the useful response swaps its outputs.
+# lies most of the time. It is epsilon-differentially private all the same; the useful response swaps its
+# outputs.
 
 
 def definition_b_1(chance: ArrayLike) -> Array:

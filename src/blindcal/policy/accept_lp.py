@@ -298,9 +298,14 @@ class AcceptProgram:
         if one_sided:
             return self._solved(np.full(self.size, float((self.lean > TIE_TOLERANCE).any())))
         average = self.guarantee.name == "average" and not self.guarantee.spends
-        if self.guarantee.capped or average or counted:
+        if (self.guarantee.capped and not self._out_of_reach()) or average or counted:
             return None
         return self._solved(self._evidence())
+
+    def _out_of_reach(self) -> bool:
+        """Whether no policy within epsilon can make any of many candidates as likely as the caps allow."""
+        c, epsilon = self.classes, self.guarantee.epsilon
+        return epsilon is not None and bool((c.mass * np.exp(epsilon) <= self.guarantee.caps(c.top)).all())
 
     def _evidence(self) -> Array:
         """The best policy that only its range limits: a corner of the range decides by the evidence."""

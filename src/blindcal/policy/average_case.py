@@ -28,7 +28,7 @@ from blindcal.policy.score_integrals import (
     curved_integrals,
     noiseless_integrals,
 )
-from blindcal.posterior.pair import pair_belief
+from blindcal.posterior.belief import pair_belief
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.base import Reviewer
 from blindcal.reviewers.rounded import Rounded

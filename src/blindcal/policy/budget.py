@@ -258,7 +258,6 @@ def _checked_chains(
     weights: ArrayLike | None,
     adversary_weights: ArrayLike | None,
 ) -> _Chains:
-    """The chains with their prices, or an `InputError`."""
     conference = within("conference_error", conference_error, 0.0, 1.0)
     adversary = within("adversary_error", adversary_error, 0.0, 1.0)
     if conference.ndim == 0 or conference.shape != adversary.shape or conference.size == 0:

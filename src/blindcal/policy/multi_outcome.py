@@ -230,7 +230,6 @@ def _success_limit(success: float | None, guarantee: Guarantee, tops: Array) -> 
 
 
 def _optimum(solver: Any) -> Array:
-    """The values of the columns at the optimum."""
     status = solve_model(solver)
     if status != highspy.HighsModelStatus.kOptimal:
         # Rounding makes presolve call some tight programs infeasible: try once more without it.
@@ -409,7 +408,6 @@ def _check_achievable(case: _Instance) -> None:
 
 
 def _passed_model(cost: Array, lower: Array, upper: Array, rows: _ConstraintRows) -> Any:
-    """The model, passed to the solver."""
     entries = (np.concatenate(rows.value), (np.concatenate(rows.row), np.concatenate(rows.column)))
     matrix = sparse.csc_array(sparse.coo_array(entries, shape=(rows.count, cost.size)))
     bounds = np.concatenate(rows.lower), np.concatenate(rows.upper)

@@ -338,13 +338,11 @@ def _blocks(weight: Array, favor: Array) -> Iterator[tuple[slice, Array, Array]]
 
 
 def _names_secret(labels: Integers) -> bool:
-    """Whether the labels are one slot that names the secret."""
     apart = labels.shape[-2] == 1 and bool(np.diff(np.sort(labels, axis=-1), axis=-1).all())
     return apart and bool((labels >= 0).all())
 
 
 def _labeled_frontier(belief: Belief, labels: Integers) -> Frontier:
-    """The frontiers of labeled instances, traced one by one."""
     n, lead = belief.weight.shape[-1], belief.weight.shape[:-1]
     weight, favor = belief.weight.reshape(-1, n), belief.favor.reshape(-1, n)
     if len(weight) == 0:

@@ -110,7 +110,6 @@ def _affine_least_error(first: Affine, second: Affine) -> float:
 
 
 def _posterior_variance(first: Affine, second: Affine) -> float:
-    """The sum of both posterior variances of quality."""
     return sum(float(r.noise**2 / (r.slope**2 + r.noise**2)) for r in (first, second))
 
 
@@ -219,7 +218,6 @@ class _AffinePair:
 
 
 def _normal_density(x: Array, mean: float, sd: float) -> Array:
-    """The density of N(mean, sd^2)."""
     return np.asarray(np.exp(-0.5 * np.square((x - mean) / sd)) / (sd * np.sqrt(2.0 * np.pi)))
 
 
@@ -324,7 +322,6 @@ class _NoiselessPair:
 
     @property
     def _knots(self) -> Array:
-        """The t2 at which either curve is not smooth."""
         return np.concatenate([self.second.knots, self.cross(self.first.knots)])
 
     @cached_property
@@ -676,7 +673,6 @@ def _panel_ends(points: Array, count: int) -> Array:
 
 
 def _score_cdf(scores: Array, log_density: scipy.interpolate.BSpline) -> scipy.interpolate.BSpline:
-    """The cumulative distribution of a score, as a spline."""
     fine = np.interp(np.linspace(0, len(scores) - 1, 4 * len(scores)), np.arange(len(scores)), scores)
     return scipy.interpolate.make_interp_spline(fine, np.exp(log_density(fine)), k=7).antiderivative()
 

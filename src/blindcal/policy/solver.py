@@ -357,7 +357,6 @@ def _repaired(belief: Belief, chance: Array, guarantee: Guarantee) -> Array:
 
 
 def _single_instances(belief: Belief) -> Iterator[Belief]:
-    """The instances of a belief one by one, their weights summing to 1."""
     n = belief.weight.shape[-1]
     weight, favor = belief.weight.reshape(-1, n), belief.favor.reshape(-1, n)
     for w, f, labels in zip(weight, favor, _labels_of(belief, len(weight)), strict=True):
@@ -365,7 +364,6 @@ def _single_instances(belief: Belief) -> Iterator[Belief]:
 
 
 def _labels_of(belief: Belief, count: int) -> Iterator[Integers | None]:
-    """The labels of each instance, or None for all."""
     if belief.labels is None:
         yield from [None] * count
     else:

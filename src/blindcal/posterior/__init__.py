@@ -6,10 +6,9 @@ decision it favors, for a pair of papers, a paper, or a `Conference` with its ac
 Imports: assignment and earlier.
 """
 
-from blindcal.posterior.belief import Belief
+from blindcal.posterior.belief import Belief, pair_belief
 from blindcal.posterior.conference import Conference, prepare, read_reviewers, true_reviewers
 from blindcal.posterior.inputs import Inputs, read_inputs
-from blindcal.posterior.pair import pair_belief
 from blindcal.posterior.paper import PaperCase
 
 __all__ = [

@@ -5,16 +5,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtr
 
 from blindcal.cells import number_text
-from blindcal.checks import Array, Integers, nonnegative, within
+from blindcal.checks import Array, Integers, check_type, nonnegative, numbers, strictly_within, within
 from blindcal.errors import InputError
 from blindcal.io.tables import long_frame
+from blindcal.reviewers.affine import Affine, known_affine
+from blindcal.reviewers.base import Booleans, Reviewer
+from blindcal.reviewers.quality_posterior import chance_better
 
 _SUM_TOLERANCE = 1e-9
 
@@ -52,11 +57,8 @@ class Belief:
         if (np.abs(w.sum(axis=-1) - 1.0) > _SUM_TOLERANCE).any():
             worst = w.sum(axis=-1).flat[int(np.argmax(np.abs(w.sum(axis=-1) - 1.0)))]
             raise InputError(f"weight must sum to 1 over the secrets, found {number_text(worst)}")
-        object.__setattr__(self, "weight", w)
-        object.__setattr__(self, "favor", f)
-        object.__setattr__(self, "labels", None if labels is None else _labels(labels, w.shape))
-        object.__setattr__(self, "entry", None)
-        object.__setattr__(self, "alike", None)
+        named = None if labels is None else _labels(labels, w.shape)
+        vars(self).update(weight=w, favor=f, labels=named, entry=None, alike=None)
 
     def spread(self, table: Array) -> Array:
         """The accept probability of each secret, from those of a table's entries."""
@@ -78,7 +80,6 @@ class Belief:
 
 
 def _labels(labels: ArrayLike, shape: tuple[int, ...]) -> Integers:
-    """The labels, checked against the shape of the weights."""
     array = np.asarray(labels)
     if not np.issubdtype(array.dtype, np.integer):
         raise InputError(f"labels must be integers, found {array.dtype}")
@@ -98,7 +99,130 @@ def unchecked_belief(
 ) -> Belief:
     """A belief from numbers known to be valid: results of this package are not checked twice."""
     belief = object.__new__(Belief)
-    parts = {"weight": weight, "favor": favor, "labels": labels, "entry": entry, "alike": alike}
-    for name, value in parts.items():
-        object.__setattr__(belief, name, value)
+    vars(belief).update(weight=weight, favor=favor, labels=labels, entry=entry, alike=alike)
     return belief
+
+
+# --- Two papers and two reviewers with one review each: who reviewed which paper.
+
+# Two qualities whose difference is this small, relative to their size, are tied: scores that should tie are
+# themselves rounded, and some twenty roundings follow. No favor moves by more than rounding might move it.
+_TIE = 64.0 * np.finfo(np.float64).eps
+
+
+def pair_belief(reviewers: tuple[Reviewer, Reviewer], scores: ArrayLike, prior: ArrayLike = 0.5) -> Belief:
+    """The belief about which of two reviewers has which of two papers.
+
+    Secret 1 is assignment A1 (reviewer 1 on paper 1), secret 2 is A2; "accept" means "accept paper 1". With
+    `f_j` the density of reviewer j's score,
+
+        weight ∝ (prior f_1(s1) f_2(s2),  (1 - prior) f_2(s1) f_1(s2)),     favor = P(quality 1 > quality 2)
+
+    If both qualities are equally likely to be the larger one, up to rounding (64 units of it relative to the
+    size of scores and offsets in closed form, 1e-12 for integrals), favor is exactly 1/2: a tie.
+
+    Args:
+        reviewers: Reviewers 1 and 2, of any kind; their parameters broadcast against the leading shape.
+        scores: `[..., 2]`, the scores of paper 1 and paper 2.
+        prior: P(A1) before any score is seen, strictly between 0 and 1; broadcasts likewise.
+
+    Returns:
+        The belief `[..., 2]` over A1 and A2.
+
+    Example:
+        >>> lenient, strict = Affine(1.0, 1.0), Affine(1.0, -1.0)
+        >>> belief = pair_belief((lenient, strict), [0.5, 0.0])
+        >>> belief.favor
+        array([0., 1.])
+        >>> belief.weight.round(6)
+        array([0.731059, 0.268941])
+    """
+    check_type("reviewers", reviewers, Sequence, "a pair of Reviewers")
+    if len(reviewers) != 2:
+        raise InputError(f"reviewers must be two, found {len(reviewers)}")
+    for reviewer in reviewers:
+        check_type("each of the reviewers", reviewer, Reviewer)
+    s, p = numbers("scores", scores), strictly_within("prior", prior, 0.0, 1.0)
+    if s.ndim == 0 or s.shape[-1] != 2:
+        raise InputError(f"scores must have shape [..., 2], found {s.shape}")
+    first, second = reviewers
+    try:
+        shape = np.broadcast_shapes(s.shape[:-1], first.shape, second.shape, p.shape)
+    except ValueError:
+        raise InputError(
+            f"scores {s.shape[:-1]}, reviewers {first.shape}, {second.shape} and prior {p.shape} "
+            "must broadcast"
+        ) from None
+    log_odds = np.log(p) - np.log1p(-p)
+    if known_affine(first) and known_affine(second):
+        return _affine_pair(first, second, s, log_odds, shape)
+    weight = _weights(np.broadcast_to(_log_ratio(first, second, s) + log_odds, shape))
+    favor = np.empty_like(weight)
+    favor[..., 0], favor[..., 1] = chance_better(first, second, s), chance_better(second, first, s)
+    return unchecked_belief(weight, favor)
+
+
+def _weights(log_odds: Array) -> Array:
+    """(1, e)/(1 + e) or (e, 1)/(1 + e), e = exp(-|log odds|): small weights keep their digits."""
+    odds = np.exp(-np.abs(log_odds))
+    more = 1.0 / (1.0 + odds)
+    less = odds * more
+    likely = log_odds >= 0.0
+    weight = np.empty((*log_odds.shape, 2))
+    weight[..., 0], weight[..., 1] = np.where(likely, more, less), np.where(likely, less, more)
+    return weight
+
+
+def _log_ratio(first: Reviewer, second: Reviewer, s: Array) -> Array:
+    """Log f_1(s1) f_2(s2) - log f_2(s1) f_1(s2); refused if it is 0/0 or infinite."""
+    s1, s2 = s[..., 0], s[..., 1]
+    with np.errstate(invalid="ignore"):
+        straight = first.log_marginal(s1) + second.log_marginal(s2)
+        swapped = second.log_marginal(s1) + first.log_marginal(s2)
+        ratio = np.asarray(straight - swapped)
+    if np.isnan(ratio).any():
+        bad = np.broadcast_to(s, (*ratio.shape, 2))[np.isnan(ratio)][0]
+        raise InputError(
+            "scores must have a positive, finite density under some assignment, "
+            f"found {number_text(bad[0])}, {number_text(bad[1])}"
+        )
+    return ratio
+
+
+def _affine_pair(first: Affine, second: Affine, s: Array, log_odds: Array, shape: tuple[int, ...]) -> Belief:
+    """Closed form: given its score, quality is N(gain (score - offset), noise^2 / total)."""
+    total1, total2 = _score_variance(first), _score_variance(second)
+    variance = np.square(first.noise) / total1 + np.square(second.noise) / total2
+    scale = np.sqrt(np.where(variance > 0.0, variance, 1.0))
+    gain1, gain2 = first.slope / total1 / scale, second.slope / total2 / scale
+    x1, x2, shift = s[..., 0] - first.offset, s[..., 1] - first.offset, second.offset - first.offset
+    # Differences of squares are factored, so that nothing cancels for scores far out.
+    slope, offset = 0.5 * (1.0 / total2 - 1.0 / total1), shift / total2
+    weight = _weights(np.broadcast_to((x1 - x2) * ((x1 + x2) * slope - offset) + log_odds, shape))
+    leads = x1 * gain1 - (x2 - shift) * gain2, (x1 - shift) * gain2 - x2 * gain1
+    readings = ((gain1, first.offset), (gain2, second.offset))
+    favor = np.empty_like(weight)
+    for secret, (lead, reading) in enumerate(zip(leads, (readings, readings[::-1]), strict=True)):
+        favor[..., secret] = _favor(_zero_at_ties(lead, s, *reading), variance <= 0.0)
+    return unchecked_belief(weight, favor)
+
+
+def _favor(lead: Array, known: Booleans) -> Array:
+    """P(paper 1 is better) if its quality leads by `lead` standard deviations; certain without noise."""
+    chance = np.asarray(ndtr(lead))
+    return np.where(known, 0.5 * (1.0 + np.sign(lead)), chance) if known.any() else chance
+
+
+def _zero_at_ties(lead: Array, s: Array, first: tuple[Array, Array], second: tuple[Array, Array]) -> Array:
+    """`lead` with 0 at ties, that is where rounding alone leads; `first` and `second` are (gain, offset)."""
+    (gain1, offset1), (gain2, offset2) = first, second
+    most = sum(np.abs(part).max(initial=0.0) for part in (s, offset1, offset2))
+    # Ties are rare unless scores are whole numbers: one comparison then settles it.
+    if not (np.abs(lead) <= _TIE * most * (gain1 + gain2).max(initial=0.0)).any():
+        return lead
+    size = (np.abs(s[..., 0]) + np.abs(offset1)) * gain1 + (np.abs(s[..., 1]) + np.abs(offset2)) * gain2
+    return np.where(np.abs(lead) <= _TIE * size, 0.0, lead)
+
+
+def _score_variance(reviewer: Affine) -> Array:
+    return np.asarray(np.square(reviewer.slope) + np.square(reviewer.noise))

@@ -234,7 +234,6 @@ def track_level(level: LevelByTrack, track: str) -> float:
 
 
 def _values(level: LevelByTrack) -> list[float]:
-    """The numbers of all tracks."""
     return list(level.values()) if isinstance(level, Mapping) else [level]
 
 
@@ -293,7 +292,6 @@ def reviewers_by_slot(reviews: Reviews) -> dict[str, tuple[str, ...]]:
 
 
 def _scores(reviews: Reviews) -> dict[str, tuple[float, ...]]:
-    """The scores of each paper, from the lowest up."""
     order = np.lexsort((reviews.score, reviews.paper))
     parts = np.split(reviews.score[order], np.flatnonzero(np.diff(reviews.paper[order])) + 1)
     return {paper: tuple(part.tolist()) for paper, part in zip(reviews.papers, parts, strict=True)}

@@ -10,7 +10,6 @@ similar evidence share one entry of the table of accept probabilities (column ag
 3. `evidence_steps` finds these steps: the evidence for accepting, less a penalty for each candidate that
    keeps decisions from pointing at anyone.
 4. `table_layout` groups totals of steps into entries, and `aggregate` sums the belief over each entry.
-5. `sample_tuples` draws tuples from the belief, for estimates of what the entries do not say.
 
 The guarantee does not depend on the approximation. Every candidate keeps its exact probability in every slot
 and entry, and the table itself is certified later; a bad choice of entries costs accuracy only.
@@ -22,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial, reduce
-from itertools import combinations, permutations, product
+from itertools import combinations, product
 from math import ceil, factorial, floor
 from typing import Any
 
@@ -738,7 +737,6 @@ def _snapped(values: ArrayLike) -> Array:
 
 
 def _subset(nodes: QuadratureNodes, which: slice) -> QuadratureNodes:
-    """Some of the nodes."""
     likelihood = np.ascontiguousarray(nodes.likelihood[:, :, which])
     return replace(nodes, likelihood=likelihood, mass=nodes.mass[which], above=nodes.above[which])
 
@@ -899,81 +897,3 @@ def _cumulative_shares(mass: Array) -> tuple[Integers, Integers, Array]:
     grown = np.cumsum(mass, axis=0)
     last = np.diff(entry, append=-1) != 0
     return entry, candidate, np.where(last, 1.0, grown[candidate, entry] / grown[-1, entry])
-
-
-# 5. A sample of tuples.
-_SAMPLE_SIZE, _MAX_TRIES = 20_000, 4_000_000
-# Above e^-19; and how many numbers stay in the processor's cache.
-_FAVOR_ERROR, _CACHE_CHUNK = 1e-8, 1 << 16
-
-
-def sample_tuples(nodes: QuadratureNodes, rng: np.random.Generator) -> Integers | None:
-    """Tuples `[draw, slot]` drawn from the belief, or None if rejection takes too long.
-
-    Quality and the seats of peeled candidates are drawn first, then the other seats independently. Draws with
-    the same candidate in two seats are rejected.
-    """
-    sums = TupleSums(nodes)
-    seatings = list(_seatings(nodes))
-    chance = np.stack([_seating_mass(nodes, sums, seating) for seating in seatings])
-    ladders = np.cumsum(nodes.likelihood[:, sums.unpeeled], axis=1)
-    drawn = np.sort(rng.choice(chance.size, _SAMPLE_SIZE, p=chance.ravel() / chance.sum()))
-    rows = np.empty((_SAMPLE_SIZE, len(nodes.slots)), dtype=np.int64)
-    for index in np.unique(drawn):
-        seating, node = seatings[index // nodes.mass.size], index % nodes.mass.size
-        draws = np.flatnonzero(drawn == index)
-        left = np.array(excluding(nodes.slots, tuple(seating)), dtype=np.int64)
-        others = _draw_distinct(ladders[left, :, node], draws.size, rng)
-        if others is None:
-            return None
-        for slot, candidate in seating.items():
-            rows[draws, slot] = candidate
-        rows[np.ix_(draws, left)] = sums.unpeeled[others]
-    return rng.permutation(rows)
-
-
-def tuple_favors(nodes: QuadratureNodes, rows: Integers) -> Array:
-    """`[draw]`: the probability that accepting is right, for tuples `[draw, slot]` that were drawn.
-
-    A part above the bar is off by less than e^-19 (see above): a favor that may be a tie counts as one.
-    """
-    parts = np.stack([nodes.mass, nodes.mass * nodes.above], axis=1)
-    sums, size = np.empty((len(rows), 2)), max(1, _CACHE_CHUNK // nodes.mass.size)
-    for start in range(0, len(rows), size):
-        some = rows[start : start + size].T
-        product_of_slots = reduce(np.multiply, (nodes.likelihood[slot, who] for slot, who in enumerate(some)))
-        sums[start : start + size] = product_of_slots @ parts
-    favor = np.clip(sums[:, 1] / sums[:, 0], 0.0, 1.0)
-    return np.where(np.abs(favor - 0.5) < _FAVOR_ERROR, 0.5, favor)
-
-
-def _draw_distinct(ladders: Array, size: int, rng: np.random.Generator) -> Integers | None:
-    """`[draw, slot]`: distinct indices drawn by cumulative likelihoods; None if it takes too long."""
-    distinct, tries, tried = np.empty((0, len(ladders)), dtype=np.int64), size, 0
-    while len(distinct) < size:
-        if tries > _MAX_TRIES:
-            return None
-        steps = [np.searchsorted(ladder, rng.random(tries) * ladder[-1], side="right") for ladder in ladders]
-        rows = np.minimum(np.reshape(steps, (len(ladders), tries)).T, ladders.shape[1] - 1).astype(np.int64)
-        apart = (np.diff(np.sort(rows, axis=1), axis=1) != 0).all(axis=1)
-        distinct, tried = np.concatenate([distinct, rows[apart]]), tried + tries
-        # As many as are probably needed for the rest, and a few more.
-        tries = 8 + (size - len(distinct)) * 5 * tried // (4 * max(len(distinct), 1))
-    return distinct[:size]
-
-
-def _seatings(nodes: QuadratureNodes) -> Iterator[dict[int, int]]:
-    """Every way to seat peeled candidates, all forced ones among them, in some of the slots."""
-    for chosen in subsets(nodes.peeled):
-        if nodes.forced <= set(chosen) and len(chosen) <= len(nodes.slots):
-            for seats in permutations(nodes.slots, len(chosen)):
-                yield dict(zip(seats, chosen, strict=True))
-
-
-def _seating_mass(nodes: QuadratureNodes, sums: TupleSums, seating: dict[int, int]) -> Array:
-    """The mass of a seating at each node."""
-    alike = nodes.alike or nodes.slots
-    left = tuple(sorted(alike[slot] for slot in excluding(nodes.slots, tuple(seating))))
-    rest = sums.distinct(left, ()).sum(axis=1)
-    sure = np.prod([nodes.likelihood[slot, candidate] for slot, candidate in seating.items()], axis=0)
-    return np.asarray(np.maximum(nodes.mass * sure * rest, 0.0))

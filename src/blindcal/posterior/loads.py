@@ -36,8 +36,8 @@ from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import canonical_json, read_table
 from blindcal.io.tables import input_error
 from blindcal.posterior.large_pools import TupleSums, quadrature_nodes, significant_nodes
-from blindcal.posterior.paper import LoadFactors, PaperCase
-from blindcal.posterior.tuple_weights import UNWEIGHABLE
+from blindcal.posterior.paper import PaperCase
+from blindcal.posterior.tuple_weights import UNWEIGHABLE, LoadFactors
 
 Loads = tuple[tuple[str, int, int], ...]
 """For each reviewer the least and the largest number of reviews, by name; whoever is missing has no limit."""

@@ -7,27 +7,20 @@ entries, and a sample of tuples estimates what the entries do not say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from hashlib import sha256
-from typing import Any, Self
+from itertools import permutations
+from typing import Self
 
 import numpy as np
 
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.assignment.prior import (
     NOBODY,
-    Sets,
-    all_tuples,
     candidate_seats,
-    log_odds,
-    log_prior,
-    log_set_prior,
-    seat_probabilities,
-    sets_of,
     tuple_count,
-    tuples_of_sets,
 )
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
@@ -40,21 +33,20 @@ from blindcal.posterior.large_pools import (
     TableLayout,
     TupleSums,
     aggregate,
+    excluding,
     quadrature_nodes,
-    sample_tuples,
     significant_nodes,
     start_search,
+    subsets,
     table_layout,
-    tuple_favors,
 )
 from blindcal.posterior.tuple_weights import (
     UNWEIGHABLE,
+    PaperData,
     acceptance_evidence,
     normalize,
-    pool_reviewers,
     tuple_posteriors,
 )
-from blindcal.reviewers.base import Reviewer
 
 # By the number of reviews: listing and certifying this many tuples takes at most twice as long as aggregating
 # them (half a second with three reviews, a few seconds with six and more). Listing loses nothing, so it is
@@ -65,30 +57,7 @@ MOST_LISTED = 2_000_000
 
 
 @dataclass(frozen=True)
-class LoadFactors:
-    """What public loads change in the belief about one paper (`posterior.loads` finds it).
-
-    Attributes:
-        log: The log of the factor of each candidate's odds or, if `by_set`, of the prior of each set of
-            reviewers, in the order of `sets_of`.
-        by_set: Whether the belief is exact for the loads; else it is tilted, candidate by candidate.
-    """
-
-    log: tuple[float, ...]
-    by_set: bool = False
-
-    def of(self, rows: Integers, tuples: Integers) -> Array:
-        """The log factor of some tuples, out of all `tuples` of the paper."""
-        log = np.array(self.log)
-        if not self.by_set:
-            return np.asarray(log[rows].sum(axis=1))
-        sets, base = sets_of(tuples)[0], int(tuples.max()) + 1
-        place = base ** np.arange(tuples.shape[1] - 1, -1, -1)
-        return np.asarray(log[np.searchsorted(sets @ place, np.sort(rows, axis=1) @ place)])
-
-
-@dataclass(frozen=True)
-class PaperCase:
+class PaperCase(PaperData):
     """Everything public about one paper; the same whatever the true assignment.
 
     Attributes:
@@ -116,28 +85,13 @@ class PaperCase:
         (array([0.75, 0.25]), array([0.5, 0.5]))
     """
 
-    paper: str
-    scores: tuple[float, ...]
-    candidates: tuple[str, ...]
-    inclusion: tuple[float, ...]
-    parameters: tuple[tuple[float, ...], ...]
-    bar: float
-    grid: tuple[float, ...] | None = None
-    track: str = field(default="", kw_only=True)
-    sets: Sets | None = field(default=None, kw_only=True, repr=False)
     most_listed: int | None = field(default=None, kw_only=True, repr=False)
     promise: LayoutTarget = field(default=LayoutTarget(), kw_only=True, repr=False)
     settled: bool = field(default=False, kw_only=True, repr=False)
-    loads: LoadFactors | None = field(default=None, kw_only=True, repr=False)
 
     def __hash__(self) -> int:
         # Large pools take long to hash, and papers with the same of these rarely differ.
         return hash((self.paper, self.scores, self.bar, self.promise))
-
-    @property
-    def outsider(self) -> int | None:
-        """The index of `*` among the candidates."""
-        return self.candidates.index(OUTSIDER) if OUTSIDER in self.candidates else None
 
     @property
     def listed(self) -> bool:
@@ -149,28 +103,6 @@ class PaperCase:
     def promised(self, promise: LayoutTarget) -> Self:
         """The same paper, to be decided under this guarantee."""
         return self if self.listed or promise == self.promise else replace(self, promise=promise)
-
-    @property
-    def tuples(self) -> Integers:
-        """`[n, k]`: the candidate index in each slot, for every tuple; only `*` may stand twice."""
-        if self.sets is not None:
-            return tuples_of_sets(self.sets)
-        return all_tuples(len(self.candidates), len(self.scores), self.outsider)
-
-    def log_prior(self, rows: Integers) -> Array:
-        """Log probability of some tuples before any score is seen, up to a constant."""
-        if self.sets is not None:
-            prior = log_set_prior(self.sets, rows)
-        else:
-            prior = log_prior(self.inclusion, rows, self.outsider)
-        return prior if self.loads is None else prior + self.loads.of(rows, self.tuples)
-
-    @property
-    def seat_log_odds(self) -> Array:
-        """Log odds of each candidate's seat (`*` has several): the prior's, times the factor of the loads."""
-        reviews = len(self.scores)
-        odds = np.asarray(log_odds(seat_probabilities(self.inclusion, reviews, self.outsider), reviews))
-        return odds if self.loads is None else odds + _by_seat(self, np.array(self.loads.log))
 
     @property
     def belief(self) -> Belief:
@@ -239,11 +171,6 @@ class PaperCase:
         if self.sets is not None or (self.loads is not None and self.loads.by_set):
             return tied, np.arange(len(self.candidates))
         return tied, _kinds_of_candidates(self.promised(LayoutTarget()))
-
-    @property
-    def reviewers(self) -> Reviewer:
-        """The calibration of the whole pool as one reviewer with array parameters."""
-        return pool_reviewers(self.parameters, self.grid)
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,40 +268,31 @@ def _log_evidence_of_sets(case: PaperCase) -> float:
 
 @lru_cache(maxsize=4)
 def _aggregated(case: PaperCase) -> AggregatedBelief:
-    """The aggregated belief, cached."""
     tied, alike = case.look_alikes
-    return aggregate(_nodes(case.promised(LayoutTarget())), _layout(case), _by_seat(case, alike), tied)
+    return aggregate(_nodes(case.promised(LayoutTarget())), _layout(case), case.by_seat(alike), tied)
 
 
 @lru_cache(maxsize=4)
 def _layout(case: PaperCase) -> TableLayout:
-    """The layout of the table, cached."""
     return table_layout(_search(case.promised(LayoutTarget())), case.promise)
 
 
 @lru_cache(maxsize=2)
 def _search(case: PaperCase) -> PenaltySearch:
-    """The search for penalties at its start, cached."""
     tied, alike = case.look_alikes
-    evidence = _by_seat(case, acceptance_evidence(case))
-    return start_search(_nodes(case), evidence, 0.0, _by_seat(case, alike), tied)
-
-
-def _by_seat(case: PaperCase, values: Any) -> Any:
-    """Values of candidates (along the last axis) by seat: `*` has one seat for each review."""
-    return values[..., candidate_seats(len(case.candidates), len(case.scores), case.outsider)]
+    evidence = case.by_seat(acceptance_evidence(case))
+    return start_search(_nodes(case), evidence, 0.0, case.by_seat(alike), tied)
 
 
 @lru_cache(maxsize=2)
 def _sample(case: PaperCase) -> _DrawnTuples:
-    """The sample of tuples, cached."""
     nodes = _nodes(case)
-    seats = sample_tuples(nodes, _public_rng(case, "tuples"))
+    seats = _sample_tuples(nodes, _public_rng(case, "tuples"))
     if seats is None:
         raise InputError(UNWEIGHABLE.format(case.paper))
     rows = candidate_seats(len(case.candidates), len(case.scores), case.outsider)[seats]
     chance = _public_rng(case, "steps").random(rows.shape)
-    return _DrawnTuples(rows, case.named(rows), tuple_favors(nodes, seats), chance)
+    return _DrawnTuples(rows, case.named(rows), _tuple_favors(nodes, seats), chance)
 
 
 def _public_rng(case: PaperCase, purpose: str) -> np.random.Generator:
@@ -396,7 +314,7 @@ def _nodes(case: PaperCase) -> QuadratureNodes:
 def belief_by_entry(case: PaperCase, layout: TableLayout) -> Belief:
     """The belief over the parts of a table that is laid out already."""
     tied, alike = case.look_alikes
-    return aggregate(_nodes(case.promised(LayoutTarget())), layout, _by_seat(case, alike), tied).belief
+    return aggregate(_nodes(case.promised(LayoutTarget())), layout, case.by_seat(alike), tied).belief
 
 
 def secret_of(
@@ -427,3 +345,81 @@ def secret_of(
         entries = (case.layout if layout is None else layout).entries
         return int(entries(np.array(candidates), np.array(chance)))
     return int(np.flatnonzero((case.tuples == candidates).all(axis=1))[0])
+
+
+# --- A sample of tuples, if they are not listed.
+
+_SAMPLE_SIZE, _MAX_TRIES = 20_000, 4_000_000
+# Above e^-19; and how many numbers stay in the processor's cache.
+_FAVOR_ERROR, _CACHE_CHUNK = 1e-8, 1 << 16
+
+
+def _sample_tuples(nodes: QuadratureNodes, rng: np.random.Generator) -> Integers | None:
+    """Tuples `[draw, slot]` drawn from the belief, or None if rejection takes too long.
+
+    Quality and the seats of peeled candidates are drawn first, then the other seats independently. Draws with
+    the same candidate in two seats are rejected.
+    """
+    sums = TupleSums(nodes)
+    seatings = list(_seatings(nodes))
+    chance = np.stack([_seating_mass(nodes, sums, seating) for seating in seatings])
+    ladders = np.cumsum(nodes.likelihood[:, sums.unpeeled], axis=1)
+    drawn = np.sort(rng.choice(chance.size, _SAMPLE_SIZE, p=chance.ravel() / chance.sum()))
+    rows = np.empty((_SAMPLE_SIZE, len(nodes.slots)), dtype=np.int64)
+    for index in np.unique(drawn):
+        seating, node = seatings[index // nodes.mass.size], index % nodes.mass.size
+        draws = np.flatnonzero(drawn == index)
+        left = np.array(excluding(nodes.slots, tuple(seating)), dtype=np.int64)
+        others = _draw_distinct(ladders[left, :, node], draws.size, rng)
+        if others is None:
+            return None
+        for slot, candidate in seating.items():
+            rows[draws, slot] = candidate
+        rows[np.ix_(draws, left)] = sums.unpeeled[others]
+    return rng.permutation(rows)
+
+
+def _tuple_favors(nodes: QuadratureNodes, rows: Integers) -> Array:
+    """`[draw]`: the probability that accepting is right, for tuples `[draw, slot]` that were drawn.
+
+    A part above the bar is off by less than e^-19 (see above): a favor that may be a tie counts as one.
+    """
+    parts = np.stack([nodes.mass, nodes.mass * nodes.above], axis=1)
+    sums, size = np.empty((len(rows), 2)), max(1, _CACHE_CHUNK // nodes.mass.size)
+    for start in range(0, len(rows), size):
+        some = rows[start : start + size].T
+        product_of_slots = reduce(np.multiply, (nodes.likelihood[slot, who] for slot, who in enumerate(some)))
+        sums[start : start + size] = product_of_slots @ parts
+    favor = np.clip(sums[:, 1] / sums[:, 0], 0.0, 1.0)
+    return np.where(np.abs(favor - 0.5) < _FAVOR_ERROR, 0.5, favor)
+
+
+def _draw_distinct(ladders: Array, size: int, rng: np.random.Generator) -> Integers | None:
+    """`[draw, slot]`: distinct indices drawn by cumulative likelihoods; None if it takes too long."""
+    distinct, tries, tried = np.empty((0, len(ladders)), dtype=np.int64), size, 0
+    while len(distinct) < size:
+        if tries > _MAX_TRIES:
+            return None
+        steps = [np.searchsorted(ladder, rng.random(tries) * ladder[-1], side="right") for ladder in ladders]
+        rows = np.minimum(np.reshape(steps, (len(ladders), tries)).T, ladders.shape[1] - 1).astype(np.int64)
+        apart = (np.diff(np.sort(rows, axis=1), axis=1) != 0).all(axis=1)
+        distinct, tried = np.concatenate([distinct, rows[apart]]), tried + tries
+        # As many as are probably needed for the rest, and a few more.
+        tries = 8 + (size - len(distinct)) * 5 * tried // (4 * max(len(distinct), 1))
+    return distinct[:size]
+
+
+def _seatings(nodes: QuadratureNodes) -> Iterator[dict[int, int]]:
+    """Every way to seat peeled candidates, all forced ones among them, in some of the slots."""
+    for chosen in subsets(nodes.peeled):
+        if nodes.forced <= set(chosen) and len(chosen) <= len(nodes.slots):
+            for seats in permutations(nodes.slots, len(chosen)):
+                yield dict(zip(seats, chosen, strict=True))
+
+
+def _seating_mass(nodes: QuadratureNodes, sums: TupleSums, seating: dict[int, int]) -> Array:
+    alike = nodes.alike or nodes.slots
+    left = tuple(sorted(alike[slot] for slot in excluding(nodes.slots, tuple(seating))))
+    rest = sums.distinct(left, ()).sum(axis=1)
+    sure = np.prod([nodes.likelihood[slot, candidate] for slot, candidate in seating.items()], axis=0)
+    return np.asarray(np.maximum(nodes.mass * sure * rest, 0.0))

@@ -9,15 +9,27 @@ quadrature, and sums over the nodes are matrix products. `tuple_posteriors` choo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from threading import Lock
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
-from blindcal.assignment.prior import Sets, tuple_halves
+from blindcal.assignment.candidates import OUTSIDER
+from blindcal.assignment.prior import (
+    Sets,
+    all_tuples,
+    candidate_seats,
+    log_odds,
+    log_prior,
+    log_set_prior,
+    seat_probabilities,
+    sets_of,
+    tuple_halves,
+    tuples_of_sets,
+)
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine, known_affine
@@ -56,34 +68,79 @@ _TOO_FINE = (
 )
 
 
-class PaperData(Protocol):
-    """The data of a paper that its weights depend on; `PaperCase` has them."""
+@dataclass(frozen=True)
+class LoadFactors:
+    """What public loads change in the belief about one paper (`posterior.loads` finds it).
+
+    Attributes:
+        log: The log of the factor of each candidate's odds or, if `by_set`, of the prior of each set of
+            reviewers, in the order of `sets_of`.
+        by_set: Whether the belief is exact for the loads; else it is tilted, candidate by candidate.
+    """
+
+    log: tuple[float, ...]
+    by_set: bool = False
+
+    def of(self, rows: Integers, tuples: Integers) -> Array:
+        """The log factor of some tuples, out of all `tuples` of the paper."""
+        log = np.array(self.log)
+        if not self.by_set:
+            return np.asarray(log[rows].sum(axis=1))
+        sets, base = sets_of(tuples)[0], int(tuples.max()) + 1
+        place = base ** np.arange(tuples.shape[1] - 1, -1, -1)
+        return np.asarray(log[np.searchsorted(sets @ place, np.sort(rows, axis=1) @ place)])
+
+
+@dataclass(frozen=True)
+class PaperData:
+    """What is public about one paper; `PaperCase` explains the fields."""
+
+    paper: str
+    scores: tuple[float, ...]
+    candidates: tuple[str, ...]
+    inclusion: tuple[float, ...]
+    parameters: tuple[tuple[float, ...], ...]
+    bar: float
+    grid: tuple[float, ...] | None = None
+    track: str = field(default="", kw_only=True)
+    sets: Sets | None = field(default=None, kw_only=True, repr=False)
+    loads: LoadFactors | None = field(default=None, kw_only=True, repr=False)
 
     @property
-    def paper(self) -> str: ...
+    def outsider(self) -> int | None:
+        """The index of `*` among the candidates."""
+        return self.candidates.index(OUTSIDER) if OUTSIDER in self.candidates else None
+
     @property
-    def scores(self) -> tuple[float, ...]: ...
+    def tuples(self) -> Integers:
+        """`[n, k]`: the candidate index in each slot, for every tuple; only `*` may stand twice."""
+        if self.sets is not None:
+            return tuples_of_sets(self.sets)
+        return all_tuples(len(self.candidates), len(self.scores), self.outsider)
+
+    def log_prior(self, rows: Integers) -> Array:
+        """Log probability of some tuples before any score is seen, up to a constant."""
+        if self.sets is not None:
+            prior = log_set_prior(self.sets, rows)
+        else:
+            prior = log_prior(self.inclusion, rows, self.outsider)
+        return prior if self.loads is None else prior + self.loads.of(rows, self.tuples)
+
     @property
-    def candidates(self) -> tuple[str, ...]: ...
+    def seat_log_odds(self) -> Array:
+        """Log odds of each candidate's seat (`*` has several): the prior's, times the factor of the loads."""
+        reviews = len(self.scores)
+        odds = np.asarray(log_odds(seat_probabilities(self.inclusion, reviews, self.outsider), reviews))
+        return odds if self.loads is None else odds + self.by_seat(np.array(self.loads.log))
+
+    def by_seat(self, values: Any) -> Any:
+        """Values of candidates (along the last axis) by seat: `*` has one seat for each review."""
+        return values[..., candidate_seats(len(self.candidates), len(self.scores), self.outsider)]
+
     @property
-    def inclusion(self) -> tuple[float, ...]: ...
-    @property
-    def parameters(self) -> tuple[tuple[float, ...], ...]: ...
-    @property
-    def bar(self) -> float: ...
-    @property
-    def grid(self) -> tuple[float, ...] | None: ...
-    @property
-    def outsider(self) -> int | None: ...
-    @property
-    def tuples(self) -> Integers: ...
-    @property
-    def reviewers(self) -> Reviewer: ...
-    @property
-    def sets(self) -> Sets | None: ...
-    @property
-    def seat_log_odds(self) -> Array: ...
-    def log_prior(self, rows: Integers) -> Array: ...
+    def reviewers(self) -> Reviewer:
+        """The calibration of the whole pool as one reviewer with array parameters."""
+        return pool_reviewers(self.parameters, self.grid)
 
 
 def normalize(log_weight: Array) -> Array:

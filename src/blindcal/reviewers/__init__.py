@@ -6,8 +6,7 @@ and earlier.
 """
 
 from blindcal.reviewers.affine import Affine
-from blindcal.reviewers.base import Reviewer
-from blindcal.reviewers.check import check_reviewer
+from blindcal.reviewers.base import Reviewer, check_reviewer
 from blindcal.reviewers.curves import Logistic, Monotone, PiecewiseLinear, Power
 from blindcal.reviewers.quality_posterior import (
     Shaped,

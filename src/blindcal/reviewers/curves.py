@@ -24,7 +24,6 @@ Curve = Callable[[Array], ArrayLike]
 
 
 def _single_number(name: str, array: Array) -> Array:
-    """The array, if it is one number."""
     if array.ndim:
         raise InputError(f"{name} must be one number, found shape {array.shape}")
     return array
@@ -124,7 +123,6 @@ class Monotone(Reviewer):
 
 
 def _on_array(curve: Curve, t: Array) -> Array:
-    """The curve on an array."""
     # A steep curve may overflow on its way to the end of its scale.
     with np.errstate(over="ignore", under="ignore"):
         return np.asarray(curve(t), dtype=np.float64)
@@ -165,7 +163,6 @@ def _bends(table: Array) -> Array:
 
 
 def _check_inverse(curve: Curve, inverse: Curve) -> None:
-    """Refuse an inverse that does not invert the curve."""
     t = np.linspace(-4.0, 4.0, 33)
     back = np.asarray(inverse(np.asarray(curve(t), dtype=np.float64)), dtype=np.float64)
     off = np.abs(back - t) > 1e-6 * np.maximum(1.0, np.abs(t))
@@ -248,9 +245,7 @@ class PiecewiseLinear(Reviewer):
             raise InputError(f"qualities and scores must be lists of one length, found {t.shape}, {s.shape}")
         require_all("qualities", t[1:], np.diff(t) > 0, "must increase")
         require_all("scores", s[1:], np.diff(s) > 0, "must increase")
-        object.__setattr__(self, "qualities", t)
-        object.__setattr__(self, "scores", s)
-        object.__setattr__(self, "noise", _single_number("noise", nonnegative("noise", noise)))
+        vars(self).update(qualities=t, scores=s, noise=_single_number("noise", nonnegative("noise", noise)))
 
     def score(self, quality: ArrayLike) -> Array:
         return _piecewise(np.asarray(quality, dtype=np.float64), self.qualities, self.scores)

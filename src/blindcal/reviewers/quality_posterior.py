@@ -106,7 +106,6 @@ class Shaped(DerivedReviewer):
         return np.asarray(np.where(at < 0.0, below, above))
 
     def score(self, quality: ArrayLike) -> Array:
-        """The score without noise of the paper whose quality has this rank."""
         return self.reviewer.score(self._of(numbers("quality", quality)))
 
     def quality(self, score: ArrayLike) -> Array:
@@ -121,11 +120,9 @@ class Shaped(DerivedReviewer):
         return np.asarray(self.reviewer.derivative(t) * phi / np.asarray(self.distribution.pdf(t)))
 
     def center(self, quality: ArrayLike) -> Array:
-        """The score without noise and before any rounding."""
         return self.reviewer.center(self._of(quality))
 
     def spread(self, quality: ArrayLike) -> Array:
-        """Standard deviation of the score given the quality."""
         return self.reviewer.spread(self._of(quality))
 
     @property
@@ -139,16 +136,13 @@ class Shaped(DerivedReviewer):
         return standard_quality(self.distribution, self.reviewer.knots)
 
     def log_likelihood(self, score: ArrayLike, quality: ArrayLike) -> Array:
-        """Log density of `score` given the quality of this rank."""
         return self.reviewer.log_likelihood(score, self._of(quality))
 
     def reach(self, score: Array, deviations: Array) -> tuple[Array, Array]:
-        """The ranks outside which the score is more than that many deviations off."""
         low, high = self.reviewer.reach(score, deviations)
         return standard_quality(self.distribution, low), standard_quality(self.distribution, high)
 
     def column(self, shape: tuple[int, ...], rows: Rows) -> Reviewer:
-        """The reviewer's column, with the same distribution."""
         return Shaped(self.reviewer.column(shape, rows), self.distribution)
 
 
@@ -274,7 +268,6 @@ def _greater(t: Array, u: Array) -> Array:
 
 
 def _tail(reviews: Sequence[ScoreLikelihood], s: Array, level: Array) -> Array:
-    """P(quality > level | scores), for each row."""
     ends = panel_ends(reviews, s)
     level = np.clip(level, ends[:, 0], ends[:, -1])
     ends = np.sort(np.concatenate([ends, level[:, None]], axis=-1), axis=-1)

@@ -44,9 +44,7 @@ class Rounded(DerivedReviewer):
         if not reviewer.gaussian:
             kind = type(reviewer).__name__
             raise InputError(f"reviewer must have Gaussian noise to be rounded, {kind} has its own")
-        object.__setattr__(self, "reviewer", reviewer)
-        object.__setattr__(self, "grid", values)
-        object.__setattr__(self, "noise", reviewer.noise)
+        vars(self).update(reviewer=reviewer, grid=values, noise=reviewer.noise)
 
     @property
     def certain(self) -> Booleans:
