@@ -47,7 +47,7 @@ def test_a_folder_is_made_that_can_be_read_and_decided(tmp_path: Path) -> None:
     ("wishes", "told"),
     [
         (InitialSettings("public", 0.4, "3"), "either `accept_rate` or `accept`"),
-        (InitialSettings("public", 0.4, grid="1..3"), "column score: must be a score of the `grid` 1..3"),
+        (InitialSettings("public", accept="99"), "there are only"),
         (InitialSettings("public", 0.4, better="up"), "high"),
         (InitialSettings("public", accept="3.5"), "`accept` must be a whole number"),
     ],

@@ -281,12 +281,7 @@ class InitialSettings:
     accept_rate: float | None = None  # the share of papers to accept, about
     # Or exactly how many, as text such as `50` or `main=40,short=10`; neither leaves it open
     accept: str | None = None
-    # The scores that reviewers can give, such as `1..10`, or `none` if any number can be one; by default they
-    # are recognized in the scores
-    grid: str | None = None
     better: str = "high"  # the better end of the scale, `high` or `low`
-    # Whether papers that the export calls withdrawn, desk rejected or deleted are decided
-    keep_withdrawn: bool = False
 
 
 @dataclass(frozen=True)
@@ -337,13 +332,11 @@ def create_folder(
     past = {name: contents.past[name] for name in in_year_order(contents.past)}
     if [*past] != [*contents.past]:
         remarks += (f"past conferences were put in the order of their years: {', '.join(past)}",)
-    contents, grid = replace(contents, past=past), wishes.grid
-    imported = contents.imported
-    withdrawn = {} if imported is None or wishes.keep_withdrawn else imported.withdrawn
-    check_scores(contents, grid)
-    remarks += score_remarks(contents, grid)
-    if imported is not None:
-        grid = grid or grid_text(imported.reviews.grid)
+    contents, grid, withdrawn = replace(contents, past=past), None, dict[str, str]()
+    check_scores(contents, None)
+    remarks += score_remarks(contents, None)
+    if (imported := contents.imported) is not None:
+        grid, withdrawn = grid_text(imported.reviews.grid), dict(imported.withdrawn)
         _check_quota(imported.reviews.without(withdrawn), wishes.accept, str(given.reviews))
         remarks += (*reuse_warnings(past_footprints(contents), imported.reviews),)
     check_files(contents)
