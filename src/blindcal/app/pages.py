@@ -36,7 +36,7 @@ from blindcal.planning.conference_plan import Answer
 from blindcal.planning.request import Quota, Request
 from blindcal.policy.guarantee import GUARANTEES
 from blindcal.project.imports import FolderImport
-from blindcal.project.settings import SECTIONS
+from blindcal.project.settings import SECTIONS, Declaration
 from blindcal.project.workflow import FolderAudit, FolderFit, FolderRelease, FolderVerification
 from blindcal.report.charts import bars
 from blindcal.report.html_page import menu_bars, score_spans
@@ -240,7 +240,7 @@ def page_view(session: Session, slug: str) -> tuple[str, dict[str, Any]]:
     why.
     """
     job = None if session.job is None else session.job.state
-    common = {
+    common: dict[str, Any] = {
         "job": job if job is not None and job.running else None,
         "changes": session.changes,
         "notice": notice(session.error, session.private),
@@ -250,22 +250,13 @@ def page_view(session: Session, slug: str) -> tuple[str, dict[str, Any]]:
         "confidential": False,
     }
     if session.path is None:
-        home = {
-            "home": str(session.home.resolve()),
-            "suggested": session.suggested,
-            "folders": session.folders,
-        }
-        return "start.html", {**common, **home}
+        common |= {"home": str(session.home.resolve()), "folders": session.folders}
+        return "start.html", {**common, "suggested": session.suggested}
     try:
         state, tab = session.state, TABS[slug]
         hidden = slug == "results" and state.folder.settings.get("scores") == CONFIDENTIAL
-        marked = {"confidential": tab.confidential or hidden}
-        return f"{slug}.html", {
-            **common,
-            **marked,
-            "open": _header(session, state),
-            **tab.view(session, state),
-        }
+        common |= {"confidential": tab.confidential or hidden, "open": _header(session, state)}
+        return f"{slug}.html", {**common, **tab.view(session, state)}
     except BlindcalError as error:
         return "broken.html", {**common, "path": str(session.path), "notice": notice(error, session.private)}
 
@@ -308,13 +299,9 @@ def _steps(session: Session, state: FolderState) -> list[tuple[str, str, bool, s
         papers = count(release.certificate["papers"], "paper")
         decided = f"release {release.public['release']}: {release.public['accepted']:,} of {papers} accepted"
         decided += "; files or papers changed since, so amend them" if state.amendable else ""
+    keyed = state.fingerprint is not None
     return [
-        (
-            "overview",
-            "Folder and key",
-            state.fingerprint is not None,
-            "made" if state.fingerprint else "no key",
-        ),
+        ("overview", "Folder and key", keyed, "made" if keyed else "no key"),
         ("files", "Reviews", state.reviews is not None, reviews),
         ("calibration", "Calibration", state.calibrated is not None, calibrated),
         ("plan", "Promise and number", looked and bool(chosen), chosen or _unset(session, state) or ""),
@@ -535,27 +522,17 @@ def planned_view(planned: Answer, private: Path) -> dict[str, Any]:
 
 
 def _settings(session: Session, state: FolderState) -> dict[str, Any]:
-    shown = state.folder.settings
-    return {
-        "sections": [
-            (
-                title.partition(" (")[0],
-                [
-                    (
-                        row.name,
-                        plain(row.sentence, session.private),
-                        setting_text(shown.get(row.name)),
-                        state.decided and row.name in FROZEN,
-                        ("true", "false") if row.kind == "flag" else _CHOICES.get(row.name),
-                    )
-                    for row in rows
-                    if row.name in EDITABLE
-                ],
-            )
-            for title, rows in SECTIONS.items()
-            if any(row.name in EDITABLE for row in rows)
-        ],
-    }
+    def row(one: Declaration) -> tuple[object, ...]:
+        frozen = state.decided and one.name in FROZEN
+        choices = ("true", "false") if one.kind == "flag" else _CHOICES.get(one.name)
+        text = setting_text(state.folder.settings.get(one.name))
+        return one.name, plain(one.sentence, session.private), text, frozen, choices
+
+    sections = [
+        (title.partition(" (")[0], [row(one) for one in rows if one.name in EDITABLE])
+        for title, rows in SECTIONS.items()
+    ]
+    return {"sections": [section for section in sections if section[1]]}
 
 
 def _decide(session: Session, state: FolderState) -> dict[str, Any]:
@@ -701,19 +678,14 @@ def audit_view(audited: FolderAudit) -> dict[str, Any]:
 
 def _questions(findings: list[Finding]) -> list[tuple[str, str, str, str]]:
     """For each question: the chance before the decisions, with them, and with full calibration."""
+    chances = {
+        policy: {one.question: one for one in findings if one.policy == policy}
+        for policy in ("chosen", "full")
+    }
     rows = []
-    for question in dict.fromkeys(one.question for one in findings):
-        by_policy = {one.policy: one for one in findings if one.question == question}
-        own, full = by_policy.get("chosen"), by_policy.get("full")
-        if own is not None:
-            rows.append(
-                (
-                    _QUESTIONS.get(question, question),
-                    percent(own.baseline),
-                    percent(own.success),
-                    "" if full is None else percent(full.success),
-                )
-            )
+    for question, own in chances["chosen"].items():
+        full = percent(chances["full"][question].success) if question in chances["full"] else ""
+        rows.append((_QUESTIONS.get(question, question), percent(own.baseline), percent(own.success), full))
     return rows
 
 

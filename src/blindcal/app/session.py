@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from blindcal.app.jobs import Job, Work
+from blindcal.app.jobs import Job
 from blindcal.app.state import FolderState, Stamp, folder_stamp, read_state
 from blindcal.compute.parallel import Progress
 from blindcal.deciding.release import preview_list
@@ -488,7 +488,7 @@ class Session:
     def _stamp(self, name: str) -> Stamp:
         return self.state.planned if name == "planned" else self.state.stamp
 
-    def start(self, name: str, words: str, step: Callable[[Folder, Progress], Any]) -> None:
+    def start(self, name: str, words: str, step: Callable[..., Any]) -> None:
         """Run a `step` on the folder in the background, and keep its result by `name`."""
         with self.lock:
             self.free()
@@ -502,18 +502,14 @@ class Session:
                     if failure is None:
                         self.keep(name, result)
 
-            work: Work = partial(step, folder)
-            self.job = Job(words, work, finish)
+            self.job = Job(words, lambda progress: step(folder, progress=progress), finish)
             self.changes += 1
             self.job.start()
 
     def fit(self) -> None:
         """Estimate reviewers from past conferences."""
-        self.start(
-            "fitted",
-            "estimating how reviewers use scores",
-            lambda folder, progress: fit_folder(folder, workers=self.workers, progress=progress),
-        )
+        step = partial(fit_folder, workers=self.workers)
+        self.start("fitted", "estimating how reviewers use scores", step)
 
     def confirm_people(self, same: Mapping[int, bool]) -> None:
         """Say of pairs of ids, by their place in the list, whether each is one person; then fit again."""
@@ -581,7 +577,7 @@ class Session:
             yes_leak=leak,
             workers=self.workers,
         )
-        self.start("decided", "deciding", lambda folder, progress: step(folder, progress=progress))
+        self.start("decided", "deciding", step)
 
     def preview(self, accept: str, wait_list: str) -> None:
         """What another number of papers would change; nothing is released."""
@@ -610,56 +606,33 @@ class Session:
         """A file of the decisions for another system."""
         with self.lock:
             folder = self.state.folder
-            accepted, rejected, waiting = (
-                words.get(name, "").strip() or None for name in ("accepted", "rejected", "waiting")
-            )
-            made = export_release(
-                folder,
-                release_of(folder),
-                to,
-                what,
-                accepted=accepted,
-                rejected=rejected,
-                waiting=waiting,
-            )
+            names = ("accepted", "rejected", "waiting")
+            accept, reject, wait = (words.get(name, "").strip() or None for name in names)
+            release = release_of(folder)
+            made = export_release(folder, release, to, what, accepted=accept, rejected=reject, waiting=wait)
             end = {"xlsx": "xlsx", "pretalx": "py"}.get(to, "csv")
             self.keep("export", Export(f"{what}-{to}.{end}", made.data, to, made.remarks))
 
     def report(self) -> None:
         """Both reports of what was decided: for everyone, and for the chair."""
 
-        def step(folder: Folder, progress: Progress) -> tuple[str, str]:
-            release = release_of(folder)
-            public, chair = (
-                report_release(
-                    folder, release, confidential=confidential, workers=self.workers, progress=progress
-                )
-                for confidential in (False, True)
+        def step(folder: Folder, progress: Progress) -> tuple[str, ...]:
+            made = partial(
+                report_release, folder, release_of(folder), workers=self.workers, progress=progress
             )
-            return public.html, chair.html
+            return tuple(made(confidential=confidential).html for confidential in (False, True))
 
         self.start("report", "making the report", step)
 
     def verify(self, commitment: str) -> None:
         """Check the latest release with the key."""
-        given = commitment.strip() or None
-        self.start(
-            "verified",
-            "verifying",
-            lambda folder, progress: verify_folder(
-                folder, commitment=given, workers=self.workers, progress=progress
-            ),
-        )
+        step = partial(verify_folder, commitment=commitment.strip() or None, workers=self.workers)
+        self.start("verified", "verifying", step)
 
     def audit(self, adversaries: Adversaries) -> None:
         """Play adversaries against the latest release."""
-        self.start(
-            "audited",
-            "playing adversaries",
-            lambda folder, progress: audit_folder(
-                folder, adversaries, workers=self.workers, progress=progress
-            ),
-        )
+        step = partial(audit_folder, adversaries=adversaries, workers=self.workers)
+        self.start("audited", "playing adversaries", step)
 
 
 def setting_text(value: object) -> str:

@@ -20,7 +20,7 @@ from blindcal.fitting.reuse_guard import fit_record_path
 from blindcal.io.atomic_files import read_json, read_table
 from blindcal.posterior.conference import read_reviewers
 from blindcal.project.imports import decided, folder_reviews
-from blindcal.project.settings import FILE, Folder, FolderRequest, read_folder
+from blindcal.project.settings import FILE, Folder, FolderRequest
 from blindcal.project.workflow import people_listing, release_of, sealed_release, settings_of
 from blindcal.report.wording import has_figures, read_certificate
 from blindcal.reviews import Reviews, similar_id_warnings
@@ -146,11 +146,6 @@ def read_state(folder: Folder) -> FolderState:
         folder_stamp(folder),
         (*planned.items(), *folder.withdrawn, *files),
     )
-
-
-def read_path(path: Path) -> FolderState:
-    """Reads the state of the conference's folder at `path`."""
-    return read_state(read_folder(path))
 
 
 def _fit(table: str) -> Mapping[str, Any] | None:
