@@ -11,8 +11,8 @@ import time
 import numpy as np
 
 import blindcal as bc
+from blindcal.calibrators.affine_model import hierarchical_quality
 from blindcal.calibrators.gibbs import Batch
-from blindcal.calibrators.hierarchical_model import hierarchical_quality
 from blindcal.compute.mcmc import rhat
 from blindcal.simulation.population import paper_population, prototype_population, simulate
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.calibrators.known_reviewers import maximum_likelihood_quality
+from blindcal.calibrators.affine_model import maximum_likelihood_quality
 from blindcal.calibrators.results import raw_quality, standardized_quality
 from blindcal.checks import Array
 from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error

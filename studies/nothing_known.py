@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from blindcal.calibrators.hierarchical_model import hierarchical_quality, offsets_quality
+from blindcal.calibrators.affine_model import hierarchical_quality, offsets_quality
 from blindcal.calibrators.results import raw_quality, standardized_quality
 from blindcal.checks import Array
 from blindcal.compute.parallel import available_cores, parallel_map

@@ -122,10 +122,10 @@ def table(found: dict[int, dict[str, tuple[Array, Array]]]) -> list[str]:
         for name, (numbers, wrong) in runs.items():
             errors = numbers.std(axis=0, ddof=1) / np.sqrt(len(numbers))
             known = [f"{100 * m:.0f} ± {100 * e:.0f} %" for m, e in zip(numbers.mean(0), errors, strict=True)]
-            shares = wrong[:, :, 2] / np.sqrt(len(wrong))
+            shares = wrong[:, : len(_NAMES), 2]
             cells = [
                 f"{100 * m:.1f} ± {100 * e:.1f} %"
-                for m, e in zip(wrong[:, :, 2].mean(0), shares.std(axis=0, ddof=1), strict=True)
+                for m, e in zip(shares.mean(0), shares.std(0, ddof=1) / np.sqrt(len(shares)), strict=True)
             ]
             lines.append(f"| {length} | {name} | " + " | ".join([*known, *cells]) + " |")
     return lines

@@ -96,12 +96,8 @@ def by_evidence(belief: Belief) -> Policy:
     return unchecked_policy(belief.favor)
 
 
-def _guaranteed(belief: Belief, guarantee: Guarantee) -> Policy:
-    return private_policy(belief, guarantee)
-
-
 def _ours(name: str, epsilon: float | None) -> Mechanism:
-    return partial(_guaranteed, guarantee=Guarantee(name, epsilon=epsilon))
+    return partial(private_policy, guarantee=Guarantee(name, epsilon=epsilon))
 
 
 MECHANISMS: Mapping[str, Mechanism] = {
@@ -378,11 +374,15 @@ def best_guesses(known: Instance, outcomes: Array) -> float:
         >>> best_guesses(instance("matching of 2"), np.ones((1, 2))).__round__(3)
         0.659
     """
+    return float(_reviewer_chances(known, outcomes).max(axis=2).mean(axis=1).sum())
+
+
+def _reviewer_chances(known: Instance, outcomes: Array) -> Array:
+    """`[outcome, paper, secret]`: P(all decisions, and who reviewed this paper)."""
     if known.assignments is None or known.chance is None:
         raise InputError("this adversary needs an instance whose papers a matching couples")
     on = (known.assignments[:, :, None] == np.arange(known.assignments.max() + 1)).astype(np.float64)
-    joint = np.einsum("om,mij->oij", outcomes * known.chance, on)
-    return float(joint.max(axis=2).mean(axis=1).sum())
+    return np.asarray(np.einsum("om,mij->oij", outcomes * known.chance, on))
 
 
 # A hint names the truth with this chance, and else anyone at random.
@@ -597,11 +597,9 @@ def _coupled(
             raise InputError(f"a sequence needs an instance that a matching couples, found {known.name!r}")
         return float("nan"), float("nan"), float("nan"), float("nan"), []
     outcomes, wrong, tables = all_decisions(mechanism, known)
-    alone = adversary(known, np.ones((1, known.chance.size)))
-    on = (known.assignments[:, :, None] == np.arange(known.assignments.max() + 1)).astype(np.float64)
-    joint = np.einsum("om,mij->oij", outcomes * known.chance, on)
-    total = (outcomes @ known.chance)[:, None]
-    before = np.einsum("m,mij->ij", known.chance, on).max(axis=1)
-    rises = joint.max(axis=2) / np.where(total > 0.0, total, 1.0) - before
+    nothing, total = np.ones((1, known.chance.size)), (outcomes @ known.chance)[:, None]
+    alone, before = adversary(known, nothing), _reviewer_chances(known, nothing)[0].max(axis=1)
+    after = _reviewer_chances(known, outcomes).max(axis=2)
+    rises = after / np.where(total > 0.0, total, 1.0) - before
     added, rise = adversary(known, outcomes) - alone, max(0.0, float(rises.max()))
     return alone, added, float(wrong @ known.chance), rise, tables

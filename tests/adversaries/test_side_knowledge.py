@@ -122,7 +122,7 @@ def test_colluders_know_their_own_reviews_and_no_others() -> None:
     for view in random_views(rng, count(20, 200)):
         truth = view.rows[rng.choice(len(view.rows), p=view.weight)]
         chosen = {view.names[0], view.names[-1]}
-        known = informed(replace(view, truth=tuple(truth.tolist())), chosen, rng)
+        known, others = informed(replace(view, truth=tuple(truth.tolist())), chosen, rng)
         names = [view.names[who] for who in truth]
         expected = defaultdict(float)
         for row, weight in zip(view.rows, view.weight, strict=True):
@@ -130,9 +130,9 @@ def test_colluders_know_their_own_reviews_and_no_others() -> None:
             if all(a == b or not {a, b} & chosen for a, b in zip(names, there, strict=True)):
                 expected[tuple(row)] += weight
         total = sum(expected.values())
-        for row, weight in zip(view.rows, known.view.weight, strict=True):
+        for row, weight in zip(view.rows, known.weight, strict=True):
             assert weight == pytest.approx(expected.get(tuple(row), 0.0) / total)
-        assert known.open.tolist() == [name not in chosen for name in names]
+        assert others.tolist() == [name not in chosen for name in names]
 
 
 def test_collusion_averages_over_who_colludes() -> None:

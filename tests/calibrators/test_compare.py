@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blindcal.calibrators.hierarchical_model import hierarchical_quality, offsets_quality
+from blindcal.calibrators.affine_model import hierarchical_quality, offsets_quality
 from blindcal.calibrators.results import raw_quality, standardized_quality
 from blindcal.checks import Array
 from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error

@@ -246,7 +246,6 @@ def test_tests_mirror_the_source_tree() -> None:
 # Modules without a test file of their own, and why.
 TESTED_WITH_OTHERS = {
     "__main__": "one call, which the tests of how the command line starts make",
-    "calibrators/hierarchical_model": "one chain with two settings, tested where the chain is",
 }
 
 

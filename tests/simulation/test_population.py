@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, expon, kstest, lognorm, norm
 
-from blindcal.calibrators.known_reviewers import maximum_likelihood_quality
+from blindcal.calibrators.affine_model import maximum_likelihood_quality
 from blindcal.calibrators.results import raw_quality, standardized_quality
 from blindcal.errors import InputError
 from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error

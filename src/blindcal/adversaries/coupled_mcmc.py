@@ -668,17 +668,14 @@ def _advance_part(job: tuple[int, Walks], table: FlatNetwork, steps: int, seed: 
 
 
 def _some_walks(walks: Walks, chosen: Integers) -> Walks:
-    return _walks_from_arrays({name: getattr(walks, name)[chosen] for name in _ARRAYS}, walks.rounds)
+    return replace(walks, **{name: getattr(walks, name)[chosen] for name in _ARRAYS})
 
 
 def _join(parts: Sequence[Walks]) -> Walks:
-    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
-    return _walks_from_arrays(joined, parts[0].rounds)
-
-
-def _walks_from_arrays(arrays: Mapping[str, NDArray[Any]], rounds: int) -> Walks:
-    author, lacks, extra, seen, tally, start, drawn = (arrays[name] for name in _ARRAYS)
-    return Walks(author, lacks, extra, seen, tally, start, drawn, rounds)
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS
+    }
+    return replace(parts[0], **joined)
 
 
 def _write_walks(kept: StrPath | None, parts: Sequence[Walks], table: FlatNetwork, seed: int) -> None:
@@ -700,7 +697,7 @@ def _read_walks(
     try:
         with np.load(io.BytesIO(read_bytes(kept, _MOST_BYTES)), allow_pickle=False) as data:
             about, digest = data["about"], str(data["digest"])
-            whole = _walks_from_arrays({name: data[name] for name in _ARRAYS}, int(about[0]))
+            whole = Walks(**{name: data[name] for name in _ARRAYS}, rounds=int(about[0]))
     except (ValueError, KeyError, OSError):
         raise InputError(f"{os.fspath(kept)} holds no walks of an audit") from None
     same = digest == table.digest and whole.seen.size == chains and int(about[2]) == seed

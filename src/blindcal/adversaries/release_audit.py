@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from blindcal.adversaries.single_paper import View, authors, planned_view, published_views, released_view
+from blindcal.adversaries.single_paper import View, authors, case_view, published_views, released_view
 from blindcal.assignment.candidates import pools_of
 from blindcal.cells import Column, natural_sorted
 from blindcal.checks import numbers
@@ -68,7 +68,7 @@ def planned_views(plan: Plan) -> list[View]:
     Returns one view per paper, in the order of the plan.
     """
     return [
-        planned_view(case, paper, raw, plan.request.guarantee)
+        case_view(case.promised(plan.request.guarantee.promise), paper.policy, raw)
         for case, paper, raw in zip(
             plan.conference.cases, plan.papers, plan.conference.raw_accept, strict=True
         )

@@ -12,7 +12,7 @@ own belief.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -129,9 +129,7 @@ def _with_evidence(job: tuple[int, View], strength: float, policies: tuple[str, 
     truth = view.rows[rng.choice(tuples, draws, p=view.weight)]
     signal = rng.standard_normal((draws, slots, people + 1))
     # Nobody (-1) has a column too: a review by an outsider looks like a review by any other.
-    np.put_along_axis(
-        signal, truth[:, :, None] % (people + 1), strength + _signal_of(signal, truth)[:, :, None], axis=2
-    )
+    signal[np.arange(draws)[:, None], np.arange(slots), truth] += strength
     likelihood = np.zeros((draws, tuples))
     for slot in range(slots):
         likelihood += strength * signal[:, slot, view.rows[:, slot] % (people + 1)]
@@ -148,24 +146,12 @@ def _with_evidence(job: tuple[int, View], strength: float, policies: tuple[str, 
     return np.stack(found, axis=1)
 
 
-def _signal_of(signal: Array, truth: Integers) -> Array:
-    return np.take_along_axis(signal, truth[:, :, None] % signal.shape[2], axis=2)[:, :, 0]
-
-
 def _by_label(view: View) -> csr_array:
     """`[tuple, slot * candidate]`: 1 if this candidate has this slot of the tuple."""
     tuples, slots = view.rows.shape
     row, slot = np.nonzero(view.rows >= 0)
     column = slot * len(view.names) + view.rows[row, slot]
     return csr_array((np.ones(row.size), (row, column)), shape=(tuples, slots * len(view.names)))
-
-
-@dataclass(frozen=True, eq=False)
-class _InformedView:
-    """A paper as colluders see it; `open` is true for reviews that are not theirs."""
-
-    view: View
-    open: NDArray[np.bool_]
 
 
 def collusion_findings(
@@ -187,14 +173,14 @@ def collusion_findings(
     for draw in range(draws):
         rng = np.random.default_rng([_SEED, colluders, draw])
         chosen = {people[i] for i in rng.choice(len(people), colluders, replace=False)}
-        informed = [one for view in views if (one := _informed_view(view, chosen, rng)).open.any()]
-        reviews = sum(float(one.open.sum()) for one in informed)
-        for one in informed:
-            masses = [one.view.alone, *(one.view.mass(policy) for policy in policies)]
-            best = [authors(one.view, mass).max(axis=2).sum(axis=0)[one.open].sum() for mass in masses]
+        informed = [one for view in views if (one := _informed_view(view, chosen, rng))[1].any()]
+        reviews = sum(float(others.sum()) for _, others in informed)
+        for view, others in informed:
+            masses = [view.alone, *(view.mass(policy) for policy in policies)]
+            best = [authors(view, mass).max(axis=2).sum(axis=0)[others].sum() for mass in masses]
             right[draw] += np.array(best) / reviews
             for column, mass in enumerate(masses[1:]):
-                rise[column] = max(rise[column], float(rises(one.view, mass)[:, one.open].max()))
+                rise[column] = max(rise[column], float(rises(view, mass)[:, others].max()))
     name = f"{colluders} colluding reviewer{'s' * (colluders > 1)}"
     mean = right.mean(axis=0)
     return [
@@ -211,8 +197,10 @@ def collusion_findings(
     ]
 
 
-def _informed_view(view: View, colluders: set[str], rng: np.random.Generator) -> _InformedView:
-    """The paper given the colluders' facts: which reviews are theirs, and that no others are."""
+def _informed_view(
+    view: View, colluders: set[str], rng: np.random.Generator
+) -> tuple[View, NDArray[np.bool_]]:
+    """The paper given which reviews are the colluders', and that no others are; and which are not theirs."""
     inside = np.array([name in colluders for name in view.names])
     truth = np.array(
         view.truth if view.truth is not None else view.rows[rng.choice(len(view.rows), p=view.weight)]
@@ -220,7 +208,7 @@ def _informed_view(view: View, colluders: set[str], rng: np.random.Generator) ->
     theirs = (truth >= 0) & inside[truth]
     mine = (view.rows >= 0) & inside[view.rows]
     possible = np.where(theirs, view.rows == truth, ~mine).all(axis=1)
-    return _InformedView(view.believing(view.weight * possible), ~theirs)
+    return view.believing(view.weight * possible), ~theirs
 
 
 def co_reviewer_findings(views: Sequence[View], policies: Sequence[str] = POLICIES) -> list[Finding]:

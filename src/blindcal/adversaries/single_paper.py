@@ -28,8 +28,6 @@ from blindcal.deciding.ledger import Record
 from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.errors import InputError
 from blindcal.io.tables import long_frame
-from blindcal.planning.conference_plan import PaperPlan
-from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import LabelSums, Policy, evidence_policy, label_sums
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.paper import PaperCase
@@ -100,12 +98,6 @@ class View:
         if not total > 0.0:
             raise InputError(f"nothing is possible any more for paper {self.paper!r}")
         return replace(self, weight=weight / total, reviewers=None)
-
-
-def planned_view(case: PaperCase, plan: PaperPlan, raw: float, guarantee: Guarantee) -> View:
-    """A paper before the draw, with the table that would be sampled."""
-    case = case.promised(guarantee.promise)
-    return case_view(case, plan.policy, raw)
 
 
 def case_view(case: PaperCase, policy: Policy, raw: float) -> View:

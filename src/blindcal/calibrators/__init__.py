@@ -30,10 +30,9 @@ whether calibrating helps (`assessment`). Open `results` first, which has the sh
 has the sampler. Imports: verification and earlier.
 """
 
+from blindcal.calibrators.affine_model import hierarchical, maximum_likelihood, offsets, posterior
 from blindcal.calibrators.assessment import Assessment, assess
-from blindcal.calibrators.hierarchical_model import hierarchical, offsets
 from blindcal.calibrators.isotonic_regression import isotonic
-from blindcal.calibrators.known_reviewers import maximum_likelihood, posterior
 from blindcal.calibrators.results import Calibration, raw, standardized
 
 METHODS = {method.__name__: method for method in (raw, standardized, isotonic, offsets, hierarchical)}

@@ -15,9 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
+from blindcal.calibrators.affine_model import (
+    expected_score,
+    hierarchical,
+    hierarchical_quality,
+    posterior_quality,
+)
 from blindcal.calibrators.gibbs import Batch, Spreads, copies, fit_batch, location_and_scale
-from blindcal.calibrators.hierarchical_model import expected_score, hierarchical, hierarchical_quality
-from blindcal.calibrators.known_reviewers import posterior_quality
 from blindcal.calibrators.results import batch_of, raw_quality
 from blindcal.checks import Array, roundoff, strictly_within, within
 from blindcal.compute.mcmc import positive_normal

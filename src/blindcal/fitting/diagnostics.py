@@ -30,7 +30,7 @@ _SKEW_ERRORS, _MIN_SKEW, _OUTLIER_RATE = 3.0, 0.3, 0.01
 
 # A standard error of so much of the population's tells nothing worth the name.
 _UNINFORMED = 0.95
-# Chains agree up to this R-hat of any offset (see `calibrators.hierarchical_model.CONVERGED`).
+# Chains agree up to this R-hat of any offset (see `calibrators.affine_model.CONVERGED`).
 _CONVERGED = 1.05
 _BINS = 7
 

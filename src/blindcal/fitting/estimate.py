@@ -15,6 +15,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import call
 from pathlib import Path
 from typing import Any
 
@@ -288,12 +289,8 @@ def _run_chains(
         jobs.append(partial(chain, earlier, (SEED, CHAINS), length // 2))
     reviews = count(len(history), "past review")
     with progress(f"fitting {reviews}", len(jobs)) as advance:
-        done = parallel_map(_run_job, jobs, workers=workers, advance=advance)
+        done = parallel_map(call, jobs, workers=workers, advance=advance)
     return done[:CHAINS], done[CHAINS] if len(pasts) > 1 else None
-
-
-def _run_job(job: partial[Moments]) -> Moments:
-    return job()
 
 
 def _on_this_years_scale(

@@ -18,9 +18,13 @@ from typing import Any
 import numpy as np
 
 import blindcal
-from blindcal.calibrators.hierarchical_model import hierarchical_quality, offsets_quality
+from blindcal.calibrators.affine_model import (
+    hierarchical_quality,
+    maximum_likelihood_quality,
+    offsets_quality,
+    posterior_quality,
+)
 from blindcal.calibrators.isotonic_regression import isotonic_quality
-from blindcal.calibrators.known_reviewers import maximum_likelihood_quality, posterior_quality
 from blindcal.calibrators.results import raw_quality, standardized_quality
 from blindcal.checks import Array
 from blindcal.compute.parallel import Workers, available_cores, unordered_results

@@ -9,8 +9,8 @@ from scipy.stats import norm
 
 import blindcal as bc
 from blindcal.calibrators import maximum_likelihood, posterior
+from blindcal.calibrators.affine_model import maximum_likelihood_quality, posterior_quality
 from blindcal.calibrators.gibbs import Batch
-from blindcal.calibrators.known_reviewers import maximum_likelihood_quality, posterior_quality
 from small_reviews import conference
 
 

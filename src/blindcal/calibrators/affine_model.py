@@ -1,6 +1,9 @@
-"""Qualities if the reviewers are known: maximum likelihood, and the posterior under the N(0,1) prior.
+"""Calibrators by the model `score = slope * quality + offset + noise`, quality ~ N(0,1) over papers.
 
-Maximum likelihood is the third method of the paper (Appendix A).
+With reviewers known: `maximum_likelihood`, the third method of the paper (Appendix A), and `posterior`. With
+nothing known about them, by sampling: `hierarchical`, in which reviewers differ in slope and offset, and
+`offsets`, in which they differ in offset alone (crossed random effects); with notes on what the data cannot
+show.
 """
 
 from __future__ import annotations
@@ -8,15 +11,24 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from blindcal.calibrators.gibbs import Batch
-from blindcal.calibrators.results import Calibration, batch_of
-from blindcal.checks import Array, nonnegative, numbers, positive
+from blindcal.calibrators.gibbs import Batch, Fit, fit_batch
+from blindcal.calibrators.results import Calibration, Predictor, batch_of
+from blindcal.checks import Array, Integers, nonnegative, numbers, positive
+from blindcal.compute.mcmc import ess_bulk, ess_tail, rhat
 from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine
 from blindcal.reviews import Reviews
 
 # Quadrature over quality: its points, how far it goes, and the least width at which each round is placed.
 _POINTS, _RANGE, _NARROWEST = 301, 17.0, (0.5, 0.05, 0.005, 5e-4, 5e-5)
+CHAINS = 2
+KEEP = 800  # joint draws: for predictions and for probabilities of being accepted
+HIERARCHICAL_SWEEPS, OFFSET_SWEEPS = 1500, 900
+# Chains agree up to this R-hat of any quality. Vehtari and others ask for 1.01 of a single quantity; the
+# largest one among the qualities of a conference exceeds that by chance.
+CONVERGED = 1.05
+_JUDGED = 20  # papers whose qualities are compared: R-hat of all of them would take as long as the chains
+_CHUNK = 4096  # scores that are predicted at once
 
 
 def maximum_likelihood(reviews: Reviews, reviewers: Affine) -> Calibration:
@@ -178,3 +190,131 @@ def _calibration(
         fitted=reviewers,
         predictor=lambda paper, reviewer: a[reviewer] * quality[paper] + b[reviewer],
     )
+
+
+# --- reviewers unknown
+
+
+def _sampled(method: str, reviews: Reviews, *, common_slope: bool, sweeps: int) -> Calibration:
+    """The calibration from two chains; refused if nothing can be estimated from these reviews."""
+    batch = batch_of(reviews)
+    if batch.per_paper().max() < 2:
+        raise InputError("no paper has two reviews: quality cannot be separated from noise")
+    if np.ptp(batch.score) == 0:
+        raise InputError(f"all scores are {batch.score[0]:g}: there is nothing to calibrate")
+    fit = fit_batch(batch, common_slope=common_slope, sweeps=sweeps, chains=CHAINS, keep=KEEP)
+    return Calibration(
+        method,
+        reviews,
+        fit.quality,
+        fit.standard_error,
+        (*_doubts(reviews, batch), *_unsettled(fit)),
+        fitted=Affine(fit.slope, fit.offset, fit.noise[0], fit.covariance),
+        fit=fit,
+        predictor=expected_score(fit),
+    )
+
+
+def _doubts(reviews: Reviews, batch: Batch) -> tuple[str, ...]:
+    """What these reviews leave to the model."""
+    notes = []
+    single = int((batch.per_reviewer() == 1).sum())
+    if single == batch.reviewers:
+        notes.append("no reviewer has two reviews: a reviewer's habits cannot be separated from noise")
+    elif single:
+        notes.append(
+            f"{single} of {batch.reviewers} reviewers have one review: little is known about their habits"
+        )
+    if batch.reviewers < 5:
+        notes.append(f"only {batch.reviewers} reviewers: how much reviewers differ is poorly known")
+    parts = reviews.components.count
+    if parts > 1:
+        notes.append(
+            f"the reviews fall into {parts} sets without a common reviewer: papers of different sets "
+            "are compared by assuming that papers and reviewers of each set are alike"
+        )
+    return tuple(notes)
+
+
+def _unsettled(fit: Fit) -> tuple[str, ...]:
+    """A note if the chains do not agree about the qualities."""
+    draws = fit.quality_draws(_JUDGED)
+    largest = float(rhat(draws).max())
+    # Not `largest <= CONVERGED`: R-hat is nan for chains that are too short to judge.
+    if not largest > CONVERGED:
+        return ()
+    size = min(float(ess_bulk(draws).min()), float(ess_tail(draws).min()))
+    return (
+        f"two chains do not agree yet (R-hat {largest:.2f}, effective sample size {size:.0f}): "
+        "ask for more sweeps",
+    )
+
+
+def expected_score(fit: Fit) -> Predictor:
+    """A predictor of scores: the posterior mean of `slope * quality + offset`."""
+    quality, slope, offset = fit.draws
+
+    def predict(paper: Integers, reviewer: Integers) -> Array:
+        value = np.empty(paper.size)
+        for start in range(0, paper.size, _CHUNK):
+            i, j = paper[start : start + _CHUNK], reviewer[start : start + _CHUNK]
+            value[start : start + _CHUNK] = (slope[:, j] * quality[:, i] + offset[:, j]).mean(axis=0)
+        return value
+
+    return predict
+
+
+def hierarchical(reviews: Reviews, *, sweeps: int = HIERARCHICAL_SWEEPS) -> Calibration:
+    """Posterior mean and standard deviation of each quality, with nothing known about the reviewers.
+
+    Slopes (above 0) and offsets are normal over reviewers; the spread of each is learned from these reviews.
+
+    Args:
+        reviews: The reviews of one conference.
+        sweeps: The length of each of two chains, the first third of which is dropped.
+
+    Returns:
+        A calibration whose `fitted` holds each reviewer's slope and offset with their covariance.
+
+    Raises:
+        InputError: If no paper has two reviews, or all scores are equal.
+
+    Example:
+        A few sweeps are enough to see that ben is more lenient than ada:
+
+        >>> reviewer, score = ["ada"] * 3 + ["ben"] * 3, [3, 2, 1, 6, 5, 4]
+        >>> rows = {"paper": list("pqrqrs"), "reviewer": reviewer, "score": score}
+        >>> hierarchical(Reviews.from_table(rows), sweeps=30).rank
+        array([1, 2, 3, 4])
+    """
+    return _sampled("hierarchical", reviews, common_slope=False, sweeps=sweeps)
+
+
+def offsets(reviews: Reviews, *, sweeps: int = OFFSET_SWEEPS) -> Calibration:
+    """The same as `hierarchical` if reviewers differ in leniency alone: all have one slope.
+
+    Args:
+        reviews: The reviews of one conference.
+        sweeps: The length of each of two chains, the first third of which is dropped.
+
+    Raises:
+        InputError: If no paper has two reviews, or all scores are equal.
+
+    Example:
+        >>> rows = {"paper": list("pqpq"), "reviewer": ["ada", "ada", "ben", "ben"], "score": [1, 2, 4, 5]}
+        >>> offsets(Reviews.from_table(rows), sweeps=30).rank
+        array([2, 1])
+    """
+    return _sampled("offsets", reviews, common_slope=True, sweeps=sweeps)
+
+
+def hierarchical_quality(batch: Batch, *, sweeps: int = HIERARCHICAL_SWEEPS) -> tuple[Array, Array]:
+    """Posterior mean and standard deviation of each quality by the model of `hierarchical`, in one chain."""
+    fit = fit_batch(batch, common_slope=False, sweeps=sweeps)
+    return fit.quality, fit.standard_error
+
+
+def offsets_quality(batch: Batch, *, sweeps: int = OFFSET_SWEEPS) -> tuple[Array, Array]:
+    """Posterior mean and standard deviation of each quality by the model of `offsets`, in one chain."""
+    fit = fit_batch(batch, common_slope=True, sweeps=sweeps)
+    return fit.quality, fit.standard_error
