@@ -358,3 +358,9 @@ def test_caps_out_of_reach_need_no_program_and_give_its_policy(
             solved = AcceptProgram(classes, guarantee).solve()
         assert found.error == pytest.approx(solved.error, abs=1e-9)
         assert found.success == pytest.approx(solved.success, abs=1e-6)
+
+
+def test_forced_decisions_are_compared_with_epsilon_even_if_caps_are_out_of_reach() -> None:
+    classes = secret_classes(Belief(np.full(60, 1 / 60), np.repeat([0.999, 0.001, 0.4], 20)))
+    with pytest.raises(CertificateError, match="never-against cannot be kept together with epsilon"):
+        AcceptProgram(classes, Guarantee("crowd", epsilon=1.0, never_against=0.99)).solve()

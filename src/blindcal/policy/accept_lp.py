@@ -305,7 +305,9 @@ class AcceptProgram:
     def _out_of_reach(self) -> bool:
         """Whether no policy within epsilon can make any of many candidates as likely as the caps allow."""
         c, epsilon = self.classes, self.guarantee.epsilon
-        return epsilon is not None and bool((c.mass * np.exp(epsilon) <= self.guarantee.caps(c.top)).all())
+        if epsilon is None or (self.fixed >= 0.0).any():
+            return False
+        return bool((c.mass * np.exp(epsilon) <= self.guarantee.caps(c.top)).all())
 
     def _evidence(self) -> Array:
         """The best policy that only its range limits: a corner of the range decides by the evidence."""
