@@ -128,7 +128,7 @@ def last(out: str) -> str:
 def test_every_step_says_the_next_one(folder: Path) -> None:
     told = "next: write what you choose into icx/conference.toml, then blindcal decide icx"
     assert last(call("plan", "icx")[1]) == told
-    told = "next: back up the key with its sealed record, then blindcal report icx --out icx.html"
+    told = "next: back up the key with its private log, then blindcal report icx --out icx.html"
     assert last(call("decide", "icx")[1]) == told
     told = "next: blindcal export icx --to csv --out icx.csv"
     assert last(call("report", "icx", "--out", "icx.html")[1]) == told

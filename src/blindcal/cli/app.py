@@ -27,7 +27,7 @@ _OPTIONAL = ("typer", "rich", "joblib", "jinja2", "dask", "distributed", "matplo
 def version_text() -> str:
     """The version on the first line, then the versions on which decisions and errors may depend.
 
-    No package is imported for it. Certificates and sealed files state their own formats.
+    No package is imported for it. Certificates and the private log state their own formats.
     """
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     python = f"{platform.python_implementation()} {platform.python_version()} on {system}"
@@ -45,7 +45,7 @@ def _installed(name: str) -> str:
 # By who uses them and when, in the order of the help: a command's module and function, and its summary.
 COMMANDS = {
     "To look around": {
-        "demo": ("demo:demo", "Run every step on a made-up conference of 200 papers."),
+        "demo": ("demo:demo", "Run every step on a simulated conference of 200 papers."),
         "app": ("demo:serve", "Run a whole conference in a browser, or play with one pair of papers."),
     },
     "Chair, before reviews are in": {

@@ -217,9 +217,9 @@ def verify(
     cluster: ClusterAddress = None,
     as_json: Json = False,
 ) -> None:
-    """Check the latest release with the key: input, commitment, coins, tables, claims, public files.
+    """Check the latest release with the key: input, commitment, draws, tables, claims, public files.
 
-    The folder must have the files that were decided; the request is taken from the sealed record and shown.
+    The folder must have the files that were decided; the request is taken from the private log and shown.
     For an auditor who may know who reviewed what, since the files say so. Exits with code 4 if anything does
     not agree.
 

@@ -37,7 +37,7 @@ def decide(
     key: KeyFile = None,
     amend: bool = flag("Decide new papers, and papers whose scores changed.", "--amend"),
     reason: str = option(
-        "Why the papers are amended, for the sealed record; required with --amend.", default=""
+        "Why the papers are amended, for the private log; required with --amend.", default=""
     ),
     redecide: bool = flag(
         "With --amend: decide all papers with corrected pools or calibration again.", "--redecide"
@@ -53,10 +53,10 @@ def decide(
 
     Decides what conference.toml says. Writes decisions.csv (paper, decision, raw_decision, advice) and
     certificate.json into the public folder, for people who may see the scores (if scores are confidential,
-    for everyone: only the decisions in it depend on them), and a sealed record beside the
+    for everyone: only the decisions in it depend on them), and a record into the private log beside the
     key. The same input always returns the same decisions; a changed input is refused without --amend, which
     decides new papers, and papers whose scores changed from public data. If a number of papers is to be
-    accepted exactly, the private decisions stay sealed, and the best papers by them are accepted.
+    accepted exactly, the private decisions stay in the log, and the best papers by them are accepted.
 
     Example: blindcal decide icx2027
     """
@@ -148,7 +148,7 @@ def _promise(certificate: dict[str, Any]) -> str:
     limit = certificate["limits"]["epsilon"]
     each = "without a limit" if limit is None else f"at most {_shown(limit)}"
     again = f"{count(twice['papers'], 'paper')} decided again from public data"
-    return f"guarantee: {name}, epsilon {each} for each paper's one coin ({again})"
+    return f"guarantee: {name}, epsilon {each} for each paper's one draw ({again})"
 
 
 def _print_changes(changes: Changes, papers: int) -> None:
@@ -204,9 +204,9 @@ def select(
     """Accept another number of papers of a conference that was decided with such a number.
 
     Nothing is drawn and no input is read: papers are ranked again by their private decisions, which stay
-    sealed. The list becomes the next release of the folder, and is sealed as one. What the certificate
-    promises holds for all lists together. A waiting paper keeps waiting or is accepted, unless --wait-list
-    is given.
+    in the private log. The list becomes the next release of the folder, and is recorded as one. What the
+    certificate promises holds for all lists together. A waiting paper keeps waiting or is accepted, unless
+    --wait-list is given.
 
     Example: blindcal select icx2027 --accept 55 --wait-list 10
     """

@@ -38,10 +38,10 @@ def demo(
     out: Path = option("Folder to leave behind.", default=Path("demo-out")),
     as_json: Json = False,
 ) -> None:
-    """Run every step on a made-up conference of 200 papers and leave its folder.
+    """Run every step on a simulated conference of 200 papers and leave its folder.
 
     OUT is a folder as `blindcal new` makes it: OUT/inputs holds what a chair has, OUT/public what may be
-    shared if scores are public, as here, with report.html to read; the key and the sealed record lie beside
+    shared if scores are public, as here, with report.html to read; the key and its private log lie beside
     it. So `plan`, `verify` and the other commands take OUT. Running it again returns the stored decisions.
 
     Example: blindcal demo
@@ -84,7 +84,7 @@ def _make(drawn: PooledConference, out: Path, key: Path) -> None:
 
 
 def _wrong(drawn: PooledConference, decisions: str, bar: float) -> dict[str, int]:
-    """Papers decided wrongly: only a made-up conference knows its papers' qualities."""
+    """Papers decided wrongly: only a simulated conference knows its papers' qualities."""
     rows = list(csv.DictReader(io.StringIO(decisions)))
     good = (drawn.quality > bar).tolist()
     return {
@@ -101,7 +101,7 @@ def _print(
     certificate: dict[str, Any],
     counts: dict[str, int],
 ) -> None:
-    say(f"A made-up conference: {PAPERS} papers, each reviewed by {REVIEWS} of {POOL} known candidates.")
+    say(f"A simulated conference: {PAPERS} papers, each reviewed by {REVIEWS} of {POOL} known candidates.")
     say("Reviewers differ in slope and offset; the chair accepts about a quarter.")
     say(
         "The decisions were stored by an earlier run." if how == "stored" else "Every paper was decided once."
@@ -136,7 +136,7 @@ def _print(
     say()
     say(f"{release}   decisions.csv and certificate.json: may be shared, as scores are public")
     say(f"{out / INPUTS}   what a chair has: CONFIDENTIAL, never share")
-    say(f"{key}, {key}.sealed   the key and the sealed record: CONFIDENTIAL, never share")
+    say(f"{key}, {key}.sealed   the key and its private log: CONFIDENTIAL, never share")
 
 
 @terminations_as_interrupts()
@@ -151,8 +151,8 @@ def serve(
 ) -> None:
     """Run a whole conference in a browser, or play with one pair of papers.
 
-    Everything stays on this machine: the server listens on 127.0.0.1 alone, and only who knows the address
-    that it prints, with a token in it, gets an answer. It works on a conference's folder, with the key that
+    Everything stays on this machine: the server listens on 127.0.0.1 only and answers only requests that
+    carry the token in the printed address. It works on a conference's folder, with the key that
     lies beside it, and does what the commands do. New folders are made beside FOLDER, or in the current
     folder. It runs until Ctrl-C.
 

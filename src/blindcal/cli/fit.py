@@ -143,7 +143,7 @@ def _print(fitted: Fitted, facts: dict[str, Any], committee: MatchedPeople | Non
 def say_fitted(fitted: Fitted, out: Path) -> None:
     """Say what the past has shown, and how reviewers in `out` were moved to this year's scale.
 
-    Nobody is named.
+    No person is named.
     """
     checks = fitted.checks
     rows = [
@@ -234,7 +234,7 @@ def share(
 
     Writes OUT (reviewer, above, below) and OUT.share.json, which says what is promised and how the numbers
     are read; both may be sent to other conferences, which import them like past reviews (keep both files in
-    one folder). What is released is sealed beside the key: the same input returns the same numbers. Needs
+    one folder). What is released is recorded beside the key: the same input returns the same numbers. Needs
     OpenDP.
 
     Example: blindcal share 2025.csv --committee committee.csv --epsilon 1 --key icx2025.key
@@ -260,7 +260,7 @@ def share(
         note("`reason` was not entered: nothing new was shared")
     if done.left_out:
         people_left = f"{count(done.left_out, 'review')} by people who are not on the list"
-        note(f"for you alone: {people_left} count for nobody")
+        note(f"for you alone: {people_left} are left out")
     if as_json:
         facts = {"how": done.how, "out": out, "statement": done.statement, "sealed": shared_folder(key)}
         total = {"epsilon": done.total.epsilon, "zcdp": done.total.zcdp}

@@ -310,11 +310,11 @@ def _shown(value: object) -> str:
 
 
 _KEY_ADVICE = (
-    "Only you can read it. Keep it secret forever: anyone who holds it can work out the coins and, with the",
+    "Only you can read it. Keep it secret forever: anyone who holds it can work out the draws and, with the",
     "decisions, much of who reviewed what. Back it up now, and again after every `blindcal decide`, together",
     "with the folder {sealed}, which remembers what was decided, and after every `blindcal share`",
     "with {shared}, which remembers what was shared. If the key is lost, the decisions",
-    "stand but can no longer be checked or amended; deciding again with a new key would draw new coins.",
+    "stand but can no longer be checked or amended; deciding again with a new key would draw again.",
 )
 # `plan` says more precisely whether calibration is worth it; here it is estimated for so many seconds.
 _SECONDS = 5.0
@@ -362,13 +362,13 @@ def new(
     key: Path | None = option("The key; FOLDER.key unless given. One that exists is used, else it is made."),
     as_json: Json = False,
 ) -> None:
-    """Make a folder for a conference, and the key that every coin is derived from.
+    """Make a folder for a conference, and the key that every random draw is derived from.
 
     Without --reviews the folder is made before they are in, so that the key's fingerprint can be published
     first; `blindcal import FOLDER FILE` brings them later. Afterward `plan FOLDER`, `decide FOLDER` and
     `verify FOLDER` need no other option: FOLDER/conference.toml has them all, each with what it means, for
     you to read and change. FOLDER/public may be sent to people who may see the scores, as stated by
-    --scores; the key and its sealed record lie beside FOLDER. Papers that the export calls withdrawn,
+    --scores; the key and its private log lie beside FOLDER. Papers that the export calls withdrawn,
     desk rejected or deleted are listed under [withdrawn], and so left out of the decisions. All is written,
     or nothing.
 
@@ -446,7 +446,7 @@ def _print_new(made: CreatedFolder, facts: dict[str, Any]) -> None:
         say(
             "Publish the fingerprint before reviews are in: it reveals nothing about the key, and shows later"
         )
-        say("that the coins were fixed before anyone knew the scores.")
+        say("that the draws were fixed before anyone knew the scores.")
     if facts["advice"] is not None:
         say(facts["advice"])
     say_next_step(read_folder(folder))

@@ -239,7 +239,7 @@ Published = Annotated[
     typer.Option(
         metavar="FOLDER",
         help="A folder published earlier with this key, of one release or of all, to check the key and its "
-        "sealed record against; repeatable.",
+        "private log against; repeatable.",
     ),
 ]
 Misfit = Annotated[
@@ -283,7 +283,7 @@ def next_step(command: str, folder: Folder) -> str:
     report = f"blindcal report {path} --out {path.name}.html"
     if command == "select" and (lines := _other_numbers(folder)):
         return f"write {' and '.join(lines)} into {file}, then {report}"
-    return f"back up the key with its sealed record, then {report}"
+    return f"back up the key with its private log, then {report}"
 
 
 def _other_numbers(folder: Folder) -> list[str]:

@@ -46,7 +46,8 @@ def report(
         "--confidential",
     ),
     key: Path | None = option(
-        "The key, for --confidential if scores are confidential: all figures are sealed.", metavar="FILE"
+        "The key, for --confidential if scores are confidential: only the private log has the figures.",
+        metavar="FILE",
     ),
     processes: Processes = None,
     cluster: ClusterAddress = None,

@@ -75,7 +75,7 @@ def pair(
         probability, "Largest chance of accepting the worse paper that you allow; adds the best policy."
     ),
     epsilon: float | None = numeric(
-        decimal, "Instead: add the best policy whose decision changes nobody's odds by more than e^EPSILON."
+        decimal, "Instead: add the best policy whose decision changes no one's odds by more than e^EPSILON."
     ),
     as_json: Json = False,
 ) -> None:
