@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from blindcal.errors import unexpected
 
 HOSTS = ("127.0.0.1", "localhost")
-"""By these names alone the server is known: whoever comes by another one was led here."""
+"""By these names alone the server is known: a request by another one was led here."""
 MOST_BODY = 64 * 2**10
 """A request that is no file has at most this many bytes."""
 ADMITTED = "blindcal.admitted"

@@ -111,7 +111,7 @@ _COMMAND_WORDS: Sequence[tuple[str, str | Callable[[re.Match[str]], str]]] = (
 _QUESTIONS = {
     "author": "who wrote a review",
     "three guesses": "the same, in three guesses",
-    "reviewed at all": "whether somebody reviewed a paper",
+    "reviewed at all": "whether someone reviewed a paper",
     "whole tuple": "all reviewers of a paper",
     "link": "whether two reviews are one person's",
 }

@@ -518,7 +518,7 @@ class Session:
             said = {one.old: one.old for one, _ in pairs}
             for one in (one for one, yes in pairs if yes):
                 if said[one.old] != one.old:
-                    raise InputError("nobody can be two people: say yes once for each past id")
+                    raise InputError("no one can be two people: say yes once for each past id")
                 said[one.old] = one.new
             self.join_people(said)
 
@@ -567,7 +567,9 @@ class Session:
         if self.state.decided and reason is None:
             raise InputError("the papers are decided: say why they are amended")
         if reason is not None and not reason.strip():
-            raise InputError("say why the papers are amended: the reason is sealed with the decisions")
+            raise InputError(
+                "say why the papers are amended: the private log keeps the reason with the decisions"
+            )
         step = partial(
             decide_folder,
             amend=reason is not None,

@@ -72,7 +72,7 @@ async function chosen(files, kind) {
   await again(answer);
 }
 
-// Listened for before the page is there, so that nobody is too quick for it.
+// Listened for before the page is there, so that no reader is too quick for it.
 document.addEventListener("submit", (event) => {
   event.preventDefault();
   submitted(event.target, event.submitter ?? undefined);

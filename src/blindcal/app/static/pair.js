@@ -136,7 +136,7 @@ function say(text) {
   place.hidden = !text;
 }
 
-// The link: where the sliders stand, which are made-up numbers, after the mark # that no server is sent.
+// The link: where the sliders stand, which are no one's data, after the mark # that no server is sent.
 const SHOWN = "letters";
 function keepLink() {
   const given = new URLSearchParams(fields());
