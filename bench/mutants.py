@@ -65,7 +65,7 @@ TESTS = {
         "certify/exact certify/claims precise_reviewers line/outsiders posterior/large_pools deciding/ledger "
         "certify/exact_rounding attacks planning/conference_plan_papers"
     ),
-    "deciding/prior_decisions": ("deciding/prior_decisions attacks verification_checks deciding/release"),
+    "deciding/amendment": ("deciding/amendment deciding/draft attacks verification_checks deciding/release"),
     "policy/aggregated_lp": (
         "policy/aggregated_lp posterior/large_pools policy/accept_lp planning/shared_budget "
         "planning/conference_plan_papers"
@@ -82,14 +82,13 @@ TESTS = {
         "assignment/sampling_halving assignment/sampling assignment/sampling_marginal_probabilities"
     ),
     "deciding/ledger": (
-        "deciding/ledger deciding/ledger_files attacks verification_checks deciding/prior_decisions "
-        "cli/decide"
+        "deciding/ledger deciding/ledger_files attacks verification_checks deciding/amendment cli/decide"
     ),
     "deciding/draft": (
-        "deciding/draft deciding/prior_decisions attacks verification_checks deciding/release "
+        "deciding/draft deciding/amendment attacks verification_checks deciding/release "
         "planted_bugs cli/decide"
     ),
-    "deciding/release": ("deciding/prior_decisions attacks verification_checks cli/decide"),
+    "deciding/release": ("deciding/amendment attacks verification_checks cli/decide"),
     "policy/accept_lp": (
         "policy/accept_lp policy/solver planning/shared_budget policy/aggregated_lp "
         "planning/conference_plan_papers line/outsiders posterior/large_pools certify/claims "

@@ -15,11 +15,11 @@ import numpy as np
 
 from blindcal.certify.claims import claim
 from blindcal.certify.exact import UNIT, ExactPolicy, PolicyTables, pack_policy
+from blindcal.deciding.amendment import Changes, PriorDecisions, stamp_of
 from blindcal.deciding.certificate_file import probability_of
 from blindcal.deciding.coins import Key, coin_facts, draw, write_bytes
-from blindcal.deciding.draft import Changes, Draft, decide_paper, draft, ranked_again, stamp_of, with_texts
+from blindcal.deciding.draft import Draft, decide_paper, draft, ranked_again, with_texts
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, commit, open_ledger, publish
-from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.deciding.release import reselected
 from blindcal.errors import BlindcalError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference

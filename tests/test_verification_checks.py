@@ -13,10 +13,10 @@ import pytest
 
 from blindcal.certify.claims import claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR, UNIT, ExactPolicy, PolicyTables, pack_policy
+from blindcal.deciding.amendment import PriorDecisions
 from blindcal.deciding.coins import Key, input_stamp
 from blindcal.deciding.draft import Draft, Planner, draft, ranked_again, with_texts
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, commit, open_ledger
-from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.deciding.release import release
 from blindcal.errors import InputError, VerificationError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference, plan_paper

@@ -33,6 +33,7 @@ from blindcal.cells import count, natural_sorted
 from blindcal.certify.claims import claim, keeps_guarantee
 from blindcal.certify.exact import CLAIM_DENOMINATOR, ExactPolicy, PackedPolicy, PolicyTables, pack_policy
 from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
+from blindcal.deciding.amendment import PriorDecisions, first_accept, recorded_case
 from blindcal.deciding.certificate_file import SUMS
 from blindcal.deciding.coins import Key, coin_facts, draw, input_stamp, read_key
 from blindcal.deciding.draft import (
@@ -41,7 +42,6 @@ from blindcal.deciding.draft import (
     Planner,
     budget_left,
     draft,
-    first_accept,
     ranked_again,
     true_secret,
     with_texts,
@@ -56,7 +56,6 @@ from blindcal.deciding.ledger import (
     published_problems,
     read_ledger,
 )
-from blindcal.deciding.prior_decisions import PriorDecisions, recorded_case
 from blindcal.deciding.release import check_paths
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.io.tables import StrPath, data_frame

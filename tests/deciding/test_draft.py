@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from blindcal.certify.exact import CLAIM_DENOMINATOR
+from blindcal.deciding.amendment import Changes, PriorDecisions, changes_since
 from blindcal.deciding.certificate_file import claim_of
 from blindcal.deciding.coins import Key, input_stamp
-from blindcal.deciding.draft import Changes, changes_since, decide_paper, draft, true_secret
+from blindcal.deciding.draft import decide_paper, draft, true_secret
 from blindcal.deciding.ledger import Ledger, commit, open_ledger
-from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.errors import InputError, RefusedError
 from blindcal.planning.conference_plan import plan_conference
 from blindcal.planning.request import Request

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from blindcal.deciding.amendment import PriorDecisions
 from blindcal.deciding.certificate_file import claim_of
 from blindcal.deciding.coins import Key, coin_facts, commitment_to_input, input_stamp, public_facts
 from blindcal.deciding.draft import draft, listing, own_rank, ranked, ranked_again
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record
-from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.planning.ranking import cuts_from_json, list_decision
 from blindcal.planning.request import WHOLE, Quota, Request

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from blindcal.deciding.amendment import PriorDecisions
 from blindcal.deciding.certificate_file import claim_of, probability_of
 from blindcal.deciding.coins import Key, make_key
 from blindcal.deciding.ledger import open_ledger
-from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.deciding.release import Outcome, release
 from blindcal.errors import CertificateError, InputError, RefusedError, VerificationError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference

@@ -28,9 +28,9 @@ from blindcal.cli import console, run
 from blindcal.deciding import certificate_file, coins, draft
 from blindcal.deciding import ledger as ledger_module
 from blindcal.deciding import release as release_module
+from blindcal.deciding.amendment import PriorDecisions
 from blindcal.deciding.coins import Key, draw
 from blindcal.deciding.ledger import unpack
-from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.planning import conference_plan as plans
 from blindcal.planning.ranking import Rank, rank
 from blindcal.planning.request import Request

@@ -13,11 +13,11 @@ from blindcal.assignment.candidates import everyone
 from blindcal.certify.claims import keeps_guarantee
 from blindcal.certify.exact import UNIT, ExactPolicy
 from blindcal.compute import parallel
+from blindcal.deciding.amendment import PriorDecisions
 from blindcal.deciding.certificate_file import claim_of
 from blindcal.deciding.coins import Key
 from blindcal.deciding.draft import decide_paper, true_secret
 from blindcal.deciding.ledger import open_ledger
-from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.deciding.release import release
 from blindcal.errors import CertificateError, InputError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference, plan_paper

@@ -19,9 +19,9 @@ from blindcal.adversaries.single_paper import View, authors, case_view, publishe
 from blindcal.assignment.candidates import pools_of
 from blindcal.cells import Column, natural_sorted
 from blindcal.checks import numbers
+from blindcal.deciding.amendment import PriorDecisions
 from blindcal.deciding.coins import read_key
 from blindcal.deciding.ledger import Record, check_published, read_ledger, read_published
-from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.deciding.release import check_paths
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_table

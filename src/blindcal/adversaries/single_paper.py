@@ -24,8 +24,8 @@ from blindcal.assignment.candidates import OUTSIDER
 from blindcal.certify.claims import Claim, claim
 from blindcal.certify.exact import exact_policy
 from blindcal.checks import Array, Integers, check_type
+from blindcal.deciding.amendment import PriorDecisions
 from blindcal.deciding.ledger import Record
-from blindcal.deciding.prior_decisions import PriorDecisions
 from blindcal.errors import InputError
 from blindcal.io.tables import long_frame
 from blindcal.policy.policy import LabelSums, Policy, evidence_policy, label_sums

@@ -21,7 +21,7 @@ from blindcal.cli.options import (
     option,
     say_next,
 )
-from blindcal.deciding.draft import Changes
+from blindcal.deciding.amendment import Changes
 from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder
 from blindcal.deciding.release import Outcome, first_of_key
 from blindcal.planning.request import Quota

@@ -2,8 +2,8 @@
 
 In: a plan, the true reviewers, the key, earlier releases. Out: `Outcome`, the confidential record
 of the release, `decisions.csv` and `certificate.json`. Open `release` first; `coins` is the only
-module that draws a decision, and `ledger` the only one that records it. Imports: planning and
-earlier.
+module that draws a decision, `ledger` the only one that records it, and `amendment` says what may
+be decided again. Imports: planning and earlier.
 """
 
 from blindcal.deciding.coins import Key, commitment, draw, make_key

@@ -12,15 +12,21 @@ papers are compared with these cuts, and the decision on no other paper changes.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR, PolicyTables, downward
+from blindcal.deciding.amendment import (
+    Changes,
+    PriorDecisions,
+    changes_since,
+    earlier_by_public_data,
+    first_accept,
+    recorded_truth,
+)
 from blindcal.deciding.certificate_file import (
     Listing,
     certificate_text,
@@ -36,13 +42,11 @@ from blindcal.deciding.coins import (
     coin_facts,
     commitment_to_input,
     draw,
-    input_stamp,
     public_facts,
     uniform,
 )
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, Reference
-from blindcal.deciding.prior_decisions import PriorDecisions, common_tolerance, earlier_decisions
-from blindcal.errors import InputError, RefusedError
+from blindcal.errors import InputError
 from blindcal.planning.calibration_check import check_calibration
 from blindcal.planning.conference_plan import PaperPlan
 from blindcal.planning.ranking import (
@@ -65,16 +69,6 @@ from blindcal.posterior.conference import Conference, TrueReviewers, best_by_mea
 from blindcal.posterior.large_pools import TableLayout
 from blindcal.posterior.paper import PaperCase, secret_of
 
-_KINDS_OF_CHANGE = ("new", "late", "scores", "pools", "grid", "tracks", "reviewers", "returned")
-# The kind of change for each public fact. If assignments were sampled, the sets of people that were drawn are
-# part of the pools: inclusion probabilities can agree although the sets differ.
-_PUBLIC_FACTS = (
-    ("scores", "scores"),
-    ("pools", "pool"),
-    ("pools", "sets"),
-    ("grid", "grid"),
-    ("tracks", "track"),
-)
 _WORST_CLAIMS = (
     "success",
     "added",
@@ -95,40 +89,6 @@ Planner = Callable[[Conference, Guarantee, float | None], PlannedTables]
 def as_planned(_: Conference, planned: PlannedTables) -> PlannedTables:
     """The planned tables, unchanged."""
     return planned
-
-
-@dataclass(frozen=True)
-class Changes:
-    """The papers that differ from the release before, by kind of change."""
-
-    new: tuple[str, ...] = ()  # papers that were never decided
-    late: tuple[str, ...] = ()  # papers with all their earlier scores and more
-    scores: tuple[str, ...] = ()  # papers with other scores
-    pools: tuple[str, ...] = ()  # papers with other pools or calibration
-    grid: tuple[str, ...] = ()  # papers with another grid
-    tracks: tuple[str, ...] = ()  # papers in another track
-    reviewers: tuple[str, ...] = ()  # papers with other reviewers and the same public data
-    returned: tuple[str, ...] = ()  # papers that were withdrawn and are back unchanged
-    withdrawn: tuple[str, ...] = ()  # papers that are gone
-    alike: tuple[str, ...] = ()  # new papers with the scores of a paper that was decided under another name
-    # Whether papers with other pools or grid are decided again; else their decisions stand
-    redecided: bool = False
-
-    @cached_property
-    def settled(self) -> frozenset[str]:
-        """The papers that public data alone decide: those with changed public data, and look-alikes."""
-        corrected = (*self.pools, *self.grid) if self.redecided else ()
-        return frozenset((*self.late, *self.scores, *self.tracks, *corrected, *self.alike))
-
-    @cached_property
-    def decided(self) -> frozenset[str]:
-        """The papers that are decided now: the settled ones, and the new ones, which get a coin."""
-        return self.settled | frozenset(self.new)
-
-    @property
-    def public(self) -> bool:
-        """Whether anything that is public differs."""
-        return bool(self.decided or self.pools or self.grid or self.returned or self.withdrawn)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +129,7 @@ def draft(
         raise InputError("an amendment must be prepared with the frozen tilt of its loads")
     last = records[-1].selection if records and changes.public and request.quota else None
     part = _to_decide(conference, changes)
-    before = _earlier_by_public_data(past, conference, request, changes.decided, others)
+    before = earlier_by_public_data(past, conference, request, changes.decided, others)
     frozen = records[0].price if records else None
     left = budget_left(past, request, part.cases)
     plans, price = replayed(part, _plan_within_budget(part, request.guarantee, frozen, planner, left))
@@ -206,39 +166,6 @@ def draft(
     )
     policies = PolicyTables({case.paper: plan.packed for case, plan in zip(part.cases, plans, strict=True)})
     return Draft(with_texts(record, past.ledger), part.cases, policies, changes)
-
-
-def first_accept(past: PriorDecisions, request: Request) -> Number | None:
-    """The number of papers that was requested first; `select` may have changed it since."""
-    records = past.of(request.conference)
-    return records[0].first_accept if records else request.accept
-
-
-def recorded_truth(
-    past: PriorDecisions, truth: TrueReviewers, request: Request, changes: Changes
-) -> TrueReviewers:
-    """The reviewers of each paper; those on record if its decision stands, whatever was corrected."""
-    old = past.latest(request.conference)
-    return {
-        paper: names if paper in changes.decided or paper not in old else old[paper].reviewers
-        for paper, names in truth.items()
-    }
-
-
-def stamp_of(
-    past: PriorDecisions,
-    conference: Conference,
-    truth: TrueReviewers,
-    request: Request,
-    *,
-    amend: bool,
-    redecide: bool,
-) -> str:
-    """The stamp that identifies this input, given the earlier releases."""
-    others = amend and not past.of(request.conference)
-    changes = changes_since(past, conference, truth, request, others=others, redecide=redecide)
-    recorded = recorded_truth(past, truth, request, changes)
-    return input_stamp(past.ledger.key, conference, recorded, request, first_accept(past, request))
 
 
 def _to_decide(conference: Conference, changes: Changes) -> Conference:
@@ -371,82 +298,6 @@ def with_texts(record: Record, ledger: Ledger) -> Record:
     final_list = listing(record)
     text = certificate_text(record, final_list, ledger.fingerprint, ledger.counter + 1)
     return replace(record, decisions=decisions_text(record.papers, final_list), certificate=text)
-
-
-def changes_since(
-    past: PriorDecisions,
-    conference: Conference,
-    truth: TrueReviewers,
-    request: Request,
-    *,
-    others: bool = False,
-    redecide: bool = False,
-) -> Changes:
-    """The changes since the latest release; a withdrawn paper that is back unchanged keeps its decision.
-
-    Frozen settings that differ are refused.
-    """
-    records, old = past.of(request.conference), past.latest(request.conference)
-    if records and as_recorded(request.settings) != dict(records[0].settings):
-        was, now = records[0].settings, as_recorded(request.settings)
-        names = [name for name in {**now, **was} if was.get(name) != now.get(name)]
-        differ = [f"`{k}` was {_setting_text(was.get(k))}, now {_setting_text(now.get(k))}" for k in names]
-        scaled = (
-            "; fit again on the scale of the first calibration, as `blindcal fit FOLDER` does"
-            if "scale" in names
-            else ""
-        )
-        raise RefusedError(
-            "the guarantee, its limits, the bar, the better end of the scale and the shift and stretch of "
-            "the calibration are frozen with the first release and cannot be changed "
-            f"({'; '.join(differ)}){scaled}"
-        )
-    last = {paper.paper for paper in records[-1].papers} if records else set()
-    papers_by_kind: dict[str, list[str]] = {kind: [] for kind in _KINDS_OF_CHANGE}
-    for case in conference.cases:
-        kind = _kind_of_change(case, truth[case.paper], old.get(case.paper), last, redecide)
-        if kind is not None:
-            papers_by_kind[kind].append(case.paper)
-    withdrawn = sorted(last - {case.paper for case in conference.cases})
-    kinds = {kind: tuple(papers) for kind, papers in papers_by_kind.items()}
-    alike = tuple(_earlier_by_public_data(past, conference, request, set(kinds["new"]), others))
-    return Changes(**kinds, withdrawn=tuple(withdrawn), alike=alike, redecided=redecide)
-
-
-def _setting_text(setting: object) -> str:
-    return "not given" if setting is None else str(setting)
-
-
-def _earlier_by_public_data(
-    past: PriorDecisions, conference: Conference, request: Request, papers: Collection[str], others: bool
-) -> dict[str, tuple[Reference, ...]]:
-    """The earlier decisions about the reviews of some papers, by public data alone."""
-    decided = [case for case in conference.cases if case.paper in papers]
-    present, near = {case.paper for case in conference.cases}, common_tolerance(past, conference.cases)
-    return earlier_decisions(past, request.conference, decided, present, near, others=others)
-
-
-def _kind_of_change(
-    case: PaperCase, reviewers: tuple[str, ...], old: PaperRecord | None, last: set[str], redecide: bool
-) -> str | None:
-    if old is None:
-        return "new"
-    public = as_recorded(public_facts(case))
-    for kind, fact in _PUBLIC_FACTS:
-        if public.get(fact) != old.public.get(fact):
-            return "late" if kind == "scores" and _only_added(public[fact], old.public[fact]) else kind
-    if redecide and old.corrected:
-        # An amendment before left the decision standing: it may be decided again by the same correction.
-        return "pools"
-    if case.paper not in last:
-        # Checked before the reviewers: whether a name was corrected must not change anything public.
-        return "returned"
-    return "reviewers" if reviewers != old.reviewers else None
-
-
-def _only_added(now: Sequence[float], then: Sequence[float]) -> bool:
-    """Whether scores were added and none was changed."""
-    return Counter(now) > Counter(then)
 
 
 def ranked(papers: Sequence[PaperRecord], quota: Quota, release: int) -> dict[str, Any]:

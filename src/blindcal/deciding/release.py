@@ -19,18 +19,17 @@ from typing import Any
 
 from blindcal.cells import count
 from blindcal.compute.parallel import Progress, Workers, no_progress
-from blindcal.deciding.coins import KEY_BYTES, Key, as_recorded, public_facts, read_key
-from blindcal.deciding.draft import (
+from blindcal.deciding.amendment import (
     Changes,
-    Planner,
+    PriorDecisions,
     changes_since,
-    draft,
-    listing,
-    ranked,
+    refuse_duplicates,
+    refuse_unannounced,
+    renamed_reviewers,
     stamp_of,
-    track_of,
-    with_texts,
 )
+from blindcal.deciding.coins import KEY_BYTES, Key, read_key
+from blindcal.deciding.draft import Planner, draft, listing, ranked, track_of, with_texts
 from blindcal.deciding.ledger import (
     Ledger,
     Record,
@@ -47,13 +46,6 @@ from blindcal.deciding.ledger import (
     read_ledger,
     read_published,
     release_folder,
-)
-from blindcal.deciding.prior_decisions import (
-    PriorDecisions,
-    common_tolerance,
-    refuse_duplicates,
-    renamed_conference,
-    returned_papers,
 )
 from blindcal.errors import InputError, RefusedError
 from blindcal.fitting.reuse_guard import fit_record_path
@@ -461,10 +453,10 @@ def release(
     others = amend and not releases
     changes = changes_since(past, conference, truth, request, others=others, redecide=redecide)
     if listed and (not amend or (same[-1] == releases[-1] and not changes.decided)):
-        return Outcome(ledger.record(listed[-1]), "stored", remarks=_renamed_reviewers(changes))
+        return Outcome(ledger.record(listed[-1]), "stored", remarks=renamed_reviewers(changes))
     if releases:
         _refuse_other_number(past.of(request.conference)[-1], request)
-    _refuse_unannounced(past, changes, conference, truth, request, amend, reason)
+    refuse_unannounced(past, changes, conference, truth, request, amend, reason)
     if vacant is not None:
         check_vacant(vacant, None)
     drafted = draft(conference, truth, request, past, planner, reason if amend else "", redecide=redecide)
@@ -472,18 +464,6 @@ def release(
         _refuse_leak(drafted.record, request.guarantee, yes_leak)
     commit(ledger, drafted.record, drafted.policies, stamp)
     return Outcome(drafted.record, "amended" if releases else "new", changes)
-
-
-def _renamed_reviewers(changes: Changes) -> tuple[str, ...]:
-    """A remark for the chair alone if some papers have other reviewers than those on record."""
-    papers = len(changes.reviewers)
-    if not papers:
-        return ()
-    return (
-        f"CONFIDENTIAL: the reviewers of {count(papers, 'paper')} differ from those recorded when they were "
-        "decided. The decisions stand, and nothing that is public changes: deciding them again would show "
-        "that a name was corrected. To verify, keep the reviews as they were decided",
-    )
 
 
 def _refuse_other_number(record: Record, request: Request) -> None:
@@ -501,51 +481,6 @@ def _number_text(number: Number | None) -> str:
     return ",".join(f"{k}={v}" for k, v in number.items()) if isinstance(number, Mapping) else str(number)
 
 
-def _refuse_unannounced(
-    past: PriorDecisions,
-    changes: Changes,
-    conference: Conference,
-    truth: TrueReviewers,
-    request: Request,
-    amend: bool,
-    reason: str,
-) -> None:
-    """Refuses every input that would draw a coin again, unless the chair announced an amendment."""
-    released = bool(past.ledger.of(request.conference))
-    if not amend and released:
-        raise RefusedError(_explain_change(past.of(request.conference)[-1], changes, conference))
-    decided = [case for case in conference.cases if case.paper in changes.decided]
-    tolerance = common_tolerance(past, conference.cases)
-    returned = returned_papers(past, request.conference, decided, truth, tolerance)
-    if returned and (released or not amend):
-        raise RefusedError(_explain_return(len(returned), len(decided), released))
-    fresh = [case for case in decided if case.paper in changes.new and case.paper not in returned]
-    other = renamed_conference(past, request.conference, fresh, tolerance)
-    if other is not None:
-        raise RefusedError(
-            f"these are the scores of conference {other!r}, which was decided with this key, with other "
-            "reviewers' ids: deciding them under new names would draw new coins. Give the same ids as then, "
-            "or use another key if these are other papers"
-        )
-    if amend and not released and not returned:
-        raise InputError("there is no release to amend: this conference was not decided with this key")
-    if amend and not reason.strip():
-        raise InputError("an amendment needs a `reason` for the record")
-
-
-def _explain_return(back: int, papers: int, released: bool) -> str:
-    way = (
-        "Amend them under that name"
-        if released
-        else "Deciding them again reveals more about their reviewers; to do it, with what was revealed "
-        "counted in, give `amend` `reason`"
-    )
-    return (
-        f"{back} of {papers} papers look like papers that were decided with this key under another "
-        f"name for the conference. {way}. Different papers that only look alike need a key of their own"
-    )
-
-
 def _refuse_leak(record: Record, guarantee: Guarantee, yes_leak: bool) -> None:
     """Refuses full calibration, or a budget that comes near to it, unless the chair consents."""
     if yes_leak:
@@ -560,33 +495,6 @@ def _refuse_leak(record: Record, guarantee: Guarantee, yes_leak: bool) -> None:
             f"this budget lets the decisions reveal {100 * share:.0f} % of what full calibration would "
             "reveal here: choose a smaller one, or allow it with `yes_leak`"
         )
-
-
-def _explain_change(record: Record, changes: Changes, conference: Conference) -> str:
-    words = {
-        "new": "new",
-        "late": "with late reviews",
-        "scores": "with other scores",
-        "pools": "with other pools or calibration",
-    }
-    words |= {"grid": "with another grid", "tracks": "in another track"}
-    words |= {"returned": "returned", "withdrawn": "withdrawn"}
-    parts = [(len(getattr(changes, kind)), word) for kind, word in words.items()]
-    counted = ", ".join(f"{number} {word}" for number, word in parts if number)
-    grids = [as_recorded(public_facts(case))["grid"] for case in conference.cases[:1]]
-    if grids != [paper.public["grid"] for paper in record.papers[:1]]:
-        return (
-            f"the grid of scores is not that of release {record.release}, so all papers differ: "
-            "give the grid that was given then, or none if none was"
-        )
-    papers = len(conference.cases) + len(changes.withdrawn)
-    return (
-        f"the input differs from release {record.release} in {sum(number for number, _ in parts)} of "
-        f"{papers} papers ({counted}). To amend, give `amend` `reason` and a new `out` folder: "
-        "new papers are decided, "
-        "papers with other scores are decided from public data, and corrected pools or calibration leave "
-        "decisions as they are unless `redecide` is given too"
-    )
 
 
 # --- Selection: another number of accepted papers, from private decisions that were drawn once.

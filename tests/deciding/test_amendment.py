@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from blindcal.deciding.amendment import FEWEST, PriorDecisions, same_reviews, same_scores
 from blindcal.deciding.certificate_file import claim_of, probability_of
 from blindcal.deciding.coins import Key
 from blindcal.deciding.ledger import PaperRecord, open_ledger
-from blindcal.deciding.prior_decisions import FEWEST, PriorDecisions, same_reviews, same_scores
 from blindcal.deciding.release import Outcome, release
 from blindcal.errors import InputError, RefusedError
 from blindcal.planning.conference_plan import plan_conference

@@ -1,8 +1,10 @@
-"""Prior decisions about the same reviews, over all conferences and paper ids of a key.
+"""Amendments: what was decided before, what changed since, and what may not be decided again.
 
 Deciding again is an attack: another name for a conference or a paper, a score changed in its last digit or
 another pool would each give the same reviews a fresh coin. So reviews are recognized by their reviewers and
-scores, under any name. Reviews that come back get no second coin: public information decides the paper.
+scores, under any name, over all conferences and paper ids of a key. Reviews that come back get no second
+coin: public information decides the paper. `changes_since` says what differs from the latest release, and
+`refuse_unannounced` refuses it unless the chair announced an amendment.
 
 One paper under several ids is the same attack within a conference. A certificate is about one decision;
 twelve independent decisions about the same reviews raised a guess from .39 to .59 although each promised no
@@ -35,11 +37,14 @@ import numpy as np
 from scipy.special import bdtrc, gammainc
 
 from blindcal.assignment.candidates import OUTSIDER
+from blindcal.cells import count
 from blindcal.certify.exact import ExactPolicy, PolicyTables
 from blindcal.checks import Array
+from blindcal.deciding.coins import as_recorded, input_stamp, public_facts
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, Reference
-from blindcal.errors import RefusedError
-from blindcal.posterior.conference import TrueReviewers, track_level
+from blindcal.errors import InputError, RefusedError
+from blindcal.planning.request import Number, Request
+from blindcal.posterior.conference import Conference, TrueReviewers, track_level
 from blindcal.posterior.paper import PaperCase
 from blindcal.reviews import Reviews
 
@@ -52,6 +57,18 @@ BY_CHANCE, FEWEST = 1e-6, 8
 # The share of look-alikes in this conference is an estimate of that between conferences, which may be larger
 # by this many standard errors.
 _STANDARD_ERRORS = 5.0
+
+
+_KINDS_OF_CHANGE = ("new", "late", "scores", "pools", "grid", "tracks", "reviewers", "returned")
+# The kind of change for each public fact. If assignments were sampled, the sets of people that were drawn are
+# part of the pools: inclusion probabilities can agree although the sets differ.
+_PUBLIC_FACTS = (
+    ("scores", "scores"),
+    ("pools", "pool"),
+    ("pools", "sets"),
+    ("grid", "grid"),
+    ("tracks", "track"),
+)
 
 
 @dataclass(frozen=True)
@@ -122,6 +139,233 @@ class PriorDecisions:
         paper = self.tossed[reference]
         case = recorded_case(paper, self.record(index))
         return PriorDecision(case, self.tables(index)[name], paper.accepted)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The papers that differ from the release before, by kind of change."""
+
+    new: tuple[str, ...] = ()  # papers that were never decided
+    late: tuple[str, ...] = ()  # papers with all their earlier scores and more
+    scores: tuple[str, ...] = ()  # papers with other scores
+    pools: tuple[str, ...] = ()  # papers with other pools or calibration
+    grid: tuple[str, ...] = ()  # papers with another grid
+    tracks: tuple[str, ...] = ()  # papers in another track
+    reviewers: tuple[str, ...] = ()  # papers with other reviewers and the same public data
+    returned: tuple[str, ...] = ()  # papers that were withdrawn and are back unchanged
+    withdrawn: tuple[str, ...] = ()  # papers that are gone
+    alike: tuple[str, ...] = ()  # new papers with the scores of a paper that was decided under another name
+    # Whether papers with other pools or grid are decided again; else their decisions stand
+    redecided: bool = False
+
+    @cached_property
+    def settled(self) -> frozenset[str]:
+        """The papers that public data alone decide: those with changed public data, and look-alikes."""
+        corrected = (*self.pools, *self.grid) if self.redecided else ()
+        return frozenset((*self.late, *self.scores, *self.tracks, *corrected, *self.alike))
+
+    @cached_property
+    def decided(self) -> frozenset[str]:
+        """The papers that are decided now: the settled ones, and the new ones, which get a coin."""
+        return self.settled | frozenset(self.new)
+
+    @property
+    def public(self) -> bool:
+        """Whether anything that is public differs."""
+        return bool(self.decided or self.pools or self.grid or self.returned or self.withdrawn)
+
+
+def changes_since(
+    past: PriorDecisions,
+    conference: Conference,
+    truth: TrueReviewers,
+    request: Request,
+    *,
+    others: bool = False,
+    redecide: bool = False,
+) -> Changes:
+    """The changes since the latest release; a withdrawn paper that is back unchanged keeps its decision.
+
+    Frozen settings that differ are refused.
+    """
+    records, old = past.of(request.conference), past.latest(request.conference)
+    if records and as_recorded(request.settings) != dict(records[0].settings):
+        was, now = records[0].settings, as_recorded(request.settings)
+        names = [name for name in {**now, **was} if was.get(name) != now.get(name)]
+        differ = [f"`{k}` was {_setting_text(was.get(k))}, now {_setting_text(now.get(k))}" for k in names]
+        scaled = (
+            "; fit again on the scale of the first calibration, as `blindcal fit FOLDER` does"
+            if "scale" in names
+            else ""
+        )
+        raise RefusedError(
+            "the guarantee, its limits, the bar, the better end of the scale and the shift and stretch of "
+            "the calibration are frozen with the first release and cannot be changed "
+            f"({'; '.join(differ)}){scaled}"
+        )
+    last = {paper.paper for paper in records[-1].papers} if records else set()
+    papers_by_kind: dict[str, list[str]] = {kind: [] for kind in _KINDS_OF_CHANGE}
+    for case in conference.cases:
+        kind = _kind_of_change(case, truth[case.paper], old.get(case.paper), last, redecide)
+        if kind is not None:
+            papers_by_kind[kind].append(case.paper)
+    withdrawn = sorted(last - {case.paper for case in conference.cases})
+    kinds = {kind: tuple(papers) for kind, papers in papers_by_kind.items()}
+    alike = tuple(earlier_by_public_data(past, conference, request, set(kinds["new"]), others))
+    return Changes(**kinds, withdrawn=tuple(withdrawn), alike=alike, redecided=redecide)
+
+
+def _setting_text(setting: object) -> str:
+    return "not given" if setting is None else str(setting)
+
+
+def _kind_of_change(
+    case: PaperCase, reviewers: tuple[str, ...], old: PaperRecord | None, last: set[str], redecide: bool
+) -> str | None:
+    if old is None:
+        return "new"
+    public = as_recorded(public_facts(case))
+    for kind, fact in _PUBLIC_FACTS:
+        if public.get(fact) != old.public.get(fact):
+            return "late" if kind == "scores" and _only_added(public[fact], old.public[fact]) else kind
+    if redecide and old.corrected:
+        # An amendment before left the decision standing: it may be decided again by the same correction.
+        return "pools"
+    if case.paper not in last:
+        # Checked before the reviewers: whether a name was corrected must not change anything public.
+        return "returned"
+    return "reviewers" if reviewers != old.reviewers else None
+
+
+def _only_added(now: Sequence[float], then: Sequence[float]) -> bool:
+    """Whether scores were added and none was changed."""
+    return Counter(now) > Counter(then)
+
+
+def earlier_by_public_data(
+    past: PriorDecisions, conference: Conference, request: Request, papers: Collection[str], others: bool
+) -> dict[str, tuple[Reference, ...]]:
+    """The earlier decisions about the reviews of some papers, by public data alone."""
+    decided = [case for case in conference.cases if case.paper in papers]
+    present, near = {case.paper for case in conference.cases}, common_tolerance(past, conference.cases)
+    return earlier_decisions(past, request.conference, decided, present, near, others=others)
+
+
+def first_accept(past: PriorDecisions, request: Request) -> Number | None:
+    """The number of papers that was requested first; `select` may have changed it since."""
+    records = past.of(request.conference)
+    return records[0].first_accept if records else request.accept
+
+
+def recorded_truth(
+    past: PriorDecisions, truth: TrueReviewers, request: Request, changes: Changes
+) -> TrueReviewers:
+    """The reviewers of each paper; those on record if its decision stands, whatever was corrected."""
+    old = past.latest(request.conference)
+    return {
+        paper: names if paper in changes.decided or paper not in old else old[paper].reviewers
+        for paper, names in truth.items()
+    }
+
+
+def stamp_of(
+    past: PriorDecisions,
+    conference: Conference,
+    truth: TrueReviewers,
+    request: Request,
+    *,
+    amend: bool,
+    redecide: bool,
+) -> str:
+    """The stamp that identifies this input, given the earlier releases."""
+    others = amend and not past.of(request.conference)
+    changes = changes_since(past, conference, truth, request, others=others, redecide=redecide)
+    recorded = recorded_truth(past, truth, request, changes)
+    return input_stamp(past.ledger.key, conference, recorded, request, first_accept(past, request))
+
+
+def refuse_unannounced(
+    past: PriorDecisions,
+    changes: Changes,
+    conference: Conference,
+    truth: TrueReviewers,
+    request: Request,
+    amend: bool,
+    reason: str,
+) -> None:
+    """Refuses every input that would draw a coin again, unless the chair announced an amendment."""
+    released = bool(past.ledger.of(request.conference))
+    if not amend and released:
+        raise RefusedError(_explain_change(past.of(request.conference)[-1], changes, conference))
+    decided = [case for case in conference.cases if case.paper in changes.decided]
+    tolerance = common_tolerance(past, conference.cases)
+    returned = returned_papers(past, request.conference, decided, truth, tolerance)
+    if returned and (released or not amend):
+        raise RefusedError(_explain_return(len(returned), len(decided), released))
+    fresh = [case for case in decided if case.paper in changes.new and case.paper not in returned]
+    other = renamed_conference(past, request.conference, fresh, tolerance)
+    if other is not None:
+        raise RefusedError(
+            f"these are the scores of conference {other!r}, which was decided with this key, with other "
+            "reviewers' ids: deciding them under new names would draw new coins. Give the same ids as then, "
+            "or use another key if these are other papers"
+        )
+    if amend and not released and not returned:
+        raise InputError("there is no release to amend: this conference was not decided with this key")
+    if amend and not reason.strip():
+        raise InputError("an amendment needs a `reason` for the record")
+
+
+def _explain_return(back: int, papers: int, released: bool) -> str:
+    way = (
+        "Amend them under that name"
+        if released
+        else "Deciding them again reveals more about their reviewers; to do it, with what was revealed "
+        "counted in, give `amend` `reason`"
+    )
+    return (
+        f"{back} of {papers} papers look like papers that were decided with this key under another "
+        f"name for the conference. {way}. Different papers that only look alike need a key of their own"
+    )
+
+
+def _explain_change(record: Record, changes: Changes, conference: Conference) -> str:
+    words = {
+        "new": "new",
+        "late": "with late reviews",
+        "scores": "with other scores",
+        "pools": "with other pools or calibration",
+    }
+    words |= {"grid": "with another grid", "tracks": "in another track"}
+    words |= {"returned": "returned", "withdrawn": "withdrawn"}
+    parts = [(len(getattr(changes, kind)), word) for kind, word in words.items()]
+    counted = ", ".join(f"{number} {word}" for number, word in parts if number)
+    grids = [as_recorded(public_facts(case))["grid"] for case in conference.cases[:1]]
+    if grids != [paper.public["grid"] for paper in record.papers[:1]]:
+        return (
+            f"the grid of scores is not that of release {record.release}, so all papers differ: "
+            "give the grid that was given then, or none if none was"
+        )
+    papers = len(conference.cases) + len(changes.withdrawn)
+    return (
+        f"the input differs from release {record.release} in {sum(number for number, _ in parts)} of "
+        f"{papers} papers ({counted}). To amend, give `amend` `reason` and a new `out` folder: "
+        "new papers are decided, "
+        "papers with other scores are decided from public data, and corrected pools or calibration leave "
+        "decisions as they are unless `redecide` is given too"
+    )
+
+
+def renamed_reviewers(changes: Changes) -> tuple[str, ...]:
+    """A remark for the chair alone if some papers have other reviewers than those on record."""
+    papers = len(changes.reviewers)
+    if not papers:
+        return ()
+    return (
+        f"CONFIDENTIAL: the reviewers of {count(papers, 'paper')} differ from those recorded when they were "
+        "decided. The decisions stand, and nothing that is public changes: deciding them again would show "
+        "that a name was corrected. To verify, keep the reviews as they were decided",
+    )
 
 
 def recorded_case(paper: PaperRecord, record: Record) -> PaperCase:

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from blindcal.deciding.amendment import duplicates
 from blindcal.deciding.ledger import ledger_folder
-from blindcal.deciding.prior_decisions import duplicates
 from blindcal.deciding.release import Outcome, decide
 from blindcal.errors import RefusedError
 from blindcal.planning.conference_plan import plan_conference
