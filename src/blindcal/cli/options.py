@@ -126,8 +126,7 @@ def by_option(message: str, names: Sequence[str]) -> str:
 
 
 Processes = Annotated[
-    int | None,
-    numeric(whole, "Processes on this machine.  [default: all cores]", "--workers", default=...),
+    int | None, numeric(whole, "Processes on this machine.  [default: all cores]", "--workers", default=...)
 ]
 ClusterAddress = Annotated[
     str | None,
@@ -165,12 +164,10 @@ Reviewers = Annotated[
     ),
 ]
 Noise = Annotated[
-    float,
-    numeric(decimal, "Standard deviation of the noise, for a reviewer given without one.", default=...),
+    float, numeric(decimal, "Standard deviation of the noise, for a reviewer given without one.", default=...)
 ]
 Prior = Annotated[
-    float,
-    numeric(share, "Chance that reviewer 1 reviewed paper 1, before any score is seen.", default=...),
+    float, numeric(share, "Chance that reviewer 1 reviewed paper 1, before any score is seen.", default=...)
 ]
 
 
@@ -214,25 +211,18 @@ def _reviewer(text: str, noise: float) -> Reviewer:
         raise InputError(f"--reviewer {text!r}: {error}") from None
 
 
-FolderPath = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FOLDER",
-        help="The conference's folder, which `blindcal new` made.",
-        autocompletion=conference_folders,
-    ),
-]
+def folder_argument(help: str) -> Any:
+    """An argument that is a conference's folder, which Tab completes."""
+    return typer.Argument(metavar="FOLDER", help=help, autocompletion=conference_folders)
+
+
+FolderPath = Annotated[Path, folder_argument("The conference's folder, which `blindcal new` made.")]
 ReleasePath = Annotated[
     Path,
-    typer.Argument(
-        metavar="FOLDER",
-        help="The conference's folder, for its latest release; or the folder of a published release.",
-        autocompletion=conference_folders,
-    ),
+    folder_argument("The conference's folder, for its latest release; or the folder of a published release."),
 ]
 KeyFile = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="The key, if it lies elsewhere than conference.toml says."),
+    Path | None, typer.Option(metavar="FILE", help="The key, if it lies elsewhere than conference.toml says.")
 ]
 Published = Annotated[
     list[Path] | None,
@@ -275,7 +265,8 @@ def next_step(command: str, folder: Folder) -> str:
     """What a chair does after a command on a conference's folder."""
     path, file = folder.path, folder.path / FILE
     if command == "plan":
-        if _released(folder):
+        out = str(folder.settings.get("out", ""))
+        if latest_release(out) is not None or os.path.lexists(Path(out) / "certificate.json"):
             return f'if something was corrected, blindcal decide {path} --amend --reason "..."'
         return f"write what you choose into {file}, then blindcal decide {path}"
     if command == "report":
@@ -289,26 +280,14 @@ def next_step(command: str, folder: Folder) -> str:
 def _other_numbers(folder: Folder) -> list[str]:
     """The numbers of a list just made that conference.toml does not have, as it should."""
     made = json.loads(read_bytes(release_of(folder) / "certificate.json"))["requested"]
-    numbers = {"accept": _papers(made["accept"]), "wait-list": _papers(made["wait_list"])}
-    return [
-        f"{name} = {number if number.isdecimal() else json.dumps(number)}"
-        for name, number in numbers.items()
-        if number != folder.settings.get(name, "0")
-    ]
-
-
-def _papers(number: int | Mapping[str, int]) -> str:
-    """A number of papers, or one for each track, as conference.toml has it.
-
-    >>> _papers(40), _papers({"main": 40, "short": 10})
-    ('40', 'main=40,short=10')
-    """
-    return ",".join(f"{k}={v}" for k, v in number.items()) if isinstance(number, Mapping) else str(number)
-
-
-def _released(folder: Folder) -> bool:
-    out = str(folder.settings.get("out", ""))
-    return latest_release(out) is not None or os.path.lexists(Path(out) / "certificate.json")
+    lines = []
+    for name in ("accept", "wait-list"):
+        number = made[name.replace("-", "_")]
+        tracks = isinstance(number, Mapping)
+        text = ",".join(f"{track}={n}" for track, n in number.items()) if tracks else str(number)
+        if text != folder.settings.get(name, "0"):
+            lines.append(f"{name} = {json.dumps(text) if tracks else text}")
+    return lines
 
 
 def say_next_step(folder: Folder, *, refit: bool = False) -> None:
