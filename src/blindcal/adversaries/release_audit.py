@@ -152,14 +152,12 @@ def read_decisions(path: StrPath) -> dict[str, bool]:
     """Whether each paper of a table `paper,decision` was accepted; other columns are ignored."""
     columns = [Column("paper", "id"), Column("decision", choices=(_ACCEPT, _REJECT))]
     table = read_table(path, columns, extra=True)
-    accepted, problems = dict[str, bool](), list[Problem]()
-    for row, paper, decision in zip(table.rows, table.text("paper"), table.text("decision"), strict=True):
-        if paper in accepted:
-            problems.append(Problem(table.file, row, "paper", "must not be listed twice"))
-        accepted[paper] = decision == _ACCEPT
-    if problems:
+    if problems := table.repeated("paper"):
         raise input_error(problems)
-    return accepted
+    return {
+        paper: decision == _ACCEPT
+        for paper, decision in zip(table.text("paper"), table.text("decision"), strict=True)
+    }
 
 
 def read_scores(path: StrPath, grid: Sequence[float] | None = None) -> dict[str, tuple[float, ...]]:

@@ -135,17 +135,11 @@ def read_pools(path: StrPath | Any) -> dict[str, dict[str, float]]:
     ]
     table = read_table(path, columns, name="`pools`")
     chance = table.number("probability") if "probability" in table else np.ones(len(table))
-    pools: dict[str, dict[str, float]] = {}
-    problems = []
-    for row, paper, reviewer, p in zip(
-        table.rows, table.text("paper"), table.text("reviewer"), chance, strict=True
-    ):
-        pool = pools.setdefault(paper, {})
-        if reviewer in pool:
-            problems.append(Problem(table.file, row, "reviewer", "must not be twice in one paper's pool"))
-        pool[reviewer] = float(p)
-    if problems:
+    if problems := table.repeated("reviewer", "paper", rule="must not be twice in one paper's pool"):
         raise input_error(problems)
+    pools: dict[str, dict[str, float]] = {}
+    for paper, reviewer, p in zip(table.text("paper"), table.text("reviewer"), chance, strict=True):
+        pools.setdefault(paper, {})[reviewer] = float(p)
     return pools
 
 
@@ -153,21 +147,16 @@ def read_draws(path: StrPath | Any) -> dict[str, SampledPool]:
     """Sampled assignments `draw,paper,reviewer`: for each paper, its sets of reviewers and their counts."""
     columns = [Column("draw", "id"), Column("paper", "id"), Column("reviewer", "id", secret=True)]
     table = read_table(path, columns, name="`pools`")
-    drawn: dict[tuple[str, str], list[str]] = {}
-    problems = []
-    for row, draw, paper, reviewer in zip(
-        table.rows, table.text("draw"), table.text("paper"), table.text("reviewer"), strict=True
-    ):
-        who = drawn.setdefault((paper, draw), [])
-        if reviewer in who:
-            problems.append(
-                Problem(table.file, row, "reviewer", "must not stand twice on one paper of one draw")
-            )
+    people_of, twice = table.text("reviewer"), "must not stand twice on one paper of one draw"
+    problems = table.repeated("reviewer", "paper", "draw", rule=twice)
+    for row, reviewer in zip(table.rows, people_of, strict=True):
         if reviewer == OUTSIDER:
             problems.append(Problem(table.file, row, "reviewer", _DRAWN_OUTSIDER))
-        who.append(reviewer)
     if problems:
-        raise input_error(problems)
+        raise input_error(sorted(problems))
+    drawn: dict[tuple[str, str], list[str]] = {}
+    for draw, paper, reviewer in zip(table.text("draw"), table.text("paper"), people_of, strict=True):
+        drawn.setdefault((paper, draw), []).append(reviewer)
     draws, counted = len(set(table.text("draw"))), dict[str, Counter[tuple[str, ...]]]()
     for (paper, _), people in drawn.items():
         counted.setdefault(paper, Counter())[tuple(sorted(people))] += 1

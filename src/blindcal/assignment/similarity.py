@@ -152,7 +152,7 @@ def _read_pairs(path: StrPath, name: str, papers: Iterable[str], reviewers: Iter
     columns = [Column("paper", "id", secret=True), Column("reviewer", "id", secret=True), kind]
     table = read_table(path, columns)
     value, barred, problems = _values(table, name)
-    problems += _repeated(table)
+    problems += table.repeated("reviewer", "paper", rule=_TWICE)
     if problems:
         raise input_error(sorted(problems))
     rows = sorted({*table.text("paper"), *papers})
@@ -191,18 +191,6 @@ def _values(table: Table, name: str) -> tuple[Array, NDArray[np.bool_], list[Pro
     ]
     barred = np.array([bid.casefold() == _CONFLICT for bid in bids])
     return np.array([known[bid] for bid in bids]), barred, problems
-
-
-def _repeated(table: Table) -> list[Problem]:
-    """The problems of pairs that are listed twice."""
-    seen, problems = set[tuple[str, str]](), []
-    for row, pair in zip(
-        table.rows, zip(table.text("paper"), table.text("reviewer"), strict=True), strict=True
-    ):
-        if pair in seen:
-            problems.append(Problem(table.file, row, "reviewer", _TWICE))
-        seen.add(pair)
-    return problems
 
 
 def read_conflicts(path: StrPath, known: Similarity) -> list[tuple[str, str]]:

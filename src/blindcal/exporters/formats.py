@@ -75,10 +75,8 @@ def decided_of(
     """The papers in the `data` of a table of decisions, a `file`; see `read_decided`."""
     table = parse_table(data, file, _COLUMNS, extra=True)
     papers = table.text("paper")
-    first = {paper: index for index, paper in reversed([*enumerate(papers)])}
-    twice = [row for index, row in enumerate(table.rows) if first[papers[index]] != index]
-    if twice:
-        raise input_error([Problem(table.file, row, "paper", "must not be listed twice") for row in twice])
+    if twice := table.repeated("paper"):
+        raise input_error(twice)
     by_hand = dict(overridden or {})
     if unknown := sorted(by_hand.keys() - {*papers}):
         raise InputError(f"`overridden`: paper {unknown[0]!r} is not in {table.file}")

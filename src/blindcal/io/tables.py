@@ -87,6 +87,16 @@ class Table:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def repeated(self, column: str, *beside: str, rule: str = "must not be listed twice") -> list[Problem]:
+        """The problems in `column` of rows that an earlier row equals there and in the columns `beside`."""
+        seen, problems = set[tuple[object, ...]](), []
+        cells = zip(*(self.columns[name] for name in (column, *beside)), strict=True)
+        for row, key in zip(self.rows, cells, strict=True):
+            if key in seen:
+                problems.append(Problem(self.file, row, column, rule))
+            seen.add(key)
+        return problems
+
     def text(self, name: str) -> tuple[str, ...]:
         """The cells of an id or text column."""
         column = self.columns[name]
