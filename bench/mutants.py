@@ -55,7 +55,7 @@ TESTS = {
         "verification_checks"
     ),
     "posterior/large_pools": (
-        "posterior/large_pools posterior/large_pools_sums policy/aggregated_lp line/outsiders"
+        "posterior/large_pools posterior/large_pools_sums policy/accept_lp_aggregated line/outsiders"
     ),
     "planning/shared_budget": (
         "planning/shared_budget planning/conference_plan_papers deciding/release policy/accept_lp "
@@ -66,10 +66,6 @@ TESTS = {
         "certify/exact_rounding attacks planning/conference_plan_papers"
     ),
     "deciding/amendment": ("deciding/amendment deciding/draft attacks verification_checks deciding/release"),
-    "policy/aggregated_lp": (
-        "policy/aggregated_lp posterior/large_pools policy/accept_lp planning/shared_budget "
-        "planning/conference_plan_papers"
-    ),
     "planning/conference_plan": (
         "planning/conference_plan_papers deciding/release verification_checks attacks "
         "posterior/large_pools planning/guarantee_menu"
@@ -90,7 +86,7 @@ TESTS = {
     ),
     "deciding/release": ("deciding/amendment attacks verification_checks cli/decide"),
     "policy/accept_lp": (
-        "policy/accept_lp policy/solver planning/shared_budget policy/aggregated_lp "
+        "policy/accept_lp policy/solver planning/shared_budget policy/accept_lp_aggregated "
         "planning/conference_plan_papers line/outsiders posterior/large_pools certify/claims "
         "policy/accept_lp_symmetry"
     ),

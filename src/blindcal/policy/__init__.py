@@ -1,9 +1,9 @@
 """A belief and a guarantee to the accept probabilities that err least.
 
 In: `Belief`, `Guarantee`. Out: `Policy`, whole frontiers, the best split of a budget. Open
-`guarantee` first, then `solver`, which picks a closed form, `accept_lp` or, for large pools,
-`aggregated_lp`. `multi_outcome` has more than two decisions, `average_case` scores that are not yet
-known. Imports: posterior and earlier.
+`guarantee` first, then `solver`, which picks a closed form or a program of `accept_lp`.
+`multi_outcome` has more than two decisions, `average_case` scores that are not yet known. Imports:
+posterior and earlier.
 """
 
 from blindcal.policy.accept_lp import Solution

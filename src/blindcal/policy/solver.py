@@ -2,8 +2,8 @@
 
 `solve` and `private_policy` choose the method by the belief: a closed form if the secret itself is guessed
 and only success, or only epsilon and the multiplier, is limited; the corners of a polygon for two secrets;
-otherwise a linear program with a column for each class of tuples (`accept_lp`), or with fewer columns if
-there are too many (`aggregated_lp`). Every limit is linear in the policy. A plan solves each paper by
+otherwise a linear program (`accept_lp`) with a column for each class of tuples, or with fewer columns if
+there are too many. Every limit is linear in the policy. A plan solves each paper by
 `solve`.
 """
 
@@ -20,8 +20,15 @@ from numpy.typing import ArrayLike, NDArray
 from blindcal.cells import number_text
 from blindcal.checks import Array, Integers, check_type, within
 from blindcal.errors import InputError
-from blindcal.policy.accept_lp import AcceptProgram, Solution, TupleClasses, secret_classes, tuple_classes
-from blindcal.policy.aggregated_lp import AggregatedProgram, EntryProgram
+from blindcal.policy.accept_lp import (
+    AcceptProgram,
+    AggregatedProgram,
+    EntryProgram,
+    Solution,
+    TupleClasses,
+    secret_classes,
+    tuple_classes,
+)
 from blindcal.policy.guarantee import LIMITS, PUBLIC, UNLIMITED, Guarantee
 from blindcal.policy.pareto_frontier import frontier
 from blindcal.policy.policy import Policy, evidence_policy, label_tops, public_policy, unchecked_policy

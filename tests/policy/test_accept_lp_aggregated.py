@@ -9,8 +9,15 @@ import pytest
 from scipy.optimize import linprog
 
 from blindcal.errors import CertificateError
-from blindcal.policy.accept_lp import DualSolution, forced_decisions, tuple_classes
-from blindcal.policy.aggregated_lp import AggregatedProgram, _row_prices, aggregate_columns, initial_columns
+from blindcal.policy.accept_lp import (
+    AggregatedProgram,
+    DualSolution,
+    _row_prices,
+    aggregate_columns,
+    forced_decisions,
+    initial_columns,
+    tuple_classes,
+)
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import accept_program
 from oracles import Enumerator, promises, solvable
