@@ -438,13 +438,9 @@ def keeps_guarantee(
 ) -> bool:
     """Whether a table keeps every limit of one paper.
 
-    Args:
-        belief: That of the paper.
-        policy: Its table.
-        guarantee: The limits.
-        slack: 0 for an exact check. If the weights are those of another machine, a relative slack for the
-            limits that depend on weights. Epsilon, the multiplier, a constant table and forced decisions
-            depend on the table alone and have no slack.
+    The check is exact, unless the weights are those of another machine: then limits that depend on weights
+    have this relative `slack`. Epsilon, the multiplier, a constant table and forced decisions depend on the
+    table alone and have none.
 
     Example:
         >>> belief, table = Belief([0.6, 0.4], [0.9, 0.2]), ExactPolicy(np.array([UNIT, 0]))

@@ -561,8 +561,10 @@ def select(
         outcome = _select(ledger, releases, quota, wait_list is None, out, numbered)
         publish(outcome.record, release_folder(out, outcome.record.release) if numbered else out)
         completed = finish_interrupted(ledger, content["conference"], out) if numbered else ()
-    superseded = _superseded_folder(published, content["release"], releases[-1].number)
-    return replace(outcome, remarks=(*completed, *superseded, *outcome.remarks))
+    given, latest = content["release"], releases[-1].number
+    older = f"{published} is release {given}: the papers are ranked as they stand since release {latest}"
+    remarks = (*completed, *([] if given == latest else [older]), *outcome.remarks)
+    return replace(outcome, remarks=remarks)
 
 
 @dataclass(frozen=True)
@@ -576,37 +578,20 @@ class ListPreview:
 
 
 def preview_list(
-    published: StrPath,
-    key: StrPath,
-    accept: Number,
-    wait_list: Number | None = None,
+    published: StrPath, key: StrPath, accept: Number, wait_list: Number | None = None
 ) -> ListPreview:
-    """What `select` would change, with nothing recorded or published.
-
-    `published`: the folder of an earlier release of the conference. `key`: the file of the key that decided
-    the papers. `accept`: the exact number of accepted papers, as in `select`. `wait_list`: the number of
-    further papers that wait, as in `select`.
-    """
+    """What `select` would change with the same arguments, with nothing recorded or published."""
     check_paths(published=published, key=key)
     quota, certificate = Quota(accept, wait_list or 0), read_published(published)
     if certificate is None:
         raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
     with open_ledger(Path(key), read_key(key)) as ledger:
         latest = ledger.record(ledger.of(json.loads(certificate.text)["conference"])[-1])
-    _refuse_other_kind(latest, quota)
-    if wait_list is None:
-        quota = _with_wait_list(latest, quota)
-    before, after = _decisions_by_paper(latest), _decisions_by_paper(reselected(latest, quota))
+    drafted = reselected(latest, quota, wait_list is None)
+    before, after = _decisions_by_paper(latest), _decisions_by_paper(drafted)
     words = list(after.values())
     changes = tuple((paper, word, after[paper]) for paper, word in before.items() if after[paper] != word)
     return ListPreview(words.count(ACCEPT), words.count(WAIT), changes)
-
-
-def _superseded_folder(published: StrPath, given: int, latest: int) -> tuple[str, ...]:
-    """A remark if the folder is not the latest release, whose decisions are ranked."""
-    if given == latest:
-        return ()
-    return (f"{published} is release {given}: the papers are ranked as they stand since release {latest}",)
 
 
 def _select(
@@ -614,10 +599,7 @@ def _select(
 ) -> Outcome:
     """The latest list if it has these numbers, else a new, recorded list; `waiting` keeps the wait list."""
     latest = ledger.record(releases[-1])
-    _refuse_other_kind(latest, quota)
-    if waiting:
-        quota = _with_wait_list(latest, quota)
-    drafted = reselected(latest, quota)
+    drafted = reselected(latest, quota, waiting)
     if drafted.selection is not None and latest.selection is not None:
         same = ("accept", "wait_list", "cuts")
         if [drafted.selection[name] for name in same] == [latest.selection[name] for name in same]:
@@ -629,7 +611,7 @@ def _select(
 
 
 def _with_wait_list(latest: Record, quota: Quota) -> Quota:
-    """The quota with a wait list such that every paper that is accepted or waits now is accepted or waits."""
+    """The quota with a wait list that leaves nobody out who is accepted or waits now."""
     words = _decisions_by_paper(latest)
     tracks = {paper.paper: track_of(paper) for paper in latest.papers}
     waiting = {
@@ -651,22 +633,15 @@ def _leaving_remarks(latest: Record, drafted: Record) -> tuple[str, ...]:
 
 def _decisions_by_paper(record: Record) -> dict[str, str]:
     """The decision on each paper of a list."""
-    final_list = listing(record)
-    return (
-        {}
-        if final_list is None
-        else dict(zip((p.paper for p in record.papers), final_list.decisions, strict=True))
-    )
+    papers, final_list = [paper.paper for paper in record.papers], listing(record)
+    return {} if final_list is None else dict(zip(papers, final_list.decisions, strict=True))
 
 
-def reselected(latest: Record, quota: Quota) -> Record:
-    """The next release, with the same private decisions ranked again; its texts are still to be written."""
-    number = latest.release + 1
-    selection = ranked(latest.papers, quota, number)
-    return replace(latest, release=number, reason="", redecided=False, selection=selection)
+def reselected(latest: Record, quota: Quota, waiting: bool = False) -> Record:
+    """The next release, with the same private decisions ranked again; its texts are still to be written.
 
-
-def _refuse_other_kind(latest: Record, quota: Quota) -> None:
+    With `waiting`, every paper that is accepted or waits now is accepted or waits.
+    """
     before = latest.request.quota
     if before is None:
         raise RefusedError(
@@ -676,3 +651,7 @@ def _refuse_other_kind(latest: Record, quota: Quota) -> None:
     if set(before.tracks) != set(quota.tracks):
         given = ", ".join(before.tracks) or "none: give one number"
         raise RefusedError(f"`accept` must be about the tracks that each have a bar ({given})")
+    if waiting:
+        quota = _with_wait_list(latest, quota)
+    selection = ranked(latest.papers, quota, latest.release + 1)
+    return replace(latest, release=latest.release + 1, reason="", redecided=False, selection=selection)

@@ -222,12 +222,8 @@ def prepared_sample(
     """A conference for the menu.
 
     Of more than `MOST_WEIGHED` papers these are so many, chosen by a digest of their ids. Bar and decisions
-    by mean score are then those of the sample: they are not the ones that would be frozen.
-
-    `inputs`: the inputs of the conference, from `read_inputs`, all of which are checked. `request`: the
-    guarantee, and how many papers to accept. `whole`: whether to prepare all papers, however many there are.
-    `workers`: number of processes, or a cluster's pool; results are the same. `progress`: called as work goes
-    on; silent by default.
+    by mean score are then those of the sample: they are not the ones that would be frozen. All `inputs` are
+    checked; with `whole`, all papers are prepared, however many there are.
     """
     reviews = inputs.reviews
     rate, bar = request.levels(inputs)

@@ -234,12 +234,7 @@ class Request:
     ) -> tuple[Conference, TrueReviewers]:
         """The public side of these inputs, and the true reviewers.
 
-        Args:
-            inputs: Reviews, calibration and pools.
-            frozen: The bar of an earlier release, which replaces the one that was requested.
-            tilt: What loads change in beliefs, likewise.
-            workers: How many processes share the work; results are the same.
-            progress: Called as work goes on.
+        An earlier release's `frozen` bar replaces the one that was requested, and its `tilt` that of loads.
         """
         rate, bar = self.levels(inputs) if frozen is None else (None, frozen)
         return inputs.prepared(

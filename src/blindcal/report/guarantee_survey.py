@@ -79,12 +79,9 @@ def survey(
     workers: Workers = 1,
     progress: Progress = no_progress,
 ) -> Survey:
-    """Where every paper stands, and the menu with the chosen guarantee in it.
+    """Where every paper stands, and the menu with the chosen guarantee in it; `only` the papers if so.
 
-    `chosen`: the guarantee to compare with those of the menu. `better`: the better end of the scale, `high`
-    or `low`; with `low`, mean scores are those that were given. `only`: whether to survey the papers alone,
-    without the menu. `workers`: how many processes share the work, or a cluster's pool; results are the same.
-    `progress`: called as work goes on; silent by default.
+    With `better` being `low`, mean scores are those that were given.
     """
     cases, sign = conference.cases, -1.0 if better == "low" else 1.0
     with progress(f"surveying {count(len(cases), 'paper')}", len(cases)) as advance:
@@ -108,11 +105,7 @@ def survey_release(
 ) -> Survey:
     """The survey of a conference that was decided, or an `InputError` if the inputs are others.
 
-    `inputs`: what `read_inputs` returns for the files that were decided.
-    `certificate`, `decided`: what `read_certificate` and `read_decided` return for the release.
-    `only`: whether to survey the papers alone, without the menu.
-    `workers`: how many processes share the work, or a cluster's pool; results are the same.
-    `progress`: called as work goes on; silent by default.
+    `certificate` and `decided` are what `read_certificate` and `read_decided` return for the release.
     """
     bar, better = certificate["bar"], certificate["better"]
     conference, _ = inputs.prepared(bar=bar, better=better, workers=workers, progress=progress)
