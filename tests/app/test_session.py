@@ -352,6 +352,17 @@ def test_files_are_read_again_by_other_choices(session: Session) -> None:
         session.read_as(Reading(kinds={"r.csv": "key"}))
 
 
+def test_a_table_of_who_is_behind_the_ids_is_recognized(session: Session) -> None:
+    session.new("icx", PUBLIC)
+    upload(session, "people.csv", "signature,profile_id\nx1,~Ada_Byron1\nx2,~Ben_Ali1\n")
+    upload(session, "reviews.csv", "paper,reviewer,score\n1,x1,2\n2,x1,3\n2,x2,5\n")
+    assert session.checked.kinds == {"reviews.csv": "reviews", "people.csv": "map"}
+    brought = session.checked.brought
+    assert brought is not None
+    assert brought.contents.imported is not None
+    assert {*brought.contents.imported.reviews.reviewers} == {"~Ada_Byron1", "~Ben_Ali1"}
+
+
 def test_a_bad_folder_is_refused_and_nothing_is_made(session: Session) -> None:
     for name in ("../icx", "", ".icx", "a/b"):
         with pytest.raises(InputError, match="plain name"):

@@ -351,20 +351,25 @@ class Session:
 
     def _check(self) -> Checked:
         folder, sources, errors = self.state.folder, list[Source](), dict[str, Exception]()
-        maps = [path for path in self.staging.files if self.reading.kinds.get(path.name) == PEOPLE_MAP]
-        choices, others = self.reading.choices, [path for path in self.staging.files if path not in maps]
+        maps, choices = list[Path](), self.reading.choices
+        for path in self.staging.files:
+            kind = self.reading.kinds.get(path.name) or None
+            try:
+                if kind == PEOPLE_MAP:
+                    maps.append(path)
+                    continue
+                (source,) = resolved_kinds(folder, [path], kind, choices)
+                sources.append(source._replace(name=self.reading.years.get(path.name, "")))
+            except BlindcalError as error:
+                if kind is None and _names_people(path):
+                    maps.append(path)
+                else:
+                    errors[path.name] = error
         try:
             if maps:
                 choices = replace(choices, people=read_maps({str(path): read_bytes(path) for path in maps}))
         except BlindcalError as error:
             errors[maps[0].name] = error
-        for path in others:
-            kind = self.reading.kinds.get(path.name) or None
-            try:
-                (source,) = resolved_kinds(folder, [path], kind, choices)
-                sources.append(source._replace(name=self.reading.years.get(path.name, "")))
-            except BlindcalError as error:
-                errors[path.name] = error
         kinds = {source.path.name: source.kind for source in sources}
         unsaid = [name for name in kinds if kinds[name] == "reviews" and name not in self.reading.kinds]
         if len(unsaid) > 1:
@@ -635,6 +640,14 @@ class Session:
         """Play adversaries against the latest release."""
         step = partial(audit_folder, adversaries=adversaries, workers=self.workers)
         self.start("audited", "playing adversaries", step)
+
+
+def _names_people(path: Path) -> bool:
+    """Whether a file says who is behind ids."""
+    try:
+        return bool(read_maps({str(path): read_bytes(path)}))
+    except BlindcalError:
+        return False
 
 
 def setting_text(value: object) -> str:
