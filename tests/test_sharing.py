@@ -162,7 +162,7 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(InputError, match="scores that differ"):
         shared(rows={**ROWS, "score": [3] * 8})
     for folder in ("key.bin.shared", "key.bin.sealed"):
-        with pytest.raises(InputError, match="must not lie in a sealed folder"):
+        with pytest.raises(InputError, match="must not lie in a private log"):
             shared(f"{folder}/out.csv")
     with pytest.raises(InputError, match="high or low"):
         shared(better="up")

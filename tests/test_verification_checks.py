@@ -505,11 +505,11 @@ def test_a_forgery_in_an_earlier_release_is_found(
 
 
 def test_the_report_says_what_may_differ() -> None:
-    one, two = Check("input", 1, 1, "other pools"), Check("coins", 4, 2)
+    one, two = Check("input", 1, 1, "other pools"), Check("draws", 4, 2)
     with pytest.raises(VerificationError) as caught:
         refuse_failed([one, two, Check("settings", 4, 0)])
     assert str(caught.value) == (
-        "verification failed. input: 1 of 1 does not agree (other pools); coins: 2 of 4 do not agree"
+        "verification failed. input: 1 of 1 does not agree (other pools); draws: 2 of 4 do not agree"
     )
 
 
@@ -561,7 +561,7 @@ def test_a_table_of_the_same_cost_chosen_for_its_decision_is_found(tmp_path: Pat
     given = assemble([case], None, 0.25), {"p0": ("ada",)}
     limits = Request(Guarantee("none", epsilon=None), bar=0.25)
     assert case.belief.favor[0] == 0.5
-    for accept, failed in ((UNIT, []), (0, ["release 1: coins under the tables planned here"])):
+    for accept, failed in ((UNIT, []), (0, ["release 1: draws under the tables planned here"])):
         tables = PolicyTables({"p0": pack_policy(ExactPolicy(np.array([accept, UNIT])))})
         checks = sealed_checks(key_in(tmp_path / f"{accept}"), given, limits, planner_of(tables))
         assert [check.name for check in checks if check.failed] == failed

@@ -485,7 +485,7 @@ def _check_location(key: StrPath, out: StrPath) -> None:
     refuse_empty_path(out)
     folder = Path(os.path.realpath(Path(out).parent))
     if folder in {Path(os.path.realpath(one)) for one in (shared_folder(key), ledger_folder(key))}:
-        raise InputError("`out` must not lie in a sealed folder, which must never be shared")
+        raise InputError("`out` must not lie in a private log, which must never be shared")
 
 
 def _single_conference(reviews: Reviews, conference: str, better: str) -> PastConference:
@@ -549,7 +549,7 @@ def _statement(
     people: int,
 ) -> bytes:
     promise = (
-        "Whoever wrote one review, and whoever else had written it, any table is at most e^epsilon times as "
+        "If another person had written one review, any table would be at most e^epsilon times as "
         "likely; zcdp bounds the same by concentrated differential privacy. Papers, scores and the list of "
         "people are public; the unit is the reviewer of one review."
     )

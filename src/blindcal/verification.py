@@ -114,7 +114,7 @@ _CHECK_OF_PAPER_FIELD = {
     "reviewers": "reviewers",
     "secret": "accept probabilities",
     "probability": "accept probabilities",
-    "accepted": "coins",
+    "accepted": "draws",
     "raw_accepted": "raw decisions",
     "figures": "claims and figures",
     "corrected": "public data",
@@ -653,7 +653,7 @@ def _decisions_check(
         or _chernoff_bound(fsum(at_truth), fsum(on_average)) < _FALSE_ALARM
     )
     note = f"{count(len(different), 'decision')} would differ on this machine" if different else ""
-    what = f"{name}: coins under the tables planned here"
+    what = f"{name}: draws under the tables planned here"
     failed = max(1, len(different)) if unlikely else suspicious
     return Check(what, len(made.cases), failed, note, tuple(different))
 

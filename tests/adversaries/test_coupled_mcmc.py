@@ -108,7 +108,7 @@ def test_findings_by_walks_are_those_by_sums(tmp_path: Path, monkeypatch: pytest
     found = coupled_findings(views, loads, keep=tmp_path / "walks", **options)
     for one, other in zip(found, exact, strict=True):
         assert one.policy == other.policy
-        assert one.adversary.startswith("knows everybody's load (256 walks from 8 starts, which differ by")
+        assert one.adversary.startswith("knows everyone's load (256 walks from 8 starts, which differ by")
         error = max(one.error, max(each.error for each in found))
         assert one.baseline == pytest.approx(other.baseline, abs=6 * error)
         assert one.success == pytest.approx(other.success, abs=6 * error)

@@ -194,7 +194,7 @@ def test_a_prior_by_similarities_equals_a_list_of_all_tuples() -> None:
                 ]
             )
         if min(map(sum, priors)) <= 0.0:
-            with pytest.raises(InputError, match="nobody of the pool can have reviewed"):
+            with pytest.raises(InputError, match="no one of the pool can have reviewed"):
                 prior_findings(views, similarity)
             continue
         right, reviews = np.zeros(2), 0
@@ -215,7 +215,7 @@ def test_a_prior_by_similarities_equals_a_list_of_all_tuples() -> None:
 
 def test_a_paper_without_similarities_cannot_be_weighed() -> None:
     (view,) = random_views(np.random.default_rng(14), 1)
-    with pytest.raises(InputError, match="nobody of the pool"):
+    with pytest.raises(InputError, match="no one of the pool"):
         with_similarity(view, Similarity.dense(["other"], list(view.names), np.ones((1, len(view.names)))))
     # Strangers are as near as the row of anyone not listed says.
     outside = replace(view, names=(*view.names[:-1], "*"), rows=np.where(view.rows == 3, -1, view.rows))

@@ -122,7 +122,7 @@ def test_a_whole_conference_and_no_reviewer_anywhere(
     assert client.do("audit", loads="loads.csv", prior="uniform")
     client.wait()
     page = seen()
-    assert "Adversary: knows everybody" in page
+    assert "Adversary: knows everyone" in page
     assert "Release 2 verified: everything agrees" in page
     assert "Adversary: " in page
     assert ATTACK not in page

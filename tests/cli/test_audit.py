@@ -112,13 +112,13 @@ def test_adversaries_that_know_more(tmp_path: Path, capsys: pytest.CaptureFixtur
         "2 colluding reviewers",
         "co-reviewer who knows the names",
         "author of the paper that loses most",
-        "knows everybody's load",
+        "knows everyone's load",
     }
     for one in found:
         if one["policy"] in ("raw", "public"):
             assert abs(one["added"]) < 1e-9
     (loaded,) = (
-        one for one in found if (one["policy"], one["adversary"]) == ("full", "knows everybody's load")
+        one for one in found if (one["policy"], one["adversary"]) == ("full", "knows everyone's load")
     )
     assert loaded["error"] == 0.0
 
@@ -196,7 +196,7 @@ def test_a_prior_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     near.write_text("paper,reviewer,similarity\n" + "".join(pairs[1:8]), encoding="utf-8")
     assert run([*command, "--prior", str(near)]) == 2
     said = capsys.readouterr().err
-    assert "--prior: by its similarities nobody of the pool can have reviewed" in said
+    assert "--prior: by its similarities no one of the pool can have reviewed" in said
     assert "canary" not in said
 
 
@@ -216,7 +216,7 @@ def test_loads_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     loads.write_text("reviewer,load\n" + "".join([*rows, rows[0]]), encoding="utf-8")
     assert run(given) == 2
     said = capsys.readouterr().err
-    assert "must name everybody once" in said
+    assert "must name everyone once" in said
     assert "canary" not in said
     assert run([*command, "--keep", str(tmp_path / "walks")]) == 2
     assert "--keep goes with --loads" in capsys.readouterr().err

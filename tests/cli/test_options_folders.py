@@ -236,7 +236,7 @@ def test_a_list_that_was_sealed_and_not_published_is_said_and_published_by_the_s
     shutil.rmtree(public)
     code, _, err = call("verify", "icx")
     assert code == 2
-    assert "release 2 is sealed, and there is no folder icx/public/release-2: if the run" in err
+    assert "release 2 is recorded, and there is no folder icx/public/release-2: if the run" in err
     assert "run the same command again" in err
     assert call(*again)[0] == 0
     assert {path.name: path.read_bytes() for path in public.iterdir()} == whole

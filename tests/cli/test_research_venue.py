@@ -107,7 +107,7 @@ def test_adversaries_of_a_venue_that_know_more(tmp_path: Path, capsys: pytest.Ca
         "prior: similarity",
         "evidence of strength 1.5",
         "author of the paper that loses most",
-        "knows everybody's load",
+        "knows everyone's load",
         "learns calibration across papers (which is stated without errors, so there is nothing to learn)",
     }
 

@@ -227,7 +227,7 @@ def test_a_sealed_file_that_others_could_read_is_refused(key_path: Path, mode: i
 def test_a_stray_file_is_named(key_path: Path, name: str) -> None:
     several(key_path, 1)
     (ledger_folder(key_path) / name).write_text("x", encoding="utf-8")
-    with pytest.raises(VerificationError, match=f"{name} is no sealed release"):
+    with pytest.raises(VerificationError, match=f"{name} is no record of a release"):
         read_ledger(key_path, read_key(key_path))
     (ledger_folder(key_path) / name).rename(ledger_folder(key_path) / f".{name}")
     assert len(everything(key_path)) == 1, "the system's own files have a dot in front"

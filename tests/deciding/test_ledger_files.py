@@ -47,16 +47,14 @@ def test_later_formats_are_named_and_not_guessed(key_path: Path, monkeypatch: py
     with monkeypatch.context() as later:
         later.setattr(ledger, "RECORD_FORMAT", 2)
         several(key_path, 1)
-    with pytest.raises(
-        VerificationError, match="sealed format 2, and this version of blindcal reads format 1"
-    ):
+    with pytest.raises(VerificationError, match="log format 2, and this version of blindcal reads format 1"):
         read_ledger(key_path, read_key(key_path))
     other = key_path.with_name("other.bin")
     make_key(other)
     with monkeypatch.context() as later:
         later.setattr(ledger, "COIN_FORMAT", 2)
         several(other, 1)
-    with pytest.raises(VerificationError, match="coins of another format than 1"):
+    with pytest.raises(VerificationError, match="draws of another format than 1"):
         read_ledger(other, read_key(other))
 
 

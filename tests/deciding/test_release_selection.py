@@ -472,7 +472,7 @@ REFUSED: dict[str, tuple[Refused, type[BlindcalError], str]] = {
     "public files among the sealed": (
         lambda _, key, out: select(out / "out", key, out / "key.bin.sealed" / "new", 4),
         InputError,
-        "must not lie in the sealed folder",
+        "must not lie in the private log",
     ),
     "a key for a path": (
         lambda _, key, out: select(out / "out", read_key(key), out / "new", 4),

@@ -15,7 +15,7 @@ from exports import BY_NAME, Export, every_export, in_order, refused, rows
 
 def test_ids_that_never_repeat_are_not_people() -> None:
     export = BY_NAME["openreview/api2-replies.json"]
-    advice = "no id occurs twice, so nobody's severity can be learned. Ids that are new for every paper"
+    advice = "no id occurs twice, so no one's severity can be learned. Ids that are new for every paper"
     refused(export.data, advice)
     assert "`map` with the columns signature,profile_id" in str(refused(export.data, advice))
     refused(b"paper,reviewer,score\n1,a,1\n1,b,2\n2,c,3\n", advice)

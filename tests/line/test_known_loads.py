@@ -124,5 +124,5 @@ def test_forged_loads_are_told_by_the_program(
     out, setting = max((home / "out").iterdir()), f"loads = {json.dumps(str(home / 'loads.csv'))}"
     assert run(command_line("verify", home, home / "key.bin", out, setting)) == 4
     said = capsys.readouterr().err
-    assert "does not agree" in said or "do not agree" in said or "was changed since it was sealed" in said
+    assert "does not agree" in said or "do not agree" in said or "was changed since it was written" in said
     assert "Traceback" not in said

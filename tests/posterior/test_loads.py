@@ -240,7 +240,7 @@ def test_tables_of_loads() -> None:
     assert fixed_loads((("a", 2, 2),)) == {"a": 2}
     for table, message in (
         ({"reviewer": ["a"], "least": [3], "most": [2]}, "above most"),
-        ({"reviewer": ["a", "a"], "load": [1, 1]}, "everybody once"),
+        ({"reviewer": ["a", "a"], "load": [1, 1]}, "everyone once"),
         ({"reviewer": ["*"], "load": [1]}, "must not be"),
         ({"reviewer": ["a"], "least": [1]}, "columns least and most"),
     ):

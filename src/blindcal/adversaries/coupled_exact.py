@@ -59,7 +59,7 @@ from blindcal.posterior.loads import (
     number_of_terms,
 )
 
-LOADS = "knows everybody's load"
+LOADS = "knows everyone's load"
 MOST_OUTCOMES = 60_000
 """Exact sums run over at most this many joint outcomes of all papers."""
 _OUTCOMES_AT_ONCE = 256
@@ -141,7 +141,7 @@ def check_loads(views: Sequence[View], loads: Mapping[str, int]) -> None:
     names = {name for view in views for name in view.names}
     outside = sum(load > 0 for name, load in loads.items() if name not in names)
     if outside:
-        raise InputError(f"`loads` must be 0 for whoever is in no pool, found {outside} who are not")
+        raise InputError(f"`loads` must be 0 for people in no pool, found {outside} who are not")
     if first_assignment(views, loads, np.random.default_rng(0)) is None:
         raise InputError("`loads` cannot be met by any assignment from these pools")
 

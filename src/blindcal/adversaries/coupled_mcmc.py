@@ -622,7 +622,7 @@ def erasure_estimate(
     accepts = [view.accept[policy] for view in views]
     kappa = np.array([np.ptp(accept) for accept in accepts])
     if any(len(view.scores) != 1 for view in views) or kappa.max() == 1.0:
-        raise InputError("`erasure_estimate` needs papers with one review, and tables that exclude nobody")
+        raise InputError("`erasure_estimate` needs papers with one review, and tables that exclude no one")
     rng, added = np.random.default_rng([seed, 1]), []
     made = network(views, loads, [view.weight for view in views])
     alone = walk(views, loads, made, target=target, most=most)

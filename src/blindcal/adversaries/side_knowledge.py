@@ -65,7 +65,7 @@ def with_similarity(view: View, similarity: Similarity) -> View:
     likelihood = _likelihood(view)
     if not (likelihood @ product) > 0.0:
         raise InputError(
-            f"`prior`: by its similarities nobody of the pool can have reviewed paper {view.paper!r}"
+            f"`prior`: by its similarities no one of the pool can have reviewed paper {view.paper!r}"
         )
     return view.believing(likelihood * product)
 

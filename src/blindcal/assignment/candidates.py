@@ -42,7 +42,7 @@ Pools = Mapping[str, Mapping[str, float]]
 
 _KINDS = ("draw", "reviewer", "conflict")
 _DRAWN_OUTSIDER = (
-    "must be a person: nobody drew * for a paper. If others may have reviewed too, give pools with "
+    "must be a person: * cannot be drawn for a paper. If others may have reviewed too, give pools with "
     "probabilities (pools.csv) and add * to every paper"
 )
 

@@ -307,7 +307,7 @@ def refuse_unannounced(
     if other is not None:
         raise RefusedError(
             f"these are the scores of conference {other!r}, which was decided with this key, with other "
-            "reviewers' ids: deciding them under new names would draw new coins. Give the same ids as then, "
+            "reviewers' ids: deciding them under new names would draw again. Give the same ids as then, "
             "or use another key if these are other papers"
         )
     if amend and not released and not returned:
@@ -349,7 +349,7 @@ def _explain_change(record: Record, changes: Changes, conference: Conference) ->
     papers = len(conference.cases) + len(changes.withdrawn)
     return (
         f"the input differs from release {record.release} in {sum(number for number, _ in parts)} of "
-        f"{papers} papers ({counted}). To amend, give `amend` `reason` and a new `out` folder: "
+        f"{papers} papers ({counted}). To amend, give `amend` and `reason`: "
         "new papers are decided, "
         "papers with other scores are decided from public data, and corrected pools or calibration leave "
         "decisions as they are unless `redecide` is given too"

@@ -156,7 +156,7 @@ def _named(content: Content) -> str:
     if among is not None and content["largest_posterior"] <= 1.0 / among + ROUNDING:
         return (
             "Everyone who may have reviewed is listed by name, and to them every reviewer stays hidden "
-            "among {limits.among:g} people or more: nobody is likelier than 1 in {limits.among:g} to have "
+            "among {limits.among:g} people or more: no one is likelier than 1 in {limits.among:g} to have "
             "written any review."
         )
     return "Everyone who may have reviewed is listed by name, so it is the same for named people."
@@ -224,7 +224,7 @@ _REQUESTED = (
 _SELECTION = (
     ACCEPTED.field(
         "accept",
-        "Exactly this number of papers is accepted: the best by their private decisions, which stay sealed.",
+        "Exactly this number of papers is accepted: the best by their private decisions, which stay secret.",
     ),
     PAPERS.field("wait_list", "The wait list has this number of places."),
     COUNT.field("waiting", "How many papers are on it.", "{selection.waiting:count paper} on the wait list."),
@@ -352,17 +352,17 @@ _DECIDED_AGAIN = (
     ),
     BOUND.figure(
         "epsilon",
-        "The largest epsilon of their one coin, which is promised under corrected data too.",
+        "The largest epsilon of their one draw, which is promised under corrected data too.",
         lambda content: _again(
-            "The decisions on these shift nobody's odds."
+            "The decisions on these shift no one's odds."
             if content["decided_again"]["epsilon"] == 0.0
-            else "Under corrected data, the coin of one of these shifts odds by a factor of up to "
+            else "Under corrected data, the draw of one of these shifts odds by a factor of up to "
             "{decided_again.epsilon:factor}."
         )(content),
     ),
     FACTOR.figure(
         "multiplier",
-        "The largest multiplier of their one coin.",
+        "The largest multiplier of their one draw.",
         _again("And it makes a correct guess at most {decided_again.multiplier:rounded} times as likely."),
     ),
     TEXT.figure("note", "What that means.", ""),
@@ -461,8 +461,7 @@ _DECIDED: Sequence[Field] = (
     ),
     _choice(*SCORES).field(
         "scores",
-        "Who may see the scores of all papers: everyone, or not. If not, the figures are in the sealed "
-        "record.",
+        "Who may see the scores of all papers: everyone, or not. If not, the figures are in the private log.",
         _is(
             "scores",
             "public",
@@ -642,7 +641,7 @@ _ERRORS: Sequence[Field] = (
         f"over the public belief.{_NOT_OF_ANOTHER_LIST}",
         "Privacy has a price: {in_papers.against_evidence:expected} papers are expected to be decided "
         "against what their own reviewers' corrected scores indicate. Which ones is known only to those who "
-        "hold the sealed record.",
+        "hold the private log.",
         by_the_bar=True,
     ),
     SHARE.figure(
@@ -685,7 +684,7 @@ _IDENTITY: Sequence[Field] = (
     TEXT.field(
         "commitment",
         "Fixes the key and the whole input without revealing them. If it was published before the draw, "
-        "nobody can have chosen the coins afterward.",
+        "no one can have chosen the draws afterward.",
     ),
     TEXT.field("key_fingerprint", "Says which key was used, and nothing else about it."),
     POSITIVE.field(

@@ -31,7 +31,7 @@ from blindcal.posterior.paper import PaperCase
 
 KEY_BYTES = 32
 COIN_FORMAT = 1
-"""The version of the bytes that a coin is derived from; docs/reference/records_and_randomness.md has each."""
+"""The version of the bytes that a draw is derived from; docs/reference/records_and_randomness.md has each."""
 _BLOCK_BITS = 8 * hashlib.sha256().digest_size
 
 

@@ -294,7 +294,7 @@ def commit(ledger: Ledger, record: Record, policies: Mapping[str, ExactPolicy], 
     if not os.path.lexists(path):
         write_bytes(path, data, confidential=True)
     elif read_head(path, ledger.key).stamp != stamp:
-        raise RefusedError(f"{path} holds another release, and a sealed release is never replaced")
+        raise RefusedError(f"{path} holds another release, and a recorded release is never replaced")
     return Ledger(ledger.folder, ledger.key, (*ledger.releases, entry), stamp)
 
 
@@ -316,7 +316,7 @@ def _check_loads(record: Record) -> None:
     loads = tuple((name, least, most) for name, least, most in record.loads)
     names = [str(name) for name, _, _ in loads]
     if (record.load_tilt is None) != (not loads) or names != sorted({*names}):
-        raise ValueError("loads must name everybody once, and have a tilt")
+        raise ValueError("loads must name everyone once, and have a tilt")
     if record.settings.get("loads") != (loads_digest(loads) if loads else None):
         raise ValueError("loads must be those of the settings")
     if not all(type(least) is type(most) is int and 0 <= least <= most for _, least, most in loads):
@@ -326,7 +326,7 @@ def _check_loads(record: Record) -> None:
 def _entry_of(head: RecordHead) -> ReleaseEntry:
     if head.head.get("coins") != COIN_FORMAT:
         raise VerificationError(
-            f"{head.path} has coins of another format than {COIN_FORMAT}, which this version of blindcal "
+            f"{head.path} has draws of another format than {COIN_FORMAT}, which this version of blindcal "
             "derives: use the version it was made with, or a later one"
         )
     fields = head.fields(_HEAD_FIELDS, ("record", "tables"))
@@ -526,7 +526,7 @@ def _published_problem(
     if certificate.fingerprint != ledger.fingerprint:
         return (
             f"{path} was made with another key (fingerprint {certificate.fingerprint}) than the one given "
-            f"({ledger.fingerprint}): give that key; another one would draw new coins"
+            f"({ledger.fingerprint}): give that key; another one would draw again"
         )
     if counter > ledger.counter:
         return (
@@ -659,7 +659,7 @@ def _check_opening(path: Path, line: str) -> None:
         return
     if line.startswith(_FIRST_LINE) and line.removeprefix(_FIRST_LINE).isdecimal():
         raise VerificationError(
-            f"{path} has sealed format {line.removeprefix(_FIRST_LINE)}, and this version of blindcal reads "
+            f"{path} has log format {line.removeprefix(_FIRST_LINE)}, and this version of blindcal reads "
             f"format {RECORD_FORMAT}: use the version it was made with, or a later one"
         )
     raise changed_record(path)
@@ -674,8 +674,8 @@ def _wrong_stamp(path: Path, text: str, key: Key) -> VerificationError:
     if named == key.fingerprint:
         return changed_record(path)
     return VerificationError(
-        f"{path} was sealed with another key than the one given (fingerprint {key.fingerprint}): give the "
-        "key that its decisions were made with; a new one would draw new coins"
+        f"{path} was made with another key than the one given (fingerprint {key.fingerprint}): give the "
+        "key of its decisions; a new one would draw again"
     )
 
 
@@ -724,7 +724,7 @@ def record_files(folder: Path) -> list[Path]:
     names = {name for name in os.listdir(folder) if name[0] != "."} if folder.is_dir() else set()
     if strange := sorted(name for name in names if not _RECORD_NAME.fullmatch(name)):
         raise VerificationError(
-            f"{folder / strange[0]} is no sealed release of blindcal, and nothing else belongs there: "
+            f"{folder / strange[0]} is no record of a release, and nothing else belongs in the private log: "
             "move it away"
         )
     expected = [record_name(counter) for counter in range(1, len(names) + 1)]
@@ -793,7 +793,7 @@ def _unchecked_heads(folder: Path) -> Iterator[tuple[str, object, object]]:
 
 def changed_record(path: Path) -> VerificationError:
     """The error for a record file that was changed, with advice."""
-    return VerificationError(f"{path} was changed since it was sealed: {_restore_advice(path.parent)}")
+    return VerificationError(f"{path} was changed since it was written: {_restore_advice(path.parent)}")
 
 
 def _restore_advice(folder: Path) -> str:

@@ -98,14 +98,14 @@ def check_apart(key_path: StrPath, out: StrPath) -> None:
     """Refuses public files in the ledger, and a key, ledger or fitted calibration in the public folder."""
     public, sealed = _locations(Path(out)), _locations(ledger_folder(key_path))
     if any(_within(location, folder) for location in public for folder in sealed):
-        raise InputError("`out` must not lie in the sealed folder, which must never be shared")
+        raise InputError("`out` must not lie in the private log, which must never be shared")
     inside = sorted(Path(out).iterdir()) if Path(out).is_dir() else []
     shared = [_real(out), *map(_real, inside)]
     if any(
         _within(location, folder) for location in (*_locations(Path(key_path)), *sealed) for folder in shared
     ):
         raise InputError(
-            "`key` and its sealed folder must not lie in the `out` folder, nor be linked from there: "
+            "`key` and its private log must not lie in the `out` folder, nor be linked from there: "
             "that folder is meant to be shared"
         )
     for path in inside:
@@ -356,12 +356,12 @@ def _checked_key(path: Path, out: Path) -> Key:
         if sealed.exists():
             raise RefusedError(
                 f"{sealed} holds decisions of a missing key, {path}: restore the key from its "
-                "backup; a new one would draw new coins"
+                "backup; a new one would draw again"
             )
         raise InputError(
             f"there is no key {path}. If these papers were never decided, make one with "
             "`blindcal new` or `blindcal.make_key`. "
-            "If they were, give the key they were decided with: another one would draw new coins"
+            "If they were, give the key they were decided with: another one would draw again"
         )
     for folder in (path.parent, out):
         remove_stale_files(folder)
@@ -402,8 +402,8 @@ def first_of_key(outcome: Outcome) -> str | None:
     if outcome.how != "new" or outcome.certificate["release_counter"] != 1:
         return None
     return (
-        "only this copy of the key and its sealed folder may decide from now on: a copy made before knows "
-        "nothing of this release, and would draw coins for changed papers as if it were the first"
+        "only this copy of the key and its private log may decide from now on: a copy made before knows "
+        "nothing of this release, and would draw for changed papers as if it were the first"
     )
 
 
@@ -473,7 +473,7 @@ def _refuse_other_number(record: Record, request: Request) -> None:
         raise RefusedError(
             f"`accept` is {_number_text(was.accept)} and `wait_list` {_number_text(was.wait_list)} since "
             f"release {record.release}, and deciding does not change them: blindcal select does, "
-            "without a coin"
+            "without a draw"
         )
 
 

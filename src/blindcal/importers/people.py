@@ -25,7 +25,7 @@ _SOME_PAPERS, _MANY_PAPERS = 5, 20
 _CODE = re.compile(r"R[0-9]{3,}")
 
 NEVER_REPEATED = (
-    "must name a reviewer on several papers: no id occurs twice, so nobody's severity can be learned. Ids "
+    "must name a reviewer on several papers: no id occurs twice, so no one's severity can be learned. Ids "
     "that are new for every paper (OpenReview's) need `map` with the columns signature,profile_id"
 )
 NUMBERED = (

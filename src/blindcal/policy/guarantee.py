@@ -370,6 +370,6 @@ LIMITS: Mapping[str, Limit] = {
 }
 """The further limits by their names, in the order of records."""
 PUBLIC = Guarantee("public", epsilon=None)
-"""The same decision whoever reviewed: nothing is revealed to anyone."""
+"""The same decision for all possible reviewers: nothing is revealed to anyone."""
 UNLIMITED = Guarantee("none", epsilon=None)
 """Full calibration."""

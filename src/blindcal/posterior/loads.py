@@ -40,7 +40,7 @@ from blindcal.posterior.paper import PaperCase
 from blindcal.posterior.tuple_weights import UNWEIGHABLE, LoadFactors
 
 Loads = tuple[tuple[str, int, int], ...]
-"""For each reviewer the least and the largest number of reviews, by name; whoever is missing has no limit."""
+"""For each reviewer the least and the largest number of reviews, by name; others have no limit."""
 
 MOST_TERMS = 20_000_000
 """Exact sums have at most this many terms."""
@@ -196,10 +196,10 @@ def read_loads(path: str | os.PathLike[str] | Any) -> Loads:
     ]
     if len(set(names)) < len(names):
         twice = f"{count(len(names) - len(set(names)), 'row')} too many"
-        problems.append(Problem(table.file, None, "reviewer", "must name everybody once", twice))
+        problems.append(Problem(table.file, None, "reviewer", "must name everyone once", twice))
     if OUTSIDER in names:
         problems.append(
-            Problem(table.file, None, "reviewer", f"must not be {OUTSIDER}: nobody else has a load")
+            Problem(table.file, None, "reviewer", f"must not be {OUTSIDER}: only named reviewers have a load")
         )
     if problems:
         raise input_error(problems)
@@ -459,9 +459,7 @@ def _refuse_impossible(cases: Sequence[PaperCase], loads: Loads) -> None:
     names = {name for case in cases for name in case.candidates}
     outside = sum(least > 0 for name, (least, _) in known.items() if name not in names)
     if outside:
-        raise InputError(
-            f"`loads` must allow 0 reviews for whoever is in no pool, found {outside} who need more"
-        )
+        raise InputError(f"`loads` must allow 0 reviews for people in no pool, found {outside} who need more")
     most = {name: known.get(name, (0, reviews))[1] for name in names}
     least = {name: known.get(name, (0, reviews))[0] for name in names}
     if _most_reviews(cases, most) < reviews or _most_reviews(cases, least) < sum(least.values()):

@@ -246,7 +246,7 @@ def refuse_lost(path: Path) -> None:
 def check_key(key: Path, folder: Path) -> None:
     """Refuse a `key` in the `folder`, and one that could not be used, before any file is read."""
     if Path(os.path.realpath(folder)) in Path(os.path.realpath(key)).parents:
-        raise InputError("`key` must not lie in the folder: whoever packs the folder would pack the key")
+        raise InputError("`key` must not lie in the folder: packing the folder would pack the key")
     refuse_lost(key)
     if key.exists():
         read_key(key)

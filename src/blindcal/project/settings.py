@@ -141,7 +141,7 @@ SECTIONS: Mapping[str, Sequence[Declaration]] = {
             "grid",
             "grid",
             "1..10",
-            "The scores that reviewers can give, also those that nobody gave: they are rounded to these. "
+            "The scores that reviewers can give, also those that no one gave: they are rounded to these. "
             '"none" if any number can be given.',
         ),
         Declaration(
@@ -174,7 +174,7 @@ SECTIONS: Mapping[str, Sequence[Declaration]] = {
             "key",
             "file",
             "../icx2027.key",
-            "SECRET forever; beside this folder, with its sealed record.",
+            "SECRET forever; beside this folder, with its private log.",
         ),
         Declaration(
             "scores",
@@ -617,16 +617,16 @@ scale are frozen: with other values `decide` is refused. Another exact number of
 is for.
 
 WHAT IS SECRET. inputs/ says who reviewed what: confidential. {out}/ is made to be sent on as it is, to \
-whoever may see the scores: if that is not everyone, scores must be "confidential" below. The key \
-({key}) and its sealed record (the same name with .sealed) lie beside this folder, so that whoever packs the \
-folder does not pack them: with the key and the decisions, much of who reviewed what can be worked out.
+everyone who may see the scores: if that is not everyone, scores must be "confidential" below. The key \
+({key}) and its private log (the same name with .sealed) lie beside this folder, so that packing the folder \
+does not pack them: with the key and the decisions, much of who reviewed what can be worked out.
 
 WHO HOLDS THE KEY. The chair who decides, and at most one other person who may know all reviewers: a \
 co-chair, or an auditor. Hand a copy over in person or encrypted, never by plain email, and always with the \
-whole sealed record. Only one of them decides; the other brings the record up to date after each `decide`. \
+whole private log. Only one of them decides; the other brings the log up to date after each `decide`. \
 Next year's chairs need neither: they need the reviews, for their own calibration, and make their own key.
 
-HOW LONG. Keep key and record until nobody will ask for a correction or a check any more; then delete both, \
+HOW LONG. Keep key and log until no one will ask for a correction or a check any more; then delete both, \
 with all backups. Keep inputs/ as long as your conference keeps reviews: they serve next year's calibration. \
 Keep {out}/ forever. Deleted files can survive in snapshots and on flash memory: keep the key on an \
 encrypted disk, so that destroying that disk's password deletes it.
@@ -635,7 +635,7 @@ encrypted disk, so that destroying that disk's password deletes it.
 _NOTES = """
 # ---- Withdrawn papers ----
 # Left out by every command, whatever the tables say. If they are decided already, run `decide` with
-# --amend --reason: the sealed record then says that they were withdrawn. One line for each:
+# --amend --reason: the private log then says that they were withdrawn. One line for each:
 [withdrawn]
 {withdrawn}
 

@@ -439,7 +439,9 @@ def export_release(
     if what == "advice" and not all(paper.advice for paper in papers):
         secret = key if folder is None else key_of(folder, key)
         if secret is None:
-            raise InputError("scores are confidential, and so is the advice, which is sealed: give `key`")
+            raise InputError(
+                "scores are confidential, and so is the advice, which only the private log has: give `key`"
+            )
         papers = decided_of(read_record(release, secret).decisions.encode(), str(release), titles, edits)
     if what == "decisions" and to in FORMATS and FORMATS[to].worded:
         # The folder's words are for systems that have words; words that are given may be a mistake elsewhere.
@@ -528,7 +530,9 @@ def _survey(
 def sealed_release(release: Path, key: Path | None) -> tuple[dict[str, Any], tuple[DecidedPaper, ...]]:
     """Certificate and decisions of a release with all figures, from the sealed record of its `key`."""
     if key is None:
-        raise InputError("scores are confidential, and the figures of this release are sealed: give `key`")
+        raise InputError(
+            "scores are confidential, and only the private log has the figures of this release: give `key`"
+        )
     record, name = read_record(release, key), str(release)
     return certificate_of(record.certificate.encode(), name), decided_of(record.decisions.encode(), name)
 
@@ -564,8 +568,8 @@ def verify_folder(
         out = release_folder(out, record.release)
         if not out.is_dir():
             raise InputError(
-                f"release {record.release} is sealed, and there is no folder {out}: if the run that made it "
-                "was interrupted, run the same command again (nothing is drawn twice)"
+                f"release {record.release} is recorded, and there is no folder {out}: if the run that made "
+                "it was interrupted, run the same command again (nothing is drawn twice)"
             )
     with folder_inputs(folder, record.grid, out) as inputs:
         verification = verify_latest(

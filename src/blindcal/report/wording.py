@@ -274,7 +274,7 @@ def adversary_words(guarantee: Guarantee, *, listed: bool = False) -> str:
     if guarantee.name == "public":
         return "It holds against all who see the scores and know reviewers' habits, whatever else they know."
     if guarantee.name == "none":
-        return "It protects nobody."
+        return "It protects no one."
     found = [
         "It holds against anyone who sees all scores and decisions and knows the method, every reviewer's "
         "habits and who might have reviewed what, and who has nothing else to go by."
