@@ -153,6 +153,15 @@ def test_a_looser_limit_never_costs_more(weight, favor1, favor2, epsilon, share)
         assert loose <= tight + (1e-12 if share > 1e-6 else share)
 
 
+def test_a_limit_next_to_a_tie_is_used_up():
+    """The complement of an accept probability near 1 has few digits; it once cost the whole gain."""
+    gaps = 2.0 ** -np.arange(9, 18)
+    errors = bc.policy.limit_frontier(
+        bc.Belief([0.5, 0.5], [1.0, 0.25]), "success", 0.5 + gaps, **limits(epsilon=1.5)
+    )
+    assert np.allclose((0.375 - errors) / gaps, (0.375 - errors[0]) / gaps[0], rtol=1e-6)
+
+
 def test_limit_frontier_has_one_row_a_value():
     belief = random_beliefs(np.random.default_rng(6), 7, 2)
     errors = bc.policy.limit_frontier(belief, "epsilon", [0.0, 1.0, 2.0], **limits(steady=True))

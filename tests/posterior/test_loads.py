@@ -208,7 +208,8 @@ def test_a_tilt_has_the_stated_loads(monkeypatch: pytest.MonkeyPatch) -> None:
         assert tilt.furthest < 0.05
         for name, least, most in loads:
             assert least - tilt.furthest - 1e-6 <= expected[name] <= most + tilt.furthest + 1e-6
-            if least + 0.01 < expected[name] < most - 0.01:
+            slack = tilt.furthest + 0.01  # an end is reached as nearly as the tilt says
+            if least + slack < expected[name] < most - slack:
                 assert abs(tilt.reviewers[name]) < 0.02
 
 

@@ -315,11 +315,15 @@ def _keeps_limits(points: Array, weight: Array, limits: _Limits) -> NDArray[np.b
     if limits.multiplier is not None:
         keep &= np.abs(safe[..., 0] - safe[..., 1]) <= limits.multiplier - 1.0 + _ROUNDING
     for chance in (safe, 1.0 - safe):
+        # The complement of a number near 1 is known to its last digit: a chance of 1e-5 to 1e-11 of it.
+        # Rarer outcomes get no more than 1e-9 of their chance, or they could break every limit.
+        last_digit = np.minimum(2.0**-52, 1e-9 * chance.min(axis=-1))
         if limits.epsilon is not None:
-            keep &= chance.max(axis=-1) * np.exp(-limits.epsilon) <= chance.min(axis=-1) * (1.0 + _ROUNDING)
+            least = chance.min(axis=-1) * (1.0 + _ROUNDING) + last_digit
+            keep &= chance.max(axis=-1) * np.exp(-limits.epsilon) <= least
         if (cap := limits.cap) is not None:
             mass = weight * chance
-            keep &= mass.max(axis=-1) <= cap * mass.sum(axis=-1) * (1.0 + _ROUNDING)
+            keep &= mass.max(axis=-1) <= cap * mass.sum(axis=-1) * (1.0 + _ROUNDING) + last_digit
     return np.asarray(keep)
 
 
