@@ -389,9 +389,12 @@ def test_commitment_can_be_published_before_the_draw(
     folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
     plan = command_line("plan", folder, "--key", str(key), "--json")
     assert run(plan) == 0
-    promise = json.loads(capsys.readouterr().out)["commitment"]
+    said = json.loads(capsys.readouterr().out)
+    assert run(plan[:-1]) == 0
+    assert f"key fingerprint: {said['key_fingerprint']}\n" in capsys.readouterr().out
     _, certificate = decided(folder, key, tmp_path / "out")
-    assert certificate["commitment"] == promise
+    assert certificate["commitment"] == said["commitment"]
+    assert certificate["key_fingerprint"] == said["key_fingerprint"]
 
 
 def test_no_public_output_holds_a_reviewer(

@@ -80,7 +80,7 @@ def test_json_has_the_same_quantities_and_names_nobody(
     assert not any(name in text for name in small.canaries)
     found = json.loads(text)
     keys = "accept advice bar bar_of_papers better calibration_fit commitment guarantee menu notes papers"
-    assert {*found} == {*keys.split(), "reviews", "wait_list"}
+    assert {*found} == {*keys.split(), "key_fingerprint", "reviews", "wait_list"}
     menu = found["menu"]
     assert {*menu} == {*Menu.__dataclass_fields__}
     assert {*menu["choices"][0]} == {*Choice.__dataclass_fields__}

@@ -180,7 +180,7 @@ def test_where_pools_are_smaller_than_the_crowd_the_promise_says_that_it_is_stea
 def test_every_guarantee_has_a_page(guarantee: Guarantee) -> None:
     limits = {name: value for name, value in vars(guarantee).items() if name != "name"}
     text = page(made(guarantee=guarantee.name, limits=limits, epsilon=guarantee.epsilon or 0.0))
-    assert ("by lot" in text) == (guarantee.name in ("steady", "crowd", "average"))
+    assert ("by a random draw" in text) == (guarantee.name in ("steady", "crowd", "average"))
     assert ("<strong>without protection" in text) == (guarantee.name == "none")
 
 

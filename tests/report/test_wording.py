@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import exp, inf, log
 from typing import get_args
 
@@ -155,3 +156,10 @@ def test_rows_of_a_menu_begin_with_mean_scores_and_end_with_full_calibration() -
     assert rows[0][1:] == ("25.0", "", "", "10.0 %")
     assert rows[1][1:] == ("24.3", "0.7 +- 0.2", "25.0 %", "10.0 %")
     assert rows[-1][1:] == ("22.2", "2.8", "100.0 %", "12.0 %")
+
+
+def test_a_menu_gives_no_share_of_a_gain_that_may_be_none() -> None:
+    menu = _compared(0.11, {CROWD: 0.05}, 0.1)
+    for error, shares in ((0.2, {"nothing to gain"}), (0.09, {"110.0 %", "50.0 %", "100.0 %"})):
+        rows = menu_rows(replace(menu, gain_fully_calibrated_se=error))
+        assert {row[3] for row in rows[1:]} == shares

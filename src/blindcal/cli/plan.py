@@ -82,7 +82,7 @@ def plan(
     ),
     learns: Learns = False,
     key: Path | None = option(
-        "Also print the commitment under this key, to publish before the draw.", metavar="FILE"
+        "Also print this key's fingerprint and the commitment, to publish before the draw.", metavar="FILE"
     ),
     out: Path | None = option(
         "Also plan every paper, and write all of it as a page to read or print, for the chair alone if "
@@ -120,17 +120,19 @@ def plan(
     request = replace(settings.request, guarantee=given[0]) if given else settings.request
     others, seconds = given if len(given) > 1 else MENU, inf if full else A_MINUTE
     every = full or audit or out is not None
-    prepared, planned, promise = None, None, None
+    prepared, planned, promise, fingerprint = None, None, None, None
     with hired(processes, cluster) as workers:
         with folder_inputs(folder, settings.grid, settings.out) as inputs:
             request = request.on_scale(inputs.scale)
             if every or key is not None:
                 prepared, truth = request.prepared(inputs, workers=workers, progress=progress)
                 if key is not None:
-                    promise = commitment_to_input(read_key(key), prepared, truth, request)
+                    secret = read_key(key)
+                    fingerprint = secret.fingerprint
+                    promise = commitment_to_input(secret, prepared, truth, request)
             found = _answered(inputs, request, others, prepared, seconds, despite_misfit, workers)
         if not as_json:
-            _print_answer(found, request, promise)
+            _print_answer(found, request, promise, fingerprint)
         # After an interrupt there is what is known, and nothing further is begun.
         if every and prepared is not None and not interrupted():
             planned = _planned(inputs, prepared, request, despite_misfit, workers)
@@ -147,7 +149,15 @@ def plan(
     note(*remarks)
     if as_json:
         more = {} if findings is None else {"audit": facts_of(findings)}
-        emit_json({**_facts(found, request, planned), "commitment": promise, "notes": [], **more})
+        emit_json(
+            {
+                **_facts(found, request, planned),
+                "commitment": promise,
+                "key_fingerprint": fingerprint,
+                "notes": [],
+                **more,
+            }
+        )
         return
     if out is not None and planned is not None:
         say(f"wrote {out}; open it in any browser, or print it from there")
@@ -270,7 +280,7 @@ def _as_certificate(facts: dict[str, Any], request: Request) -> dict[str, Any]:
     return {**facts, **requested, **exactly, "assumptions": [*ASSUMPTIONS, *(SELECTED if exactly else ())]}
 
 
-def _print_answer(found: Answer, request: Request, promise: str | None) -> None:
+def _print_answer(found: Answer, request: Request, promise: str | None, fingerprint: str | None) -> None:
     menu = found.menu
     say(advice(menu, found.chosen))
     say()
@@ -291,6 +301,7 @@ def _print_answer(found: Answer, request: Request, promise: str | None) -> None:
     say(f"better: {request.better} scores")
     say(fit_line(found.fit))
     if promise is not None:
+        say(f"key fingerprint: {fingerprint}")
         say(f"commitment: {promise}")
 
 

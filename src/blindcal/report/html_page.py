@@ -51,8 +51,9 @@ _SUSPICIONS = (0.01, 0.1, 0.25, 0.5, 0.9)
 _KINDS = ("accepted", "not accepted")
 _ADVICE = {
     "raise": "the mean score would reject it, and it was accepted: for whom it may have had as reviewers its "
-    "scores say more, or a lot decided",
-    "lower": "the mean score would accept it, and it was not accepted: its scores say less, or a lot decided",
+    "scores say more, or a random draw decided",
+    "lower": "the mean score would accept it, and it was not accepted: its scores say less, or a "
+    "random draw decided",
     "leave": "the decision is that of the mean score",
 }
 _TIE = "its mean score ties with others at the cut and decides nothing, so that calibration alone decides"

@@ -28,6 +28,7 @@ from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee
 
 BY_MEAN, FULLY = "mean scores, no calibration", "full calibration, no promise"
 """The first and the last row of every menu."""
+NOTHING = "nothing to gain"
 MENU_HEADINGS = ("wrong decisions", "expected gain", "of full calibration's", "reviewers named")
 """What the numbers of a menu's row are."""
 MENU_NOTE = (
@@ -220,13 +221,15 @@ def menu_rows(menu: Menu) -> list[tuple[str, str, str, str, str]]:
     Mean scores are the first row and full calibration the last; all numbers are expected values.
     """
     full, of_scores = menu.gain_fully_calibrated, menu.success_scores_only
+    # A share of a gain that may be none says nothing.
+    some = full > menu.gain_fully_calibrated_se
     raw = (BY_MEAN, papers_text(menu.wrong_raw, menu.wrong_raw_se), "", "")
     rows = [
         (
             guarantee_words(choice.guarantee),
             papers_text(choice.wrong, choice.wrong_se),
             papers_text(choice.gain, choice.gain_se),
-            percent(choice.kept, choice.kept_se),
+            percent(choice.kept, choice.kept_se) if some else NOTHING,
             _named(of_scores + choice.added, choice.added_se),
         )
         for choice in menu.choices
@@ -235,7 +238,7 @@ def menu_rows(menu: Menu) -> list[tuple[str, str, str, str, str]]:
         FULLY,
         papers_text(menu.wrong_fully_calibrated, menu.wrong_fully_calibrated_se),
         papers_text(full, menu.gain_fully_calibrated_se),
-        percent(1.0),
+        percent(1.0) if some else NOTHING,
         _named(of_scores + menu.added_fully_calibrated, menu.added_fully_calibrated_se),
     )
     return [(*raw, percent(of_scores, menu.success_scores_only_se)), *rows, last]
