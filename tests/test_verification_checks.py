@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import fields, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,15 @@ from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, TrueReviewers, assemble
 from blindcal.posterior.paper import PaperCase
-from blindcal.verification import Check, _chernoff_bound, _close, _near_price, checks_of, refuse_failed
+from blindcal.verification import (
+    Check,
+    _chernoff_bound,
+    _close,
+    _differences,
+    _near_price,
+    checks_of,
+    refuse_failed,
+)
 from small_conferences import loaded, small_conference
 
 KEY = Key(bytes(range(32)))
@@ -612,3 +621,13 @@ def test_a_corrected_paper_under_a_budget_passes(
         made = draft(corrected, truth, BUDGET, PriorDecisions(ledger), plan_conference, "typo")
         sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, corrected, truth, BUDGET))
     refuse_failed(checked(sealed, corrected, truth, BUDGET))
+
+
+def test_tables_that_differ_in_rationals_alone_differ() -> None:
+    """An honest table of another machine was refused when its only difference was below a float's digits."""
+    third = Fraction(1, 3)
+    tables = [ExactPolicy(np.array([UNIT, 0, 0]), ((1, third + shift),)) for shift in (0, Fraction(1, 2**80))]
+    assert np.array_equal(tables[0].accept, tables[1].accept)
+    assert _differences(*tables).tolist() == [0.0, 2.0**-80, 0.0]
+    quarter = ExactPolicy(np.array([UNIT, UNIT // 4, 0]))
+    assert _differences(tables[0], quarter).tolist() == pytest.approx([0.0, 1 / 12, 0.0])

@@ -32,6 +32,7 @@ import numpy as np
 from blindcal.cells import count, natural_sorted
 from blindcal.certify.claims import claim, keeps_guarantee
 from blindcal.certify.exact import CLAIM_DENOMINATOR, ExactPolicy, PackedPolicy, PolicyTables, pack_policy
+from blindcal.checks import Array
 from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
 from blindcal.deciding.amendment import PriorDecisions, first_accept, recorded_case
 from blindcal.deciding.certificate_file import SUMS
@@ -644,7 +645,7 @@ def _decisions_check(
         facts = coin_facts(request, paper.release, paper.paper, paper.public, paper.reviewers, accept)
         belief = case.promised(request.guarantee.promise).belief
         at_truth.append(abs(float(stored - own)))
-        on_average.append(float(belief.weight @ belief.spread(np.abs(table.accept - plan.policy.accept))))
+        on_average.append(float(belief.weight @ belief.spread(_differences(table, plan.policy))))
         if draw(key, facts, own) != paper.accepted:
             different.append(paper.paper)
             suspicious += on_average[-1] > _TABLE_DIGITS
@@ -656,6 +657,14 @@ def _decisions_check(
     what = f"{name}: draws under the tables planned here"
     failed = max(1, len(different)) if unlikely else suspicious
     return Check(what, len(made.cases), failed, note, tuple(different))
+
+
+def _differences(table: ExactPolicy, other: ExactPolicy) -> Array:
+    """The difference of two tables at each entry: exact, because rationals may differ where floats do not."""
+    difference = np.abs(table.accept - other.accept)
+    for secret in dict(table.exact) | dict(other.exact):
+        difference[secret] = abs(float(table.probability(secret) - other.probability(secret)))
+    return np.asarray(difference)
 
 
 def _chernoff_bound(total: float, expected: float) -> float:
