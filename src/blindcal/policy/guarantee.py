@@ -225,7 +225,8 @@ class Guarantee:
         inside=True,
         example=0.95,
         sentence="No paper is decided against evidence at least this strong.",
-        promise="No paper is decided against evidence of {never_against:percent} or stronger.",
+        promise="No paper is decided against evidence of {never_against:percent} or stronger, unless it is "
+        "decided again: then it goes by public information alone.",
         always_recorded=True,
     )
     among: int | None = _limit(
