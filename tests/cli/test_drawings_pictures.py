@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("blindcal.cli.fit.available_cores", lambda: 1)
     monkeypatch.chdir(tmp_path)
     tiny_reviews().write("past.csv")
-    rows = (("x", "ann", 3), ("x", "bob", 2), ("y", "ann", 2), ("y", "cyd", 1), ("z", "bob", 4))
+    rows = (("x", "ann", 3), ("x", "bob", 2), ("y", "ann", 2), ("y", "cyd", 1), ("z", "bob", 5))
     table = "".join(f"{paper},{name},{score}\n" for paper, name, score in rows)
     Path("now.csv").write_text(f"paper,reviewer,score\n{table}")
     make("icx")
