@@ -290,9 +290,25 @@ def verify_latest(
 
 
 def _published_check(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> list[Check]:
-    """Whether the published certificates, if any are given, are releases of this ledger."""
-    problems = published_problems(ledger, seen)
+    """Whether published certificates, and the files beside them, are those of this ledger."""
+    problems = published_problems(ledger, seen) or _changed_files(ledger, seen)
     return [Check("published earlier", len(seen), len(problems), "; ".join(problems))] if seen else []
+
+
+def _changed_files(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> list[str]:
+    """A message for each published folder in which decisions or lists are not those of its release.
+
+    A certificate may be given without its decisions.
+    """
+    messages = []
+    for certificate in seen:
+        texts = ledger.record(ledger.releases[certificate.counter - 1]).published
+        files = {certificate.path.with_name(name): text.encode() for name, text in texts.items()}
+        changed = [str(path) for path, text in files.items() if path.exists() and path.read_bytes() != text]
+        if changed:
+            what = f"is not what release {certificate.counter} made with this key published"
+            messages.append(f"{', '.join(changed)} {what}")
+    return messages
 
 
 def _steps(record: Record) -> int:

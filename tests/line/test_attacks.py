@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -373,6 +374,32 @@ def test_two_copies_of_a_key_that_decided_apart_are_named(
     assert "two copies of the key decided apart" in told
     assert two.decide("--published", str(one.public), "--amend", "--reason", "x") == 3
     assert "two copies of the key decided apart" in capsys.readouterr().err
+
+
+@pytest.mark.edge
+def test_decisions_changed_in_any_published_folder_are_noticed(
+    copies: tuple[Copy, Copy], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a downloaded copy, and in the chair's own folder of a release that was amended since."""
+    one, _ = copies
+    assert one.decide() == 0
+    small_conference(papers=3).with_review(3, score="0.5").write(one.inputs)
+    assert one.decide("--amend", "--reason", "a score was mistyped") == 0
+    for name in ("release-1", "release-2"):
+        copied = tmp_path / f"downloaded-{name}"
+        shutil.copytree(one.public, copied)
+        assert one.verify("--published", str(copied)) == 0
+        file = copied / name / "decisions.csv"
+        words = {"accept": "reject", "reject": "accept"}
+        file.write_text("".join(words.get(part, part) for part in re.split(r"(\b)", file.read_text())))
+        capsys.readouterr()
+        assert one.verify("--published", str(copied)) == 4
+        assert f"{file} is not what release {name[-1]}" in capsys.readouterr().err
+        # A certificate may be given without its decisions.
+        file.unlink()
+        assert one.verify("--published", str(copied)) == 0
+    (one.public / "release-1" / "decisions.csv").write_text("paper,decision\n")
+    assert one.verify() == 4
 
 
 @pytest.mark.edge
