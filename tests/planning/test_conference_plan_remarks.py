@@ -36,6 +36,12 @@ from small_conferences import (
 pytestmark = pytest.mark.edge
 
 
+@pytest.fixture(autouse=True)
+def no_early_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine `plan` prints an answer on the way, which is no remark."""
+    monkeypatch.setattr("blindcal.cli.plan._SOON_SECONDS", float("inf"))
+
+
 def _ten_points(change=np.copy, seed: int = 5, **more) -> SmallConference:
     """A conference with scores from 1 to 10 whose reviewers' offsets differ much; true authors come first."""
     rng = np.random.default_rng(seed)
