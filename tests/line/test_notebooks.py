@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,16 @@ pytestmark = pytest.mark.edge
 
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 ALIKE = 0.002
+
+
+@pytest.fixture(autouse=True)
+def plain_matplotlib() -> Iterator[None]:
+    """A study that another test ran may have left settings behind."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        yield
 
 
 def difference(picture: bytes, other: bytes) -> float:
