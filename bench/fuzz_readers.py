@@ -255,7 +255,7 @@ def records(data: bytes, first: int, second: int) -> None:
 def folders(data: bytes, first: int, second: int) -> None:
     FILE.with_name("conference.toml").write_bytes(data)
     found = read_folder(FILE.parent)
-    if not all(isinstance(value, str | bool | tuple) for value in found.options.values()):
+    if not all(isinstance(value, str | bool | tuple) for value in found.settings.values()):
         raise FoundError("a setting that could not be typed")
 
 
