@@ -46,9 +46,9 @@ TESTS = {
         "certify/claims precise_reviewers line/outsiders planning/conference_plan_papers attacks "
         "verification_checks certify/claims_equations posterior/large_pools"
     ),
-    "deciding/coins": (
-        "deciding/coins deciding/release planted_bugs cli/decide deciding/coins_facts attacks "
-        "verification_checks"
+    "deciding/key_and_coins": (
+        "deciding/key_and_coins deciding/release planted_bugs cli/decide deciding/key_and_coins_facts "
+        "attacks verification_checks"
     ),
     "posterior/conference": (
         "posterior/conference planning/conference_plan_papers posterior/large_pools cli/decide "

@@ -15,8 +15,8 @@ from blindcal.certify.exact import UNIT, ExactPolicy
 from blindcal.compute import parallel
 from blindcal.deciding.amendment import PriorDecisions
 from blindcal.deciding.certificate_file import claim_of
-from blindcal.deciding.coins import Key
 from blindcal.deciding.draft import decide_paper, true_secret
+from blindcal.deciding.key_and_coins import Key
 from blindcal.deciding.ledger import open_ledger
 from blindcal.deciding.release import release
 from blindcal.errors import CertificateError, InputError

@@ -17,14 +17,14 @@ import numpy as np
 
 from blindcal.adversaries.single_paper import View, authors, case_view, published_views, released_view
 from blindcal.assignment.candidates import pools_of
-from blindcal.cells import Column, natural_sorted
 from blindcal.checks import numbers
 from blindcal.deciding.amendment import PriorDecisions
-from blindcal.deciding.coins import read_key
+from blindcal.deciding.key_and_coins import read_key
 from blindcal.deciding.ledger import Record, check_published, read_ledger, read_published
 from blindcal.deciding.release import check_paths
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_table
+from blindcal.io.cells import Column, natural_sorted
 from blindcal.io.tables import StrPath, input_error
 from blindcal.planning.conference_plan import Plan
 from blindcal.posterior.conference import (

@@ -19,14 +19,14 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from blindcal.app.folder_state import FolderState, Stamp, folder_stamp, read_state
 from blindcal.app.jobs import Job
-from blindcal.app.state import FolderState, Stamp, folder_stamp, read_state
 from blindcal.compute.parallel import Progress
 from blindcal.deciding.release import preview_list
 from blindcal.errors import BlindcalError, InputError, RefusedError
 from blindcal.fitting.committee import read_committee
-from blindcal.importers.export import Choices
 from blindcal.importers.people import read_maps
+from blindcal.importers.raw_export import Choices
 from blindcal.io.atomic_files import lock, read_bytes, refuse_published, write_bytes, write_table
 from blindcal.planning.conference_plan import Answer, answer
 from blindcal.policy.guarantee import LIMITS

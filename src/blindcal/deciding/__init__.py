@@ -6,7 +6,7 @@ module that draws a decision, `ledger` the only one that records it, and `amendm
 be decided again. Imports: planning and earlier.
 """
 
-from blindcal.deciding.coins import Key, commitment, draw, make_key
+from blindcal.deciding.key_and_coins import Key, commitment, draw, make_key
 from blindcal.deciding.release import Outcome, decide, select
 
 __all__ = ["Key", "Outcome", "commitment", "decide", "draw", "make_key", "select"]

@@ -36,7 +36,7 @@ from blindcal.deciding.certificate_file import (
     figures_json,
     figures_of,
 )
-from blindcal.deciding.coins import (
+from blindcal.deciding.key_and_coins import (
     Key,
     as_recorded,
     coin_facts,

@@ -33,7 +33,7 @@ from blindcal.compute.mcmc import (
     truncated_normal,
 )
 from blindcal.fitting.history import History, Visits
-from blindcal.fitting.shared_sums import as_regression, draw_loads
+from blindcal.fitting.received_sums import as_regression, draw_loads
 
 _MEAN, _SPREAD = slice(0, 2), slice(2, 5)
 

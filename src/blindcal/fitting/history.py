@@ -2,7 +2,7 @@
 
 Scores are turned so that high ones are better, and put into standard deviations of their conference. A
 *visit* is one reviewer at one conference; between visits a reviewer may drift. Conferences that only shared
-noisy sums (`shared_sums`) take their place in time.
+noisy sums (`received_sums`) take their place in time.
 
 `Scale` moves a calibration to this year's scores by their mean and spread alone. These do not depend on who
 wrote which review, so nothing is revealed about anyone; matching anything reviewer by reviewer would.
@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from blindcal.cells import count, natural_sorted, number_text
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError, Problem
-from blindcal.fitting.shared_sums import SharedSums, StackedSums, stack_sums
+from blindcal.fitting.received_sums import SharedSums, StackedSums, stack_sums
+from blindcal.io.cells import count, natural_sorted, number_text
 from blindcal.io.tables import input_error
 from blindcal.reviews import Reviews, check_better, encode_ids, infer_grid
 

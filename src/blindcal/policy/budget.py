@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blindcal.cells import number_text
 from blindcal.checks import Array, nearly_within, nonnegative, within
 from blindcal.errors import InputError
+from blindcal.io.cells import number_text
 from blindcal.io.tables import data_frame, long_frame
 from blindcal.policy.pareto_frontier import Frontier
 from blindcal.policy.policy import Policy

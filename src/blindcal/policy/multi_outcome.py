@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from blindcal.cells import number_text
 from blindcal.checks import Array, Integers, nonnegative, numbers, within
 from blindcal.compute.highs import load_model, solve_model
 from blindcal.errors import BlindcalError, InputError
+from blindcal.io.cells import number_text
 from blindcal.io.tables import long_frame
 from blindcal.policy.guarantee import UNLIMITED, Guarantee
 from blindcal.policy.policy import label_tops

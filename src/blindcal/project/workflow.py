@@ -31,7 +31,6 @@ from blindcal.adversaries.side_knowledge import (
 )
 from blindcal.adversaries.single_paper import POLICIES, View
 from blindcal.assignment.similarity import Similarity, read_similarity
-from blindcal.cells import count
 from blindcal.checks import open_interval_rule
 from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.deciding.ledger import (
@@ -56,9 +55,10 @@ from blindcal.exporters.formats import (
 from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_committee, read_names
 from blindcal.fitting.estimate import Fitted, check_fit_targets, fit
 from blindcal.fitting.history import Scale, order_remarks, past_conferences, past_people
+from blindcal.fitting.received_sums import SharedSums
 from blindcal.fitting.reuse_guard import fingerprint_of_past, read_scale, reuse_warnings
-from blindcal.fitting.shared_sums import SharedSums
 from blindcal.io.atomic_files import lock, make_folder, read_bytes, refuse_published, write_bytes, write_table
+from blindcal.io.cells import count
 from blindcal.io.tables import format_table
 from blindcal.planning.conference_plan import Answer, answer, plan_remarks
 from blindcal.posterior.inputs import Inputs, read_inputs
