@@ -63,8 +63,8 @@ from blindcal.io.tables import StrPath, data_frame
 from blindcal.planning.conference_plan import PaperPlan, plan_conference, planning_steps
 from blindcal.planning.expected_errors import expected_figures
 from blindcal.planning.request import Request, shares
-from blindcal.planning.shared_budget import frozen_price
 from blindcal.policy.accept_lp import MAX_EXACT_TUPLES
+from blindcal.policy.budget import frozen_price
 from blindcal.policy.guarantee import LIMITS, PUBLIC, Guarantee
 from blindcal.posterior.acceptance_bar import choose_bar
 from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers, assemble, track_level

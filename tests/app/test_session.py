@@ -11,8 +11,7 @@ import pytest
 pytest.importorskip("jinja2")
 
 from blindcal.app import session as sessions
-from blindcal.app.jobs import CanceledError
-from blindcal.app.session import Reading, Session
+from blindcal.app.session import CanceledError, Reading, Session
 from blindcal.deciding.key_and_coins import read_key
 from blindcal.errors import BlindcalError, InputError, RefusedError
 from blindcal.fitting.committee import read_aliases

@@ -23,8 +23,8 @@ from blindcal.errors import CertificateError, InputError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference, plan_paper
 from blindcal.planning.guarantee_menu import menu
 from blindcal.planning.request import Request
-from blindcal.planning.shared_budget import explore
 from blindcal.policy.accept_lp import EntryProgram
+from blindcal.policy.budget import explore
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import accept_program
 from blindcal.posterior import paper as paper_module

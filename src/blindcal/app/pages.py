@@ -13,12 +13,13 @@ import numpy as np
 from blindcal.adversaries.findings import Finding
 from blindcal.adversaries.side_knowledge import PRIORS
 from blindcal.app.folder_state import FolderState, LatestRelease
-from blindcal.app.jobs import CanceledError, JobState
 from blindcal.app.session import (
     EDITABLE,
     FROZEN,
     PEOPLE_MAP,
+    CanceledError,
     Export,
+    JobState,
     Session,
     setting_text,
 )

@@ -262,9 +262,8 @@ def _facts(found: Answer, request: Request, planned: Plan | None) -> dict[str, A
 
 def _audited(planned: Plan, learns: bool, workers: Workers) -> Findings:
     # Adversaries take a while to load, and most plans have none.
-    from blindcal.adversaries.findings import findings_of
+    from blindcal.adversaries.findings import findings_of, planned_views
     from blindcal.adversaries.learned_calibration import learning_findings
-    from blindcal.adversaries.release_audit import planned_views
 
     views = planned_views(planned)
     findings = findings_of(views, better=planned.request.better)

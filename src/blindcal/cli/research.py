@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from blindcal.adversaries.findings import findings_of
-from blindcal.adversaries.release_audit import posterior_table, read_venue
+from blindcal.adversaries.findings import findings_of, posterior_table, read_venue
 from blindcal.adversaries.single_paper import audit
 from blindcal.benchmark import (
     INSTANCES,

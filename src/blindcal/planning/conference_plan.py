@@ -39,7 +39,7 @@ from blindcal.planning.guarantee_menu import (
 )
 from blindcal.planning.ranking import both_ranks, listed_figures
 from blindcal.planning.request import Request, check_types
-from blindcal.planning.shared_budget import exploration_steps, success_limits
+from blindcal.policy.budget import exploration_steps, success_limits
 from blindcal.policy.guarantee import PUBLIC, Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.belief import Belief

@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 
 from blindcal.adversaries.coupled_exact import coupled_limits, true_loads
 from blindcal.adversaries.coupled_mcmc import coupled_findings
-from blindcal.adversaries.findings import Finding, Findings, findings_of
+from blindcal.adversaries.findings import Finding, Findings, OpenedRelease, findings_of, open_release
 from blindcal.adversaries.learned_calibration import learning_findings
-from blindcal.adversaries.release_audit import OpenedRelease, open_release
 from blindcal.adversaries.side_knowledge import (
     PRIORS,
     author_findings,
