@@ -69,7 +69,7 @@ coverage: $(STAMP)
 
 # The page of commands and what pages quote, then all pages as a site to read offline: build/site/index.html.
 docs: $(STAMP)
-	$(BIN)/python -m blindcal.cli.reference docs/reference/cli.md
+	$(BIN)/python tools/cli_reference.py docs/reference/cli.md
 	$(BIN)/python tools/quotes.py
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
 

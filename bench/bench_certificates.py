@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from blindcal.certify.claims import certify
-from blindcal.deciding.coins import Key
+from blindcal.deciding.key_and_coins import Key
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.conference import Conference, PaperCase

@@ -31,9 +31,9 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 INSTRUMENTED = [
-    "blindcal.importers", "blindcal.io", "blindcal.cells", "blindcal.reviews", "blindcal.project",
+    "blindcal.importers", "blindcal.io", "blindcal.io.cells", "blindcal.reviews", "blindcal.project",
     "blindcal.assignment.candidates", "blindcal.assignment.similarity", "blindcal.exporters.formats",
-    "blindcal.fitting.reuse_guard", "blindcal.fitting.committee", "blindcal.fitting.shared_sums",
+    "blindcal.fitting.reuse_guard", "blindcal.fitting.committee", "blindcal.fitting.received_sums",
     "blindcal.posterior.conference", "blindcal.deciding.ledger", "blindcal.deciding.ledger",
 ]  # fmt: skip
 
@@ -41,16 +41,16 @@ with atheris.instrument_imports(include=INSTRUMENTED):
     from blindcal.assignment.candidates import conflicts_in, first_row, pools_of, read_draws, read_pools
     from blindcal.assignment.similarity import Similarity, read_papers, read_similarity
     from blindcal.assignment.similarity import read_conflicts as read_barred
-    from blindcal.deciding.coins import Key
+    from blindcal.deciding.key_and_coins import Key
     from blindcal.deciding.ledger import read_ledger, read_published
     from blindcal.errors import BlindcalError, InputError
     from blindcal.exporters.formats import read_decided, read_titles
     from blindcal.fitting.committee import read_aliases, read_committee
+    from blindcal.fitting.received_sums import read_shared_sums
     from blindcal.fitting.reuse_guard import Fingerprint, overlap, read_fingerprints, read_scale
-    from blindcal.fitting.shared_sums import read_shared_sums
     from blindcal.importers import FORMATS, import_reviews
-    from blindcal.importers.export import Choices
     from blindcal.importers.people import read_codes, read_conflicts, read_map, read_people
+    from blindcal.importers.raw_export import Choices
     from blindcal.io.tables import format_table
     from blindcal.posterior.conference import read_reviewers
     from blindcal.project.settings import read_folder

@@ -46,9 +46,9 @@ TESTS = {
         "certify/claims precise_reviewers line/outsiders planning/conference_plan_papers attacks "
         "verification_checks certify/claims_equations posterior/large_pools"
     ),
-    "deciding/coins": (
-        "deciding/coins deciding/release planted_bugs cli/decide deciding/coins_facts attacks "
-        "verification_checks"
+    "deciding/key_and_coins": (
+        "deciding/key_and_coins deciding/release planted_bugs cli/decide deciding/key_and_coins_facts "
+        "attacks verification_checks"
     ),
     "posterior/conference": (
         "posterior/conference planning/conference_plan_papers posterior/large_pools cli/decide "
@@ -57,9 +57,9 @@ TESTS = {
     "posterior/large_pools": (
         "posterior/large_pools posterior/large_pools_sums policy/accept_lp_aggregated line/outsiders"
     ),
-    "planning/shared_budget": (
-        "planning/shared_budget planning/conference_plan_papers deciding/release policy/accept_lp "
-        "planning/guarantee_menu attacks"
+    "policy/budget": (
+        "policy/budget policy/budget_papers planning/conference_plan_papers deciding/release "
+        "policy/accept_lp planning/guarantee_menu attacks"
     ),
     "certify/exact": (
         "certify/exact certify/claims precise_reviewers line/outsiders posterior/large_pools deciding/ledger "
@@ -86,7 +86,7 @@ TESTS = {
     ),
     "deciding/release": ("deciding/amendment attacks verification_checks cli/decide"),
     "policy/accept_lp": (
-        "policy/accept_lp policy/solver planning/shared_budget policy/accept_lp_aggregated "
+        "policy/accept_lp policy/solver policy/budget_papers policy/accept_lp_aggregated "
         "planning/conference_plan_papers line/outsiders posterior/large_pools certify/claims "
         "policy/accept_lp_symmetry"
     ),

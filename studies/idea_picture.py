@@ -11,7 +11,7 @@ from __future__ import annotations
 from html import escape
 
 import blindcal as bc
-from blindcal.adversaries.release_audit import planned_views
+from blindcal.adversaries.findings import planned_views
 from blindcal.adversaries.single_paper import View
 from stated import DOCS
 

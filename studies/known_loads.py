@@ -32,8 +32,8 @@ import blindcal as bc
 from blindcal.adversaries.coupled_exact import erasure_bound, exact_finding, is_small, network
 from blindcal.adversaries.coupled_mcmc import walk
 from blindcal.adversaries.single_paper import View, case_view
-from blindcal.cells import count
 from blindcal.compute.parallel import available_cores, parallel_map
+from blindcal.io.cells import count
 from blindcal.planning.conference_plan import plan_conference
 from blindcal.policy.sequential import SummedPrior, best_order, next_table, reviewer_masses
 from blindcal.posterior.conference import Conference, prepare, true_reviewers

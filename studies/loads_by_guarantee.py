@@ -19,8 +19,8 @@ import numpy as np
 import blindcal as bc
 from blindcal.adversaries.coupled_exact import network
 from blindcal.adversaries.coupled_mcmc import walk
-from blindcal.cells import count
 from blindcal.compute.parallel import available_cores, parallel_map
+from blindcal.io.cells import count
 from blindcal.posterior.conference import prepare, true_reviewers
 from blindcal.posterior.paper import secret_of
 from known_loads import BAR, cell, drawn, planned

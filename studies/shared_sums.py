@@ -21,8 +21,8 @@ import blindcal as bc
 from blindcal.checks import Array, Integers
 from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.fitting.history import past_conferences
-from blindcal.fitting.shared_sums import SharedSums
-from blindcal.sharing import LossLimit, points_of, sums_of, unlearned, upright_scores
+from blindcal.fitting.received_sums import SharedSums
+from blindcal.private_sharing import LossLimit, points_of, sums_of, unlearned, upright_scores
 from blindcal.simulation.population import Population, prototype_population
 from from_history import (
     GUARANTEES,

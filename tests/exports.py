@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import pytest
 
-from blindcal.cells import unescape
 from blindcal.errors import InputError
 from blindcal.importers import import_reviews
-from blindcal.importers.export import Choices
 from blindcal.importers.normalize import Imported
 from blindcal.importers.people import read_map
+from blindcal.importers.raw_export import Choices
+from blindcal.io.cells import unescape
 from blindcal.io.tables import format_table
 
 FOLDER = Path(__file__).parent / "vectors" / "exports"

@@ -17,8 +17,8 @@ from blindcal.certify.claims import claim
 from blindcal.certify.exact import UNIT, ExactPolicy, PolicyTables, pack_policy
 from blindcal.deciding.amendment import Changes, PriorDecisions, stamp_of
 from blindcal.deciding.certificate_file import probability_of
-from blindcal.deciding.coins import Key, coin_facts, draw, write_bytes
 from blindcal.deciding.draft import Draft, decide_paper, draft, ranked_again, with_texts
+from blindcal.deciding.key_and_coins import Key, coin_facts, draw, write_bytes
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, commit, open_ledger, publish
 from blindcal.deciding.release import reselected
 from blindcal.errors import BlindcalError

@@ -3,9 +3,8 @@
 # In the order of the line of data: imports point to earlier layers, never to later ones.
 LAYERS = [
     "errors",
-    "cells",
-    "checks",
     "io",
+    "checks",
     "compute",
     "reviews",
     "reviewers",
@@ -16,7 +15,7 @@ LAYERS = [
     "certify",
     "planning",
     "deciding",
-    "sharing",
+    "private_sharing",
     "adversaries",
     "verification",
     "calibrators",

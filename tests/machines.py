@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from blindcal.deciding.coins import make_key
+from blindcal.deciding.key_and_coins import make_key
 from blindcal.deciding.release import decide, select
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee

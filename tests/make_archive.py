@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from blindcal.cli import run
-from blindcal.deciding.coins import COIN_FORMAT
+from blindcal.deciding.key_and_coins import COIN_FORMAT
 from blindcal.deciding.ledger import RECORD_FORMAT
 from small_conferences import SmallConference, arguments, small_conference
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import norm
 
-from blindcal.planning.shared_budget import success_limits
+from blindcal.policy.budget import success_limits
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.multi_outcome import least_loss
 from blindcal.policy.solver import solve

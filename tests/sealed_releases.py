@@ -14,7 +14,7 @@ import numpy as np
 
 from blindcal.certify.exact import UNIT, ExactPolicy, PolicyTables
 from blindcal.deciding import ledger as ledger_module
-from blindcal.deciding.coins import Key, input_commitment, read_key
+from blindcal.deciding.key_and_coins import Key, input_commitment, read_key
 from blindcal.deciding.ledger import (
     Ledger,
     PaperRecord,

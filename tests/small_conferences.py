@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from blindcal.cli import run
-from blindcal.deciding.coins import Key, make_key
 from blindcal.deciding.draft import decide_paper
+from blindcal.deciding.key_and_coins import Key, make_key
 from blindcal.deciding.ledger import PaperRecord, ledger_folder, read_head, record_name
 from blindcal.planning.conference_plan import PaperPlan
 from blindcal.planning.request import Request

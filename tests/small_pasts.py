@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from blindcal.fitting.history import History, build_history, past_conferences
-from blindcal.fitting.shared_sums import SharedSums
+from blindcal.fitting.received_sums import SharedSums
 from blindcal.reviews import Reviews
 
 ROWS = [

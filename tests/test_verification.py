@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.deciding.coins import make_key
+from blindcal.deciding.key_and_coins import make_key
 from blindcal.deciding.release import decide, select
 from blindcal.errors import InputError, VerificationError
 from blindcal.planning.request import Request

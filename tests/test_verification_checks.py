@@ -15,8 +15,8 @@ import pytest
 from blindcal.certify.claims import claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR, UNIT, ExactPolicy, PolicyTables, pack_policy
 from blindcal.deciding.amendment import PriorDecisions
-from blindcal.deciding.coins import Key, input_stamp
 from blindcal.deciding.draft import Draft, Planner, draft, ranked_again, with_texts
+from blindcal.deciding.key_and_coins import Key, input_stamp
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, commit, open_ledger
 from blindcal.deciding.release import release
 from blindcal.errors import InputError, VerificationError

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from blindcal.adversaries.single_paper import audit as audit
     from blindcal.adversaries.single_paper import play as play
     from blindcal.calibrators.assessment import assess as assess
-    from blindcal.deciding.coins import make_key as make_key
+    from blindcal.deciding.key_and_coins import make_key as make_key
     from blindcal.deciding.release import Outcome as Outcome
     from blindcal.deciding.release import decide as decide
     from blindcal.deciding.release import select as select
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from blindcal.posterior.belief import pair_belief as pair_belief
     from blindcal.posterior.inputs import Inputs as Inputs
     from blindcal.posterior.inputs import read_inputs as read_inputs
+    from blindcal.private_sharing import share as share
     from blindcal.reviewers.affine import Affine as Affine
     from blindcal.reviewers.base import Reviewer as Reviewer
     from blindcal.reviewers.rounded import Rounded as Rounded
     from blindcal.reviews import Reviews as Reviews
-    from blindcal.sharing import share as share
     from blindcal.verification import Verification as Verification
     from blindcal.verification import verify as verify
 
@@ -67,9 +67,9 @@ _EXPORTS = {
         "policy.solver": "private_policy",
         "planning.request": "Request",
         "planning.conference_plan": "Plan plan",
-        "deciding.coins": "make_key",
+        "deciding.key_and_coins": "make_key",
         "deciding.release": "decide select Outcome",
-        "sharing": "share",
+        "private_sharing": "share",
         "adversaries.single_paper": "audit play",
         "verification": "Verification verify",
         "calibrators.assessment": "assess",
@@ -79,7 +79,7 @@ _EXPORTS = {
 }
 _PACKAGES = (
     *("errors", "io", "compute", "reviews", "reviewers", "fitting", "assignment", "posterior", "policy"),
-    *("certify", "planning", "deciding", "sharing", "adversaries", "verification", "calibrators"),
+    *("certify", "planning", "deciding", "private_sharing", "adversaries", "verification", "calibrators"),
     *("simulation", "paper", "benchmark", "importers", "exporters", "report", "project", "app"),
 )
 

@@ -1,6 +1,6 @@
 """Checks of numbers and arrays where a type is made: a bad value is named, and nothing is silently repaired.
 
-(Cells of files are checked in `cells`.)
+(Cells of files are checked in `io.cells`.)
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from types import UnionType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blindcal.cells import number_text
 from blindcal.errors import InputError
+from blindcal.io.cells import number_text
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from blindcal.cells import Column, count, loose_id, natural_sorted, number_text
 from blindcal.checks import Array, Integers, numbers
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import digest, read_table, write_table
+from blindcal.io.cells import Column, count, loose_id, natural_sorted, number_text
 from blindcal.io.tables import Problems, StrPath, Table, table_from_frame
 
 __all__ = ["Reviews"]

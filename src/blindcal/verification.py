@@ -29,14 +29,12 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.cells import count, natural_sorted
 from blindcal.certify.claims import claim, keeps_guarantee
 from blindcal.certify.exact import CLAIM_DENOMINATOR, ExactPolicy, PackedPolicy, PolicyTables, pack_policy
 from blindcal.checks import Array
 from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
 from blindcal.deciding.amendment import PriorDecisions, first_accept, recorded_case
 from blindcal.deciding.certificate_file import SUMS
-from blindcal.deciding.coins import Key, coin_facts, draw, input_stamp, read_key
 from blindcal.deciding.draft import (
     Draft,
     PlannedTables,
@@ -47,6 +45,7 @@ from blindcal.deciding.draft import (
     true_secret,
     with_texts,
 )
+from blindcal.deciding.key_and_coins import Key, coin_facts, draw, input_stamp, read_key
 from blindcal.deciding.ledger import (
     Ledger,
     PaperRecord,
@@ -59,12 +58,13 @@ from blindcal.deciding.ledger import (
 )
 from blindcal.deciding.release import check_paths
 from blindcal.errors import InputError, RefusedError, VerificationError
+from blindcal.io.cells import count, natural_sorted
 from blindcal.io.tables import StrPath, data_frame
 from blindcal.planning.conference_plan import PaperPlan, plan_conference, planning_steps
 from blindcal.planning.expected_errors import expected_figures
 from blindcal.planning.request import Request, shares
-from blindcal.planning.shared_budget import frozen_price
 from blindcal.policy.accept_lp import MAX_EXACT_TUPLES
+from blindcal.policy.budget import frozen_price
 from blindcal.policy.guarantee import LIMITS, PUBLIC, Guarantee
 from blindcal.posterior.acceptance_bar import choose_bar
 from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers, assemble, track_level

@@ -9,9 +9,8 @@ import pytest
 
 pytest.importorskip("jinja2")
 
-from blindcal.app.jobs import CanceledError, JobState
 from blindcal.app.pages import KIND_LABELS, MOST_LISTED, fault, fit_view, job_view, notice, plain
-from blindcal.app.session import PEOPLE_MAP
+from blindcal.app.session import PEOPLE_MAP, CanceledError, JobState
 from blindcal.errors import InputError, Problem, RefusedError
 from blindcal.project.imports import KINDS
 

@@ -11,12 +11,11 @@ import pytest
 pytest.importorskip("jinja2")
 
 from blindcal.app import session as sessions
-from blindcal.app.jobs import CanceledError
-from blindcal.app.session import Reading, Session
-from blindcal.deciding.coins import read_key
+from blindcal.app.session import CanceledError, Reading, Session
+from blindcal.deciding.key_and_coins import read_key
 from blindcal.errors import BlindcalError, InputError, RefusedError
 from blindcal.fitting.committee import read_aliases
-from blindcal.importers.export import Choices
+from blindcal.importers.raw_export import Choices
 from blindcal.planning.guarantee_menu import MENU
 from blindcal.policy.guarantee import Guarantee
 from blindcal.project.create import InitialSettings

@@ -12,9 +12,10 @@ import pytest
 
 pytest.importorskip("typer")
 
+from tools.cli_reference import command_names
+
 from blindcal import __version__
 from blindcal.cli.app import COMMANDS, RESEARCH, app, research
-from blindcal.cli.reference import command_names
 from commands import call
 
 pytestmark = pytest.mark.edge

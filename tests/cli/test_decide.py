@@ -18,7 +18,7 @@ pytest.importorskip("typer")
 
 from blindcal.cli import run
 from blindcal.deciding import release
-from blindcal.deciding.coins import read_key
+from blindcal.deciding.key_and_coins import read_key
 from blindcal.deciding.ledger import open_ledger
 from blindcal.errors import RefusedError
 from blindcal.io.atomic_files import write_bytes

@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.cells import unescape
 from blindcal.importers import import_reviews
+from blindcal.io.cells import unescape
 from chair_exports import options, write_exports
 from commands import call
 from small_conferences import SmallConference, decided

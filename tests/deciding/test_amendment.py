@@ -13,7 +13,7 @@ import pytest
 
 from blindcal.deciding.amendment import FEWEST, PriorDecisions, same_reviews, same_scores
 from blindcal.deciding.certificate_file import claim_of, probability_of
-from blindcal.deciding.coins import Key
+from blindcal.deciding.key_and_coins import Key
 from blindcal.deciding.ledger import PaperRecord, open_ledger
 from blindcal.deciding.release import Outcome, release
 from blindcal.errors import InputError, RefusedError

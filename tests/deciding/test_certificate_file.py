@@ -22,8 +22,8 @@ from blindcal.deciding.certificate_file import (
     figures_of,
     upwards,
 )
-from blindcal.deciding.coins import Key
 from blindcal.deciding.draft import with_texts
+from blindcal.deciding.key_and_coins import Key
 from blindcal.deciding.ledger import PaperRecord, open_ledger
 from blindcal.deciding.release import release
 from blindcal.planning import request as request_module

@@ -16,8 +16,8 @@ import pytest
 
 from blindcal.deciding.amendment import PriorDecisions
 from blindcal.deciding.certificate_file import claim_of
-from blindcal.deciding.coins import Key, coin_facts, commitment_to_input, input_stamp, public_facts
 from blindcal.deciding.draft import draft, listing, own_rank, ranked, ranked_again
+from blindcal.deciding.key_and_coins import Key, coin_facts, commitment_to_input, input_stamp, public_facts
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record
 from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.planning.ranking import cuts_from_json, list_decision

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.deciding import coins
+from blindcal.deciding import key_and_coins
 from blindcal.deciding import ledger as ledger_module
-from blindcal.deciding.coins import Key, read_key
+from blindcal.deciding.key_and_coins import Key, read_key
 from blindcal.deciding.ledger import (
     NOTICE,
     PublishedCertificate,
@@ -247,7 +247,7 @@ def test_a_head_says_everything_about_its_release_but_the_reviews(key_path: Path
     assert all(part.keys() == {"size", "sha256"} for part in head.pop("parts"))
     assert head == {
         "kind": "decisions",
-        "coins": coins.COIN_FORMAT,
+        "coins": key_and_coins.COIN_FORMAT,
         "counter": 2,
         "key_fingerprint": key.fingerprint,
         "previous": first.stamp,
@@ -263,9 +263,11 @@ def test_coins_of_a_later_format_do_not_change_how_heads_are_read(
     several(key_path, 2)
     key = read_key(key_path)
     heads = [read_head(path, key).stamp for path in sorted(ledger_folder(key_path).iterdir())]
-    real = coins.Key.stamp
+    real = key_and_coins.Key.stamp
     monkeypatch.setattr(
-        coins.Key, "stamp", lambda self, purpose, content, version=2: real(self, purpose, content, version)
+        key_and_coins.Key,
+        "stamp",
+        lambda self, purpose, content, version=2: real(self, purpose, content, version),
     )
     assert key.stamp("coin", "x") != real(key, "coin", "x")
     assert [read_head(path, key).stamp for path in sorted(ledger_folder(key_path).iterdir())] == heads

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from blindcal.certify.exact import UNIT, ExactPolicy
 from blindcal.deciding import ledger
-from blindcal.deciding.coins import make_key, read_key
+from blindcal.deciding.key_and_coins import make_key, read_key
 from blindcal.deciding.ledger import NOTICE, pack, read_chain, read_ledger, unpack
 from blindcal.errors import VerificationError
 from sealed_releases import everything, several

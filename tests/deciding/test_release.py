@@ -11,7 +11,7 @@ import pytest
 
 from blindcal.deciding.amendment import PriorDecisions
 from blindcal.deciding.certificate_file import claim_of, probability_of
-from blindcal.deciding.coins import Key, make_key
+from blindcal.deciding.key_and_coins import Key, make_key
 from blindcal.deciding.ledger import open_ledger
 from blindcal.deciding.release import Outcome, release
 from blindcal.errors import CertificateError, InputError, RefusedError, VerificationError

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from blindcal.deciding.coins import make_key
+from blindcal.deciding.key_and_coins import make_key
 from blindcal.deciding.ledger import latest_release, release_folder
 from blindcal.deciding.release import decide
 from blindcal.errors import InputError, RefusedError

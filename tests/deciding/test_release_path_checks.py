@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.deciding.coins import make_key, read_key
+from blindcal.deciding.key_and_coins import make_key, read_key
 from blindcal.deciding.ledger import check_vacant, ledger_folder
 from blindcal.deciding.release import check_apart, check_paths, copied_remarks
 from blindcal.errors import InputError, RefusedError

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from blindcal.deciding import release as selection
-from blindcal.deciding.coins import make_key, read_key
 from blindcal.deciding.draft import own_rank
+from blindcal.deciding.key_and_coins import make_key, read_key
 from blindcal.deciding.ledger import Record, read_ledger
 from blindcal.deciding.release import decide, select
 from blindcal.errors import BlindcalError, InputError, RefusedError

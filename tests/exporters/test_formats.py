@@ -9,11 +9,11 @@ import sys
 
 import pytest
 
-from blindcal.cells import unescape
 from blindcal.errors import InputError
 from blindcal.exporters import FORMATS, export
 from blindcal.exporters.formats import DecidedPaper
 from blindcal.importers.open import open_export
+from blindcal.io.cells import unescape
 
 PAPERS = (
     DecidedPaper("2", "accept", "reject", "raise", title='=HYPERLINK("http://x"), "a"'),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from blindcal.importers import import_reviews
-from blindcal.importers.export import Choices
+from blindcal.importers.raw_export import Choices
 from exports import Export, every_export, in_order, packed, refused, rows
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.importers import import_reviews
-from blindcal.importers.export import Choices
 from blindcal.importers.people import read_conflicts, read_people
+from blindcal.importers.raw_export import Choices
 from blindcal.project.create import SourceFiles, read_contents
 from exports import BY_NAME, packed, refused, rows
 

@@ -8,7 +8,7 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.importers import import_reviews
-from blindcal.importers.export import Choices
+from blindcal.importers.raw_export import Choices
 from exports import BY_NAME, packed, refused, rows
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.importers import import_reviews
-from blindcal.importers.export import Choices, RawExport, RawReview
 from blindcal.importers.normalize import coded, gather
+from blindcal.importers.raw_export import Choices, RawExport, RawReview
 from exports import BY_NAME, refused, rows
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.importers import import_reviews
-from blindcal.importers.export import Choices
 from blindcal.importers.normalize import coded
 from blindcal.importers.people import new_codes, read_codes, read_map, read_maps
+from blindcal.importers.raw_export import Choices
 from blindcal.io.tables import format_table
 from exports import BY_NAME, Export, every_export, in_order, refused, rows
 

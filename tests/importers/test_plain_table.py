@@ -6,7 +6,7 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.importers import plain_table
-from blindcal.importers.export import Choices, RawExport
+from blindcal.importers.raw_export import Choices, RawExport
 from blindcal.importers.sheet import OpenedExport, Worksheet
 
 

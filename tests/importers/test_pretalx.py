@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from blindcal.importers import pretalx
-from blindcal.importers.export import Choices, RawReview
+from blindcal.importers.raw_export import Choices, RawReview
 from blindcal.importers.sheet import OpenedExport
 from exports import refused
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from blindcal.importers import import_reviews
-from blindcal.importers.export import Choices
 from blindcal.importers.people import read_map, read_people
+from blindcal.importers.raw_export import Choices
 from blindcal.project.create import SourceFiles, read_contents
 from exports import refused, rows
 

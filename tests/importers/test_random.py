@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 import pytest
 
 from blindcal.importers import import_reviews
-from blindcal.importers.export import Choices
+from blindcal.importers.raw_export import Choices
 from sizes import count
 
 NAMES = [

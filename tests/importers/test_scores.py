@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from blindcal.importers import import_reviews
-from blindcal.importers.export import Choices
+from blindcal.importers.raw_export import Choices
 from blindcal.importers.scores import has_decimal_commas, read_number, read_ordered, score_shaped
 from exports import BY_NAME, refused, rows
 

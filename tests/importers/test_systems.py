@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
-from blindcal.cells import natural_key
 from blindcal.errors import InputError
 from blindcal.importers import import_reviews
-from blindcal.importers.export import WITHDRAWN, Choices
 from blindcal.importers.normalize import Imported
 from blindcal.importers.people import read_codes, read_conflicts, read_map, read_people
+from blindcal.importers.raw_export import WITHDRAWN, Choices
+from blindcal.io.cells import natural_key
 
 SYSTEMS = Path(__file__).parents[1] / "systems"
 T = TypeVar("T")

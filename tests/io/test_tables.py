@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bad_files import FAMILIES, Bad, good_rows, write
-from blindcal.cells import Column, natural_key, unescape
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import read_table, write_table
+from blindcal.io.cells import Column, natural_key, unescape
 from blindcal.io.tables import format_table, parse_table
 from blindcal.reviews import Reviews
 from sizes import count

@@ -11,13 +11,12 @@ import pytest
 pytest.importorskip("pandas")
 
 import blindcal as bc
-from blindcal.adversaries.findings import findings_of
-from blindcal.adversaries.release_audit import planned_views
+from blindcal.adversaries.findings import findings_of, planned_views
 from blindcal.io import tables
 from blindcal.policy import average_frontier, least_loss, loss_frontier, solve, spend
 from blindcal.policy.budget import allocate
+from blindcal.policy.multi_outcome import selection
 from blindcal.report.guarantee_survey import survey
-from blindcal.simulation.best_of_several import selection
 from blindcal.simulation.parameter_sweep import Setting, sweep
 from blindcal.simulation.population import Population, simulate
 from small_conferences import read_small, small_conference

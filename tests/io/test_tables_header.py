@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from blindcal.cells import Column
 from blindcal.errors import InputError, Problem
+from blindcal.io.cells import Column
 from blindcal.io.tables import match_columns, parse_table
 
 REVIEWS = [Column("paper", "id"), Column("reviewer", "id", secret=True), Column("score", "number")]

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.cli import run
-from blindcal.deciding.coins import COIN_FORMAT, read_key
+from blindcal.deciding.key_and_coins import COIN_FORMAT, read_key
 from blindcal.deciding.ledger import RECORD_FORMAT, ledger_folder, read_ledger, record_name
 from make_archive import ARCHIVE
 from small_conferences import command_line

@@ -19,7 +19,7 @@ from blindcal.certify.claims import keeps_guarantee
 from blindcal.certify.exact import CLAIM_DENOMINATOR, UNIT, ExactPolicy
 from blindcal.deciding.amendment import PriorDecisions
 from blindcal.deciding.certificate_file import probability_of
-from blindcal.deciding.coins import Key, make_key
+from blindcal.deciding.key_and_coins import Key, make_key
 from blindcal.deciding.ledger import Ledger, PaperRecord, ledger_folder, open_ledger, read_ledger
 from blindcal.deciding.release import Outcome, release
 from blindcal.errors import InputError, RefusedError, VerificationError

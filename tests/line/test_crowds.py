@@ -21,7 +21,7 @@ import numpy as np
 from scipy.stats import multivariate_normal, norm
 
 from blindcal.certify.exact import ExactPolicy
-from blindcal.deciding.coins import Key, make_key
+from blindcal.deciding.key_and_coins import Key, make_key
 from blindcal.deciding.ledger import ledger_folder, read_head, record_name, unpack
 from blindcal.deciding.release import Outcome, decide, select
 from blindcal.planning.request import Quota, Request

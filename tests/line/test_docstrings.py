@@ -16,7 +16,7 @@ import blindcal
 # Functions without an example, and why.
 WITHOUT_EXAMPLE = {
     "benchmark.results_frame": "needs pandas, which no layer needs otherwise",
-    "sharing.share": "needs OpenDP, an extra that takes seconds to load",
+    "private_sharing.share": "needs OpenDP, an extra that takes seconds to load",
 }
 OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 

@@ -19,8 +19,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from blindcal.importers import import_reviews
-from blindcal.importers.export import Choices
 from blindcal.importers.people import read_conflicts, read_map, read_people
+from blindcal.importers.raw_export import Choices
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "fetch_openreview.py"
 VENUE = "CONF.cc/2027/Conference"

@@ -25,11 +25,11 @@ pytest.importorskip("typer")
 from blindcal.certify import claims, exact
 from blindcal.certify.exact import UNIT, ExactPolicy
 from blindcal.cli import console, run
-from blindcal.deciding import certificate_file, coins, draft
+from blindcal.deciding import certificate_file, draft, key_and_coins
 from blindcal.deciding import ledger as ledger_module
 from blindcal.deciding import release as release_module
 from blindcal.deciding.amendment import PriorDecisions
-from blindcal.deciding.coins import Key, draw
+from blindcal.deciding.key_and_coins import Key, draw
 from blindcal.deciding.ledger import unpack
 from blindcal.planning import conference_plan as plans
 from blindcal.planning.ranking import Rank, rank
@@ -156,7 +156,7 @@ def coin_is_compared_exactly(folder: Path) -> None:
     accept, edge = Fraction(5, UNIT), 5 << (256 - 53)
     for value, expected in ((edge - 1, True), (edge, False), (edge + 1, False)):
         key = _FixedKey(value)
-        assert coins.draw(key, {}, accept) is expected
+        assert key_and_coins.draw(key, {}, accept) is expected
 
 
 class _FixedKey(Key):
@@ -385,7 +385,9 @@ def another_number_tosses_no_coin(folder: Path) -> None:
 
 @caught_by(coin_is_compared_exactly)
 def probability_off_by_one_percent(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(coins, "draw", lambda key, facts, accept: draw(key, facts, accept * Fraction(101, 100)))
+    patch.setattr(
+        key_and_coins, "draw", lambda key, facts, accept: draw(key, facts, accept * Fraction(101, 100))
+    )
 
 
 @caught_by(public_decisions_follow_the_evidence)
@@ -426,7 +428,7 @@ def at_most_for_below(patch: pytest.MonkeyPatch) -> None:
         coin = int.from_bytes(key.stamp("coin", {"block": 0, "facts": dict(facts)}))
         return coin * accept.denominator <= accept.numerator << 256
 
-    patch.setattr(coins, "draw", at_most)
+    patch.setattr(key_and_coins, "draw", at_most)
 
 
 @caught_by(claims_agree_with_fractions)

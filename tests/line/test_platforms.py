@@ -106,7 +106,7 @@ def test_a_key_whose_readers_cannot_be_known_is_refused(tmp_path: Path) -> None:
     program = """
 import blindcal as bc
 try:
-    bc.deciding.coins.read_key(sys.argv[1])
+    bc.deciding.key_and_coins.read_key(sys.argv[1])
 except bc.InputError as error:
     print(error)
 """

@@ -17,7 +17,7 @@ import blindcal as bc
 from blindcal.assignment.candidates import SampledPool
 from blindcal.assignment.prior import inclusion
 from blindcal.assignment.sampling import assign
-from blindcal.deciding.coins import public_facts
+from blindcal.deciding.key_and_coins import public_facts
 from blindcal.errors import InputError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.policy.guarantee import Guarantee

@@ -20,7 +20,7 @@ from studies.from_history import (
 )
 from studies.shared_sums import bound_table, one_conference, seeded, shared_by
 
-from blindcal.sharing import LossLimit
+from blindcal.private_sharing import LossLimit
 from blindcal.simulation.population import prototype_population
 from chances import within
 from sizes import count

@@ -24,8 +24,8 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.importers import import_reviews
-from blindcal.importers.export import Choices
 from blindcal.importers.people import read_map
+from blindcal.importers.raw_export import Choices
 from live_conferences import ROOT, Conference, conference, decided, environment, exported
 
 PYTHON = environment("openreview")

@@ -12,9 +12,9 @@ from scipy.optimize import linprog
 from blindcal import Affine, Belief, Guarantee, InputError, Policy, frontier, pair_belief
 from blindcal.checks import Array, Integers
 from blindcal.policy import OutcomeProbabilities, epsilon_policy, least_loss, loss_frontier
+from blindcal.policy.multi_outcome import selection
 from blindcal.policy.pareto_frontier import trace_frontier
 from blindcal.policy.policy import label_tops
-from blindcal.simulation import selection
 from sizes import count
 from strategies import limits, random_beliefs
 

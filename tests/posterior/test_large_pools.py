@@ -15,16 +15,16 @@ from blindcal.certify.exact import UNIT, ExactPolicy
 from blindcal.compute import parallel
 from blindcal.deciding.amendment import PriorDecisions
 from blindcal.deciding.certificate_file import claim_of
-from blindcal.deciding.coins import Key
 from blindcal.deciding.draft import decide_paper, true_secret
+from blindcal.deciding.key_and_coins import Key
 from blindcal.deciding.ledger import open_ledger
 from blindcal.deciding.release import release
 from blindcal.errors import CertificateError, InputError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference, plan_paper
 from blindcal.planning.guarantee_menu import menu
 from blindcal.planning.request import Request
-from blindcal.planning.shared_budget import explore
 from blindcal.policy.accept_lp import EntryProgram
+from blindcal.policy.budget import explore
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import accept_program
 from blindcal.posterior import paper as paper_module

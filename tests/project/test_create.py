@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.deciding.coins import read_key
+from blindcal.deciding.key_and_coins import read_key
 from blindcal.deciding.release import decide
 from blindcal.errors import InputError, RefusedError
 from blindcal.importers import import_reviews

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from blindcal.importers import import_reviews
-from blindcal.importers.export import Choices
+from blindcal.importers.raw_export import Choices
 from blindcal.project.create import FolderContents, grid_text, import_past, write_inputs
 from blindcal.project.settings import parse_grid
 from blindcal.reviews import infer_grid

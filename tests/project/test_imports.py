@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.importers.export import Choices
+from blindcal.importers.raw_export import Choices
 from blindcal.project.create import InitialSettings, SourceFiles, create_folder
 from blindcal.project.imports import (
     Source,

@@ -12,17 +12,17 @@ import numpy as np
 
 from blindcal.adversaries.findings import Finding
 from blindcal.adversaries.side_knowledge import PRIORS
-from blindcal.app.jobs import CanceledError, JobState
+from blindcal.app.folder_state import FolderState, LatestRelease
 from blindcal.app.session import (
     EDITABLE,
     FROZEN,
     PEOPLE_MAP,
+    CanceledError,
     Export,
+    JobState,
     Session,
     setting_text,
 )
-from blindcal.app.state import FolderState, LatestRelease
-from blindcal.cells import count, number_text
 from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder
 from blindcal.deciding.release import first_of_key
 from blindcal.errors import BlindcalError, InputError, Problem, unexpected
@@ -31,6 +31,7 @@ from blindcal.exporters.formats import WAITING
 from blindcal.fitting.diagnostics import Forecast
 from blindcal.importers import FORMATS as SYSTEMS
 from blindcal.importers.normalize import withdrawn_lines
+from blindcal.io.cells import count, number_text
 from blindcal.planning.calibration_check import FITS
 from blindcal.planning.conference_plan import Answer
 from blindcal.planning.request import Quota, Request

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from blindcal.adversaries.single_paper import audit, guess, outcome_mass, posterior
-from blindcal.cells import Column, cell_problem
 from blindcal.checks import Array, Integers, open_interval_rule
 from blindcal.errors import InputError
+from blindcal.io.cells import Column, cell_problem
 from blindcal.policy.pareto_frontier import Frontier, frontier
 from blindcal.policy.policy import Policy, epsilon_policy, evidence_policy
 from blindcal.posterior.belief import Belief, pair_belief

@@ -16,15 +16,15 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from blindcal import __version__
 from blindcal.adversaries.side_knowledge import PRIORS
+from blindcal.app.folder_state import PUBLISHED
 from blindcal.app.guard import policy
 from blindcal.app.pages import TABS, job_view, page_view
 from blindcal.app.pair import SLIDERS, drawn, picture, read_settings
 from blindcal.app.session import EDITABLE, Reading, Session, TooLargeError
-from blindcal.app.state import PUBLISHED
 from blindcal.errors import BlindcalError, InputError, unexpected
 from blindcal.importers import MAX_EXPORT
-from blindcal.importers.export import Choices
 from blindcal.importers.plain_table import columns_of
+from blindcal.importers.raw_export import Choices
 from blindcal.io.atomic_files import read_bytes, to_jsonable
 from blindcal.project.create import InitialSettings
 from blindcal.project.settings import accept_setting

@@ -30,9 +30,9 @@ import numpy as np
 
 from blindcal.assignment.prior import Sets, inclusion
 from blindcal.assignment.similarity import Similarity
-from blindcal.cells import Column, natural_key
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import is_path, read_table
+from blindcal.io.cells import Column, natural_key
 from blindcal.io.tables import StrPath, input_error
 
 OUTSIDER = "*"

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from blindcal.cells import Column, cell_problem, id_problem, normalize_id
 from blindcal.checks import Array, Integers, nonnegative
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_bytes, read_range, read_table
+from blindcal.io.cells import Column, cell_problem, id_problem, normalize_id
 from blindcal.io.tables import MAX_LINES, StrPath, Table, input_error
 
 MAX_MATRIX = 2**30

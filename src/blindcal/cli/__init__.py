@@ -20,7 +20,7 @@ from blindcal.cli.startup import (
     report_interrupted,
 )
 
-# The help of every command, which `blindcal.cli.reference` wrote.
+# The help of every command, which `make docs` wrote.
 REFERENCE = Path(__file__).with_name("reference.md")
 
 

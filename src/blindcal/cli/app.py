@@ -89,7 +89,7 @@ RESEARCH = {
         "bench": ("research:bench", "Measure a mechanism on fixed instances, beside ours."),
         "simulate": ("research:simulate", "Compare calibration methods on simulated conferences."),
         "paper": (
-            "drawings:paper",
+            "paper:paper",
             "List what the paper has, answer in its letters, and draw its figures again.",
         ),
         "audit-venue": (

@@ -18,7 +18,6 @@ from blindcal.assignment.similarity import (
     read_similarity,
     zero_similarity,
 )
-from blindcal.cells import Column, count, number_text
 from blindcal.cli.console import Json, emit_json, say, table
 from blindcal.cli.options import (
     argument,
@@ -30,10 +29,11 @@ from blindcal.cli.options import (
     whole,
     word,
 )
-from blindcal.deciding.coins import read_key
+from blindcal.deciding.key_and_coins import read_key
 from blindcal.errors import InputError, RefusedError
 from blindcal.fitting.committee import read_committee
 from blindcal.io.atomic_files import lock, make_folder, read_table, write_bytes
+from blindcal.io.cells import Column, count, number_text
 from blindcal.io.tables import format_table
 from blindcal.project.create import INPUTS
 from blindcal.project.imports import decided, edited_settings, folder_reviews

@@ -13,7 +13,6 @@ import typer
 
 from blindcal.adversaries.findings import Finding, Findings
 from blindcal.adversaries.single_paper import CONSTANT, ONE_BY_ONE
-from blindcal.cells import count, number_text
 from blindcal.cli.console import Json, as_options, emit_json, note, number, progress, say, table
 from blindcal.cli.options import (
     ClusterAddress,
@@ -29,6 +28,7 @@ from blindcal.cli.options import (
 )
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import check_targets, refuse_published, write_json
+from blindcal.io.cells import count, number_text
 from blindcal.project.workflow import Adversaries, audit_folder, opened, verify_folder
 from blindcal.report.wording import quota_line
 

@@ -13,13 +13,13 @@ from blindcal.calibrators import METHODS, Calibration, maximum_likelihood, poste
 from blindcal.calibrators.assessment import WORTH, Assessment, Estimate
 from blindcal.calibrators.assessment import assess as assess_reviews
 from blindcal.calibrators.results import GRAY
-from blindcal.cells import count
 from blindcal.checks import Array
 from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, say, table
 from blindcal.cli.fit import DEFAULT_RATE, expected_rate
 from blindcal.cli.options import conference_folders, numeric, option, probability, share, word
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import write_table
+from blindcal.io.cells import count
 from blindcal.posterior.conference import read_reviewers
 from blindcal.project.imports import folder_reviews
 from blindcal.project.settings import Folder, read_folder

@@ -21,9 +21,9 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from blindcal.cells import count
 from blindcal.cli.startup import INTERRUPTED, discard_output, interrupted, missing_module, report_interrupted
 from blindcal.errors import BlindcalError, InputError, unexpected
+from blindcal.io.cells import count
 
 UNEXPECTED = 1
 CONFIDENTIAL = "CONFIDENTIAL: for the chair alone; what is below was found with who reviewed what."

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from blindcal.cells import count, number_text
 from blindcal.cli.console import Json, budget_line, emit_json, note, number, progress, say, say_gap
 from blindcal.cli.options import (
     ClusterAddress,
@@ -24,6 +23,7 @@ from blindcal.cli.options import (
 from blindcal.deciding.amendment import Changes
 from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder
 from blindcal.deciding.release import Outcome, first_of_key
+from blindcal.io.cells import count, number_text
 from blindcal.planning.request import Quota
 from blindcal.project.workflow import decide_folder, key_of, opened, select_folder
 from blindcal.report.wording import quota_line

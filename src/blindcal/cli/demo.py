@@ -11,13 +11,13 @@ from tempfile import TemporaryDirectory
 from textwrap import fill
 from typing import Any
 
-from blindcal.cells import count
 from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
 from blindcal.cli.options import Processes, argument, flag, hired, numeric, option, whole
 from blindcal.cli.startup import terminations_as_interrupts, without_time_limit
 from blindcal.compute.parallel import available_cores
 from blindcal.errors import InputError, RefusedError
 from blindcal.io.atomic_files import write_bytes
+from blindcal.io.cells import count
 from blindcal.posterior.conference import track_level
 from blindcal.project.create import INPUTS, InitialSettings, SourceFiles, create_folder, key_beside
 from blindcal.project.settings import FILE, read_folder

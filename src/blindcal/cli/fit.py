@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
+import importlib
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from blindcal.cells import count
+import numpy as np
+
 from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, progress, say, table
-from blindcal.cli.drawings import check_picture, draw_fit
 from blindcal.cli.options import (
+    PICTURE_FORMATS,
     argument,
     conference_folders,
     decimal,
     flag,
+    import_matplotlib,
     numeric,
     option,
     say_next_step,
     word,
 )
 from blindcal.compute.parallel import available_cores
-from blindcal.fitting.committee import FIELDS, MatchedPeople, read_committee
+from blindcal.errors import InputError
+from blindcal.fitting.committee import ANYONE, FIELDS, MatchedPeople, read_committee
 from blindcal.fitting.diagnostics import Forecast
 from blindcal.fitting.estimate import Fitted, ValueOfHistory
+from blindcal.fitting.received_sums import statement_path
 from blindcal.fitting.reuse_guard import fit_record_path
-from blindcal.fitting.shared_sums import statement_path
-from blindcal.io.atomic_files import check_targets, refuse_published
+from blindcal.io.atomic_files import check_targets, refuse_published, write_bytes
+from blindcal.io.cells import count
+from blindcal.private_sharing import LossLimit, shared_folder
+from blindcal.private_sharing import share as share_sums
 from blindcal.project.imports import folder_reviews
 from blindcal.project.settings import Folder, parse_grid, parse_paper_counts, read_folder
 from blindcal.project.workflow import fit_folder
 from blindcal.report.wording import SOURCES
 from blindcal.reviews import BETTER, Reviews
-from blindcal.sharing import LossLimit, shared_folder
-from blindcal.sharing import share as share_sums
 
 # The share of papers to accept, if neither the command nor a folder says how many.
 DEFAULT_RATE = 0.25
@@ -265,3 +271,75 @@ def share(
         facts = {"how": done.how, "out": out, "statement": done.statement, "sealed": shared_folder(key)}
         total = {"epsilon": done.total.epsilon, "zcdp": done.total.zcdp}
         emit_json({**facts, "statement_file": statement_path(out), "total": total, "notes": []})
+
+
+# --- The picture of a fit: parts of a score's variance, offsets, straightness of lines, prediction errors.
+#
+# CONFIDENTIAL: nobody is named, but every reviewer's offset is drawn.
+
+_INTERVAL = 1.6448536269514722  # 90 %
+_SOURCES = {"quality": "papers", "offset": "leniency", "slope": "use of the scale", "noise": "noise"}
+
+
+def check_picture(path: Path) -> None:
+    """Refuse a picture that could not be drawn, before anything is fitted."""
+    if path.suffix[1:] not in PICTURE_FORMATS:
+        raise InputError(f"--picture must end in .{', .'.join(PICTURE_FORMATS)}, found {path.name}")
+    import_matplotlib("a picture")
+
+
+def draw_fit(fitted: Fitted, path: Path) -> None:
+    """Write the picture, readable by its owner only."""
+    matplotlib = import_matplotlib("a picture")
+    with matplotlib.rc_context({"svg.hashsalt": "blindcal", "font.size": 9}):
+        figure = importlib.import_module("matplotlib.figure").Figure(figsize=(10, 7), layout="tight")
+        shares, offsets, lines, forecast = figure.subplots(2, 2).ravel()
+        _draw_shares(shares, fitted)
+        _draw_offsets(offsets, fitted)
+        _draw_lines(lines, fitted)
+        _draw_forecast(forecast, fitted)
+        data = io.BytesIO()
+        plain = {"Date": None} if path.suffix == ".svg" else None
+        figure.savefig(data, format=path.suffix[1:], metadata=plain)
+    write_bytes(path, data.getvalue(), confidential=True)
+
+
+def _draw_shares(axis: Any, fitted: Fitted) -> None:
+    shares = [fitted.checks.shares[name] for name in _SOURCES]
+    value, low, high = np.array([(share.value, share.low, share.high) for share in shares]).T
+    axis.bar([*_SOURCES.values()], value, yerr=np.abs([value - low, value - high]), color="0.7", capsize=3)
+    axis.set(title="part of a score's variance (90 % intervals)", ylim=(0, 1))
+
+
+def _draw_offsets(axis: Any, fitted: Fitted) -> None:
+    rows = np.array([row for name, row in fitted.roster.items() if name != ANYONE])
+    rows = rows[np.argsort(rows[:, 1])]
+    rank = np.arange(len(rows))
+    axis.errorbar(rank, rows[:, 1], yerr=_INTERVAL * rows[:, 4], fmt=".", ms=3, lw=0.7, color="C0")
+    axis.axhline(fitted.population[1], color="0.5", lw=1)
+    axis.set(title="expected score of a typical paper, each reviewer", xlabel="reviewers, strictest first")
+
+
+def _draw_lines(axis: Any, fitted: Fitted) -> None:
+    line = fitted.checks.line
+    axis.set(title="what a straight line leaves over", xlabel="quality by the other reviews")
+    if line is None:
+        return
+    quality = [group.quality for group in line.bins]
+    left, error = [group.left for group in line.bins], [2 * group.error for group in line.bins]
+    axis.errorbar(quality, left, yerr=error, fmt="o-", ms=4, label="mean, 2 standard errors")
+    axis.plot(quality, [group.width for group in line.bins], "s:", ms=4, label="width (1 expected)")
+    axis.axhline(0, color="0.5", lw=1)
+    axis.axhline(1, color="0.8", lw=1)
+    axis.legend()
+
+
+def _draw_forecast(axis: Any, fitted: Fitted) -> None:
+    forecast = fitted.checks.forecast
+    if forecast is None:
+        axis.set(title="no conference could be held out")
+        axis.set_axis_off()
+        return
+    names = ("all alike", "past mean", "fitted")
+    axis.bar(names, [forecast.population, forecast.raw, forecast.fitted], color="0.7")
+    axis.set(title=f"error in predicting {forecast.conference} (standard deviations)")

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from blindcal.cells import count, number_text
 from blindcal.cli.console import CONFIDENTIAL, Json, as_options, emit_json, note, progress, say, table
 from blindcal.cli.fit import say_fitted
 from blindcal.cli.options import argument, conference_folders, flag, option, say_next_step, word
@@ -18,12 +17,14 @@ from blindcal.compute.parallel import available_cores
 from blindcal.deciding.ledger import ledger_folder
 from blindcal.errors import InputError
 from blindcal.importers import FORMATS
-from blindcal.importers.export import METAREVIEWS, SILENT, Choices, Unit
 from blindcal.importers.normalize import Imported, withdrawn_lines
 from blindcal.importers.people import read_maps
 from blindcal.importers.plain_table import columns_of
+from blindcal.importers.raw_export import METAREVIEWS, SILENT, Choices, Unit
 from blindcal.io.atomic_files import read_bytes, refuse_published
+from blindcal.io.cells import count, number_text
 from blindcal.planning.request import SCORES
+from blindcal.private_sharing import shared_folder
 from blindcal.project.create import (
     INPUTS,
     CreatedFolder,
@@ -45,7 +46,6 @@ from blindcal.project.settings import FILE, Folder, accept_setting, folder_grid,
 from blindcal.project.workflow import folder_answer
 from blindcal.report.wording import advice
 from blindcal.reviews import BETTER, Reviews
-from blindcal.sharing import shared_folder
 
 WARNING = "CONFIDENTIAL: inputs say who reviewed what; only you can read them."
 CODES_WARNING = (

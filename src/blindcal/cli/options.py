@@ -6,6 +6,7 @@ file cannot know. Readers of a release have no folder: `report` and `export` als
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -16,13 +17,13 @@ from typing import Annotated, Any
 
 import typer
 
-from blindcal.cells import Column, cell_problem, count
 from blindcal.checks import open_interval_rule
 from blindcal.cli.console import note, say
 from blindcal.compute.parallel import Workers, available_cores, connected
 from blindcal.deciding.ledger import latest_release
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import read_bytes
+from blindcal.io.cells import Column, cell_problem, count
 from blindcal.project.imports import decided, plan_refusal
 from blindcal.project.settings import FILE, Folder, number_hint, read_folder
 from blindcal.project.workflow import interrupted_remarks, release_of
@@ -152,6 +153,17 @@ def hired(processes: int | None, cluster: str | None) -> Iterator[Workers]:
         return
     with connected(cluster) as workers:
         yield workers
+
+
+PICTURE_FORMATS = ("svg", "png", "pdf")
+
+
+def import_matplotlib(what: str) -> Any:
+    """Matplotlib, which `what` needs and the command line alone does not."""
+    try:
+        return importlib.import_module("matplotlib")
+    except ImportError:
+        raise InputError(f"{what} needs Matplotlib: pip install 'blindcal[figures]'") from None
 
 
 Reviewers = Annotated[

@@ -11,7 +11,6 @@ from time import monotonic
 from typing import Any
 
 from blindcal.adversaries.findings import Findings
-from blindcal.cells import count
 from blindcal.cli.audit import Learns, facts_of, say_findings
 from blindcal.cli.console import Json, about, budget_line, emit_json, note, progress, say, say_gap, table
 from blindcal.cli.options import (
@@ -29,10 +28,11 @@ from blindcal.cli.options import (
 from blindcal.cli.startup import interrupted, without_time_limit
 from blindcal.compute.parallel import Workers
 from blindcal.deciding.certificate_file import stated
-from blindcal.deciding.coins import commitment_to_input, read_key
+from blindcal.deciding.key_and_coins import commitment_to_input, read_key
 from blindcal.deciding.ledger import CONFIDENTIAL
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
+from blindcal.io.cells import count
 from blindcal.planning.calibration_check import CalibrationCheck
 from blindcal.planning.conference_plan import A_MINUTE, Answer, Plan, answer, plan_prepared
 from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED
@@ -262,9 +262,8 @@ def _facts(found: Answer, request: Request, planned: Plan | None) -> dict[str, A
 
 def _audited(planned: Plan, learns: bool, workers: Workers) -> Findings:
     # Adversaries take a while to load, and most plans have none.
-    from blindcal.adversaries.findings import findings_of
+    from blindcal.adversaries.findings import findings_of, planned_views
     from blindcal.adversaries.learned_calibration import learning_findings
-    from blindcal.adversaries.release_audit import planned_views
 
     views = planned_views(planned)
     findings = findings_of(views, better=planned.request.better)

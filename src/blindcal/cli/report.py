@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import fill
 
-from blindcal.cells import count
 from blindcal.cli.console import Json, emit_json, note, progress, say
 from blindcal.cli.options import (
     ClusterAddress,
@@ -23,6 +22,7 @@ from blindcal.cli.options import (
 from blindcal.errors import InputError
 from blindcal.exporters import FORMATS, WHAT
 from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
+from blindcal.io.cells import count
 from blindcal.project.workflow import export_release, report_release
 from blindcal.report.wording import explain_certificate, read_certificate
 

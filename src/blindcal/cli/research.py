@@ -1,7 +1,7 @@
 """`blindcal research`: two papers and two reviewers, several outcomes, simulations, and other venues.
 
-`pair` and `average` say what calibrating two papers costs in privacy. `paper` is in
-`drawings`.
+`pair` and `average` say what calibrating two papers costs in privacy. The command `paper` has a
+module of its own.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from blindcal.adversaries.findings import findings_of
-from blindcal.adversaries.release_audit import posterior_table, read_venue
+from blindcal.adversaries.findings import findings_of, posterior_table, read_venue
 from blindcal.adversaries.single_paper import audit
 from blindcal.benchmark import (
     INSTANCES,
@@ -27,7 +26,6 @@ from blindcal.benchmark import (
     load,
     measure,
 )
-from blindcal.cells import Column, count
 from blindcal.certify.multi_outcome import certify_outcomes
 from blindcal.checks import Array
 from blindcal.cli.audit import Evidence, Learns, Priors, facts_of, say_findings
@@ -52,6 +50,7 @@ from blindcal.cli.options import (
 )
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import check_targets, read_table, refuse_published, write_json, write_table
+from blindcal.io.cells import Column, count
 from blindcal.policy.average_case import average_frontier
 from blindcal.policy.guarantee import NAMES, Guarantee
 from blindcal.policy.multi_outcome import least_loss

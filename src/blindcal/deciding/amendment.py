@@ -37,12 +37,12 @@ import numpy as np
 from scipy.special import bdtrc, gammainc
 
 from blindcal.assignment.candidates import OUTSIDER
-from blindcal.cells import count
 from blindcal.certify.exact import ExactPolicy, PolicyTables
 from blindcal.checks import Array
-from blindcal.deciding.coins import as_recorded, input_stamp, public_facts
+from blindcal.deciding.key_and_coins import as_recorded, input_stamp, public_facts
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, Reference
 from blindcal.errors import InputError, RefusedError
+from blindcal.io.cells import count
 from blindcal.planning.request import Number, Request
 from blindcal.posterior.conference import Conference, TrueReviewers, track_level
 from blindcal.posterior.paper import PaperCase

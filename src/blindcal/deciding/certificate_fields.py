@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from blindcal.cells import count, number_text
+from blindcal.io.cells import count, number_text
 from blindcal.planning.calibration_check import DOUBTFUL, FITS, HOPELESS
 from blindcal.planning.request import SCORES
 from blindcal.policy.guarantee import LIMITS, NAMES, Limit

@@ -36,7 +36,7 @@ from blindcal.deciding.certificate_file import (
     figures_json,
     figures_of,
 )
-from blindcal.deciding.coins import (
+from blindcal.deciding.key_and_coins import (
     Key,
     as_recorded,
     coin_facts,
@@ -63,7 +63,7 @@ from blindcal.planning.ranking import (
     with_raw_decision,
 )
 from blindcal.planning.request import Number, Quota, Request
-from blindcal.planning.shared_budget import frozen_price
+from blindcal.policy.budget import frozen_price
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, TrueReviewers, best_by_mean
 from blindcal.posterior.large_pools import TableLayout

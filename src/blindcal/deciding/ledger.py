@@ -44,7 +44,7 @@ from typing import Any, TypeVar
 
 from blindcal.certify.exact import ExactPolicy, PackedPolicy, PolicyTables, pack_policy
 from blindcal.deciding.certificate_fields import public_fields
-from blindcal.deciding.coins import COIN_FORMAT, Key, input_commitment, read_key, refuse_shared_file
+from blindcal.deciding.key_and_coins import COIN_FORMAT, Key, input_commitment, read_key, refuse_shared_file
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.io.atomic_files import (
     CERTIFICATE,

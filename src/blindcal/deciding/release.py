@@ -17,7 +17,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from blindcal.cells import count
 from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.deciding.amendment import (
     Changes,
@@ -28,8 +27,8 @@ from blindcal.deciding.amendment import (
     renamed_reviewers,
     stamp_of,
 )
-from blindcal.deciding.coins import KEY_BYTES, Key, read_key
 from blindcal.deciding.draft import Planner, draft, listing, ranked, track_of, with_texts
+from blindcal.deciding.key_and_coins import KEY_BYTES, Key, read_key
 from blindcal.deciding.ledger import (
     Ledger,
     Record,
@@ -50,6 +49,7 @@ from blindcal.deciding.ledger import (
 from blindcal.errors import InputError, RefusedError
 from blindcal.fitting.reuse_guard import fit_record_path
 from blindcal.io.atomic_files import CERTIFICATE, DECISIONS, check_writable_folder, remove_stale_files
+from blindcal.io.cells import count
 from blindcal.io.tables import StrPath, data_frame
 from blindcal.planning.calibration_check import check_calibration, refuse_misfit
 from blindcal.planning.conference_plan import (

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.sax import saxutils
 
-from blindcal.cells import Column, escape
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_bytes, read_table
+from blindcal.io.cells import Column, escape
 from blindcal.io.tables import StrPath, encode_utf8, format_table, input_error, parse_table, quote_cell
 
 # --- The public table of decisions as one row per paper: its decision, title, and whether it was overridden

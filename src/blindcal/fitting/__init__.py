@@ -2,8 +2,8 @@
 
 In: past reviews, the committee, sums that other conferences shared. Out: `Fitted`, with a posterior
 mean and standard error of each slope, offset and noise, diagnostics, and a digest that recognizes
-reused reviews. Open `estimate` first; `gibbs` samples, and links years by drift. Imports: reviews,
-reviewers and earlier.
+reused reviews. Open `estimate` first; `gibbs` samples, `drift` links years, `received_sums` reads
+what others shared. Imports: reviews, reviewers and earlier.
 """
 
 from blindcal.fitting.committee import MatchedPeople, match_people

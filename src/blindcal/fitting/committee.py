@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
-from blindcal.cells import Column, count
 from blindcal.checks import Array
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_table
+from blindcal.io.cells import Column, count
 from blindcal.io.tables import StrPath, Table, input_error
 
 ANYONE = "*"

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from blindcal.cells import count, natural_sorted
 from blindcal.checks import Array, Integers, check_type, strictly_within
 from blindcal.compute.parallel import Progress, no_progress, parallel_map
 from blindcal.errors import InputError, RefusedError
@@ -38,6 +37,7 @@ from blindcal.fitting.history import (
     match_scale,
     past_conferences,
 )
+from blindcal.fitting.received_sums import SharedSums, rename_reviewers
 from blindcal.fitting.reuse_guard import (
     Fingerprint,
     fingerprint_of_past,
@@ -46,8 +46,8 @@ from blindcal.fitting.reuse_guard import (
     is_unchanged,
     table_digest,
 )
-from blindcal.fitting.shared_sums import SharedSums, rename_reviewers
 from blindcal.io.atomic_files import check_targets, write_bytes, write_json
+from blindcal.io.cells import count, natural_sorted
 from blindcal.io.tables import StrPath, data_frame, format_table
 from blindcal.reviews import Reviews, check_better, orient_reviewers, orient_reviews
 

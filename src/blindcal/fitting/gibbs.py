@@ -3,10 +3,10 @@
     score = middle_c + width_c * e^stretch_c * (shift_c + slope_rc * quality + offset_rc + noise_rl * N(0,1))
 
 Quality is N(0,1) over the papers of each conference c. (slope, offset) of reviewer r is normal over reviewers
-and drifts from conference to conference. Log noise is normal over reviewers, plus
-a term for the level l of confidence. A rounded score is known up to its cell. A stretch that all conferences
-share could as well be part of the reviewers: only parameters times e^stretch of a conference, in its own
-units, mean anything.
+and drifts from conference to conference (`drift`). Log noise is normal over reviewers, plus a term for the
+level l of confidence. A rounded score is known up to its cell. A stretch that all conferences share could as
+well be part of the reviewers: only parameters times e^stretch of a conference, in its own units, mean
+anything.
 
 `chain` runs one chain and returns its `Moments`: means over draws for each reviewer at the next conference,
 and for a reviewer without history. First come draws of spreads and covariances, then the sampler, then the
@@ -24,110 +24,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blindcal.checks import Array, Integers
+from blindcal.checks import Array
 from blindcal.compute.mcmc import (
-    bivariate_draw,
-    bivariate_posterior,
     conditional_normal,
     regression_sums,
     truncated_normal,
 )
-from blindcal.fitting.history import History, Visits
-from blindcal.fitting.shared_sums import as_regression, draw_loads
-
-_MEAN, _SPREAD = slice(0, 2), slice(2, 5)
-
-
-# --- Slopes and offsets that drift: a Kalman filter over the conferences of each reviewer, and draws
-# backward.
-#
-# (slope, offset) of a reviewer is a stationary Gaussian process over conferences. At each one it has the
-# population's mean and covariance, and n conferences apart it correlates by `persistence**n`. Given qualities
-# and noise, the scores of a visit (one reviewer at one conference) have the log likelihood `h'x - x'Px/2` of
-# x = (slope, offset). All below is exact, for all reviewers at once: the first visits of everybody, then the
-# second ones, and so on.
-#
-# Arrays of distributions `[5, visit]` and of log likelihoods `[5, visit]` have the rows of
-# `blindcal.compute.mcmc`.
-
-
-def filtered(visits: Visits, observed: Array, population: Array, persistence: float) -> tuple[Array, float]:
-    """(slope, offset) at each visit given the scores up to it, and the log evidence of all scores.
-
-    `observed[5, visit]` are log likelihoods; `population[5]` is the distribution at a first visit. The
-    evidence leaves out a constant that depends on the scores alone.
-    """
-    after, evidence = np.empty_like(observed), 0.0
-    for rank, here in enumerate(visits.ranks):
-        if rank == 0:
-            prior = np.broadcast_to(population[:, None], observed[:, here].shape)
-        else:
-            prior = predicted(
-                after[:, visits.before(rank)], population, persistence_over(persistence, visits.gap[here])
-            )
-        after[:, here], gained = bivariate_posterior(prior, observed[:, here])
-        evidence += 0.5 * float(gained.sum())
-    return after, evidence
-
-
-def persistence_over(persistence: float, gap: Integers) -> Array:
-    """The correlation of (slope, offset) with that of `gap` conferences ago."""
-    return np.asarray(persistence**gap, dtype=np.float64)
-
-
-def predicted(state: Array, population: Array, old: Array) -> Array:
-    """The distribution of (slope, offset) some conferences later, which correlates by `old` with the present.
-
-    >>> now = np.array([[2.0], [1.0], [0.0], [0.0], [0.0]])
-    >>> predicted(now, np.array([1.0, 0, 4.0, 0, 2.0]), np.array([0.5]))
-    array([[1.5],
-           [0.5],
-           [3. ],
-           [0. ],
-           [1.5]])
-    """
-    base = population[:, None]
-    moved = np.empty_like(state)
-    moved[_MEAN] = base[_MEAN] + old * (state[_MEAN] - base[_MEAN])
-    moved[_SPREAD] = old**2 * state[_SPREAD] + (1.0 - old**2) * base[_SPREAD]
-    return moved
-
-
-def sample_backward(
-    visits: Visits, after: Array, population: Array, persistence: float, rng: np.random.Generator
-) -> Array:
-    """A joint draw `[2, visit]` of (slope, offset) at all visits, from the distributions of `filtered`."""
-    drawn = np.empty((2, len(visits)))
-    last = after[:, visits.last]
-    drawn[:, visits.last] = bivariate_draw(last, rng.standard_normal(last[:2].shape))
-    for rank in range(len(visits.ranks) - 1, 0, -1):
-        here, before = visits.ranks[rank], visits.before(rank)
-        state = _given_next(
-            after[:, before], drawn[:, here], population, persistence_over(persistence, visits.gap[here])
-        )
-        drawn[:, before] = bivariate_draw(state, rng.standard_normal(state[:2].shape))
-    return drawn
-
-
-def _given_next(state: Array, following: Array, population: Array, old: Array) -> Array:
-    """The filtered distribution of a visit, given the draw of the next visit: one more observation.
-
-    `following - (1 - old) mean = old * state + N(0, (1 - old^2) covariance)`.
-    """
-    aa, ab, bb = population[_SPREAD]
-    det = (aa * bb - ab * ab) * (1.0 - old**2)
-    ya, yb = following - (1.0 - old) * population[_MEAN, None]
-    observed = np.stack(
-        [
-            old * (bb * ya - ab * yb) / det,
-            old * (aa * yb - ab * ya) / det,
-            old**2 * bb / det,
-            -(old**2) * ab / det,
-            old**2 * aa / det,
-        ]
-    )
-    return bivariate_posterior(state, observed)[0]
-
+from blindcal.fitting.drift import (
+    HIGHEST,
+    LOWEST,
+    filtered,
+    innovations,
+    log_prior_of_persistence,
+    persistence_over,
+    persistence_to_previous,
+    predicted,
+    sample_backward,
+)
+from blindcal.fitting.history import History
+from blindcal.fitting.received_sums import as_regression, draw_loads
 
 # --- draws of spreads and covariances
 
@@ -203,8 +118,6 @@ NOISE_LIMIT = 0.75
 # The mean slope is flat above 0: quality has no other sign.
 STRETCH_SD = 0.25  # how far two conferences with equal spread of scores may differ in their scales
 LEVEL_SD = 0.5  # how far levels of confidence differ in log noise
-PERSISTENCE = (4.0, 1.0)  # a Beta prior: correlations from one conference to the next around 0.8
-_LOWEST, _HIGHEST = 0.01, 0.999
 _SINGULAR = 1e-12  # of the largest eigenvalue: a regression with one that is smaller is not solved
 
 
@@ -339,9 +252,9 @@ class HistorySampler:
         after, evidence = filtered(visits, observed, s.population, s.persistence)
         odds = np.log(s.persistence / (1 - s.persistence)) + self.step * self.rng.standard_normal()
         new = float(1 / (1 + np.exp(-odds)))
-        if _LOWEST < new < _HIGHEST:
+        if LOWEST < new < HIGHEST:
             other, gained = filtered(visits, observed, s.population, new)
-            gain = gained - evidence + _log_prior(new) - _log_prior(s.persistence)
+            gain = gained - evidence + log_prior_of_persistence(new) - log_prior_of_persistence(s.persistence)
             self.taken = np.exp(min(0.0, gain))
             if self.rng.random() < self.taken:
                 s.persistence, after = new, other
@@ -404,8 +317,10 @@ class HistorySampler:
     def draw_population(self) -> None:
         """Covariance and mean slope, given each visit's change of (slope, offset) since the one before."""
         s = self.state
-        old, fresh = self._old()
-        slope, offset = self._news(s.slope, old), self._news(s.offset, old)
+        visits = self.history.visits
+        old = persistence_to_previous(visits, s.persistence)
+        fresh = 1.0 - old**2
+        slope, offset = innovations(visits, s.slope, old), innovations(visits, s.offset, old)
         news = np.stack([slope - (1.0 - old) * s.mean_slope, offset]) / np.sqrt(fresh)
         s.covariance = covariance(news @ news.T, news.shape[1], s.covariance, SPREAD_SCALE, self.rng)
         (aa, ab), (_, bb) = s.covariance
@@ -414,21 +329,6 @@ class HistorySampler:
         pull = (weight * (slope - ab / bb * offset)).sum() / (aa - ab * ab / bb)
         mean, sd = pull / precision, 1.0 / np.sqrt(precision)
         s.mean_slope = float(truncated_normal(mean, sd, 0.0, np.inf, self.rng.random()))
-
-    def _old(self) -> tuple[Array, Array]:
-        """Correlation of each visit with the one before (0 for a first visit), and the variance left over."""
-        gap = self.history.visits.gap
-        old = np.where(gap > 0, persistence_over(self.state.persistence, gap), 0.0)
-        return old, 1.0 - old**2
-
-    def _news(self, value: Array, old: Array) -> Array:
-        """Each visit's value less what the visit before predicts."""
-        visits = self.history.visits
-        news = value.copy()
-        for rank in range(1, len(visits.ranks)):
-            here = visits.ranks[rank]
-            news[here] -= old[here] * value[visits.before(rank)]
-        return news
 
     # --- noise and scales
 
@@ -517,12 +417,6 @@ class HistorySampler:
         """Sums of a value over the papers of each conference."""
         size = len(self.history.conferences)
         return np.bincount(self.history.paper_conference, value, size).astype(np.float64, copy=False)
-
-
-def _log_prior(persistence: float) -> float:
-    """Log density of the logit of persistence."""
-    up, down = PERSISTENCE
-    return float(up * np.log(persistence) + down * np.log1p(-persistence))
 
 
 # --- moments of a chain

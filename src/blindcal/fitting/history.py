@@ -2,7 +2,7 @@
 
 Scores are turned so that high ones are better, and put into standard deviations of their conference. A
 *visit* is one reviewer at one conference; between visits a reviewer may drift. Conferences that only shared
-noisy sums (`shared_sums`) take their place in time.
+noisy sums (`received_sums`) take their place in time.
 
 `Scale` moves a calibration to this year's scores by their mean and spread alone. These do not depend on who
 wrote which review, so nothing is revealed about anyone; matching anything reviewer by reviewer would.
@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from blindcal.cells import count, natural_sorted, number_text
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError, Problem
-from blindcal.fitting.shared_sums import SharedSums, StackedSums, stack_sums
+from blindcal.fitting.drift import Visits, visits_by_rank
+from blindcal.fitting.received_sums import SharedSums, StackedSums, stack_sums
+from blindcal.io.cells import count, natural_sorted, number_text
 from blindcal.io.tables import input_error
 from blindcal.reviews import Reviews, check_better, encode_ids, infer_grid
 
@@ -86,39 +87,6 @@ class History:
 
     def per_level(self, value: Array | None = None) -> Array:
         return _sums(self.level, value, len(self.levels))
-
-
-@dataclass(frozen=True, eq=False)
-class Visits:
-    """Who came to which conference, first visits of everyone first, then second ones, and so on.
-
-    `conference` counts those that only shared sums too: it is a time. Visits number `starts[k]` to
-    `starts[k + 1]` are the k-th ones, of reviewers 0, 1, 2, ... without a gap: reviewers are numbered by how
-    often they came. `gap` is how many conferences ago the visit before was.
-    """
-
-    reviewer: Integers
-    conference: Integers
-    gap: Integers
-    starts: tuple[int, ...]
-    last: Integers
-
-    def __len__(self) -> int:
-        return len(self.reviewer)
-
-    @property
-    def ranks(self) -> list[slice]:
-        """First visits, second visits, ..."""
-        return [slice(a, b) for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
-
-    def before(self, rank: int) -> slice:
-        """The visits just before those of `rank`, one by one."""
-        start, size = self.starts[rank - 1], self.starts[rank + 1] - self.starts[rank]
-        return slice(start, start + size)
-
-    def ago(self, now: int) -> Integers:
-        """How many conferences before number `now` each reviewer came last."""
-        return now - self.conference[self.last]
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,7 +273,7 @@ def build_history(pasts: Sequence[PastConference], shared: Sequence[DatedSums] =
     reviewers, who = _most_frequent_first(names, person, np.concatenate([time, shared_time]))
     reviewer = who[: len(time)]
     paper = _papers(pasts)
-    visits, visit = _visits(who, np.concatenate([time, shared_time]), len(names))
+    visits, visit = visits_by_rank(who, np.concatenate([time, shared_time]), len(names))
     levels, level = _levels(np.concatenate([past.confidence for past in pasts]))
     first = np.unique(paper, return_index=True)[1]
     return History(
@@ -372,22 +340,6 @@ def _papers(pasts: Sequence[PastConference]) -> Integers:
         numbers.append(paper + start)
         start += len(names)
     return np.concatenate(numbers)
-
-
-def _visits(reviewer: Integers, conference: Integers, people: int) -> tuple[Visits, Integers]:
-    """Visits by rank and reviewer, and the visit of each row."""
-    size = int(conference.max()) + 1
-    pair, row_pair = np.unique(reviewer * size + conference, return_inverse=True)
-    who, time = pair // size, pair % size
-    begin = np.concatenate([[0], np.cumsum(np.bincount(who, minlength=people))])
-    rank = np.arange(len(pair)) - begin[who]
-    order = np.lexsort((who, rank))
-    number = np.argsort(order)
-    gap = np.where(rank > 0, np.diff(time, prepend=0), 0)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rank))])
-    last = number[begin[1:] - 1]
-    visits = Visits(who[order], time[order], gap[order], tuple(starts.tolist()), last)
-    return visits, number[row_pair]
 
 
 def _levels(confidence: Array) -> tuple[tuple[float, ...], Integers]:

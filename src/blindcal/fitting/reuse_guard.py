@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from scipy.special import betainc, gammainc, ndtr
 
-from blindcal.cells import count, loose_id, number_text
 from blindcal.checks import Array
 from blindcal.errors import InputError, Problem
 from blindcal.fitting.history import PastConference, Scale
 from blindcal.io.atomic_files import digest, is_path, read_bytes, read_json, source_name
+from blindcal.io.cells import count, loose_id, number_text
 from blindcal.io.tables import StrPath, input_error
 from blindcal.reviews import Reviews
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from blindcal.cells import count
-from blindcal.importers.export import (
+from blindcal.importers.raw_export import (
     SILENT,
     Choices,
     Dropped,
@@ -23,6 +22,7 @@ from blindcal.importers.scores import (
     score_shaped,
 )
 from blindcal.importers.sheet import HeadedTable, OpenedExport, find_table
+from blindcal.io.cells import count
 
 NAME, TITLE = "cmt", "CMT"
 _QUESTION = re.compile(r"(Q[0-9]+) \((.*?)( - Value)?\)", re.DOTALL)

@@ -13,9 +13,9 @@ import blindcal.importers.openreview as openreview
 import blindcal.importers.plain_table as plain_table
 import blindcal.importers.pretalx as pretalx
 from blindcal.errors import InputError
-from blindcal.importers.export import Choices, RawExport, export_error
 from blindcal.importers.normalize import Imported, gather
 from blindcal.importers.open import open_export
+from blindcal.importers.raw_export import Choices, RawExport, export_error
 from blindcal.importers.sheet import (
     MixedListError,
     OpenedExport,

@@ -6,9 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from blindcal.cells import count
 from blindcal.errors import Problem
-from blindcal.importers.export import (
+from blindcal.importers.raw_export import (
     METAREVIEWS,
     SILENT,
     Choices,
@@ -22,6 +21,7 @@ from blindcal.importers.export import (
 )
 from blindcal.importers.scores import find_scores
 from blindcal.importers.sheet import HeadedTable, OpenedExport, Worksheet, find_only_table, json_columns
+from blindcal.io.cells import count
 
 NAME, TITLE = "easychair", "EasyChair"
 _BEFORE = ("#", "submission #", "member #", "member name", "number", "version", "text", "scores")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from blindcal.errors import Problem
-from blindcal.importers.export import (
+from blindcal.importers.raw_export import (
     METAREVIEWS,
     Choices,
     RawExport,

@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from blindcal.cells import Violation, count, id_problem, normalize_id
 from blindcal.errors import Problem
-from blindcal.importers.export import Choices, Dropped, RawExport, RawReview
 from blindcal.importers.people import check_people, new_codes
+from blindcal.importers.raw_export import Choices, Dropped, RawExport, RawReview
 from blindcal.importers.scores import (
     ScoreScale,
     has_decimal_commas,
@@ -21,6 +20,7 @@ from blindcal.importers.scores import (
     read_ordered,
     scale_of,
 )
+from blindcal.io.cells import Violation, count, id_problem, normalize_id
 from blindcal.io.tables import Problems
 from blindcal.reviews import Reviews
 

@@ -19,7 +19,7 @@ from pathlib import PurePosixPath
 from sys import getsizeof
 
 from blindcal.errors import InputError
-from blindcal.importers.export import export_error
+from blindcal.importers.raw_export import export_error
 from blindcal.importers.sheet import (
     CHUNK,
     Memory,

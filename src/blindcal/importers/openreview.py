@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from blindcal.errors import Problem
-from blindcal.importers.export import (
+from blindcal.importers.people import NEVER_REPEATED
+from blindcal.importers.raw_export import (
     METAREVIEWS,
     Choices,
     Dropped,
@@ -19,7 +20,6 @@ from blindcal.importers.export import (
     export_error,
     withdrawal_status,
 )
-from blindcal.importers.people import NEVER_REPEATED
 from blindcal.importers.scores import ScoreFields, find_scores
 from blindcal.importers.sheet import (
     Item,

@@ -7,15 +7,15 @@ import secrets
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from blindcal.cells import Column, count, id_problem, normalize_id, unescape
 from blindcal.errors import InputError, Problem
 from blindcal.importers.easychair import committee_table
 from blindcal.importers.easychair import conflicts as easychair_conflicts
-from blindcal.importers.export import export_error
 from blindcal.importers.hotcrp import read_conflicts as hotcrp_conflicts
 from blindcal.importers.open import open_export
 from blindcal.importers.pretalx import team_sheet
+from blindcal.importers.raw_export import export_error
 from blindcal.importers.sheet import HeadedTable, MixedListError, OpenedExport, find_only_table
+from blindcal.io.cells import Column, count, id_problem, normalize_id, unescape
 from blindcal.io.tables import Problems, Table, input_error, parse_table
 
 _ORDINAL = re.compile(

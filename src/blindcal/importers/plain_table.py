@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from blindcal.cells import unescape
 from blindcal.errors import InputError, Problem
-from blindcal.importers.export import Choices, RawExport, RawReview, dropped_columns, export_error
+from blindcal.importers.raw_export import Choices, RawExport, RawReview, dropped_columns, export_error
 from blindcal.importers.sheet import HeadedTable, OpenedExport, find_only_table, json_worksheet
+from blindcal.io.cells import unescape
 from blindcal.io.tables import input_error
 
 NAME, TITLE = "panel", "a table with a row for each review"

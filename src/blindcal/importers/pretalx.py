@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from blindcal.cells import unescape
-from blindcal.importers.export import (
+from blindcal.importers.raw_export import (
     SILENT,
     Choices,
     RawExport,
@@ -28,6 +27,7 @@ from blindcal.importers.sheet import (
     json_pages,
     json_worksheet,
 )
+from blindcal.io.cells import unescape
 
 NAME, TITLE = "pretalx", "pretalx"
 _TOTAL = "score"

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from blindcal.cells import Column, Violation, cell_problem, number_text
-from blindcal.importers.export import export_error, listed
+from blindcal.importers.raw_export import export_error, listed
+from blindcal.io.cells import Column, Violation, cell_problem, number_text
 
 _NUMBER = Column("score", "number")
 # A number and what follows it: `8: Top 50%`, `3 good`, `4 (high)`, `5. Accept`, `6 - weak accept`.

@@ -17,9 +17,9 @@ from sys import getsizeof
 from typing import Any, NamedTuple
 from xml.parsers import expat
 
-from blindcal.cells import number_text
 from blindcal.errors import InputError, Problem
-from blindcal.importers.export import export_error
+from blindcal.importers.raw_export import export_error
+from blindcal.io.cells import number_text
 from blindcal.io.tables import MAX_CELL, MAX_COLUMNS, MAX_LINES, input_error
 
 MAX_MEMORY = 512 * 2**20

@@ -26,10 +26,10 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from blindcal.cells import Column, number_text
-from blindcal.checks import Array
 from blindcal.errors import InputError, Problem, RefusedError
+from blindcal.io.cells import Column, number_text
 from blindcal.io.tables import (
     MAX_BYTES,
     StrPath,
@@ -186,7 +186,7 @@ def write_bytes(path: StrPath, data: bytes, *, confidential: bool = False, repla
 
 def write_table(
     path: StrPath,
-    columns: Mapping[str, Sequence[object] | Array],
+    columns: Mapping[str, Sequence[object] | NDArray[np.float64]],
     *,
     confidential: bool = False,
     replace: bool = False,

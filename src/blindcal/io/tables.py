@@ -19,8 +19,10 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from blindcal.cells import (
+from blindcal.errors import InputError, Problem
+from blindcal.io.cells import (
     Column,
     Violation,
     cell_problem,
@@ -30,8 +32,6 @@ from blindcal.cells import (
     natural_key,
     number_text,
 )
-from blindcal.checks import Array
-from blindcal.errors import InputError, Problem
 
 StrPath = str | os.PathLike[str]
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -79,7 +79,7 @@ class Table:
 
     file: str
     rows: range
-    columns: Mapping[str, tuple[str, ...] | Array]
+    columns: Mapping[str, tuple[str, ...] | NDArray[np.float64]]
 
     def __contains__(self, name: str) -> bool:
         return name in self.columns
@@ -104,7 +104,7 @@ class Table:
             raise TypeError(f"column {name} holds numbers")
         return column
 
-    def number(self, name: str) -> Array:
+    def number(self, name: str) -> NDArray[np.float64]:
         """The values of a number or integer column; a missing cell is `nan`."""
         column = self.columns[name]
         if not isinstance(column, np.ndarray):
@@ -249,7 +249,7 @@ class _ColumnReader:
         problems += self.take([cell for cell in cells if cell is not None], rows, name)
         return sorted(problems, key=lambda problem: problem.row or 0)
 
-    def values(self) -> tuple[str, ...] | Array:
+    def values(self) -> tuple[str, ...] | NDArray[np.float64]:
         return np.array(self.kept, dtype=np.float64) if self.number else tuple(map(str, self.kept))
 
 
@@ -485,7 +485,7 @@ def _shown(group: Sequence[Problem], least: str) -> list[str]:
     return [*lines, f"... and {least}{left:,} more{rows} with the same problem"]
 
 
-def format_table(columns: Mapping[str, Sequence[object] | Array]) -> bytes:
+def format_table(columns: Mapping[str, Sequence[object] | NDArray[np.float64]]) -> bytes:
     """A table as comma-separated UTF-8, rows sorted from the first column on, with `\\n` line ends.
 
     A cell that a spreadsheet would run as a formula is escaped; `nan` is an empty cell.
@@ -499,7 +499,7 @@ def format_table(columns: Mapping[str, Sequence[object] | Array]) -> bytes:
     return encode_utf8("".join(f"{_line(row)}\n" for row in [tuple(columns), *rows]))
 
 
-def _values(name: str, column: Sequence[object] | Array) -> list[str | int | float]:
+def _values(name: str, column: Sequence[object] | NDArray[np.float64]) -> list[str | int | float]:
     plain = [value.item() if isinstance(value, np.generic) else value for value in column]
     bad = [v for v in plain if isinstance(v, bool) or not isinstance(v, str | int | float)]
     if bad:

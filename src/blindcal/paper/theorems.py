@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blindcal.cells import number_text
 from blindcal.checks import Array, nonnegative, numbers, positive, within
 from blindcal.errors import InputError
+from blindcal.io.cells import number_text
 from blindcal.policy.pareto_frontier import Frontier, frontier
 from blindcal.policy.policy import Policy, evidence_policy, proposition_strategy, unchecked_policy
 from blindcal.posterior.belief import Belief, pair_belief

@@ -26,9 +26,9 @@ from scipy.special import ndtr
 
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.assignment.prior import candidate_seats, seat_probabilities
-from blindcal.cells import count
 from blindcal.checks import Array, Integers, roundoff
 from blindcal.errors import InputError
+from blindcal.io.cells import count
 from blindcal.io.tables import data_frame
 from blindcal.posterior.paper import PaperCase
 from blindcal.reviewers.base import Booleans

@@ -18,13 +18,13 @@ from time import monotonic
 from typing import Any
 
 from blindcal.assignment.candidates import OUTSIDER
-from blindcal.cells import Column, count, loose_id, number_text
 from blindcal.certify.claims import Claim, certify
 from blindcal.certify.exact import ExactPolicy, PackedPolicy, pack_policy
 from blindcal.checks import Array
 from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map, scaled_progress
 from blindcal.errors import CertificateError
 from blindcal.io.atomic_files import read_table
+from blindcal.io.cells import Column, count, loose_id, number_text
 from blindcal.io.tables import StrPath, data_frame
 from blindcal.planning.calibration_check import CalibrationCheck, check_calibration, refuse_misfit
 from blindcal.planning.expected_errors import Figures, budget_excess, expected_figures, summary
@@ -39,7 +39,7 @@ from blindcal.planning.guarantee_menu import (
 )
 from blindcal.planning.ranking import both_ranks, listed_figures
 from blindcal.planning.request import Request, check_types
-from blindcal.planning.shared_budget import exploration_steps, success_limits
+from blindcal.policy.budget import exploration_steps, success_limits
 from blindcal.policy.guarantee import PUBLIC, Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.belief import Belief

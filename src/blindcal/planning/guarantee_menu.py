@@ -38,7 +38,7 @@ from blindcal.planning.expected_errors import (
     success_by_slot,
 )
 from blindcal.planning.request import Request
-from blindcal.planning.shared_budget import PRICES, explore
+from blindcal.policy.budget import PRICES, explore
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.acceptance_bar import approximate_evidence, kinds_of_papers

@@ -20,8 +20,8 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from blindcal.cells import natural_key
 from blindcal.checks import Array, Integers
+from blindcal.io.cells import natural_key
 from blindcal.planning.expected_errors import Figures, Standing
 from blindcal.planning.request import Quota
 

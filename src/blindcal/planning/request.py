@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from blindcal.cells import count, id_problem
 from blindcal.checks import check_scalar, check_type
 from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.errors import InputError
 from blindcal.fitting.history import Scale
+from blindcal.io.cells import count, id_problem
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers, paper_tracks
 from blindcal.posterior.inputs import Inputs, check_inputs

@@ -10,7 +10,14 @@ from blindcal.policy.accept_lp import Solution
 from blindcal.policy.average_case import AverageFrontier, AverageRule, average_frontier
 from blindcal.policy.budget import Spending, spend
 from blindcal.policy.guarantee import Guarantee
-from blindcal.policy.multi_outcome import LossFrontier, OutcomeProbabilities, least_loss, loss_frontier
+from blindcal.policy.multi_outcome import (
+    LossFrontier,
+    OutcomeProbabilities,
+    Selection,
+    least_loss,
+    loss_frontier,
+    selection,
+)
 from blindcal.policy.pareto_frontier import (
     Frontier,
     composed_epsilon,
@@ -30,6 +37,7 @@ __all__ = [
     "LossFrontier",
     "OutcomeProbabilities",
     "Policy",
+    "Selection",
     "Solution",
     "Spending",
     "average_frontier",
@@ -45,6 +53,7 @@ __all__ = [
     "loss_frontier",
     "private_policy",
     "public_policy",
+    "selection",
     "solve",
     "spend",
 ]

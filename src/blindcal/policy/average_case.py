@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erf, erfinv
 
-from blindcal.cells import number_text
 from blindcal.checks import Array, nearly_within, numbers, strictly_within, within
 from blindcal.errors import InputError
+from blindcal.io.cells import number_text
 from blindcal.io.tables import data_frame
 from blindcal.policy.budget import at_price
 from blindcal.policy.pareto_frontier import frontier

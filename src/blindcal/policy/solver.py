@@ -17,9 +17,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blindcal.cells import number_text
 from blindcal.checks import Array, Integers, check_type, within
 from blindcal.errors import InputError
+from blindcal.io.cells import number_text
 from blindcal.policy.accept_lp import (
     AcceptProgram,
     AggregatedProgram,

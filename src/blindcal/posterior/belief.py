@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from blindcal.cells import number_text
 from blindcal.checks import Array, Integers, check_type, nonnegative, numbers, strictly_within, within
 from blindcal.errors import InputError
+from blindcal.io.cells import number_text
 from blindcal.io.tables import long_frame
 from blindcal.reviewers.affine import Affine, known_affine
 from blindcal.reviewers.base import Booleans, Reviewer

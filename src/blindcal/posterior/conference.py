@@ -30,12 +30,12 @@ from blindcal.assignment.candidates import (
     read_pools,
 )
 from blindcal.assignment.prior import Sets, inclusion, tuple_count
-from blindcal.cells import Column, count
 from blindcal.checks import numbers, strictly_within, within
 from blindcal.compute.parallel import Workers
 from blindcal.errors import InputError, Problem
 from blindcal.fitting.committee import FIELDS
 from blindcal.io.atomic_files import read_table
+from blindcal.io.cells import Column, count
 from blindcal.io.tables import input_error
 from blindcal.posterior.acceptance_bar import choose_bar
 from blindcal.posterior.loads import Loads, LoadTilt, load_tilt

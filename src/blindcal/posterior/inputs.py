@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from blindcal.assignment.candidates import EVERYONE, OUTSIDER, Pools, is_everyone, pools_of
-from blindcal.cells import count, number_text
 from blindcal.checks import check_type
 from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.errors import InputError
 from blindcal.fitting.history import Scale
 from blindcal.fitting.reuse_guard import read_scale, refuse_reused
 from blindcal.io.atomic_files import is_path, source_name
+from blindcal.io.cells import count, number_text
 from blindcal.posterior.conference import (
     Conference,
     LevelByTrack,

@@ -29,11 +29,11 @@ from scipy.sparse.csgraph import connected_components, maximum_flow
 
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.assignment.prior import candidate_seats, sets_of, tuple_count
-from blindcal.cells import Column, count
 from blindcal.checks import Array, Integers
 from blindcal.compute.parallel import Workers, parallel_map
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import canonical_json, read_table
+from blindcal.io.cells import Column, count
 from blindcal.io.tables import input_error
 from blindcal.posterior.large_pools import TupleSums, quadrature_nodes, significant_nodes
 from blindcal.posterior.paper import PaperCase

@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blindcal.assignment.candidates import pools_of
-from blindcal.cells import number_text
 from blindcal.checks import Array
 from blindcal.compute.parallel import Progress, no_progress
-from blindcal.deciding.coins import Key, make_key, read_key
+from blindcal.deciding.key_and_coins import Key, make_key, read_key
 from blindcal.deciding.ledger import ledger_folder
 from blindcal.deciding.release import copied_remarks
 from blindcal.errors import InputError, Problem, RefusedError
@@ -31,12 +30,12 @@ from blindcal.exporters.formats import read_titles
 from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_names
 from blindcal.fitting.estimate import Fitted, fit
 from blindcal.fitting.history import in_year_order, order_remarks, past_people
+from blindcal.fitting.received_sums import SharedSums, has_share_statement, read_shared_sums, statement_path
 from blindcal.fitting.reuse_guard import Fingerprint, fingerprint_of_reviews, fit_record_path, reuse_warnings
-from blindcal.fitting.shared_sums import SharedSums, has_share_statement, read_shared_sums, statement_path
 from blindcal.importers import MAX_EXPORT, import_reviews
-from blindcal.importers.export import Choices
 from blindcal.importers.normalize import Imported
 from blindcal.importers.people import read_conflicts, read_people, team_codes
+from blindcal.importers.raw_export import Choices
 from blindcal.io.atomic_files import (
     RELEASES_FOLDER,
     lock,
@@ -48,11 +47,13 @@ from blindcal.io.atomic_files import (
     temporary_paths,
     write_bytes,
 )
+from blindcal.io.cells import number_text
 from blindcal.io.tables import StrPath, format_table, input_error
 from blindcal.planning.conference_plan import stray_remarks
 from blindcal.planning.request import WHOLE, Quota, known_readers, shares
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import paper_tracks, read_reviewers
+from blindcal.private_sharing import shared_folder
 from blindcal.project.settings import (
     FILE,
     Value,
@@ -62,7 +63,6 @@ from blindcal.project.settings import (
     parse_paper_counts,
 )
 from blindcal.reviews import Reviews, check_better, infer_grid
-from blindcal.sharing import shared_folder
 
 INPUTS = "inputs"
 _OWN_COLUMNS = {"paper", "reviewer", "score"}

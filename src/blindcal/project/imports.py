@@ -18,22 +18,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 from blindcal.assignment.candidates import CAUSES, EVERYONE, Pools, conflicts_in, everyone, pools_of
-from blindcal.cells import count
 from blindcal.deciding.ledger import latest_release, ledger_folder
 from blindcal.errors import InputError, Problem
 from blindcal.fitting.committee import ANYONE, read_committee, read_names
+from blindcal.fitting.received_sums import has_share_statement
 from blindcal.fitting.reuse_guard import Fingerprint, fingerprint_of_reviews, refuse_reused, reuse_warnings
-from blindcal.fitting.shared_sums import has_share_statement
 from blindcal.importers import MAX_EXPORT
 from blindcal.importers.detect import recognized
 from blindcal.importers.easychair import committee_table
-from blindcal.importers.export import Choices
 from blindcal.importers.normalize import Imported, coded
 from blindcal.importers.open import open_export
 from blindcal.importers.people import new_codes, read_codes
 from blindcal.importers.pretalx import team_sheet
+from blindcal.importers.raw_export import Choices
 from blindcal.importers.sheet import find_table
 from blindcal.io.atomic_files import lock, make_folder, read_bytes, write_bytes, write_table
+from blindcal.io.cells import count
 from blindcal.io.tables import decode_utf8, input_error
 from blindcal.posterior.conference import Sources, read_reviewers, refuse_mismatches
 from blindcal.posterior.inputs import read_inputs

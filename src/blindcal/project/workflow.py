@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 
 from blindcal.adversaries.coupled_exact import coupled_limits, true_loads
 from blindcal.adversaries.coupled_mcmc import coupled_findings
-from blindcal.adversaries.findings import Finding, Findings, findings_of
+from blindcal.adversaries.findings import Finding, Findings, OpenedRelease, findings_of, open_release
 from blindcal.adversaries.learned_calibration import learning_findings
-from blindcal.adversaries.release_audit import OpenedRelease, open_release
 from blindcal.adversaries.side_knowledge import (
     PRIORS,
     author_findings,
@@ -31,7 +30,6 @@ from blindcal.adversaries.side_knowledge import (
 )
 from blindcal.adversaries.single_paper import POLICIES, View
 from blindcal.assignment.similarity import Similarity, read_similarity
-from blindcal.cells import count
 from blindcal.checks import open_interval_rule
 from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.deciding.ledger import (
@@ -56,9 +54,10 @@ from blindcal.exporters.formats import (
 from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_committee, read_names
 from blindcal.fitting.estimate import Fitted, check_fit_targets, fit
 from blindcal.fitting.history import Scale, order_remarks, past_conferences, past_people
+from blindcal.fitting.received_sums import SharedSums
 from blindcal.fitting.reuse_guard import fingerprint_of_past, read_scale, reuse_warnings
-from blindcal.fitting.shared_sums import SharedSums
 from blindcal.io.atomic_files import lock, make_folder, read_bytes, refuse_published, write_bytes, write_table
+from blindcal.io.cells import count
 from blindcal.io.tables import format_table
 from blindcal.planning.conference_plan import Answer, answer, plan_remarks
 from blindcal.posterior.inputs import Inputs, read_inputs

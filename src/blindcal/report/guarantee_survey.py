@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.cells import count
 from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
 from blindcal.errors import InputError
 from blindcal.exporters.formats import DecidedPaper
+from blindcal.io.cells import count
 from blindcal.io.tables import data_frame
 from blindcal.planning.calibration_check import check_calibration
 from blindcal.planning.expected_errors import evidence_probability

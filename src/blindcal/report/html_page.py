@@ -12,9 +12,9 @@ from importlib.resources import files
 from math import ceil, floor, isinf
 from typing import Any
 
-from blindcal.cells import count
 from blindcal.errors import InputError
 from blindcal.exporters.formats import WAITING, DecidedPaper
+from blindcal.io.cells import count
 from blindcal.planning.calibration_check import FITS
 from blindcal.planning.guarantee_menu import Menu
 from blindcal.planning.request import Quota

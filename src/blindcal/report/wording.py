@@ -16,10 +16,10 @@ from string import Formatter
 from typing import Any
 
 from blindcal.calibrators.assessment import WORTH
-from blindcal.cells import count, number_text
 from blindcal.deciding.certificate_fields import PARTS, PROMISED, ROUNDING, Field, field_problems
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import parse_json, read_bytes
+from blindcal.io.cells import count, number_text
 from blindcal.io.tables import StrPath, decode_utf8, input_error
 from blindcal.planning.conference_plan import steady_crowd
 from blindcal.planning.guarantee_menu import Choice, Menu

@@ -8,9 +8,9 @@ from typing import TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
-from blindcal.cells import number_text
 from blindcal.checks import Array, nonnegative, numbers, positive, require_all
 from blindcal.errors import InputError
+from blindcal.io.cells import number_text
 from blindcal.reviewers.base import Booleans, Reviewer
 from blindcal.reviewers.quadrature import LOG_SQRT_2PI, Rows, log_evidence
 

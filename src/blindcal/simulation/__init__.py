@@ -6,6 +6,5 @@ and earlier.
 """
 
 from blindcal.simulation import metrics, parameter_sweep, population
-from blindcal.simulation.best_of_several import Selection, selection
 
-__all__ = ["Selection", "metrics", "parameter_sweep", "population", "selection"]
+__all__ = ["metrics", "parameter_sweep", "population"]

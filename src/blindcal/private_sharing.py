@@ -27,9 +27,8 @@ import numpy as np
 import scipy
 from scipy.special import ndtr
 
-from blindcal.cells import natural_sorted
 from blindcal.checks import Array, Integers
-from blindcal.deciding.coins import Key, read_key
+from blindcal.deciding.key_and_coins import Key, read_key
 from blindcal.deciding.ledger import (
     RecordHead,
     changed_record,
@@ -44,6 +43,7 @@ from blindcal.deciding.ledger import (
 from blindcal.errors import InputError, RefusedError
 from blindcal.fitting.committee import ANYONE
 from blindcal.fitting.history import PastConference, past_conferences
+from blindcal.fitting.received_sums import POINTS, REACH, SHARED_FORMAT, statement_path
 from blindcal.fitting.reuse_guard import (
     Fingerprint,
     fingerprint_entries,
@@ -51,7 +51,6 @@ from blindcal.fitting.reuse_guard import (
     parse_fingerprint,
     resemblance,
 )
-from blindcal.fitting.shared_sums import POINTS, REACH, SHARED_FORMAT, statement_path
 from blindcal.io.atomic_files import (
     check_parent_folder,
     make_folder,
@@ -59,6 +58,7 @@ from blindcal.io.atomic_files import (
     refuse_existing,
     write_bytes,
 )
+from blindcal.io.cells import natural_sorted
 from blindcal.io.tables import StrPath, format_table
 from blindcal.reviews import Reviews
 

@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from blindcal.checks import Array
-from blindcal.fitting.gibbs import filtered, persistence_over, predicted, sample_backward
-from blindcal.fitting.history import Visits
+from blindcal.fitting.drift import Visits, filtered, persistence_over, predicted, sample_backward
 from sizes import count
 
 # Reviewer 0 came to conferences 0, 1 and 4, reviewer 1 to 2 and 3, reviewer 2 to 1 alone.

@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from blindcal.errors import InputError
-from blindcal.sharing import LossLimit, TotalLoss, compose, unlearned
+from blindcal.private_sharing import LossLimit, TotalLoss, compose, unlearned
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 8.0])

@@ -1,4 +1,4 @@
-"""`blindcal research paper`: the paper's items, letters and figures; and the picture of a fit."""
+"""`blindcal research paper`: the paper's items, letters and figures."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ import numpy as np
 from blindcal.checks import Array
 from blindcal.cli.console import Json, emit_json, number, say, table
 from blindcal.cli.options import (
+    PICTURE_FORMATS,
     Noise,
     argument,
     by_option,
     decimals,
     hired,
+    import_matplotlib,
     numeric,
     option,
     probability,
     whole,
 )
 from blindcal.errors import InputError
-from blindcal.fitting.committee import ANYONE
-from blindcal.fitting.estimate import Fitted
 from blindcal.io.atomic_files import write_bytes
 from blindcal.paper import ITEMS
 from blindcal.paper.figures import FIGURES, Corner, Curve, Figure, Panel, figure
@@ -83,8 +83,8 @@ def paper(
         _say_letters(reviewer or [], scores, noise, max_error, as_json)
         return
     names, forms = _chosen(what, name), formats.split(",")
-    if unknown := [form for form in forms if form not in FORMATS]:
-        raise InputError(f"--format must be among {', '.join(FORMATS)}, found {unknown[0]!r}")
+    if unknown := [form for form in forms if form not in PICTURE_FORMATS]:
+        raise InputError(f"--format must be among {', '.join(PICTURE_FORMATS)}, found {unknown[0]!r}")
     if out is None and what != "table":
         raise InputError(f"`paper {what}` writes files: give a folder with --out")
     try:
@@ -185,7 +185,6 @@ def _report(drawing: Figure) -> dict[str, object]:
 
 # --- The figures of the paper drawn as a journal would print them, the same bytes every time
 
-FORMATS = ("svg", "png", "pdf")
 _WIDTH, _HEIGHT, _CAPTION = 3.3, 2.6, 0.145
 _STYLE = {
     "font.size": 8,
@@ -212,8 +211,8 @@ _MATH = {"Phi_1": "Φ₁", "Phi_2": "Φ₂", "Phi": "Φ", "q1": "q₁", "q2": "q
 
 
 def render(figure: Figure, form: str) -> bytes:
-    """The figure with its caption below, in one of `FORMATS`."""
-    matplotlib = _matplotlib()
+    """The figure with its caption below, in one of `PICTURE_FORMATS`."""
+    matplotlib = import_matplotlib("a figure")
     count = len(figure.panels)
     columns = 1 if count == 1 else 2 if count <= 4 else 4
     rows = -(-count // columns)
@@ -250,13 +249,6 @@ _PLAIN: dict[str, dict[str, Any]] = {
 def symbols(text: str) -> str:
     """What the core writes in letters, as the paper prints it."""
     return re.sub("|".join(_MATH), lambda match: _MATH[match[0]], text)
-
-
-def _matplotlib(what: str = "a figure") -> Any:
-    try:
-        return importlib.import_module("matplotlib")
-    except ImportError:
-        raise InputError(f"{what} needs Matplotlib: pip install 'blindcal[figures]'") from None
 
 
 def _draw(axis: Any, panel: Panel) -> None:
@@ -352,75 +344,3 @@ def _legend(canvas: Any, share: float) -> None:
     else:
         for axis in canvas.axes:
             axis.legend(frameon=False)
-
-
-# --- The picture of a fit: parts of a score's variance, offsets, straightness of lines, prediction errors.
-#
-# CONFIDENTIAL: nobody is named, but every reviewer's offset is drawn.
-
-_INTERVAL = 1.6448536269514722  # 90 %
-_SOURCES = {"quality": "papers", "offset": "leniency", "slope": "use of the scale", "noise": "noise"}
-
-
-def check_picture(path: Path) -> None:
-    """Refuse a picture that could not be drawn, before anything is fitted."""
-    if path.suffix[1:] not in FORMATS:
-        raise InputError(f"--picture must end in .{', .'.join(FORMATS)}, found {path.name}")
-    _matplotlib("a picture")
-
-
-def draw_fit(fitted: Fitted, path: Path) -> None:
-    """Write the picture, readable by its owner only."""
-    matplotlib = _matplotlib()
-    with matplotlib.rc_context({"svg.hashsalt": "blindcal", "font.size": 9}):
-        figure = importlib.import_module("matplotlib.figure").Figure(figsize=(10, 7), layout="tight")
-        shares, offsets, lines, forecast = figure.subplots(2, 2).ravel()
-        _draw_shares(shares, fitted)
-        _draw_offsets(offsets, fitted)
-        _draw_lines(lines, fitted)
-        _draw_forecast(forecast, fitted)
-        data = io.BytesIO()
-        plain = {"Date": None} if path.suffix == ".svg" else None
-        figure.savefig(data, format=path.suffix[1:], metadata=plain)
-    write_bytes(path, data.getvalue(), confidential=True)
-
-
-def _draw_shares(axis: Any, fitted: Fitted) -> None:
-    shares = [fitted.checks.shares[name] for name in _SOURCES]
-    value, low, high = np.array([(share.value, share.low, share.high) for share in shares]).T
-    axis.bar([*_SOURCES.values()], value, yerr=np.abs([value - low, value - high]), color="0.7", capsize=3)
-    axis.set(title="part of a score's variance (90 % intervals)", ylim=(0, 1))
-
-
-def _draw_offsets(axis: Any, fitted: Fitted) -> None:
-    rows = np.array([row for name, row in fitted.roster.items() if name != ANYONE])
-    rows = rows[np.argsort(rows[:, 1])]
-    rank = np.arange(len(rows))
-    axis.errorbar(rank, rows[:, 1], yerr=_INTERVAL * rows[:, 4], fmt=".", ms=3, lw=0.7, color="C0")
-    axis.axhline(fitted.population[1], color="0.5", lw=1)
-    axis.set(title="expected score of a typical paper, each reviewer", xlabel="reviewers, strictest first")
-
-
-def _draw_lines(axis: Any, fitted: Fitted) -> None:
-    line = fitted.checks.line
-    axis.set(title="what a straight line leaves over", xlabel="quality by the other reviews")
-    if line is None:
-        return
-    quality = [group.quality for group in line.bins]
-    left, error = [group.left for group in line.bins], [2 * group.error for group in line.bins]
-    axis.errorbar(quality, left, yerr=error, fmt="o-", ms=4, label="mean, 2 standard errors")
-    axis.plot(quality, [group.width for group in line.bins], "s:", ms=4, label="width (1 expected)")
-    axis.axhline(0, color="0.5", lw=1)
-    axis.axhline(1, color="0.8", lw=1)
-    axis.legend()
-
-
-def _draw_forecast(axis: Any, fitted: Fitted) -> None:
-    forecast = fitted.checks.forecast
-    if forecast is None:
-        axis.set(title="no conference could be held out")
-        axis.set_axis_off()
-        return
-    names = ("all alike", "past mean", "fitted")
-    axis.bar(names, [forecast.population, forecast.raw, forecast.fitted], color="0.7")
-    axis.set(title=f"error in predicting {forecast.conference} (standard deviations)")

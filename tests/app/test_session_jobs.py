@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from blindcal.app.jobs import CanceledError, Job
+from blindcal.app.session import CanceledError, Job
 from blindcal.compute.parallel import Progress, parallel_map
 
 

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("jinja2")
 
-from blindcal.app.state import folder_stamp, published, read_state, requested
+from blindcal.app.folder_state import folder_stamp, published, read_state, requested
 from blindcal.planning.guarantee_menu import MENU
 from blindcal.policy.guarantee import Guarantee
 from blindcal.project.create import InitialSettings, SourceFiles, create_folder, key_beside

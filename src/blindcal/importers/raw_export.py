@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from blindcal.cells import count
 from blindcal.errors import InputError, Problem
+from blindcal.io.cells import count
 from blindcal.io.tables import input_error
 
 Unit = Literal["reviewer", "member"]

@@ -6,7 +6,7 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.importers import import_reviews
-from blindcal.importers.export import ORDINALS, TIMES, UNUSED, Choices, dropped_columns, withdrawal_status
+from blindcal.importers.raw_export import ORDINALS, TIMES, UNUSED, Choices, dropped_columns, withdrawal_status
 from blindcal.importers.scores import choose_score_field, find_scores
 from exports import BY_NAME, refused, rows
 

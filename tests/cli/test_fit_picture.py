@@ -15,7 +15,7 @@ pytest.importorskip("typer")
 pytest.importorskip("matplotlib")
 
 import blindcal.fitting.estimate as estimate
-from blindcal.cli import drawings
+from blindcal.cli.fit import check_picture
 from blindcal.errors import InputError
 from commands import call
 from small_pasts import tiny_reviews
@@ -77,5 +77,5 @@ def test_nothing_is_fitted_where_the_picture_cannot_be_drawn(monkeypatch: pytest
 
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(InputError, match=r"pip install 'blindcal\[figures\]'"):
-        drawings.check_picture(Path("a.svg"))
+        check_picture(Path("a.svg"))
     assert not Path("icx/inputs/reviewers.csv").exists()

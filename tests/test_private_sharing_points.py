@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blindcal.fitting.history import PastConference
-from blindcal.sharing import differences, points_of, sums_of, upright_scores
+from blindcal.private_sharing import differences, points_of, sums_of, upright_scores
 
 PAPER = ("1", "1", "2", "2", "2", "3")
 SCORE = np.array([7.0, 4.0, 3.0, 5.0, 3.0, 9.0])

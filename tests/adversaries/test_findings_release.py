@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.adversaries.release_audit import open_release, planned_views
+from blindcal.adversaries.findings import open_release, planned_views
 from blindcal.errors import InputError
 from blindcal.planning.conference_plan import plan
 from blindcal.planning.request import Request

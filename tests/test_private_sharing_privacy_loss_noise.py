@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.sharing import LossLimit, add_noise
+from blindcal.private_sharing import LossLimit, add_noise
 from chances import within
 from sizes import count
 

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blindcal.certify.exact import UNIT
-from blindcal.deciding import coins
-from blindcal.deciding.coins import Key, commitment, draw, make_key, read_key
+from blindcal.deciding import key_and_coins
+from blindcal.deciding.key_and_coins import Key, commitment, draw, make_key, read_key
 from blindcal.errors import InputError, RefusedError
 from chances import within
 from sizes import count
@@ -58,7 +58,7 @@ def blocks(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[int]], None]:
         def stamp(self: Key, purpose: str, content: dict[str, int]) -> bytes:
             return values[content["block"]].to_bytes(32)
 
-        monkeypatch.setattr(coins.Key, "stamp", stamp)
+        monkeypatch.setattr(key_and_coins.Key, "stamp", stamp)
 
     return use
 
@@ -130,7 +130,7 @@ def test_the_stamp_is_hmac_sha256_of_the_canonical_text() -> None:
 
 
 def test_no_library_generator_touches_a_coin() -> None:
-    source = Path(coins.__file__).read_text()
+    source = Path(key_and_coins.__file__).read_text()
     assert "import random" not in source
     assert "numpy" not in source
 

@@ -10,9 +10,9 @@ import pytest
 from blindcal import Affine, InputError, Reviewer
 from blindcal.checks import Array
 from blindcal.policy import least_loss
+from blindcal.policy.multi_outcome import selection
 from blindcal.policy.policy import label_tops
 from blindcal.reviewers import Logistic
-from blindcal.simulation import selection
 
 
 def test_selection_counts_the_best_as_simulation_does() -> None:

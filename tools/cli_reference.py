@@ -1,4 +1,4 @@
-"""The commands' own help as a page: `python -m blindcal.cli.reference docs/reference/cli.md`.
+"""The commands' own help as a page: `python tools/cli_reference.py docs/reference/cli.md`.
 
 The same page in the package is what a command prints for --help, without loading anything else.
 """

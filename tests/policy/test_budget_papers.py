@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from blindcal.planning.conference_plan import plan_conference
-from blindcal.planning.shared_budget import exploration_steps, explore, success_limits
+from blindcal.policy.budget import exploration_steps, explore, success_limits
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.multi_outcome import least_loss
 from blindcal.posterior.conference import Conference

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.cells import Column
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_json, read_table
+from blindcal.io.cells import Column
 from blindcal.io.tables import StrPath, input_error
 
 SHARED_FORMAT = 1

@@ -11,7 +11,7 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.fitting.estimate import fit
-from blindcal.fitting.shared_sums import (
+from blindcal.fitting.received_sums import (
     SharedSums,
     as_regression,
     has_share_statement,

@@ -7,11 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.deciding.coins import make_key, read_key
+from blindcal.deciding.key_and_coins import make_key, read_key
 from blindcal.errors import RefusedError, VerificationError
 from blindcal.fitting.history import PastConference
 from blindcal.fitting.reuse_guard import Fingerprint, fingerprint_of_past
-from blindcal.sharing import LossLimit, SharedRelease, open_account, read_account, record_share, shared_folder
+from blindcal.private_sharing import (
+    LossLimit,
+    SharedRelease,
+    open_account,
+    read_account,
+    record_share,
+    shared_folder,
+)
 
 
 def used(name: str, first: float) -> Fingerprint:

@@ -11,8 +11,15 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from blindcal.adversaries.findings import finding_about, findings_of
-from blindcal.adversaries.release_audit import Venue, posterior_table, read_decisions, read_scores, read_venue
+from blindcal.adversaries.findings import (
+    Venue,
+    finding_about,
+    findings_of,
+    posterior_table,
+    read_decisions,
+    read_scores,
+    read_venue,
+)
 from blindcal.errors import InputError
 from blindcal.posterior.conference import prepare
 from blindcal.reviews import Reviews

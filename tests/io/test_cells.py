@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindcal.cells import Column, cell_problem, escape, natural_key, natural_sorted, unescape
+from blindcal.io.cells import Column, cell_problem, escape, natural_key, natural_sorted, unescape
 from blindcal.io.tables import format_table
 from strategies import TEXT
 

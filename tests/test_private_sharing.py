@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blindcal import sharing
-from blindcal.deciding.coins import make_key
+from blindcal import private_sharing
+from blindcal.deciding.key_and_coins import make_key
 from blindcal.errors import InputError, RefusedError
-from blindcal.fitting.shared_sums import read_shared_sums
+from blindcal.fitting.received_sums import read_shared_sums
+from blindcal.private_sharing import LossLimit, Share, TotalLoss, share, shared_folder
 from blindcal.reviews import Reviews
-from blindcal.sharing import LossLimit, Share, TotalLoss, share, shared_folder
 
 ROWS: dict[str, list[Any]] = {
     "paper": [1, 1, 2, 2, 3, 3, 4, 4],
@@ -31,7 +31,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     make_key("key.bin")
     rng = np.random.default_rng(5)
-    monkeypatch.setattr(sharing, "add_noise", lambda sums, limit: sums + rng.integers(-500, 500, sums.shape))
+    monkeypatch.setattr(
+        private_sharing, "add_noise", lambda sums, limit: sums + rng.integers(-500, 500, sums.shape)
+    )
     return tmp_path
 
 
@@ -88,7 +90,7 @@ def test_public_numbers_do_not_depend_on_who_wrote_what() -> None:
 def test_sums_are_of_the_listed_and_the_statement_is_enough_to_read_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sharing, "add_noise", lambda sums, limit: sums)
+    monkeypatch.setattr(private_sharing, "add_noise", lambda sums, limit: sums)
     shared()
     found = read_shared_sums("out.csv")
     assert found.counts.tolist() == [3.0, 2.0, 2.0, 0.0]
@@ -145,7 +147,7 @@ def test_a_run_that_was_killed_after_sealing_publishes_the_same_later(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as context:
-        context.setattr(sharing, "_publish", killed)
+        context.setattr(private_sharing, "_publish", killed)
         with pytest.raises(KeyboardInterrupt):
             shared()
     assert not Path("out.csv").exists()
