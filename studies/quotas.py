@@ -18,7 +18,7 @@ import numpy as np
 from blindcal.checks import Array
 from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.planning.conference_plan import plan_conference
-from blindcal.planning.ranking import acceptance_probabilities, both_ranks, listed_figures
+from blindcal.planning.ranking_and_wait_list import acceptance_probabilities, both_ranks, listed_figures
 from blindcal.planning.request import WHOLE, Quota
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, assemble

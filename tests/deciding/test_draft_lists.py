@@ -20,7 +20,7 @@ from blindcal.deciding.draft import draft, listing, own_rank, ranked, ranked_aga
 from blindcal.deciding.key_and_coins import Key, coin_facts, commitment_to_input, input_stamp, public_facts
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record
 from blindcal.planning.conference_plan import PaperPlan, plan_conference
-from blindcal.planning.ranking import cuts_from_json, list_decision
+from blindcal.planning.ranking_and_wait_list import cuts_from_json, list_decision
 from blindcal.planning.request import WHOLE, Quota, Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, TrueReviewers

@@ -22,7 +22,7 @@ from blindcal.deciding.release import decide, select
 from blindcal.errors import BlindcalError, InputError, RefusedError
 from blindcal.io.atomic_files import write_bytes
 from blindcal.planning.conference_plan import plan
-from blindcal.planning.ranking import cuts_from_json
+from blindcal.planning.ranking_and_wait_list import cuts_from_json
 from blindcal.planning.request import WHOLE, Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import Inputs

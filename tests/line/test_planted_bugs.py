@@ -32,7 +32,7 @@ from blindcal.deciding.amendment import PriorDecisions
 from blindcal.deciding.key_and_coins import Key, draw
 from blindcal.deciding.ledger import unpack
 from blindcal.planning import conference_plan as plans
-from blindcal.planning.ranking import Rank, rank
+from blindcal.planning.ranking_and_wait_list import Rank, rank
 from blindcal.planning.request import Request
 from blindcal.policy import solver
 from blindcal.policy.guarantee import Guarantee

@@ -22,7 +22,7 @@ from blindcal.deciding.ledger import PaperRecord, Record, certificate_json
 from blindcal.io.atomic_files import to_jsonable
 from blindcal.io.tables import format_table
 from blindcal.planning.expected_errors import ASSUMPTIONS, LOADED, SELECTED, Figures, Standing, summary
-from blindcal.planning.ranking import ACCEPT, REJECT, WAIT
+from blindcal.planning.ranking_and_wait_list import ACCEPT, REJECT, WAIT
 from blindcal.planning.request import Number, Quota
 from blindcal.policy.guarantee import LIMITS, Guarantee
 from blindcal.posterior.loads import Loads, LoadTilt, components, loads_digest, success_limits

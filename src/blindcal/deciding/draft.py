@@ -49,7 +49,7 @@ from blindcal.deciding.ledger import Ledger, PaperRecord, Record, Reference
 from blindcal.errors import InputError
 from blindcal.planning.calibration_check import check_calibration
 from blindcal.planning.conference_plan import PaperPlan
-from blindcal.planning.ranking import (
+from blindcal.planning.ranking_and_wait_list import (
     ACCEPT,
     WAIT,
     Rank,

@@ -59,7 +59,7 @@ from blindcal.planning.conference_plan import (
     planning_steps,
     quota_remarks,
 )
-from blindcal.planning.ranking import ACCEPT, REJECT, WAIT
+from blindcal.planning.ranking_and_wait_list import ACCEPT, REJECT, WAIT
 from blindcal.planning.request import WHOLE, Number, Quota, Request, check_types
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers

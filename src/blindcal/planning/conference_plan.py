@@ -37,7 +37,7 @@ from blindcal.planning.guarantee_menu import (
     prepared_sample,
     with_chosen,
 )
-from blindcal.planning.ranking import both_ranks, listed_figures
+from blindcal.planning.ranking_and_wait_list import both_ranks, listed_figures
 from blindcal.planning.request import Request, check_types
 from blindcal.policy.budget import exploration_steps, success_limits
 from blindcal.policy.guarantee import PUBLIC, Guarantee

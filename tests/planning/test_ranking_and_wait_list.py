@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from blindcal.planning.expected_errors import Figures, expected_figures
-from blindcal.planning.ranking import (
+from blindcal.planning.ranking_and_wait_list import (
     Rank,
     RankPair,
     acceptance_probabilities,

@@ -9,7 +9,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindcal.planning.ranking import (
+from blindcal.planning.ranking_and_wait_list import (
     ACCEPT,
     DECIMALS,
     REJECT,
