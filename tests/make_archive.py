@@ -1,8 +1,8 @@
-"""Make the archive of the sealed format in use: `python tests/make_archive.py`.
+"""Make the archive of the formats in use: `python tests/make_archive.py`.
 
-Releases as a chair of today leaves them: the key, the sealed folder, and for each release the input and the
+Releases as a chair of today leaves them: the key, the private log, and for each release the input and the
 public files. tests/line/test_archive.py verifies all of them, on every kind of machine. An archive is never
-made again once a version of blindcal with its format was released.
+made again once a version of blindcal with its formats was released.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from blindcal.cli import run
+from blindcal.deciding.certificate_fields import CERTIFICATE_FORMAT
 from blindcal.deciding.coins import COIN_FORMAT
 from blindcal.deciding.ledger import RECORD_FORMAT
 from small_conferences import SmallConference, arguments, small_conference
 
 ARCHIVE = Path(__file__).with_name("archive")
+IN_USE = {"sealed": RECORD_FORMAT, "coins": COIN_FORMAT, "certificate": CERTIFICATE_FORMAT}
 KEY = bytes(range(100, 132))
 
 
@@ -70,4 +72,4 @@ def make(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    make(ARCHIVE / f"sealed-{RECORD_FORMAT}-coins-{COIN_FORMAT}")
+    make(ARCHIVE / "-".join(f"{kind}-{number}" for kind, number in IN_USE.items()))
