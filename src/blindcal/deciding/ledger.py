@@ -92,7 +92,7 @@ _KEPT_ASSUMPTIONS = ("One paper at a time", "One place on the list", "Fixed befo
 CONFIDENTIAL_ASSUMPTIONS = (
     "Scores are confidential: apart from the decisions, nothing here depends on them. The chance of naming "
     "a reviewer, the bar, expected errors and what the decision on each paper reveals at most are in the "
-    "sealed record, for the chair and an auditor.",
+    "private log, for the chair and an auditor.",
     "Against whom: the guarantee and its limits are kept for someone who sees all scores and decisions and "
     "knows this method, how each reviewer scores and who may have reviewed each paper. They limit what a "
     "decision reveals to such a person beyond the scores.",
