@@ -25,7 +25,8 @@ KEY = bytes(range(100, 132))
 
 
 def releases() -> Iterator[tuple[SmallConference, tuple[str, ...]]]:
-    """A first release with somebody outside the pools, an amendment, and a budget under another name."""
+    """A first release with somebody outside the pools, an amendment, a budget under another name, and a list
+    with confidential scores: together they have most sentences that a certificate can have."""
     first = with_outsider(small_conference(papers=6))
     yield first, ()
     changed = first.with_review(3, score="0.25")
@@ -43,6 +44,8 @@ def releases() -> Iterator[tuple[SmallConference, tuple[str, ...]]]:
             "posterior-cap = 0.95",
         ),
     )
+    listed = ('conference = "third"', "accept = 2", "wait-list = 1", 'scores = "confidential"')
+    yield small_conference(seed=7, papers=5), listed
 
 
 def with_outsider(small: SmallConference) -> SmallConference:
