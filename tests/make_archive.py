@@ -1,8 +1,8 @@
-"""Make the archive of the sealed format in use: `python tests/make_archive.py`.
+"""Make the archive of the formats in use: `python tests/make_archive.py`.
 
-Releases as a chair of today leaves them: the key, the sealed folder, and for each release the input and the
+Releases as a chair of today leaves them: the key, the private log, and for each release the input and the
 public files. tests/line/test_archive.py verifies all of them, on every kind of machine. An archive is never
-made again once a version of blindcal with its format was released.
+made again once a version of blindcal with its formats was released.
 """
 
 from __future__ import annotations
@@ -14,16 +14,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from blindcal.cli import run
+from blindcal.deciding.certificate_fields import CERTIFICATE_FORMAT
 from blindcal.deciding.key_and_coins import COIN_FORMAT
 from blindcal.deciding.ledger import RECORD_FORMAT
 from small_conferences import SmallConference, arguments, small_conference
 
 ARCHIVE = Path(__file__).with_name("archive")
+IN_USE = {"sealed": RECORD_FORMAT, "coins": COIN_FORMAT, "certificate": CERTIFICATE_FORMAT}
 KEY = bytes(range(100, 132))
 
 
 def releases() -> Iterator[tuple[SmallConference, tuple[str, ...]]]:
-    """A first release with somebody outside the pools, an amendment, and a budget under another name."""
+    """A first release with somebody outside the pools, an amendment, a budget under another name, and a list
+    with confidential scores: together they have most sentences that a certificate can have."""
     first = with_outsider(small_conference(papers=6))
     yield first, ()
     changed = first.with_review(3, score="0.25")
@@ -41,6 +44,8 @@ def releases() -> Iterator[tuple[SmallConference, tuple[str, ...]]]:
             "posterior-cap = 0.95",
         ),
     )
+    listed = ('conference = "third"', "accept = 2", "wait-list = 1", 'scores = "confidential"')
+    yield small_conference(seed=7, papers=5), listed
 
 
 def with_outsider(small: SmallConference) -> SmallConference:
@@ -70,4 +75,4 @@ def make(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    make(ARCHIVE / f"sealed-{RECORD_FORMAT}-coins-{COIN_FORMAT}")
+    make(ARCHIVE / "-".join(f"{kind}-{number}" for kind, number in IN_USE.items()))

@@ -55,7 +55,7 @@ RECORD = Record(
     papers=(PAPER,),
     fit={},
     decisions="paper,decision\np1,accept\n",
-    certificate="{}\n",
+    certificate='{"format": 1}\n',
 )
 POLICIES = {"p1": ExactPolicy(np.array([UNIT // 2, 0]), ((1, Fraction(1, 3)),))}
 

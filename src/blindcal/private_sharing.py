@@ -348,7 +348,7 @@ class Account:
 
 
 def shared_folder(key_path: StrPath) -> Path:
-    """Where the sealed releases of a key lie: beside it."""
+    """The private log of what was shared with a key, beside the key."""
     return ledger_folder(key_path).with_suffix(".shared")
 
 
@@ -372,7 +372,7 @@ def read_account(key_path: StrPath, key: Key) -> Account:
 def record_share(
     account: Account, conference: str, limit: LossLimit, stamp: str, reason: str, parts: Mapping[str, Any]
 ) -> SharedRelease:
-    """Seal a release in one new file; `parts` are footprint, table and statement."""
+    """Record a release in one new file; `parts` are footprint, table and statement."""
     counter = len(account.entries) + 1
     fields = {
         "conference": conference,
@@ -481,7 +481,7 @@ def share(
 
 
 def _check_location(key: StrPath, out: StrPath) -> None:
-    """Public tables never lie among sealed files."""
+    """Public tables never lie in a private log."""
     refuse_empty_path(out)
     folder = Path(os.path.realpath(Path(out).parent))
     if folder in {Path(os.path.realpath(one)) for one in (shared_folder(key), ledger_folder(key))}:

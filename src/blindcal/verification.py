@@ -532,9 +532,10 @@ def _compare_records(
         tallies[name][1] += wrong
 
     # Public texts follow from the recorded figures to the last digit, so they are made from these and not
-    # from the figures computed here.
-    expected = replace(made.record, papers=stored.papers, fit=stored.fit)
-    expected = replace(with_texts(ranked_again(expected), before.ledger), fit=made.record.fit)
+    # from the figures computed here, and in the recorded format: anyone can change that of a published file.
+    expected = ranked_again(replace(made.record, papers=stored.papers, fit=stored.fit))
+    expected = with_texts(expected, before.ledger, stored.certificate_format)
+    expected = replace(expected, fit=made.record.fit)
     tally("bar and price", wrong_bar)
     for name, check in _CHECK_OF_RECORD_FIELD.items():
         recorded, derived = getattr(stored, name), getattr(expected, name)

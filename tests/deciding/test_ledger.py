@@ -168,7 +168,12 @@ def test_a_file_of_another_ledger_of_the_same_key_is_refused(key_path: Path, tmp
 
 
 @pytest.mark.parametrize(
-    "fields", [{"conference": "d"}, {"release": 2}, {"papers": [{}]}, {"papers": 1}, {"more": 1}]
+    "fields",
+    [
+        *({"conference": "d"}, {"release": 2}, {"papers": [{}]}, {"papers": 1}, {"more": 1}),
+        *({"certificate": text} for text in ("", "{}", "[1]")),
+        *({"certificate": f'{{"format": {number}}}'} for number in ("true", "0", "-1", "1.0", '"1"', "null")),
+    ],
 )
 def test_a_record_that_is_not_that_of_its_head_is_refused(fields: dict[str, object], key_path: Path) -> None:
     """Sealed with the key, but not by blindcal."""
@@ -356,14 +361,14 @@ def test_public_files_are_written_once_and_kept(key_path: Path, tmp_path: Path) 
 
 def certificate(folder: Path, fingerprint: object, counter: object) -> Path:
     folder.mkdir(exist_ok=True)
-    text = json.dumps({"key_fingerprint": fingerprint, "release_counter": counter})
+    text = json.dumps({"format": 1, "key_fingerprint": fingerprint, "release_counter": counter})
     (folder / "certificate.json").write_text(text, encoding="utf-8")
     return folder
 
 
 def test_what_was_published_must_be_of_this_key_and_in_its_ledger(key_path: Path, tmp_path: Path) -> None:
     key = read_key(key_path)
-    text = json.dumps({"key_fingerprint": key.fingerprint, "release_counter": 2})
+    text = json.dumps({"format": 1, "key_fingerprint": key.fingerprint, "release_counter": 2})
     sealed(key_path)
     ledger = sealed(key_path, replace(RECORD, release=2, certificate=text))
 
@@ -408,7 +413,7 @@ def test_a_release_without_its_certificate_is_interrupted_and_finished_from_the_
     out = tmp_path / "public"
     assert (latest_release(out), interrupted_release(out)) == (None, None)
     sealed(key_path)
-    second = replace(RECORD, release=2, certificate='{"release": 2}\n')
+    second = replace(RECORD, release=2, certificate='{"format": 1, "release": 2}\n')
     ledger = sealed(key_path, second)
     publish(RECORD, release_folder(out, 1))
     assert finish_interrupted(ledger, RECORD.conference, out) == (), (

@@ -54,7 +54,7 @@ def test_a_shared_table_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "stated",
     [
-        {"format": 2},
+        {"format": 0},
         {"conference": 7},
         {"noise_variance": 0.0},
         {"noise_variance": "much"},
@@ -67,6 +67,11 @@ def test_a_shared_table_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_statements_that_share_never_wrote_are_refused(tmp_path: Path, stated: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="must be what `blindcal share` wrote beside its table, format 1"):
         read_shared_sums(written(tmp_path, **stated))
+
+
+def test_a_statement_of_a_later_format_is_refused_with_advice(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="column format: must be at most 1, found 2: use the version"):
+        read_shared_sums(written(tmp_path, format=2))
 
 
 @pytest.mark.parametrize(

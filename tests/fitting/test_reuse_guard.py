@@ -121,7 +121,7 @@ NOTHING = {"conference": "a", "reviews": []}
     "content",
     [
         [],
-        {"format": 2},
+        {"format": 0},
         {"format": 1, "used": [{"conference": "a"}]},
         {"format": 1, "used": [NOTHING]},
         {"format": 1, "used": [{**NOTHING, "reviews": "ab"}]},
@@ -135,6 +135,14 @@ def test_a_file_that_no_fit_wrote_is_refused(tmp_path: Path, content: object) ->
     write_json(fit_record_path(path), content)
     with pytest.raises(InputError, match="must be what `blindcal fit` wrote"):
         refuse_reused(path, {}, Reviews.from_table(conference(1)))
+
+
+def test_a_file_of_a_later_format_is_refused_with_advice(tmp_path: Path) -> None:
+    path = tmp_path / "reviewers.csv"
+    write_json(fit_record_path(path), {"format": 2, "used": [], "scale": None})
+    for read in (lambda: read_scale(path), lambda: read_fingerprints(fit_record_path(path))):
+        with pytest.raises(InputError, match="column format: must be at most 1, found 2: use the version"):
+            read()
 
 
 def test_a_table_is_unchanged_by_the_digest_beside_it_alone(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.cli import run
-from blindcal.deciding.key_and_coins import COIN_FORMAT, read_key
-from blindcal.deciding.ledger import RECORD_FORMAT, ledger_folder, read_ledger, record_name
-from make_archive import ARCHIVE
+from blindcal.deciding.key_and_coins import read_key
+from blindcal.deciding.ledger import ledger_folder, read_ledger, record_name
+from make_archive import ARCHIVE, IN_USE
 from small_conferences import command_line
 
 pytestmark = pytest.mark.edge
@@ -22,10 +22,10 @@ FORMATS = sorted(path.name for path in ARCHIVE.glob("*"))
 
 def test_every_format_is_archived() -> None:
     """A format that changes without an archive of its own is noticed here."""
-    pairs = [tuple(map(int, re.findall(r"[0-9]+", name))) for name in FORMATS]
-    assert (RECORD_FORMAT, COIN_FORMAT) in pairs, "run tests/make_archive.py"
-    assert {sealed for sealed, _ in pairs} == set(range(1, RECORD_FORMAT + 1))
-    assert {coins for _, coins in pairs} == set(range(1, COIN_FORMAT + 1))
+    archived = [dict(re.findall(r"([a-z]+)-([0-9]+)", name)) for name in FORMATS]
+    assert {kind: str(number) for kind, number in IN_USE.items()} in archived, "run tests/make_archive.py"
+    for kind, latest in IN_USE.items():
+        assert {int(formats[kind]) for formats in archived} == {*range(1, latest + 1)}
 
 
 @pytest.fixture(params=FORMATS)

@@ -99,7 +99,7 @@ class ExactPolicy(Policy):
 class PackedPolicy:
     """An exact policy in compressed form: a table has many entries and few values.
 
-    The bytes are those of the sealed record.
+    The bytes are those of the private log.
 
     Attributes:
         numerator: The compressed numerators.

@@ -1,4 +1,4 @@
-"""`blindcal decide`: decide once, seal the record, write the public decisions and their certificate."""
+"""`blindcal decide`: decide once, record the release, write the public decisions and their certificate."""
 
 from __future__ import annotations
 

@@ -3,20 +3,23 @@
 A row of `PARTS` says what values a field takes, what it means, whether it is withheld if scores are
 confidential, and with which sentence it is explained to people. These rows make the public certificate, the
 JSON schema in docs/certificate_schema.json, the check of a certificate that is read, and its explanation. A
-new field is a new row here, and its number in `certificate_text`.
+new field is a new row here, `since` the next format, and its number in `certificate_text`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from blindcal.io.atomic_files import later_format
 from blindcal.io.cells import count, number_text
 from blindcal.planning.calibration_check import DOUBTFUL, FITS, HOPELESS
 from blindcal.planning.request import SCORES
 from blindcal.policy.guarantee import LIMITS, NAMES, Limit
 
+CERTIFICATE_FORMAT = 1
+"""The format of new certificates. Older ones are made again with the fields that they had."""
 Content = Mapping[str, Any]
 Schema = Mapping[str, Any]
 Sentence = str | Callable[[Content], str] | None
@@ -111,6 +114,7 @@ class Field:
     optional: bool = False  # whether it can be missing for another reason
     nullable: bool = False  # whether it can be null
     fields: tuple[Field, ...] = ()  # the fields of an object
+    since: int = 1  # the first format that has it
 
 
 _NOT_OF_ANOTHER_LIST = " Not of a list of another number of papers than the bar was set for."
@@ -705,40 +709,53 @@ PARTS: Mapping[str, Sequence[Field]] = {
 }
 """The fields by the part of the explanation that they belong to, in the order in which people ask."""
 FIELDS = tuple(row for rows in PARTS.values() for row in rows)
-"""The fields of a certificate."""
+"""The fields of a certificate, of all formats."""
 
 
-def public_fields(content: Content, fields: Sequence[Field] = FIELDS) -> dict[str, Any]:
+def public_fields(content: Content) -> dict[str, Any]:
     """The fields of a certificate that do not depend on scores. What no row declares is withheld."""
-    return {
-        row.name: public_fields(content[row.name], row.fields) if row.fields else content[row.name]
-        for row in fields
-        if row.name in content and not row.withheld
-    }
+    return _kept(content, FIELDS, lambda row: not row.withheld)
 
 
-def without_comparisons(content: Content, fields: Sequence[Field] = FIELDS) -> dict[str, Any]:
+def without_comparisons(content: Content) -> dict[str, Any]:
     """The same certificate without fields that compare with decisions by the bar."""
-    rows = {row.name: row for row in fields}
+    return _kept(content, FIELDS, lambda row: not row.by_the_bar)
+
+
+def in_format(content: Content, number: int) -> dict[str, Any]:
+    """The same certificate in format `number`: without the fields of later ones."""
+    return _kept({**content, "format": number}, FIELDS, lambda row: row.since <= number)
+
+
+def _kept(content: Content, fields: Sequence[Field], keep: Callable[[Field], bool]) -> dict[str, Any]:
     return {
-        name: without_comparisons(value, rows[name].fields) if rows[name].fields else value
-        for name, value in content.items()
-        if not rows[name].by_the_bar
+        row.name: _kept(content[row.name], row.fields, keep) if row.fields else content[row.name]
+        for row in fields
+        if row.name in content and keep(row)
     }
 
 
-def certificate_schema() -> dict[str, Any]:
-    """The JSON schema of certificate.json, with confidential scores or without."""
+def fields_of(number: int, fields: Sequence[Field] | None = None) -> tuple[Field, ...]:
+    """The fields of a certificate of format `number`, or those of them among `fields`."""
+    rows = FIELDS if fields is None else fields
+    return tuple(replace(row, fields=fields_of(number, row.fields)) for row in rows if row.since <= number)
+
+
+def certificate_schema(number: int = CERTIFICATE_FORMAT) -> dict[str, Any]:
+    """The JSON schema of certificate.json in format `number`, with confidential scores or without."""
+    fields = fields_of(number)
+    schema = _object_schema(fields)
+    schema["properties"]["format"]["const"] = number
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "certificate.json of blindcal",
+        "title": f"certificate.json of blindcal, format {number}",
         "description": "What the decisions of a conference promise and cost. Every number is exact for the "
         "decisions as they were drawn, or an expectation over the public belief; none depends on the true "
         "reviewers but through the decisions. There is no date: the same key and input give the same bytes "
         "on any day. If scores are confidential, the public certificate has no figure that depends on them.",
-        **_object_schema(FIELDS),
+        **schema,
         "if": {"properties": {"scores": {"const": "public"}}},
-        "then": {"required": [row.name for row in FIELDS if row.withheld and not _may_be_missing(row)]},
+        "then": {"required": [row.name for row in fields if row.withheld and not _may_be_missing(row)]},
     }
 
 
@@ -769,20 +786,28 @@ def _schema(row: Field) -> Schema:
     return {"anyOf": [row.kind.schema, {"type": "null"}]} if row.nullable else row.kind.schema
 
 
-def field_problems(
-    content: Content, figures: bool, fields: Sequence[Field] = FIELDS, within: str = ""
-) -> Iterator[tuple[str, str]]:
-    """Each field of a certificate that is missing or not what it must be, and the rule.
+def field_problems(content: Content, figures: bool) -> Iterator[tuple[str, str]]:
+    """Each field of a certificate that is missing or not what it must be in its format, and the rule.
 
     `figures` says whether the certificate must have those that depend on scores.
     """
+    if rule := later_format(content, CERTIFICATE_FORMAT):
+        yield "format", rule
+    number = content.get("format")
+    fields = fields_of(max(number, 1)) if isinstance(number, int) else FIELDS
+    yield from _problems(content, figures, fields)
+
+
+def _problems(
+    content: Content, figures: bool, fields: Sequence[Field], within: str = ""
+) -> Iterator[tuple[str, str]]:
     for row in fields:
         name, value = f"{within}{row.name}", content.get(row.name)
         if value is None:
             if not (row.nullable or _may_be_missing(row) or (row.withheld and not figures)):
                 yield name, _rule(row)
         elif row.fields and isinstance(value, Mapping):
-            yield from field_problems(value, figures, row.fields, f"{name}.")
+            yield from _problems(value, figures, row.fields, f"{name}.")
         elif row.kind is None or not _fits(row.kind.schema, value):
             yield name, _rule(row)
 

@@ -1,7 +1,8 @@
 """The text of decisions.csv and certificate.json, and the claims and figures of papers in a record.
 
-`decisions_text` and `certificate_text` are functions of the sealed record alone, so that verification makes
-both files again and compares bytes. The fields of the certificate are declared in `certificate_fields`.
+`decisions_text` and `certificate_text` are functions of the record alone, so that verification makes both
+files again, the certificate in its own format, and compares bytes. The fields of the certificate are declared
+in `certificate_fields`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR
-from blindcal.deciding.certificate_fields import without_comparisons
+from blindcal.deciding.certificate_fields import in_format, without_comparisons
 from blindcal.deciding.ledger import PaperRecord, Record, certificate_json
 from blindcal.io.atomic_files import to_jsonable
 from blindcal.io.tables import format_table
@@ -27,8 +28,6 @@ from blindcal.planning.request import Number, Quota
 from blindcal.policy.guarantee import LIMITS, Guarantee
 from blindcal.posterior.loads import Loads, LoadTilt, components, loads_digest, success_limits
 
-CERTIFICATE_FORMAT = 1
-"""Counted up whenever a field changes. docs/certificate_schema.json describes them all."""
 # Figures have nine decimals. Sums differ by far less than 1e-10 from one kind of machine to another.
 _DECIMALS, _MACHINES, _NOTHING = 10**9, Fraction(1, 10**10), 1e-12
 # A certificate calls them so for ever, whatever they are called here: it is made again to be verified.
@@ -81,7 +80,9 @@ def decisions_text(papers: Sequence[PaperRecord], listing: Listing | None = None
     return format_table(columns).decode()
 
 
-def certificate_text(record: Record, listing: Listing | None, key_fingerprint: str, counter: int) -> str:
+def certificate_text(
+    record: Record, listing: Listing | None, key_fingerprint: str, counter: int, certificate_format: int
+) -> str:
     """The certificate: a function of scores, decisions and tables, and three numbers of the key.
 
     It is public unless scores are confidential; then `public_certificate` says what is public.
@@ -93,7 +94,6 @@ def certificate_text(record: Record, listing: Listing | None, key_fingerprint: s
     numbers = private if listing is None else stated(summary(claims, listing.figures), guarantee)
     since = [c for c, paper in zip(claims, papers, strict=True) if paper.earlier or paper.corrected]
     content: dict[str, Any] = {
-        "format": CERTIFICATE_FORMAT,
         **numbers,
         "reviews": sum(len(paper.public["scores"]) for paper in papers),
         "conference": record.conference,
@@ -139,7 +139,7 @@ def certificate_text(record: Record, listing: Listing | None, key_fingerprint: s
         if listing.quota.accept != listing.bar_for:
             # By the bar another number would be accepted: what does so is no measure for this list.
             content = without_comparisons(content)
-    return certificate_json(content)
+    return certificate_json(in_format(content, certificate_format))
 
 
 def _loads(loads: Loads, tilt: LoadTilt | None) -> dict[str, Any]:

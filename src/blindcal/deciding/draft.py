@@ -27,6 +27,7 @@ from blindcal.deciding.amendment import (
     first_accept,
     recorded_truth,
 )
+from blindcal.deciding.certificate_fields import CERTIFICATE_FORMAT
 from blindcal.deciding.certificate_file import (
     Listing,
     certificate_text,
@@ -293,10 +294,10 @@ def true_secret(
     return secret_of(promised, [reviewers[slot] for slot in order], chance, layout)
 
 
-def with_texts(record: Record, ledger: Ledger) -> Record:
-    """The record with the texts of its public files."""
-    final_list = listing(record)
-    text = certificate_text(record, final_list, ledger.fingerprint, ledger.counter + 1)
+def with_texts(record: Record, ledger: Ledger, certificate_format: int | None = None) -> Record:
+    """The record with the texts of its public files; `certificate_format` is by default that of new ones."""
+    final_list, number = listing(record), certificate_format or CERTIFICATE_FORMAT
+    text = certificate_text(record, final_list, ledger.fingerprint, ledger.counter + 1, number)
     return replace(record, decisions=decisions_text(record.papers, final_list), certificate=text)
 
 

@@ -43,13 +43,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from blindcal.certify.exact import ExactPolicy, PackedPolicy, PolicyTables, pack_policy
-from blindcal.deciding.certificate_fields import public_fields
+from blindcal.deciding.certificate_fields import CERTIFICATE_FORMAT, public_fields
 from blindcal.deciding.key_and_coins import COIN_FORMAT, Key, input_commitment, read_key, refuse_shared_file
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.io.atomic_files import (
     CERTIFICATE,
     DECISIONS,
     RELEASE_NAME,
+    later_format,
     lock,
     make_folder,
     read_bytes,
@@ -91,7 +92,7 @@ _KEPT_ASSUMPTIONS = ("One paper at a time", "One place on the list", "Fixed befo
 CONFIDENTIAL_ASSUMPTIONS = (
     "Scores are confidential: apart from the decisions, nothing here depends on them. The chance of naming "
     "a reviewer, the bar, expected errors and what the decision on each paper reveals at most are in the "
-    "sealed record, for the chair and an auditor.",
+    "private log, for the chair and an auditor.",
     "Against whom: the guarantee and its limits are kept for someone who sees all scores and decisions and "
     "knows this method, how each reviewer scores and who may have reviewed each paper. They limit what a "
     "decision reveals to such a person beyond the scores.",
@@ -195,6 +196,15 @@ class Record:
         """What public loads change in beliefs."""
         return LoadTilt.from_content(self.tilt)
 
+    @cached_property
+    def certificate_format(self) -> int:
+        """The format of its certificate, in which verification makes it again."""
+        number = json.loads(self.certificate)["format"]
+        # An exact type, because True is an instance of int.
+        if type(number) is not int or number < 1:
+            raise ValueError("a format must be a whole number of at least 1")
+        return number
+
     @property
     def grid(self) -> list[float]:
         """The grid of scores, on the scale of the reviews; empty if any number is a score."""
@@ -232,12 +242,15 @@ class Ledger:
             papers = tuple(_from_json(PaperRecord, paper) for paper in content.pop("papers"))
             record = _from_json(Record, {**content, "papers": papers})
             _check_loads(record)
+            later = later_format({"format": record.certificate_format}, CERTIFICATE_FORMAT)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
             raise changed_record(head.path) from None
         committed = input_commitment(self.key, release.conference, release.input)
         identity = record.conference, record.release, record.commitment
         if identity != (release.conference, release.number, committed):
             raise changed_record(head.path)
+        if later:
+            raise VerificationError(f"the format of the certificate in {head.path} {later}")
         return record
 
     def tables(self, record: Record) -> PolicyTables:

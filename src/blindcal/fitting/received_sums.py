@@ -96,7 +96,7 @@ def read_shared_sums(path: StrPath) -> SharedSums:
 
 
 def _read_statement(path: str) -> dict[str, Any]:
-    content = read_json(path)
+    content = read_json(path, SHARED_FORMAT)
     rule = f"must be what `blindcal share` wrote beside its table, format {SHARED_FORMAT}"
     match content:
         case {

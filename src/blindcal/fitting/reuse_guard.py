@@ -290,7 +290,7 @@ def fingerprint_entries(footprints: Sequence[Fingerprint]) -> list[dict[str, obj
 
 def read_fingerprints(path: StrPath) -> list[Fingerprint]:
     """What `fingerprint_record` wrote."""
-    match read_json(path):
+    match read_json(path, _FORMAT):
         case {"format": 1, "used": [*used]}:
             read = [parse_fingerprint(content) for content in used]
             if None not in read:
@@ -318,7 +318,7 @@ def read_scale(reviewers: StrPath | Any) -> Scale | None:
     """How a calibration was moved to this year's scale, by the record beside it; None if it was not."""
     if not is_path(reviewers) or not os.path.exists(path := fit_record_path(reviewers)):
         return None
-    content = read_json(path)
+    content = read_json(path, _FORMAT)
     match content:
         case {
             "scale": {

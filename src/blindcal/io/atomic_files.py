@@ -105,10 +105,26 @@ def source_name(source: object, argument: str) -> str:
     return str(source) if is_path(source) else f"`{argument}`"
 
 
-def read_json(path: StrPath) -> object:
-    """What a JSON file holds."""
+def read_json(path: StrPath, latest: int | None = None) -> object:
+    """What a JSON file holds; one of a later format than the `latest` is refused."""
     name = os.fspath(path)
-    return parse_json(decode_utf8(read_bytes(path), name), name)
+    content = parse_json(decode_utf8(read_bytes(path), name), name)
+    if latest is not None and (rule := later_format(content, latest)):
+        raise input_error([Problem(name, None, "format", rule)])
+    return content
+
+
+def later_format(content: object, latest: int) -> str:
+    """The rule that a file breaks whose format is later than the `latest`; empty if it breaks none.
+
+    >>> later_format({"format": 2}, latest=1)
+    'must be at most 1, found 2: use the version of blindcal that wrote it, or a later one'
+    """
+    match content:
+        case {"format": int(number)} if number > latest:
+            advice = "use the version of blindcal that wrote it, or a later one"
+            return f"must be at most {latest}, found {number}: {advice}"
+    return ""
 
 
 def parse_json(text: str, name: str) -> object:

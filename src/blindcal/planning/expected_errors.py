@@ -48,7 +48,7 @@ ASSUMPTIONS = (
     "it is not counted on another paper.",
     "Not covered: decisions changed by hand by someone who knows the reviewers, the texts of reviews, "
     "published lists of reviewers, a wrong description of how reviewers score, and anyone who holds the key "
-    "or the sealed record.",
+    "or the private log.",
 )
 LOADED = (
     "Loads: it is taken as public how many reviews everybody has, as stated before reviews came in. Figures "

@@ -142,7 +142,7 @@ def release_of(folder: Folder) -> Path:
 
 
 def releases_of(folder: Folder) -> list[Path]:
-    """Where a folder keeps its releases, against which its key and sealed record are checked."""
+    """Where a folder keeps its releases, against which its key and private log are checked."""
     out = str(folder.settings.get("out", ""))
     return [Path(out)] if out and published_in(out) else []
 
@@ -527,7 +527,7 @@ def _survey(
 
 
 def sealed_release(release: Path, key: Path | None) -> tuple[dict[str, Any], tuple[DecidedPaper, ...]]:
-    """Certificate and decisions of a release with all figures, from the sealed record of its `key`."""
+    """Certificate and decisions of a release with all figures, from the private log of its `key`."""
     if key is None:
         raise InputError(
             "scores are confidential, and only the private log has the figures of this release: give `key`"
@@ -540,7 +540,7 @@ def sealed_release(release: Path, key: Path | None) -> tuple[dict[str, Any], tup
 
 
 class FolderVerification(NamedTuple):
-    """The checks of the latest release, its sealed `record`, and what an auditor should know."""
+    """The checks of the latest release, its `record`, and what an auditor should know."""
 
     verification: Verification
     record: Record
