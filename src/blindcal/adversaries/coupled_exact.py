@@ -8,28 +8,21 @@ else `coupled_mcmc` draws assignments. `*`, anyone not listed for a paper, has t
 wrote: their number is known if all loads are. It may have written several reviews of a paper, and is never a
 correct guess.
 
-The second part bounds the gain without computing it, for any prior over whole assignments. Papers whose pools
-have nobody in common are independent. Within one *component* of papers that share people, directly or through
-others, all decisions d together have likelihood `L(A) = prod_j P(d_j | A_j)` under assignment A, each factor
-an entry of paper j's table. So for any two assignments `L(A)/L(A')` is at most e to the sum of the epsilons
-of the papers on which they differ: two for a swap, the length for a cycle. A reviewer's likelihood is an
-average of such L, over the assignments in which they wrote the review. Hence
+The second part bounds the gain without computing it, for any prior over whole assignments, within a
+*component* of papers that share people, directly or through others (docs/explanation/theory.md has proofs):
 
     odds between two reviewers move by at most e^(sum_j epsilon_j)
-    success(all decisions) <= success(own decision) prod_j (1 + kappa_j)   (sum_d max_A L <= prod_j of it)
+    success(all decisions) <= success(own decision) prod_j (1 + kappa_j)
     success(all decisions) <= 1 - (1 - success(own decision)) prod_j (1 - kappa_j)
-    added success <= sqrt(sum_j capacity_j / 2)                            (Pinsker, in nats)
+    added success <= sqrt(sum_j capacity_j / 2)                            (in nats)
 
 over the other papers of the component, with kappa_j the range of a table (over all papers in the first and
-the last line); papers decided by public information count nothing. The third holds because with chance
-`prod_j (1 - kappa_j)` no other decision depends on anybody (`erasure_bound`). The last follows from
-`E TV(P(y|d), P(y)) <= sqrt(I(y; D)/2)` and `I(y; D) <= I(A; D) <= sum_j I(A_j; D_j)`: coins are independent.
-Nothing much smaller holds for every prior: papers that share one secret bit reach the second line's product.
-For the stated prior and loads `erasure_bound` is smaller.
+the last line). For the stated prior and loads `erasure_bound` is smaller.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -38,8 +31,6 @@ from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_flow
 from scipy.special import rel_entr
 
 from blindcal.adversaries.findings import Finding
@@ -57,6 +48,7 @@ from blindcal.posterior.loads import (
     components,
     load_sums,
     number_of_terms,
+    review_flow,
 )
 
 LOADS = "knows everyone's load"
@@ -151,41 +143,26 @@ def first_assignment(
 ) -> list[list[str]] | None:
     """An assignment that meets all loads, slot by slot, by maximum flow; None if there is none."""
     names = sorted({name for view in views for name in view.names})
-    person = {name: 1 + number for number, name in enumerate(rng.permutation(names).tolist())}
+    people = rng.permutation(names).tolist()
     paper = 1 + len(names) + rng.permutation(len(views))
-    end = 1 + len(names) + len(views)
-    edges = [(0, int(paper[i]), len(view.scores)) for i, view in enumerate(views)]
-    edges += [
-        (int(paper[i]), person[name], len(view.scores) if name == OUTSIDER else 1)
-        for i, view in enumerate(views)
-        for name in view.names
-    ]
-    edges += [(person[name], end, int(loads.get(name, 0))) for name in names]
-    start, stop, room = (np.array(part, dtype=np.int32) for part in zip(*edges, strict=True))
-    flow = maximum_flow(csr_array((room, (start, stop)), shape=(end + 1, end + 1)), 0, end)
+    pools = [(view.names, len(view.scores)) for view in views]
+    flow = review_flow(pools, {name: int(loads.get(name, 0)) for name in names}, people, paper)
     if flow.flow_value < sum(len(view.scores) for view in views):
         return None
-    rows = flow.flow.tocsr()
-    name_of = {number: name for name, number in person.items()}
-    assignment = []
+    rows, assignment = flow.flow.tocsr(), []
     for node in paper:
         span = slice(rows.indptr[node], rows.indptr[node + 1])
         given = zip(rows.indices[span], rows.data[span], strict=True)
-        chosen = [name_of[to] for to, times in given for _ in range(times)]
+        chosen = [people[to - 1] for to, times in given for _ in range(times)]
         assignment.append(rng.permutation(chosen).tolist())
     return assignment
 
 
 def true_loads(views: Sequence[View]) -> dict[str, int]:
     """How many reviews everybody wrote, by the true reviewers: CONFIDENTIAL."""
-    counts: dict[str, int] = {}
-    for view in views:
-        if view.truth is None:
-            raise InputError("`loads` must be given where the true reviewers are not known")
-        for who in view.truth:
-            if who >= 0:
-                counts[view.names[who]] = counts.get(view.names[who], 0) + 1
-    return counts
+    if any(view.truth is None for view in views):
+        raise InputError("`loads` must be given where the true reviewers are not known")
+    return Counter(view.names[who] for view in views for who in view.truth or () if who >= 0)
 
 
 def exact_reviewers(network: Network) -> list[Array]:
@@ -367,8 +344,9 @@ def erasure_bound(views: Sequence[View], loads: Mapping[str, int], policy: str =
 
     alone = [float(best(number, mass)[0] / scale[0]) for number, mass in enumerate(masses)]
     own = [float(best_after(number, mass)[0] / scale[0]) for number, mass in enumerate(masses)]
-    # Of each paper: nothing is seen, or its draw of Bernoulli(q) is 1, or 0.
-    likelihoods = [_erasure_likelihoods(accept) for accept in accepts]
+    # Of each paper: nothing is seen, or its draw of Bernoulli(q) is 1, or 0; `[draw, tuple]`.
+    draws = [(accept - accept.min()) / (np.ptp(accept) or 1.0) for accept in accepts]
+    likelihoods = [np.stack([np.ones(q.shape), q, 1.0 - q])[: 3 if q.any() else 1] for q in draws]
     bound = np.zeros(len(views))
     for choices in _in_parts([len(one) for one in likelihoods]):
         chance = np.where(choices == 0, 1.0 - kappa, kappa)
@@ -404,15 +382,6 @@ def coupled_limits(views: Sequence[View], loads: Mapping[str, int] | None = None
         return {"any_prior": any_prior_bound(views)}
     bound = erasure_bound(undecided, loads)
     return {"erasure": bound.erasure, "any_prior": bound.any_prior}
-
-
-def _erasure_likelihoods(accept: Array) -> Array:
-    """`[draw, tuple]`: 1 for a paper of which nothing is seen; q, and 1 - q, of a draw of Bernoulli(q)."""
-    low, kappa = accept.min(), np.ptp(accept)
-    if kappa == 0.0:
-        return np.ones((1, accept.size))
-    q = (accept - low) / kappa
-    return np.stack([np.ones(accept.shape), q, 1.0 - q])
 
 
 _BISECTIONS = 60

@@ -38,9 +38,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from blindcal.adversaries.coupled_exact import member_rows
-from blindcal.adversaries.coupled_mcmc import TARGET, GuessEstimate, estimate_success
+from blindcal.adversaries.coupled_mcmc import TARGET, GuessEstimate, estimate_success, estimated_finding
 from blindcal.adversaries.findings import Finding, finding_about, paper_findings
-from blindcal.adversaries.single_paper import AUTHOR, ONE_BY_ONE, POLICIES, View
+from blindcal.adversaries.single_paper import ONE_BY_ONE, POLICIES, View
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.checks import Array, Integers
 from blindcal.compute.mcmc import (
@@ -280,7 +280,10 @@ def with_decisions(model: CalibrationModel, likely: Sequence[Array]) -> Calibrat
 
 def start_chains(model: CalibrationModel, starts: Sequence[int], chains: int, seed: int) -> Chains:
     """So many chains at each of these starts: at the stated calibration (0), or away from it."""
-    parts = [_drawn_start(model.people, start, np.random.default_rng([seed, start])) for start in starts]
+    people, parts = model.people, []
+    for number in starts:
+        normal = np.random.default_rng([seed, number]).standard_normal(people.mean.shape)
+        parts.append(people.mean + _rooted(people.root, normal.T * (_WIDER if number else 0.0)))
     start = np.repeat(starts, chains)
     shape = start.size, model.papers
     return Chains(
@@ -291,12 +294,6 @@ def start_chains(model: CalibrationModel, starts: Sequence[int], chains: int, se
         seen=np.zeros(start.size),
         tally=np.zeros((start.size, *model.named.shape)),
     )
-
-
-def _drawn_start(people: StatedReviewers, start: int, rng: np.random.Generator) -> Array:
-    """(slope, offset) of everybody at this start."""
-    normal = rng.standard_normal(people.mean.shape) * (_WIDER if start else 0.0)
-    return people.mean + _rooted(people.root, normal.T)
 
 
 def continue_chains(
@@ -315,7 +312,10 @@ def continue_chains(
             share = _shares(block, on, drawn, people.variance, quality[:, at])
             if sweep >= skipped:
                 total += np.asarray(share.reshape(-1, on.shape[0]) @ on).reshape(total.shape)
-            pick[:, at] = _picked(share, chance[:, at])
+            # A tuple of probability 0 is never picked.
+            ends = share.cumsum(axis=2)
+            drawn_at = (ends <= chance[:, at, None] * ends[..., -1:]).sum(axis=2)
+            pick[:, at] = np.minimum(drawn_at, share.shape[2] - 1)
             cell = None if within is None else within[:, block.review]
             reviews = _written(block, drawn, people.variance, quality[:, at], pick[:, at], cell)
             quality[:, at] = reviews.quality(normal[:, at])
@@ -363,13 +363,6 @@ def _summed(values: Sequence[Array], on: Array | csr_array) -> Array:
     chains, papers = values[0].shape[:2]
     flat = np.stack(values).reshape(-1, on.shape[1])
     return np.asarray(flat @ on.T).reshape(len(values), chains, papers, on.shape[0])
-
-
-def _picked(share: Array, chance: Array) -> Integers:
-    """A tuple `[chain, paper]` by their probabilities; one of probability 0 is never picked."""
-    ends = share.cumsum(axis=2)
-    pick = (ends <= chance[..., None] * ends[..., -1:]).sum(axis=2)
-    return np.asarray(np.minimum(pick, share.shape[2] - 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -487,7 +480,10 @@ def learn(
 
     `advance` is called with 1 for each start of a look, and at the end with what was not needed.
     """
-    groups = _grouped_starts(model, chains, starts)
+    # All starts together if papers are few; the number of processes does not matter, so that it cannot change
+    # a number.
+    together = chains * sum(block.log_base.size for block in model.blocks) <= _TOGETHER
+    groups = [list(range(starts))] if together else [[start] for start in range(starts)]
     parts = [start_chains(model, group, chains // starts, seed) for group in groups]
     done = None if advance is None else lambda ended: advance(ended * starts // len(parts))
     for look in range(most):
@@ -501,15 +497,6 @@ def learn(
     if advance is not None:
         advance((most - 1 - look) * starts)
     return result
-
-
-def _grouped_starts(model: CalibrationModel, chains: int, starts: int) -> list[list[int]]:
-    """The starts that are worked on together: all of them if papers are few.
-
-    The number of processes does not matter, so that it cannot change a number.
-    """
-    tuples = chains * sum(block.log_base.size for block in model.blocks)
-    return [[start] for start in range(starts)] if tuples > _TOGETHER else [list(range(starts))]
 
 
 def _onward(chains: Chains, model: CalibrationModel, sweeps: int, skipped: int, seed: int) -> Chains:
@@ -563,7 +550,8 @@ def learning_findings(
     if not model.people.uncertain:
         name = f"{LEARNS} (which is stated without errors, so there is nothing to learn)"
         return _beside(name, plain, plain)
-    revealing = [policy for policy in policies if any(_reveals(view, policy) for view in views)]
+    tables = [view.accept if view.outcome is None else view.outcome for view in views]
+    revealing = [policy for policy in policies if any(np.ptp(table[policy]) > 0.0 for table in tables)]
     drawn = all(view.outcome is not None for view in views)
     steps = (1 + len(revealing) * drawn) * most * STARTS + (not drawn) * len(revealing) * CHAINS
     with progress("learning calibration from all papers", steps) as advance:
@@ -585,12 +573,9 @@ def learning_findings(
         f"which differ by at most {max(result.apart for result in results):.1f} standard errors; "
         f"those of chances are up to {100 * max(result.error for result in results):.2f})"
     )
-    return _beside(name, [_finding(name, policy, alone, decided.get(policy)) for policy in policies], plain)
-
-
-def _reveals(view: View, policy: str) -> bool:
-    """Whether the decision depends on who reviewed the paper."""
-    return float(np.ptp(view.accept[policy] if view.outcome is None else view.outcome[policy])) > 0.0
+    return _beside(
+        name, [estimated_finding(name, policy, alone, decided.get(policy)) for policy in policies], plain
+    )
 
 
 def _likely(view: View, policy: str) -> Array:
@@ -599,21 +584,10 @@ def _likely(view: View, policy: str) -> Array:
     return chance if (view.weight * chance).any() else np.ones_like(chance)
 
 
-def _finding(name: str, policy: str, alone: GuessEstimate, decided: GuessEstimate | None) -> Finding:
-    """The success from scores alone, and with decisions unless these depend on nobody."""
-    if decided is None:
-        return Finding(name, AUTHOR, policy, alone.success, alone.success)
-    error = float(np.hypot(alone.error, decided.error))
-    return Finding(name, AUTHOR, policy, alone.success, decided.success, error)
-
-
 def _beside(name: str, learned: Sequence[Finding], plain: Sequence[Finding]) -> list[Finding]:
     """The findings under one name, and those of papers taken one by one."""
-    return [
-        Finding(name, question, finding.policy, finding.baseline, finding.success, finding.error)
-        for question, findings in ((AUTHOR, learned), (ONE_BY_ONE, plain))
-        for finding in findings
-    ]
+    both = [*learned, *(replace(finding, question=ONE_BY_ONE) for finding in plain)]
+    return [replace(finding, adversary=name) for finding in both]
 
 
 def _expected(

@@ -136,16 +136,9 @@ def read_venue(
         raise InputError("`bar` must be given where a venue accepted all papers or none")
     conference = assemble(cases, None if bar is not None else accepted / len(cases), bar)
     views = [released_view(case, decided[case.paper]) for case in conference.cases]
-    return Venue(
-        views,
-        conference.cases[0].bar,
-        accepted,
-        tuple(view.paper for view in views if not _explained(view)),
-    )
-
-
-def _explained(view: View) -> bool:
-    return view.outcome is not None and float(view.weight @ view.outcome["full"]) > 0.0
+    likelihoods = [(view, view.outcome["full"]) for view in views if view.outcome is not None]
+    unexplained = (view.paper for view, likelihood in likelihoods if not view.weight @ likelihood > 0.0)
+    return Venue(views, conference.cases[0].bar, accepted, tuple(unexplained))
 
 
 def read_decisions(path: StrPath) -> dict[str, bool]:
@@ -166,11 +159,11 @@ def read_scores(path: StrPath, grid: Sequence[float] | None = None) -> dict[str,
     table = read_table(path, columns, extra=True)
     score = table.number("score")
     if grid is not None and len(grid):
-        known = set(numbers("grid", grid).tolist())
-        rule = "must be a score of the grid"
-        off = [row for row, one in zip(table.rows, score.tolist(), strict=True) if one not in known]
+        off = np.array(table.rows)[~np.isin(score, numbers("grid", grid))].tolist()
         if off:
-            raise input_error([Problem(table.file, row, "score", rule) for row in off])
+            raise input_error(
+                [Problem(table.file, row, "score", "must be a score of the grid") for row in off]
+            )
     by_paper: dict[str, list[float]] = {}
     for paper, one in zip(table.text("paper"), score.tolist(), strict=True):
         by_paper.setdefault(paper, []).append(one)

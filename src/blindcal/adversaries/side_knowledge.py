@@ -135,7 +135,10 @@ def _with_evidence(job: tuple[int, View], strength: float, policies: tuple[str, 
         likelihood += strength * signal[:, slot, view.rows[:, slot] % (people + 1)]
     likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
     scale = likelihood @ view.weight
-    by_label = _by_label(view)
+    # [tuple, slot * candidate]: 1 if this candidate has this slot of the tuple.
+    where = np.nonzero(view.rows >= 0)
+    at = where[0], where[1] * people + view.rows[where]
+    by_label = csr_array((np.ones(at[0].size), at), shape=(tuples, slots * people))
     found = []
     for mass in (view.alone, *(view.mass(policy) for policy in policies)):
         best = sum(
@@ -144,14 +147,6 @@ def _with_evidence(job: tuple[int, View], strength: float, policies: tuple[str, 
         )
         found.append(best.mean(axis=1) / scale)
     return np.stack(found, axis=1)
-
-
-def _by_label(view: View) -> csr_array:
-    """`[tuple, slot * candidate]`: 1 if this candidate has this slot of the tuple."""
-    tuples, slots = view.rows.shape
-    row, slot = np.nonzero(view.rows >= 0)
-    column = slot * len(view.names) + view.rows[row, slot]
-    return csr_array((np.ones(row.size), (row, column)), shape=(tuples, slots * len(view.names)))
 
 
 def collusion_findings(
@@ -251,14 +246,10 @@ def _co_reviewer_success(view: View, mass: Array, groups: Sequence[Integers]) ->
         for slot in range(len(view.scores)):
             if slot != own:
                 label, which = np.unique(group * base + view.rows[:, slot] + 1, return_inverse=True)
-                first = np.flatnonzero(np.diff(label // base, prepend=-1))
-                found.append(sum(_best_guesses(row, which.ravel(), label % base > 0, first) for row in mass))
+                first, named = np.flatnonzero(np.diff(label // base, prepend=-1)), label % base > 0
+                sums = (np.bincount(which.ravel(), row, named.size) * named for row in mass)
+                found.append(sum(float(np.maximum.reduceat(part, first).sum()) for part in sums))
     return float(np.mean(found))
-
-
-def _best_guesses(row: Array, which: Integers, named: NDArray[np.bool_], first: Integers) -> float:
-    sums = np.bincount(which, row, named.size) * named
-    return float(np.maximum.reduceat(sums, first).sum())
 
 
 def author_findings(views: Sequence[View], policies: Sequence[str] = POLICIES) -> list[Finding]:

@@ -267,8 +267,10 @@ def guess(belief: Belief, policy: Policy) -> Integers:
     mass = outcome_mass(belief, policy)
     if belief.labels is None:
         return np.expand_dims(np.argmax(mass, axis=-1), (-1,))
-    ranked = _ranked(mass, belief.labels)
-    return ranked.label[ranked.first].reshape(ranked.shape)
+    sums = label_sums(mass, belief.labels[..., None, :, :])
+    row = np.repeat(np.arange(sums.first.size), _row_sizes(sums))
+    order = np.lexsort((sums.label < 0, -sums.guesses, row))
+    return sums.label[order][sums.first].reshape(sums.shape)
 
 
 def bits(belief: Belief, policy: Policy) -> Array:
@@ -392,14 +394,6 @@ def play(
     return Games(wins, games)
 
 
-def _ranked(mass: Array, labels: Integers) -> LabelSums:
-    """Chances of being right, in each row from the best guess to the worst."""
-    sums = label_sums(mass, labels[..., None, :, :])
-    row = np.repeat(np.arange(sums.first.size), _row_sizes(sums))
-    order = np.lexsort((sums.label < 0, -sums.guesses, row))
-    return LabelSums(sums.guesses[order], sums.label[order], sums.first, sums.shape)
-
-
 def _row_sizes(sums: LabelSums) -> Integers:
     return np.diff(sums.first, append=sums.mass.size)
 
@@ -414,10 +408,7 @@ def _divergence(joint: Array, alone: Array, chance: Array) -> Array:
 
 def authors(view: View, mass: Array) -> Array:
     """`[outcome, slot, candidate]`: P(outcome and this candidate wrote this review | scores)."""
-    size = len(view.names)
-    slots = view.rows.T
-    masses = np.array([[np.bincount(slot + 1, row, size + 1)[1:] for slot in slots] for row in mass])
-    return masses.astype(np.float64)
+    return _all_labels(view, mass)[..., 1:]
 
 
 def members(view: View, mass: Array) -> Array:
@@ -456,15 +447,14 @@ def bits_about_reviewer(view: View, mass: Array) -> float:
 
     For a published decision it is the information gained, `sum_y P(y|d) log2(P(y|d)/P(y))`.
     """
-    with_nobody = _all_labels(view, mass)
-    before, chance = _all_labels(view, view.alone)[0], mass.sum(axis=1)
-    possible = with_nobody > 0.0
-    given = np.divide(with_nobody, before, out=np.ones_like(with_nobody), where=possible)
-    logs = np.log2(given) - np.log2(np.where(chance > 0.0, chance, 1.0))[:, None, None]
-    return max(0.0, float((with_nobody * np.where(possible, logs, 0.0)).sum(axis=(0, 2)).mean()))
+    joint, before = _all_labels(view, mass), _all_labels(view, view.alone)[0]
+    return max(
+        0.0, float(_divergence(joint, before, mass.sum(axis=1)[:, None, None]).sum(axis=(0, 2)).mean())
+    )
 
 
 def _all_labels(view: View, mass: Array) -> Array:
+    """`[outcome, slot, 1 + candidate]`: the same, with nobody first."""
     size = len(view.names) + 1
     found = np.array([[np.bincount(slot + 1, row, size) for slot in view.rows.T] for row in mass])
     return found.astype(np.float64)

@@ -467,15 +467,29 @@ def _refuse_impossible(cases: Sequence[PaperCase], loads: Loads) -> None:
 
 
 def _most_reviews(cases: Sequence[PaperCase], load: Mapping[str, int]) -> int:
-    """How many reviews people can write at most if nobody writes more than their load, by maximum flow."""
-    person = {name: 1 + number for number, name in enumerate(load)}
-    paper, end = 1 + len(person) + np.arange(len(cases)), 1 + len(person) + len(cases)
-    edges = [(0, int(paper[i]), len(case.scores)) for i, case in enumerate(cases)]
+    """How many reviews people can write at most if nobody writes more than their load."""
+    pools = [(case.candidates, len(case.scores)) for case in cases]
+    return int(review_flow(pools, load, list(load), 1 + len(load) + np.arange(len(cases))).flow_value)
+
+
+def review_flow(
+    pools: Sequence[tuple[Sequence[str], int]],
+    load: Mapping[str, int],
+    people: Sequence[str],
+    paper: Integers,
+) -> Any:
+    """The maximum flow of reviews from papers to people, none of whom writes more than their load.
+
+    `pools` has each paper's candidates and its number of reviews; only `*` may write several. Nodes are the
+    source 0, `people` from 1 on, `paper[i]`, and an end after all of them.
+    """
+    person, end = {name: 1 + number for number, name in enumerate(people)}, 1 + len(people) + len(pools)
+    edges = [(0, int(paper[i]), slots) for i, (_, slots) in enumerate(pools)]
     edges += [
-        (int(paper[i]), person[name], len(case.scores) if name == OUTSIDER else 1)
-        for i, case in enumerate(cases)
-        for name in case.candidates
+        (int(paper[i]), person[name], slots if name == OUTSIDER else 1)
+        for i, (names, slots) in enumerate(pools)
+        for name in names
     ]
-    edges += [(person[name], end, int(most)) for name, most in load.items()]
+    edges += [(person[name], end, most) for name, most in load.items()]
     start, stop, room = (np.array(part, dtype=np.int32) for part in zip(*edges, strict=True))
-    return int(maximum_flow(csr_array((room, (start, stop)), shape=(end + 1, end + 1)), 0, end).flow_value)
+    return maximum_flow(csr_array((room, (start, stop)), shape=(end + 1, end + 1)), 0, end)

@@ -197,12 +197,10 @@ def posterior_tail(reviewers: Sequence[Reviewer], scores: ArrayLike, bar: ArrayL
     s = _checked(reviewers, scores)
     level = numbers("bar", bar)
     shape = np.broadcast_shapes(s.shape[:-1], level.shape, *(r.shape for r in reviewers))
-    s = np.broadcast_to(s, (*shape, s.shape[-1])).reshape(-1, s.shape[-1])
-    level = np.broadcast_to(level, shape).reshape(-1)
-    out = np.empty(len(s))
-    for rows in row_chunks(len(s)):
-        out[rows] = _tail([r.column(shape, rows) for r in reviewers], s[rows], level[rows])
-    return out.reshape(shape)
+    rows = np.concatenate(
+        [np.broadcast_to(s, (*shape, s.shape[-1])), np.broadcast_to(level, shape)[..., None]], -1
+    )
+    return evaluate_by_rows(reviewers, rows, lambda some, row: _tail(some, row[:, :-1], row[:, -1]))
 
 
 def chance_better(first: Reviewer, second: Reviewer, scores: ArrayLike) -> Array:
@@ -232,13 +230,8 @@ def chance_better(first: Reviewer, second: Reviewer, scores: ArrayLike) -> Array
         chosen = np.flatnonzero((sure[0] == first_certain) & (sure[1] == second_certain))
         for part in row_chunks(len(chosen)):
             rows = chosen[part]
-            out[rows] = _probability_better(
-                first.column(shape, rows),
-                second.column(shape, rows),
-                flat[rows],
-                first_certain,
-                second_certain,
-            )
+            both = first.column(shape, rows), second.column(shape, rows)
+            out[rows] = _probability_better(*both, flat[rows], first_certain, second_certain)
     return np.where(np.abs(out - 0.5) <= _TIED_CHANCE, 0.5, out).reshape(shape)
 
 
