@@ -350,23 +350,15 @@ def erasure_bound(views: Sequence[View], loads: Mapping[str, int], policy: str =
     bound = np.zeros(len(views))
     for choices in _in_parts([len(one) for one in likelihoods]):
         chance = np.where(choices == 0, 1.0 - kappa, kappa)
-        _, masses = sums.masses(
-            [
-                view.weight[:, None] * likelihood[choice].T
-                for view, likelihood, choice in zip(views, likelihoods, choices.T, strict=True)
-            ]
-        )
+        seen = zip(views, likelihoods, choices.T, strict=True)
+        _, masses = sums.masses([view.weight[:, None] * likely[choice].T for view, likely, choice in seen])
         for number, mass in enumerate(masses):
             # The paper's own decision is seen instead of its draw.
             hidden = np.flatnonzero(choices[:, number] == 0)
             others = np.delete(chance[hidden], number, axis=1).prod(axis=1)
             bound[number] += float(best_after(number, mass[:, hidden]) @ others / scale[0])
-    limits = [
-        limit.success(before / slots, after / slots) * slots
-        for limit, before, after, slots in zip(
-            coupled_bounds(views, policy), alone, own, made.slots, strict=True
-        )
-    ]
+    each = zip(coupled_bounds(views, policy), alone, own, made.slots, strict=True)
+    limits = [limit.success(a / slots, o / slots) * slots for limit, a, o, slots in each]
     parts = (float(sum(part)) / made.reviews for part in (alone, own, bound, limits))
     return ErasureBound(*parts)
 

@@ -1,8 +1,6 @@
 """Findings: the gain of each adversary over a whole conference, and the most exposed reviews.
 
 Findings are for the chair alone: they name exposed reviews, and after the draw they use the true reviewers.
-Each paper is treated separately here; `coupled_mcmc.coupled_findings` is the adversary who knows how papers
-share reviewers.
 """
 
 from __future__ import annotations
@@ -126,36 +124,25 @@ def findings_of(
     `better`: the better end of the scale. With "low", the scores of the views are negated ones; the findings
     state them on the scale of the reviews.
     """
-    linked = _linking_success(views, [view.alone for view in views])
-    all_findings = list[Finding]()
-    for policy in policies:
-        # Decisions that do not depend on the reviewers leave every posterior unchanged.
-        decided = (
-            linked if policy in CONSTANT else _linking_success(views, [view.mass(policy) for view in views])
-        )
-        all_findings += [
-            *paper_findings(SCORES, views, policy),
-            Finding(SCORES, LINK, policy, linked, decided),
-        ]
-    masses = {policy: [view.mass(policy) for view in views] for policy in policies}
     slots = np.array([len(view.scores) for view in views], dtype=np.float64)
-    carried = {
-        policy: [bits_about_reviewer(view, mass) for view, mass in zip(views, masses[policy], strict=True)]
-        for policy in policies
-    }
+    linked = float(np.average(links(views, [view.alone for view in views]), weights=slots))
+    found, bits, largest_rise = list[Finding](), dict[str, float](), dict[str, float]()
+    for policy in policies:
+        masses = [view.mass(policy) for view in views]
+        each = list(zip(views, masses, strict=True))
+        # Decisions that do not depend on the reviewers leave every posterior unchanged.
+        decided = linked if policy in CONSTANT else float(np.average(links(views, masses), weights=slots))
+        found += [*paper_findings(SCORES, views, policy), Finding(SCORES, LINK, policy, linked, decided)]
+        bits[policy] = float(np.average([bits_about_reviewer(*one) for one in each], weights=slots))
+        largest_rise[policy] = max(float(rises(*one).max()) for one in each)
     return Findings(
         papers=len(views),
         reviews=int(slots.sum()),
         published=any(view.outcome is not None for view in views),
         sampled=sum(not view.exact for view in views),
-        findings=tuple(all_findings),
-        bits={policy: float(np.average(carried[policy], weights=slots)) for policy in policies},
-        largest_rise={
-            policy: max(
-                float(rises(view, mass).max()) for view, mass in zip(views, masses[policy], strict=True)
-            )
-            for policy in policies
-        },
+        findings=tuple(found),
+        bits=bits,
+        largest_rise=largest_rise,
         exposures=exposures(views, better=better),
     )
 
@@ -164,21 +151,14 @@ def paper_findings(adversary: str, views: Sequence[View], policy: str) -> list[F
     """The questions about single papers, averaged: over reviews, over candidates of pools, over papers."""
     before = [answers(view, view.alone) for view in views]
     after = [answers(view, view.mass(policy)) for view in views]
-    answers_found = []
+    found = []
     for question in QUESTIONS:
         weight = np.array([_count(view, question) for view in views], dtype=np.float64)
         alone, decided = (np.array([one[question] for one in side]) for side in (before, after))
-        answers_found.append(
-            Finding(
-                adversary,
-                question,
-                policy,
-                float(np.average(alone, weights=weight)),
-                float(np.average(decided, weights=weight)),
-                _sampling_error(views, alone, decided, weight),
-            )
-        )
-    return answers_found
+        first, second = (float(np.average(part, weights=weight)) for part in (alone, decided))
+        error = _sampling_error(views, alone, decided, weight)
+        found.append(Finding(adversary, question, policy, first, second, error))
+    return found
 
 
 def _count(view: View, question: str) -> int:
@@ -198,11 +178,6 @@ def _sampling_error(views: Sequence[View], alone: Array, decided: Array, weight:
         for view, part, one, other in zip(views, share, alone, decided, strict=True)
     ]
     return float(np.sqrt(sum(variance)))
-
-
-def _linking_success(views: Sequence[View], masses: Sequence[Array]) -> float:
-    """The chance of naming a review of another paper by the same person, mean over all reviews."""
-    return float(np.average(links(views, masses), weights=[len(view.scores) for view in views]))
 
 
 def exposures(views: Sequence[View], policy: str = "chosen", *, better: str = "high") -> tuple[Exposure, ...]:

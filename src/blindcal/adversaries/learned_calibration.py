@@ -1,10 +1,8 @@
 """An adversary who learns everybody's calibration from all papers together, by Gibbs sampling.
 
-The certificate's adversary holds the stated calibration with its standard errors and looks at each paper
-separately. This one starts from the same distribution, (slope, offset) ~ N(mean, covariance). But the same
-slope and offset stand behind all scores that a reviewer gave this year, so all scores, and all decisions, say
-how strict everybody really is; what one paper reveals helps with the others. No certificate covers this
-adversary: its success is measured.
+It starts from the stated calibration, (slope, offset) ~ N(mean, covariance), as the certificate's adversary
+does. But the same slope and offset stand behind all scores that a reviewer gave, so what one paper reveals
+helps with the others. No certificate covers this adversary: its success is measured.
 
 A sweep draws, with everything else given,
 
@@ -160,11 +158,9 @@ class Chains:
 
 def calibration_model(views: Sequence[View]) -> CalibrationModel:
     """The papers without decisions; papers that this adversary cannot handle are refused."""
-    affine = [_affine(view) for view in views]
-    people, index = list[tuple[float, ...]](), dict[str, int]()
-    whos = []
-    for view, stated in zip(views, affine, strict=True):
-        rows = _stated_rows(stated, len(view.names))
+    people, index, whos = list[tuple[float, ...]](), dict[str, int](), []
+    for view in views:
+        rows = _stated_rows(_affine(view), len(view.names))
         whos.append(np.array([_persons(view.names, rows, people, index) for _ in view.scores]))
     return _model_of(views, whos, np.array(people))
 
@@ -225,7 +221,12 @@ def _model_of(views: Sequence[View], whos: Sequence[Integers], people: Array) ->
     for view, at in zip(views, first, strict=True):
         named[at : at + len(view.scores), : len(view.names)] = [name != OUTSIDER for name in view.names]
     rows = [member_rows(view) for view in views]
-    cells = [_cells(view) for view in views]
+    # The ends of the cell of each score; both are the score itself if it is not rounded.
+    scores, pools = [np.array(view.scores) for view in views], [view.reviewers for view in views]
+    cells = [
+        pool.edges(score).T if isinstance(pool, Rounded) else (score, score)
+        for score, pool in zip(scores, pools, strict=True)
+    ]
     alike: dict[tuple[object, ...], list[int]] = {}
     for number, (view, row, (low, high)) in enumerate(zip(views, rows, cells, strict=True)):
         kind = row.shape, len(view.names), bool((low < high).any()), row.tobytes()
@@ -252,15 +253,6 @@ def _parted(papers: list[int], rows: Integers) -> list[list[int]]:
     """The papers in parts that are small enough to be worked on at once."""
     size = max(1, _AT_ONCE // len(rows))
     return [papers[start : start + size] for start in range(0, len(papers), size)]
-
-
-def _cells(view: View) -> tuple[Array, Array]:
-    """The ends of the cell of each score; both are the score itself if it is not rounded."""
-    scores = np.array(view.scores)
-    if not isinstance(view.reviewers, Rounded):
-        return scores, scores
-    low, high = view.reviewers.edges(scores).T
-    return low, high
 
 
 def with_decisions(model: CalibrationModel, likely: Sequence[Array]) -> CalibrationModel:

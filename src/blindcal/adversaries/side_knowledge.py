@@ -108,12 +108,10 @@ def evidence_findings(
     right = np.array(parallel_map(one, list(enumerate(views)), workers=workers))
     share = _shares(views)
     mean, name = share @ right.mean(axis=1), f"evidence of strength {strength:g}"
-    found = []
-    for column, policy in enumerate(policies, start=1):
-        added = right[:, :, column] - right[:, :, 0]
-        error = float(np.sqrt((share**2) @ added.var(axis=1, ddof=1) / draws))
-        found.append(Finding(name, AUTHOR, policy, float(mean[0]), float(mean[column]), error))
-    return found
+    added = right[:, :, 1:] - right[:, :, :1]
+    error = np.sqrt((share**2) @ added.var(axis=1, ddof=1) / draws)
+    each = zip(policies, mean[1:].tolist(), error.tolist(), strict=True)
+    return [Finding(name, AUTHOR, policy, float(mean[0]), *numbers) for policy, *numbers in each]
 
 
 def _shares(views: Sequence[View]) -> Array:
@@ -177,19 +175,10 @@ def collusion_findings(
             for column, mass in enumerate(masses[1:]):
                 rise[column] = max(rise[column], float(rises(view, mass)[:, others].max()))
     name = f"{colluders} colluding reviewer{'s' * (colluders > 1)}"
-    mean = right.mean(axis=0)
-    return [
-        Finding(
-            name,
-            AUTHOR,
-            policy,
-            float(mean[0]),
-            float(mean[column]),
-            float((right[:, column] - right[:, 0]).std(ddof=1) / np.sqrt(draws)),
-            float(rise[column - 1]),
-        )
-        for column, policy in enumerate(policies, start=1)
-    ]
+    mean = right.mean(axis=0).tolist()
+    error = (right[:, 1:] - right[:, :1]).std(axis=0, ddof=1) / np.sqrt(draws)
+    each = zip(policies, mean[1:], error.tolist(), rise.tolist(), strict=True)
+    return [Finding(name, AUTHOR, policy, mean[0], *numbers) for policy, *numbers in each]
 
 
 def _informed_view(
@@ -211,22 +200,16 @@ def co_reviewer_findings(views: Sequence[View], policies: Sequence[str] = POLICI
     several = [view for view in views if len(view.scores) > 1]
     if not several:
         return []
-    share = _shares(several)
-    groups = [_indistinguishable(view) for view in several]
-    found = []
-    for policy in policies:
-        alone, decided = (
-            float(
-                share
-                @ [
-                    _co_reviewer_success(view, mass, group)
-                    for view, mass, group in zip(several, masses, groups, strict=True)
-                ]
-            )
-            for masses in ([view.alone for view in several], [view.mass(policy) for view in several])
-        )
-        found.append(Finding("co-reviewer who knows the names", AUTHOR, policy, alone, decided))
-    return found
+    share, groups = _shares(several), [_indistinguishable(view) for view in several]
+
+    def success(masses: Sequence[Array]) -> float:
+        return float(share @ list(map(_co_reviewer_success, several, masses, groups)))
+
+    name, alone = "co-reviewer who knows the names", success([view.alone for view in several])
+    return [
+        Finding(name, AUTHOR, policy, alone, success([view.mass(policy) for view in several]))
+        for policy in policies
+    ]
 
 
 def _indistinguishable(view: View) -> list[Integers]:
@@ -254,18 +237,15 @@ def _co_reviewer_success(view: View, mass: Array, groups: Sequence[Integers]) ->
 
 def author_findings(views: Sequence[View], policies: Sequence[str] = POLICIES) -> list[Finding]:
     """The author of the paper on which decisions add most, who sees that paper's scores and decision."""
-    papers = [_paper_findings(view, policies) for view in views]
-    return max(papers, key=lambda found: [round(one.added, 9) for one in found])
-
-
-def _paper_findings(view: View, policies: Sequence[str]) -> list[Finding]:
-    alone = float(authors(view, view.alone).max(axis=2).sum(axis=0).mean())
-    found = []
-    for policy in policies:
-        mass = view.mass(policy)
-        success = float(authors(view, mass).max(axis=2).sum(axis=0).mean())
-        rise = float(rises(view, mass).max())
-        found.append(
-            Finding("author of the paper that loses most", AUTHOR, policy, alone, success, 0.0, rise)
+    papers = []
+    for view in views:
+        masses = [view.alone, *(view.mass(policy) for policy in policies)]
+        alone, *after = (float(authors(view, mass).max(axis=2).sum(axis=0).mean()) for mass in masses)
+        rise = (float(rises(view, mass).max()) for mass in masses[1:])
+        papers.append(
+            [
+                Finding("author of the paper that loses most", AUTHOR, policy, alone, success, 0.0, most)
+                for policy, success, most in zip(policies, after, rise, strict=True)
+            ]
         )
-    return found
+    return max(papers, key=lambda found: [round(one.added, 9) for one in found])

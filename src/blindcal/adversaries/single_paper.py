@@ -5,9 +5,10 @@ The adversary knows the scores, the belief, the policy and the decision, and gue
 claims of a certificate about any policy; `play` simulates the same game. Each paper is treated separately;
 `coupled_mcmc.coupled_findings` is the adversary who knows how papers share reviewers.
 
-The second part answers questions about a `View`. Each answer is a function of masses `[outcome, tuple]` that
-sum to 1, summed over the outcomes. One row of weights gives what the scores reveal; one row per outcome gives
-what scores and decisions reveal.
+A `View` is a paper as an adversary sees it, from a planned table or a recorded decision. Each answer to a
+question about its reviewers is a function of masses `[outcome, tuple]` that sum to 1, summed over the
+outcomes. One row of weights gives what the scores reveal; one row per outcome, or one for the decision that
+was published, what scores and decisions reveal.
 """
 
 from __future__ import annotations
@@ -33,13 +34,6 @@ from blindcal.posterior.belief import Belief
 from blindcal.posterior.paper import PaperCase
 from blindcal.posterior.tuple_weights import tuple_posteriors
 from blindcal.reviewers.base import Reviewer
-
-# --- One paper as an adversary sees it: its tuples of reviewers, their probabilities, and the policies.
-#
-# A `View` is made from a planned table or from a recorded decision. Before the draw an adversary is averaged
-# over both outcomes; afterwards the decision is known. Either way its belief is `mass[outcome, tuple]`, which
-# sums to 1, and every question about the reviewers (`single_paper`) is a function of such masses. From the
-# scores alone it is the same function of `weight`.
 
 POLICIES = ("raw", "public", "chosen", "full")
 """Decisions by mean score, by public information, by the chosen policy, and fully calibrated."""

@@ -11,7 +11,7 @@ import scipy
 from numpy.typing import NDArray
 
 from blindcal.calibrators.gibbs import Batch
-from blindcal.calibrators.results import Calibration, Predictor, batch_of
+from blindcal.calibrators.results import Calibration, Predictor, batch_of, unknown_errors
 from blindcal.checks import Array, Integers, roundoff
 from blindcal.reviews import Reviews
 
@@ -35,8 +35,8 @@ def isotonic(reviews: Reviews) -> Calibration:
     """
     batch = batch_of(reviews)
     quality, error = isotonic_quality(batch)
-    notes = ("no paper has two reviews: standard errors are unknown",) if np.isnan(error).any() else ()
-    return Calibration("isotonic", reviews, quality, error, notes, predictor=reviewer_curves(batch, quality))
+    curves, notes = reviewer_curves(batch, quality), unknown_errors(error)
+    return Calibration("isotonic", reviews, quality, error, notes, predictor=curves)
 
 
 def isotonic_quality(batch: Batch, *, steps: int = STEPS) -> tuple[Array, Array]:

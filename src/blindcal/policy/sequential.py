@@ -25,7 +25,6 @@ from typing import Protocol
 
 import numpy as np
 from scipy.optimize import linprog
-from scipy.sparse import coo_array
 
 from blindcal.assignment.prior import sets_of
 from blindcal.checks import Array, Integers
@@ -158,41 +157,28 @@ def _tidy(accept: Array, epsilon: float | None) -> Array:
 def _least_error(masses: Sequence[Array], weight: Array, favor: Array, epsilon: float | None) -> Array:
     """The program: accept probabilities p, the best guess of each review after each outcome, two bounds."""
     size, reviews = weight.size, len(masses)
-    rows, limits = list[tuple[Array, Integers]](), list[float]()
-    for review, mass in enumerate(masses):
-        accepted, rejected = size + 2 * review, size + 2 * review + 1
+    cost = np.concatenate([weight * (1.0 - 2.0 * favor), np.zeros(2 * reviews + 2)])
+    unit = np.eye(cost.size)
+    rows, limits = list[Array](), list[float]()
+    for mass, accepted, rejected in zip(masses, unit[size:-2:2], unit[size + 1 : -2 : 2], strict=True):
         for own in mass:
             # sum_r own p <= accepted, and sum_r own (1 - p) <= rejected
-            columns = np.concatenate([np.flatnonzero(own), [accepted]])
-            values = own[own != 0.0]
-            rows.append((np.append(values, -1.0), columns))
-            limits.append(0.0)
-            rows.append((np.append(-values, -1.0), np.append(columns[:-1], rejected)))
-            limits.append(-float(own.sum()))
-        rows.append((np.ones(2), np.array([accepted, rejected])))
+            chosen = own @ unit[:size]
+            rows += [chosen - accepted, -chosen - rejected]
+            limits += [0.0, -float(own.sum())]
+        rows.append(accepted + rejected)
         limits.append(float(mass.sum(axis=1).max(initial=0.0)))
-    least, most = size + 2 * reviews, size + 2 * reviews + 1
     if epsilon is not None:
-        grown = float(np.exp(epsilon))
+        least, most, grown = unit[-2], unit[-1], float(np.exp(epsilon))
         # least <= p <= most <= e^eps least, and 1 - least <= e^eps (1 - most)
-        for one in range(size):
-            rows += [
-                (np.array([1.0, -1.0]), np.array([one, most])),
-                (np.array([-1.0, 1.0]), np.array([one, least])),
-            ]
+        for one in unit[:size]:
+            rows += [one - most, least - one]
             limits += [0.0, 0.0]
-        rows += [
-            (np.array([1.0, -grown]), np.array([most, least])),
-            (np.array([grown, -1.0]), np.array([most, least])),
-        ]
+        rows += [most - grown * least, grown * most - least]
         limits += [0.0, grown - 1.0]
-    values = np.concatenate([value for value, _ in rows])
-    columns = np.concatenate([column for _, column in rows])
-    index = np.repeat(np.arange(len(rows)), [len(value) for value, _ in rows])
-    cost = np.concatenate([weight * (1.0 - 2.0 * favor), np.zeros(2 * reviews + 2)])
     solution = linprog(
         cost,
-        A_ub=coo_array((values, (index, columns)), shape=(len(rows), cost.size)).toarray(),
+        A_ub=np.array(rows),
         b_ub=np.array(limits),
         bounds=[(0.0, 1.0)] * cost.size,
         method="highs",

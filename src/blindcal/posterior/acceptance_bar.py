@@ -42,6 +42,7 @@ from blindcal.posterior.tuple_weights import (
 )
 from blindcal.reviewers.base import Booleans
 from blindcal.reviewers.quadrature import gauss_legendre
+from blindcal.reviewers.rounded import grid_cells
 
 # More tuples than `MAX_LISTED` are represented by a sample.
 MAX_LISTED, SAMPLED_TUPLES = 20_000, 4_000
@@ -98,9 +99,11 @@ def choose_bar(
     )
     above = np.cumsum(mass[::-1])[::-1] / len(cases)
     if accept_rate is not None:
-        return round(
-            _bar_step(above, _target_share(accept_rate, len(cases))) * _STEP - _RANGE, 4
-        ), accept_rate
+        # With all or none, a little less than all or more than none: else the bar could be anywhere beyond
+        # the papers, and their qualities could not be compared with it.
+        least = _SHORTFALL / len(cases)
+        aim = float(np.clip(accept_rate, least, 1 - least)) if accept_rate in (0, 1) else accept_rate
+        return round(_bar_step(above, aim) * _STEP - _RANGE, 4), accept_rate
     height = float(bar or 0.0)
     index = int(np.clip(np.ceil((height + _RANGE) / _STEP), 0, _BINS - 1))
     return height, float(above[index])
@@ -135,18 +138,6 @@ def _plateau(above: Array, index: int) -> tuple[int, int]:
     first = np.searchsorted(-above, -above[index] - _SAME_SHARE)
     last = np.searchsorted(-above, -above[index] + _SAME_SHARE, side="right")
     return int(first), int(last) - 1
-
-
-def _target_share(accept_rate: float, papers: int) -> float:
-    """The share that the bar is chosen for: with all or none, a little less than all or more than none.
-
-    Otherwise the bar could be anywhere beyond the papers, and their qualities could not be compared with it.
-    """
-    return (
-        float(np.clip(accept_rate, _SHORTFALL / papers, 1 - _SHORTFALL / papers))
-        if accept_rate in (0, 1)
-        else accept_rate
-    )
 
 
 def kinds_of_papers(cases: Sequence[PaperCase]) -> tuple[list[PaperCase], list[int]]:
@@ -223,7 +214,7 @@ def _score_sites(
     """Gain, gap and constant `[1, candidate]` of one score."""
     slope, offset, noise, slope_se, offset_se, correlation, noise_se = np.array(parameters).T
     scores, fixed = np.array([[score]]), noise**2 + noise_se**2 + offset_se**2
-    ends = None if grid is None else _cells([score], grid)
+    ends = None if grid is None else grid_cells(scores, np.array(grid))
     mean, square = np.zeros((1, 1)), np.ones((1, 1))
     for _ in range(1 + bool(slope_se.any())):
         spread = np.sqrt(fixed + 2.0 * correlation * slope_se * offset_se * mean + slope_se**2 * square)
@@ -236,14 +227,6 @@ def _score_sites(
         square = mean**2 + 1.0 / precision
     gain, gap, constant = np.broadcast_arrays(sites.gain, sites.gap, sites.constant)
     return gain, gap, constant
-
-
-def _cells(scores: Sequence[float], grid: Sequence[float]) -> tuple[Array, Array]:
-    """The ends of each score's cell: halfway to the next score of the grid, infinite at the grid's ends."""
-    values = np.array(grid)
-    ends = np.concatenate([[-np.inf], 0.5 * (values[1:] + values[:-1]), [np.inf]])
-    index = np.searchsorted(values, scores)
-    return ends[index][:, None], ends[index + 1][:, None]
 
 
 def rounded_sites(low: Array, high: Array, slope: Array, offset: Array, spread: Array) -> GaussianSites:

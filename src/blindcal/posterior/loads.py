@@ -35,9 +35,9 @@ from blindcal.compute.parallel import Workers, parallel_map
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import canonical_json, read_table
 from blindcal.io.tables import input_error
-from blindcal.posterior.large_pools import TupleSums, quadrature_nodes, significant_nodes
-from blindcal.posterior.paper import PaperCase
-from blindcal.posterior.tuple_weights import UNWEIGHABLE, LoadFactors
+from blindcal.posterior.large_pools import TupleSums
+from blindcal.posterior.paper import PaperCase, paper_nodes
+from blindcal.posterior.tuple_weights import LoadFactors
 
 Loads = tuple[tuple[str, int, int], ...]
 """For each reviewer the least and the largest number of reviews, by name; others have no limit."""
@@ -154,14 +154,11 @@ def success_limits(own: Array, kappa: Array) -> Array:
         array([0.75 , 0.125])
     """
     with np.errstate(over="ignore", under="ignore"):
-        grown, hidden = (_product_of_others(factor) for factor in (1.0 + kappa, 1.0 - kappa))
+        # For each factor the product of all others, which may be 0.
+        factors, one = np.stack([1.0 + kappa, 1.0 - kappa]), np.ones((2, 1))
+        before, after = np.cumprod(factors, axis=1), np.cumprod(factors[:, ::-1], axis=1)[:, ::-1]
+        grown, hidden = np.hstack([one, before[:, :-1]]) * np.hstack([after[:, 1:], one])
         return np.asarray(np.minimum(np.minimum(own * grown, 1.0 - (1.0 - own) * hidden), 1.0))
-
-
-def _product_of_others(factor: Array) -> Array:
-    """For each factor the product of all others, which may be 0."""
-    before, after = np.cumprod(factor), np.cumprod(factor[::-1])[::-1]
-    return np.asarray(np.concatenate([[1.0], before[:-1]]) * np.concatenate([after[1:], [1.0]]))
 
 
 def components(pools: Sequence[Sequence[str]]) -> Integers:
@@ -198,9 +195,8 @@ def read_loads(path: str | os.PathLike[str] | Any) -> Loads:
         twice = f"{count(len(names) - len(set(names)), 'row')} too many"
         problems.append(Problem(table.file, None, "reviewer", "must name everyone once", twice))
     if OUTSIDER in names:
-        problems.append(
-            Problem(table.file, None, "reviewer", f"must not be {OUTSIDER}: only named reviewers have a load")
-        )
+        rule = f"must not be {OUTSIDER}: only named reviewers have a load"
+        problems.append(Problem(table.file, None, "reviewer", rule))
     if problems:
         raise input_error(problems)
     return tuple(sorted(zip(names, least, most, strict=True)))
@@ -436,12 +432,8 @@ def reviewer_marginals(case: PaperCase) -> Array:
     if case.listed:
         weight = case.belief.weight
         return np.array([np.bincount(who, weight, size) for who in case.tuples.T])
-    every, scale = quadrature_nodes(case)
-    nodes = significant_nodes(every) if np.isfinite(scale) else None
-    if nodes is None:
-        raise InputError(UNWEIGHABLE.format(case.paper))
     seat = candidate_seats(size, len(case.scores), case.outsider)
-    sums = TupleSums(nodes).by_candidate(np.arange(seat.size), np.array([0, 1 << 30]))
+    sums = TupleSums(paper_nodes(case)).by_candidate(np.arange(seat.size), np.array([0, 1 << 30]))
     return np.array([np.bincount(seat, mass[:, 0] / mass.sum(), size) for mass in sums])
 
 

@@ -81,7 +81,9 @@ def selection(reviewers: Sequence[Reviewer], scores: ArrayLike, accepted: int) -
         raise InputError(f"accepted must lie in 1..{m - 1}, found {accepted}")
     assignments = np.array(list(permutations(range(m))), dtype=np.int64)
     decisions = np.array(list(combinations(range(m), accepted)), dtype=np.int64)
-    log_density, mean, deviation = (np.array(part) for part in zip(*_each(reviewers, s), strict=True))
+    log_density, mean, deviation = (
+        np.array(part) for part in zip(*(_quality(reviewer, s) for reviewer in reviewers), strict=True)
+    )
     papers = np.arange(m)
     log_weight = log_density[assignments, papers].sum(axis=-1)
     weight = np.exp(log_weight - log_weight.max())
@@ -90,19 +92,16 @@ def selection(reviewers: Sequence[Reviewer], scores: ArrayLike, accepted: int) -
     return Selection(weight / weight.sum(), np.clip(loss, 0.0, 1.0), assignments, decisions)
 
 
-def _each(reviewers: Sequence[Reviewer], scores: Array) -> list[tuple[Array, Array, Array]]:
-    """For each reviewer and score: log density of the score, mean and deviation of the quality behind it."""
-    rows = []
-    for reviewer in reviewers:
-        if not isinstance(reviewer, Affine):
-            raise InputError(f"a selection needs Affine reviewers, found {type(reviewer).__name__}")
-        if reviewer.covariance is not None or reviewer.shape != ():
-            raise InputError("a selection needs single reviewers with known slope and offset")
-        total = np.square(reviewer.slope) + np.square(reviewer.noise)
-        mean = reviewer.slope * (scores - reviewer.offset) / total
-        deviation = np.broadcast_to(reviewer.noise / np.sqrt(total), scores.shape)
-        rows.append((reviewer.log_marginal(scores), mean, deviation))
-    return rows
+def _quality(reviewer: Reviewer, scores: Array) -> tuple[Array, Array, Array]:
+    """For each score: its log density, and mean and deviation of the quality behind it."""
+    if not isinstance(reviewer, Affine):
+        raise InputError(f"a selection needs Affine reviewers, found {type(reviewer).__name__}")
+    if reviewer.covariance is not None or reviewer.shape != ():
+        raise InputError("a selection needs single reviewers with known slope and offset")
+    total = np.square(reviewer.slope) + np.square(reviewer.noise)
+    mean = reviewer.slope * (scores - reviewer.offset) / total
+    deviation = np.broadcast_to(reviewer.noise / np.sqrt(total), scores.shape)
+    return reviewer.log_marginal(scores), mean, deviation
 
 
 def _among_best(mean: Array, deviation: Array, k: int) -> Array:
