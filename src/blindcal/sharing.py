@@ -445,7 +445,10 @@ def share(
     people = tuple(natural_sorted(set(committee)))
     if not people or ANYONE in people:
         raise InputError(f"committee must list people, at least one, and not {ANYONE}")
-    _check_location(key, out)
+    refuse_empty_path(out)
+    folder = Path(os.path.realpath(Path(out).parent))
+    if folder in {Path(os.path.realpath(one)) for one in (shared_folder(key), ledger_folder(key))}:
+        raise InputError("`out` must not lie in a private log, which must never be shared")
     left_out = sum(who not in set(people) for who in past.reviewer)
     secret = read_key(key)
     stamp = secret.stamp("shared input", _identity(past, people, limit)).hex()
@@ -458,14 +461,6 @@ def share(
     _publish(entry, out)
     statement = json.loads(entry.statement)
     return Share("stored" if stored else "new", statement, total, left_out)
-
-
-def _check_location(key: StrPath, out: StrPath) -> None:
-    """Public tables never lie among sealed files."""
-    refuse_empty_path(out)
-    folder = Path(os.path.realpath(Path(out).parent))
-    if folder in {Path(os.path.realpath(one)) for one in (shared_folder(key), ledger_folder(key))}:
-        raise InputError("`out` must not lie in a private log, which must never be shared")
 
 
 def _single_conference(reviews: Reviews, conference: str, better: str) -> PastConference:

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice, product
 from math import inf
+from operator import getitem
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,19 +38,11 @@ from blindcal.adversaries.findings import Finding
 from blindcal.adversaries.single_paper import AUTHOR, View
 from blindcal.adversaries.single_paper import authors as reviewers_of
 from blindcal.assignment.candidates import OUTSIDER
-from blindcal.assignment.prior import NOBODY, sets_of
+from blindcal.assignment.prior import NOBODY
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
 from blindcal.policy.policy import Policy
-from blindcal.posterior.loads import (
-    MOST_TERMS,
-    LoadSums,
-    by_set,
-    components,
-    load_sums,
-    number_of_terms,
-    review_flow,
-)
+from blindcal.posterior.loads import MOST_TERMS, AssignmentSums, components, review_flow
 
 LOADS = "knows everyone's load"
 MOST_OUTCOMES = 60_000
@@ -83,6 +76,28 @@ class Network:
     def slots(self) -> Integers:
         """The number of reviews of each paper."""
         return np.array([rows.shape[1] for rows in self.tuples])
+
+    @property
+    def pools(self) -> list[tuple[list[str], int]]:
+        """The candidates of each paper and its number of reviews."""
+        return [
+            ([self.people[who] for who in own], rows.shape[1])
+            for own, rows in zip(self.members, self.tuples, strict=True)
+        ]
+
+    @cached_property
+    def sums(self) -> AssignmentSums:
+        """Sums over all assignments, for many weights of the tuples at once."""
+        return AssignmentSums(map(getitem, self.members, self.tuples), self.load)
+
+    def by_reviewer(self, number: int, mass: Array) -> Array:
+        """`[slot, member, case]`: the mass of the tuples in which a member wrote a review; 0 for `*`."""
+        rows = self.tuples[number]
+        chance = np.zeros((rows.shape[1], len(self.members[number]), mass.shape[1]))
+        for slot, who in enumerate(rows.T):
+            np.add.at(chance[slot], who, mass)
+        chance[:, ~self.named[number]] = 0.0
+        return chance
 
 
 def network(views: Sequence[View], loads: Mapping[str, int], masses: Sequence[Array]) -> Network:
@@ -134,21 +149,22 @@ def check_loads(views: Sequence[View], loads: Mapping[str, int]) -> None:
     outside = sum(load > 0 for name, load in loads.items() if name not in names)
     if outside:
         raise InputError(f"`loads` must be 0 for people in no pool, found {outside} who are not")
-    if first_assignment(views, loads, np.random.default_rng(0)) is None:
-        raise InputError("`loads` cannot be met by any assignment from these pools")
+    first_assignment([(view.names, len(view.scores)) for view in views], loads, np.random.default_rng(0))
 
 
 def first_assignment(
-    views: Sequence[View], loads: Mapping[str, int], rng: np.random.Generator
-) -> list[list[str]] | None:
-    """An assignment that meets all loads, slot by slot, by maximum flow; None if there is none."""
-    names = sorted({name for view in views for name in view.names})
+    pools: Sequence[tuple[Sequence[str], int]], loads: Mapping[str, int], rng: np.random.Generator
+) -> list[list[str]]:
+    """An assignment that meets all loads, slot by slot, by maximum flow; refused if there is none.
+
+    `pools` has each paper's candidates and its number of reviews.
+    """
+    names = sorted({name for pool, _ in pools for name in pool})
     people = rng.permutation(names).tolist()
-    paper = 1 + len(names) + rng.permutation(len(views))
-    pools = [(view.names, len(view.scores)) for view in views]
+    paper = 1 + len(names) + rng.permutation(len(pools))
     flow = review_flow(pools, {name: int(loads.get(name, 0)) for name in names}, people, paper)
-    if flow.flow_value < sum(len(view.scores) for view in views):
-        return None
+    if flow.flow_value < sum(slots for _, slots in pools):
+        raise InputError("`loads` cannot be met by any assignment from these pools")
     rows, assignment = flow.flow.tocsr(), []
     for node in paper:
         span = slice(rows.indptr[node], rows.indptr[node + 1])
@@ -167,41 +183,8 @@ def true_loads(views: Sequence[View]) -> dict[str, int]:
 
 def exact_reviewers(network: Network) -> list[Array]:
     """For each paper `[slot, member]`: P(this member wrote this review | everything); 0 for `*`."""
-    sums = _NetworkSums(network)
-    total, masses = sums.masses([weight[:, None] for weight in network.weights])
-    return [sums.reviewers(number, mass)[..., 0] / total for number, mass in enumerate(masses)]
-
-
-class _NetworkSums:
-    """Sums over all assignments of a network, for many weights of its tuples at once."""
-
-    def __init__(self, network: Network) -> None:
-        self.network = network
-        pairs = zip(network.members, network.tuples, strict=True)
-        self.sets, self.index = zip(*(sets_of(who[rows]) for who, rows in pairs), strict=True)
-        self.terms = number_of_terms(self.sets, network.load)
-
-    @cached_property
-    def sums(self) -> LoadSums:
-        """The sums over assignments."""
-        return load_sums(self.sets, self.network.load, self.network.load)
-
-    def masses(self, weights: Sequence[Array]) -> tuple[Array, list[Array]]:
-        """The weight `[case]` of all assignments, and for each paper that of those with each tuple."""
-        sets = [
-            by_set(w, index, len(own)) for w, index, own in zip(weights, self.index, self.sets, strict=True)
-        ]
-        total, rest = self.sums.total_and_rest(sets)
-        return total, [w * beside[index] for w, beside, index in zip(weights, rest, self.index, strict=True)]
-
-    def reviewers(self, number: int, mass: Array) -> Array:
-        """`[slot, member, case]`: the mass of the tuples in which a member wrote a review; 0 for `*`."""
-        members, rows = self.network.members[number], self.network.tuples[number]
-        chance = np.zeros((rows.shape[1], len(members), mass.shape[1]))
-        for slot, who in enumerate(rows.T):
-            np.add.at(chance[slot], who, mass)
-        chance[:, ~self.network.named[number]] = 0.0
-        return chance
+    total, masses = network.sums.masses([weight[:, None] for weight in network.weights])
+    return [network.by_reviewer(number, mass)[..., 0] / total for number, mass in enumerate(masses)]
 
 
 def is_small(views: Sequence[View], loads: Mapping[str, int], options: int = 2) -> bool:
@@ -209,17 +192,16 @@ def is_small(views: Sequence[View], loads: Mapping[str, int], options: int = 2) 
 
     Before the draw a paper has `options` outcomes.
     """
-    made = _NetworkSums(network(views, loads, [view.weight for view in views]))
+    terms = network(views, loads, [view.weight for view in views]).sums.terms
     outcomes = float(options) ** sum(view.outcome is None for view in views)
-    return made.terms * outcomes <= MOST_TERMS * _OUTCOMES_AT_ONCE and outcomes <= MOST_OUTCOMES
+    return terms * outcomes <= MOST_TERMS * _OUTCOMES_AT_ONCE and outcomes <= MOST_OUTCOMES
 
 
 def exact_finding(views: Sequence[View], loads: Mapping[str, int], policy: str) -> Finding:
     """The exact success in naming a reviewer, over all assignments and, before the draw, all outcomes."""
     views = [view.without_loads() for view in views]
     alone = network(views, loads, [view.weight for view in views])
-    sums, before = _NetworkSums(alone), exact_reviewers(alone)
-    tops = [found.max(axis=1) for found in before]
+    sums, tops = alone.sums, [found.max(axis=1) for found in exact_reviewers(alone)]
     scale = sums.masses([view.weight[:, None] for view in views])[0][0]
     success, rise = 0.0, -np.inf
     options = [view.mass(policy) for view in views]
@@ -228,7 +210,7 @@ def exact_finding(views: Sequence[View], loads: Mapping[str, int], policy: str) 
         total, masses = sums.masses([option[o].T for option, o in zip(options, outcomes.T, strict=True)])
         some = total > 0.0
         for number, mass in enumerate(masses if some.any() else ()):
-            best = sums.reviewers(number, mass[:, some]).max(axis=1)
+            best = alone.by_reviewer(number, mass[:, some]).max(axis=1)
             success += float((best / total[some]).sum() if published else best.sum() / scale)
             rise = max(rise, float((best / total[some] - tops[number][:, None]).max()))
     baseline = float(sum(top.sum() for top in tops) / alone.reviews)
@@ -321,21 +303,19 @@ def any_prior_bound(views: Sequence[View], policy: str = "chosen") -> float:
 def erasure_bound(views: Sequence[View], loads: Mapping[str, int], policy: str = "chosen") -> ErasureBound:
     """An upper bound on what all decisions together reveal, by sums over all assignments.
 
-    A table's accept chances are `lo + kappa q(r)` with q in [0, 1]. So its decision can be made from a coin
-    that comes up with chance kappa: if it does, accept with chance q(r); else with chance lo/(1 - kappa),
-    whoever reviewed. Whoever sees, for every other paper, nothing (chance 1 - kappa) or a draw of
-    Bernoulli(q(r)) therefore sees no less than the decisions (they are a garbling of it, Blackwell 1951), and
-    the bound is the success of that adversary, who also sees the decision on the paper itself.
+    A table's accept chances are `lo + kappa q(r)` with q in [0, 1]. Whoever sees, for every other paper,
+    nothing (chance 1 - kappa) or a draw of Bernoulli(q(r)) sees no less than the decisions. The bound is the
+    success of that adversary, who also sees the decision on the paper itself (docs/explanation/theory.md).
     """
     views = [view.without_loads() for view in views]
     made = network(views, loads, [view.weight for view in views])
-    sums, accepts = _NetworkSums(made), [view.accept[policy] for view in views]
+    sums, accepts = made.sums, [view.accept[policy] for view in views]
     kappa = np.array([np.ptp(accept) for accept in accepts])
     scale, masses = sums.masses([view.weight[:, None] for view in views])
 
     def best(number: int, mass: Array) -> Array:
         """`[case]`: the mass of the best guesses at all reviews of a paper."""
-        return np.asarray(sums.reviewers(number, mass).max(axis=1).sum(axis=0))
+        return np.asarray(made.by_reviewer(number, mass).max(axis=1).sum(axis=0))
 
     def best_after(number: int, mass: Array) -> Array:
         """The same after the decision on the paper itself."""

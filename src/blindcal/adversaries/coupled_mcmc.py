@@ -39,7 +39,6 @@ from numpy.typing import NDArray
 from blindcal.adversaries.coupled_exact import (
     LOADS,
     Network,
-    all_loads,
     exact_finding,
     first_assignment,
     is_small,
@@ -168,24 +167,13 @@ class Walks:
     rounds: int = 0
 
 
-def start_walks(
-    views: Sequence[View],
-    loads: Mapping[str, int],
-    table: FlatNetwork,
-    *,
-    chains: int,
-    starts: int,
-    seed: int,
-) -> Walks:
+def start_walks(made: Network, table: FlatNetwork, *, chains: int, starts: int, seed: int) -> Walks:
     """Walks from assignments that meet the loads and are independent of scores and decisions."""
-    first, loads = [], all_loads(views, loads)
+    first, pools, loads = [], made.pools, dict(zip(made.people, made.load.tolist(), strict=True))
     for number in range(starts):
-        assignment = first_assignment(views, loads, np.random.default_rng([seed, number]))
-        if assignment is None:
-            raise InputError("`loads` cannot be met by any assignment from these pools")
-        first.append(
-            [view.names.index(name) for view, names in zip(views, assignment, strict=True) for name in names]
-        )
+        drawn = first_assignment(pools, loads, np.random.default_rng([seed, number]))
+        papers = zip(pools, drawn, strict=True)
+        first.append([pool.index(name) for (pool, _), names in papers for name in names])
     start = np.arange(chains) % starts
     author = np.array(first, dtype=np.int64)[start]
     nobody, none = np.full(chains, -1), np.zeros(chains)
@@ -491,8 +479,6 @@ def _largest_disagreement(right: Array, seen: Array, start: Integers) -> float:
 
 
 def walk(
-    views: Sequence[View],
-    loads: Mapping[str, int],
     made: Network,
     *,
     target: float = TARGET,
@@ -513,7 +499,7 @@ def walk(
     many = 1 if not isinstance(workers, int) or workers <= 1 or find_spec("joblib") is None else workers
     parts = _read_walks(kept, table, chains, starts, seed)
     if parts is None:
-        whole = start_walks(views, loads, table, chains=chains, starts=starts, seed=seed)
+        whole = start_walks(made, table, chains=chains, starts=starts, seed=seed)
         parts = [
             _some_walks(whole, one)
             for one in np.array_split(np.arange(chains), max(1, chains // _SIDE_BY_SIDE))
@@ -565,8 +551,6 @@ def coupled_findings(
         for name in ("scores", *revealing):
             masses = [view.weight if name == "scores" else view.mass(name)[0] for view in views]
             estimates[name] = walk(
-                views,
-                loads,
                 network(views, loads, masses),
                 target=target,
                 most=most,
@@ -618,7 +602,7 @@ def erasure_estimate(
         raise InputError("`erasure_estimate` needs papers with one review, and tables that exclude no one")
     rng, added = np.random.default_rng([seed, 1]), []
     made = network(views, loads, [view.weight for view in views])
-    alone = walk(views, loads, made, target=target, most=most)
+    alone = walk(made, target=target, most=most)
     before = _success_by_review(alone.state, flat_network(made).named)
     for _ in range(draws):
         truth = alone.state.drawn[rng.choice(alone.share.size, p=alone.share)]
@@ -628,7 +612,7 @@ def erasure_estimate(
             q = (accept - accept.min()) / max(kappa[number], _TINY)
             likelihood = q if rng.random() < q[who] else 1.0 - q
             masses.append(view.weight if hidden[number] else view.weight * likelihood)
-        after = walk(views, loads, network(views, loads, masses), target=target, most=most)
+        after = walk(network(views, loads, masses), target=target, most=most)
         if not after.agrees:
             raise InputError("walks from different starts do not agree, so nothing can be said of the bound")
         gains = _success_with_own_decision(views, accepts, after.state) - before

@@ -120,9 +120,8 @@ def findings_of(
 ) -> Findings:
     """The gains of the certificate's adversary, who knows scores, decisions, calibration and pools.
 
-    `policies`: the policies to compare; raw, public, chosen and fully calibrated decisions by default.
-    `better`: the better end of the scale. With "low", the scores of the views are negated ones; the findings
-    state them on the scale of the reviews.
+    `better` is the better end of the scale. With "low", the scores of the views are negated ones; the
+    findings state them on the scale of the reviews.
     """
     slots = np.array([len(view.scores) for view in views], dtype=np.float64)
     linked = float(np.average(links(views, [view.alone for view in views]), weights=slots))

@@ -309,9 +309,9 @@ def continue_chains(
             drawn_at = (ends <= chance[:, at, None] * ends[..., -1:]).sum(axis=2)
             pick[:, at] = np.minimum(drawn_at, share.shape[2] - 1)
             cell = None if within is None else within[:, block.review]
-            reviews = _written(block, drawn, people.variance, quality[:, at], pick[:, at], cell)
-            quality[:, at] = reviews.quality(normal[:, at])
-            sums += _reviewer_sums(reviews, quality[:, at], people)
+            now = quality[:, at], pick[:, at], cell, normal[:, at]
+            quality[:, at], said = _drawn_quality(block, drawn, people, *now)
+            sums += said
         drawn = _drawn_people(people, root, sums, rng.standard_normal(drawn.shape))
     tally = chains.tally.copy()
     for block, total in zip(model.blocks, totals, strict=True):
@@ -357,53 +357,40 @@ def _summed(values: Sequence[Array], on: Array | csr_array) -> Array:
     return np.asarray(flat @ on.T).reshape(len(values), chains, papers, on.shape[0])
 
 
-@dataclass(frozen=True, eq=False)
-class _Written:
-    """The reviews of the present tuples, `[chain, paper, slot]`; scores are those before rounding."""
+def _drawn_quality(
+    block: PaperBlock,
+    drawn: Array,
+    people: StatedReviewers,
+    quality: Array,
+    pick: Integers,
+    within: Array | None,
+    normal: Array,
+) -> tuple[Array, Array]:
+    """Qualities `[chain, paper]` given the reviews that the picked tuples wrote, and the prior N(0,1).
 
-    who: Integers
-    slope: Array
-    offset: Array
-    variance: Array
-    score: Array
-
-    def quality(self, normal: Array) -> Array:
-        """Qualities `[chain, paper]` given the reviews and the prior N(0,1)."""
-        precision = 1.0 + (self.slope**2 / self.variance).sum(axis=2)
-        pull = (self.slope * (self.score - self.offset) / self.variance).sum(axis=2)
-        return conditional_normal(pull, precision, normal)
-
-
-def _written(
-    block: PaperBlock, drawn: Array, variance: Array, quality: Array, pick: Integers, within: Array | None
-) -> _Written:
-    """The reviews that the picked tuples wrote; `within` are uniform draws for scores that were rounded."""
+    `within` are uniform draws for scores that were rounded. Second is what the reviews say about the
+    differences of slopes and offsets from the stated ones: a log likelihood `[5, chain, person]` in the rows
+    of `bivariate_posterior`.
+    """
     position = block.rows[pick]
     paper, slot = np.arange(block.paper.size)[:, None], np.arange(position.shape[2])
     who = block.who[paper, slot, position]
-    a, b = np.moveaxis(drawn[np.arange(len(drawn))[:, None, None], who], -1, 0)
-    v, score = variance[who], np.broadcast_to(block.low, who.shape)
+    chain, size = np.arange(len(drawn))[:, None, None], len(people.mean)
+    a, b = np.moveaxis(drawn[chain, who], -1, 0)
+    v, score = people.variance[who], np.broadcast_to(block.low, who.shape)
     if block.rounded and within is not None:
         score = truncated_normal(a * quality[..., None] + b, np.sqrt(v), block.low, block.high, within)
-    return _Written(who, a, b, v, score)
-
-
-def _reviewer_sums(reviews: _Written, quality: Array, people: StatedReviewers) -> Array:
-    """What reviews say about the differences of slopes and offsets from the stated ones.
-
-    A log likelihood `[5, chain, person]` in the rows of `bivariate_posterior`.
-    """
-    chains, size = len(reviews.who), len(people.mean)
-    at = (reviews.who + np.arange(chains)[:, None, None] * size).ravel()
-    slope, offset = np.moveaxis(people.mean[reviews.who], -1, 0)
-    t = quality[..., None]
+    precision, pull = 1.0 + (a**2 / v).sum(axis=2), (a * (score - b) / v).sum(axis=2)
+    new = conditional_normal(pull, precision, normal)
+    at, t = (who + chain * size).ravel(), new[..., None]
+    slope, offset = np.moveaxis(people.mean[who], -1, 0)
     sums = regression_sums(
         t,
-        reviews.score - slope * t - offset,
-        1.0 / reviews.variance,
-        lambda part: np.bincount(at, part.ravel(), chains * size).astype(np.float64, copy=False),
+        score - slope * t - offset,
+        1.0 / v,
+        lambda part: np.bincount(at, part.ravel(), len(drawn) * size).astype(np.float64, copy=False),
     )
-    return sums.reshape(5, chains, size)
+    return new, sums.reshape(5, len(drawn), size)
 
 
 def _drawn_people(people: StatedReviewers, root: Array, sums: Array, normal: Array) -> Array:
@@ -529,12 +516,8 @@ def learning_findings(
 
     Beside each finding stands the same one for an adversary who looks at each paper separately. Findings are
     measured, with a standard error; they are exact if the calibration is stated without errors. Decisions
-    that are the same whoever reviewed, as raw and public ones are, add nothing.
-
-    `views`: the papers, as `planned_views` or `open_release` returns them. `target`: chains go on until the
-    standard error of a chance is at most this. `most`: how many times at most chains are looked at. `seed`:
-    of the chains: the same seed gives the same numbers. `workers`: how many processes share the work; numbers
-    are the same for any number. `progress`: called as work goes on; silent by default. Returns one finding
+    that are the same whoever reviewed, as raw and public ones are, add nothing. Chains go on until the
+    standard error of a chance is at most `target`, or they were looked at `most` times. Returns one finding
     for each policy, then one for each policy with papers taken separately.
     """
     plain = [finding_about(paper_findings(LEARNS, views, policy), policy) for policy in policies]

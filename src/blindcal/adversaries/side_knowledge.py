@@ -148,11 +148,7 @@ def _with_evidence(job: tuple[int, View], strength: float, policies: tuple[str, 
 
 
 def collusion_findings(
-    views: Sequence[View],
-    colluders: int,
-    policies: Sequence[str] = POLICIES,
-    *,
-    draws: int = _COLLUSIONS,
+    views: Sequence[View], colluders: int, policies: Sequence[str] = POLICIES, *, draws: int = _COLLUSIONS
 ) -> list[Finding]:
     """Naming the reviewer of a review that no colluder wrote, for reviewers who share their knowledge.
 

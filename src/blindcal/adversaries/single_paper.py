@@ -176,13 +176,8 @@ def released_view(case: PaperCase, accepted: bool) -> View:
     return replace(view, outcome={"raw": every, "public": every, "chosen": likelihood, "full": likelihood})
 
 
-AUTHOR, THREE_GUESSES, MEMBER, WHOLE, LINK = (
-    "author",
-    "three guesses",
-    "reviewed at all",
-    "whole tuple",
-    "link",
-)
+AUTHOR, THREE_GUESSES, MEMBER = "author", "three guesses", "reviewed at all"
+WHOLE, LINK = "whole tuple", "link"
 QUESTIONS = (AUTHOR, THREE_GUESSES, MEMBER, WHOLE)
 """The reviewer of a review, in one guess or three; whether a person reviewed the paper; all its reviewers."""
 ONE_BY_ONE = "author, papers one by one"
@@ -342,11 +337,7 @@ class Games:
 
 
 def play(
-    belief: Belief,
-    policy: Policy,
-    games: int,
-    rng: np.random.Generator,
-    adversary: Adversary | None = None,
+    belief: Belief, policy: Policy, games: int, rng: np.random.Generator, adversary: Adversary | None = None
 ) -> Games:
     """Simulates the game: draws the secret and the decision, and lets the adversary guess.
 
@@ -405,15 +396,10 @@ def authors(view: View, mass: Array) -> Array:
     return _all_labels(view, mass)[..., 1:]
 
 
-def members(view: View, mass: Array) -> Array:
-    """`[outcome, candidate]`: P(outcome and this candidate reviewed the paper | scores)."""
-    # A named person writes at most one review of a paper.
-    return np.asarray(authors(view, mass).sum(axis=1))
-
-
 def answers(view: View, mass: Array) -> dict[str, float]:
     """The chance of a correct answer to each of `QUESTIONS`, mean over the paper's reviews or its pool."""
     by_slot = authors(view, mass)
+    # A named person writes at most one review of a paper.
     chance, reviewed = mass.sum(axis=1), by_slot.sum(axis=1)
     named = np.array([name != "*" for name in view.names])
     yes = reviewed[:, named]

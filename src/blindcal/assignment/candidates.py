@@ -169,11 +169,7 @@ def read_draws(path: StrPath | Any) -> dict[str, SampledPool]:
 def everyone(
     papers: Iterable[str], reviewers: Sequence[str], conflicts: Iterable[tuple[str, str]] = ()
 ) -> dict[str, dict[str, float]]:
-    """Pools of everyone without a conflict, all equally likely.
-
-    `reviewers`: the candidates of each paper, except those with a conflict. `conflicts`: pairs
-    `(paper, reviewer)`; by default there are none.
-    """
+    """Pools of everyone without a conflict `(paper, reviewer)`, all equally likely."""
     barred: dict[str, set[str]] = {}
     for paper, reviewer in conflicts:
         barred.setdefault(paper, set()).add(reviewer)
@@ -197,10 +193,9 @@ def is_everyone(source: object) -> bool:
 def pools_of(source: StrPath | Any, papers: Iterable[str], reviewers: Iterable[str]) -> Pools:
     """The pools that a file or a data frame describes; its columns say how.
 
-    `source`: a table `paper,reviewer[,probability]` of candidates; or `draw,paper,reviewer`, sampled
-    assignments of which one is the true one; or `paper,conflict`, for everyone except these. The word
-    `everyone` in place of a file means that there are no conflicts. `papers`: all papers; they matter if
-    candidates are not listed.
+    A table `paper,reviewer[,probability]` has candidates; `draw,paper,reviewer`, sampled assignments of which
+    one is the true one; `paper,conflict`, everyone except these. The word `everyone` in place of a file means
+    that there are no conflicts.
     """
     people = sorted(set(reviewers) - {OUTSIDER})
     if is_everyone(source):
@@ -301,12 +296,7 @@ _CLOSE_RATIO, _SURE_RATIO = 0.6, 0.8
 
 BEFOREHAND = "(adding only those missing would reveal who they are: see docs/explanation/limitations.md)"
 CAUSES = {
-    "spelling": (
-        "reviews",
-        "reviewer",
-        "must spell reviewers as the other files do",
-        "spelled differently",
-    ),
+    "spelling": ("reviews", "reviewer", "must spell reviewers as the other files do", "spelled differently"),
     "calibration": (
         "reviewers",
         "reviewer",

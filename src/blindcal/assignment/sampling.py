@@ -114,9 +114,13 @@ def marginals(
     if program.short > 0:
         raise InputError(_NO_ASSIGNMENT.format(per_paper, f"{cap:g}", program.short / draws))
     paper, reviewer, units = program.solution
-    chances = Marginals(paper, reviewer, units, draws, most, per_paper)
-    _verify(chances, similarity, per_reviewer)
-    return chances
+    # Every promise of the probabilities is checked in whole numbers.
+    need = np.bincount(paper, units, len(similarity.papers))
+    load = np.bincount(reviewer, units, len(similarity.reviewers))
+    kept = (need == per_paper * draws).all() and load.max() <= per_reviewer * draws
+    if not kept or units.max() > most:
+        raise CertificateError("the chances of an assignment do not meet its loads and cap exactly")
+    return Marginals(paper, reviewer, units, draws, most, per_paper)
 
 
 def _max_units(
@@ -263,15 +267,6 @@ class _TransportProgram:
         need, room = np.full(papers, self.need), np.full(people, self.room)
         rows = np.concatenate([need, np.zeros(people)]), np.concatenate([need, room])
         return load_model(lack, np.full(papers, _SHORTAGE_COST), (np.zeros(papers), need), rows)
-
-
-def _verify(chances: Marginals, similarity: Similarity, per_reviewer: int) -> None:
-    """Check every promise of the probabilities in whole numbers."""
-    need = np.bincount(chances.paper, chances.units, len(similarity.papers))
-    load = np.bincount(chances.reviewer, chances.units, len(similarity.reviewers))
-    kept = (need == chances.per_paper * chances.draws).all() and load.max() <= per_reviewer * chances.draws
-    if not kept or chances.units.max() > chances.most:
-        raise CertificateError("the chances of an assignment do not meet its loads and cap exactly")
 
 
 SEED_BYTES = 32

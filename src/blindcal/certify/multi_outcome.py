@@ -85,7 +85,9 @@ def certify_outcomes(
     slots = label_slots(labels, len(prior))
     if len(table) != len(prior):
         raise InputError(f"chance has {len(table)} secrets and weight {len(prior)}")
-    caps = _slot_caps(prior, slots, guarantee)
+    # The most that anyone may become by *steady* or a crowd, in each slot; 1 without either.
+    least = Fraction(0) if guarantee.name == "steady" else Fraction(1, guarantee.among or 1)
+    caps = [max(_top_mass(prior, row), least) for row in slots]
     table = _meet_equations(prior, table, slots, caps)
     common = _common_row(prior, table)
     mixed = Fraction(1) if guarantee.name == "public" else Fraction(0)
@@ -102,13 +104,6 @@ def certify_outcomes(
             "no policy keeps the requested limits for these public data, not even a constant"
         )
     return constant, claim
-
-
-def _slot_caps(prior: Sequence[Fraction], slots: Integers, guarantee: Guarantee) -> list[Fraction]:
-    """The most that anyone may become by *steady* or a crowd, in each slot; 1 without either."""
-    tops = [_top_mass(prior, labels) for labels in slots]
-    least = Fraction(0) if guarantee.name == "steady" else Fraction(1, guarantee.among or 1)
-    return [max(top, least) for top in tops]
 
 
 def _claim_of_outcomes(

@@ -154,10 +154,8 @@ def write_bytes(path: StrPath, data: bytes, *, confidential: bool = False, repla
 
     A killed writer leaves the old state or the new one. Where the system allows it, the temporary file has no
     name and disappears with the process. Where it needs a name, the next writer to the same file removes what
-    is left, and so does `remove_stale_files`.
-
-    `confidential`: whether only its owner can read the file. It is then refused in a folder that is meant to
-    be shared. `replace`: whether an existing file is replaced; by default it is never overwritten.
+    is left, and so does `remove_stale_files`. Only its owner can read a `confidential` file, which is refused
+    in a folder that is meant to be shared.
     """
     refuse_empty_path(path)
     target = Path(path)
@@ -406,11 +404,9 @@ def _holds_release(folder: Path) -> bool:
 
 
 def canonical_json(value: object) -> bytes:
-    """The one encoding that equal content has: keys sorted, numbers by value, no spaces.
+    """The one encoding that equal content has: keys sorted, numbers by value, no spaces; `nan` is refused.
 
     Different content has different encodings.
-
-    `value`: mappings with text keys, lists, arrays, text, numbers, truth values and None; `nan` is refused.
     """
     return encode_utf8(_canonical(value))
 

@@ -115,10 +115,8 @@ class Table:
 def parse_table(data: bytes, file: str, columns: Sequence[Column], *, extra: bool = False) -> Table:
     """The named columns of a comma-separated table.
 
-    Column order, line ends and a byte-order mark do not matter; header names match in any case.
-
-    `file`: its name for messages; nothing is read from there. `columns`: which ones to take, and what their
-    cells must hold. `extra`: whether other columns are left out; by default they are refused.
+    Column order, line ends and a byte-order mark do not matter; header names match in any case. `file` is its
+    name for messages. Columns that were not requested are refused, or left out if `extra`.
     """
     log = Problems(file)
     cut = records(decode_utf8(data, file), log, len(_MARK) if data.startswith(_MARK) else 0)
@@ -485,8 +483,6 @@ def format_table(columns: Mapping[str, Sequence[object] | Array]) -> bytes:
     """A table as comma-separated UTF-8, rows sorted from the first column on, with `\\n` line ends.
 
     A cell that a spreadsheet would run as a formula is escaped; `nan` is an empty cell.
-
-    `columns`: texts or numbers by name, all of one length.
     """
     values = [_values(name, column) for name, column in columns.items()]
     if len(set(map(len, values))) != 1:

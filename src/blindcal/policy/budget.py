@@ -137,12 +137,10 @@ def allocate(
 ) -> Allocation:
     """The best points on many convex chains under one limit on a weighted sum.
 
-    The price of a segment is `weights * d conference_error / (adversary_weights * d adversary_error)`.
-
-    `conference_limit`: the most that the conference's total may be; the adversary's is then the greatest.
-    `adversary_limit`: instead of it, the least that the adversary's total may be (a success of at most 1 -
-    limit); the conference's is then the least. `weights`: of the instances in the conference's total, summing
-    to 1; equal by default. `adversary_weights`: those in the adversary's total; by default the same.
+    The price of a segment is `weights * d conference_error / (adversary_weights * d adversary_error)`. The
+    conference's total may be `conference_limit` at most, or the adversary's `adversary_limit` at least; the
+    other one is then as good as possible. `weights` are of the instances in the conference's total, summing
+    to 1 and equal by default; `adversary_weights` those in the adversary's total, by default the same.
     """
     if (conference_limit is None) == (adversary_limit is None):
         raise InputError("give one of conference_limit and adversary_limit")

@@ -26,10 +26,9 @@ from typing import Protocol
 import numpy as np
 from scipy.optimize import linprog
 
-from blindcal.assignment.prior import sets_of
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
-from blindcal.posterior.loads import LoadSums, by_set, load_sums
+from blindcal.posterior.loads import AssignmentSums
 
 _TOLERANCE, _ROUNDING = 1e-10, 1e-8
 MOST_REVIEWS = 60
@@ -83,24 +82,18 @@ class SummedPrior:
     load: Integers = field(repr=False)  # how many reviews everybody has
 
     @cached_property
-    def _sets(self) -> tuple[list[Integers], list[Integers], LoadSums]:
-        sets, index = zip(*map(sets_of, self.tuples), strict=True)
-        return list(sets), list(index), load_sums(sets, self.load, self.load)
+    def _sums(self) -> AssignmentSums:
+        return AssignmentSums(self.tuples, self.load)
 
     def pairwise(self, likelihoods: Sequence[Array], paper: int) -> list[Array]:
         """The chances of two papers' tuples together: one case of the sums for each tuple of the paper."""
-        sets, index, sums = self._sets
         size = len(self.tuples[paper])
         masses = [
             np.repeat((weight * likelihood)[:, None], size, axis=1)
             for weight, likelihood in zip(self.weights, likelihoods, strict=True)
         ]
         masses[paper] = np.diag(masses[paper][:, 0])
-        _, rest = sums.total_and_rest(
-            [by_set(mass, own, len(rows)) for mass, own, rows in zip(masses, index, sets, strict=True)]
-        )
-        joint = [mass * beside[own] for mass, beside, own in zip(masses, rest, index, strict=True)]
-        return [mass / mass.sum() for mass in joint]
+        return [mass / mass.sum() for mass in self._sums.masses(masses)[1]]
 
 
 def reviewer_masses(tuples: Integers, joint: Array) -> list[Array]:
@@ -122,11 +115,10 @@ def next_table(
     *,
     epsilon: float | None = 2.0,
 ) -> Array:
-    """The accept probability of each tuple of the next paper.
+    """The accept probability of each tuple of the next paper, given the likelihoods of decisions so far.
 
-    `likelihoods`: for each paper the likelihood of its decision under each tuple; ones if it has none yet.
-    `favor`: `[tuple]`, the chance that accepting it is right. `epsilon`: no decision moves odds between two
-    tuples by more than a factor e^epsilon; None: no limit.
+    `favor[tuple]` is the chance that accepting it is right. No decision moves odds between two tuples by more
+    than a factor e^epsilon.
     """
     if sum(rows.shape[1] for rows in prior.tuples) > MOST_REVIEWS:
         raise InputError(f"a sequence of tables is for coupled papers with at most {MOST_REVIEWS} reviews")

@@ -166,27 +166,21 @@ def kinds_of_papers(cases: Sequence[PaperCase]) -> tuple[list[PaperCase], list[i
 
 def _histogram(counted: Sequence[tuple[PaperCase, int]]) -> Array:
     """How much of the belief about some kinds of papers has its median of quality in each step."""
-    weighed = [(quality_medians(case), number) for case, number in counted]
-    median = np.concatenate([median for (median, _), _ in weighed])
-    weight = np.concatenate([number * weight for (_, weight), number in weighed])
+    weighed = [(tuple_qualities(case), number) for case, number in counted]
+    median = np.concatenate([median for (median, _, _), _ in weighed])
+    weight = np.concatenate([number * weight for (_, _, weight), number in weighed])
     # Medians are often multiples of a step: add a little, so that no machine's last digit puts them below it.
     bin = np.clip(np.floor((median + _RANGE) / _STEP + 1e-6).astype(np.int64), 0, _BINS - 1)
     return np.bincount(bin, weight, _BINS).astype(np.float64)
 
 
-def quality_medians(case: PaperCase) -> tuple[Array, Array]:
-    """The median of quality under each tuple (or each sampled tuple), and the tuple's weight."""
-    median, _, weight = _qualities(case)
-    return median, weight
-
-
 def approximate_evidence(case: PaperCase) -> tuple[Array, Array]:
     """The weight of each tuple (or each sampled tuple), and how likely accepting is right, by the sites."""
-    median, precision, weight = _qualities(case)
+    median, precision, weight = tuple_qualities(case)
     return weight, ndtr((median - case.bar) * np.sqrt(precision))
 
 
-def _qualities(case: PaperCase) -> tuple[Array, Array, Array]:
+def tuple_qualities(case: PaperCase) -> tuple[Array, Array, Array]:
     """Median and precision of quality under each tuple (or each sampled tuple), and the tuple's weight."""
     tuples = tuple_count(len(case.candidates), len(case.scores), case.outsider is not None)
     few = case.sets is not None or tuples <= MAX_LISTED

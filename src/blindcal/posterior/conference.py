@@ -386,7 +386,11 @@ def refuse_mismatches(
     broken = {
         paper: checked[id(pool), len(who)] or _drawn_apart(who, pool) for paper, (who, pool) in pairs.items()
     }
-    missing = {paper: _outside_pool(who, pool or {}) for paper, (who, pool) in pairs.items()}
+    # Nobody is missing from a pool that has `*`.
+    missing = {
+        paper: [name for name in who if pool and not max(pool.get(name, 0.0), pool.get(OUTSIDER, 0.0)) > 0.0]
+        for paper, (who, pool) in pairs.items()
+    }
     problems, outside = list[Problem](), list[MissingReviewer]()
     if any(broken.values()) or any(missing.values()):
         barred = set[tuple[str, str]]() if sources is None else conflicts_in(sources.pools)
@@ -487,12 +491,6 @@ def _shown_papers(
     row = {paper: "" if sources is None else f" ({sources.reviews}, row {starts[paper]})" for paper in starts}
     order = sorted(starts, key=starts.__getitem__) if hidden else reviews.papers
     return {paper: ("a paper" if paper in hidden else f"paper {paper!r}") + row[paper] for paper in order}
-
-
-def _outside_pool(who: Sequence[str], pool: Mapping[str, float]) -> list[str]:
-    """The reviewers who are not in the pool of a paper, if `*` is not in it either."""
-    missing = [name for name in who if not pool.get(name, 0.0) > 0.0]
-    return missing if pool and not pool.get(OUTSIDER, 0.0) > 0.0 else []
 
 
 def members_of(pools: Iterable[Mapping[str, float]]) -> set[str]:

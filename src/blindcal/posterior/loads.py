@@ -17,8 +17,9 @@ found by Sinkhorn's iteration. It is a function of public data alone and frozen 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
 from math import ceil, inf, prod
 from typing import Any
@@ -97,11 +98,6 @@ class LoadSums:
         return total, rest[::-1]
 
 
-def number_of_terms(sets: Sequence[Integers], most: Integers) -> float:
-    """How many terms the sums have."""
-    return prod(float(load + 1) for load in most) * sum(float(len(rows)) for rows in sets)
-
-
 def load_sums(sets: Sequence[Integers], least: Integers, most: Integers) -> LoadSums:
     """The sums for papers whose reviewers are one of some sets: `sets[paper][set, slot]` are people by index.
 
@@ -137,6 +133,32 @@ def by_set(weights: Array, index: Integers, sets: int) -> Array:
     summed = np.zeros((sets, weights.shape[1]))
     np.add.at(summed, index, weights)
     return summed
+
+
+class AssignmentSums:
+    """Sums over all assignments that have exactly these loads; `tuples[paper][tuple, slot]` are people."""
+
+    def __init__(self, tuples: Iterable[Integers], load: Integers) -> None:
+        self.load = load
+        self.sets, self.index = zip(*map(sets_of, tuples), strict=True)
+
+    @property
+    def terms(self) -> float:
+        """How many terms the sums have."""
+        return prod(float(load + 1) for load in self.load) * sum(float(len(rows)) for rows in self.sets)
+
+    @cached_property
+    def _sums(self) -> LoadSums:
+        return load_sums(self.sets, self.load, self.load)
+
+    def masses(self, weights: Sequence[Array]) -> tuple[Array, list[Array]]:
+        """The weight `[case]` of all assignments, and for each paper that of those with each tuple.
+
+        `weights[paper][tuple, case]` are those of the tuples, for many cases at once.
+        """
+        papers = list(zip(weights, self.index, self.sets, strict=True))
+        total, rest = self._sums.total_and_rest([by_set(w, index, len(own)) for w, index, own in papers])
+        return total, [w * beside[index] for (w, index, _), beside in zip(papers, rest, strict=True)]
 
 
 def success_limits(own: Array, kappa: Array) -> Array:

@@ -241,7 +241,12 @@ def _probability_better(
     """P(first paper is better) for rows in which each reviewer is certain or not."""
     left, right = s[:, :1], s[:, 1:]
     if first_certain and second_certain:
-        return _greater(first.quality(left)[:, 0], second.quality(right)[:, 0])
+        t, u = first.quality(left)[:, 0], second.quality(right)[:, 0]
+        # Qualities beyond the ends of a curve are infinite: they tie only with each other.
+        finite = np.isfinite(t) & np.isfinite(u)
+        a, b = np.where(finite, t, 0.0), np.where(finite, u, 0.0)
+        tie = (t == u) | (finite & (np.abs(a - b) <= _TIE * (1.0 + np.abs(a) + np.abs(b))))
+        return np.where(tie, 0.5, (t > u).astype(np.float64))
     if first_certain:
         return 1.0 - _tail([second], right, first.quality(left)[:, 0])
     if second_certain:
@@ -250,14 +255,6 @@ def _probability_better(
     ends.sort(axis=-1)
     t, _ = panel_nodes(ends)
     return probability_greater(log_joint([first], left, t), log_joint([second], right, t), ends)
-
-
-def _greater(t: Array, u: Array) -> Array:
-    """1 if t > u, 0 if t < u, 1/2 at a tie."""
-    finite = np.isfinite(t) & np.isfinite(u)
-    a, b = np.where(finite, t, 0.0), np.where(finite, u, 0.0)
-    tie = (t == u) | (finite & (np.abs(a - b) <= _TIE * (1.0 + np.abs(a) + np.abs(b))))
-    return np.where(tie, 0.5, (t > u).astype(np.float64))
 
 
 def _tail(reviews: Sequence[ScoreLikelihood], s: Array, level: Array) -> Array:

@@ -68,9 +68,7 @@ def uniform_assignments(
     comes from the same number of shuffles, so what is kept is *exactly* uniform. About exp(-c) of the draws
     are kept, c = sum_i k(k-1) sum_j l_j(l_j-1) / (2 reviews^2). If c is above 6, a symmetric Markov chain
     of trades between papers takes over, whose limit is uniform (100 rounds in which every paper trades once).
-
-    `papers`: how many papers there are, numbered from 0. `reviewers`: how many reviewers there are, numbered
-    from 0. `loads`: how many papers each reviewer has; by default `even_loads` with the reviewers shuffled.
+    `loads` are how many papers each reviewer has; by default `even_loads` with the reviewers shuffled.
     """
     stubs = _stubs(rng, count, papers, reviewers, per_paper, loads)
     load = np.bincount(stubs[0], minlength=reviewers) if count else np.zeros(reviewers)
@@ -466,10 +464,8 @@ def pooled_conference(
 ) -> PooledConference:
     """One conference in which each paper has a uniform pool of candidates.
 
-    Its true reviewers are uniform in the pool and independent between papers: no loads are kept.
-
-    `per_paper`: reviews that each paper gets, at most `pool`. `population`: how reviewers are drawn and how
-    scores arise. `reviewers`: of whom pools are drawn; by default as many as papers, and at least `pool`.
+    Its true reviewers are uniform in the pool and independent between papers: no loads are kept. Pools are
+    drawn from so many `reviewers`; by default as many as papers, and at least `pool`.
     """
     people = max(papers, pool) if reviewers is None else reviewers
     if not 1 <= per_paper <= pool <= people:
