@@ -37,7 +37,7 @@ from blindcal.policy.pareto_frontier import frontier
 from blindcal.policy.policy import Policy, evidence_policy, label_tops, public_policy, unchecked_policy
 from blindcal.policy.sequential import ListedPrior, best_order, next_table
 from blindcal.policy.solver import private_policy
-from blindcal.posterior.belief import Belief, unchecked_belief
+from blindcal.posterior.belief import Belief
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.quality_posterior import posterior_tail
 from blindcal.simulation.population import (
@@ -554,13 +554,10 @@ def _hinted(belief: Belief, policy: Policy) -> float:
     for labels in slots:
         names = np.unique(labels)
         for hint in names:
-            hinted = np.where(labels == hint, HINT, 0.0) + (1.0 - HINT) / names.size
-            hinted_belief = unchecked_belief(belief.weight * hinted, belief.favor, labels[None])
-            before = label_tops(hinted_belief.weight, hinted_belief.labels)[0]
-            outcomes = (hinted_belief.weight * policy.accept, hinted_belief.weight * (1.0 - policy.accept))
-            added.append(
-                (sum(label_tops(mass, hinted_belief.labels)[0] for mass in outcomes) - before) / len(slots)
-            )
+            weight = belief.weight * (np.where(labels == hint, HINT, 0.0) + (1.0 - HINT) / names.size)
+            masses = weight, weight * policy.accept, weight * (1.0 - policy.accept)
+            before, *after = (label_tops(mass, labels[None])[0] for mass in masses)
+            added.append((sum(after) - before) / len(slots))
     return float(sum(added))
 
 

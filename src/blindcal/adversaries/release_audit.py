@@ -194,12 +194,9 @@ def posterior_table(
     columns = ("paper", "review", "score", "reviewer", "scores_alone", "with_decision")
     rows = []
     for view in views:
-        before, after = (authors(view, mass)[0] for mass in (view.alone, view.mass(policy)))
+        before, after = (authors(view, mass)[0].tolist() for mass in (view.alone, view.mass(policy)))
         for slot, upright in enumerate(view.scores):
             (score,) = original_scores([upright], better)
-            rows += [
-                (view.paper, slot + 1, score, name, float(before[slot, who]), float(after[slot, who]))
-                for who, name in enumerate(view.names)
-                if name != "*"
-            ]
-    return dict(zip(columns, (list(column) for column in zip(*rows, strict=True)), strict=True))
+            each = zip(view.names, before[slot], after[slot], strict=True)
+            rows += [(view.paper, slot + 1, score, *numbers) for numbers in each if numbers[0] != "*"]
+    return dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))

@@ -146,10 +146,8 @@ def allocate(
         raise InputError("give one of conference_limit and adversary_limit")
     chains = _checked_chains(conference_error, adversary_error, weights, adversary_weights)
     if conference_limit is not None:
-        limit, least = (
-            float(nearly_within("conference_limit", conference_limit, 0.0, 1.0, _SLACK)),
-            chains.least(0),
-        )
+        limit = float(nearly_within("conference_limit", conference_limit, 0.0, 1.0, _SLACK))
+        least = chains.least(0)
         check_achievable("conference", limit, limit < least - _SLACK, least)
         return chains.spend(0, limit - least)
     limit, least = float(within("adversary_limit", adversary_limit or 0.0, 0.0, 1.0)), chains.least(1)

@@ -288,9 +288,10 @@ class Guarantee:
         """Refuse what programs for several outcomes do not know: their results would ignore it."""
         if self.never_against is not None:
             raise InputError("never-against is a limit on accepting and rejecting, not on other decisions")
-        known = {"public", "steady", "crowd", "average", "none", "added_success", "epsilon", "multiplier"}
-        for name in {self.name, *self.limits} - known - {"posterior_cap", "among"}:
-            raise InputError(f"{name} is not defined for several outcomes")
+        known = ("public", "steady", "crowd", "average", "none", "added_success", "epsilon", "multiplier")
+        for name in (self.name, *self.limits):
+            if name not in (*known, "posterior_cap", "among"):
+                raise InputError(f"{name} is not defined for several outcomes")
 
     @property
     def spends(self) -> bool:

@@ -294,8 +294,7 @@ def paper_nodes(case: PaperCase) -> QuadratureNodes:
 
 def belief_by_entry(case: PaperCase, layout: TableLayout) -> Belief:
     """The belief over the parts of a table that is laid out already."""
-    tied, alike = case.look_alikes
-    return aggregate(paper_nodes(case.promised(LayoutTarget())), layout, case.by_seat(alike), tied).belief
+    return _aggregate_by(case, layout).belief
 
 
 def secret_of(

@@ -50,9 +50,9 @@ class Affine(Reviewer):
         noise: ArrayLike = 0.0,
         covariance: ArrayLike | None = None,
     ) -> None:
-        shared = None if covariance is None else _covariance(covariance)
-        parts = {"slope": positive("slope", slope), "offset": numbers("offset", offset)}
-        vars(self).update(**parts, noise=nonnegative("noise", noise), covariance=shared)
+        vars(self).update(slope=positive("slope", slope), offset=numbers("offset", offset))
+        vars(self).update(noise=nonnegative("noise", noise))
+        vars(self).update(covariance=None if covariance is None else _covariance(covariance))
         try:
             shape = self.shape
         except ValueError:

@@ -65,7 +65,7 @@ class Monotone(Reviewer):
         noise: ArrayLike = 0.0,
         derivative: Curve | None = None,
     ) -> None:
-        table, spread = _increasing(score), _single_number("noise", nonnegative("noise", noise))
+        spread, table = _single_number("noise", nonnegative("noise", noise)), _increasing(score)
         vars(self).update(curve=score, inverse=quality, noise=spread, slope=derivative)
         vars(self).update(table=table, bends=_bends(table))
         if quality is not None:

@@ -119,7 +119,7 @@ class Rounded(DerivedReviewer):
     def _cell(self, score: Array) -> tuple[Array, Array]:
         """The ends of the cell of each score, infinite at the ends of the grid."""
         index = np.minimum(np.searchsorted(self.grid, score), self.grid.size - 1)
-        shown = ", ".join([*(f"{value:g}" for value in self.grid[:10]), *["..."][: self.grid.size > 10]])
+        shown = ", ".join(f"{value:g}" for value in self.grid[:10]) + ", ..." * (self.grid.size > 10)
         require_all("score", score, self.grid[index] == score, f"must lie on the grid {shown}")
         return grid_cells(score, self.grid)
 
