@@ -11,7 +11,8 @@ from blindcal.certify.claims import certify
 from blindcal.deciding.key_and_coins import Key
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
-from blindcal.posterior.conference import Conference, PaperCase
+from blindcal.posterior.conference import Conference
+from blindcal.posterior.paper import PaperCase
 from blindcal.simulation.population import pooled_conference, prototype_population
 
 PAPERS, POOL, REVIEWS, BAR = 40, 12, 3, 0.67

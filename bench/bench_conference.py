@@ -25,9 +25,10 @@ from pathlib import Path
 import numpy as np
 
 import blindcal as bc
+from blindcal.assignment.candidates import read_pools
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
-from blindcal.posterior.conference import prepare, read_pools, read_reviewers
+from blindcal.posterior.conference import prepare, read_reviewers
 from blindcal.reviews import Reviews
 from blindcal.simulation.population import pooled_conference, prototype_population
 

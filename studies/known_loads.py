@@ -157,8 +157,8 @@ def walked(
             chances = view.accept["chosen"] if coin < accept else 1 - view.accept["chosen"]
             views.append(replace(view.without_loads(), outcome={"chosen": chances}))
         if alone is None:
-            alone = walk(views, known, network(views, known, [v.weight for v in views]), target=target)
-        after = walk(views, known, network(views, known, [v.mass("chosen")[0] for v in views]), target=target)
+            alone = walk(network(views, known, [v.weight for v in views]), target=target)
+        after = walk(network(views, known, [v.mass("chosen")[0] for v in views]), target=target)
         error = float(np.hypot(alone.error, after.error))
         found[name] = {
             "added": 100 * (after.success - alone.success),

@@ -112,7 +112,7 @@ def sampled(
         accept = view.accept["chosen"]
         decided.append(replace(view, outcome={"chosen": accept if draw < accept[row] else 1.0 - accept}))
     masses = ([v.weight for v in views], [v.mass("chosen")[0] for v in decided])
-    alone, after = (walk(views, loads, network(views, loads, mass), target=TARGET) for mass in masses)
+    alone, after = (walk(network(views, loads, mass), target=TARGET) for mass in masses)
     if not (alone.agrees and after.agrees):
         raise SystemExit("starts do not agree")
     added, _ = erasure_estimate(views, loads, draws=4, target=TARGET)

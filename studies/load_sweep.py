@@ -52,7 +52,7 @@ def added(job: tuple[int, int, int]) -> tuple[float, float, float, float] | None
 
 def played(views: list[View], masses: list[Array]) -> WalkEstimate:
     loads = true_loads(views)
-    return walk(views, loads, network(views, loads, masses), target=2e-3, most=3, chains=64)
+    return walk(network(views, loads, masses), target=2e-3, most=3, chains=64)
 
 
 def cell(found: tuple[float, float, float, float] | None) -> str:

@@ -35,13 +35,9 @@ def coupled(setting: Setting, seed: int, workers: int) -> dict[str, tuple[float,
         views = parallel_map(partial(decided, guarantee=MENU[name]), jobs, workers=workers)
         loads = true_loads(views)
         if not found:
-            alone = walk(
-                views, loads, network(views, loads, [v.weight for v in views]), target=TARGET, workers=workers
-            )
+            alone = walk(network(views, loads, [v.weight for v in views]), target=TARGET, workers=workers)
             found["scores"] = 100 * alone.success, 100 * alone.error
         after = walk(
-            views,
-            loads,
             network(views, loads, [v.mass("chosen")[0] for v in views]),
             target=TARGET,
             workers=workers,

@@ -57,8 +57,8 @@ def compare(papers: int, reviews: int, pool: int, seed: int) -> dict[str, dict[s
             wrong.append(float(chance[row]) * (1 - favor) + (1 - float(chance[row])) * favor)
             views.append(replace(view, outcome={"chosen": chance if draw < chance[row] else 1 - chance}))
         if alone is None:
-            alone = walk(views, loads, network(views, loads, [v.weight for v in views]), target=TARGET)
-        after = walk(views, loads, network(views, loads, [v.mass("chosen")[0] for v in views]), target=TARGET)
+            alone = walk(network(views, loads, [v.weight for v in views]), target=TARGET)
+        after = walk(network(views, loads, [v.mass("chosen")[0] for v in views]), target=TARGET)
         if not (alone.agrees and after.agrees):
             raise SystemExit("starts do not agree")
         measured[name] = {

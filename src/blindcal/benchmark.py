@@ -37,7 +37,7 @@ from blindcal.policy.pareto_frontier import frontier
 from blindcal.policy.policy import Policy, evidence_policy, label_tops, public_policy, unchecked_policy
 from blindcal.policy.sequential import ListedPrior, best_order, next_table
 from blindcal.policy.solver import private_policy
-from blindcal.posterior.belief import Belief, unchecked_belief
+from blindcal.posterior.belief import Belief
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.quality_posterior import posterior_tail
 from blindcal.simulation.population import (
@@ -163,6 +163,13 @@ class Instance:
     assignments: Integers | None = None
     chance: Array | None = None
 
+    @property
+    def matchings(self) -> tuple[Integers, Array]:
+        """`assignments` and `chance`; an instance without them is refused."""
+        if self.assignments is None or self.chance is None:
+            raise InputError(f"this needs an instance whose papers a matching couples, not {self.name!r}")
+        return self.assignments, self.chance
+
 
 def _pair(name: str, scores: tuple[float, float], sigma: float) -> Instance:
     belief = setting(scores, a_1=1.2, b_1=0.6, a_2=0.8, b_2=-0.6, sigma=sigma)
@@ -183,12 +190,6 @@ def _matching(name: str, papers: int, seed: int) -> Instance:
     slope, offset, noise = population.parameters(rng, (papers,))
     score = population.scores(rng, rng.standard_normal(papers), slope, offset, noise)
     return matching(name, score, Affine(slope, offset, noise))
-
-
-def _paper_setting(name: str) -> Instance:
-    """The paper's two reviewers and two papers, each paper decided by itself."""
-    noise = np.full(2, 0.5)
-    return matching(name, np.array([0.9, 0.4]), Affine(np.array([1.2, 0.8]), np.array([0.6, -0.6]), noise))
 
 
 def matching(name: str, score: Array, people: Affine) -> Instance:
@@ -218,7 +219,10 @@ _MAKERS: dict[str, Callable[[str], Instance]] = {
     "papers, pools of 8": partial(
         _pools, papers=8, pool=8, reviews=2, population=prototype_population(), seed=12
     ),
-    "the paper's two reviewers": _paper_setting,
+    # The paper's two papers, each decided by itself.
+    "the paper's two reviewers": partial(
+        matching, score=np.array([0.9, 0.4]), people=Affine([1.2, 0.8], [0.6, -0.6], [0.5, 0.5])
+    ),
     "matching of 2": partial(_matching, papers=2, seed=21),
     "matching of 3": partial(_matching, papers=3, seed=22),
     "matching of 4": partial(_matching, papers=4, seed=23),
@@ -275,10 +279,8 @@ def _sequence_table(
     known: Instance, epsilon: float | None, decided: tuple[tuple[int, bool], ...]
 ) -> tuple[int, Array]:
     """The paper after these decisions, and its table; those before follow from the decisions before them."""
-    if known.assignments is None or known.chance is None:
-        raise InputError("a sequence needs an instance whose papers a matching couples")
     tuples = [np.arange(belief.weight.size)[:, None] for belief in known.beliefs]
-    prior = ListedPrior(tuples, known.assignments, known.chance)
+    prior = ListedPrior(tuples, *known.matchings)
     likelihoods = [np.ones(len(rows)) for rows in tuples]
     belief = [joint.sum(axis=1) for joint in prior.pairwise(likelihoods, 0)]
     favors = [belief.favor for belief in known.beliefs]
@@ -314,13 +316,10 @@ def all_decisions(
         >>> chance.shape, chance.sum(axis=0), len(tables)
         ((1, 2), array([1., 1.]), 2)
     """
-    if known.assignments is None or known.chance is None:
-        raise InputError("all decisions together are for an instance whose papers a matching couples")
+    matchings, prior = known.matchings
     step = _as_sequence(mechanism, known)
     outcomes, tables = list[Array](), list[Policy]()
-    wrong = np.zeros(len(known.chance))
-
-    matchings, prior = known.assignments, known.chance
+    wrong = np.zeros(len(prior))
 
     def decide(decided: dict[int, bool], likelihood: Array) -> None:
         nonlocal wrong
@@ -336,7 +335,7 @@ def all_decisions(
             if float(likelihood * chance @ prior) > 0.0:
                 decide({**decided, paper: accepted}, likelihood * chance)
 
-    decide({}, np.ones(known.chance.size))
+    decide({}, np.ones(prior.size))
     return np.array(outcomes), wrong, tables
 
 
@@ -379,10 +378,9 @@ def best_guesses(known: Instance, outcomes: Array) -> float:
 
 def _reviewer_chances(known: Instance, outcomes: Array) -> Array:
     """`[outcome, paper, secret]`: P(all decisions, and who reviewed this paper)."""
-    if known.assignments is None or known.chance is None:
-        raise InputError("this adversary needs an instance whose papers a matching couples")
-    on = (known.assignments[:, :, None] == np.arange(known.assignments.max() + 1)).astype(np.float64)
-    return np.asarray(np.einsum("om,mij->oij", outcomes * known.chance, on))
+    matchings, chance = known.matchings
+    on = (matchings[:, :, None] == np.arange(matchings.max() + 1)).astype(np.float64)
+    return np.asarray(np.einsum("om,mij->oij", outcomes * chance, on))
 
 
 # A hint names the truth with this chance, and else anyone at random.
@@ -461,49 +459,27 @@ def measure(
         (0.0, 1.0, 0.723, 0.0)
     """
     alone, coupled, wrong, rise, tables = _coupled(mechanism, known, adversary)
+    jointly = {"coupled": coupled, "coupled_before": alone, "coupled_error": wrong}
     if is_sequence(mechanism):
-        unknown = float("nan")
+        unknown = dict.fromkeys(("error", "least", "success", "hinted"), float("nan"))
         before = [float(label_tops(one.weight, one.labels).mean()) for one in known.beliefs]
-        return BenchmarkScore(
-            name,
-            known.name,
-            error=unknown,
-            least=unknown,
-            scores_only=float(np.mean(before)),
-            success=unknown,
-            rise=rise,
-            hinted=unknown,
-            coupled=coupled,
-            coupled_before=alone,
-            coupled_error=wrong,
-            epsilon=max(float(table.epsilon) for table in tables),
-        )
+        epsilon = max(float(table.epsilon) for table in tables)
+        means = {**unknown, **jointly, "scores_only": float(np.mean(before))}
+        return BenchmarkScore(name, known.name, rise=rise, epsilon=epsilon, **means)
     function: Any = mechanism
-    policies = [_policy(function, belief) for belief in known.beliefs]
-    pairs = list(zip(known.beliefs, policies, strict=True))
+    pairs = [(belief, _policy(function, belief)) for belief in known.beliefs]
     audits = [audit(belief, policy) for belief, policy in pairs]
-    errors = [float(policy.conference_error(belief)) for belief, policy in pairs]
     success = [1.0 - float(policy.adversary_error(belief)) for belief, policy in pairs]
-    return BenchmarkScore(
-        mechanism=name,
-        instance=known.name,
-        error=float(np.mean(errors)),
-        least=float(
-            np.mean([_least(*audit_result) for audit_result in zip(known.beliefs, success, strict=True)])
-        ),
-        scores_only=float(
-            np.mean(
-                [float(audit_result.success_scores_only) / audit_result.reviews for audit_result in audits]
-            )
-        ),
-        success=float(np.mean(success)),
-        rise=max(_rise(belief, policy) for belief, policy in pairs),
-        hinted=float(np.mean([_hinted(belief, policy) for belief, policy in pairs])),
-        coupled=coupled,
-        coupled_before=alone,
-        coupled_error=wrong,
-        epsilon=max(float(audit_result.epsilon) for audit_result in audits),
-    )
+    numbers = {
+        "error": [float(policy.conference_error(belief)) for belief, policy in pairs],
+        "least": [_least(belief, most) for belief, most in zip(known.beliefs, success, strict=True)],
+        "scores_only": [float(claim.success_scores_only) / claim.reviews for claim in audits],
+        "success": success,
+        "hinted": [_hinted(belief, policy) for belief, policy in pairs],
+    }
+    rise, epsilon = max(_rise(*pair) for pair in pairs), max(float(claim.epsilon) for claim in audits)
+    means = {key: float(np.mean(values)) for key, values in numbers.items()}
+    return BenchmarkScore(name, known.name, rise=rise, epsilon=epsilon, **means, **jointly)
 
 
 def run(
@@ -578,13 +554,10 @@ def _hinted(belief: Belief, policy: Policy) -> float:
     for labels in slots:
         names = np.unique(labels)
         for hint in names:
-            hinted = np.where(labels == hint, HINT, 0.0) + (1.0 - HINT) / names.size
-            hinted_belief = unchecked_belief(belief.weight * hinted, belief.favor, labels[None])
-            before = label_tops(hinted_belief.weight, hinted_belief.labels)[0]
-            outcomes = (hinted_belief.weight * policy.accept, hinted_belief.weight * (1.0 - policy.accept))
-            added.append(
-                (sum(label_tops(mass, hinted_belief.labels)[0] for mass in outcomes) - before) / len(slots)
-            )
+            weight = belief.weight * (np.where(labels == hint, HINT, 0.0) + (1.0 - HINT) / names.size)
+            masses = weight, weight * policy.accept, weight * (1.0 - policy.accept)
+            before, *after = (label_tops(mass, labels[None])[0] for mass in masses)
+            added.append((sum(after) - before) / len(slots))
     return float(sum(added))
 
 
@@ -592,14 +565,12 @@ def _coupled(
     mechanism: Mechanism | SequentialMechanism, known: Instance, adversary: CoupledAdversary
 ) -> tuple[float, float, float, float, list[Policy]]:
     """The coupled adversary's success before, what all decisions add; errors, largest rise, all tables."""
-    if known.assignments is None or known.chance is None:
-        if is_sequence(mechanism):
-            raise InputError(f"a sequence needs an instance that a matching couples, found {known.name!r}")
+    if known.assignments is None and not is_sequence(mechanism):
         return float("nan"), float("nan"), float("nan"), float("nan"), []
-    outcomes, wrong, tables = all_decisions(mechanism, known)
-    nothing, total = np.ones((1, known.chance.size)), (outcomes @ known.chance)[:, None]
+    (outcomes, wrong, tables), (_, chance) = all_decisions(mechanism, known), known.matchings
+    nothing, total = np.ones((1, chance.size)), (outcomes @ chance)[:, None]
     alone, before = adversary(known, nothing), _reviewer_chances(known, nothing)[0].max(axis=1)
     after = _reviewer_chances(known, outcomes).max(axis=2)
     rises = after / np.where(total > 0.0, total, 1.0) - before
     added, rise = adversary(known, outcomes) - alone, max(0.0, float(rises.max()))
-    return alone, added, float(wrong @ known.chance), rise, tables
+    return alone, added, float(wrong @ chance), rise, tables

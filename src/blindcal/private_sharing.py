@@ -18,7 +18,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import expm1, isfinite, log, sqrt
 from pathlib import Path
 from typing import Any
@@ -172,19 +172,14 @@ def unlearned(epsilon: float, reviews: int, offset_sd: float, review_sd: float) 
         >>> [round(unlearned(epsilon, 5, 0.35, 0.65), 2) for epsilon in (0.1, 0.25, 0.5, 1.0)]
         [0.91, 0.61, 0.41, 0.41]
     """
-    size, weight = _half_normal(offset_sd)
+    # Sizes of an offset with their weights: Gauss-Hermite, by symmetry on one side.
+    node, weights = np.polynomial.hermite_e.hermegauss(160)
+    size, weight = offset_sd * node[node > 0.0], weights[node > 0.0] / weights[node > 0.0].sum()
     one = 2.0 * ndtr(size / review_sd) - 1.0
     exchanged = np.arange(reviews + 1)
     seen = scipy.stats.binom.pmf(exchanged, reviews, one[:, None]) @ np.tanh(exchanged * epsilon) ** 2
     private = float(weight @ (size**2 * (1.0 - seen))) / offset_sd**2
     return max(private, review_sd**2 / (review_sd**2 + reviews * offset_sd**2))
-
-
-def _half_normal(sd: float, points: int = 80) -> tuple[Array, Array]:
-    """Sizes of a normal value with their weights: Gauss-Hermite, by symmetry on one side."""
-    node, weight = np.polynomial.hermite_e.hermegauss(2 * points)
-    above = node > 0.0
-    return np.asarray(sd * node[above]), np.asarray(weight[above] / weight[above].sum())
 
 
 # OpenDP states the loss of what it draws, rounded upward: so little more is a matter of floats.
@@ -265,16 +260,11 @@ def differences(score: Array, paper: Integers) -> Array:
     z = (score - score.mean()) / score.std()
     reviews: Integers = np.bincount(paper).astype(np.int64)
     total: Array = np.bincount(paper, z).astype(np.float64)
-    part = _paper_variance_share(z, paper, reviews, total)
+    # The mean product of two scores of one paper.
+    pairs, products = float((reviews * (reviews - 1)).sum()), float((total**2).sum() - (z**2).sum())
+    part = float(np.clip(products / pairs, _LEAST, _MOST)) if pairs else _LEAST
     others = reviews[paper] - 1
     return np.asarray(z - part * (total[paper] - z) / (1.0 - part + others * part))
-
-
-def _paper_variance_share(z: Array, paper: Integers, reviews: Integers, total: Array) -> float:
-    """The paper's part of the variance of a score: the mean product of two scores of one paper."""
-    pairs = float((reviews * (reviews - 1)).sum())
-    products = float((total**2).sum() - (z**2).sum())
-    return float(np.clip(products / pairs, _LEAST, _MOST)) if pairs else _LEAST
 
 
 def upright_scores(past: PastConference) -> dict[str, list[float]]:
@@ -374,19 +364,9 @@ def record_share(
 ) -> SharedRelease:
     """Record a release in one new file; `parts` are footprint, table and statement."""
     counter = len(account.entries) + 1
-    fields = {
-        "conference": conference,
-        "epsilon": limit.epsilon,
-        "zcdp": limit.zcdp,
-        "input": stamp,
-        "reason": reason,
-    }
+    fields = {"conference": conference, **vars(limit), "input": stamp, "reason": reason}
     (used,) = fingerprint_entries([parts["footprint"]])
-    content = {
-        "footprint": json.dumps(used).encode(),
-        "table": parts["table"],
-        "statement": parts["statement"],
-    }
+    content = {**parts, "footprint": json.dumps(used).encode()}
     head = full_head(account.key, _KIND, counter, account.last, fields, content)
     _, data = record_bytes(account.key, head, content)
     make_folder(account.folder)
@@ -465,7 +445,10 @@ def share(
     people = tuple(natural_sorted(set(committee)))
     if not people or ANYONE in people:
         raise InputError(f"committee must list people, at least one, and not {ANYONE}")
-    _check_location(key, out)
+    refuse_empty_path(out)
+    folder = Path(os.path.realpath(Path(out).parent))
+    if folder in {Path(os.path.realpath(one)) for one in (shared_folder(key), ledger_folder(key))}:
+        raise InputError("`out` must not lie in a private log, which must never be shared")
     left_out = sum(who not in set(people) for who in past.reviewer)
     secret = read_key(key)
     stamp = secret.stamp("shared input", _identity(past, people, limit)).hex()
@@ -480,34 +463,17 @@ def share(
     return Share("stored" if stored else "new", statement, total, left_out)
 
 
-def _check_location(key: StrPath, out: StrPath) -> None:
-    """Public tables never lie in a private log."""
-    refuse_empty_path(out)
-    folder = Path(os.path.realpath(Path(out).parent))
-    if folder in {Path(os.path.realpath(one)) for one in (shared_folder(key), ledger_folder(key))}:
-        raise InputError("`out` must not lie in a private log, which must never be shared")
-
-
 def _single_conference(reviews: Reviews, conference: str, better: str) -> PastConference:
     if reviews.conferences and len(reviews.conferences) > 1:
         raise InputError("share one conference at a time: the table has several")
-    past = past_conferences({conference: reviews}, better=better)[0]
-    return PastConference(
-        conference, past.file, past.paper, past.reviewer, past.score, past.confidence, past.grid, past.better
-    )
+    return replace(past_conferences({conference: reviews}, better=better)[0], name=conference)
 
 
 def _identity(past: PastConference, people: tuple[str, ...], limit: LossLimit) -> dict[str, Any]:
     """All that a release depends on, in no order of rows."""
     rows = sorted(zip(past.paper, past.reviewer, past.score.tolist(), strict=True))
-    return {
-        "conference": past.name,
-        "better": past.better,
-        "reviews": [list(row) for row in rows],
-        "people": list(people),
-        "epsilon": limit.epsilon,
-        "zcdp": limit.zcdp,
-    }
+    named = {"conference": past.name, "better": past.better}
+    return {**named, "reviews": [list(row) for row in rows], "people": list(people), **vars(limit)}
 
 
 def _release_sums(
@@ -525,18 +491,14 @@ def _release_sums(
     points = points_of(upright_scores(past))
     drawn = add_noise(sums_of(points, past, people), limit)
     statement = _statement(account, past.name, points, limit, total, len(earlier) + 1, len(people))
-    parts = {"footprint": used, "table": _table_bytes(people, drawn), "statement": statement}
+    table = format_table({"reviewer": people, "above": drawn[0], "below": drawn[1]})
+    parts = {"footprint": used, "table": table, "statement": statement}
     return record_share(account, past.name, limit, stamp, reason, parts)
 
 
 def _spent_text(total: TotalLoss) -> str:
     pure = "" if total.epsilon is None else f"epsilon {total.epsilon:g}, "
     return f"{pure}zCDP {total.zcdp:g}"
-
-
-def _table_bytes(people: tuple[str, ...], drawn: Integers) -> bytes:
-    above, below = (np.asarray(row).tolist() for row in drawn)
-    return format_table({"reviewer": people, "above": above, "below": below})
 
 
 def _statement(
@@ -560,10 +522,9 @@ def _statement(
         "noise": "discrete Laplace" if limit.pure else "discrete Gaussian",
         "noise_scale": limit.scale,
         "noise_variance": limit.variance,
-        "epsilon": limit.epsilon,
-        "zcdp": limit.zcdp,
+        **vars(limit),
         "release": number,
-        "total": {"epsilon": total.epsilon, "zcdp": total.zcdp},
+        "total": vars(total),
         "total_epsilon_at_delta_1e-6": total.epsilon_at(_DELTA),
         "people": people,
         "reviews": points.reviews,

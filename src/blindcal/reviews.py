@@ -178,19 +178,10 @@ class Reviews:
         papers, paper = _recode(self.papers, self.paper[kept])
         reviewers, reviewer = _recode(self.reviewers, self.reviewer[kept])
         tracks, track = (self.tracks, None) if self.track is None else _recode(self.tracks, self.track[kept])
-        return replace(
-            self,
-            papers=papers,
-            reviewers=reviewers,
-            paper=paper,
-            reviewer=reviewer,
-            score=self.score[kept],
-            row=self.row[kept],
-            confidence=None if self.confidence is None else self.confidence[kept],
-            conference=None if self.conference is None else self.conference[kept],
-            tracks=tracks,
-            track=track,
-        )
+        own = {name: getattr(self, name) for name in ("score", "row", "confidence", "conference")}
+        rows: dict[str, Any] = {name: None if row is None else row[kept] for name, row in own.items()}
+        rows |= {"papers": papers, "paper": paper, "reviewers": reviewers, "reviewer": reviewer}
+        return replace(self, **rows, tracks=tracks, track=track)
 
     def columns(self) -> dict[str, list[Any]]:
         """The table as plain columns, as `from_table` reads and `write` writes them."""

@@ -25,7 +25,7 @@ def test_what_is_stated_holds_the_exact_value() -> None:
         views, loads, truth = drawn(rng, 4, people=6)
         made = network(views, loads, decided(views, truth, "chosen", rng))
         exact = np.concatenate([one.max(axis=1) for one in exact_reviewers(made)]).mean()
-        found = walk(views, loads, made, target=0.003, chains=64, starts=4, most=20, seed=number)
+        found = walk(made, target=0.003, chains=64, starts=4, most=20, seed=number)
         assert abs(found.success - exact) <= 6 * found.error + 1e-9
         assert found.agrees
         assert (found.walks, found.starts) == (64, 4)
@@ -35,16 +35,16 @@ def test_an_interrupted_walk_ends_as_it_would_have(tmp_path: Path) -> None:
     views, loads = assigned(np.random.default_rng(85), 4)
     made = network(views, loads, [view.weight for view in views])
     options = {"chains": 16, "starts": 4, "target": 0.0}
-    whole = walk(views, loads, made, most=4, **options)
+    whole = walk(made, most=4, **options)
     kept = tmp_path / "walks"
-    walk(views, loads, made, most=1, kept=kept, **options)
+    walk(made, most=1, kept=kept, **options)
     assert kept.stat().st_mode & 0o777 == 0o600
-    assert walk(views, loads, made, most=4, kept=kept, **options) == whole
+    assert walk(made, most=4, kept=kept, **options) == whole
     with pytest.raises(InputError, match="another audit"):
-        walk(views, loads, made, most=4, kept=kept, **{**options, "chains": 32})
+        walk(made, most=4, kept=kept, **{**options, "chains": 32})
     kept.write_bytes(b"nothing")
     with pytest.raises(InputError, match="no walks"):
-        walk(views, loads, made, most=4, kept=kept, **options)
+        walk(made, most=4, kept=kept, **options)
 
 
 def test_a_walk_that_was_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_walk_that_was_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> N
     views, loads = assigned(np.random.default_rng(85), 4)
     made = network(views, loads, [view.weight for view in views])
     options = {"chains": 16, "starts": 4, "target": 0.0, "most": 4, "workers": 1}
-    whole, kept, looks = walk(views, loads, made, **options), tmp_path / "walks", []
+    whole, kept, looks = walk(made, **options), tmp_path / "walks", []
 
     def killed(_: int) -> None:
         looks.append(1)
@@ -60,10 +60,10 @@ def test_a_walk_that_was_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> N
 
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
-            walk(views, loads, made, kept=kept, advance=killed, **options)
+            walk(made, kept=kept, advance=killed, **options)
     assert len(looks) == 3
     assert [file.name for file in tmp_path.iterdir()] == ["walks"]
-    assert walk(views, loads, made, kept=kept, **options) == whole
+    assert walk(made, kept=kept, **options) == whole
 
 
 def test_walks_that_cannot_leave_where_they_start_disagree() -> None:

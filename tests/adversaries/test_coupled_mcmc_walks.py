@@ -48,7 +48,7 @@ def compared(views: list[View], loads: dict[str, int], masses: list[np.ndarray],
     made = network(views, loads, masses)
     table = flat_network(made)
     walks = without_counts(
-        advance_walks(start_walks(views, loads, table, chains=64, starts=8, seed=seed), table, 300, seed)
+        advance_walks(start_walks(made, table, chains=64, starts=8, seed=seed), table, 300, seed)
     )
     walks = advance_walks(walks, table, count(1200, 4000), seed)
     exact = np.concatenate([one.argmax(axis=1) for one in exact_reviewers(made)])
@@ -88,7 +88,7 @@ def test_what_was_drawn_is_a_sample_of_all_assignments() -> None:
     views, loads, truth = drawn(rng, 4, people=6)
     made = network(views, loads, decided(views, truth, "chosen", rng))
     table = flat_network(made)
-    walks = start_walks(views, loads, table, chains=2000, starts=8, seed=2)
+    walks = start_walks(made, table, chains=2000, starts=8, seed=2)
     walks = advance_walks(without_counts(advance_walks(walks, table, 60, 2)), table, 120, 2)
     effective = walks.seen.sum() ** 2 / (walks.seen**2).sum()
     for number, review in enumerate([row for paper in exact_reviewers(made) for row in paper]):
@@ -106,7 +106,7 @@ def test_walks_mix_where_exchanges_of_two_are_hardly_possible() -> None:
     views, truth = sparse(rng, 40, 4)
     loads = loads_of(views, truth)
     made = network(views, loads, decided(views, truth, "chosen", rng))
-    found = walk(views, loads, made, target=0.004, chains=64, starts=8, most=count(10, 60))
+    found = walk(made, target=0.004, chains=64, starts=8, most=count(10, 60))
     assert found.agrees
     assert found.low <= found.high + 3 * found.error
 
@@ -153,8 +153,9 @@ def test_walks_in_pools_of_4_in_40_papers_equal_a_list() -> None:
     views, truth = ring(rng, 40, 4)
     loads, masses = loads_of(views, truth), decided(views, truth, "chosen", rng)
     expected = listed(views, masses)
-    table = flat_network(network(views, loads, masses))
-    walks = start_walks(views, loads, table, chains=64, starts=8, seed=3)
+    made = network(views, loads, masses)
+    table = flat_network(made)
+    walks = start_walks(made, table, chains=64, starts=8, seed=3)
     walks = advance_walks(without_counts(advance_walks(walks, table, 2000, 3)), table, count(6000, 40_000), 3)
     guess = np.array([int(np.argmax(list(one.values()))) for one in expected])
     chance = np.array([max(one.values()) for one in expected])
@@ -166,7 +167,7 @@ def test_loads_stay_met_and_counts_add_up() -> None:
     views, loads = assigned(np.random.default_rng(84), 5)
     made = network(views, loads, [view.weight for view in views])
     table = flat_network(made)
-    walks = advance_walks(start_walks(views, loads, table, chains=8, starts=4, seed=1), table, 500, 2)
+    walks = advance_walks(start_walks(made, table, chains=8, starts=4, seed=1), table, 500, 2)
     seen = np.repeat(walks.seen[:, None], walks.author.shape[1], axis=1)
     np.testing.assert_allclose(walks.tally.sum(axis=2), seen)
     for chain in range(8):

@@ -39,7 +39,7 @@ def test_isotonic_needs_no_more_noise_than_a_general_solver(seed: int) -> None:
     paper, reviewer = np.nonzero(chosen)
     score = rng.integers(1, 6, paper.size) + (0.0 if seed % 2 else 1.0) * rng.random(paper.size)
     batch = Batch(paper, reviewer, score)
-    x = _least_noise(batch, 5000)
+    x = _least_noise(batch)
     z = _perceive(batch, _levels(batch), x)
     for j in range(batch.reviewers):
         own = np.flatnonzero(batch.reviewer == j)

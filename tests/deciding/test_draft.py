@@ -21,7 +21,8 @@ from blindcal.errors import InputError, RefusedError
 from blindcal.planning.conference_plan import plan_conference
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
-from blindcal.posterior.conference import Conference, TrueReviewers, secret_of
+from blindcal.posterior.conference import Conference, TrueReviewers
+from blindcal.posterior.paper import secret_of
 from chances import keys, within
 from sizes import count
 from small_conferences import loaded, small_conference

@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal, norm, truncnorm
 from blindcal.assignment.prior import inclusion
 from blindcal.errors import InputError
 from blindcal.posterior import acceptance_bar
-from blindcal.posterior.acceptance_bar import choose_bar, quality_medians, review_sites
+from blindcal.posterior.acceptance_bar import choose_bar, review_sites, tuple_qualities
 from blindcal.posterior.paper import PaperCase
 from random_cases import random_case, row_of
 from sizes import count
@@ -61,7 +61,7 @@ def test_known_reviewers_have_the_medians_and_weights_of_multivariate_normal_sco
     for _ in range(count(5, 50)):
         reviews = int(rng.integers(1, 4))
         case = replace(random_case(rng, 4, reviews), inclusion=(reviews / 4,) * 4)
-        median, weight = quality_medians(case)
+        median, _, weight = tuple_qualities(case)
         expected, means = [], []
         for who in permutations(range(4), reviews):
             a, b, s = np.array([case.parameters[j][:3] for j in who]).T
@@ -204,10 +204,10 @@ def test_drawn_tuples_stand_for_all_of_them(star: bool, sure: int, monkeypatch: 
             case = replace(case, candidates=("*", *case.candidates[1:]))
             chances = [0.8, *([1.0] * sure), *rng.uniform(0.05, 0.2, 6 - sure).tolist()]
         case = replace(case, inclusion=inclusion(chances, 3, 0 if star else None))
-        median, weight = quality_medians(case)
+        median, _, weight = tuple_qualities(case)
         with monkeypatch.context() as patch:
             patch.setattr(acceptance_bar, "MAX_LISTED", 0)
-            some, share = quality_medians(case)
+            some, _, share = tuple_qualities(case)
         assert some.size == acceptance_bar.SAMPLED_TUPLES
         effective = 1.0 / float(share @ share)
         assert effective > 200

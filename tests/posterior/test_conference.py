@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.posterior.conference import Conference, prepare, read_reviewers, secret_of, true_reviewers
+from blindcal.posterior.conference import Conference, prepare, read_reviewers, true_reviewers
+from blindcal.posterior.paper import secret_of
 from blindcal.reviews import Reviews
 from random_cases import row_of
 

@@ -405,7 +405,7 @@ def test_a_table_is_a_function_of_its_own_paper(guarantee: Guarantee) -> None:
     alone = {}
     for case in cases:
         shared_likelihoods.cache_clear()
-        for kept in (paper_module._nodes, paper_module._search, paper_module._sample):
+        for kept in (paper_module.paper_nodes, paper_module._search, paper_module._sample):
             kept.cache_clear()
         alone |= tables([case])
     assert tables(cases) == alone

@@ -10,7 +10,7 @@ import pytest
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.large_pools import STEPS, EvidenceSteps, LayoutTarget, evidence_steps, start_search
-from blindcal.posterior.paper import PaperCase, _nodes
+from blindcal.posterior.paper import PaperCase, paper_nodes
 from blindcal.posterior.tuple_weights import acceptance_evidence
 from random_cases import crowded, random_case
 from sizes import count
@@ -18,7 +18,9 @@ from sizes import count
 
 def penalized(case: PaperCase, promise: LayoutTarget) -> EvidenceSteps:
     tied, alike = case.look_alikes
-    return evidence_steps(start_search(_nodes(case), acceptance_evidence(case), 0.0, alike, tied), promise)
+    return evidence_steps(
+        start_search(paper_nodes(case), acceptance_evidence(case), 0.0, alike, tied), promise
+    )
 
 
 def accepted(case: PaperCase, evidence: EvidenceSteps, span: float) -> np.ndarray:

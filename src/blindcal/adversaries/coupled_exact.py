@@ -8,56 +8,41 @@ else `coupled_mcmc` draws assignments. `*`, anyone not listed for a paper, has t
 wrote: their number is known if all loads are. It may have written several reviews of a paper, and is never a
 correct guess.
 
-The second part bounds the gain without computing it, for any prior over whole assignments. Papers whose pools
-have nobody in common are independent. Within one *component* of papers that share people, directly or through
-others, all decisions d together have likelihood `L(A) = prod_j P(d_j | A_j)` under assignment A, each factor
-an entry of paper j's table. So for any two assignments `L(A)/L(A')` is at most e to the sum of the epsilons
-of the papers on which they differ: two for a swap, the length for a cycle. A reviewer's likelihood is an
-average of such L, over the assignments in which they wrote the review. Hence
+The second part bounds the gain without computing it, for any prior over whole assignments, within a
+*component* of papers that share people, directly or through others (docs/explanation/theory.md has proofs):
 
     odds between two reviewers move by at most e^(sum_j epsilon_j)
-    success(all decisions) <= success(own decision) prod_j (1 + kappa_j)   (sum_d max_A L <= prod_j of it)
+    success(all decisions) <= success(own decision) prod_j (1 + kappa_j)
     success(all decisions) <= 1 - (1 - success(own decision)) prod_j (1 - kappa_j)
-    added success <= sqrt(sum_j capacity_j / 2)                            (Pinsker, in nats)
+    added success <= sqrt(sum_j capacity_j / 2)                            (in nats)
 
 over the other papers of the component, with kappa_j the range of a table (over all papers in the first and
-the last line); papers decided by public information count nothing. The third holds because with chance
-`prod_j (1 - kappa_j)` no other decision depends on anybody (`erasure_bound`). The last follows from
-`E TV(P(y|d), P(y)) <= sqrt(I(y; D)/2)` and `I(y; D) <= I(A; D) <= sum_j I(A_j; D_j)`: coins are independent.
-Nothing much smaller holds for every prior: papers that share one secret bit reach the second line's product.
-For the stated prior and loads `erasure_bound` is smaller.
+the last line). For the stated prior and loads `erasure_bound` is smaller.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice, product
 from math import inf
+from operator import getitem
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_flow
 from scipy.special import rel_entr
 
 from blindcal.adversaries.findings import Finding
 from blindcal.adversaries.single_paper import AUTHOR, View
 from blindcal.adversaries.single_paper import authors as reviewers_of
 from blindcal.assignment.candidates import OUTSIDER
-from blindcal.assignment.prior import NOBODY, sets_of
+from blindcal.assignment.prior import NOBODY
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
 from blindcal.policy.policy import Policy
-from blindcal.posterior.loads import (
-    MOST_TERMS,
-    LoadSums,
-    by_set,
-    components,
-    load_sums,
-    number_of_terms,
-)
+from blindcal.posterior.loads import MOST_TERMS, AssignmentSums, components, review_flow
 
 LOADS = "knows everyone's load"
 MOST_OUTCOMES = 60_000
@@ -91,6 +76,28 @@ class Network:
     def slots(self) -> Integers:
         """The number of reviews of each paper."""
         return np.array([rows.shape[1] for rows in self.tuples])
+
+    @property
+    def pools(self) -> list[tuple[list[str], int]]:
+        """The candidates of each paper and its number of reviews."""
+        return [
+            ([self.people[who] for who in own], rows.shape[1])
+            for own, rows in zip(self.members, self.tuples, strict=True)
+        ]
+
+    @cached_property
+    def sums(self) -> AssignmentSums:
+        """Sums over all assignments, for many weights of the tuples at once."""
+        return AssignmentSums(map(getitem, self.members, self.tuples), self.load)
+
+    def by_reviewer(self, number: int, mass: Array) -> Array:
+        """`[slot, member, case]`: the mass of the tuples in which a member wrote a review; 0 for `*`."""
+        rows = self.tuples[number]
+        chance = np.zeros((rows.shape[1], len(self.members[number]), mass.shape[1]))
+        for slot, who in enumerate(rows.T):
+            np.add.at(chance[slot], who, mass)
+        chance[:, ~self.named[number]] = 0.0
+        return chance
 
 
 def network(views: Sequence[View], loads: Mapping[str, int], masses: Sequence[Array]) -> Network:
@@ -142,89 +149,42 @@ def check_loads(views: Sequence[View], loads: Mapping[str, int]) -> None:
     outside = sum(load > 0 for name, load in loads.items() if name not in names)
     if outside:
         raise InputError(f"`loads` must be 0 for people in no pool, found {outside} who are not")
-    if first_assignment(views, loads, np.random.default_rng(0)) is None:
-        raise InputError("`loads` cannot be met by any assignment from these pools")
+    first_assignment([(view.names, len(view.scores)) for view in views], loads, np.random.default_rng(0))
 
 
 def first_assignment(
-    views: Sequence[View], loads: Mapping[str, int], rng: np.random.Generator
-) -> list[list[str]] | None:
-    """An assignment that meets all loads, slot by slot, by maximum flow; None if there is none."""
-    names = sorted({name for view in views for name in view.names})
-    person = {name: 1 + number for number, name in enumerate(rng.permutation(names).tolist())}
-    paper = 1 + len(names) + rng.permutation(len(views))
-    end = 1 + len(names) + len(views)
-    edges = [(0, int(paper[i]), len(view.scores)) for i, view in enumerate(views)]
-    edges += [
-        (int(paper[i]), person[name], len(view.scores) if name == OUTSIDER else 1)
-        for i, view in enumerate(views)
-        for name in view.names
-    ]
-    edges += [(person[name], end, int(loads.get(name, 0))) for name in names]
-    start, stop, room = (np.array(part, dtype=np.int32) for part in zip(*edges, strict=True))
-    flow = maximum_flow(csr_array((room, (start, stop)), shape=(end + 1, end + 1)), 0, end)
-    if flow.flow_value < sum(len(view.scores) for view in views):
-        return None
-    rows = flow.flow.tocsr()
-    name_of = {number: name for name, number in person.items()}
-    assignment = []
+    pools: Sequence[tuple[Sequence[str], int]], loads: Mapping[str, int], rng: np.random.Generator
+) -> list[list[str]]:
+    """An assignment that meets all loads, slot by slot, by maximum flow; refused if there is none.
+
+    `pools` has each paper's candidates and its number of reviews.
+    """
+    names = sorted({name for pool, _ in pools for name in pool})
+    people = rng.permutation(names).tolist()
+    paper = 1 + len(names) + rng.permutation(len(pools))
+    flow = review_flow(pools, {name: int(loads.get(name, 0)) for name in names}, people, paper)
+    if flow.flow_value < sum(slots for _, slots in pools):
+        raise InputError("`loads` cannot be met by any assignment from these pools")
+    rows, assignment = flow.flow.tocsr(), []
     for node in paper:
         span = slice(rows.indptr[node], rows.indptr[node + 1])
         given = zip(rows.indices[span], rows.data[span], strict=True)
-        chosen = [name_of[to] for to, times in given for _ in range(times)]
+        chosen = [people[to - 1] for to, times in given for _ in range(times)]
         assignment.append(rng.permutation(chosen).tolist())
     return assignment
 
 
 def true_loads(views: Sequence[View]) -> dict[str, int]:
     """How many reviews everybody wrote, by the true reviewers: CONFIDENTIAL."""
-    counts: dict[str, int] = {}
-    for view in views:
-        if view.truth is None:
-            raise InputError("`loads` must be given where the true reviewers are not known")
-        for who in view.truth:
-            if who >= 0:
-                counts[view.names[who]] = counts.get(view.names[who], 0) + 1
-    return counts
+    if any(view.truth is None for view in views):
+        raise InputError("`loads` must be given where the true reviewers are not known")
+    return Counter(view.names[who] for view in views for who in view.truth or () if who >= 0)
 
 
 def exact_reviewers(network: Network) -> list[Array]:
     """For each paper `[slot, member]`: P(this member wrote this review | everything); 0 for `*`."""
-    sums = _NetworkSums(network)
-    total, masses = sums.masses([weight[:, None] for weight in network.weights])
-    return [sums.reviewers(number, mass)[..., 0] / total for number, mass in enumerate(masses)]
-
-
-class _NetworkSums:
-    """Sums over all assignments of a network, for many weights of its tuples at once."""
-
-    def __init__(self, network: Network) -> None:
-        self.network = network
-        pairs = zip(network.members, network.tuples, strict=True)
-        self.sets, self.index = zip(*(sets_of(who[rows]) for who, rows in pairs), strict=True)
-        self.terms = number_of_terms(self.sets, network.load)
-
-    @cached_property
-    def sums(self) -> LoadSums:
-        """The sums over assignments."""
-        return load_sums(self.sets, self.network.load, self.network.load)
-
-    def masses(self, weights: Sequence[Array]) -> tuple[Array, list[Array]]:
-        """The weight `[case]` of all assignments, and for each paper that of those with each tuple."""
-        sets = [
-            by_set(w, index, len(own)) for w, index, own in zip(weights, self.index, self.sets, strict=True)
-        ]
-        total, rest = self.sums.total_and_rest(sets)
-        return total, [w * beside[index] for w, beside, index in zip(weights, rest, self.index, strict=True)]
-
-    def reviewers(self, number: int, mass: Array) -> Array:
-        """`[slot, member, case]`: the mass of the tuples in which a member wrote a review; 0 for `*`."""
-        members, rows = self.network.members[number], self.network.tuples[number]
-        chance = np.zeros((rows.shape[1], len(members), mass.shape[1]))
-        for slot, who in enumerate(rows.T):
-            np.add.at(chance[slot], who, mass)
-        chance[:, ~self.network.named[number]] = 0.0
-        return chance
+    total, masses = network.sums.masses([weight[:, None] for weight in network.weights])
+    return [network.by_reviewer(number, mass)[..., 0] / total for number, mass in enumerate(masses)]
 
 
 def is_small(views: Sequence[View], loads: Mapping[str, int], options: int = 2) -> bool:
@@ -232,17 +192,16 @@ def is_small(views: Sequence[View], loads: Mapping[str, int], options: int = 2) 
 
     Before the draw a paper has `options` outcomes.
     """
-    made = _NetworkSums(network(views, loads, [view.weight for view in views]))
+    terms = network(views, loads, [view.weight for view in views]).sums.terms
     outcomes = float(options) ** sum(view.outcome is None for view in views)
-    return made.terms * outcomes <= MOST_TERMS * _OUTCOMES_AT_ONCE and outcomes <= MOST_OUTCOMES
+    return terms * outcomes <= MOST_TERMS * _OUTCOMES_AT_ONCE and outcomes <= MOST_OUTCOMES
 
 
 def exact_finding(views: Sequence[View], loads: Mapping[str, int], policy: str) -> Finding:
     """The exact success in naming a reviewer, over all assignments and, before the draw, all outcomes."""
     views = [view.without_loads() for view in views]
     alone = network(views, loads, [view.weight for view in views])
-    sums, before = _NetworkSums(alone), exact_reviewers(alone)
-    tops = [found.max(axis=1) for found in before]
+    sums, tops = alone.sums, [found.max(axis=1) for found in exact_reviewers(alone)]
     scale = sums.masses([view.weight[:, None] for view in views])[0][0]
     success, rise = 0.0, -np.inf
     options = [view.mass(policy) for view in views]
@@ -251,7 +210,7 @@ def exact_finding(views: Sequence[View], loads: Mapping[str, int], policy: str) 
         total, masses = sums.masses([option[o].T for option, o in zip(options, outcomes.T, strict=True)])
         some = total > 0.0
         for number, mass in enumerate(masses if some.any() else ()):
-            best = sums.reviewers(number, mass[:, some]).max(axis=1)
+            best = alone.by_reviewer(number, mass[:, some]).max(axis=1)
             success += float((best / total[some]).sum() if published else best.sum() / scale)
             rise = max(rise, float((best / total[some] - tops[number][:, None]).max()))
     baseline = float(sum(top.sum() for top in tops) / alone.reviews)
@@ -344,21 +303,19 @@ def any_prior_bound(views: Sequence[View], policy: str = "chosen") -> float:
 def erasure_bound(views: Sequence[View], loads: Mapping[str, int], policy: str = "chosen") -> ErasureBound:
     """An upper bound on what all decisions together reveal, by sums over all assignments.
 
-    A table's accept chances are `lo + kappa q(r)` with q in [0, 1]. So its decision can be made from a coin
-    that comes up with chance kappa: if it does, accept with chance q(r); else with chance lo/(1 - kappa),
-    whoever reviewed. Whoever sees, for every other paper, nothing (chance 1 - kappa) or a draw of
-    Bernoulli(q(r)) therefore sees no less than the decisions (they are a garbling of it, Blackwell 1951), and
-    the bound is the success of that adversary, who also sees the decision on the paper itself.
+    A table's accept chances are `lo + kappa q(r)` with q in [0, 1]. Whoever sees, for every other paper,
+    nothing (chance 1 - kappa) or a draw of Bernoulli(q(r)) sees no less than the decisions. The bound is the
+    success of that adversary, who also sees the decision on the paper itself (docs/explanation/theory.md).
     """
     views = [view.without_loads() for view in views]
     made = network(views, loads, [view.weight for view in views])
-    sums, accepts = _NetworkSums(made), [view.accept[policy] for view in views]
+    sums, accepts = made.sums, [view.accept[policy] for view in views]
     kappa = np.array([np.ptp(accept) for accept in accepts])
     scale, masses = sums.masses([view.weight[:, None] for view in views])
 
     def best(number: int, mass: Array) -> Array:
         """`[case]`: the mass of the best guesses at all reviews of a paper."""
-        return np.asarray(sums.reviewers(number, mass).max(axis=1).sum(axis=0))
+        return np.asarray(made.by_reviewer(number, mass).max(axis=1).sum(axis=0))
 
     def best_after(number: int, mass: Array) -> Array:
         """The same after the decision on the paper itself."""
@@ -367,28 +324,21 @@ def erasure_bound(views: Sequence[View], loads: Mapping[str, int], policy: str =
 
     alone = [float(best(number, mass)[0] / scale[0]) for number, mass in enumerate(masses)]
     own = [float(best_after(number, mass)[0] / scale[0]) for number, mass in enumerate(masses)]
-    # Of each paper: nothing is seen, or its draw of Bernoulli(q) is 1, or 0.
-    likelihoods = [_erasure_likelihoods(accept) for accept in accepts]
+    # Of each paper: nothing is seen, or its draw of Bernoulli(q) is 1, or 0; `[draw, tuple]`.
+    draws = [(accept - accept.min()) / (np.ptp(accept) or 1.0) for accept in accepts]
+    likelihoods = [np.stack([np.ones(q.shape), q, 1.0 - q])[: 3 if q.any() else 1] for q in draws]
     bound = np.zeros(len(views))
     for choices in _in_parts([len(one) for one in likelihoods]):
         chance = np.where(choices == 0, 1.0 - kappa, kappa)
-        _, masses = sums.masses(
-            [
-                view.weight[:, None] * likelihood[choice].T
-                for view, likelihood, choice in zip(views, likelihoods, choices.T, strict=True)
-            ]
-        )
+        seen = zip(views, likelihoods, choices.T, strict=True)
+        _, masses = sums.masses([view.weight[:, None] * likely[choice].T for view, likely, choice in seen])
         for number, mass in enumerate(masses):
             # The paper's own decision is seen instead of its draw.
             hidden = np.flatnonzero(choices[:, number] == 0)
             others = np.delete(chance[hidden], number, axis=1).prod(axis=1)
             bound[number] += float(best_after(number, mass[:, hidden]) @ others / scale[0])
-    limits = [
-        limit.success(before / slots, after / slots) * slots
-        for limit, before, after, slots in zip(
-            coupled_bounds(views, policy), alone, own, made.slots, strict=True
-        )
-    ]
+    each = zip(coupled_bounds(views, policy), alone, own, made.slots, strict=True)
+    limits = [limit.success(a / slots, o / slots) * slots for limit, a, o, slots in each]
     parts = (float(sum(part)) / made.reviews for part in (alone, own, bound, limits))
     return ErasureBound(*parts)
 
@@ -404,15 +354,6 @@ def coupled_limits(views: Sequence[View], loads: Mapping[str, int] | None = None
         return {"any_prior": any_prior_bound(views)}
     bound = erasure_bound(undecided, loads)
     return {"erasure": bound.erasure, "any_prior": bound.any_prior}
-
-
-def _erasure_likelihoods(accept: Array) -> Array:
-    """`[draw, tuple]`: 1 for a paper of which nothing is seen; q, and 1 - q, of a draw of Bernoulli(q)."""
-    low, kappa = accept.min(), np.ptp(accept)
-    if kappa == 0.0:
-        return np.ones((1, accept.size))
-    q = (accept - low) / kappa
-    return np.stack([np.ones(accept.shape), q, 1.0 - q])
 
 
 _BISECTIONS = 60

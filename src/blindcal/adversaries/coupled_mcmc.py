@@ -30,8 +30,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from importlib.util import find_spec
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,6 @@ from numpy.typing import NDArray
 from blindcal.adversaries.coupled_exact import (
     LOADS,
     Network,
-    all_loads,
     exact_finding,
     first_assignment,
     is_small,
@@ -108,9 +107,8 @@ def flat_network(network: Network) -> FlatNetwork:
     seldom in such a tuple, which keeps the importance weights even.
     """
     least = _LEAST_WEIGHT / len(network.tuples)
-    weights, outs, logs, offsets, offset = [np.zeros(1)], [np.zeros(1, dtype=np.int64)], [np.zeros(1)], [], 1
-    papers, steps, sizes = [], [], []
-    most = max(len(members) for members in network.members)
+    weights, outs, logs, offsets = [np.zeros(1)], [np.zeros(1, dtype=np.int64)], [np.zeros(1)], [1]
+    steps = []
     for number, (rows, weight) in enumerate(zip(network.tuples, network.weights, strict=True)):
         size, slots = len(network.members[number]), rows.shape[1]
         step = size ** np.arange(slots - 1, -1, -1)
@@ -127,27 +125,25 @@ def flat_network(network: Network) -> FlatNetwork:
         logs.append(np.log(np.where(possible, proposed, 1.0)) - np.log(np.where(possible, flat, 1.0)))
         weights.append(proposed)
         outs.append(out.astype(np.int64))
-        offsets.append(offset)
-        offset += flat.size
-        papers += [number] * slots
-        steps += step.tolist()
-        sizes += [size] * slots
-    member = np.zeros((len(network.members), most), dtype=np.int64)
+        offsets.append(offsets[-1] + flat.size)
+        steps.append(step)
+    sizes, papers = np.array(list(map(len, network.members))), np.arange(len(steps)).repeat(network.slots)
+    member = np.zeros((sizes.size, sizes.max()), dtype=np.int64)
     named = np.zeros(member.shape, dtype=np.bool_)
     for number, members in enumerate(network.members):
         member[number, : len(members)] = members
         named[number, : len(members)] = network.named[number]
     return FlatNetwork(
-        np.concatenate(weights),
-        np.concatenate(outs),
-        np.concatenate(logs),
-        np.array(offsets),
-        np.array(papers),
-        np.array(steps),
-        np.array(sizes),
-        member,
-        network.load,
-        named[papers],
+        weight=np.concatenate(weights),
+        ruled_out=np.concatenate(outs),
+        log_excess=np.concatenate(logs),
+        offset=np.array(offsets[:-1]),
+        paper=papers,
+        step=np.concatenate(steps),
+        size=sizes[papers],
+        member=member,
+        load=network.load,
+        named=named[papers],
     )
 
 
@@ -171,24 +167,13 @@ class Walks:
     rounds: int = 0
 
 
-def start_walks(
-    views: Sequence[View],
-    loads: Mapping[str, int],
-    table: FlatNetwork,
-    *,
-    chains: int,
-    starts: int,
-    seed: int,
-) -> Walks:
+def start_walks(made: Network, table: FlatNetwork, *, chains: int, starts: int, seed: int) -> Walks:
     """Walks from assignments that meet the loads and are independent of scores and decisions."""
-    first, loads = [], all_loads(views, loads)
+    first, pools, loads = [], made.pools, dict(zip(made.people, made.load.tolist(), strict=True))
     for number in range(starts):
-        assignment = first_assignment(views, loads, np.random.default_rng([seed, number]))
-        if assignment is None:
-            raise InputError("`loads` cannot be met by any assignment from these pools")
-        first.append(
-            [view.names.index(name) for view, names in zip(views, assignment, strict=True) for name in names]
-        )
+        drawn = first_assignment(pools, loads, np.random.default_rng([seed, number]))
+        papers = zip(pools, drawn, strict=True)
+        first.append([pool.index(name) for (pool, _), names in papers for name in names])
     start = np.arange(chains) % starts
     author = np.array(first, dtype=np.int64)[start]
     nobody, none = np.full(chains, -1), np.zeros(chains)
@@ -242,8 +227,7 @@ class _WalkState:
 
         A person's part of a walk's list has space for one review more than their load.
         """
-        table, (chains, reviews) = self.table, self.walks.author.shape
-        people = table.load.size
+        table, (chains, reviews), people = self.table, self.walks.author.shape, self.table.load.size
         self.part = np.concatenate([[0], np.cumsum(table.load + 1)[:-1]])
         who = table.member[table.paper, self.walks.author]
         order = np.argsort(who, axis=1, kind="stable")
@@ -495,8 +479,6 @@ def _largest_disagreement(right: Array, seen: Array, start: Integers) -> float:
 
 
 def walk(
-    views: Sequence[View],
-    loads: Mapping[str, int],
     made: Network,
     *,
     target: float = TARGET,
@@ -517,7 +499,7 @@ def walk(
     many = 1 if not isinstance(workers, int) or workers <= 1 or find_spec("joblib") is None else workers
     parts = _read_walks(kept, table, chains, starts, seed)
     if parts is None:
-        whole = start_walks(views, loads, table, chains=chains, starts=starts, seed=seed)
+        whole = start_walks(made, table, chains=chains, starts=starts, seed=seed)
         parts = [
             _some_walks(whole, one)
             for one in np.array_split(np.arange(chains), max(1, chains // _SIDE_BY_SIDE))
@@ -530,12 +512,8 @@ def walk(
         steps = (_WARM_UP if looks == 0 else _BETWEEN_LOOKS) * table.paper.size
         jobs = list(enumerate(parts))
         onward = partial(_advance_part, table=table, steps=steps, seed=seed)
-        if many == 1:
-            parts = [onward(job) for job in jobs]
-        else:
-            parts = [
-                part for _, part in sorted(unordered_results(onward, jobs, many), key=lambda one: one[0])
-            ]
+        done = enumerate(map(onward, jobs)) if many == 1 else unordered_results(onward, jobs, many)
+        parts = [part for _, part in sorted(done, key=itemgetter(0))]
         if looks == 0:
             parts = [without_counts(part) for part in parts]
         looks += 1
@@ -573,8 +551,6 @@ def coupled_findings(
         for name in ("scores", *revealing):
             masses = [view.weight if name == "scores" else view.mass(name)[0] for view in views]
             estimates[name] = walk(
-                views,
-                loads,
                 network(views, loads, masses),
                 target=target,
                 most=most,
@@ -587,18 +563,19 @@ def coupled_findings(
             "`coupled`: walks from different starts do not agree, so nothing can be said of this adversary"
         )
     alone = estimates["scores"]
-    return [
-        Finding(
-            f"{LOADS} ({alone.walks} walks from {alone.starts} starts, which differ by at most "
-            f"{max(one.apart for one in estimates.values()):.1f} standard errors)",
-            AUTHOR,
-            policy,
-            alone.success,
-            estimates.get(policy, alone).success,
-            float(np.hypot(alone.error, estimates[policy].error)) if policy in estimates else 0.0,
-        )
-        for policy in policies
-    ]
+    name = (
+        f"{LOADS} ({alone.walks} walks from {alone.starts} starts, which differ by at most "
+        f"{max(one.apart for one in estimates.values()):.1f} standard errors)"
+    )
+    return [estimated_finding(name, policy, alone, estimates.get(policy)) for policy in policies]
+
+
+def estimated_finding(name: str, policy: str, alone: GuessEstimate, decided: GuessEstimate | None) -> Finding:
+    """The success from scores alone, and with decisions unless these depend on nobody."""
+    if decided is None:
+        return Finding(name, AUTHOR, policy, alone.success, alone.success)
+    error = float(np.hypot(alone.error, decided.error))
+    return Finding(name, AUTHOR, policy, alone.success, decided.success, error)
 
 
 def erasure_estimate(
@@ -625,7 +602,7 @@ def erasure_estimate(
         raise InputError("`erasure_estimate` needs papers with one review, and tables that exclude no one")
     rng, added = np.random.default_rng([seed, 1]), []
     made = network(views, loads, [view.weight for view in views])
-    alone = walk(views, loads, made, target=target, most=most)
+    alone = walk(made, target=target, most=most)
     before = _success_by_review(alone.state, flat_network(made).named)
     for _ in range(draws):
         truth = alone.state.drawn[rng.choice(alone.share.size, p=alone.share)]
@@ -635,7 +612,7 @@ def erasure_estimate(
             q = (accept - accept.min()) / max(kappa[number], _TINY)
             likelihood = q if rng.random() < q[who] else 1.0 - q
             masses.append(view.weight if hidden[number] else view.weight * likelihood)
-        after = walk(views, loads, network(views, loads, masses), target=target, most=most)
+        after = walk(network(views, loads, masses), target=target, most=most)
         if not after.agrees:
             raise InputError("walks from different starts do not agree, so nothing can be said of the bound")
         gains = _success_with_own_decision(views, accepts, after.state) - before
@@ -672,10 +649,8 @@ def _some_walks(walks: Walks, chosen: Integers) -> Walks:
 
 
 def _join(parts: Sequence[Walks]) -> Walks:
-    joined: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS
-    }
-    return replace(parts[0], **joined)
+    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
+    return Walks(**joined, rounds=parts[0].rounds)
 
 
 def _write_walks(kept: StrPath | None, parts: Sequence[Walks], table: FlatNetwork, seed: int) -> None:

@@ -2,8 +2,6 @@
 
 `findings_of` takes one view per paper; `open_release`, `planned_views` and `read_venue` make them.
 Findings are for the chair alone: they name exposed reviews, and after the draw they use the true reviewers.
-Each paper is treated separately here; `coupled_mcmc.coupled_findings` is the adversary who knows how papers
-share reviewers.
 """
 
 from __future__ import annotations
@@ -144,40 +142,28 @@ def findings_of(
 ) -> Findings:
     """The gains of the certificate's adversary, who knows scores, decisions, calibration and pools.
 
-    `policies`: the policies to compare; raw, public, chosen and fully calibrated decisions by default.
-    `better`: the better end of the scale. With "low", the scores of the views are negated ones; the findings
-    state them on the scale of the reviews.
+    `better` is the better end of the scale. With "low", the scores of the views are negated ones; the
+    findings state them on the scale of the reviews.
     """
-    linked = _linking_success(views, [view.alone for view in views])
-    all_findings = list[Finding]()
-    for policy in policies:
-        # Decisions that do not depend on the reviewers leave every posterior unchanged.
-        decided = (
-            linked if policy in CONSTANT else _linking_success(views, [view.mass(policy) for view in views])
-        )
-        all_findings += [
-            *paper_findings(SCORES, views, policy),
-            Finding(SCORES, LINK, policy, linked, decided),
-        ]
-    masses = {policy: [view.mass(policy) for view in views] for policy in policies}
     slots = np.array([len(view.scores) for view in views], dtype=np.float64)
-    carried = {
-        policy: [bits_about_reviewer(view, mass) for view, mass in zip(views, masses[policy], strict=True)]
-        for policy in policies
-    }
+    linked = float(np.average(links(views, [view.alone for view in views]), weights=slots))
+    found, bits, largest_rise = list[Finding](), dict[str, float](), dict[str, float]()
+    for policy in policies:
+        masses = [view.mass(policy) for view in views]
+        each = list(zip(views, masses, strict=True))
+        # Decisions that do not depend on the reviewers leave every posterior unchanged.
+        decided = linked if policy in CONSTANT else float(np.average(links(views, masses), weights=slots))
+        found += [*paper_findings(SCORES, views, policy), Finding(SCORES, LINK, policy, linked, decided)]
+        bits[policy] = float(np.average([bits_about_reviewer(*one) for one in each], weights=slots))
+        largest_rise[policy] = max(float(rises(*one).max()) for one in each)
     return Findings(
         papers=len(views),
         reviews=int(slots.sum()),
         published=any(view.outcome is not None for view in views),
         sampled=sum(not view.exact for view in views),
-        findings=tuple(all_findings),
-        bits={policy: float(np.average(carried[policy], weights=slots)) for policy in policies},
-        largest_rise={
-            policy: max(
-                float(rises(view, mass).max()) for view, mass in zip(views, masses[policy], strict=True)
-            )
-            for policy in policies
-        },
+        findings=tuple(found),
+        bits=bits,
+        largest_rise=largest_rise,
         exposures=exposures(views, better=better),
     )
 
@@ -186,21 +172,14 @@ def paper_findings(adversary: str, views: Sequence[View], policy: str) -> list[F
     """The questions about single papers, averaged: over reviews, over candidates of pools, over papers."""
     before = [answers(view, view.alone) for view in views]
     after = [answers(view, view.mass(policy)) for view in views]
-    answers_found = []
+    found = []
     for question in QUESTIONS:
         weight = np.array([_count(view, question) for view in views], dtype=np.float64)
         alone, decided = (np.array([one[question] for one in side]) for side in (before, after))
-        answers_found.append(
-            Finding(
-                adversary,
-                question,
-                policy,
-                float(np.average(alone, weights=weight)),
-                float(np.average(decided, weights=weight)),
-                _sampling_error(views, alone, decided, weight),
-            )
-        )
-    return answers_found
+        first, second = (float(np.average(part, weights=weight)) for part in (alone, decided))
+        error = _sampling_error(views, alone, decided, weight)
+        found.append(Finding(adversary, question, policy, first, second, error))
+    return found
 
 
 def _count(view: View, question: str) -> int:
@@ -220,11 +199,6 @@ def _sampling_error(views: Sequence[View], alone: Array, decided: Array, weight:
         for view, part, one, other in zip(views, share, alone, decided, strict=True)
     ]
     return float(np.sqrt(sum(variance)))
-
-
-def _linking_success(views: Sequence[View], masses: Sequence[Array]) -> float:
-    """The chance of naming a review of another paper by the same person, mean over all reviews."""
-    return float(np.average(links(views, masses), weights=[len(view.scores) for view in views]))
 
 
 def exposures(views: Sequence[View], policy: str = "chosen", *, better: str = "high") -> tuple[Exposure, ...]:
@@ -356,16 +330,9 @@ def read_venue(
         raise InputError("`bar` must be given where a venue accepted all papers or none")
     conference = assemble(cases, None if bar is not None else accepted / len(cases), bar)
     views = [released_view(case, decided[case.paper]) for case in conference.cases]
-    return Venue(
-        views,
-        conference.cases[0].bar,
-        accepted,
-        tuple(view.paper for view in views if not _explained(view)),
-    )
-
-
-def _explained(view: View) -> bool:
-    return view.outcome is not None and float(view.weight @ view.outcome["full"]) > 0.0
+    likelihoods = [(view, view.outcome["full"]) for view in views if view.outcome is not None]
+    unexplained = (view.paper for view, likelihood in likelihoods if not view.weight @ likelihood > 0.0)
+    return Venue(views, conference.cases[0].bar, accepted, tuple(unexplained))
 
 
 def read_decisions(path: StrPath) -> dict[str, bool]:
@@ -386,11 +353,11 @@ def read_scores(path: StrPath, grid: Sequence[float] | None = None) -> dict[str,
     table = read_table(path, columns, extra=True)
     score = table.number("score")
     if grid is not None and len(grid):
-        known = set(numbers("grid", grid).tolist())
-        rule = "must be a score of the grid"
-        off = [row for row, one in zip(table.rows, score.tolist(), strict=True) if one not in known]
+        off = np.array(table.rows)[~np.isin(score, numbers("grid", grid))].tolist()
         if off:
-            raise input_error([Problem(table.file, row, "score", rule) for row in off])
+            raise input_error(
+                [Problem(table.file, row, "score", "must be a score of the grid") for row in off]
+            )
     by_paper: dict[str, list[float]] = {}
     for paper, one in zip(table.text("paper"), score.tolist(), strict=True):
         by_paper.setdefault(paper, []).append(one)
@@ -421,12 +388,9 @@ def posterior_table(
     columns = ("paper", "review", "score", "reviewer", "scores_alone", "with_decision")
     rows = []
     for view in views:
-        before, after = (authors(view, mass)[0] for mass in (view.alone, view.mass(policy)))
+        before, after = (authors(view, mass)[0].tolist() for mass in (view.alone, view.mass(policy)))
         for slot, upright in enumerate(view.scores):
             (score,) = original_scores([upright], better)
-            rows += [
-                (view.paper, slot + 1, score, name, float(before[slot, who]), float(after[slot, who]))
-                for who, name in enumerate(view.names)
-                if name != "*"
-            ]
-    return dict(zip(columns, (list(column) for column in zip(*rows, strict=True)), strict=True))
+            each = zip(view.names, before[slot], after[slot], strict=True)
+            rows += [(view.paper, slot + 1, score, *numbers) for numbers in each if numbers[0] != "*"]
+    return dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))

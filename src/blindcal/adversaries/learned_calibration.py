@@ -1,10 +1,8 @@
 """An adversary who learns everybody's calibration from all papers together, by Gibbs sampling.
 
-The certificate's adversary holds the stated calibration with its standard errors and looks at each paper
-separately. This one starts from the same distribution, (slope, offset) ~ N(mean, covariance). But the same
-slope and offset stand behind all scores that a reviewer gave this year, so all scores, and all decisions, say
-how strict everybody really is; what one paper reveals helps with the others. No certificate covers this
-adversary: its success is measured.
+It starts from the stated calibration, (slope, offset) ~ N(mean, covariance), as the certificate's adversary
+does. But the same slope and offset stand behind all scores that a reviewer gave, so what one paper reveals
+helps with the others. No certificate covers this adversary: its success is measured.
 
 A sweep draws, with everything else given,
 
@@ -38,9 +36,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from blindcal.adversaries.coupled_exact import member_rows
-from blindcal.adversaries.coupled_mcmc import TARGET, GuessEstimate, estimate_success
+from blindcal.adversaries.coupled_mcmc import TARGET, GuessEstimate, estimate_success, estimated_finding
 from blindcal.adversaries.findings import Finding, finding_about, paper_findings
-from blindcal.adversaries.single_paper import AUTHOR, ONE_BY_ONE, POLICIES, View
+from blindcal.adversaries.single_paper import ONE_BY_ONE, POLICIES, View
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.checks import Array, Integers
 from blindcal.compute.mcmc import (
@@ -160,11 +158,9 @@ class Chains:
 
 def calibration_model(views: Sequence[View]) -> CalibrationModel:
     """The papers without decisions; papers that this adversary cannot handle are refused."""
-    affine = [_affine(view) for view in views]
-    people, index = list[tuple[float, ...]](), dict[str, int]()
-    whos = []
-    for view, stated in zip(views, affine, strict=True):
-        rows = _stated_rows(stated, len(view.names))
+    people, index, whos = list[tuple[float, ...]](), dict[str, int](), []
+    for view in views:
+        rows = _stated_rows(_affine(view), len(view.names))
         whos.append(np.array([_persons(view.names, rows, people, index) for _ in view.scores]))
     return _model_of(views, whos, np.array(people))
 
@@ -225,7 +221,12 @@ def _model_of(views: Sequence[View], whos: Sequence[Integers], people: Array) ->
     for view, at in zip(views, first, strict=True):
         named[at : at + len(view.scores), : len(view.names)] = [name != OUTSIDER for name in view.names]
     rows = [member_rows(view) for view in views]
-    cells = [_cells(view) for view in views]
+    # The ends of the cell of each score; both are the score itself if it is not rounded.
+    scores, pools = [np.array(view.scores) for view in views], [view.reviewers for view in views]
+    cells = [
+        pool.edges(score).T if isinstance(pool, Rounded) else (score, score)
+        for score, pool in zip(scores, pools, strict=True)
+    ]
     alike: dict[tuple[object, ...], list[int]] = {}
     for number, (view, row, (low, high)) in enumerate(zip(views, rows, cells, strict=True)):
         kind = row.shape, len(view.names), bool((low < high).any()), row.tobytes()
@@ -254,15 +255,6 @@ def _parted(papers: list[int], rows: Integers) -> list[list[int]]:
     return [papers[start : start + size] for start in range(0, len(papers), size)]
 
 
-def _cells(view: View) -> tuple[Array, Array]:
-    """The ends of the cell of each score; both are the score itself if it is not rounded."""
-    scores = np.array(view.scores)
-    if not isinstance(view.reviewers, Rounded):
-        return scores, scores
-    low, high = view.reviewers.edges(scores).T
-    return low, high
-
-
 def with_decisions(model: CalibrationModel, likely: Sequence[Array]) -> CalibrationModel:
     """The papers with their decisions.
 
@@ -280,7 +272,10 @@ def with_decisions(model: CalibrationModel, likely: Sequence[Array]) -> Calibrat
 
 def start_chains(model: CalibrationModel, starts: Sequence[int], chains: int, seed: int) -> Chains:
     """So many chains at each of these starts: at the stated calibration (0), or away from it."""
-    parts = [_drawn_start(model.people, start, np.random.default_rng([seed, start])) for start in starts]
+    people, parts = model.people, []
+    for number in starts:
+        normal = np.random.default_rng([seed, number]).standard_normal(people.mean.shape)
+        parts.append(people.mean + _rooted(people.root, normal.T * (_WIDER if number else 0.0)))
     start = np.repeat(starts, chains)
     shape = start.size, model.papers
     return Chains(
@@ -291,12 +286,6 @@ def start_chains(model: CalibrationModel, starts: Sequence[int], chains: int, se
         seen=np.zeros(start.size),
         tally=np.zeros((start.size, *model.named.shape)),
     )
-
-
-def _drawn_start(people: StatedReviewers, start: int, rng: np.random.Generator) -> Array:
-    """(slope, offset) of everybody at this start."""
-    normal = rng.standard_normal(people.mean.shape) * (_WIDER if start else 0.0)
-    return people.mean + _rooted(people.root, normal.T)
 
 
 def continue_chains(
@@ -315,11 +304,14 @@ def continue_chains(
             share = _shares(block, on, drawn, people.variance, quality[:, at])
             if sweep >= skipped:
                 total += np.asarray(share.reshape(-1, on.shape[0]) @ on).reshape(total.shape)
-            pick[:, at] = _picked(share, chance[:, at])
+            # A tuple of probability 0 is never picked.
+            ends = share.cumsum(axis=2)
+            drawn_at = (ends <= chance[:, at, None] * ends[..., -1:]).sum(axis=2)
+            pick[:, at] = np.minimum(drawn_at, share.shape[2] - 1)
             cell = None if within is None else within[:, block.review]
-            reviews = _written(block, drawn, people.variance, quality[:, at], pick[:, at], cell)
-            quality[:, at] = reviews.quality(normal[:, at])
-            sums += _reviewer_sums(reviews, quality[:, at], people)
+            now = quality[:, at], pick[:, at], cell, normal[:, at]
+            quality[:, at], said = _drawn_quality(block, drawn, people, *now)
+            sums += said
         drawn = _drawn_people(people, root, sums, rng.standard_normal(drawn.shape))
     tally = chains.tally.copy()
     for block, total in zip(model.blocks, totals, strict=True):
@@ -365,60 +357,40 @@ def _summed(values: Sequence[Array], on: Array | csr_array) -> Array:
     return np.asarray(flat @ on.T).reshape(len(values), chains, papers, on.shape[0])
 
 
-def _picked(share: Array, chance: Array) -> Integers:
-    """A tuple `[chain, paper]` by their probabilities; one of probability 0 is never picked."""
-    ends = share.cumsum(axis=2)
-    pick = (ends <= chance[..., None] * ends[..., -1:]).sum(axis=2)
-    return np.asarray(np.minimum(pick, share.shape[2] - 1))
+def _drawn_quality(
+    block: PaperBlock,
+    drawn: Array,
+    people: StatedReviewers,
+    quality: Array,
+    pick: Integers,
+    within: Array | None,
+    normal: Array,
+) -> tuple[Array, Array]:
+    """Qualities `[chain, paper]` given the reviews that the picked tuples wrote, and the prior N(0,1).
 
-
-@dataclass(frozen=True, eq=False)
-class _Written:
-    """The reviews of the present tuples, `[chain, paper, slot]`; scores are those before rounding."""
-
-    who: Integers
-    slope: Array
-    offset: Array
-    variance: Array
-    score: Array
-
-    def quality(self, normal: Array) -> Array:
-        """Qualities `[chain, paper]` given the reviews and the prior N(0,1)."""
-        precision = 1.0 + (self.slope**2 / self.variance).sum(axis=2)
-        pull = (self.slope * (self.score - self.offset) / self.variance).sum(axis=2)
-        return conditional_normal(pull, precision, normal)
-
-
-def _written(
-    block: PaperBlock, drawn: Array, variance: Array, quality: Array, pick: Integers, within: Array | None
-) -> _Written:
-    """The reviews that the picked tuples wrote; `within` are uniform draws for scores that were rounded."""
+    `within` are uniform draws for scores that were rounded. Second is what the reviews say about the
+    differences of slopes and offsets from the stated ones: a log likelihood `[5, chain, person]` in the rows
+    of `bivariate_posterior`.
+    """
     position = block.rows[pick]
     paper, slot = np.arange(block.paper.size)[:, None], np.arange(position.shape[2])
     who = block.who[paper, slot, position]
-    a, b = np.moveaxis(drawn[np.arange(len(drawn))[:, None, None], who], -1, 0)
-    v, score = variance[who], np.broadcast_to(block.low, who.shape)
+    chain, size = np.arange(len(drawn))[:, None, None], len(people.mean)
+    a, b = np.moveaxis(drawn[chain, who], -1, 0)
+    v, score = people.variance[who], np.broadcast_to(block.low, who.shape)
     if block.rounded and within is not None:
         score = truncated_normal(a * quality[..., None] + b, np.sqrt(v), block.low, block.high, within)
-    return _Written(who, a, b, v, score)
-
-
-def _reviewer_sums(reviews: _Written, quality: Array, people: StatedReviewers) -> Array:
-    """What reviews say about the differences of slopes and offsets from the stated ones.
-
-    A log likelihood `[5, chain, person]` in the rows of `bivariate_posterior`.
-    """
-    chains, size = len(reviews.who), len(people.mean)
-    at = (reviews.who + np.arange(chains)[:, None, None] * size).ravel()
-    slope, offset = np.moveaxis(people.mean[reviews.who], -1, 0)
-    t = quality[..., None]
+    precision, pull = 1.0 + (a**2 / v).sum(axis=2), (a * (score - b) / v).sum(axis=2)
+    new = conditional_normal(pull, precision, normal)
+    at, t = (who + chain * size).ravel(), new[..., None]
+    slope, offset = np.moveaxis(people.mean[who], -1, 0)
     sums = regression_sums(
         t,
-        reviews.score - slope * t - offset,
-        1.0 / reviews.variance,
-        lambda part: np.bincount(at, part.ravel(), chains * size).astype(np.float64, copy=False),
+        score - slope * t - offset,
+        1.0 / v,
+        lambda part: np.bincount(at, part.ravel(), len(drawn) * size).astype(np.float64, copy=False),
     )
-    return sums.reshape(5, chains, size)
+    return new, sums.reshape(5, len(drawn), size)
 
 
 def _drawn_people(people: StatedReviewers, root: Array, sums: Array, normal: Array) -> Array:
@@ -487,7 +459,10 @@ def learn(
 
     `advance` is called with 1 for each start of a look, and at the end with what was not needed.
     """
-    groups = _grouped_starts(model, chains, starts)
+    # All starts together if papers are few; the number of processes does not matter, so that it cannot change
+    # a number.
+    together = chains * sum(block.log_base.size for block in model.blocks) <= _TOGETHER
+    groups = [list(range(starts))] if together else [[start] for start in range(starts)]
     parts = [start_chains(model, group, chains // starts, seed) for group in groups]
     done = None if advance is None else lambda ended: advance(ended * starts // len(parts))
     for look in range(most):
@@ -501,15 +476,6 @@ def learn(
     if advance is not None:
         advance((most - 1 - look) * starts)
     return result
-
-
-def _grouped_starts(model: CalibrationModel, chains: int, starts: int) -> list[list[int]]:
-    """The starts that are worked on together: all of them if papers are few.
-
-    The number of processes does not matter, so that it cannot change a number.
-    """
-    tuples = chains * sum(block.log_base.size for block in model.blocks)
-    return [[start] for start in range(starts)] if tuples > _TOGETHER else [list(range(starts))]
 
 
 def _onward(chains: Chains, model: CalibrationModel, sweeps: int, skipped: int, seed: int) -> Chains:
@@ -550,12 +516,8 @@ def learning_findings(
 
     Beside each finding stands the same one for an adversary who looks at each paper separately. Findings are
     measured, with a standard error; they are exact if the calibration is stated without errors. Decisions
-    that are the same whoever reviewed, as raw and public ones are, add nothing.
-
-    `views`: the papers, as `planned_views` or `open_release` returns them. `target`: chains go on until the
-    standard error of a chance is at most this. `most`: how many times at most chains are looked at. `seed`:
-    of the chains: the same seed gives the same numbers. `workers`: how many processes share the work; numbers
-    are the same for any number. `progress`: called as work goes on; silent by default. Returns one finding
+    that are the same whoever reviewed, as raw and public ones are, add nothing. Chains go on until the
+    standard error of a chance is at most `target`, or they were looked at `most` times. Returns one finding
     for each policy, then one for each policy with papers taken separately.
     """
     plain = [finding_about(paper_findings(LEARNS, views, policy), policy) for policy in policies]
@@ -563,7 +525,8 @@ def learning_findings(
     if not model.people.uncertain:
         name = f"{LEARNS} (which is stated without errors, so there is nothing to learn)"
         return _beside(name, plain, plain)
-    revealing = [policy for policy in policies if any(_reveals(view, policy) for view in views)]
+    tables = [view.accept if view.outcome is None else view.outcome for view in views]
+    revealing = [policy for policy in policies if any(np.ptp(table[policy]) > 0.0 for table in tables)]
     drawn = all(view.outcome is not None for view in views)
     steps = (1 + len(revealing) * drawn) * most * STARTS + (not drawn) * len(revealing) * CHAINS
     with progress("learning calibration from all papers", steps) as advance:
@@ -585,12 +548,9 @@ def learning_findings(
         f"which differ by at most {max(result.apart for result in results):.1f} standard errors; "
         f"those of chances are up to {100 * max(result.error for result in results):.2f})"
     )
-    return _beside(name, [_finding(name, policy, alone, decided.get(policy)) for policy in policies], plain)
-
-
-def _reveals(view: View, policy: str) -> bool:
-    """Whether the decision depends on who reviewed the paper."""
-    return float(np.ptp(view.accept[policy] if view.outcome is None else view.outcome[policy])) > 0.0
+    return _beside(
+        name, [estimated_finding(name, policy, alone, decided.get(policy)) for policy in policies], plain
+    )
 
 
 def _likely(view: View, policy: str) -> Array:
@@ -599,21 +559,10 @@ def _likely(view: View, policy: str) -> Array:
     return chance if (view.weight * chance).any() else np.ones_like(chance)
 
 
-def _finding(name: str, policy: str, alone: GuessEstimate, decided: GuessEstimate | None) -> Finding:
-    """The success from scores alone, and with decisions unless these depend on nobody."""
-    if decided is None:
-        return Finding(name, AUTHOR, policy, alone.success, alone.success)
-    error = float(np.hypot(alone.error, decided.error))
-    return Finding(name, AUTHOR, policy, alone.success, decided.success, error)
-
-
 def _beside(name: str, learned: Sequence[Finding], plain: Sequence[Finding]) -> list[Finding]:
     """The findings under one name, and those of papers taken one by one."""
-    return [
-        Finding(name, question, finding.policy, finding.baseline, finding.success, finding.error)
-        for question, findings in ((AUTHOR, learned), (ONE_BY_ONE, plain))
-        for finding in findings
-    ]
+    both = [*learned, *(replace(finding, question=ONE_BY_ONE) for finding in plain)]
+    return [replace(finding, adversary=name) for finding in both]
 
 
 def _expected(

@@ -108,12 +108,10 @@ def evidence_findings(
     right = np.array(parallel_map(one, list(enumerate(views)), workers=workers))
     share = _shares(views)
     mean, name = share @ right.mean(axis=1), f"evidence of strength {strength:g}"
-    found = []
-    for column, policy in enumerate(policies, start=1):
-        added = right[:, :, column] - right[:, :, 0]
-        error = float(np.sqrt((share**2) @ added.var(axis=1, ddof=1) / draws))
-        found.append(Finding(name, AUTHOR, policy, float(mean[0]), float(mean[column]), error))
-    return found
+    added = right[:, :, 1:] - right[:, :, :1]
+    error = np.sqrt((share**2) @ added.var(axis=1, ddof=1) / draws)
+    each = zip(policies, mean[1:].tolist(), error.tolist(), strict=True)
+    return [Finding(name, AUTHOR, policy, float(mean[0]), *numbers) for policy, *numbers in each]
 
 
 def _shares(views: Sequence[View]) -> Array:
@@ -135,7 +133,10 @@ def _with_evidence(job: tuple[int, View], strength: float, policies: tuple[str, 
         likelihood += strength * signal[:, slot, view.rows[:, slot] % (people + 1)]
     likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
     scale = likelihood @ view.weight
-    by_label = _by_label(view)
+    # [tuple, slot * candidate]: 1 if this candidate has this slot of the tuple.
+    where = np.nonzero(view.rows >= 0)
+    at = where[0], where[1] * people + view.rows[where]
+    by_label = csr_array((np.ones(at[0].size), at), shape=(tuples, slots * people))
     found = []
     for mass in (view.alone, *(view.mass(policy) for policy in policies)):
         best = sum(
@@ -146,20 +147,8 @@ def _with_evidence(job: tuple[int, View], strength: float, policies: tuple[str, 
     return np.stack(found, axis=1)
 
 
-def _by_label(view: View) -> csr_array:
-    """`[tuple, slot * candidate]`: 1 if this candidate has this slot of the tuple."""
-    tuples, slots = view.rows.shape
-    row, slot = np.nonzero(view.rows >= 0)
-    column = slot * len(view.names) + view.rows[row, slot]
-    return csr_array((np.ones(row.size), (row, column)), shape=(tuples, slots * len(view.names)))
-
-
 def collusion_findings(
-    views: Sequence[View],
-    colluders: int,
-    policies: Sequence[str] = POLICIES,
-    *,
-    draws: int = _COLLUSIONS,
+    views: Sequence[View], colluders: int, policies: Sequence[str] = POLICIES, *, draws: int = _COLLUSIONS
 ) -> list[Finding]:
     """Naming the reviewer of a review that no colluder wrote, for reviewers who share their knowledge.
 
@@ -182,19 +171,10 @@ def collusion_findings(
             for column, mass in enumerate(masses[1:]):
                 rise[column] = max(rise[column], float(rises(view, mass)[:, others].max()))
     name = f"{colluders} colluding reviewer{'s' * (colluders > 1)}"
-    mean = right.mean(axis=0)
-    return [
-        Finding(
-            name,
-            AUTHOR,
-            policy,
-            float(mean[0]),
-            float(mean[column]),
-            float((right[:, column] - right[:, 0]).std(ddof=1) / np.sqrt(draws)),
-            float(rise[column - 1]),
-        )
-        for column, policy in enumerate(policies, start=1)
-    ]
+    mean = right.mean(axis=0).tolist()
+    error = (right[:, 1:] - right[:, :1]).std(axis=0, ddof=1) / np.sqrt(draws)
+    each = zip(policies, mean[1:], error.tolist(), rise.tolist(), strict=True)
+    return [Finding(name, AUTHOR, policy, mean[0], *numbers) for policy, *numbers in each]
 
 
 def _informed_view(
@@ -216,22 +196,16 @@ def co_reviewer_findings(views: Sequence[View], policies: Sequence[str] = POLICI
     several = [view for view in views if len(view.scores) > 1]
     if not several:
         return []
-    share = _shares(several)
-    groups = [_indistinguishable(view) for view in several]
-    found = []
-    for policy in policies:
-        alone, decided = (
-            float(
-                share
-                @ [
-                    _co_reviewer_success(view, mass, group)
-                    for view, mass, group in zip(several, masses, groups, strict=True)
-                ]
-            )
-            for masses in ([view.alone for view in several], [view.mass(policy) for view in several])
-        )
-        found.append(Finding("co-reviewer who knows the names", AUTHOR, policy, alone, decided))
-    return found
+    share, groups = _shares(several), [_indistinguishable(view) for view in several]
+
+    def success(masses: Sequence[Array]) -> float:
+        return float(share @ list(map(_co_reviewer_success, several, masses, groups)))
+
+    name, alone = "co-reviewer who knows the names", success([view.alone for view in several])
+    return [
+        Finding(name, AUTHOR, policy, alone, success([view.mass(policy) for view in several]))
+        for policy in policies
+    ]
 
 
 def _indistinguishable(view: View) -> list[Integers]:
@@ -251,30 +225,23 @@ def _co_reviewer_success(view: View, mass: Array, groups: Sequence[Integers]) ->
         for slot in range(len(view.scores)):
             if slot != own:
                 label, which = np.unique(group * base + view.rows[:, slot] + 1, return_inverse=True)
-                first = np.flatnonzero(np.diff(label // base, prepend=-1))
-                found.append(sum(_best_guesses(row, which.ravel(), label % base > 0, first) for row in mass))
+                first, named = np.flatnonzero(np.diff(label // base, prepend=-1)), label % base > 0
+                sums = (np.bincount(which.ravel(), row, named.size) * named for row in mass)
+                found.append(sum(float(np.maximum.reduceat(part, first).sum()) for part in sums))
     return float(np.mean(found))
-
-
-def _best_guesses(row: Array, which: Integers, named: NDArray[np.bool_], first: Integers) -> float:
-    sums = np.bincount(which, row, named.size) * named
-    return float(np.maximum.reduceat(sums, first).sum())
 
 
 def author_findings(views: Sequence[View], policies: Sequence[str] = POLICIES) -> list[Finding]:
     """The author of the paper on which decisions add most, who sees that paper's scores and decision."""
-    papers = [_paper_findings(view, policies) for view in views]
-    return max(papers, key=lambda found: [round(one.added, 9) for one in found])
-
-
-def _paper_findings(view: View, policies: Sequence[str]) -> list[Finding]:
-    alone = float(authors(view, view.alone).max(axis=2).sum(axis=0).mean())
-    found = []
-    for policy in policies:
-        mass = view.mass(policy)
-        success = float(authors(view, mass).max(axis=2).sum(axis=0).mean())
-        rise = float(rises(view, mass).max())
-        found.append(
-            Finding("author of the paper that loses most", AUTHOR, policy, alone, success, 0.0, rise)
+    papers = []
+    for view in views:
+        masses = [view.alone, *(view.mass(policy) for policy in policies)]
+        alone, *after = (float(authors(view, mass).max(axis=2).sum(axis=0).mean()) for mass in masses)
+        rise = (float(rises(view, mass).max()) for mass in masses[1:])
+        papers.append(
+            [
+                Finding("author of the paper that loses most", AUTHOR, policy, alone, success, 0.0, most)
+                for policy, success, most in zip(policies, after, rise, strict=True)
+            ]
         )
-    return found
+    return max(papers, key=lambda found: [round(one.added, 9) for one in found])

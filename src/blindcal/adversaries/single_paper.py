@@ -5,9 +5,10 @@ The adversary knows the scores, the belief, the policy and the decision, and gue
 claims of a certificate about any policy; `play` simulates the same game. Each paper is treated separately;
 `coupled_mcmc.coupled_findings` is the adversary who knows how papers share reviewers.
 
-The second part answers questions about a `View`. Each answer is a function of masses `[outcome, tuple]` that
-sum to 1, summed over the outcomes. One row of weights gives what the scores reveal; one row per outcome gives
-what scores and decisions reveal.
+A `View` is a paper as an adversary sees it, from a planned table or a recorded decision. Each answer to a
+question about its reviewers is a function of masses `[outcome, tuple]` that sum to 1, summed over the
+outcomes. One row of weights gives what the scores reveal; one row per outcome, or one for the decision that
+was published, what scores and decisions reveal.
 """
 
 from __future__ import annotations
@@ -33,13 +34,6 @@ from blindcal.posterior.belief import Belief
 from blindcal.posterior.paper import PaperCase
 from blindcal.posterior.tuple_weights import tuple_posteriors
 from blindcal.reviewers.base import Reviewer
-
-# --- One paper as an adversary sees it: its tuples of reviewers, their probabilities, and the policies.
-#
-# A `View` is made from a planned table or from a recorded decision. Before the draw an adversary is averaged
-# over both outcomes; afterwards the decision is known. Either way its belief is `mass[outcome, tuple]`, which
-# sums to 1, and every question about the reviewers (`single_paper`) is a function of such masses. From the
-# scores alone it is the same function of `weight`.
 
 POLICIES = ("raw", "public", "chosen", "full")
 """Decisions by mean score, by public information, by the chosen policy, and fully calibrated."""
@@ -182,13 +176,8 @@ def released_view(case: PaperCase, accepted: bool) -> View:
     return replace(view, outcome={"raw": every, "public": every, "chosen": likelihood, "full": likelihood})
 
 
-AUTHOR, THREE_GUESSES, MEMBER, WHOLE, LINK = (
-    "author",
-    "three guesses",
-    "reviewed at all",
-    "whole tuple",
-    "link",
-)
+AUTHOR, THREE_GUESSES, MEMBER = "author", "three guesses", "reviewed at all"
+WHOLE, LINK = "whole tuple", "link"
 QUESTIONS = (AUTHOR, THREE_GUESSES, MEMBER, WHOLE)
 """The reviewer of a review, in one guess or three; whether a person reviewed the paper; all its reviewers."""
 ONE_BY_ONE = "author, papers one by one"
@@ -267,8 +256,10 @@ def guess(belief: Belief, policy: Policy) -> Integers:
     mass = outcome_mass(belief, policy)
     if belief.labels is None:
         return np.expand_dims(np.argmax(mass, axis=-1), (-1,))
-    ranked = _ranked(mass, belief.labels)
-    return ranked.label[ranked.first].reshape(ranked.shape)
+    sums = label_sums(mass, belief.labels[..., None, :, :])
+    row = np.repeat(np.arange(sums.first.size), _row_sizes(sums))
+    order = np.lexsort((sums.label < 0, -sums.guesses, row))
+    return sums.label[order][sums.first].reshape(sums.shape)
 
 
 def bits(belief: Belief, policy: Policy) -> Array:
@@ -346,11 +337,7 @@ class Games:
 
 
 def play(
-    belief: Belief,
-    policy: Policy,
-    games: int,
-    rng: np.random.Generator,
-    adversary: Adversary | None = None,
+    belief: Belief, policy: Policy, games: int, rng: np.random.Generator, adversary: Adversary | None = None
 ) -> Games:
     """Simulates the game: draws the secret and the decision, and lets the adversary guess.
 
@@ -392,14 +379,6 @@ def play(
     return Games(wins, games)
 
 
-def _ranked(mass: Array, labels: Integers) -> LabelSums:
-    """Chances of being right, in each row from the best guess to the worst."""
-    sums = label_sums(mass, labels[..., None, :, :])
-    row = np.repeat(np.arange(sums.first.size), _row_sizes(sums))
-    order = np.lexsort((sums.label < 0, -sums.guesses, row))
-    return LabelSums(sums.guesses[order], sums.label[order], sums.first, sums.shape)
-
-
 def _row_sizes(sums: LabelSums) -> Integers:
     return np.diff(sums.first, append=sums.mass.size)
 
@@ -414,21 +393,13 @@ def _divergence(joint: Array, alone: Array, chance: Array) -> Array:
 
 def authors(view: View, mass: Array) -> Array:
     """`[outcome, slot, candidate]`: P(outcome and this candidate wrote this review | scores)."""
-    size = len(view.names)
-    slots = view.rows.T
-    masses = np.array([[np.bincount(slot + 1, row, size + 1)[1:] for slot in slots] for row in mass])
-    return masses.astype(np.float64)
-
-
-def members(view: View, mass: Array) -> Array:
-    """`[outcome, candidate]`: P(outcome and this candidate reviewed the paper | scores)."""
-    # A named person writes at most one review of a paper.
-    return np.asarray(authors(view, mass).sum(axis=1))
+    return _all_labels(view, mass)[..., 1:]
 
 
 def answers(view: View, mass: Array) -> dict[str, float]:
     """The chance of a correct answer to each of `QUESTIONS`, mean over the paper's reviews or its pool."""
     by_slot = authors(view, mass)
+    # A named person writes at most one review of a paper.
     chance, reviewed = mass.sum(axis=1), by_slot.sum(axis=1)
     named = np.array([name != "*" for name in view.names])
     yes = reviewed[:, named]
@@ -456,15 +427,14 @@ def bits_about_reviewer(view: View, mass: Array) -> float:
 
     For a published decision it is the information gained, `sum_y P(y|d) log2(P(y|d)/P(y))`.
     """
-    with_nobody = _all_labels(view, mass)
-    before, chance = _all_labels(view, view.alone)[0], mass.sum(axis=1)
-    possible = with_nobody > 0.0
-    given = np.divide(with_nobody, before, out=np.ones_like(with_nobody), where=possible)
-    logs = np.log2(given) - np.log2(np.where(chance > 0.0, chance, 1.0))[:, None, None]
-    return max(0.0, float((with_nobody * np.where(possible, logs, 0.0)).sum(axis=(0, 2)).mean()))
+    joint, before = _all_labels(view, mass), _all_labels(view, view.alone)[0]
+    return max(
+        0.0, float(_divergence(joint, before, mass.sum(axis=1)[:, None, None]).sum(axis=(0, 2)).mean())
+    )
 
 
 def _all_labels(view: View, mass: Array) -> Array:
+    """`[outcome, slot, 1 + candidate]`: the same, with nobody first."""
     size = len(view.names) + 1
     found = np.array([[np.bincount(slot + 1, row, size) for slot in view.rows.T] for row in mass])
     return found.astype(np.float64)

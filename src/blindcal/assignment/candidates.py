@@ -169,11 +169,7 @@ def read_draws(path: StrPath | Any) -> dict[str, SampledPool]:
 def everyone(
     papers: Iterable[str], reviewers: Sequence[str], conflicts: Iterable[tuple[str, str]] = ()
 ) -> dict[str, dict[str, float]]:
-    """Pools of everyone without a conflict, all equally likely.
-
-    `reviewers`: the candidates of each paper, except those with a conflict. `conflicts`: pairs
-    `(paper, reviewer)`; by default there are none.
-    """
+    """Pools of everyone without a conflict `(paper, reviewer)`, all equally likely."""
     barred: dict[str, set[str]] = {}
     for paper, reviewer in conflicts:
         barred.setdefault(paper, set()).add(reviewer)
@@ -197,10 +193,9 @@ def is_everyone(source: object) -> bool:
 def pools_of(source: StrPath | Any, papers: Iterable[str], reviewers: Iterable[str]) -> Pools:
     """The pools that a file or a data frame describes; its columns say how.
 
-    `source`: a table `paper,reviewer[,probability]` of candidates; or `draw,paper,reviewer`, sampled
-    assignments of which one is the true one; or `paper,conflict`, for everyone except these. The word
-    `everyone` in place of a file means that there are no conflicts. `papers`: all papers; they matter if
-    candidates are not listed.
+    A table `paper,reviewer[,probability]` has candidates; `draw,paper,reviewer`, sampled assignments of which
+    one is the true one; `paper,conflict`, everyone except these. The word `everyone` in place of a file means
+    that there are no conflicts.
     """
     people = sorted(set(reviewers) - {OUTSIDER})
     if is_everyone(source):
@@ -301,12 +296,7 @@ _CLOSE_RATIO, _SURE_RATIO = 0.6, 0.8
 
 BEFOREHAND = "(adding only those missing would reveal who they are: see docs/explanation/limitations.md)"
 CAUSES = {
-    "spelling": (
-        "reviews",
-        "reviewer",
-        "must spell reviewers as the other files do",
-        "spelled differently",
-    ),
+    "spelling": ("reviews", "reviewer", "must spell reviewers as the other files do", "spelled differently"),
     "calibration": (
         "reviewers",
         "reviewer",
@@ -349,15 +339,10 @@ class NameDirectory:
         """The known name with the most similar spelling; letter by letter only if `close`."""
         if plain_name(name) in self.by_spelling:
             return self.by_spelling[plain_name(name)]
-        matches = (
-            get_close_matches(plain_name(name), self.by_spelling, 1 + len(self.names), _CLOSE_RATIO)
-            if close
-            else []
-        )
-        candidates = (self.by_spelling[candidate] for candidate in matches)
-        return next(
-            (candidate for candidate in candidates if _similar_names(name, candidate, _CLOSE_RATIO)), ""
-        )
+        most = 1 + len(self.names)
+        matches = get_close_matches(plain_name(name), self.by_spelling, most, _CLOSE_RATIO) if close else []
+        candidates = map(self.by_spelling.__getitem__, matches)
+        return next((other for other in candidates if _similar_names(name, other, _CLOSE_RATIO)), "")
 
 
 def plain_name(name: str) -> str:
@@ -387,34 +372,23 @@ def missing_reviewers(
     unknown = sorted({name for names in missing.values() for name in names} - set(directory.names))
     close = set(unknown[:_MAX_COMPARED])
     nearest = {name: directory.nearest(name, name in close) for name in unknown}
-    anybody = OUTSIDER in known
 
-    def missing_reviewer(paper: str, name: str) -> MissingReviewer:
-        cause = _cause(paper, name, pools.get(paper, {}), nearest, conflicts, anybody)
-        return MissingReviewer(paper, name, cause, nearest.get(name, ""))
+    def cause(paper: str, name: str) -> str:
+        """The key of `CAUSES` that applies."""
+        if name in pools.get(paper, {}):
+            return "probability 0"
+        if (paper, name) in conflicts:
+            return "conflict"
+        if name in nearest and _same_name(name, nearest[name]):
+            return "spelling"
+        return "pool" if OUTSIDER in known or name not in nearest else "calibration"
 
-    reviewers = [missing_reviewer(paper, name) for paper, names in missing.items() for name in names]
+    reviewers = [
+        MissingReviewer(paper, name, cause(paper, name), nearest.get(name, ""))
+        for paper, names in missing.items()
+        for name in names
+    ]
     return sorted(reviewers, key=lambda missed: (natural_key(missed.paper), missed))
-
-
-def _cause(
-    paper: str,
-    name: str,
-    pool: Mapping[str, float],
-    nearest: Mapping[str, str],
-    conflicts: Collection[tuple[str, str]],
-    anybody: bool,
-) -> str:
-    """The key of `CAUSES` that applies."""
-    if name in pool:
-        return "probability 0"
-    if (paper, name) in conflicts:
-        return "conflict"
-    if name not in nearest:
-        return "pool"
-    if _same_name(name, nearest[name]):
-        return "spelling"
-    return "pool" if anybody else "calibration"
 
 
 def _same_name(name: str, other: str) -> bool:

@@ -37,8 +37,7 @@ _TOLERANCE = 1e-9
 def inclusion(chances: Sequence[float], reviews: int, outsider: int | None = None) -> tuple[float, ...]:
     """Inclusion probabilities: chances scaled to sum to the number of reviews, each at most 1.
 
-    `outsider`: the index of `*` among the candidates, None without it. It may have written several reviews,
-    so its number, how many it is expected to have written, may be above 1.
+    That of `*`, whose index is `outsider`, is how many reviews it is expected to have written.
     """
     scaled = _scale_to_sum(seat_probabilities(chances, reviews, outsider), reviews)
     if outsider is None:
@@ -88,10 +87,8 @@ def log_odds(chances: tuple[float, ...], reviews: int) -> tuple[float, ...]:
     """The candidates' log odds in the maximum-entropy distribution: P(set) ~ product of its members' odds o.
 
     The odds are a fixed point of `o *= p/pi` and of `o *= p(1-pi)/(pi(1-p))`, with pi the inclusion
-    probabilities that the odds realize (`realized_inclusion`).
-
-    `chances`: inclusion probabilities, which sum to the number of reviews, as those of `inclusion` do.
-    Returns the log odds; `inf` for a candidate with probability 1, `-inf` with probability 0.
+    probabilities that the odds realize (`realized_inclusion`). The logs are `inf` for a candidate with
+    probability 1, `-inf` with probability 0.
     """
     p = np.asarray(chances)
     open_ = (p > 0.0) & (p < 1.0)
@@ -231,10 +228,8 @@ def log_set_prior(sets: Sets, rows: Integers) -> Array:
 def log_prior(chances: tuple[float, ...], rows: Integers, outsider: int | None = None) -> Array:
     """Log P(tuple) in the maximum-entropy prior, up to a constant.
 
-    `chances`: inclusion probabilities of the candidates, which sum to the number of reviews k. `rows`:
-    `[n, k]`, the tuples: the index of the candidate who wrote each review. `outsider`: the index of `*` among
-    the candidates, which may stand several times in a tuple; None without it. A tuple with j outsiders stands
-    for all `k!/(k-j)!` ways to seat them.
+    `chances` are inclusion probabilities, which sum to the number of reviews k; `rows[n, k]` has who wrote
+    each review. A tuple with j outsiders stands for all `k!/(k-j)!` ways to seat them.
     """
     reviews = rows.shape[1]
     odds = np.asarray(log_odds(seat_probabilities(chances, reviews, outsider), reviews))[: len(chances)]

@@ -114,9 +114,13 @@ def marginals(
     if program.short > 0:
         raise InputError(_NO_ASSIGNMENT.format(per_paper, f"{cap:g}", program.short / draws))
     paper, reviewer, units = program.solution
-    chances = Marginals(paper, reviewer, units, draws, most, per_paper)
-    _verify(chances, similarity, per_reviewer)
-    return chances
+    # Every promise of the probabilities is checked in whole numbers.
+    need = np.bincount(paper, units, len(similarity.papers))
+    load = np.bincount(reviewer, units, len(similarity.reviewers))
+    kept = (need == per_paper * draws).all() and load.max() <= per_reviewer * draws
+    if not kept or units.max() > most:
+        raise CertificateError("the chances of an assignment do not meet its loads and cap exactly")
+    return Marginals(paper, reviewer, units, draws, most, per_paper)
 
 
 def _max_units(
@@ -147,22 +151,15 @@ def _max_units(
     eligible = reviewers - similarity.barred.sum(axis=1)
     short = np.flatnonzero(eligible * most < per_paper * draws)
     if short.size:
-        raise InputError(_too_few(similarity, per_paper, cap, most / draws, eligible, short))
+        named = ", ".join(repr(similarity.papers[i]) for i in short[:3])
+        more = f" and {short.size - 3} more" if short.size > 3 else ""
+        kept = most / draws
+        raise InputError(
+            f"{per_paper} reviewers per paper with a `cap` of {cap:g} (in draws {kept:g}) need "
+            f"{ceil(per_paper / kept - 1e-9)} reviewers without a conflict, found "
+            f"{int(eligible[short].min())} for paper {named}{more}: raise `cap`, or give more draws"
+        )
     return most
-
-
-def _too_few(
-    similarity: Similarity, per_paper: int, cap: float, kept: float, eligible: Integers, short: Integers
-) -> str:
-    """The message for papers with too few eligible reviewers."""
-    named = ", ".join(repr(similarity.papers[i]) for i in short[:3])
-    more = f" and {short.size - 3} more" if short.size > 3 else ""
-    least = ceil(per_paper / kept - 1e-9)
-    return (
-        f"{per_paper} reviewers per paper with a `cap` of {cap:g} (in draws {kept:g}) need {least} "
-        f"reviewers without a conflict, found {int(eligible[short].min())} for paper {named}{more}: raise "
-        "`cap`, or give more draws"
-    )
 
 
 def _pieces(most: int, spread: float, draws: int) -> tuple[Integers, Array]:
@@ -266,21 +263,10 @@ class _TransportProgram:
     def _empty(self) -> Any:
         """The loads, and for each paper a column for the reviews it lacks."""
         papers, people = self.papers, self.reviewers
-        lack = sparse.csc_array(
-            (np.ones(papers), (np.arange(papers), np.arange(papers))), shape=(papers + people, papers)
-        )
+        lack = sparse.csc_array(sparse.eye_array(papers + people, papers))
         need, room = np.full(papers, self.need), np.full(people, self.room)
         rows = np.concatenate([need, np.zeros(people)]), np.concatenate([need, room])
         return load_model(lack, np.full(papers, _SHORTAGE_COST), (np.zeros(papers), need), rows)
-
-
-def _verify(chances: Marginals, similarity: Similarity, per_reviewer: int) -> None:
-    """Check every promise of the probabilities in whole numbers."""
-    need = np.bincount(chances.paper, chances.units, len(similarity.papers))
-    load = np.bincount(chances.reviewer, chances.units, len(similarity.reviewers))
-    kept = (need == chances.per_paper * chances.draws).all() and load.max() <= per_reviewer * chances.draws
-    if not kept or chances.units.max() > chances.most:
-        raise CertificateError("the chances of an assignment do not meet its loads and cap exactly")
 
 
 SEED_BYTES = 32
@@ -380,10 +366,9 @@ class SampledAssignment:
         files = self._files()
         there = [name for name in files if os.path.lexists(target / name)]
         for name in there:
-            if not _has_content(target / name, files[name]):
-                raise RefusedError(
-                    f"{target / name} exists already, is not this assignment, and is never overwritten"
-                )
+            path, content = target / name, files[name]
+            if not path.is_file() or read_range(path, 0, len(content) + 1) != content:
+                raise RefusedError(f"{path} exists already, is not this assignment, and is never overwritten")
         # The assignment is written last, so that it never exists without its prior.
         for name in [name for name in files if name not in there]:
             write_bytes(target / name, files[name], confidential=name != POOLS_FILE)
@@ -392,18 +377,16 @@ class SampledAssignment:
         """The content of each file."""
         papers, people = self.similarity.papers, self.similarity.reviewers
         chances, (draws, count, places) = self.chances, self.drawn.shape
-        pools = [
-            (papers[i], people[j], p)
-            for i, j, p in zip(
-                chances.paper.tolist(), chances.reviewer.tolist(), chances.probability.tolist(), strict=True
-            )
-        ]
         # Each paper's own sets in ascending order.
         sets = self.drawn.swapaxes(0, 1)
         ordered = np.stack([rows[np.lexsort(rows.T[::-1])] for rows in sets], axis=1)
         return {
             POOLS_FILE: format_table(
-                dict(zip(("paper", "reviewer", "probability"), zip(*pools, strict=True), strict=True))
+                {
+                    "paper": [papers[i] for i in chances.paper.tolist()],
+                    "reviewer": [people[j] for j in chances.reviewer.tolist()],
+                    "probability": chances.probability.tolist(),
+                }
             ),
             DRAWS_FILE: format_table(
                 {
@@ -419,11 +402,6 @@ class SampledAssignment:
                 }
             ),
         }
-
-
-def _has_content(path: Path, content: bytes) -> bool:
-    """Whether the file has exactly this content."""
-    return path.is_file() and read_range(path, 0, len(content) + 1) == content
 
 
 def keystream(seed: bytes, purpose: str, size: int) -> NDArray[np.uint64]:

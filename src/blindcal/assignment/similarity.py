@@ -157,18 +157,11 @@ def _read_pairs(path: StrPath, name: str, papers: Iterable[str], reviewers: Iter
         raise input_error(sorted(problems))
     rows = sorted({*table.text("paper"), *papers})
     people = sorted({*table.text("reviewer"), *reviewers})
-    at, who = _index_of(rows), _index_of(people)
-    indices = (
-        np.array([at[paper] for paper in table.text("paper")]),
-        np.array([who[reviewer] for reviewer in table.text("reviewer")]),
-    )
-    shape = len(rows), len(people)
-    return _sorted(
-        rows,
-        people,
-        sparse.csr_array((value, indices), shape),
-        sparse.csr_array((barred, indices), shape),
-    )
+    row, who = _index_of(rows), _index_of(people)
+    paper = np.array([row[name] for name in table.text("paper")])
+    reviewer = np.array([who[name] for name in table.text("reviewer")])
+    at, shape = (paper, reviewer), (len(rows), len(people))
+    return _sorted(rows, people, sparse.csr_array((value, at), shape), sparse.csr_array((barred, at), shape))
 
 
 def _values(table: Table, name: str) -> tuple[Array, NDArray[np.bool_], list[Problem]]:
@@ -265,9 +258,8 @@ def _array(packed: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
     """One array, of which as much is unpacked as both its header and its size in the file say."""
     with packed.open(info) as member:
         version = np.lib.format.read_magic(member)
-        header = (
-            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        )
+        formats = np.lib.format
+        header = formats.read_array_header_1_0 if version == (1, 0) else formats.read_array_header_2_0
         with catch_warnings():
             # NumPy warns of headers that only its most lenient parser can read, and goes on.
             simplefilter("error")
@@ -287,9 +279,12 @@ def _ids(values: Any, name: str, key: str) -> list[str]:
         raise input_error(
             [Problem(name, None, key, f"must be at most {MAX_LINES:,} ids", f"{values.size:,}")]
         )
-    ids = (
-        [normalize_id(_text(text)) for text in values.ravel().tolist()] if _is_text_or_integer(values) else []
-    )
+    valid = values.dtype.kind in "SiuU"
+    if values.dtype.kind == "U" and values.size:
+        # Text of valid characters.
+        codes = np.ascontiguousarray(values).view(np.dtype(np.uint32).newbyteorder(values.dtype.byteorder))
+        valid = int(codes.max(initial=0)) <= sys.maxunicode
+    ids = [normalize_id(_text(text)) for text in values.ravel().tolist()] if valid else []
     problems = [
         Problem(name, None, key, broken[0]) for text in ids if (broken := id_problem(text)) is not None
     ]
@@ -298,14 +293,6 @@ def _ids(values: Any, name: str, key: str) -> list[str]:
     if problems:
         raise input_error(problems)
     return ids
-
-
-def _is_text_or_integer(values: Any) -> bool:
-    """Whether an array holds whole numbers, or text of valid characters."""
-    if values.dtype.kind != "U":
-        return values.dtype.kind in "Siu"
-    codes = np.ascontiguousarray(values).view(np.dtype(np.uint32).newbyteorder(values.dtype.byteorder))
-    return not codes.size or int(codes.max()) <= sys.maxunicode
 
 
 def _text(value: object) -> str:

@@ -11,16 +11,11 @@
 Each returns a `Calibration`: `.quality`, `.standard_error`, `.predict`, `.probability_accepted`, ...
 
 Thousands of conferences can be calibrated at once, side by side in a `Batch` of flat arrays. Each method has
-an array function `<method>_quality(batch, ...) -> (quality, standard_error)`, one entry per paper:
+an array function `<method>_quality(batch, ...) -> (quality, standard_error)`, one entry per paper; if
+reviewers are known, it takes slope, offset and noise, one per reviewer, or scalars:
 
     batch = Batch(paper, reviewer, score, paper_group, reviewer_group)    # numbered through the batch
-    raw_quality(batch)
-    standardized_quality(batch)
-    maximum_likelihood_quality(batch, slope, offset, noise)               # one per reviewer, or scalars
     posterior_quality(batch, slope, offset, noise)
-    isotonic_quality(batch)
-    offsets_quality(batch)
-    hierarchical_quality(batch)                                           # `sweeps=` for a shorter chain
 
 Hyperparameters are estimated for each conference alone. The sampled methods use a fixed seed: the same batch
 always gives the same numbers, but those of a conference depend on its batch within Monte Carlo error.

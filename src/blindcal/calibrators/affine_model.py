@@ -153,17 +153,16 @@ def _moments(batch: Batch, rows: Affine, center: Array, width: Array) -> tuple[A
     end = np.arcsinh(_RANGE / scale)
     step = np.linspace(-1.0, 1.0, _POINTS)[:, None] * end
     point = scale * np.sinh(step)
-    log = np.stack([_log_posterior(batch, rows, center + t) for t in point]) + np.log(np.cosh(step))
+    # The log posterior density of each quality, up to a constant.
+    logs = [
+        batch.per_paper(rows.log_likelihood(batch.score, quality[batch.paper])) - 0.5 * np.square(quality)
+        for quality in center + point
+    ]
+    log = np.stack(logs) + np.log(np.cosh(step))
     weight = np.exp(log - log.max(axis=0))
     weight /= weight.sum(axis=0)
     shift = (point * weight).sum(axis=0)
     return center + shift, np.sqrt((np.square(point - shift) * weight).sum(axis=0))
-
-
-def _log_posterior(batch: Batch, rows: Affine, quality: Array) -> Array:
-    """The log posterior density of each quality, up to a constant."""
-    likelihood = batch.per_paper(rows.log_likelihood(batch.score, quality[batch.paper]))
-    return np.asarray(likelihood - 0.5 * np.square(quality))
 
 
 def _fits(reviews: Reviews, reviewers: Affine) -> None:

@@ -26,6 +26,7 @@ from blindcal.calibrators.results import batch_of, raw_quality
 from blindcal.checks import Array, roundoff, strictly_within, within
 from blindcal.compute.mcmc import positive_normal
 from blindcal.errors import InputError
+from blindcal.fitting.diagnostics import Estimate, credible_interval
 from blindcal.io.tables import data_frame
 from blindcal.reviews import Reviews
 
@@ -118,7 +119,6 @@ def _without(batch: Batch, out: NDArray[np.bool_]) -> Batch:
 
 Verdict = Literal["worth it", "worth it with history", "not worth it", "unclear"]
 
-LEVEL = 0.9  # of every interval
 WORTH = 0.01  # the least gain worth the trouble: one paper in a hundred decided rightly instead of wrongly
 DOUBT = (
     "the model expects a gain, but left-out scores are predicted no better with it than without reviewers: "
@@ -128,18 +128,6 @@ _SEED = 20250102
 # Rows of all simulated conferences together, from 4 to 100 of them; sweeps of their chain; and how many times
 # at most one score of each paper is left out.
 _ROWS, _FEWEST, _MOST, _SWEEPS, _REPEATS = 40_000, 4, 100, 450, 20
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with its 90 % interval."""
-
-    value: float  # the number
-    low: float  # the lower end of the interval
-    high: float  # the upper end
-
-    def __str__(self) -> str:
-        return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
 
 
 @dataclass(frozen=True)
@@ -218,7 +206,9 @@ def assess(reviews: Reviews, *, accept_rate: float = 0.25, least_gain: float = W
     gain_now, gain_known = _mean(now), _mean(known)
     predictions = prediction_changes(batch, min(_REPEATS, _times(batch)))
     verdict = _verdict(batch, gain_now, gain_known, least_gain)
-    doubted = verdict.startswith("worth it") and not _borne_out(predictions)
+    # Left-out scores, if there are any, must be predicted better with reviewers than without.
+    better = not predictions or predictions["hierarchical"].change < predictions["shrunk"].change
+    doubted = verdict.startswith("worth it") and not better
     return Assessment(
         verdict="not worth it" if doubted else verdict,
         shares=variance_shares(spreads),
@@ -248,11 +238,7 @@ def variance_shares(spreads: Spreads) -> dict[str, Estimate]:
         "residual": spreads.noise**2,
     }
     total = np.sum(list(parts.values()), axis=0)
-    tail = (1 - LEVEL) / 2
-    return {
-        name: Estimate(float(np.mean(part / total)), *map(float, np.quantile(part / total, [tail, 1 - tail])))
-        for name, part in parts.items()
-    }
+    return {name: credible_interval(part / total) for name, part in parts.items()}
 
 
 def _simulated_errors(batch: Batch, spreads: Spreads, count: int) -> dict[str, Array]:
@@ -261,7 +247,9 @@ def _simulated_errors(batch: Batch, spreads: Spreads, count: int) -> dict[str, A
     pick = np.linspace(0, len(spreads.noise) - 1, times).astype(int)
     rng = np.random.default_rng(_SEED)
     mean, noise, offset = (part[pick, 0] for part in (spreads.quality, spreads.noise, spreads.offset))
-    slope = _slopes(mean, spreads.slope[pick, 0], batch.reviewers, rng)
+    m, t, _ = location_and_scale(np.log(mean), np.maximum(spreads.slope[pick, 0] / mean, 0.01))
+    z = rng.standard_normal((times, batch.reviewers))
+    slope = positive_normal(z, m[:, None], np.broadcast_to(t[:, None], z.shape))
     shift = offset[:, None] * rng.standard_normal((times, batch.reviewers))
     quality = rng.standard_normal((times, batch.papers))
     center = slope[:, batch.reviewer] * quality[:, batch.paper] + shift[:, batch.reviewer]
@@ -281,18 +269,6 @@ def _times(batch: Batch) -> int:
     return int(np.clip(_ROWS // batch.score.size, 1, _MOST))
 
 
-def _borne_out(predictions: dict[str, Change]) -> bool:
-    """Whether left-out scores are predicted better with reviewers than without; True if none was left out."""
-    return not predictions or predictions["hierarchical"].change < predictions["shrunk"].change
-
-
-def _slopes(mean: Array, deviation: Array, reviewers: int, rng: np.random.Generator) -> Array:
-    """Slopes [conference, reviewer] from the fitted positive normal distributions."""
-    m, t, _ = location_and_scale(np.log(mean), np.maximum(deviation / mean, 0.01))
-    z = rng.standard_normal((mean.size, reviewers))
-    return positive_normal(z, m[:, None], np.broadcast_to(t[:, None], z.shape))
-
-
 def _wrong(estimate: Array, truth: Array, count: int) -> Array:
     """Share of papers that are among the best `count` by one and not by the other, in each conference."""
     accepted, right = (value >= np.partition(value, -count)[:, [-count]] for value in (estimate, truth))
@@ -302,7 +278,7 @@ def _wrong(estimate: Array, truth: Array, count: int) -> Array:
 def _mean(value: Array) -> Estimate:
     """Mean over simulated conferences with Student's 90 % interval."""
     center, error = float(value.mean()), float(value.std(ddof=1) / np.sqrt(value.size))
-    reach = float(stdtrit(value.size - 1, (1 + LEVEL) / 2)) * error
+    reach = float(stdtrit(value.size - 1, 0.95)) * error
     return Estimate(center, center - reach, center + reach)
 
 

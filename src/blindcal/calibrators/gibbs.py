@@ -75,9 +75,7 @@ class Batch:
             raise InputError("a paper and its reviewer must belong to the same group")
         if np.bincount(p, minlength=pg.size).min() == 0 or np.bincount(r, minlength=rg.size).min() == 0:
             raise InputError("every paper and every reviewer of a batch must have a review")
-        fields = (("paper", p), ("reviewer", r), ("score", s), ("paper_group", pg), ("reviewer_group", rg))
-        for name, value in (*fields, ("row_group", pg[p])):
-            object.__setattr__(self, name, value)
+        vars(self).update(paper=p, reviewer=r, score=s, paper_group=pg, reviewer_group=rg, row_group=pg[p])
 
     @property
     def papers(self) -> int:
@@ -366,10 +364,8 @@ class ConferenceSampler:
             new = log_density(total, squares, self.n_reviewers, log_mean, variation)
             gain = new - old + self._prior_gain(log_mean, variation)
             take = inside & (np.log(self.rng.random(old.shape)) < gain)
-            s.log_mean, s.variation = (
-                np.where(take, log_mean, s.log_mean),
-                np.where(take, variation, s.variation),
-            )
+            s.log_mean = np.where(take, log_mean, s.log_mean)
+            s.variation = np.where(take, variation, s.variation)
             old = np.where(take, new, old)
 
     def stretch_slopes(self) -> None:
@@ -526,13 +522,9 @@ class _Record:
         for total, value in zip(self.reviewer_sums, (a, b, a * a, a * b, b * b), strict=True):
             total += value.reshape(self.chains, -1)
         mean_slope = np.exp(s.log_mean)
-        hyper = (
-            mean_slope,
-            s.spread,
-            0.0 * mean_slope if sampler.common else mean_slope * s.variation,
-            s.noise,
-        )
-        self.hyper[index] = np.stack(hyper).reshape(4, self.chains, -1)
+        slope_spread = 0.0 * mean_slope if sampler.common else mean_slope * s.variation
+        hyper = np.stack([mean_slope, s.spread, slope_spread, s.noise])
+        self.hyper[index] = hyper.reshape(4, self.chains, -1)
         if self.every and (index + 1) % self.every == 0:
             shape = (self.chains, -1)
             self.draws.append((s.quality.reshape(shape), a.reshape(shape), b.reshape(shape)))

@@ -11,7 +11,7 @@ import scipy
 from numpy.typing import NDArray
 
 from blindcal.calibrators.gibbs import Batch
-from blindcal.calibrators.results import Calibration, Predictor, batch_of
+from blindcal.calibrators.results import Calibration, Predictor, batch_of, unknown_errors
 from blindcal.checks import Array, Integers, roundoff
 from blindcal.reviews import Reviews
 
@@ -35,11 +35,11 @@ def isotonic(reviews: Reviews) -> Calibration:
     """
     batch = batch_of(reviews)
     quality, error = isotonic_quality(batch)
-    notes = ("no paper has two reviews: standard errors are unknown",) if np.isnan(error).any() else ()
-    return Calibration("isotonic", reviews, quality, error, notes, predictor=reviewer_curves(batch, quality))
+    curves, notes = reviewer_curves(batch, quality), unknown_errors(error)
+    return Calibration("isotonic", reviews, quality, error, notes, predictor=curves)
 
 
-def isotonic_quality(batch: Batch, *, steps: int = STEPS) -> tuple[Array, Array]:
+def isotonic_quality(batch: Batch) -> tuple[Array, Array]:
     """Qualities x that minimize `sum (z_ij - x_i)^2` over x and perceived qualities z.
 
     Reviewer j perceives `z_ij` and scores by an increasing function of it. Of two papers with different
@@ -52,8 +52,7 @@ def isotonic_quality(batch: Batch, *, steps: int = STEPS) -> tuple[Array, Array]
     The standard error is `s / sqrt(k)` for k reviews, with `s` pooled over the conference from a jackknife:
     the whole calibration again with one review of each paper left out.
     """
-    quality = _normalized(batch, _least_noise(batch, steps))
-    return quality, _jackknife(batch, steps)
+    return _normalized(batch, _least_noise(batch)), _jackknife(batch)
 
 
 def _normalized(batch: Batch, x: Array) -> Array:
@@ -67,7 +66,7 @@ def _normalized(batch: Batch, x: Array) -> Array:
     return np.asarray(x / np.where(width > flat, width, np.inf)[batch.paper_group])
 
 
-def _jackknife(batch: Batch, steps: int) -> Array:
+def _jackknife(batch: Batch) -> Array:
     """`s / sqrt(k)`: fold f leaves out review number f of each paper with k > f and k > 1.
 
     One paper's variance `(k-1)/k * sum (x_f - mean)^2` has few degrees of freedom; k times it is pooled.
@@ -79,7 +78,7 @@ def _jackknife(batch: Batch, steps: int) -> Array:
         left_out = (turn == fold) & (count[batch.paper] > 1)
         if not left_out.any():
             break
-        x = _normalized(batch, _least_noise(_without(batch, left_out), steps))
+        x = _normalized(batch, _least_noise(_without(batch, left_out)))
         use = count > np.maximum(fold, 1)
         total, squares = total + use * x, squares + use * x**2
     several = count > 1
@@ -108,14 +107,14 @@ def _without(batch: Batch, left_out: Booleans) -> Batch:
     )
 
 
-def _least_noise(batch: Batch, steps: int) -> Array:
+def _least_noise(batch: Batch) -> Array:
     """The minimizing x: accelerated descent, restarted where it overshoots."""
     level = _levels(batch)
     count, groups = batch.per_paper(), batch.groups
     x = ahead = batch.per_paper(batch.score) / count
     momentum = np.ones(groups)
     accuracy = _accuracy(batch)
-    for _ in range(steps):
+    for _ in range(STEPS):
         new = batch.per_paper(_perceive(batch, level, ahead)) / count
         if np.abs(new - ahead).max() <= accuracy:
             break

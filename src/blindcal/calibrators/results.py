@@ -158,7 +158,7 @@ def raw(reviews: Reviews) -> Calibration:
     """
     quality, error = raw_quality(batch_of(reviews))
     return Calibration(
-        "raw", reviews, quality, error, _unknown_errors(error), predictor=lambda paper, _: quality[paper]
+        "raw", reviews, quality, error, unknown_errors(error), predictor=lambda paper, _: quality[paper]
     )
 
 
@@ -185,12 +185,12 @@ def standardized(reviews: Reviews) -> Calibration:
         reviews,
         quality,
         error,
-        (*_unknown_errors(error), *(notes if flat else ())),
+        (*unknown_errors(error), *(notes if flat else ())),
         predictor=lambda paper, reviewer: mean[reviewer] + deviation[reviewer] * quality[paper],
     )
 
 
-def _unknown_errors(error: Array) -> tuple[str, ...]:
+def unknown_errors(error: Array) -> tuple[str, ...]:
     """A note if standard errors are unknown."""
     unknown = "no paper has two reviews: standard errors are unknown"
     return () if np.isfinite(error).all() else (unknown,)

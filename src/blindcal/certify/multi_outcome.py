@@ -20,6 +20,7 @@ from blindcal.certify.exact import UNIT, exponential_below, logarithm_above
 from blindcal.checks import Array, Integers, nonnegative, within
 from blindcal.errors import CertificateError, InputError
 from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.multi_outcome import label_slots
 
 OutcomeTable = tuple[tuple[Fraction, ...], ...]
 _SMALLEST_MIX = Fraction(1, 1 << 48)
@@ -81,10 +82,12 @@ def certify_outcomes(
     stored = [Fraction(float(probability)) for probability in nonnegative("weight", weight)]
     prior = [probability / sum(stored) for probability in stored]
     table = _rounded(within("chance", chance, 0.0, 1.0))
-    slots = _label_slots(labels, len(prior))
+    slots = label_slots(labels, len(prior))
     if len(table) != len(prior):
         raise InputError(f"chance has {len(table)} secrets and weight {len(prior)}")
-    caps = _slot_caps(prior, slots, guarantee)
+    # The most that anyone may become by *steady* or a crowd, in each slot; 1 without either.
+    least = Fraction(0) if guarantee.name == "steady" else Fraction(1, guarantee.among or 1)
+    caps = [max(_top_mass(prior, row), least) for row in slots]
     table = _meet_equations(prior, table, slots, caps)
     common = _common_row(prior, table)
     mixed = Fraction(1) if guarantee.name == "public" else Fraction(0)
@@ -101,13 +104,6 @@ def certify_outcomes(
             "no policy keeps the requested limits for these public data, not even a constant"
         )
     return constant, claim
-
-
-def _slot_caps(prior: Sequence[Fraction], slots: Integers, guarantee: Guarantee) -> list[Fraction]:
-    """The most that anyone may become by *steady* or a crowd, in each slot; 1 without either."""
-    tops = [_top_mass(prior, labels) for labels in slots]
-    least = Fraction(0) if guarantee.name == "steady" else Fraction(1, guarantee.among or 1)
-    return [max(top, least) for top in tops]
 
 
 def _claim_of_outcomes(
@@ -248,11 +244,3 @@ def _mixture(table: OutcomeTable, common: Sequence[Fraction], part: Fraction) ->
         tuple((1 - part) * own + part * shared for own, shared in zip(row, common, strict=True))
         for row in table
     )
-
-
-def _label_slots(labels: ArrayLike | None, secrets: int) -> Integers:
-    """Labels as `[slot, secret]`, checked; by default one slot, the secret itself."""
-    array = np.arange(secrets)[None, :] if labels is None else np.asarray(labels)
-    if array.ndim != 2 or array.shape[1] != secrets or not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"labels must be integers [slot, secret] for {secrets} secrets, found {array.shape}")
-    return array.astype(np.int64)

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from blindcal.calibrators import METHODS, Calibration, maximum_likelihood, posterior, raw
-from blindcal.calibrators.assessment import WORTH, Assessment, Estimate
+from blindcal.calibrators.assessment import WORTH, Assessment
 from blindcal.calibrators.assessment import assess as assess_reviews
 from blindcal.calibrators.results import GRAY
 from blindcal.checks import Array
@@ -18,6 +18,7 @@ from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, say, table
 from blindcal.cli.fit import DEFAULT_RATE, expected_rate
 from blindcal.cli.options import conference_folders, numeric, option, probability, share, word
 from blindcal.errors import InputError
+from blindcal.fitting.diagnostics import Estimate
 from blindcal.io.atomic_files import write_table
 from blindcal.io.cells import count
 from blindcal.posterior.conference import read_reviewers

@@ -43,7 +43,10 @@ def read_committee(path: StrPath) -> dict[str, str]:
     ]
     table = read_table(path, columns)
     people, tracks = table.text("reviewer"), ("track",) if "track" in table else ()
-    problems = _star_problems(table.file, table.rows, people) + table.repeated("reviewer", *tracks)
+    rule = "must be a person: * is written by the fit itself"
+    stars = [row for row, name in zip(table.rows, people, strict=True) if name == ANYONE]
+    problems = [Problem(table.file, row, "reviewer", rule) for row in stars]
+    problems += table.repeated("reviewer", *tracks)
     if problems:
         raise input_error(problems)
     return dict(zip(people, _optional(table, "name"), strict=True))
@@ -61,13 +64,6 @@ def read_names(path: StrPath) -> dict[str, str]:
 
 def _optional(table: Table, column: str) -> Sequence[str]:
     return table.text(column) if column in table else ("",) * len(table)
-
-
-def _star_problems(file: str, rows: Iterable[int], names: Sequence[str]) -> list[Problem]:
-    rule = "must be a person: * is written by the fit itself"
-    return [
-        Problem(file, row, "reviewer", rule) for row, name in zip(rows, names, strict=True) if name == ANYONE
-    ]
 
 
 def read_aliases(path: StrPath) -> dict[str, str]:
@@ -314,9 +310,8 @@ def _claims(members: Sequence[str], past: Sequence[str], traits: Mapping[str, _T
         for who, found in nearest.items():
             others = [claims.get(rival) for rival in rivals.get(who, ())]
             alone = all(other is not None and other.members == found for other in others)
-            claims[who] = _Claim(
-                strength, frozenset(found), len(found) == 1 and alone and strength < _MAILBOX
-            )
+            sure = len(found) == 1 and alone and strength < _MAILBOX
+            claims[who] = _Claim(strength, frozenset(found), sure)
     return claims
 
 
@@ -339,9 +334,12 @@ def _alike(
     for who in people:
         groups = [by_key[key] for key in _keys(traits[who], strength) if key in by_key]
         near = {other for group in groups if most is None or len(group) <= most for other in group} - {who}
-        found = {other for other in near if _may_be_one(who, other, traits, strength)}
-        if found:
-            alike[who] = found
+        if _PROFILE.fullmatch(who):
+            near = {other for other in near if not _PROFILE.fullmatch(other)}
+        if strength == _INITIALS:
+            near = {other for other in near if _may_be_one(traits[who][_INITIALS], traits[other][_INITIALS])}
+        if near:
+            alike[who] = near
     return alike
 
 
@@ -351,11 +349,8 @@ def _keys(traits: _Traits, strength: int) -> set[str]:
     return {f"{key[0]} {key.split()[-1]}" for key in keys} if strength == _INITIALS else keys
 
 
-def _may_be_one(who: str, other: str, traits: Mapping[str, _Traits], strength: int) -> bool:
-    if _PROFILE.fullmatch(who) and _PROFILE.fullmatch(other):
-        return False
-    pairs = product(traits[who][_INITIALS], traits[other][_INITIALS])
-    return strength != _INITIALS or any(_abbreviates(a.split(), b.split()) for a, b in pairs)
+def _may_be_one(names: Iterable[str], others: Iterable[str]) -> bool:
+    return any(_abbreviates(name.split(), other.split()) for name, other in product(names, others))
 
 
 def _abbreviates(one: Sequence[str], other: Sequence[str]) -> bool:

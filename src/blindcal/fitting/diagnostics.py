@@ -44,13 +44,13 @@ class FitDiagnostics:
     """How far to believe a fit. CONFIDENTIAL: it names reviewers."""
 
     # Of the variance of a score, that of quality, slope, offset and noise, each with a 90 % interval
-    shares: Mapping[str, CredibleInterval]
+    shares: Mapping[str, Estimate]
     # The correlation of reviewers' habits from one conference to the next, with its interval
-    persistence: CredibleInterval
+    persistence: Estimate
     levels: Mapping[str, float]  # the noise at each level of confidence, relative to the most frequent level
     # The skewness of papers' mean scores, 0 if reviewers use the scale as a straight line, and three standard
     # errors each way
-    bend: CredibleInterval
+    bend: Estimate
     bent: bool  # whether `bend` is large and surely not 0
     # What straight lines leave unexplained; None if no two reviews can be compared
     line: LinearityCheck | None
@@ -130,12 +130,15 @@ class ResidualBin:
 
 
 @dataclass(frozen=True)
-class CredibleInterval:
-    """An estimate with a 90 % interval."""
+class Estimate:
+    """A number with its 90 % interval."""
 
-    value: float
-    low: float
-    high: float
+    value: float  # the number
+    low: float  # the lower end of the interval
+    high: float  # the upper end
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
 
 
 def diagnose(
@@ -151,11 +154,12 @@ def diagnose(
     rows = {name: known[name] for name in people if name in known}
     anyone = parameters(moments.anyone)
     unknown = sum(bool(row[4] > _UNINFORMED * anyone[4]) for row in rows.values())
+    named = ["not given" if level != level else f"{level:g}" for level in history.levels]
     bend, offsets = mean_score_skewness(history), np.stack([chain.offsets for chain in chains])
     checks = FitDiagnostics(
         shares=variance_shares(traces),
-        persistence=_credible_interval(traces[:, TRACES.index("persistence")]),
-        levels=_noise_by_level(history, moments),
+        persistence=credible_interval(traces[:, TRACES.index("persistence")]),
+        levels={} if len(named) == 1 else dict(sorted(zip(named, moments.levels.tolist(), strict=True))),
         bend=bend,
         bent=bool(bend.low > 0.0 or bend.high < 0.0) and abs(bend.value) > _MIN_SKEW,
         line=check_linearity(history, standardize(parameters(moments.reviewers))),
@@ -171,18 +175,19 @@ def diagnose(
     return replace(checks, notes=tuple(_notes(checks, history)))
 
 
-def variance_shares(traces: Array) -> dict[str, CredibleInterval]:
+def variance_shares(traces: Array) -> dict[str, Estimate]:
     """Each source's share of the variance of a score."""
     parts = traces[:, :4] / traces[:, :4].sum(axis=1, keepdims=True)
-    return {name: _credible_interval(part) for name, part in zip(TRACES[:4], parts.T, strict=True)}
+    return {name: credible_interval(part) for name, part in zip(TRACES[:4], parts.T, strict=True)}
 
 
-def _credible_interval(draws: Array) -> CredibleInterval:
+def credible_interval(draws: Array) -> Estimate:
+    """The mean of some draws with a 90 % interval."""
     low, high = np.quantile(draws, [(1 - _COVERAGE) / 2, (1 + _COVERAGE) / 2])
-    return CredibleInterval(float(draws.mean()), float(low), float(high))
+    return Estimate(float(draws.mean()), float(low), float(high))
 
 
-def mean_score_skewness(history: History) -> CredibleInterval:
+def mean_score_skewness(history: History) -> Estimate:
     """The skewness of papers' mean scores, and three standard errors (of normal means) each way.
 
     If quality is normal and all reviewers use the scale as a straight line, mean scores are symmetric.
@@ -192,20 +197,13 @@ def mean_score_skewness(history: History) -> CredibleInterval:
     unit = np.sqrt(_conference_means(history, mean**2))
     skewness = float(((mean / np.where(unit > FLAT, unit, np.inf)) ** 3).mean())
     error = _SKEW_ERRORS * float(np.sqrt(6 / mean.size))
-    return CredibleInterval(skewness, skewness - error, skewness + error)
+    return Estimate(skewness, skewness - error, skewness + error)
 
 
 def _conference_means(history: History, value: Array) -> Array:
     """For each paper, the mean over the papers of its conference."""
     papers = np.bincount(history.paper_conference)
     return np.asarray((np.bincount(history.paper_conference, value) / papers)[history.paper_conference])
-
-
-def _noise_by_level(history: History, moments: Moments) -> dict[str, float]:
-    if len(history.levels) == 1:
-        return {}
-    named = ["not given" if level != level else f"{level:g}" for level in history.levels]
-    return dict(sorted(zip(named, moments.levels.tolist(), strict=True)))
 
 
 def _is_outlier(row: Array, anyone: Array, people: int) -> bool:
@@ -306,15 +304,12 @@ def _curvature_variance(history: History, quality: Array, left: Array) -> tuple[
 
 def _binned_residuals(quality: Array, left: Array) -> tuple[ResidualBin, ...]:
     order = np.argsort(quality, kind="stable")
-    return tuple(
-        ResidualBin(
-            float(quality[part].mean()),
-            float(left[part].mean()),
-            float(left[part].std() / np.sqrt(part.size)),
-            float(left[part].std()),
-        )
-        for part in np.array_split(order, min(_BINS, max(1, order.size // 10)))
-    )
+    bins = []
+    for part in np.array_split(order, min(_BINS, max(1, order.size // 10))):
+        width = left[part].std()
+        means = float(quality[part].mean()), float(left[part].mean())
+        bins.append(ResidualBin(*means, float(width / np.sqrt(part.size)), float(width)))
+    return tuple(bins)
 
 
 def forecast_last_conference(

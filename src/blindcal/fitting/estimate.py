@@ -57,7 +57,7 @@ CHAINS = 2
 # Sweeps of a chain: more for short histories, which are quick and leave more to chance.
 _MAX_SWEEPS, _MIN_SWEEPS, _WORK = 900, 240, 24_000_000
 
-# A slope is written as at least this share of the population's: a calibration needs it above 0.
+# A slope is written as at least this share of the population's.
 _MIN_SLOPE = 0.05
 _PAPERS = 40_000
 _SEED = 20250102
@@ -309,19 +309,14 @@ def _on_this_years_scale(
     rows = np.stack(
         [known[:, index[name]] if name in index else anyone for name in people] + [anyone], axis=1
     )
-    rows = units.moved(_positive_slopes(rows, anyone))
+    # A calibration needs slopes above 0.
+    rows[0] = np.maximum(rows[0], _MIN_SLOPE * anyone[0])
+    rows = units.moved(rows)
     # Without the last row, which is nobody.
     scale = frozen or Scale()
     if this_year is not None:
         scale = match_scale(rows[:, :-1], orient_reviews(this_year, better))
     return calibration_rows([*people, ANYONE], scale.moved(rows)), scale
-
-
-def _positive_slopes(rows: Array, anyone: Array) -> Array:
-    """Slopes that a calibration can have: above 0."""
-    raised = rows.copy()
-    raised[0] = np.maximum(rows[0], _MIN_SLOPE * anyone[0])
-    return raised
 
 
 def check_fit_targets(path: StrPath, *more: StrPath | None, replace: bool = False) -> None:
@@ -354,7 +349,7 @@ def value_of_history(
     if not 1 <= reviews_per_paper <= people:
         raise InputError(f"a paper must have from 1 to {people} reviews, as many as there are people")
     rng = np.random.default_rng(_SEED)
-    who = _draw_panels(rng, people, reviews_per_paper)
+    who = draw_panels(rng, _PAPERS, people, reviews_per_paper)
     bar, quality = float(ndtri(1.0 - accept_rate)), rng.standard_normal((_PAPERS, 1))
     mean, now = rows[:3, who], covariances(rows)
     after = twice_as_much(now, covariances(anyone[:, None])[..., 0], persistence)
@@ -387,11 +382,11 @@ def value_of_history(
     )
 
 
-def _draw_panels(rng: np.random.Generator, people: int, size: int) -> Integers:
-    """Different people for each paper, each as likely as the next (Floyd)."""
-    chosen = np.empty((_PAPERS, size), dtype=np.int64)
+def draw_panels(rng: np.random.Generator, papers: int, people: int, size: int) -> Integers:
+    """Different people for each paper, every subset as likely as the next (Floyd)."""
+    chosen = np.empty((papers, size), dtype=np.int64)
     for slot, last in enumerate(range(people - size, people)):
-        drawn = rng.integers(0, last, _PAPERS, endpoint=True)
+        drawn = rng.integers(0, last, papers, endpoint=True)
         taken = (chosen[:, :slot] == drawn[:, None]).any(axis=1)
         chosen[:, slot] = np.where(taken, last, drawn)
     return chosen

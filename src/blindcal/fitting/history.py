@@ -25,6 +25,7 @@ from blindcal.fitting.drift import Visits, visits_by_rank
 from blindcal.fitting.received_sums import SharedSums, StackedSums, stack_sums
 from blindcal.io.cells import count, natural_sorted, number_text
 from blindcal.io.tables import input_error
+from blindcal.reviewers.rounded import grid_cells
 from blindcal.reviews import Reviews, check_better, encode_ids, infer_grid
 
 Booleans = NDArray[np.bool_]
@@ -270,18 +271,21 @@ def build_history(pasts: Sequence[PastConference], shared: Sequence[DatedSums] =
     time, shared_time = _times(conference, len(pasts), shared)
     everyone = [past.reviewer for past in pasts] + [sums.reviewers for _, sums in shared]
     names, person = encode_ids([name for people in everyone for name in people], natural_sorted)
-    reviewers, who = _most_frequent_first(names, person, np.concatenate([time, shared_time]))
-    reviewer = who[: len(time)]
+    times = np.concatenate([time, shared_time])
+    # Those who came most often first.
+    came = np.unique(person * (times.max() + 1) + times) // (times.max() + 1)
+    order = np.argsort(-np.bincount(came, minlength=len(names)), kind="stable")
+    who = np.argsort(order)[person]
     paper = _papers(pasts)
-    visits, visit = visits_by_rank(who, np.concatenate([time, shared_time]), len(names))
+    visits, visit = visits_by_rank(who, times, len(names))
     levels, level = _levels(np.concatenate([past.confidence for past in pasts]))
     first = np.unique(paper, return_index=True)[1]
     return History(
         conferences=tuple(past.name for past in pasts),
-        reviewers=reviewers,
+        reviewers=tuple(names[index] for index in order),
         levels=levels,
         paper=paper,
-        reviewer=reviewer,
+        reviewer=who[: len(time)],
         conference=conference,
         visit=visit[: len(time)],
         level=level,
@@ -316,20 +320,7 @@ def _upright(past: PastConference) -> tuple[Array, Array, Array]:
 
 def rounding_cells(score: Array, grid: Array | None) -> tuple[Array, Array]:
     """The ends of each score's cell of the grid, infinite at the ends; without a grid, the score itself."""
-    if grid is None or grid.size < 2:
-        return score, score
-    ends = np.concatenate([[-np.inf], 0.5 * (grid[1:] + grid[:-1]), [np.inf]])
-    index = np.searchsorted(grid, score)
-    return ends[index], ends[index + 1]
-
-
-def _most_frequent_first(
-    names: tuple[str, ...], person: Integers, conference: Integers
-) -> tuple[tuple[str, ...], Integers]:
-    """The same people, those who came most often first."""
-    pairs = np.unique(person * (conference.max() + 1) + conference) // (conference.max() + 1)
-    order = np.argsort(-np.bincount(pairs, minlength=len(names)), kind="stable")
-    return tuple(names[index] for index in order), np.argsort(order)[person]
+    return (score, score) if grid is None or grid.size < 2 else grid_cells(score, grid)
 
 
 def _papers(pasts: Sequence[PastConference]) -> Integers:
@@ -389,7 +380,13 @@ def match_scale(parameters: Array, reviews: Reviews) -> Scale:
         offset - center, total, (mean - center, sd), center, reviews.grid
     )
     scale = Scale(shift, stretch, center, shift / sd)
-    _check_scale(scale)
+    if abs(scale.shift_in_sds) > MAX_SHIFT or not 1 / MAX_STRETCH <= scale.stretch <= MAX_STRETCH:
+        raise InputError(
+            f"this year's scores are on another scale than the last past conference's: they would need a "
+            f"shift of {scale.shift_in_sds:.2f} standard deviations and a stretch of {scale.stretch:.2f}, "
+            f"and at most {MAX_SHIFT:g} and {MAX_STRETCH:g} are corrected; check `better`, or write the "
+            "past scores on this year's scale"
+        )
     return scale
 
 
@@ -425,13 +422,3 @@ def _reported_moments(mean: Array, sd: Array, center: float, grid: Array | None)
     share = np.diff(np.concatenate([[0.0], below, [1.0]]))
     first = float(share @ (grid - center))
     return first, float(np.sqrt(share @ (grid - center - first) ** 2))
-
-
-def _check_scale(scale: Scale) -> None:
-    if abs(scale.shift_in_sds) > MAX_SHIFT or not 1 / MAX_STRETCH <= scale.stretch <= MAX_STRETCH:
-        raise InputError(
-            f"this year's scores are on another scale than the last past conference's: they would need a "
-            f"shift of {scale.shift_in_sds:.2f} standard deviations and a stretch of {scale.stretch:.2f}, "
-            f"and at most {MAX_SHIFT:g} and {MAX_STRETCH:g} are corrected; check `better`, or write the "
-            "past scores on this year's scale"
-        )

@@ -292,9 +292,9 @@ def read_fingerprints(path: StrPath) -> list[Fingerprint]:
     """What `fingerprint_record` wrote."""
     match read_json(path, _FORMAT):
         case {"format": 1, "used": [*used]}:
-            read = [parse_fingerprint(content) for content in used]
-            if None not in read:
-                return [footprint for footprint in read if footprint is not None]
+            read = [found for content in used if (found := parse_fingerprint(content)) is not None]
+            if len(read) == len(used):
+                return read
     rule = f"must be what `blindcal fit` wrote beside its table, format {_FORMAT}"
     raise input_error([Problem(os.fspath(path), None, None, rule)])
 
@@ -318,8 +318,7 @@ def read_scale(reviewers: StrPath | Any) -> Scale | None:
     """How a calibration was moved to this year's scale, by the record beside it; None if it was not."""
     if not is_path(reviewers) or not os.path.exists(path := fit_record_path(reviewers)):
         return None
-    content = read_json(path, _FORMAT)
-    match content:
+    match read_json(path, _FORMAT):
         case {
             "scale": {
                 "shift": (int() | float()) as shift,

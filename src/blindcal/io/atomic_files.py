@@ -170,10 +170,8 @@ def write_bytes(path: StrPath, data: bytes, *, confidential: bool = False, repla
 
     A killed writer leaves the old state or the new one. Where the system allows it, the temporary file has no
     name and disappears with the process. Where it needs a name, the next writer to the same file removes what
-    is left, and so does `remove_stale_files`.
-
-    `confidential`: whether only its owner can read the file. It is then refused in a folder that is meant to
-    be shared. `replace`: whether an existing file is replaced; by default it is never overwritten.
+    is left, and so does `remove_stale_files`. Only its owner can read a `confidential` file, which is refused
+    in a folder that is meant to be shared.
     """
     refuse_empty_path(path)
     target = Path(path)
@@ -257,12 +255,7 @@ def _open_temporary(name: Path, mode: int) -> tuple[int, bool]:
     if descriptor is not None:
         locks.flock(descriptor, locks.LOCK_EX)
         return descriptor, False
-    while True:
-        descriptor = os.open(name, _KEPT, mode)
-        locks.flock(descriptor, locks.LOCK_EX)
-        if _is_still(name, descriptor):
-            return descriptor, True
-        os.close(descriptor)
+    return _open_locked(name, mode, locks.LOCK_EX), True
 
 
 def _open_nameless(folder: Path, mode: int) -> int | None:
@@ -397,12 +390,12 @@ def refuse_published(path: StrPath) -> None:
     """Refuse to put something confidential into a folder that is meant to be shared."""
     # The file itself may be a link, which is replaced; its folder is where it will be.
     parent = _resolved(path).parent
-    shared = next((folder for folder in (parent, *parent.parents) if is_release_folder(folder)), None)
-    if shared is not None:
-        raise InputError(
-            f"{os.fspath(path)} is confidential and must not lie in {shared}, which is meant to be shared: "
-            "give a place outside"
-        )
+    for folder in (parent, *parent.parents):
+        if is_release_folder(folder):
+            raise InputError(
+                f"{os.fspath(path)} is confidential and must not lie in {folder}, which is meant to be "
+                "shared: give a place outside"
+            )
 
 
 def is_release_folder(folder: Path) -> bool:
@@ -410,14 +403,8 @@ def is_release_folder(folder: Path) -> bool:
 
     A working folder may hold a release among other things, and does not count.
     """
-    return _holds_release(folder) or _holds_numbered(folder)
-
-
-def _holds_release(folder: Path) -> bool:
-    return all((folder / name).is_file() for name in (DECISIONS, CERTIFICATE))
-
-
-def _holds_numbered(folder: Path) -> bool:
+    if _holds_release(folder):
+        return True
     try:
         with os.scandir(folder) as entries:
             folders = [Path(entry.path) for entry in entries if entry.is_dir()]
@@ -428,12 +415,14 @@ def _holds_numbered(folder: Path) -> bool:
     return alone and any(map(_holds_release, numbered))
 
 
+def _holds_release(folder: Path) -> bool:
+    return all((folder / name).is_file() for name in (DECISIONS, CERTIFICATE))
+
+
 def canonical_json(value: object) -> bytes:
-    """The one encoding that equal content has: keys sorted, numbers by value, no spaces.
+    """The one encoding that equal content has: keys sorted, numbers by value, no spaces; `nan` is refused.
 
     Different content has different encodings.
-
-    `value`: mappings with text keys, lists, arrays, text, numbers, truth values and None; `nan` is refused.
     """
     return encode_utf8(_canonical(value))
 
@@ -479,7 +468,10 @@ def lock(path: StrPath) -> Iterator[None]:
     """
     target = Path(path)
     name = target.with_name(f".{target.name}.lock")
-    descriptor = _acquire(name, target)
+    try:
+        descriptor = _open_locked(name, 0o600, _locks().LOCK_EX | _locks().LOCK_NB)
+    except BlockingIOError:
+        raise RefusedError(f"another run is working on {target}") from None
     try:
         yield
     finally:
@@ -488,15 +480,15 @@ def lock(path: StrPath) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _acquire(name: Path, target: Path) -> int:
-    locks = _locks()
+def _open_locked(name: Path, mode: int, how: int) -> int:
+    """A file of this name that this process holds locked; it is made if need be."""
     while True:
-        descriptor = os.open(name, _KEPT, 0o600)
+        descriptor = os.open(name, _KEPT, mode)
         try:
-            locks.flock(descriptor, locks.LOCK_EX | locks.LOCK_NB)
+            _locks().flock(descriptor, how)
         except BlockingIOError:
             os.close(descriptor)
-            raise RefusedError(f"another run is working on {target}") from None
+            raise
         if _is_still(name, descriptor):
             return descriptor
         os.close(descriptor)

@@ -115,10 +115,8 @@ class Table:
 def parse_table(data: bytes, file: str, columns: Sequence[Column], *, extra: bool = False) -> Table:
     """The named columns of a comma-separated table.
 
-    Column order, line ends and a byte-order mark do not matter; header names match in any case.
-
-    `file`: its name for messages; nothing is read from there. `columns`: which ones to take, and what their
-    cells must hold. `extra`: whether other columns are left out; by default they are refused.
+    Column order, line ends and a byte-order mark do not matter; header names match in any case. `file` is its
+    name for messages. Columns that were not requested are refused, or left out if `extra`.
     """
     log = Problems(file)
     cut = records(decode_utf8(data, file), log, len(_MARK) if data.startswith(_MARK) else 0)
@@ -272,9 +270,11 @@ def match_columns(
     The header is not quoted: in a file without one it is data. Columns that were not requested are a problem
     unless `extra`. `row` is None for the columns of a data frame, which has no header row.
     """
-    if row is not None and (separator := _other_separator(header)) is not None and len(columns) > 1:
+    # What separates the cells of a header that commas leave in one piece.
+    others = [name for separator, name in SEPARATORS.items() if len(header) == 1 and separator in header[0]]
+    if row is not None and others and len(columns) > 1:
         rule = "must have cells separated by commas (`blindcal import` reads such files of reviews)"
-        return {}, [Problem(file, row, None, rule, separator)]
+        return {}, [Problem(file, row, None, rule, f"{others[0]}s")]
     names = [cell.strip().casefold() for cell in header]
     index, problems, used = dict[str, int](), list[Problem](), set[int]()
     if (kind := _likely_kind(set(names), columns, extra, row)) is not None:
@@ -314,12 +314,6 @@ def _likely_kind(names: set[str], columns: Sequence[Column], extra: bool, row: i
 
 def _spellings(column: Column) -> set[str]:
     return {name.casefold() for name in (column.name, *column.synonyms)}
-
-
-def _other_separator(header: Sequence[str]) -> str | None:
-    """What separates the cells of a header that commas leave in one piece, if anything does."""
-    names = [name for separator, name in SEPARATORS.items() if separator in header[0]]
-    return f"{names[0]}s" if len(header) == 1 and names else None
 
 
 def decode_utf8(data: bytes, file: str) -> str:
@@ -489,8 +483,6 @@ def format_table(columns: Mapping[str, Sequence[object] | NDArray[np.float64]]) 
     """A table as comma-separated UTF-8, rows sorted from the first column on, with `\\n` line ends.
 
     A cell that a spreadsheet would run as a formula is escaped; `nan` is an empty cell.
-
-    `columns`: texts or numbers by name, all of one length.
     """
     values = [_values(name, column) for name, column in columns.items()]
     if len(set(map(len, values))) != 1:

@@ -343,8 +343,8 @@ def noise_limit() -> Figure:
         curves.append(Curve("noise", name, *_ends(line)))
     sigmas = np.linspace(0.0, 0.8, 81)
     lines = [theorem_4_5(_example(sigma)) for sigma in sigmas]
-    least, reached = (np.array([getattr(line, end)[0] for line in lines]) for end in ("start", "end"))
-    most = np.array([line.end[1] for line in lines])
+    least = np.array([line.start[0] for line in lines])
+    reached, most = np.array([line.end for line in lines]).T
     ends = (
         Curve("frontier", "adversary error at the end", sigmas, most),
         Curve("relation", "conference error at the end", sigmas, reached),
@@ -437,12 +437,7 @@ def _regions(share: float) -> tuple[Region, ...]:
     return (
         Region("(q1 u + q2 v)/(u+v)", np.array([0, 1.0, 0]), np.array([0, 0, share]), (0.19, 0.14)),
         Region("u/(u+v)", np.array([1.0, 1.0, 0, 0]), np.array([0, 1.0 - share, 1.0, share]), (0.2, 0.6)),
-        Region(
-            "1 - (q1 u + q2 v)/(u+v)",
-            np.array([1.0, 1.0, 0]),
-            np.array([1.0 - share, 1.0, 1.0]),
-            (0.79, 0.93),
-        ),
+        Region("1 - (q1 u + q2 v)/(u+v)", np.array([1.0, 1, 0]), np.array([1 - share, 1, 1]), (0.79, 0.93)),
     )
 
 

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from blindcal.checks import Array, nonnegative, numbers, positive, within
 from blindcal.errors import InputError
 from blindcal.io.cells import number_text
+from blindcal.policy.multi_outcome import channel_epsilon
 from blindcal.policy.pareto_frontier import Frontier, frontier
 from blindcal.policy.policy import Policy, evidence_policy, proposition_strategy, unchecked_policy
 from blindcal.posterior.belief import Belief, pair_belief
@@ -226,7 +227,9 @@ def algorithm_2(belief: Belief, conference_error: float, zeta: float) -> Policy:
     most = within("zeta", zeta, 0.0, 1.0)
     heads = np.where(allowed >= most, 1.0, allowed / np.where(most > 0.0, most, 1.0))
     saturated = algorithm_1(belief, 1.0).policy
-    honest = np.where(_disagree(belief), evidence_policy(belief).accept, saturated.accept)
+    accepting = (belief.favor > 0.5).any(axis=-1, keepdims=True)
+    rejecting = (belief.favor < 0.5).any(axis=-1, keepdims=True)
+    honest = np.where(accepting & rejecting, evidence_policy(belief).accept, saturated.accept)
     return unchecked_policy(heads * saturated.accept + (1.0 - heads) * honest)
 
 
@@ -316,11 +319,6 @@ def _ties(belief: Belief) -> Array:
     return np.asarray(0.5 * (belief.weight * (belief.favor == 0.5)).sum(axis=-1))
 
 
-def _disagree(belief: Belief) -> NDArray[np.bool_]:
-    accepting = (belief.favor > 0.5).any(axis=-1, keepdims=True)
-    return np.asarray(accepting & (belief.favor < 0.5).any(axis=-1, keepdims=True))
-
-
 def _segment(front: Frontier, ties: Array) -> Segment:
     conference = np.maximum(front.conference_error - ties[..., None], 0.0)
     ends = np.stack([conference, front.adversary_error], axis=-1)
@@ -366,10 +364,7 @@ def definition_b_1(chance: ArrayLike) -> Array:
     table = within("chance", chance, 0.0, 1.0)
     if table.ndim < 2 or (np.abs(table.sum(axis=-1) - 1.0) > 1e-9).any():
         raise InputError("chance[input, output] must sum to 1 over the outputs")
-    most, least = table.max(axis=-2), table.min(axis=-2)
-    with np.errstate(divide="ignore"):
-        ratio = np.log(np.where(most > 0.0, most, 1.0)) - np.log(np.where(most > 0.0, least, 1.0))
-    return np.asarray(ratio.max(axis=-1))
+    return channel_epsilon(table)
 
 
 def definition_b_2(gamma: ArrayLike) -> Array:
@@ -428,9 +423,7 @@ def response_policy(belief: Belief, epsilon: ArrayLike) -> Policy:
         >>> response_policy(Belief([0.6, 0.4], [0.9, 0.2]), np.log(3.0)).accept.round(12)
         array([0.75, 0.25])
     """
-    if belief.weight.shape[-1] != 2 or belief.labels is not None:
-        raise InputError(f"the paper has two assignments, found {belief.weight.shape[-1]} secrets")
-    response, own = proposition_b_3(epsilon), evidence_policy(belief).accept
+    response, own = proposition_b_3(epsilon), evidence_policy(_pair(belief)).accept
     return unchecked_policy((response @ own[..., None])[..., 0])
 
 

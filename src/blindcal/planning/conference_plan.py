@@ -43,11 +43,11 @@ from blindcal.policy.budget import exploration_steps, success_limits
 from blindcal.policy.guarantee import PUBLIC, Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.belief import Belief
-from blindcal.posterior.conference import Conference, LevelByTrack, PaperCase, members_of
+from blindcal.posterior.conference import Conference, LevelByTrack, members_of
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.large_pools import TableLayout
 from blindcal.posterior.loads import Loads
-from blindcal.posterior.paper import TupleSample
+from blindcal.posterior.paper import PaperCase, TupleSample
 from blindcal.reviews import Reviews, similar_id_warnings
 
 A_MINUTE = 55.0

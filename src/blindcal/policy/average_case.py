@@ -16,9 +16,8 @@ from scipy.special import erf, erfinv
 
 from blindcal.checks import Array, nearly_within, numbers, strictly_within, within
 from blindcal.errors import InputError
-from blindcal.io.cells import number_text
 from blindcal.io.tables import data_frame
-from blindcal.policy.budget import at_price
+from blindcal.policy.budget import at_price, check_achievable
 from blindcal.policy.pareto_frontier import frontier
 from blindcal.policy.policy import Policy
 from blindcal.policy.score_integrals import (
@@ -119,18 +118,11 @@ class AverageFrontier:
             raise InputError("give one of conference_error and adversary_error")
         if conference_error is not None:
             allowed = float(nearly_within("conference_error", conference_error, 0.0, 1.0, _SLACK))
-            if allowed < self.least_error - _SLACK:
-                raise InputError(
-                    f"conference error {allowed:.6g} is below the least achievable, "
-                    f"{number_text(self.least_error)}"
-                )
+            check_achievable("conference", allowed, allowed < self.least_error - _SLACK, self.least_error)
             return self._spend(0, allowed - self.least_error)
         target = float(within("adversary_error", adversary_error or 0.0, 0.0, 1.0))
-        if target > self.largest_adversary_error + self.integration_error:
-            raise InputError(
-                f"adversary error {target:.6g} is above the greatest achievable, "
-                f"{number_text(self.largest_adversary_error)}"
-            )
+        most = self.largest_adversary_error
+        check_achievable("adversary", target, target > most + self.integration_error, most)
         return self._spend(1, target - self.least_adversary_error)
 
     def to_frame(self) -> Any:
@@ -142,7 +134,9 @@ class AverageFrontier:
     def at_price(self, price: float) -> AverageRule:
         """The rule that spends wherever the price is at most `price`, and buys everything tied at it."""
         value = float(within("price", price, 0.0, 1.0))
-        return self._rule(_price_threshold(value), 1.0 if value >= 1.0 else 0.0, value, 1.0)
+        # The z with `price = erf(z / sqrt 2)`, infinite at price 1.
+        z = min(MAX_THRESHOLD, float(np.sqrt(2.0) * erfinv(value)))
+        return self._rule(z, 1.0 if value >= 1.0 else 0.0, value, 1.0)
 
     def _spend(self, which: int, amount: float) -> AverageRule:
         """Raise the threshold until `amount` is spent (0) or gained (1); the remainder goes to the ties."""
@@ -162,11 +156,8 @@ class AverageFrontier:
         `sqrt(-log(1 - share spent))` is nearly straight in z, from z^2 at 0 to the tail of a Gaussian, so a
         few evaluations (each an integral) are enough.
         """
-        total, close = (
-            self.integrals.spent_gained(MAX_THRESHOLD)[which],
-            max(1e-14, 0.01 * self.integrals.error),
-        )
-        power = 0.5 if which == 0 else 1.0
+        total = self.integrals.spent_gained(MAX_THRESHOLD)[which]
+        close, power = max(1e-14, 0.01 * self.integrals.error), 0.5 if which == 0 else 1.0
 
         def straight(part: float) -> float:
             return float((-np.log1p(-min(max(part / total, 0.0), 1.0 - 1e-16))) ** power)
@@ -258,10 +249,3 @@ def _integrals(first: Reviewer, second: Reviewer, prior: float) -> ScoreIntegral
     if any(certain):
         raise InputError("give both reviewers noise, or neither: only affine ones may differ in that")
     return curved_integrals(first, second, prior)
-
-
-def _price_threshold(price: float) -> float:
-    """The z with `price = erf(z / sqrt 2)`, at most the largest threshold."""
-    if price >= 1.0:
-        return MAX_THRESHOLD
-    return min(MAX_THRESHOLD, float(np.sqrt(2.0) * erfinv(price)))

@@ -145,20 +145,30 @@ def allocate(
 ) -> Allocation:
     """The best points on many convex chains under one limit on a weighted sum.
 
-    The price of a segment is `weights * d conference_error / (adversary_weights * d adversary_error)`.
-
-    `conference_limit`: the most that the conference's total may be; the adversary's is then the greatest.
-    `adversary_limit`: instead of it, the least that the adversary's total may be (a success of at most 1 -
-    limit); the conference's is then the least. `weights`: of the instances in the conference's total, summing
-    to 1; equal by default. `adversary_weights`: those in the adversary's total; by default the same.
+    The price of a segment is `weights * d conference_error / (adversary_weights * d adversary_error)`. The
+    conference's total may be `conference_limit` at most, or the adversary's `adversary_limit` at least; the
+    other one is then as good as possible. `weights` are of the instances in the conference's total, summing
+    to 1 and equal by default; `adversary_weights` those in the adversary's total, by default the same.
     """
     if (conference_limit is None) == (adversary_limit is None):
         raise InputError("give one of conference_limit and adversary_limit")
     chains = _checked_chains(conference_error, adversary_error, weights, adversary_weights)
     if conference_limit is not None:
         limit = float(nearly_within("conference_limit", conference_limit, 0.0, 1.0, _SLACK))
-        return _within_conference_limit(chains, limit)
-    return _within_adversary_limit(chains, float(within("adversary_limit", adversary_limit or 0.0, 0.0, 1.0)))
+        least = chains.least(0)
+        check_achievable("conference", limit, limit < least - _SLACK, least)
+        return chains.spend(0, limit - least)
+    limit, least = float(within("adversary_limit", adversary_limit or 0.0, 0.0, 1.0)), chains.least(1)
+    greatest = least + float(chains.cost(1).sum())
+    check_achievable("adversary", limit, limit > greatest + _SLACK, greatest)
+    return chains.spend(1, max(0.0, limit - least))
+
+
+def check_achievable(whose: str, limit: float, missed: bool, end: float) -> None:
+    """Refuse a limit on an error that is `missed` by what can be achieved, which has its `end` there."""
+    if missed:
+        side = "below the least" if whose == "conference" else "above the greatest"
+        raise InputError(f"{whose} error {limit:.6g} is {side} achievable, {number_text(end)}")
 
 
 def at_price(
@@ -240,24 +250,6 @@ class _Chains:
         below, tied = self.split(threshold)
         left, worth = amount - float(cost[below].sum()), float(cost[tied].sum())
         return self.buy(below, tied, threshold, min(1.0, max(0.0, left / worth)) if worth > 0 else 1.0)
-
-
-def _within_conference_limit(chains: _Chains, limit: float) -> Allocation:
-    """Spend what the limit leaves above the least conference total."""
-    least = chains.least(0)
-    if limit < least - _SLACK:
-        raise InputError(f"conference error {limit:.6g} is below the least achievable, {number_text(least)}")
-    return chains.spend(0, limit - least)
-
-
-def _within_adversary_limit(chains: _Chains, limit: float) -> Allocation:
-    """Buy what the limit needs above the least adversary total."""
-    least, greatest = chains.least(1), chains.least(1) + float(chains.cost(1).sum())
-    if limit > greatest + _SLACK:
-        raise InputError(
-            f"adversary error {limit:.6g} is above the greatest achievable, {number_text(greatest)}"
-        )
-    return chains.spend(1, max(0.0, limit - least))
 
 
 def _checked_chains(

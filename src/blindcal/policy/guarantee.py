@@ -270,12 +270,8 @@ class Guarantee:
             >>> list(Guarantee().recorded.values())
             [0.0, 3.0, None, None, None, 10]
         """
-        kept = self.limits
-        return {
-            name: getattr(self, name)
-            for name, limit in LIMITS.items()
-            if limit.always_recorded or name in kept
-        }
+        kept = [name for name, limit in LIMITS.items() if limit.always_recorded or name in self.limits]
+        return {name: getattr(self, name) for name in kept}
 
     @classmethod
     def from_record(cls, name: str, limits: Mapping[str, Any]) -> Guarantee:
@@ -310,9 +306,9 @@ class Guarantee:
         {'epsilon': 3.0, 'largest_posterior': 0.1}
         """
         kept = {LIMITS[name].bounds: value for name, value in self.limits.items() if LIMITS[name].bounds}
-        crowd = [] if self.among is None else [1.0 / self.among]
-        sure = [*crowd, *([] if self.posterior_cap is None else [self.posterior_cap])]
-        return {**kept, **({"largest_posterior": min(sure)} if sure else {})}
+        if self.among is not None:
+            kept["largest_posterior"] = min(1.0 / self.among, kept.get("largest_posterior", 1.0))
+        return kept
 
     @property
     def capped(self) -> bool:

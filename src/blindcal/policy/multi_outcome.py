@@ -56,10 +56,7 @@ class OutcomeProbabilities:
             >>> round(OutcomeProbabilities(chances, 0.0, 0.0).epsilon, 6)
             1.098612
         """
-        most, least = self.chance.max(axis=0), self.chance.min(axis=0)
-        with np.errstate(divide="ignore"):
-            ratio = np.log(np.where(most > 0.0, most, 1.0)) - np.log(np.where(most > 0.0, least, 1.0))
-        return float(ratio.max())
+        return float(channel_epsilon(self.chance))
 
     @property
     def multiplier(self) -> float:
@@ -75,13 +72,21 @@ class OutcomeProbabilities:
             1.0
         """
         mass = nonnegative("weight", weight)[:, None] * self.chance
-        slots = _label_slots(labels, len(mass))
+        slots = label_slots(labels, len(mass))
         tops = [label_tops(column, slots).max() / column.sum() for column in mass.T if column.sum() > 0.0]
         return float(max(tops))
 
     def to_frame(self) -> Any:
         """One row per secret and decision, as a pandas data frame; needs pandas."""
         return long_frame({"chance": self.chance}, "secret", "decision")
+
+
+def channel_epsilon(chance: Array) -> Array:
+    """`max over inputs r, r' and outputs d of log(P(d|r)/P(d|r'))` for `chance[..., r, d]`; 0/0 is 1."""
+    most, least = chance.max(axis=-2), chance.min(axis=-2)
+    with np.errstate(divide="ignore"):
+        ratio = np.log(np.where(most > 0.0, most, 1.0)) - np.log(np.where(most > 0.0, least, 1.0))
+    return np.asarray(ratio.max(axis=-1))
 
 
 def least_loss(
@@ -110,7 +115,7 @@ def least_loss(
         0.380000
     """
     case = _Instance(weight, loss, labels, guarantee, success)
-    values = _optimum(_passed_model(*_model(case, float(nonnegative("price", price)))))
+    values = _optimum(_model(case, float(nonnegative("price", price))))
     chance = _polished(case, values)
     mass = case.weight[:, None] * chance
     tops = sum(label_tops(column, case.labels).mean() for column in mass.T)
@@ -177,16 +182,14 @@ def loss_frontier(
     while pending:
         left, right = pending.pop()
         run, rise = left.success - right.success, right.loss - left.loss
-        if run <= _SAME_VERTEX or rise <= _SAME_VERTEX:
-            if run > _SAME_VERTEX:
-                vertices.append(right)
-            continue
-        price = rise / run
-        between = least_loss(weight, loss, labels, guarantee, price=price)
-        gain = left.loss + price * left.success - between.loss - price * between.success
-        if gain > _SAME_VERTEX * (1.0 + price):
-            pending += [(between, right), (left, between)]
-        else:
+        if run > _SAME_VERTEX and rise > _SAME_VERTEX:
+            price = rise / run
+            between = least_loss(weight, loss, labels, guarantee, price=price)
+            gain = left.loss + price * left.success - between.loss - price * between.success
+            if gain > _SAME_VERTEX * (1.0 + price):
+                pending += [(between, right), (left, between)]
+                continue
+        if run > _SAME_VERTEX:
             vertices.append(right)
     parts = (
         np.array([getattr(vertex, name) for vertex in vertices]) for name in ("loss", "success", "chance")
@@ -214,9 +217,11 @@ class _Instance:
         if abs(self.weight.sum() - 1.0) > 1e-9:
             raise InputError(f"weight must sum to 1 over the secrets, found {number_text(self.weight.sum())}")
         guarantee.check_outcomes()
-        self.labels = _label_slots(labels, self.weight.size)
+        self.labels = label_slots(labels, self.weight.size)
         self.tops = label_tops(self.weight, self.labels)
-        self.columns = _Columns(self.weight.size, self.loss.shape[1], self.labels.shape[0])
+        # Where each variable lies: x[r, d], then t[slot, d], P(d), lo[d] and hi[d].
+        kinds = np.cumsum([self.weight.size, len(self.labels), 1, 1, 1]) * self.loss.shape[1]
+        self.guess, self.outcome, self.low, self.high, self.columns = kinds.tolist()
         self.caps = guarantee.caps(self.tops) if guarantee.capped else None
         self.epsilon = 0.0 if guarantee.name == "public" else guarantee.epsilon
         self.multiplier, self.posterior_cap = guarantee.multiplier, guarantee.posterior_cap
@@ -246,30 +251,6 @@ def _optimum(solver: Any) -> Array:
     return np.asarray(solver.getSolution().col_value)
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """Where each variable lies: x[r, d], then t[slot, d], P(d), lo[d] and hi[d]."""
-
-    secrets: int
-    decisions: int
-    slots: int
-
-    def guess(self, slot: int) -> int:
-        return (self.secrets + slot) * self.decisions
-
-    def outcome(self) -> int:
-        return self.guess(self.slots)
-
-    def low(self) -> int:
-        return self.outcome() + self.decisions
-
-    def high(self) -> int:
-        return self.low() + self.decisions
-
-    def count(self) -> int:
-        return self.high() + self.decisions
-
-
 class _ConstraintRows:
     """Rows of `lower <= a x <= upper`, gathered block by block."""
 
@@ -294,19 +275,18 @@ class _ConstraintRows:
         self.count += high.size
 
 
-def _model(case: _Instance, price: float) -> tuple[Array, Array, Array, _ConstraintRows]:
-    """Cost, column bounds and rows of the general case."""
-    w, loss = case.weight, case.loss
-    at, free = case.columns, highspy.kHighsInf
+def _model(case: _Instance, price: float) -> Any:
+    """The program of the general case, as the solver has it."""
+    w, loss, slots, free = case.weight, case.loss, len(case.labels), highspy.kHighsInf
     n, decisions = loss.shape
     x = np.arange(n * decisions).reshape(n, decisions)
-    t = at.guess(0) + np.arange(at.slots * decisions).reshape(at.slots, decisions)
+    t = case.guess + np.arange(slots * decisions).reshape(slots, decisions)
     d = np.arange(decisions)
     rows = _ConstraintRows()
-    ceiling = free if case.success is None else at.slots * max(case.success, float(case.tops.mean()))
+    ceiling = free if case.success is None else slots * max(case.success, float(case.tops.mean()))
     rows.add(-free, ceiling, (0, t, 1.0))
     rows.add(w, w, (np.arange(n)[:, None], x, 1.0))
-    rows.add(np.zeros(decisions), np.zeros(decisions), (d, x, 1.0), (d, at.outcome() + d, -1.0))
+    rows.add(np.zeros(decisions), np.zeros(decisions), (d, x, 1.0), (d, case.outcome + d, -1.0))
     for slot, labels in enumerate(case.labels):
         count = int(labels.max()) + 1
         named = labels >= 0
@@ -314,20 +294,23 @@ def _model(case: _Instance, price: float) -> tuple[Array, Array, Array, _Constra
         every = np.arange(count)[:, None] * decisions + d
         rows.add(-free, np.zeros(count * decisions), (row, mass, 1.0), (every, t[slot], -1.0))
         if case.caps is not None:
-            capped = (every, at.outcome() + d, -case.caps[slot])
+            capped = (every, case.outcome + d, -case.caps[slot])
             rows.add(-free, np.zeros(count * decisions), (row, mass, 1.0), capped)
     _add_box(rows, case, x)
-    upper = np.full(at.count(), 1.0)
+    upper = np.full(case.columns, 1.0)
     upper[x] = w[:, None]
-    cost = np.zeros(at.count())
+    cost = np.zeros(case.columns)
     cost[x] = loss
-    cost[t] = price / at.slots
-    return cost, np.zeros(at.count()), upper, rows
+    cost[t] = price / slots
+    entries = (np.concatenate(rows.value), (np.concatenate(rows.row), np.concatenate(rows.column)))
+    matrix = sparse.csc_array(sparse.coo_array(entries, shape=(rows.count, cost.size)))
+    bounds = np.concatenate(rows.lower), np.concatenate(rows.upper)
+    return load_model(matrix, cost, (np.zeros(case.columns), upper), bounds)
 
 
 def _add_box(rows: _ConstraintRows, case: _Instance, x: Integers) -> None:
     """`lo[d]*weight <= x <= hi[d]*weight`, `hi <= e^eps lo`, `sum_d hi <= multiplier`."""
-    at, free = case.columns, highspy.kHighsInf
+    free = highspy.kHighsInf
     if case.epsilon is None and case.multiplier is None:
         return
     heavy = case.weight >= _LIGHTEST
@@ -335,26 +318,26 @@ def _add_box(rows: _ConstraintRows, case: _Instance, x: Integers) -> None:
     xs, size = x[heavy], x[heavy].size
     row = np.arange(size).reshape(xs.shape)
     w = case.weight[heavy][:, None]
-    rows.add(-free, np.zeros(size), (row, xs, 1.0), (row, at.high() + d, -w))
+    low, high = case.low + d, case.high + d
+    rows.add(-free, np.zeros(size), (row, xs, 1.0), (row, high, -w))
     if case.epsilon is not None:
-        rows.add(-free, np.zeros(size), (row, xs, -1.0), (row, at.low() + d, w))
+        rows.add(-free, np.zeros(size), (row, xs, -1.0), (row, low, w))
         shrink = float(np.exp(-case.epsilon))
-        rows.add(-free, np.zeros(d.size), (d, at.high() + d, shrink), (d, at.low() + d, -1.0))
-        rows.add(-free, 1.0, (0, at.low() + d, 1.0))
-    rows.add(1.0, free, (0, at.high() + d, 1.0))
+        rows.add(-free, np.zeros(d.size), (d, high, shrink), (d, low, -1.0))
+        rows.add(-free, 1.0, (0, low, 1.0))
+    rows.add(1.0, free, (0, high, 1.0))
     if case.multiplier is not None:
-        rows.add(-free, case.multiplier, (0, at.high() + d, 1.0))
+        rows.add(-free, case.multiplier, (0, high, 1.0))
 
 
 def _polished(case: _Instance, values: Array) -> Array:
     """The solver's `x` as probabilities that sum to 1 and keep the box; light secrets are set here."""
-    at = case.columns
     n, decisions = case.loss.shape
     low, high = np.zeros(decisions), np.ones(decisions)
     if case.epsilon is not None or case.multiplier is not None:
-        high = np.clip(values[at.high() : at.high() + decisions], 0.0, 1.0)
+        high = np.clip(values[case.high :], 0.0, 1.0)
     if case.epsilon is not None:
-        low = np.clip(values[at.low() : at.low() + decisions], high * np.exp(-case.epsilon), high)
+        low = np.clip(values[case.low : case.high], high * np.exp(-case.epsilon), high)
     x = np.maximum(values[: n * decisions].reshape(n, decisions), 0.0)
     total = x.sum(axis=1, keepdims=True)
     light = (case.weight < _LIGHTEST) | (total[:, 0] <= 0.0)
@@ -383,7 +366,7 @@ def _summing_to_one(p: Array, low: Array, high: Array) -> Array:
     return p + missing * room / np.where(total > 0.0, total, 1.0)
 
 
-def _label_slots(labels: ArrayLike | None, secrets: int) -> Integers:
+def label_slots(labels: ArrayLike | None, secrets: int) -> Integers:
     """Labels as `[slot, secret]`, numbered 0, 1, ... in each slot and -1 for nobody.
 
     By default there is one slot, the secret itself.
@@ -410,13 +393,6 @@ def _check_achievable(case: _Instance) -> None:
             f"posterior cap {case.posterior_cap} cannot be achieved: "
             f"the scores alone give {float(case.tops.max())}"
         )
-
-
-def _passed_model(cost: Array, lower: Array, upper: Array, rows: _ConstraintRows) -> Any:
-    entries = (np.concatenate(rows.value), (np.concatenate(rows.row), np.concatenate(rows.column)))
-    matrix = sparse.csc_array(sparse.coo_array(entries, shape=(rows.count, cost.size)))
-    bounds = np.concatenate(rows.lower), np.concatenate(rows.upper)
-    return load_model(matrix, cost, (lower, upper), bounds)
 
 
 # --- Accept k of m papers, each with one review by one of m reviewers: the pair generalized, for small m.
@@ -483,7 +459,9 @@ def selection(reviewers: Sequence[Reviewer], scores: ArrayLike, accepted: int) -
         raise InputError(f"accepted must lie in 1..{m - 1}, found {accepted}")
     assignments = np.array(list(permutations(range(m))), dtype=np.int64)
     decisions = np.array(list(combinations(range(m), accepted)), dtype=np.int64)
-    log_density, mean, deviation = (np.array(part) for part in zip(*_each(reviewers, s), strict=True))
+    log_density, mean, deviation = (
+        np.array(part) for part in zip(*(_quality(reviewer, s) for reviewer in reviewers), strict=True)
+    )
     papers = np.arange(m)
     log_weight = log_density[assignments, papers].sum(axis=-1)
     weight = np.exp(log_weight - log_weight.max())
@@ -492,19 +470,16 @@ def selection(reviewers: Sequence[Reviewer], scores: ArrayLike, accepted: int) -
     return Selection(weight / weight.sum(), np.clip(loss, 0.0, 1.0), assignments, decisions)
 
 
-def _each(reviewers: Sequence[Reviewer], scores: Array) -> list[tuple[Array, Array, Array]]:
-    """For each reviewer and score: log density of the score, mean and deviation of the quality behind it."""
-    rows = []
-    for reviewer in reviewers:
-        if not isinstance(reviewer, Affine):
-            raise InputError(f"a selection needs Affine reviewers, found {type(reviewer).__name__}")
-        if reviewer.covariance is not None or reviewer.shape != ():
-            raise InputError("a selection needs single reviewers with known slope and offset")
-        total = np.square(reviewer.slope) + np.square(reviewer.noise)
-        mean = reviewer.slope * (scores - reviewer.offset) / total
-        deviation = np.broadcast_to(reviewer.noise / np.sqrt(total), scores.shape)
-        rows.append((reviewer.log_marginal(scores), mean, deviation))
-    return rows
+def _quality(reviewer: Reviewer, scores: Array) -> tuple[Array, Array, Array]:
+    """For each score: its log density, and mean and deviation of the quality behind it."""
+    if not isinstance(reviewer, Affine):
+        raise InputError(f"a selection needs Affine reviewers, found {type(reviewer).__name__}")
+    if reviewer.covariance is not None or reviewer.shape != ():
+        raise InputError("a selection needs single reviewers with known slope and offset")
+    total = np.square(reviewer.slope) + np.square(reviewer.noise)
+    mean = reviewer.slope * (scores - reviewer.offset) / total
+    deviation = np.broadcast_to(reviewer.noise / np.sqrt(total), scores.shape)
+    return reviewer.log_marginal(scores), mean, deviation
 
 
 def _among_best(mean: Array, deviation: Array, k: int) -> Array:

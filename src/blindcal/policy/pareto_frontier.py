@@ -28,7 +28,7 @@ from blindcal.checks import (
 )
 from blindcal.errors import InputError
 from blindcal.io.tables import long_frame
-from blindcal.policy.accept_lp import AcceptProgram, Solution, secret_classes
+from blindcal.policy.accept_lp import AcceptProgram, secret_classes
 from blindcal.policy.guarantee import UNLIMITED
 from blindcal.policy.policy import Policy, missed_mass, unchecked_policy
 from blindcal.posterior.belief import Belief, unchecked_belief
@@ -140,8 +140,10 @@ def frontier(belief: Belief) -> Frontier:
         (array([0.17, 0.35, 0.35, 0.35]), array([0.2, 0.5, 0.5, 0.5]))
     """
     check_type("belief", belief, Belief)
-    if belief.labels is not None and not _names_secret(belief.labels):
-        return _labeled_frontier(belief, belief.labels)
+    if (labels := belief.labels) is not None:
+        apart = labels.shape[-2] == 1 and bool(np.diff(np.sort(labels, axis=-1), axis=-1).all())
+        if not (apart and (labels >= 0).all()):
+            return _labeled_frontier(belief, labels)
     if belief.weight.shape[-1] == 2:
         return _pair_frontier(belief)
     return Frontier(belief, *frontier_vertices(belief.weight, belief.favor))
@@ -155,15 +157,11 @@ def _pair_frontier(belief: Belief) -> Frontier:
     lean0, lean1 = belief.favor[..., 0] - 0.5, belief.favor[..., 1] - 0.5
     weight0, weight1 = belief.weight[..., 0], belief.weight[..., 1]
     price0, price1 = np.abs(lean0), np.abs(lean1)
-    conference = np.empty((*lean0.shape, 2))
-    adversary, bought = np.empty_like(conference), np.empty_like(conference)
     lightest = np.minimum(weight0, weight1)
     length = lightest * (lean0 * lean1 < 0.0)
-    conference[..., 0] = weight0 * (0.5 - price0) + weight1 * (0.5 - price1)
-    conference[..., 1] = conference[..., 0] + 2.0 * length * np.minimum(price0, price1)
-    bought[..., 0], bought[..., 1] = 0.0, length
-    adversary[..., 0], adversary[..., 1] = lightest - length, lightest
-    return Frontier(belief, conference, adversary, bought)
+    least = weight0 * (0.5 - price0) + weight1 * (0.5 - price1)
+    ends = (least, least + 2.0 * length * np.minimum(price0, price1)), (lightest - length, lightest)
+    return Frontier(belief, *(np.stack(both, -1) for both in (*ends, (np.zeros_like(length), length))))
 
 
 def _pair_accept(belief: Belief, bought: Array) -> Array:
@@ -269,13 +267,10 @@ def _descent(weight: Array, favor: Array) -> _Descent:
     chain = np.argsort(price, axis=-1)
     price, top, bottom = (np.take_along_axis(a, chain, -1) for a in (price, top, bottom))
     accepting, rejecting = (np.take_along_axis(side, chain, -1) & (bottom < top) for side in sides)
-    total = _total_descent(heaviest[0], heaviest[1], weight.max(axis=-1))
-    return _Descent(price, top, bottom, accepting, rejecting, (heaviest[0], heaviest[1]), total)
-
-
-def _total_descent(acc: Array, rej: Array, most: Array) -> Array:
-    """How far the caps can be lowered in all: `acc + rej - most`, exact if a cap itself is the most."""
-    return np.where(np.maximum(acc, rej) >= most, np.minimum(acc, rej), np.maximum(acc + rej - most, 0.0))
+    (acc, rej), most = heaviest, weight.max(axis=-1)
+    # How far the caps can be lowered in all: `acc + rej - most`, exact if a cap itself is the most.
+    total = np.where(np.maximum(acc, rej) >= most, np.minimum(acc, rej), np.maximum(acc + rej - most, 0.0))
+    return _Descent(price, top, bottom, accepting, rejecting, (acc, rej), total)
 
 
 def _lowered_caps(descent: _Descent, bought: Array, most: Array) -> tuple[Array, Array]:
@@ -303,18 +298,15 @@ def _lowered_caps(descent: _Descent, bought: Array, most: Array) -> tuple[Array,
     lowered = np.where(near, both, np.where(a < b, first_a, first_b))
     rounding = reached.shape[-1] * np.finfo(np.float64).eps * bought
     acc, rej = _snap_to_end(a - lowered, a_end, rounding), _snap_to_end(b - (left - lowered), b_end, rounding)
-    return _with_slack(acc, rej, np.maximum(most - (descent.heaviest[0] + descent.heaviest[1]), 0.0), near)
+    # A heaviest secret at exactly 1/2 joins the larger cap, or both if they are equal.
+    slack = np.maximum(most - (descent.heaviest[0] + descent.heaviest[1]), 0.0)
+    share = np.where(near, 0.5, acc > rej)
+    return acc + slack * share, rej + slack * (1.0 - share)
 
 
 def _snap_to_end(cap: Array, end: Array, rounding: Array) -> Array:
     """A cap that only rounding keeps from its end is at its end: a cap of 0 must be 0."""
     return np.where(cap - end <= rounding, end, cap)
-
-
-def _with_slack(acc: Array, rej: Array, slack: Array, near: _Flags) -> tuple[Array, Array]:
-    """The caps raised for a heaviest secret at exactly 1/2: it joins the larger cap, or both if equal."""
-    share = np.where(near, 0.5, acc > rej)
-    return acc + slack * share, rej + slack * (1.0 - share)
 
 
 def _capped_share(cap: Array, weight: Array) -> Array:
@@ -335,11 +327,6 @@ def _blocks(weight: Array, favor: Array) -> Iterator[tuple[slice, Array, Array]]
 
 
 # Labeled beliefs: the vertices are programs' optima, the policy between two of them is their mixture.
-
-
-def _names_secret(labels: Integers) -> bool:
-    apart = labels.shape[-2] == 1 and bool(np.diff(np.sort(labels, axis=-1), axis=-1).all())
-    return apart and bool((labels >= 0).all())
 
 
 def _labeled_frontier(belief: Belief, labels: Integers) -> Frontier:
@@ -368,34 +355,23 @@ def trace_frontier(weight: Array, favor: Array, labels: Integers) -> tuple[Array
     classes = secret_classes(unchecked_belief(weight, favor, labels))
     program = AcceptProgram(classes, UNLIMITED)
     # The ends: of the policies of least error the one of least success, and that of least success.
-    start = AcceptProgram(classes, UNLIMITED, fixed=_decided_by_evidence(favor)).solve(price=1.0)
+    decided = np.where(favor == 0.5, -1.0, favor > 0.5)
+    start = AcceptProgram(classes, UNLIMITED, fixed=decided).solve(price=1.0)
     vertices, pending = [start], [(start, program.solve(success=program.scores_only))]
     while pending:
         left, right = pending.pop()
-        between = _vertex_between(program, left, right)
-        if between is None:
-            vertices.append(right)
-        else:
-            pending += [(between, right), (left, between)]
+        run, rise = left.success - right.success, right.error - left.error
+        if run > _SAME_VERTEX and rise > _SAME_VERTEX:
+            price = rise / run
+            between = program.solve(price=price)
+            gain = left.error + price * left.success - (between.error + price * between.success)
+            if gain > _SAME_VERTEX * (1.0 + price):
+                pending += [(between, right), (left, between)]
+                continue
+        vertices.append(right)
     points = np.array([(v.error, max(float(weight.sum()) - v.success, 0.0)) for v in vertices])
     points = np.maximum.accumulate(points, axis=0)
     return points[:, 0], points[:, 1], np.stack([v.accept for v in vertices])
-
-
-def _decided_by_evidence(favor: Array) -> Array:
-    """1 or 0 as the evidence decides, -1 at a favor of exactly 1/2."""
-    return np.where(favor == 0.5, -1.0, favor > 0.5)
-
-
-def _vertex_between(program: AcceptProgram, left: Solution, right: Solution) -> Solution | None:
-    """A vertex below the chord from `left` to `right`, if there is one."""
-    run, rise = left.success - right.success, right.error - left.error
-    if run <= _SAME_VERTEX or rise <= _SAME_VERTEX:
-        return None
-    price = rise / run
-    solution = program.solve(price=price)
-    gain = left.error + price * left.success - (solution.error + price * solution.success)
-    return solution if gain > _SAME_VERTEX * (1.0 + price) else None
 
 
 def _mixture(tables: Array, chain: Array, point: Array) -> Array:
@@ -537,11 +513,9 @@ def composed_success(epsilon: float, papers: int, prior: float = 0.5) -> float:
     """
     chance = 1.0 / (1.0 + np.exp(-float(nonnegative("epsilon", epsilon))))
     p = float(strictly_within("prior", prior, 0.0, 1.0))
-    k = int(
-        require_all(
-            "papers", np.asarray(papers, dtype=np.float64), np.asarray(papers >= 1), "must be at least 1"
-        )
+    number = require_all(
+        "papers", np.array(papers, dtype=np.float64), np.array(papers >= 1), "must be at least 1"
     )
-    hits = np.arange(k + 1)
+    k, hits = int(number), np.arange(int(number) + 1)
     evident, other = (scipy.stats.binom.pmf(hits, k, part) for part in (chance, 1 - chance))
     return float(np.maximum(p * evident, (1 - p) * other).sum())

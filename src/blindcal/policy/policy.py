@@ -96,8 +96,11 @@ class Policy:
             1.0
         """
         weight, _, accept = _aligned(belief, self)
-        outcomes = (weight * accept, weight * (1.0 - accept))
-        return np.maximum(*(_top_posterior(mass, belief.labels) for mass in outcomes))
+        masses = np.stack([weight * accept, weight * (1.0 - accept)])
+        total, tops = masses.sum(axis=-1), [label_tops(mass, belief.labels).max(axis=-1) for mass in masses]
+        # An outcome that cannot happen has no posterior.
+        possible: NDArray[np.bool_] = total > 0.0
+        return np.asarray(np.where(possible, tops / np.where(possible, total, 1.0), 0.0).max(axis=0))
 
     def calibrates(self, belief: Belief) -> Array:
         """The paper's `q`: the probability of deciding by the true secret's evidence, for two secrets.
@@ -192,20 +195,16 @@ def epsilon_policy(belief: Belief, epsilon: ArrayLike) -> Policy:
         >>> epsilon_policy(Belief([0.6, 0.4], [0.9, 0.2]), 0.1).accept
         array([1., 1.])
     """
-    truth = _truth_probability(nonnegative("epsilon", epsilon))[..., None]
+    # e^eps/(1+e^eps), rounded so that the odds of the stored number stay within e^eps.
+    shrink = np.exp(-nonnegative("epsilon", epsilon))[..., None]
+    lie = shrink / (1.0 + shrink)
+    truth = np.minimum(1.0 - lie, np.nextafter(1.0, 0.0))
+    truth = np.where(1.0 - truth < lie, np.maximum(np.nextafter(truth, 0.0), 0.5), truth)
     favor = belief.favor
     response = unchecked_policy(np.where(favor > 0.5, truth, np.where(favor < 0.5, 1.0 - truth, 0.5)))
     public = public_policy(belief)
     better = response.conference_error(belief) < public.conference_error(belief)
     return unchecked_policy(np.where(better[..., None], response.accept, public.accept))
-
-
-def _truth_probability(epsilon: Array) -> Array:
-    """`e^eps/(1+e^eps)`, rounded so that the odds of the stored number stay within e^eps."""
-    shrink = np.exp(-epsilon)
-    lie = shrink / (1.0 + shrink)
-    truth = np.minimum(1.0 - lie, np.nextafter(1.0, 0.0))
-    return np.asarray(np.where(1.0 - truth < lie, np.maximum(np.nextafter(truth, 0.0), 0.5), truth))
 
 
 def proposition_strategy(belief: Belief, g: Policy) -> Policy:
@@ -298,10 +297,3 @@ def _log_ratio(spread: Array, least: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.log1p(spread / least)
     return np.where(spread > 0.0, ratio, 0.0)
-
-
-def _top_posterior(mass: Array, labels: Integers | None) -> Array:
-    """The largest posterior after an outcome with this mass; 0 if the outcome cannot happen."""
-    total = mass.sum(axis=-1)
-    possible: NDArray[np.bool_] = total > 0.0
-    return np.where(possible, label_tops(mass, labels).max(axis=-1) / np.where(possible, total, 1.0), 0.0)

@@ -94,19 +94,16 @@ def affine_integrals(first: Affine, second: Affine, prior: float) -> ScoreIntegr
         mass, cost = noisy(z * pair.layer)
         return float(cost), float(mass)
 
+    # `E Phi(-|D|/tau)`, D the difference of the posterior means: `arctan(tau / sd(D)) / pi`.
+    known = sum(float(r.slope**2 / (r.slope**2 + r.noise**2)) for r in (first, second))
+    least = np.arctan2(np.sqrt(_posterior_variance(first, second)), np.sqrt(known)) / np.pi
     return ScoreIntegrals(
-        least_error=_affine_least_error(first, second),
+        least_error=float(least),
         agree_error=max(0.0, float(scores_only.total[0] - gained)),
         tied=float(sure.total[0]) if sure else 0.0,
         spent_gained=spent_gained,
         error=sum(part.error for part in (noisy, sure, scores_only) if part) + 1e-15,
     )
-
-
-def _affine_least_error(first: Affine, second: Affine) -> float:
-    """`E Phi(-|D|/tau)`, D the difference of the posterior means: `arctan(tau / sd(D)) / pi`."""
-    known = sum(float(r.slope**2 / (r.slope**2 + r.noise**2)) for r in (first, second))
-    return float(np.arctan2(np.sqrt(_posterior_variance(first, second)), np.sqrt(known)) / np.pi)
 
 
 def _posterior_variance(first: Affine, second: Affine) -> float:
@@ -303,7 +300,10 @@ class _NoiselessPair:
         theirs = (1.0 - self.prior) * scale * np.exp(self.log_ratio(self.first, self.second, t1))
         with np.errstate(divide="ignore"):
             level = np.log(ours) - np.log(theirs)
-        cuts = self._cuts(level)
+        # Points `[cut, k]` between which the same side of the minimum is the smaller one.
+        fixed = np.clip(np.concatenate([[-_REACH, _REACH], self._knots]), -_REACH, _REACH)
+        turns = (np.interp(level, f, t2)[None] for f, t2 in self._inverses)
+        cuts = np.concatenate([np.broadcast_to(fixed[:, None], (fixed.size, level.size)), *turns])
         ends = np.stack([t1, self.cross(self.cross(t1))])
         disagree = self._between(np.clip(cuts, ends.min(axis=0), ends.max(axis=0)), ours, theirs)
         return np.stack([disagree, self._between(cuts, ours, theirs)])
@@ -313,12 +313,6 @@ class _NoiselessPair:
         points = np.sort(cuts, axis=0)
         own, crossed = np.diff(ndtr(points), axis=0), np.diff(ndtr(self.back(points)), axis=0)
         return np.asarray(np.minimum(ours * own, theirs * crossed).sum(axis=0))
-
-    def _cuts(self, level: Array) -> Array:
-        """Points [cuts, k] between which the same side of the minimum is the smaller one."""
-        fixed = np.concatenate([[-_REACH, _REACH], self._knots])
-        ends = np.broadcast_to(np.clip(fixed, -_REACH, _REACH)[:, None], (fixed.size, level.size))
-        return np.concatenate([ends, *(np.interp(level, f, t2)[None] for f, t2 in self._inverses)])
 
     @property
     def _knots(self) -> Array:
@@ -449,10 +443,8 @@ class _EvidenceSurface:
         first_posterior, second_posterior = (
             joint / f[:, None, None] for joint, f in zip(joints, density, strict=True)
         )
-        below, above = (
-            qualities.up_to(second_posterior),
-            qualities.up_to(second_posterior[:, ::-1, ::-1])[:, ::-1, ::-1],
-        )
+        below = qualities.up_to(second_posterior)
+        above = qualities.up_to(second_posterior[:, ::-1, ::-1])[:, ::-1, ::-1]
         flat = first_posterior.reshape(len(scores), -1)
         better, worse = (flat @ part.reshape(len(scores), -1).T for part in (below, above))
         # Phi^-1 of the smaller tail keeps its digits.
@@ -582,10 +574,8 @@ class _EvidenceSurface:
 
 def _possible_scores(reviewer: Reviewer) -> Array:
     """Scores over the whole range that the reviewer ever gives, noise included."""
-    curve, tails = (
-        reviewer.score(np.linspace(-_QUALITY_REACH, _QUALITY_REACH, 600)),
-        np.linspace(0.0, 9.0, 60)[1:],
-    )
+    curve = reviewer.score(np.linspace(-_QUALITY_REACH, _QUALITY_REACH, 600))
+    tails = np.linspace(0.0, 9.0, 60)[1:]
     return np.concatenate([curve[0] - reviewer.noise * tails, curve, curve[-1] + reviewer.noise * tails])
 
 
@@ -656,10 +646,9 @@ def _even_score(first: Reviewer, second: Reviewer, qualities: _QualityPanels, s2
         like = np.exp(log - log.max(axis=1, keepdims=True)) * qualities.mass.reshape(-1)
         return np.asarray((like * (chance - 0.5)).sum(axis=1))
 
-    low, high = first.score(np.array([-_QUALITY_REACH, _QUALITY_REACH])) + 9.0 * float(
-        first.noise
-    ) * np.array([-1.0, 1.0])
-    below, beyond = np.full(s2.shape, low), np.full(s2.shape, high)
+    ends = first.score(np.array([-_QUALITY_REACH, _QUALITY_REACH]))
+    ends += 9.0 * float(first.noise) * np.array([-1.0, 1.0])
+    below, beyond = np.full(s2.shape, ends[0]), np.full(s2.shape, ends[1])
     for _ in range(28):
         middle = 0.5 * (below + beyond)
         right = gap(middle) > 0

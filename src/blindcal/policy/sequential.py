@@ -25,12 +25,10 @@ from typing import Protocol
 
 import numpy as np
 from scipy.optimize import linprog
-from scipy.sparse import coo_array
 
-from blindcal.assignment.prior import sets_of
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
-from blindcal.posterior.loads import LoadSums, by_set, load_sums
+from blindcal.posterior.loads import AssignmentSums
 
 _TOLERANCE, _ROUNDING = 1e-10, 1e-8
 MOST_REVIEWS = 60
@@ -84,24 +82,18 @@ class SummedPrior:
     load: Integers = field(repr=False)  # how many reviews everybody has
 
     @cached_property
-    def _sets(self) -> tuple[list[Integers], list[Integers], LoadSums]:
-        sets, index = zip(*map(sets_of, self.tuples), strict=True)
-        return list(sets), list(index), load_sums(sets, self.load, self.load)
+    def _sums(self) -> AssignmentSums:
+        return AssignmentSums(self.tuples, self.load)
 
     def pairwise(self, likelihoods: Sequence[Array], paper: int) -> list[Array]:
         """The chances of two papers' tuples together: one case of the sums for each tuple of the paper."""
-        sets, index, sums = self._sets
         size = len(self.tuples[paper])
         masses = [
             np.repeat((weight * likelihood)[:, None], size, axis=1)
             for weight, likelihood in zip(self.weights, likelihoods, strict=True)
         ]
         masses[paper] = np.diag(masses[paper][:, 0])
-        _, rest = sums.total_and_rest(
-            [by_set(mass, own, len(rows)) for mass, own, rows in zip(masses, index, sets, strict=True)]
-        )
-        joint = [mass * beside[own] for mass, beside, own in zip(masses, rest, index, strict=True)]
-        return [mass / mass.sum() for mass in joint]
+        return [mass / mass.sum() for mass in self._sums.masses(masses)[1]]
 
 
 def reviewer_masses(tuples: Integers, joint: Array) -> list[Array]:
@@ -123,11 +115,10 @@ def next_table(
     *,
     epsilon: float | None = 2.0,
 ) -> Array:
-    """The accept probability of each tuple of the next paper.
+    """The accept probability of each tuple of the next paper, given the likelihoods of decisions so far.
 
-    `likelihoods`: for each paper the likelihood of its decision under each tuple; ones if it has none yet.
-    `favor`: `[tuple]`, the chance that accepting it is right. `epsilon`: no decision moves odds between two
-    tuples by more than a factor e^epsilon; None: no limit.
+    `favor[tuple]` is the chance that accepting it is right. No decision moves odds between two tuples by more
+    than a factor e^epsilon.
     """
     if sum(rows.shape[1] for rows in prior.tuples) > MOST_REVIEWS:
         raise InputError(f"a sequence of tables is for coupled papers with at most {MOST_REVIEWS} reviews")
@@ -158,41 +149,28 @@ def _tidy(accept: Array, epsilon: float | None) -> Array:
 def _least_error(masses: Sequence[Array], weight: Array, favor: Array, epsilon: float | None) -> Array:
     """The program: accept probabilities p, the best guess of each review after each outcome, two bounds."""
     size, reviews = weight.size, len(masses)
-    rows, limits = list[tuple[Array, Integers]](), list[float]()
-    for review, mass in enumerate(masses):
-        accepted, rejected = size + 2 * review, size + 2 * review + 1
+    cost = np.concatenate([weight * (1.0 - 2.0 * favor), np.zeros(2 * reviews + 2)])
+    unit = np.eye(cost.size)
+    rows, limits = list[Array](), list[float]()
+    for mass, accepted, rejected in zip(masses, unit[size:-2:2], unit[size + 1 : -2 : 2], strict=True):
         for own in mass:
             # sum_r own p <= accepted, and sum_r own (1 - p) <= rejected
-            columns = np.concatenate([np.flatnonzero(own), [accepted]])
-            values = own[own != 0.0]
-            rows.append((np.append(values, -1.0), columns))
-            limits.append(0.0)
-            rows.append((np.append(-values, -1.0), np.append(columns[:-1], rejected)))
-            limits.append(-float(own.sum()))
-        rows.append((np.ones(2), np.array([accepted, rejected])))
+            chosen = own @ unit[:size]
+            rows += [chosen - accepted, -chosen - rejected]
+            limits += [0.0, -float(own.sum())]
+        rows.append(accepted + rejected)
         limits.append(float(mass.sum(axis=1).max(initial=0.0)))
-    least, most = size + 2 * reviews, size + 2 * reviews + 1
     if epsilon is not None:
-        grown = float(np.exp(epsilon))
+        least, most, grown = unit[-2], unit[-1], float(np.exp(epsilon))
         # least <= p <= most <= e^eps least, and 1 - least <= e^eps (1 - most)
-        for one in range(size):
-            rows += [
-                (np.array([1.0, -1.0]), np.array([one, most])),
-                (np.array([-1.0, 1.0]), np.array([one, least])),
-            ]
+        for one in unit[:size]:
+            rows += [one - most, least - one]
             limits += [0.0, 0.0]
-        rows += [
-            (np.array([1.0, -grown]), np.array([most, least])),
-            (np.array([grown, -1.0]), np.array([most, least])),
-        ]
+        rows += [most - grown * least, grown * most - least]
         limits += [0.0, grown - 1.0]
-    values = np.concatenate([value for value, _ in rows])
-    columns = np.concatenate([column for _, column in rows])
-    index = np.repeat(np.arange(len(rows)), [len(value) for value, _ in rows])
-    cost = np.concatenate([weight * (1.0 - 2.0 * favor), np.zeros(2 * reviews + 2)])
     solution = linprog(
         cost,
-        A_ub=coo_array((values, (index, columns)), shape=(len(rows), cost.size)).toarray(),
+        A_ub=np.array(rows),
         b_ub=np.array(limits),
         bounds=[(0.0, 1.0)] * cost.size,
         method="highs",

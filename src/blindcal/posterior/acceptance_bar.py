@@ -42,6 +42,7 @@ from blindcal.posterior.tuple_weights import (
 )
 from blindcal.reviewers.base import Booleans
 from blindcal.reviewers.quadrature import gauss_legendre
+from blindcal.reviewers.rounded import grid_cells
 
 # More tuples than `MAX_LISTED` are represented by a sample.
 MAX_LISTED, SAMPLED_TUPLES = 20_000, 4_000
@@ -98,9 +99,11 @@ def choose_bar(
     )
     above = np.cumsum(mass[::-1])[::-1] / len(cases)
     if accept_rate is not None:
-        return round(
-            _bar_step(above, _target_share(accept_rate, len(cases))) * _STEP - _RANGE, 4
-        ), accept_rate
+        # With all or none, a little less than all or more than none: else the bar could be anywhere beyond
+        # the papers, and their qualities could not be compared with it.
+        least = _SHORTFALL / len(cases)
+        aim = float(np.clip(accept_rate, least, 1 - least)) if accept_rate in (0, 1) else accept_rate
+        return round(_bar_step(above, aim) * _STEP - _RANGE, 4), accept_rate
     height = float(bar or 0.0)
     index = int(np.clip(np.ceil((height + _RANGE) / _STEP), 0, _BINS - 1))
     return height, float(above[index])
@@ -137,18 +140,6 @@ def _plateau(above: Array, index: int) -> tuple[int, int]:
     return int(first), int(last) - 1
 
 
-def _target_share(accept_rate: float, papers: int) -> float:
-    """The share that the bar is chosen for: with all or none, a little less than all or more than none.
-
-    Otherwise the bar could be anywhere beyond the papers, and their qualities could not be compared with it.
-    """
-    return (
-        float(np.clip(accept_rate, _SHORTFALL / papers, 1 - _SHORTFALL / papers))
-        if accept_rate in (0, 1)
-        else accept_rate
-    )
-
-
 def kinds_of_papers(cases: Sequence[PaperCase]) -> tuple[list[PaperCase], list[int]]:
     """A paper of each kind, and the index of every paper's kind.
 
@@ -175,27 +166,21 @@ def kinds_of_papers(cases: Sequence[PaperCase]) -> tuple[list[PaperCase], list[i
 
 def _histogram(counted: Sequence[tuple[PaperCase, int]]) -> Array:
     """How much of the belief about some kinds of papers has its median of quality in each step."""
-    weighed = [(quality_medians(case), number) for case, number in counted]
-    median = np.concatenate([median for (median, _), _ in weighed])
-    weight = np.concatenate([number * weight for (_, weight), number in weighed])
+    weighed = [(tuple_qualities(case), number) for case, number in counted]
+    median = np.concatenate([median for (median, _, _), _ in weighed])
+    weight = np.concatenate([number * weight for (_, _, weight), number in weighed])
     # Medians are often multiples of a step: add a little, so that no machine's last digit puts them below it.
     bin = np.clip(np.floor((median + _RANGE) / _STEP + 1e-6).astype(np.int64), 0, _BINS - 1)
     return np.bincount(bin, weight, _BINS).astype(np.float64)
 
 
-def quality_medians(case: PaperCase) -> tuple[Array, Array]:
-    """The median of quality under each tuple (or each sampled tuple), and the tuple's weight."""
-    median, _, weight = _qualities(case)
-    return median, weight
-
-
 def approximate_evidence(case: PaperCase) -> tuple[Array, Array]:
     """The weight of each tuple (or each sampled tuple), and how likely accepting is right, by the sites."""
-    median, precision, weight = _qualities(case)
+    median, precision, weight = tuple_qualities(case)
     return weight, ndtr((median - case.bar) * np.sqrt(precision))
 
 
-def _qualities(case: PaperCase) -> tuple[Array, Array, Array]:
+def tuple_qualities(case: PaperCase) -> tuple[Array, Array, Array]:
     """Median and precision of quality under each tuple (or each sampled tuple), and the tuple's weight."""
     tuples = tuple_count(len(case.candidates), len(case.scores), case.outsider is not None)
     few = case.sets is not None or tuples <= MAX_LISTED
@@ -223,7 +208,7 @@ def _score_sites(
     """Gain, gap and constant `[1, candidate]` of one score."""
     slope, offset, noise, slope_se, offset_se, correlation, noise_se = np.array(parameters).T
     scores, fixed = np.array([[score]]), noise**2 + noise_se**2 + offset_se**2
-    ends = None if grid is None else _cells([score], grid)
+    ends = None if grid is None else grid_cells(scores, np.array(grid))
     mean, square = np.zeros((1, 1)), np.ones((1, 1))
     for _ in range(1 + bool(slope_se.any())):
         spread = np.sqrt(fixed + 2.0 * correlation * slope_se * offset_se * mean + slope_se**2 * square)
@@ -236,14 +221,6 @@ def _score_sites(
         square = mean**2 + 1.0 / precision
     gain, gap, constant = np.broadcast_arrays(sites.gain, sites.gap, sites.constant)
     return gain, gap, constant
-
-
-def _cells(scores: Sequence[float], grid: Sequence[float]) -> tuple[Array, Array]:
-    """The ends of each score's cell: halfway to the next score of the grid, infinite at the grid's ends."""
-    values = np.array(grid)
-    ends = np.concatenate([[-np.inf], 0.5 * (values[1:] + values[:-1]), [np.inf]])
-    index = np.searchsorted(values, scores)
-    return ends[index][:, None], ends[index + 1][:, None]
 
 
 def rounded_sites(low: Array, high: Array, slope: Array, offset: Array, spread: Array) -> GaussianSites:

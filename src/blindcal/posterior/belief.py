@@ -18,7 +18,7 @@ from blindcal.errors import InputError
 from blindcal.io.cells import number_text
 from blindcal.io.tables import long_frame
 from blindcal.reviewers.affine import Affine, known_affine
-from blindcal.reviewers.base import Booleans, Reviewer
+from blindcal.reviewers.base import Reviewer
 from blindcal.reviewers.quality_posterior import chance_better
 
 _SUM_TOLERANCE = 1e-9
@@ -201,16 +201,14 @@ def _affine_pair(first: Affine, second: Affine, s: Array, log_odds: Array, shape
     weight = _weights(np.broadcast_to((x1 - x2) * ((x1 + x2) * slope - offset) + log_odds, shape))
     leads = x1 * gain1 - (x2 - shift) * gain2, (x1 - shift) * gain2 - x2 * gain1
     readings = ((gain1, first.offset), (gain2, second.offset))
-    favor = np.empty_like(weight)
+    favor, known = np.empty_like(weight), variance <= 0.0
     for secret, (lead, reading) in enumerate(zip(leads, (readings, readings[::-1]), strict=True)):
-        favor[..., secret] = _favor(_zero_at_ties(lead, s, *reading), variance <= 0.0)
+        ahead = _zero_at_ties(lead, s, *reading)
+        favor[..., secret] = ndtr(ahead)
+        # Without noise it is certain which paper is better.
+        if known.any():
+            favor[..., secret] = np.where(known, 0.5 * (1.0 + np.sign(ahead)), favor[..., secret])
     return unchecked_belief(weight, favor)
-
-
-def _favor(lead: Array, known: Booleans) -> Array:
-    """P(paper 1 is better) if its quality leads by `lead` standard deviations; certain without noise."""
-    chance = np.asarray(ndtr(lead))
-    return np.where(known, 0.5 * (1.0 + np.sign(lead)), chance) if known.any() else chance
 
 
 def _zero_at_ties(lead: Array, s: Array, first: tuple[Array, Array], second: tuple[Array, Array]) -> Array:

@@ -27,7 +27,6 @@ from blindcal.assignment.candidates import (
     conflicts_in,
     first_row,
     missing_reviewers,
-    read_pools,
 )
 from blindcal.assignment.prior import Sets, inclusion, tuple_count
 from blindcal.checks import numbers, strictly_within, within
@@ -39,19 +38,8 @@ from blindcal.io.cells import Column, count
 from blindcal.io.tables import input_error
 from blindcal.posterior.acceptance_bar import choose_bar
 from blindcal.posterior.loads import Loads, LoadTilt, load_tilt
-from blindcal.posterior.paper import MOST_LISTED, PaperCase, secret_of
+from blindcal.posterior.paper import MOST_LISTED, PaperCase
 from blindcal.reviews import Reviews
-
-__all__ = [
-    "FIELDS",
-    "Conference",
-    "PaperCase",
-    "prepare",
-    "read_pools",
-    "read_reviewers",
-    "secret_of",
-    "true_reviewers",
-]
 
 TrueReviewers = Mapping[str, tuple[str, ...]]
 """The true reviewers of each paper by slot: CONFIDENTIAL."""
@@ -245,13 +233,9 @@ def _tracks(reviews: Reviews, level: LevelByTrack | None, sources: Sources | Non
     file = "reviews" if sources is None else sources.reviews
     strange = Counter("another one" if track else "none" for track in tracks.values() if track not in level)
     rule = f"must be one of those that papers are accepted in ({', '.join(level)})"
-    if strange:
-        raise input_error(
-            [
-                Problem(file, None, "track", rule, f"{what} for {count(papers, 'paper')}")
-                for what, papers in strange.items()
-            ]
-        )
+    found = [f"{what} for {count(papers, 'paper')}" for what, papers in strange.items()]
+    if found:
+        raise input_error([Problem(file, None, "track", rule, detail) for detail in found])
     return tracks
 
 
@@ -311,14 +295,10 @@ def public_case(
     `shared` keeps what papers with the same pool have in common: a large committee times many papers would
     be too much memory.
     """
-    key = (id(pool), len(scores))
-    if shared is None or key not in shared:
-        parts = _candidates(pool, len(scores), parameters)
-        if shared is not None:
-            shared[key] = parts
-    else:
-        parts = shared[key]
-    candidates, chances, rows, sets = parts
+    key, shared = (id(pool), len(scores)), {} if shared is None else shared
+    if key not in shared:
+        shared[key] = _candidates(pool, len(scores), parameters)
+    candidates, chances, rows, sets = shared[key]
     return PaperCase(paper, scores, candidates, chances, rows, 0.0, grid, track=track, sets=sets)
 
 
@@ -332,13 +312,9 @@ def _candidates(pool: Mapping[str, float], reviews: int, parameters: Parameters)
     names = sorted(pool)
     outsider = names.index(OUTSIDER) if OUTSIDER in names else None
     chances = inclusion([pool[name] for name in names], reviews, outsider)
-    kept = [(name, chance) for name, chance in zip(names, chances, strict=True) if chance > 0.0]
-    return (
-        tuple(name for name, _ in kept),
-        tuple(chance for _, chance in kept),
-        tuple(parameters[name if name in parameters else OUTSIDER] for name, _ in kept),
-        None if drawn is None else drawn.by_place(names),
-    )
+    kept = {name: chance for name, chance in zip(names, chances, strict=True) if chance > 0.0}
+    rows = tuple(parameters[name if name in parameters else OUTSIDER] for name in kept)
+    return tuple(kept), tuple(kept.values()), rows, None if drawn is None else drawn.by_place(names)
 
 
 def best_by_mean(scores: Sequence[Sequence[float]], places: int) -> tuple[float, ...]:
@@ -403,16 +379,28 @@ def refuse_mismatches(
     """
     named = sources or Sources("reviews", "reviewers", "pools")
     by_slot = reviewers_by_slot(reviews)
-    checked: dict[tuple[int, int], list[tuple[str, str]]] = {}
-    broken = {paper: _pool_problems(who, pools.get(paper), checked) for paper, who in by_slot.items()}
-    missing = {paper: _outside_pool(who, pools.get(paper, {})) for paper, who in by_slot.items()}
+    # Pools that papers with as many reviews share are checked once.
+    pairs = {paper: (who, pools.get(paper)) for paper, who in by_slot.items()}
+    shared = {(id(pool), len(who)): (len(who), pool) for who, pool in pairs.values()}
+    checked = {key: pool_problems(*pair) for key, pair in shared.items()}
+    broken = {
+        paper: checked[id(pool), len(who)] or _drawn_apart(who, pool) for paper, (who, pool) in pairs.items()
+    }
+    # Nobody is missing from a pool that has `*`.
+    missing = {
+        paper: [name for name in who if pool and not max(pool.get(name, 0.0), pool.get(OUTSIDER, 0.0)) > 0.0]
+        for paper, (who, pool) in pairs.items()
+    }
     problems, outside = list[Problem](), list[MissingReviewer]()
     if any(broken.values()) or any(missing.values()):
         barred = set[tuple[str, str]]() if sources is None else conflicts_in(sources.pools)
         members = members_of(pools.values())
         people = {*parameters, *members, *(name for _, name in barred)}
         shown = _shown_papers(reviews, pools, people, sources)
-        swapped = _swapped(reviews, people) or (bool(pools) and pools.keys() <= parameters.keys())
+        # Most papers have names of people, and no reviewer has one.
+        known = sum(paper in people for paper in reviews.papers)
+        swapped = 2 * known >= len(reviews.papers) and people.isdisjoint(reviews.reviewers)
+        swapped = swapped or (bool(pools) and pools.keys() <= parameters.keys())
         outside = missing_reviewers(missing, pools, parameters, barred)
         problems += _broken_pools(broken, reviews, pools, shown, swapped, named)
         problems += _unknown_reviewers(outside, reviews, parameters, shown, swapped, named)
@@ -494,7 +482,10 @@ def _shown_papers(
     person's, or if no paper has a pool, so that nothing tells. Nor may the order of messages then be that of
     names.
     """
-    starts = _first_rows(reviews)
+    # The first row of each paper is the same whoever wrote its reviews.
+    first = np.full(len(reviews.papers), np.iinfo(np.int64).max)
+    np.minimum.at(first, reviews.paper, reviews.row)
+    starts = dict(zip(reviews.papers, first.tolist(), strict=True))
     apart = not any(pools.get(paper) for paper in reviews.papers)
     hidden = {paper for paper in reviews.papers if apart or paper in people}
     row = {paper: "" if sources is None else f" ({sources.reviews}, row {starts[paper]})" for paper in starts}
@@ -502,41 +493,18 @@ def _shown_papers(
     return {paper: ("a paper" if paper in hidden else f"paper {paper!r}") + row[paper] for paper in order}
 
 
-def _swapped(reviews: Reviews, people: Collection[str]) -> bool:
-    """Whether most papers have names of people, and no reviewer has one."""
-    known = sum(paper in people for paper in reviews.papers)
-    return 2 * known >= len(reviews.papers) and not any(name in people for name in reviews.reviewers)
-
-
-def _outside_pool(who: Sequence[str], pool: Mapping[str, float]) -> list[str]:
-    """The reviewers who are not in the pool of a paper, if `*` is not in it either."""
-    missing = [name for name in who if not pool.get(name, 0.0) > 0.0]
-    return missing if pool and not pool.get(OUTSIDER, 0.0) > 0.0 else []
-
-
 def members_of(pools: Iterable[Mapping[str, float]]) -> set[str]:
     """Everyone in these pools; one that papers share is looked at once."""
     return set[str]().union(*{id(pool): pool for pool in pools}.values())
 
 
-def _pool_problems(
-    who: Sequence[str],
-    pool: Mapping[str, float] | None,
-    checked: dict[tuple[int, int], list[tuple[str, str]]],
-) -> list[tuple[str, str]]:
-    """The rules that the pool of one paper breaks, each with the detail of the message.
-
-    `checked` has them for pools that other papers with so many reviews share.
-    """
-    key = (id(pool), len(who))
-    if key not in checked:
-        checked[key] = pool_problems(len(who), pool)
-    problems = checked[key]
-    if isinstance(pool, SampledPool) and not problems:
-        drawn = pool.of(len(who))
-        if pool.keys() >= set(who) and tuple(sorted(who)) not in drawn.sets:
-            return [(f"must have a paper's reviewers together in some draw {BEFOREHAND}", "them apart")]
-    return problems
+def _drawn_apart(who: Sequence[str], pool: Mapping[str, float] | None) -> list[tuple[str, str]]:
+    """A broken rule, and the detail of the message, if a paper's reviewers are together in no draw."""
+    if not isinstance(pool, SampledPool) or not pool.keys() >= set(who):
+        return []
+    together = tuple(sorted(who)) in pool.of(len(who)).sets
+    rule = f"must have a paper's reviewers together in some draw {BEFOREHAND}"
+    return [] if together else [(rule, "them apart")]
 
 
 def pool_problems(reviews: int, pool: Mapping[str, float] | None) -> list[tuple[str, str]]:
@@ -565,10 +533,3 @@ def _draw_problems(reviews: int, pool: SampledPool) -> list[tuple[str, str]]:
     if len(drawn.sets) * factorial(reviews) > MOST_LISTED:
         return [(f"must have few draws if a paper has {reviews} reviews", f"{len(drawn.sets)} sets")]
     return []
-
-
-def _first_rows(reviews: Reviews) -> dict[str, int]:
-    """The first row of each paper: the same whoever wrote its reviews."""
-    starts = np.full(len(reviews.papers), np.iinfo(np.int64).max)
-    np.minimum.at(starts, reviews.paper, reviews.row)
-    return dict(zip(reviews.papers, starts.tolist(), strict=True))

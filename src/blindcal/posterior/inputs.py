@@ -32,7 +32,6 @@ from blindcal.posterior.conference import (
     true_reviewers,
 )
 from blindcal.posterior.loads import Loads, LoadTilt
-from blindcal.posterior.paper import PaperCase
 from blindcal.reviews import Reviews, missing_withdrawn_warnings, orient_reviewers, orient_reviews
 
 
@@ -93,8 +92,12 @@ class Inputs:
                 workers=workers,
                 advance=advance,
             )
-        who = true_reviewers(conference, reviews)
-        return conference, {case.paper: _in_pool(case, who[case.paper]) for case in conference.cases}
+        # Someone who is not listed in the pool is `*`.
+        who, pools = true_reviewers(conference, reviews), {c.paper: c.candidates for c in conference.cases}
+        return conference, {
+            paper: tuple(name if name in pool else OUTSIDER for name in who[paper])
+            for paper, pool in pools.items()
+        }
 
     def on_grid(self, grid: Sequence[float]) -> Inputs:
         """The same inputs with the `grid` of earlier decisions, unless a grid was declared now.
@@ -200,8 +203,3 @@ def example_inputs() -> Inputs:
 def check_inputs(inputs: object) -> None:
     """Refuse anything that `read_inputs` did not return, such as the path of a file."""
     check_type("inputs", inputs, Inputs, "what read_inputs returns")
-
-
-def _in_pool(case: PaperCase, reviewers: Sequence[str]) -> tuple[str, ...]:
-    """The reviewers as the pool knows them: someone who is not listed is `*`."""
-    return tuple(name if name in case.candidates else OUTSIDER for name in reviewers)

@@ -17,8 +17,9 @@ found by Sinkhorn's iteration. It is a function of public data alone and frozen 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
 from math import ceil, inf, prod
 from typing import Any
@@ -35,9 +36,9 @@ from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import canonical_json, read_table
 from blindcal.io.cells import Column, count
 from blindcal.io.tables import input_error
-from blindcal.posterior.large_pools import TupleSums, quadrature_nodes, significant_nodes
-from blindcal.posterior.paper import PaperCase
-from blindcal.posterior.tuple_weights import UNWEIGHABLE, LoadFactors
+from blindcal.posterior.large_pools import TupleSums
+from blindcal.posterior.paper import PaperCase, paper_nodes
+from blindcal.posterior.tuple_weights import LoadFactors
 
 Loads = tuple[tuple[str, int, int], ...]
 """For each reviewer the least and the largest number of reviews, by name; others have no limit."""
@@ -97,11 +98,6 @@ class LoadSums:
         return total, rest[::-1]
 
 
-def number_of_terms(sets: Sequence[Integers], most: Integers) -> float:
-    """How many terms the sums have."""
-    return prod(float(load + 1) for load in most) * sum(float(len(rows)) for rows in sets)
-
-
 def load_sums(sets: Sequence[Integers], least: Integers, most: Integers) -> LoadSums:
     """The sums for papers whose reviewers are one of some sets: `sets[paper][set, slot]` are people by index.
 
@@ -139,6 +135,32 @@ def by_set(weights: Array, index: Integers, sets: int) -> Array:
     return summed
 
 
+class AssignmentSums:
+    """Sums over all assignments that have exactly these loads; `tuples[paper][tuple, slot]` are people."""
+
+    def __init__(self, tuples: Iterable[Integers], load: Integers) -> None:
+        self.load = load
+        self.sets, self.index = zip(*map(sets_of, tuples), strict=True)
+
+    @property
+    def terms(self) -> float:
+        """How many terms the sums have."""
+        return prod(float(load + 1) for load in self.load) * sum(float(len(rows)) for rows in self.sets)
+
+    @cached_property
+    def _sums(self) -> LoadSums:
+        return load_sums(self.sets, self.load, self.load)
+
+    def masses(self, weights: Sequence[Array]) -> tuple[Array, list[Array]]:
+        """The weight `[case]` of all assignments, and for each paper that of those with each tuple.
+
+        `weights[paper][tuple, case]` are those of the tuples, for many cases at once.
+        """
+        papers = list(zip(weights, self.index, self.sets, strict=True))
+        total, rest = self._sums.total_and_rest([by_set(w, index, len(own)) for w, index, own in papers])
+        return total, [w * beside[index] for (w, index, _), beside in zip(papers, rest, strict=True)]
+
+
 def success_limits(own: Array, kappa: Array) -> Array:
     """How often a reviewer is named with all decisions at most, under any prior over whole assignments.
 
@@ -154,14 +176,11 @@ def success_limits(own: Array, kappa: Array) -> Array:
         array([0.75 , 0.125])
     """
     with np.errstate(over="ignore", under="ignore"):
-        grown, hidden = (_product_of_others(factor) for factor in (1.0 + kappa, 1.0 - kappa))
+        # For each factor the product of all others, which may be 0.
+        factors, one = np.stack([1.0 + kappa, 1.0 - kappa]), np.ones((2, 1))
+        before, after = np.cumprod(factors, axis=1), np.cumprod(factors[:, ::-1], axis=1)[:, ::-1]
+        grown, hidden = np.hstack([one, before[:, :-1]]) * np.hstack([after[:, 1:], one])
         return np.asarray(np.minimum(np.minimum(own * grown, 1.0 - (1.0 - own) * hidden), 1.0))
-
-
-def _product_of_others(factor: Array) -> Array:
-    """For each factor the product of all others, which may be 0."""
-    before, after = np.cumprod(factor), np.cumprod(factor[::-1])[::-1]
-    return np.asarray(np.concatenate([[1.0], before[:-1]]) * np.concatenate([after[1:], [1.0]]))
 
 
 def components(pools: Sequence[Sequence[str]]) -> Integers:
@@ -198,9 +217,8 @@ def read_loads(path: str | os.PathLike[str] | Any) -> Loads:
         twice = f"{count(len(names) - len(set(names)), 'row')} too many"
         problems.append(Problem(table.file, None, "reviewer", "must name everyone once", twice))
     if OUTSIDER in names:
-        problems.append(
-            Problem(table.file, None, "reviewer", f"must not be {OUTSIDER}: only named reviewers have a load")
-        )
+        rule = f"must not be {OUTSIDER}: only named reviewers have a load"
+        problems.append(Problem(table.file, None, "reviewer", rule))
     if problems:
         raise input_error(problems)
     return tuple(sorted(zip(names, least, most, strict=True)))
@@ -436,12 +454,8 @@ def reviewer_marginals(case: PaperCase) -> Array:
     if case.listed:
         weight = case.belief.weight
         return np.array([np.bincount(who, weight, size) for who in case.tuples.T])
-    every, scale = quadrature_nodes(case)
-    nodes = significant_nodes(every) if np.isfinite(scale) else None
-    if nodes is None:
-        raise InputError(UNWEIGHABLE.format(case.paper))
     seat = candidate_seats(size, len(case.scores), case.outsider)
-    sums = TupleSums(nodes).by_candidate(np.arange(seat.size), np.array([0, 1 << 30]))
+    sums = TupleSums(paper_nodes(case)).by_candidate(np.arange(seat.size), np.array([0, 1 << 30]))
     return np.array([np.bincount(seat, mass[:, 0] / mass.sum(), size) for mass in sums])
 
 
@@ -467,15 +481,29 @@ def _refuse_impossible(cases: Sequence[PaperCase], loads: Loads) -> None:
 
 
 def _most_reviews(cases: Sequence[PaperCase], load: Mapping[str, int]) -> int:
-    """How many reviews people can write at most if nobody writes more than their load, by maximum flow."""
-    person = {name: 1 + number for number, name in enumerate(load)}
-    paper, end = 1 + len(person) + np.arange(len(cases)), 1 + len(person) + len(cases)
-    edges = [(0, int(paper[i]), len(case.scores)) for i, case in enumerate(cases)]
+    """How many reviews people can write at most if nobody writes more than their load."""
+    pools = [(case.candidates, len(case.scores)) for case in cases]
+    return int(review_flow(pools, load, list(load), 1 + len(load) + np.arange(len(cases))).flow_value)
+
+
+def review_flow(
+    pools: Sequence[tuple[Sequence[str], int]],
+    load: Mapping[str, int],
+    people: Sequence[str],
+    paper: Integers,
+) -> Any:
+    """The maximum flow of reviews from papers to people, none of whom writes more than their load.
+
+    `pools` has each paper's candidates and its number of reviews; only `*` may write several. Nodes are the
+    source 0, `people` from 1 on, `paper[i]`, and an end after all of them.
+    """
+    person, end = {name: 1 + number for number, name in enumerate(people)}, 1 + len(people) + len(pools)
+    edges = [(0, int(paper[i]), slots) for i, (_, slots) in enumerate(pools)]
     edges += [
-        (int(paper[i]), person[name], len(case.scores) if name == OUTSIDER else 1)
-        for i, case in enumerate(cases)
-        for name in case.candidates
+        (int(paper[i]), person[name], slots if name == OUTSIDER else 1)
+        for i, (names, slots) in enumerate(pools)
+        for name in names
     ]
-    edges += [(person[name], end, int(most)) for name, most in load.items()]
+    edges += [(person[name], end, most) for name, most in load.items()]
     start, stop, room = (np.array(part, dtype=np.int32) for part in zip(*edges, strict=True))
-    return int(maximum_flow(csr_array((room, (start, stop)), shape=(end + 1, end + 1)), 0, end).flow_value)
+    return maximum_flow(csr_array((room, (start, stop)), shape=(end + 1, end + 1)), 0, end)

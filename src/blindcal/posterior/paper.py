@@ -7,7 +7,7 @@ entries, and a sample of tuples estimates what the entries do not say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, reduce
 from hashlib import sha256
@@ -17,11 +17,7 @@ from typing import Self
 import numpy as np
 
 from blindcal.assignment.candidates import OUTSIDER
-from blindcal.assignment.prior import (
-    NOBODY,
-    candidate_seats,
-    tuple_count,
-)
+from blindcal.assignment.prior import NOBODY, candidate_seats, tuple_count
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
 from blindcal.posterior.belief import Belief, unchecked_belief
@@ -120,7 +116,7 @@ class PaperCase(PaperData):
         if self.listed:
             mass, above = self.belief.weight, self.belief.favor
         else:
-            nodes = _nodes(self.promised(LayoutTarget()))
+            nodes = paper_nodes(self.promised(LayoutTarget()))
             mass, above = nodes.mass * TupleSums(nodes).total(), nodes.above
         return float(np.clip(mass @ above / mass.sum(), 0.0, 1.0))
 
@@ -137,7 +133,10 @@ class PaperCase(PaperData):
         if self.loads is not None:
             return replace(self, loads=None).log_evidence
         if self.sets is not None:
-            return _log_evidence_of_sets(self)
+            try:
+                return float(np.logaddexp.reduce(tuple_posteriors(self, self.tuples)[0]))
+            except InputError:
+                return -np.inf
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             nodes, scale = quadrature_nodes(self)
             if not np.isfinite(scale):
@@ -158,7 +157,7 @@ class PaperCase(PaperData):
     @property
     def sample(self) -> TupleSample | None:
         """A sample of tuples if they are not listed, else None; it depends on public data alone."""
-        return None if self.listed else _sample(self.promised(LayoutTarget())).placed(self)
+        return None if self.listed else replace(_sample(self.promised(LayoutTarget())), case=self)
 
     @property
     def look_alikes(self) -> tuple[Integers, Integers]:
@@ -178,37 +177,23 @@ class TupleSample:
     """Tuples drawn from the belief.
 
     Attributes:
+        case: Their paper.
         rows: `[draw, slot]`, their candidates.
         named: The same as guesses: `*` is nobody.
         favor: `[draw]`, the probability that accepting is right.
-        place: The function that finds `entry`.
+        chance: `[draw, slot]`, what decides between two steps of the table.
     """
 
-    rows: Integers
-    named: Integers
-    favor: Array
-    place: Callable[[], Integers]
-
-    @cached_property
-    def entry(self) -> Integers:
-        """`[draw]`, the entry of the table that each takes."""
-        return self.place()
-
-
-@dataclass(frozen=True, eq=False)
-class _DrawnTuples:
-    """A sample before any table is laid out: `chance[draw, slot]` decides between two steps."""
-
+    case: PaperCase
     rows: Integers
     named: Integers
     favor: Array
     chance: Array
 
-    def placed(self, case: PaperCase) -> TupleSample:
-        """The sample in the entries of a paper's table."""
-        return TupleSample(
-            self.rows, self.named, self.favor, lambda: case.layout.entries(self.rows, self.chance)
-        )
+    @cached_property
+    def entry(self) -> Integers:
+        """`[draw]`, the entry of the table that each takes."""
+        return self.case.layout.entries(self.rows, self.chance)
 
 
 @lru_cache(maxsize=2)
@@ -255,21 +240,17 @@ def _first_equivalent(case: PaperCase) -> Integers | None:
     return np.asarray(first[of])
 
 
-def _log_evidence_of_sets(case: PaperCase) -> float:
-    """Log of the sum of all tuples' weights; minus infinity if floating-point numbers cannot hold it."""
-    try:
-        return float(np.logaddexp.reduce(tuple_posteriors(case, case.tuples)[0]))
-    except InputError:
-        return -np.inf
-
-
 # What depends on the paper alone is computed once for all guarantees.
 
 
 @lru_cache(maxsize=4)
 def _aggregated(case: PaperCase) -> AggregatedBelief:
+    return _aggregate_by(case, _layout(case))
+
+
+def _aggregate_by(case: PaperCase, layout: TableLayout) -> AggregatedBelief:
     tied, alike = case.look_alikes
-    return aggregate(_nodes(case.promised(LayoutTarget())), _layout(case), case.by_seat(alike), tied)
+    return aggregate(paper_nodes(case.promised(LayoutTarget())), layout, case.by_seat(alike), tied)
 
 
 @lru_cache(maxsize=4)
@@ -281,18 +262,18 @@ def _layout(case: PaperCase) -> TableLayout:
 def _search(case: PaperCase) -> PenaltySearch:
     tied, alike = case.look_alikes
     evidence = case.by_seat(acceptance_evidence(case))
-    return start_search(_nodes(case), evidence, 0.0, case.by_seat(alike), tied)
+    return start_search(paper_nodes(case), evidence, 0.0, case.by_seat(alike), tied)
 
 
 @lru_cache(maxsize=2)
-def _sample(case: PaperCase) -> _DrawnTuples:
-    nodes = _nodes(case)
+def _sample(case: PaperCase) -> TupleSample:
+    nodes = paper_nodes(case)
     seats = _sample_tuples(nodes, _public_rng(case, "tuples"))
     if seats is None:
         raise InputError(UNWEIGHABLE.format(case.paper))
     rows = candidate_seats(len(case.candidates), len(case.scores), case.outsider)[seats]
     chance = _public_rng(case, "steps").random(rows.shape)
-    return _DrawnTuples(rows, case.named(rows), _tuple_favors(nodes, seats), chance)
+    return TupleSample(case, rows, case.named(rows), _tuple_favors(nodes, seats), chance)
 
 
 def _public_rng(case: PaperCase, purpose: str) -> np.random.Generator:
@@ -302,7 +283,7 @@ def _public_rng(case: PaperCase, purpose: str) -> np.random.Generator:
 
 
 @lru_cache(maxsize=2)
-def _nodes(case: PaperCase) -> QuadratureNodes:
+def paper_nodes(case: PaperCase) -> QuadratureNodes:
     """The quadrature nodes that matter, with each review's likelihood times odds."""
     every, scale = quadrature_nodes(case)
     nodes = significant_nodes(every) if np.isfinite(scale) else None
@@ -313,8 +294,7 @@ def _nodes(case: PaperCase) -> QuadratureNodes:
 
 def belief_by_entry(case: PaperCase, layout: TableLayout) -> Belief:
     """The belief over the parts of a table that is laid out already."""
-    tied, alike = case.look_alikes
-    return aggregate(_nodes(case.promised(LayoutTarget())), layout, case.by_seat(alike), tied).belief
+    return _aggregate_by(case, layout).belief
 
 
 def secret_of(

@@ -50,10 +50,9 @@ class Affine(Reviewer):
         noise: ArrayLike = 0.0,
         covariance: ArrayLike | None = None,
     ) -> None:
-        object.__setattr__(self, "slope", positive("slope", slope))
-        object.__setattr__(self, "offset", numbers("offset", offset))
-        object.__setattr__(self, "noise", nonnegative("noise", noise))
-        object.__setattr__(self, "covariance", None if covariance is None else _covariance(covariance))
+        vars(self).update(slope=positive("slope", slope), offset=numbers("offset", offset))
+        vars(self).update(noise=nonnegative("noise", noise))
+        vars(self).update(covariance=None if covariance is None else _covariance(covariance))
         try:
             shape = self.shape
         except ValueError:

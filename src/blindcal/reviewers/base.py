@@ -100,12 +100,9 @@ class Reviewer(ABC):
         Without noise it is `phi(t) / score'(t)` at `t = quality(score)`, else the integral over qualities.
         """
         s = numbers("score", score)
-        if self.certain.all():
-            return self._log_change_of_variable(s)
-        return log_evidence((self,), s[..., None])
-
-    def _log_change_of_variable(self, score: Array) -> Array:
-        t = self.quality(score)
+        if not self.certain.all():
+            return log_evidence((self,), s[..., None])
+        t = self.quality(s)
         inside = np.isfinite(t)
         with np.errstate(divide="ignore"):
             log_slope = np.log(self.derivative(np.where(inside, t, 0.0)))
@@ -254,11 +251,11 @@ def _rules(reviewer: Reviewer) -> dict[str, bool]:
         ),
     }
     if not reviewer.certain.any():
+        likely, ceiling = reviewer.log_likelihood(score[:, None], _CHECKED), reviewer.log_ceiling()
+        reach = "reach must leave out only what is deviations^2 / 2 below log_ceiling"
         rules["the likelihood must integrate to 1 over all scores"] = _integrates_to_one(reviewer)
-        rules["log_likelihood must never be above log_ceiling"] = _below_ceiling(reviewer)
-        rules["reach must leave out only what is deviations^2 / 2 below log_ceiling"] = _reach_is_wide(
-            reviewer
-        )
+        rules["log_likelihood must never be above log_ceiling"] = bool((likely <= ceiling + 1e-9).all())
+        rules[reach] = _reach_is_wide(reviewer)
     return rules
 
 
@@ -283,12 +280,6 @@ def _integrates_to_one(reviewer: Reviewer) -> bool:
         if abs(float(density.sum()) * spread / 40.0 - 1.0) > 0.01:
             return False
     return True
-
-
-def _below_ceiling(reviewer: Reviewer) -> bool:
-    score = reviewer.score(_CHECKED)
-    log_likelihood = reviewer.log_likelihood(score[:, None], _CHECKED)
-    return bool((log_likelihood <= reviewer.log_ceiling() + 1e-9).all())
 
 
 def _reach_is_wide(reviewer: Reviewer) -> bool:

@@ -65,12 +65,9 @@ class Monotone(Reviewer):
         noise: ArrayLike = 0.0,
         derivative: Curve | None = None,
     ) -> None:
-        object.__setattr__(self, "curve", score)
-        object.__setattr__(self, "inverse", quality)
-        object.__setattr__(self, "noise", _single_number("noise", nonnegative("noise", noise)))
-        object.__setattr__(self, "slope", derivative)
-        object.__setattr__(self, "table", _increasing(score))
-        object.__setattr__(self, "bends", _bends(self.table))
+        spread, table = _single_number("noise", nonnegative("noise", noise)), _increasing(score)
+        vars(self).update(curve=score, inverse=quality, noise=spread, slope=derivative)
+        vars(self).update(table=table, bends=_bends(table))
         if quality is not None:
             _check_inverse(score, quality)
 
@@ -194,10 +191,9 @@ class Power(Reviewer):
     def __init__(
         self, exponent: ArrayLike, slope: ArrayLike = 1.0, offset: ArrayLike = 0.0, noise: ArrayLike = 0.0
     ) -> None:
-        object.__setattr__(self, "exponent", _single_number("exponent", positive("exponent", exponent)))
-        object.__setattr__(self, "slope", _single_number("slope", positive("slope", slope)))
-        object.__setattr__(self, "offset", _single_number("offset", numbers("offset", offset)))
-        object.__setattr__(self, "noise", _single_number("noise", nonnegative("noise", noise)))
+        parts = {"exponent": positive("exponent", exponent), "slope": positive("slope", slope)}
+        parts |= {"offset": numbers("offset", offset), "noise": nonnegative("noise", noise)}
+        vars(self).update({name: _single_number(name, part) for name, part in parts.items()})
 
     def score(self, quality: ArrayLike) -> Array:
         t = np.asarray(quality, dtype=np.float64)
@@ -300,11 +296,10 @@ class Logistic(Reviewer):
         offset: ArrayLike = 0.0,
         noise: ArrayLike = 0.0,
     ) -> None:
-        object.__setattr__(self, "low", _single_number("low", numbers("low", low)))
-        object.__setattr__(self, "high", _single_number("high", numbers("high", high)))
-        object.__setattr__(self, "slope", _single_number("slope", positive("slope", slope)))
-        object.__setattr__(self, "offset", _single_number("offset", numbers("offset", offset)))
-        object.__setattr__(self, "noise", _single_number("noise", nonnegative("noise", noise)))
+        parts = {"low": numbers("low", low), "high": numbers("high", high)}
+        parts |= {"slope": positive("slope", slope), "offset": numbers("offset", offset)}
+        parts["noise"] = nonnegative("noise", noise)
+        vars(self).update({name: _single_number(name, part) for name, part in parts.items()})
         if self.high <= self.low:
             raise InputError(f"high must be above low, found low {self.low:g} and high {self.high:g}")
 

@@ -26,12 +26,12 @@ from blindcal.errors import BlindcalError
 
 Rows = slice | NDArray[np.intp]
 
-# Nodes of a panel.
-NODES = 16
+NODES = 16  # of a panel
 LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
 # `integrate` halves panels this often, and keeps at most this many.
 _MAX_DEPTH = 60
 _MAX_PANELS = 20_000
+_ROUNDING = 1e-15
 # Values this far below the peak, in logs, are left out.
 _LOG_NEGLIGIBLE = 45.0
 # The quality to which a score beyond the end of a curve is assigned.
@@ -129,9 +129,7 @@ class Cumulative:
         return np.asarray(self.before[panel] + (high - low) * inside)
 
 
-def integrate(
-    function: Callable[[Array], Array], edges: Array, tolerance: float = 1e-13, floor: float = 1e-15
-) -> Cumulative:
+def integrate(function: Callable[[Array], Array], edges: Array, tolerance: float = 1e-13) -> Cumulative:
     """The integral of `function(points[k]) -> values[components, k]` between the first and last edge.
 
     Put an edge at each known kink. Panels are halved until the rule on a panel and on its halves agree to
@@ -146,7 +144,7 @@ def integrate(
         left, right = _on_panels(function, low, middle), _on_panels(function, middle, high)
         weights, half = gauss_legendre_unit(NODES)[1], 0.5 * (high - low)[:, None]
         gap = np.abs(2.0 * half * (values @ weights) - half * ((left + right) @ weights)).max(axis=1)
-        accept = (gap <= tolerance) | (high - low <= floor * max(1.0, float(np.ptp(edges))))
+        accept = (gap <= tolerance) | (high - low <= _ROUNDING * max(1.0, float(np.ptp(edges))))
         error += float(gap[accept].sum())
         done_low += [low[accept], middle[accept]]
         done_high += [middle[accept], high[accept]]

@@ -197,12 +197,10 @@ def posterior_tail(reviewers: Sequence[Reviewer], scores: ArrayLike, bar: ArrayL
     s = _checked(reviewers, scores)
     level = numbers("bar", bar)
     shape = np.broadcast_shapes(s.shape[:-1], level.shape, *(r.shape for r in reviewers))
-    s = np.broadcast_to(s, (*shape, s.shape[-1])).reshape(-1, s.shape[-1])
-    level = np.broadcast_to(level, shape).reshape(-1)
-    out = np.empty(len(s))
-    for rows in row_chunks(len(s)):
-        out[rows] = _tail([r.column(shape, rows) for r in reviewers], s[rows], level[rows])
-    return out.reshape(shape)
+    rows = np.concatenate(
+        [np.broadcast_to(s, (*shape, s.shape[-1])), np.broadcast_to(level, shape)[..., None]], -1
+    )
+    return evaluate_by_rows(reviewers, rows, lambda some, row: _tail(some, row[:, :-1], row[:, -1]))
 
 
 def chance_better(first: Reviewer, second: Reviewer, scores: ArrayLike) -> Array:
@@ -232,13 +230,8 @@ def chance_better(first: Reviewer, second: Reviewer, scores: ArrayLike) -> Array
         chosen = np.flatnonzero((sure[0] == first_certain) & (sure[1] == second_certain))
         for part in row_chunks(len(chosen)):
             rows = chosen[part]
-            out[rows] = _probability_better(
-                first.column(shape, rows),
-                second.column(shape, rows),
-                flat[rows],
-                first_certain,
-                second_certain,
-            )
+            both = first.column(shape, rows), second.column(shape, rows)
+            out[rows] = _probability_better(*both, flat[rows], first_certain, second_certain)
     return np.where(np.abs(out - 0.5) <= _TIED_CHANCE, 0.5, out).reshape(shape)
 
 
@@ -248,7 +241,12 @@ def _probability_better(
     """P(first paper is better) for rows in which each reviewer is certain or not."""
     left, right = s[:, :1], s[:, 1:]
     if first_certain and second_certain:
-        return _greater(first.quality(left)[:, 0], second.quality(right)[:, 0])
+        t, u = first.quality(left)[:, 0], second.quality(right)[:, 0]
+        # Qualities beyond the ends of a curve are infinite: they tie only with each other.
+        finite = np.isfinite(t) & np.isfinite(u)
+        a, b = np.where(finite, t, 0.0), np.where(finite, u, 0.0)
+        tie = (t == u) | (finite & (np.abs(a - b) <= _TIE * (1.0 + np.abs(a) + np.abs(b))))
+        return np.where(tie, 0.5, (t > u).astype(np.float64))
     if first_certain:
         return 1.0 - _tail([second], right, first.quality(left)[:, 0])
     if second_certain:
@@ -257,14 +255,6 @@ def _probability_better(
     ends.sort(axis=-1)
     t, _ = panel_nodes(ends)
     return probability_greater(log_joint([first], left, t), log_joint([second], right, t), ends)
-
-
-def _greater(t: Array, u: Array) -> Array:
-    """1 if t > u, 0 if t < u, 1/2 at a tie."""
-    finite = np.isfinite(t) & np.isfinite(u)
-    a, b = np.where(finite, t, 0.0), np.where(finite, u, 0.0)
-    tie = (t == u) | (finite & (np.abs(a - b) <= _TIE * (1.0 + np.abs(a) + np.abs(b))))
-    return np.where(tie, 0.5, (t > u).astype(np.float64))
 
 
 def _tail(reviews: Sequence[ScoreLikelihood], s: Array, level: Array) -> Array:

@@ -119,15 +119,16 @@ class Rounded(DerivedReviewer):
     def _cell(self, score: Array) -> tuple[Array, Array]:
         """The ends of the cell of each score, infinite at the ends of the grid."""
         index = np.minimum(np.searchsorted(self.grid, score), self.grid.size - 1)
-        require_all("score", score, self.grid[index] == score, f"must lie on the grid {_listed(self.grid)}")
-        ends = np.concatenate([[-np.inf], self._midpoints, [np.inf]])
-        return ends[index], ends[index + 1]
+        shown = ", ".join(f"{value:g}" for value in self.grid[:10]) + ", ..." * (self.grid.size > 10)
+        require_all("score", score, self.grid[index] == score, f"must lie on the grid {shown}")
+        return grid_cells(score, self.grid)
 
 
-def _listed(grid: Array) -> str:
-    """The first values of a grid, for a message."""
-    shown = [f"{value:g}" for value in grid[:10]]
-    return ", ".join(shown + (["..."] if grid.size > 10 else []))
+def grid_cells(score: Array, grid: Array) -> tuple[Array, Array]:
+    """The ends of each score's cell: halfway to its neighbors on the grid, infinite at the ends of it."""
+    ends = np.concatenate([[-np.inf], 0.5 * (grid[1:] + grid[:-1]), [np.inf]])
+    index = np.searchsorted(grid, score)
+    return ends[index], ends[index + 1]
 
 
 def log_normal_probability(low: Array, high: Array) -> Array:

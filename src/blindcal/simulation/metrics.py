@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blindcal.checks import Array, Integers, numbers
+from blindcal.checks import Array, numbers
 from blindcal.errors import InputError
 
 __all__ = ["kendall_tau_distance", "messy_middle_error"]
@@ -36,29 +34,18 @@ def kendall_tau_distance(truth: ArrayLike, estimate: ArrayLike) -> Array:
     pairs = papers * (papers - 1) // 2
     # Where nothing ties, signs agree or they do not: one comparison tells, and not two.
     strict = not (_ties(true) or _ties(estimated))
-    total = pairs - 2 * _summed(_apart, t, e) if strict else _summed(_agreement, t, e)
-    return np.asarray((1 - total / pairs) / 2)
-
-
-def _summed(compare: Callable[[Array, Array, int], NDArray[np.int8]], t: Array, e: Array) -> Integers:
-    """What a comparison of the papers `lag` places apart gives, summed over all lags."""
     shape = np.broadcast_shapes(t.shape, e.shape)
-    total = np.zeros(shape[1:], dtype=np.int64)
-    for first in range(1, shape[0], _LAGS):
+    summed = np.zeros(shape[1:], dtype=np.int64)
+    for first in range(1, papers, _LAGS):
         part = np.zeros(shape, dtype=np.int8)
-        for lag in range(first, min(first + _LAGS, shape[0])):
-            part[lag:] += compare(t, e, lag)
-        total += part.sum(axis=0, dtype=np.int64)
-    return total
-
-
-def _agreement(t: Array, e: Array, lag: int) -> NDArray[np.int8]:
-    return _sign_ahead(t, lag) * _sign_ahead(e, lag)
-
-
-def _apart(t: Array, e: Array, lag: int) -> NDArray[np.int8]:
-    wrong: NDArray[np.bool_] = (t[lag:] > t[:-lag]) ^ (e[lag:] > e[:-lag])
-    return wrong.view(np.int8)
+        # Papers `lag` places apart.
+        for lag in range(first, min(first + _LAGS, papers)):
+            if strict:
+                part[lag:] += ((t[lag:] > t[:-lag]) ^ (e[lag:] > e[:-lag])).view(np.int8)
+            else:
+                part[lag:] += _sign_ahead(t, lag) * _sign_ahead(e, lag)
+        summed += part.sum(axis=0, dtype=np.int64)
+    return np.asarray((1 - (pairs - 2 * summed if strict else summed) / pairs) / 2)
 
 
 def _ties(value: Array) -> bool:

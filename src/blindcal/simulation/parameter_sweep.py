@@ -29,7 +29,7 @@ from blindcal.calibrators.results import raw_quality, standardized_quality
 from blindcal.checks import Array
 from blindcal.compute.parallel import Workers, available_cores, unordered_results
 from blindcal.errors import InputError
-from blindcal.io.atomic_files import canonical_json, digest, read_json, write_json
+from blindcal.io.atomic_files import digest, read_json, write_json
 from blindcal.io.tables import data_frame
 from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error
 from blindcal.simulation.population import Population, Simulation, simulate
@@ -306,11 +306,9 @@ class _Store:
 
     def _errors(self, task: Task) -> Array:
         path, shape = self.path(task), (len(task.methods), len(MEASURES), task.setting.chunk)
-        content = read_json(path)
-        if isinstance(content, dict) and canonical_json(content.get("task")) == canonical_json(
-            task.description
-        ):
-            errors = np.asarray(content.get("errors"), dtype=np.float64)
-            if errors.shape == shape:
-                return errors
+        match read_json(path):
+            case {"task": task_read, "errors": numbers} if digest(task_read) == digest(task.description):
+                errors = np.asarray(numbers, dtype=np.float64)
+                if errors.shape == shape:
+                    return errors
         raise InputError(f"{path} is not the result of this sweep: remove it, or choose another folder")

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from blindcal.calibrators.gibbs import Batch
 from blindcal.checks import Array, Integers, nonnegative, numbers, positive
 from blindcal.errors import InputError
+from blindcal.fitting.estimate import draw_panels
 from blindcal.io.tables import format_table
 from blindcal.posterior.paper import PaperCase
 from blindcal.reviewers.affine import Affine
@@ -67,9 +68,7 @@ def uniform_assignments(
     comes from the same number of shuffles, so what is kept is *exactly* uniform. About exp(-c) of the draws
     are kept, c = sum_i k(k-1) sum_j l_j(l_j-1) / (2 reviews^2). If c is above 6, a symmetric Markov chain
     of trades between papers takes over, whose limit is uniform (100 rounds in which every paper trades once).
-
-    `papers`: how many papers there are, numbered from 0. `reviewers`: how many reviewers there are, numbered
-    from 0. `loads`: how many papers each reviewer has; by default `even_loads` with the reviewers shuffled.
+    `loads` are how many papers each reviewer has; by default `even_loads` with the reviewers shuffled.
     """
     stubs = _stubs(rng, count, papers, reviewers, per_paper, loads)
     load = np.bincount(stubs[0], minlength=reviewers) if count else np.zeros(reviewers)
@@ -465,31 +464,19 @@ def pooled_conference(
 ) -> PooledConference:
     """One conference in which each paper has a uniform pool of candidates.
 
-    Its true reviewers are uniform in the pool and independent between papers: no loads are kept.
-
-    `per_paper`: reviews that each paper gets, at most `pool`. `population`: how reviewers are drawn and how
-    scores arise. `reviewers`: of whom pools are drawn; by default as many as papers, and at least `pool`.
+    Its true reviewers are uniform in the pool and independent between papers: no loads are kept. Pools are
+    drawn from so many `reviewers`; by default as many as papers, and at least `pool`.
     """
     people = max(papers, pool) if reviewers is None else reviewers
     if not 1 <= per_paper <= pool <= people:
         raise InputError(f"need 1 <= per_paper <= pool <= reviewers, found {per_paper}, {pool}, {people}")
     quality = rng.standard_normal(papers)
     slope, offset, noise = population.parameters(rng, (people,))
-    drawn = _subsets(rng, papers, people, pool)
+    drawn = np.sort(draw_panels(rng, papers, people, pool), axis=1)
     reviewer = rng.permuted(drawn, axis=1)[:, :per_paper]
     score = population.scores(rng, quality[:, None], slope[reviewer], offset[reviewer], noise[reviewer])
     probability = np.full((papers, pool), per_paper / pool)
     return PooledConference(quality, slope, offset, noise, drawn, probability, reviewer, score)
-
-
-def _subsets(rng: np.random.Generator, count: int, people: int, size: int) -> Integers:
-    """`count` independent uniform subsets of `size` out of `people`, each sorted (Floyd's algorithm)."""
-    chosen = np.empty((count, size), dtype=np.int64)
-    for slot, last in enumerate(range(people - size, people)):
-        candidate = rng.integers(0, last, count, endpoint=True)
-        taken = (chosen[:, :slot] == candidate[:, None]).any(axis=1)
-        chosen[:, slot] = np.where(taken, last, candidate)
-    return np.sort(chosen, axis=1)
 
 
 PAPERS, POOL, REVIEWS, RATE = 200, 8, 3, 0.25
@@ -503,29 +490,17 @@ def example(papers: int = PAPERS) -> PooledConference:
 
 def example_files(drawn: PooledConference) -> dict[str, bytes]:
     """What a chair would have: reviews, the reviewers' calibration, and the pools."""
-    papers, people = [f"P{i + 1:03d}" for i in range(len(drawn.quality))], len(drawn.slope)
-    names = [f"R{j + 1:03d}" for j in range(people)]
-    reviews = [
-        (i, j, s) for i in range(len(papers)) for j, s in zip(drawn.reviewer[i], drawn.score[i], strict=True)
-    ]
-    pools = [(i, j) for i in range(len(papers)) for j in drawn.pool[i]]
+    papers = np.array([f"P{i + 1:03d}" for i in range(len(drawn.quality))])
+    names = np.array([f"R{j + 1:03d}" for j in range(len(drawn.slope))])
+
+    def pairs(who: Integers) -> dict[str, list[str]]:
+        """The papers and the people of `who[paper, place]`."""
+        return {"paper": papers.repeat(who.shape[1]).tolist(), "reviewer": names[who].ravel().tolist()}
+
+    scores = [round(score, 2) for score in drawn.score.ravel().tolist()]
+    known = {name: getattr(drawn, name).round(3) for name in ("slope", "offset", "noise")}
     return {
-        "reviews.csv": format_table(
-            {
-                "paper": [papers[i] for i, _, _ in reviews],
-                "reviewer": [names[j] for _, j, _ in reviews],
-                "score": [round(float(s), 2) for _, _, s in reviews],
-            }
-        ),
-        "reviewers.csv": format_table(
-            {
-                "reviewer": names,
-                "slope": drawn.slope.round(3),
-                "offset": drawn.offset.round(3),
-                "noise": drawn.noise.round(3),
-            }
-        ),
-        "pools.csv": format_table(
-            {"paper": [papers[i] for i, _ in pools], "reviewer": [names[j] for _, j in pools]}
-        ),
+        "reviews.csv": format_table({**pairs(drawn.reviewer), "score": scores}),
+        "reviewers.csv": format_table({"reviewer": names.tolist(), **known}),
+        "pools.csv": format_table(pairs(drawn.pool)),
     }
