@@ -253,8 +253,8 @@ def _reviews(table: Table, grid: ArrayLike | None) -> Reviews:
     _check_tracks(paper, track, first, log)
     for index, name in enumerate(conferences):
         if "/" in name:
-            place = first + int(np.flatnonzero(conference == index)[0])
-            log.add(place, "conference", "must not contain a slash")
+            first_row = first + int(np.flatnonzero(conference == index)[0])
+            log.add(first_row, "conference", "must not contain a slash")
     if levels is not None and levels.size:
         for row in np.flatnonzero(~np.isin(score, levels)):
             shown = ", ".join(map(number_text, levels))

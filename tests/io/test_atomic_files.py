@@ -212,7 +212,7 @@ def test_only_temporaries_that_nobody_holds_are_cleared(
         os.close(descriptor)
         descriptor, _ = files._open_temporary(tmp_path / ".held.0123456789abcdef.blindcal-new", 0o600)
     remove_stale_files(tmp_path)
-    kept = {*others, *(f".{name}.0123456789abcdef.blindcal-new" for name in ("linked", "folder", "held"))}
+    kept = {*others, *(f".{name}.0123456789abcdef.blindcal-new" for name in ("linked", "held"))}
     assert set(os.listdir(tmp_path)) == kept
     os.close(descriptor)
     remove_stale_files(tmp_path)

@@ -491,8 +491,8 @@ def meet_equations(case: ExactCase, numerator: Integers, guarantee: Guarantee) -
         return ExactPolicy(numerator)
     least = np.minimum(numerator, UNIT - numerator).astype(object)
     weight = case.by_entry(case.weight, numerator.size)
-    room = weight * least
-    heavy = _pivot_candidates(case, rows, (room / int(max(room.max(), 1))).astype(np.float64))
+    slack = weight * least
+    heavy = _pivot_candidates(case, rows, (slack / int(max(slack.max(), 1))).astype(np.float64))
     if not heavy.size:
         return None
     columns = [_coefficients(case, row, heavy, weight) for row in rows]
@@ -509,16 +509,16 @@ def meet_equations(case: ExactCase, numerator: Integers, guarantee: Guarantee) -
     return ExactPolicy(numerator, tuple(sorted(exact)))
 
 
-def _pivot_candidates(case: ExactCase, rows: Sequence[_Equation], room: Array) -> Integers:
-    """Entries with much room, and for each equation those in which its own label weighs most."""
-    chosen = [_largest_indices(room, _PIVOT_CANDIDATES)]
-    total = _sum_by_entry(case, case.chance, room.size)
+def _pivot_candidates(case: ExactCase, rows: Sequence[_Equation], slack: Array) -> Integers:
+    """Entries with much slack, and for each equation those in which its own label weighs most."""
+    chosen = [_largest_indices(slack, _PIVOT_CANDIDATES)]
+    total = _sum_by_entry(case, case.chance, slack.size)
     for slot, label in {(slot, label) for slot, label, *_ in rows}:
-        own = _sum_by_entry(case, case.chance * (case.group[slot] == label), room.size)
-        share = room * own / np.where(total > 0.0, total, 1.0)
+        own = _sum_by_entry(case, case.chance * (case.group[slot] == label), slack.size)
+        share = slack * own / np.where(total > 0.0, total, 1.0)
         chosen.append(_largest_indices(share, _CANDIDATES_PER_EQUATION))
     unique = np.unique(np.concatenate(chosen))
-    return np.asarray(unique[room[unique] > 0.0])
+    return np.asarray(unique[slack[unique] > 0.0])
 
 
 def _largest_indices(values: Array, most: int) -> Integers:
@@ -538,7 +538,7 @@ def _sum_by_entry(case: ExactCase, values: Array, size: int) -> Array:
 
 
 def _move_toward_equations(case: ExactCase, numerator: Integers, rows: Sequence[_Equation]) -> Integers:
-    """The table moved toward the equations in floats, every entry in proportion to its room.
+    """The table moved toward the equations in floats, every entry in proportion to its slack.
 
     The residual that a program leaves, up to its tolerance, would be too much for a single entry.
     """
@@ -553,12 +553,12 @@ def _move_toward_equations(case: ExactCase, numerator: Integers, rows: Sequence[
         line[:] = _sum_by_entry(case, weight * pull, accept.size) / some
     residual = matrix @ (shared * accept)
     share = np.minimum(accept, 1.0 - accept)
-    room = shared * share
-    most, miss = float(room.max()), float(np.abs(residual).max())
-    # With less room than is missing the equations cannot be met, and the step would be infinite.
-    if miss < _ROUNDING or miss > room.sum():
+    slack = shared * share
+    most, miss = float(slack.max()), float(np.abs(residual).max())
+    # With less slack than is missing the equations cannot be met, and the step would be infinite.
+    if miss < _ROUNDING or miss > slack.sum():
         return numerator
-    step = np.linalg.lstsq((matrix * (room / most)) @ matrix.T, -residual / most, rcond=1e-12)[0]
+    step = np.linalg.lstsq((matrix * (slack / most)) @ matrix.T, -residual / most, rcond=1e-12)[0]
     moved: Array = accept + share * np.clip(matrix.T @ step, -0.5, 0.5)
     return np.rint(moved * UNIT).astype(np.int64)
 
@@ -597,10 +597,10 @@ def _coefficients(case: ExactCase, row: _Equation, entries: Integers, weight: Ex
     return [int(value) for value in each]
 
 
-def _independent_equations(columns: Sequence[Sequence[int]], room: Exact) -> tuple[list[int], list[int]]:
-    """Equations that are independent of each other, and as many entries with much room to meet them."""
+def _independent_equations(columns: Sequence[Sequence[int]], slack: Exact) -> tuple[list[int], list[int]]:
+    """Equations that are independent of each other, and as many entries with much slack to meet them."""
     matrix = np.array([[float(Fraction(c, max(map(abs, row)) or 1)) for c in row] for row in columns])
-    scaled = matrix * (room / int(room.max())).astype(np.float64)
+    scaled = matrix * (slack / int(slack.max())).astype(np.float64)
     # QR with column pivoting picks well-conditioned equations first, then entries.
     _, upper, rows = qr(scaled.T, mode="economic", pivoting=True)
     size = np.abs(np.diag(upper))

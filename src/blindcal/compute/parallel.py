@@ -249,8 +249,7 @@ class Cluster:
     def size(self) -> int:
         """The number of threads of all workers that there are now."""
         with self._unless_lost():
-            threads: dict[str, int] = self.client.nthreads()
-        return max(1, sum(threads.values()))
+            return max(1, int(sum(self.client.nthreads().values())))
 
     def hand(self, function: Callable[[Any], Any], few: Iterable[tuple[int, Any]], running: Running) -> None:
         """Send items to the workers."""
@@ -260,22 +259,12 @@ class Cluster:
 
     def finished(self, running: Running) -> Collection[Any]:
         """The futures that are done, once there is one; an error if the whole cluster was lost."""
-        distributed = import_module("distributed")
         with self._unless_lost(), self.client.as_current():
             while True:
                 with suppress(TimeoutError):
-                    done = distributed.wait(list(running), _LOOK, return_when="FIRST_COMPLETED").done
-                    break
-                try:
-                    self.client.wait_for_workers(1, timeout=_RETURN)
-                except TimeoutError:
-                    raise BlindcalError(f"{self} has lost all its workers") from None
-            if any(isinstance(future.exception(), distributed.KilledWorker) for future in done):
-                raise BlindcalError(
-                    f"several workers of {self} ended, one after the other, with the same part of the work: "
-                    "they may have too little memory"
-                )
-            return set(done)
+                    return set(import_module("distributed").wait([*running], _LOOK, "FIRST_COMPLETED").done)
+                # Dask itself would wait forever for workers that do not come back.
+                self.client.wait_for_workers(1, timeout=_RETURN)
 
     def abandon(self, running: Running) -> None:
         """Cancel what is not done; a worker finishes its present item for nobody."""
@@ -284,13 +273,12 @@ class Cluster:
 
     @contextmanager
     def _unless_lost(self) -> Iterator[None]:
-        """Any error of Dask's here means that the scheduler is gone, and its futures with it."""
+        """Any error of Dask's here means that nobody is left to finish the futures."""
         try:
             yield
-        except BlindcalError:
-            raise
         except Exception:
-            raise BlindcalError(f"{self} was lost in the middle of the work") from None
+            lost = "was lost in the middle of the work: its scheduler ended, or all of its workers"
+            raise BlindcalError(f"{self} {lost}") from None
 
     def __str__(self) -> str:
         return f"the Dask cluster at {self.address}"
@@ -335,7 +323,6 @@ def connected(address: str) -> Iterator[Cluster]:
                     timeout=_ANSWER,
                     security=distributed.Security(require_encryption=encrypted),
                     set_as_default=False,
-                    name="blindcal",
                 )
         except (OSError, ValueError, TypeError, ImportError) as error:
             raise InputError(f"no Dask scheduler answers at `cluster` {address}: {error}") from None
@@ -343,6 +330,8 @@ def connected(address: str) -> Iterator[Cluster]:
             cluster = Cluster(address, client)
             _check(cluster)
             yield cluster
+        except distributed.KilledWorker as error:
+            raise BlindcalError(f"{cluster}: {error}") from None
         finally:
             with suppress(Exception):
                 client.close(timeout=1)

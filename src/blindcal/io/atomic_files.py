@@ -15,6 +15,7 @@ import math
 import os
 import re
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -181,7 +182,7 @@ def write_bytes(path: StrPath, data: bytes, *, confidential: bool = False, repla
         raise InputError(f"{target.parent} must be a folder that exists")
     if confidential:
         refuse_published(target)
-    temporary = temporary_name(target)
+    temporary = _temporary_name(target)
     descriptor, named = _open_temporary(temporary, 0o600 if confidential else 0o666)
     try:
         with open(descriptor, "wb", closefd=False) as file:
@@ -278,35 +279,35 @@ def _fsync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def temporary_name(target: Path) -> Path:
+def _temporary_name(target: Path) -> Path:
     """A new hidden name beside `target`, under which it is made before it gets its own."""
     return target.with_name(f".{target.name}.{secrets.token_hex(8)}{_TEMPORARY}")
 
 
-def temporary_paths(folder: StrPath, name: str | None = None) -> list[Path]:
-    """What has such a name in a folder, for any target or for `name`; a missing folder has none."""
+def remove_stale_files(folder: StrPath, name: str | None = None) -> None:
+    """Remove the temporary files and folders that killed writers left in a folder, all or those of `name`.
+
+    What a living writer holds locked stays; a missing folder has none.
+    """
     target = ".+" if name is None else re.escape(name)
     temporary = re.compile(rf"\.{target}\.[0-9a-f]{{16}}{re.escape(_TEMPORARY)}", re.DOTALL)
+    with suppress(FileNotFoundError, NotADirectoryError):
+        for stale in filter(temporary.fullmatch, os.listdir(folder)):
+            with suppress(OSError):
+                _remove_unless_held(Path(folder, stale))
+
+
+def _remove_unless_held(stale: Path) -> None:
+    locks = _locks()
+    descriptor = os.open(stale, _READ | getattr(os, "O_NOFOLLOW", 0))
     try:
-        return [Path(folder, entry) for entry in os.listdir(folder) if temporary.fullmatch(entry)]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
-def remove_stale_files(folder: StrPath, name: str | None = None) -> None:
-    """Remove the temporary files that killed writers left in a folder, all or those of the file `name`.
-
-    A file that a living writer holds locked stays.
-    """
-    for stale in temporary_paths(folder, name):
-        locks = _locks()
-        with suppress(OSError):
-            descriptor = os.open(stale, _READ | getattr(os, "O_NOFOLLOW", 0))
-            try:
-                locks.flock(descriptor, locks.LOCK_EX | locks.LOCK_NB)
-                os.unlink(stale)
-            finally:
-                os.close(descriptor)
+        locks.flock(descriptor, locks.LOCK_EX | locks.LOCK_NB)
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            shutil.rmtree(stale)
+        else:
+            os.unlink(stale)
+    finally:
+        os.close(descriptor)
 
 
 def make_folder(path: StrPath) -> None:
@@ -321,6 +322,44 @@ def make_folder(path: StrPath) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
         _fsync_folder(folder.parent)
     folder.chmod(0o700)
+
+
+@contextmanager
+def staged_folder(path: StrPath) -> Iterator[Path]:
+    """A folder to fill under a temporary name, renamed when the block ends and removed if it fails.
+
+    What a killed run left is removed by the next run for the same name.
+    """
+    target = Path(path)
+    check_new_folder(target)
+    with lock(target):
+        remove_stale_files(target.parent, target.name)
+        filled = _temporary_name(target)
+        make_folder(filled)
+        descriptor = os.open(filled, _READ)
+        try:
+            _locks().flock(descriptor, _locks().LOCK_EX)
+            yield filled
+            check_new_folder(target)
+            os.rename(filled, target)
+        except BaseException:
+            shutil.rmtree(filled, ignore_errors=True)
+            raise
+        finally:
+            os.close(descriptor)
+
+
+def check_new_folder(path: StrPath) -> None:
+    """Refuse a `path` that is taken, that has no folder to lie in, or whose name cannot be shown."""
+    refuse_empty_path(path)
+    target = Path(path)
+    if target.name in ("", ".", ".."):
+        raise InputError(f"{target} must be the name of a new folder")
+    if not target.name.isprintable():
+        raise InputError(f"{target.name!a} must be a name without control or invisible characters")
+    refuse_existing(target)
+    if not target.parent.is_dir():
+        raise InputError(f"{target.parent} must be a folder that exists")
 
 
 def check_targets(*paths: StrPath | None) -> None:
@@ -354,7 +393,7 @@ def check_writable_folder(folder: StrPath, there: StrPath) -> None:
     `there` is the folder itself, or the one it will be made in.
     """
     remove_stale_files(there)
-    temporary = temporary_name(Path(there) / "blindcal")
+    temporary = _temporary_name(Path(there) / "blindcal")
     try:
         descriptor, named = _open_temporary(temporary, 0o600)
         os.close(descriptor)

@@ -284,9 +284,9 @@ class AcceptProgram:
         order = np.lexsort((c.weight, parent))
         heaviest[order[np.flatnonzero(np.diff(parent[order], append=-1))]] = True
         kinds = highspy.HighsBasisStatus
-        basic = np.array([one == kinds.kBasic for one in status])[parent] & heaviest
+        basic = np.array([column == kinds.kBasic for column in status])[parent] & heaviest
         which = np.where(basic, 0, np.where(cost > 0.0, 1, 2)).tolist()
-        basis.col_status = [(kinds.kBasic, kinds.kLower, kinds.kUpper)[one] for one in which] + rest
+        basis.col_status = [(kinds.kBasic, kinds.kLower, kinds.kUpper)[index] for index in which] + rest
         self._start = basis
 
     def _without_program(self, counted: bool) -> Solution | None:

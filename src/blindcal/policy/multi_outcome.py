@@ -349,9 +349,9 @@ def _polished(case: _Instance, values: Array) -> Array:
 def _cheapest(loss: Array, low: Array, high: Array) -> Array:
     """From `low`, fill up the decisions of least loss first, each to `high`, until they sum to 1."""
     order = np.argsort(loss, axis=1, kind="stable")
-    room = (high - low)[order]
-    used = np.concatenate([np.zeros((len(loss), 1)), np.cumsum(room, axis=1)[:, :-1]], axis=1)
-    filled = np.clip(1.0 - low.sum() - used, 0.0, room)
+    slack = (high - low)[order]
+    used = np.concatenate([np.zeros((len(loss), 1)), np.cumsum(slack, axis=1)[:, :-1]], axis=1)
+    filled = np.clip(1.0 - low.sum() - used, 0.0, slack)
     p = np.broadcast_to(low, loss.shape).copy()
     np.put_along_axis(p, order, low[order] + filled, axis=1)
     return p

@@ -360,9 +360,9 @@ def _repaired(belief: Belief, chance: Array, guarantee: Guarantee) -> Array:
         over = mass - cap * total
         broken = over > 1e-12 * total
         if broken.any():
-            room = np.maximum(cap - prior[broken], 1e-300)
+            slack = np.maximum(cap - prior[broken], 1e-300)
             # Less than a unit of 2^-53 would be lost in the probability of the other outcome.
-            raised = np.ceil(float((over[broken] / room).max()) / _UNIT) * _UNIT
+            raised = np.ceil(float((over[broken] / slack).max()) / _UNIT) * _UNIT
             chance = chance + raised if raised < _RARE_OUTCOME else chance * float(total > _RARE_OUTCOME)
     return np.minimum(chance, 1.0)
 

@@ -87,8 +87,8 @@ class LoadFactors:
         if not self.by_set:
             return np.asarray(log[rows].sum(axis=1))
         sets, base = sets_of(tuples)[0], int(tuples.max()) + 1
-        place = base ** np.arange(tuples.shape[1] - 1, -1, -1)
-        return np.asarray(log[np.searchsorted(sets @ place, np.sort(rows, axis=1) @ place)])
+        place_value = base ** np.arange(tuples.shape[1] - 1, -1, -1)
+        return np.asarray(log[np.searchsorted(sets @ place_value, np.sort(rows, axis=1) @ place_value)])
 
 
 @dataclass(frozen=True)

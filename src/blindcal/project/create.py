@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -38,17 +36,14 @@ from blindcal.importers.people import read_conflicts, read_people, team_codes
 from blindcal.importers.raw_export import Choices
 from blindcal.io.atomic_files import (
     RELEASES_FOLDER,
-    lock,
+    check_new_folder,
     make_folder,
     read_bytes,
-    refuse_empty_path,
-    refuse_existing,
-    temporary_name,
-    temporary_paths,
+    staged_folder,
     write_bytes,
 )
 from blindcal.io.cells import number_text
-from blindcal.io.tables import StrPath, format_table, input_error
+from blindcal.io.tables import format_table, input_error
 from blindcal.planning.conference_plan import stray_remarks
 from blindcal.planning.request import WHOLE, Quota, known_readers, shares
 from blindcal.policy.guarantee import Guarantee
@@ -186,42 +181,6 @@ def grid_text(grid: Array | None) -> str:
     return f"{number_text(grid[0])}..{number_text(grid[-1])}" if whole else ",".join(map(number_text, grid))
 
 
-@contextmanager
-def staged_folder(path: StrPath) -> Iterator[Path]:
-    """A folder to fill under a temporary name, renamed when the block ends and removed if it fails.
-
-    What a killed run left is removed by the next run for the same name.
-    """
-    target = Path(path)
-    check_new(target)
-    with lock(target):
-        # Nobody fills these while we hold the lock of the folder.
-        for stale in temporary_paths(target.parent, target.name):
-            shutil.rmtree(stale, ignore_errors=True)
-        filled = temporary_name(target)
-        make_folder(filled)
-        try:
-            yield filled
-            check_new(target)
-            os.rename(filled, target)
-        except BaseException:
-            shutil.rmtree(filled, ignore_errors=True)
-            raise
-
-
-def check_new(path: StrPath) -> None:
-    """Refuse a `path` that is taken, that has no folder to lie in, or whose name cannot be shown."""
-    refuse_empty_path(path)
-    target = Path(path)
-    if target.name in ("", ".", ".."):
-        raise InputError(f"{target} must be the name of a new folder")
-    if not target.name.isprintable():
-        raise InputError(f"{target.name!a} must be a name without control or invisible characters")
-    refuse_existing(target)
-    if not target.parent.is_dir():
-        raise InputError(f"{target.parent} must be a folder that exists")
-
-
 def key_beside(folder: Path) -> Path:
     """The path of the key of a `folder`, by default."""
     return folder.with_name(f"{folder.name}.key")
@@ -320,7 +279,7 @@ def create_folder(
             f"{folder} exists already and is never overwritten: `blindcal import {folder} FILE` brings a "
             f"file or a correction into it, and settings are changed in {folder / FILE}"
         )
-    check_new(folder)
+    check_new_folder(folder)
     if wishes.accept is not None and wishes.accept_rate is not None:
         raise InputError("give either `accept_rate` or `accept`")
     if given.reviews is not None or wishes.scores is not None:

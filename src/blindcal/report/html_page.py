@@ -259,11 +259,11 @@ def _odds(epsilon: float) -> list[tuple[str, str, str]]:
         return []
     return [
         (
-            f"{100 * one:.0f} %",
-            percent(1.0 - after_odds(1.0 - one, epsilon)),
-            percent(after_odds(one, epsilon)),
+            f"{100 * suspicion:.0f} %",
+            percent(1.0 - after_odds(1.0 - suspicion, epsilon)),
+            percent(after_odds(suspicion, epsilon)),
         )
-        for one in _SUSPICIONS
+        for suspicion in _SUSPICIONS
     ]
 
 
@@ -285,8 +285,8 @@ def menu_bars(menu: Menu, chosen: Guarantee) -> tuple[Bar, ...]:
 
     Mean scores come first, and full calibration last.
     """
-    wrong = [menu.wrong_raw, *(one.wrong for one in menu.choices), menu.wrong_fully_calibrated]
-    own = [False, *(one.guarantee == chosen for one in menu.choices), False]
+    wrong = [menu.wrong_raw, *(choice.wrong for choice in menu.choices), menu.wrong_fully_calibrated]
+    own = [False, *(choice.guarantee == chosen for choice in menu.choices), False]
     rows = zip(menu_rows(menu), wrong, own, strict=True)
     return bars((name, value, text, mine, tuple(more)) for (name, text, *more), value, mine in rows)
 
@@ -295,12 +295,12 @@ def gain_bars(menu: Menu, chosen: Guarantee) -> tuple[Bar, ...]:
     """What each guarantee of a `menu` gains over mean scores; the `chosen` one is marked."""
     rows = [
         (
-            guarantee_words(one.guarantee).partition(":")[0],
-            one.gain,
-            papers_text(one.gain, one.gain_se),
-            one.guarantee == chosen,
+            guarantee_words(choice.guarantee).partition(":")[0],
+            choice.gain,
+            papers_text(choice.gain, choice.gain_se),
+            choice.guarantee == chosen,
         )
-        for one in menu.choices
+        for choice in menu.choices
     ]
     full = papers_text(menu.gain_fully_calibrated, menu.gain_fully_calibrated_se)
     return bars((*row, ()) for row in (*rows, (FULLY, menu.gain_fully_calibrated, full, False)))
@@ -308,24 +308,26 @@ def gain_bars(menu: Menu, chosen: Guarantee) -> tuple[Bar, ...]:
 
 def _change_bars(decided: Sequence[DecidedPaper]) -> tuple[Bar, ...]:
     """How many decisions differ from those of the mean score, in which way, and what that means."""
-    ties = sum(one.raw_decision == "tie" for one in decided)
-    numbers = [(name, sum(one.advice == name for one in decided), words) for name, words in _ADVICE.items()]
+    ties = sum(paper.raw_decision == "tie" for paper in decided)
+    numbers = [
+        (name, sum(paper.advice == name for paper in decided), words) for name, words in _ADVICE.items()
+    ]
     rows = [*numbers, ("tie", ties, _TIE)] if ties else numbers
     return bars((name, float(number), f"{number:,}", False, (words,)) for name, number, words in rows)
 
 
 def _score_chart(report: Report, survey: Survey) -> Histogram | None:
     """Papers by their mean scores, accepted or not, and where the mean score alone would draw the line."""
-    means = {one.paper: one.mean for one in survey.papers}
+    means = {row.paper: row.mean for row in survey.papers}
     low, high = floor(min(means.values())), ceil(max(means.values()))
     if high <= low:
         return None
-    decided = {one.paper: one for one in report.decided}
+    decided = {row.paper: row for row in report.decided}
     values = [
         (mean, int(paper in decided and decided[paper].decision != "accept")) for paper, mean in means.items()
     ]
     sides = [
-        [means[one.paper] for one in report.decided if one.raw_decision == side and one.paper in means]
+        [means[row.paper] for row in report.decided if row.raw_decision == side and row.paper in means]
         for side in ("accept", "reject")
     ]
     bar, cut = report.certificate["bar"], None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from blindcal.errors import InputError, RefusedError
-from blindcal.project.create import staged_folder
+from blindcal.io.atomic_files import remove_stale_files, staged_folder
 
 
 def test_a_folder_has_its_name_when_it_is_filled(tmp_path: Path) -> None:
@@ -30,6 +30,12 @@ def test_a_folder_that_cannot_be_filled_leaves_nothing(error: BaseException, tmp
     with pytest.raises(type(error)):
         fill()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_being_filled_is_not_taken_for_a_stale_one(tmp_path: Path) -> None:
+    with staged_folder(tmp_path / "icx") as filled:
+        remove_stale_files(tmp_path)
+        assert filled.is_dir()
 
 
 def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path: Path) -> None:
