@@ -19,7 +19,7 @@ from blindcal.assignment.similarity import (
     zero_similarity,
 )
 from blindcal.cells import Column, count, number_text
-from blindcal.cli.console import Json, emit_json, say, table
+from blindcal.cli.console import emit_json, say, table
 from blindcal.cli.options import (
     argument,
     conference_folders,
@@ -70,7 +70,6 @@ def assign(
         "know about how.",
         metavar="|".join(ASSUMPTIONS),
     ),
-    as_json: Json = False,
 ) -> None:
     """Assign reviewers to papers at random, and keep the prior of the draw.
 
@@ -102,9 +101,8 @@ def assign(
     else:
         loads = {"per_paper": per_paper, "per_reviewer": per_reviewer}
         facts = _draw(conference, read, {**loads, "cap": cap, "spread": spread, "draws": draws})
-    if as_json:
-        emit_json(facts)
-    elif assume is not None:
+    emit_json(facts)
+    if assume is not None:
         _print_assumed(facts)
     else:
         _print(facts)

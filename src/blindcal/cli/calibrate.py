@@ -15,7 +15,7 @@ from blindcal.calibrators.assessment import assess as assess_reviews
 from blindcal.calibrators.results import GRAY
 from blindcal.cells import count
 from blindcal.checks import Array
-from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, say, table
+from blindcal.cli.console import CONFIDENTIAL, emit_json, note, say, table
 from blindcal.cli.fit import DEFAULT_RATE, expected_rate
 from blindcal.cli.options import conference_folders, numeric, option, probability, share, word
 from blindcal.errors import InputError
@@ -54,7 +54,6 @@ def calibrate(
     better: str | None = word(
         BETTER, "Which scores are better, high or low; high unless a folder says otherwise."
     ),
-    as_json: Json = False,
 ) -> None:
     """Calibrate the scores of one conference (no privacy: for chairs only).
 
@@ -74,9 +73,7 @@ def calibrate(
     columns = calibrated_columns(result, accept_rate, better)
     write_table(out, columns, confidential=True)
     report = {**_report(result, accept_rate, out), "better": better}
-    if as_json:
-        emit_json(report)
-        return
+    emit_json(report)
     sizes = [count(report[f"{thing}s"], thing) for thing in ("paper", "review", "reviewer")]
     say(f"{method}: {', '.join(sizes)}; better: {better} scores")
     if accept_rate is not None:
@@ -191,7 +188,6 @@ def assess(
         "Smallest share of papers decided better that makes calibration worthwhile.",
         default=WORTH,
     ),
-    as_json: Json = False,
 ) -> None:
     """Estimate how much reviewers differ, and how much calibration would change.
 
@@ -207,10 +203,8 @@ def assess(
         accept_rate = DEFAULT_RATE if folder is None else expected_rate(folder, read)
     note(*similar_id_warnings(read, str(reviews)))
     result = assess_reviews(read, accept_rate=accept_rate, least_gain=least_gain)
-    if as_json:
-        emit_json({**vars(result), "warning": CONFIDENTIAL})
-    else:
-        _print_assessment(result)
+    emit_json({**vars(result), "warning": CONFIDENTIAL})
+    _print_assessment(result)
 
 
 def _print_assessment(result: Assessment) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from blindcal.cells import count, number_text
-from blindcal.cli.console import Json, budget_line, emit_json, note, number, progress, say, say_gap
+from blindcal.cli.console import budget_line, emit_json, note, number, progress, say, say_gap
 from blindcal.cli.options import (
     ClusterAddress,
     FolderPath,
@@ -47,7 +47,6 @@ def decide(
     despite_misfit: Misfit = False,
     processes: Processes = None,
     cluster: ClusterAddress = None,
-    as_json: Json = False,
 ) -> None:
     """Decide every paper privately, once, and write the decisions with their certificate.
 
@@ -79,13 +78,10 @@ def decide(
     facts["changes"] = outcome.changes
     if amend and outcome.how == "stored":
         note("nothing changed since the latest release, so nothing was amended")
-    if not as_json:
-        _print(outcome, facts)
+    _print(outcome, facts)
     note(*outcome.remarks)
-    if as_json:
-        emit_json(facts)
-    else:
-        say_next("decide", folder)
+    emit_json(facts)
+    say_next("decide", folder)
 
 
 def _facts(outcome: Outcome, out: Path) -> dict[str, Any]:
@@ -199,7 +195,6 @@ def select(
         metavar="NUMBER",
     ),
     key: KeyFile = None,
-    as_json: Json = False,
 ) -> None:
     """Accept another number of papers of a conference that was decided with such a number.
 
@@ -214,9 +209,7 @@ def select(
     outcome, public = select_folder(folder, accept, wait_list, key=key)
     certificate, facts = outcome.full_certificate, _facts(outcome, public)
     note(*outcome.remarks)
-    if as_json:
-        emit_json(facts)
-        return
+    emit_json(facts)
     result = "already so" if outcome.how == "stored" else f"release {outcome.record.release}"
     counted = f"{count(certificate['papers'], 'paper')}, {certificate['accepted']:,} accepted"
     say(f"{counted}{waiting(certificate)}; {result}, nothing was drawn")

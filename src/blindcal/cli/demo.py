@@ -12,7 +12,7 @@ from textwrap import fill
 from typing import Any
 
 from blindcal.cells import count
-from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
+from blindcal.cli.console import emit_json, note, number, progress, say, table
 from blindcal.cli.options import Processes, argument, flag, hired, numeric, option, whole
 from blindcal.cli.startup import terminations_as_interrupts, without_time_limit
 from blindcal.compute.parallel import available_cores
@@ -36,7 +36,6 @@ from blindcal.simulation.population import (
 
 def demo(
     out: Path = option("Folder to leave behind.", default=Path("demo-out")),
-    as_json: Json = False,
 ) -> None:
     """Run every step on a simulated conference of 200 papers and leave its folder.
 
@@ -57,10 +56,8 @@ def demo(
     if not report.exists():
         write_bytes(report, report_release(folder, release, workers=cores, progress=progress).html.encode())
     counts = _wrong(drawn, outcome.record.decisions, track_level(outcome.record.bar, ""))
-    if as_json:
-        facts = {"folder": out, "how": outcome.how, "report": report, "wrong": counts}
-        emit_json({**facts, "certificate": outcome.certificate})
-        return
+    facts = {"folder": out, "how": outcome.how, "report": report, "wrong": counts}
+    emit_json({**facts, "certificate": outcome.certificate})
     _print(out, release, key, outcome.how, outcome.certificate, counts)
     say()
     say(f"Now open {report} in a browser: what was promised, what it cost, how to check it.")
@@ -147,7 +144,6 @@ def serve(
     port: int = numeric(whole, "The port; any that is free unless given.", default=0),
     no_browser: bool = flag("Print the address and open no browser.", "--no-browser"),
     processes: Processes = None,
-    as_json: Json = False,
 ) -> None:
     """Run a whole conference in a browser, or play with one pair of papers.
 
@@ -176,20 +172,17 @@ def serve(
         session.close()
         raise
     try:
-        if as_json:
-            emit_json({"address": server.address, "port": server.port})
-        else:
-            say(f"open {server.address}")
-            say("Keep the address secret: anyone on this machine who has it can see what is open here.")
-            say("Ctrl-C ends it.")
+        emit_json({"address": server.address, "port": server.port})
+        say(f"open {server.address}")
+        say("Keep the address secret: anyone on this machine who has it can see what is open here.")
+        say("Ctrl-C ends it.")
         if not no_browser and not webbrowser.open(write_redirect(server.address, session.private).as_uri()):
             note("no browser could be started: open the address yourself")
         sys.stdout.flush()
         without_time_limit()
         server.run()
     except KeyboardInterrupt:
-        if not as_json:
-            say("ended")
+        say("ended")
     finally:
         server.close()
         session.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from blindcal.cells import count
-from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, progress, say, table
+from blindcal.cli.console import CONFIDENTIAL, emit_json, note, progress, say, table
 from blindcal.cli.drawings import check_picture, draw_fit
 from blindcal.cli.options import (
     argument,
@@ -52,7 +52,6 @@ def fit(
     picture: Path | None = option(
         "Draw the checks too, as .svg, .png or .pdf; CONFIDENTIAL. Needs Matplotlib."
     ),
-    as_json: Json = False,
 ) -> None:
     """Estimate reviewers' slope, offset and noise from past conferences.
 
@@ -80,13 +79,10 @@ def fit(
     facts = {**_facts(fitted, made.out), "found": made.people.found if made.people else None}
     if what_if and (reviews := folder_reviews(conference)) is not None:
         facts["what_if"] = fitted.prospects(expected_rate(conference, reviews))
-    if not as_json:
-        _print(fitted, facts, made.people)
+    _print(fitted, facts, made.people)
     note(*made.remarks)
-    if as_json:
-        emit_json(facts)
-    else:
-        say_next_step(read_folder(folder))
+    emit_json(facts)
+    say_next_step(folder)
 
 
 def expected_rate(folder: Folder, reviews: Reviews) -> float:
@@ -228,7 +224,6 @@ def share(
     ),
     better: str = word(BETTER, "Which scores are better, high or low.", default="high"),
     reason: str = option("Why sums of the same reviews are shared again; their losses add up.", default=""),
-    as_json: Json = False,
 ) -> None:
     """Release noisy sums about people, with a stated limit of what they reveal.
 
@@ -245,23 +240,21 @@ def share(
     reviews = Reviews.read(past, grid=parse_grid(grid))
     name = conference or past.name.removesuffix(".csv")
     done = share_sums(reviews, people, limit, key, out, conference=name, better=better, reason=reason)
-    if not as_json:
-        again = "shared before: the stored numbers are returned, no noise was drawn"
-        how = "new noise was drawn" if done.how == "new" else again
-        say(f"a row for {len(people):,} {'person' if len(people) == 1 else 'people'}; {how}")
-        say(f"privacy loss of one review: {f'zCDP {zcdp:g}' if epsilon is None else f'epsilon {epsilon:g}'}")
-        spent = done.total
-        at_delta = f"epsilon {spent.epsilon_at(1e-6):.3g} but for a chance of 1e-6"
-        loss = at_delta if spent.epsilon is None else f"epsilon {spent.epsilon:g}"
-        say(f"with everything that was shared of these reviews: {loss}")
-        say(f"public: {out}, {statement_path(out)}")
-        say(f"CONFIDENTIAL, never share: {key}, {shared_folder(key)}")
+    again = "shared before: the stored numbers are returned, no noise was drawn"
+    how = "new noise was drawn" if done.how == "new" else again
+    say(f"a row for {len(people):,} {'person' if len(people) == 1 else 'people'}; {how}")
+    say(f"privacy loss of one review: {f'zCDP {zcdp:g}' if epsilon is None else f'epsilon {epsilon:g}'}")
+    spent = done.total
+    at_delta = f"epsilon {spent.epsilon_at(1e-6):.3g} but for a chance of 1e-6"
+    loss = at_delta if spent.epsilon is None else f"epsilon {spent.epsilon:g}"
+    say(f"with everything that was shared of these reviews: {loss}")
+    say(f"public: {out}, {statement_path(out)}")
+    say(f"CONFIDENTIAL, never share: {key}, {shared_folder(key)}")
     if reason and done.how == "stored":
         note("`reason` was not entered: nothing new was shared")
     if done.left_out:
         people_left = f"{count(done.left_out, 'review')} by people who are not on the list"
         note(f"for you alone: {people_left} are left out")
-    if as_json:
-        facts = {"how": done.how, "out": out, "statement": done.statement, "sealed": shared_folder(key)}
-        total = {"epsilon": done.total.epsilon, "zcdp": done.total.zcdp}
-        emit_json({**facts, "statement_file": statement_path(out), "total": total, "notes": []})
+    facts = {"how": done.how, "out": out, "statement": done.statement, "sealed": shared_folder(key)}
+    total = {"epsilon": spent.epsilon, "zcdp": spent.zcdp}
+    emit_json({**facts, "statement_file": statement_path(out), "total": total, "notes": []})

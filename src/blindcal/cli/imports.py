@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from blindcal.cells import count, number_text
-from blindcal.cli.console import CONFIDENTIAL, Json, as_options, emit_json, note, progress, say, table
+from blindcal.cli.console import CONFIDENTIAL, as_options, emit_json, note, progress, say, table
 from blindcal.cli.fit import say_fitted
 from blindcal.cli.options import argument, conference_folders, flag, option, say_next_step, word
 from blindcal.compute.parallel import available_cores
@@ -98,7 +98,6 @@ def import_(
         "Replace reviewers with codes, and keep in this file who has which; people already in it keep theirs."
     ),
     dry_run: bool = flag("Read, name every problem, say what would be written, and stop.", "--dry-run"),
-    as_json: Json = False,
 ) -> None:
     """Bring reviews, a correction, a past year or a list into a conference's folder.
 
@@ -135,9 +134,7 @@ def import_(
         write_import(conference, brought, codes)
     reviews = _reviews_after(conference, brought)
     note(*brought.remarks, *brought.refusals)
-    if as_json:
-        emit_json(_report(conference, brought, reviews, codes, dry_run))
-        return
+    emit_json(_report(conference, brought, reviews, codes, dry_run))
     _print(conference, brought, codes, dry_run)
     if dry_run and reviews is not None:
         _print_reviews(reviews, str(conference.settings.get("better", "high")))
@@ -150,7 +147,7 @@ def import_(
         say("nothing was written: run it without --dry-run")
     else:
         refit = {"past", "committee", "same"} & {source.kind for source in sources}
-        say_next_step(read_folder(folder), refit=bool(refit))
+        say_next_step(folder, refit=bool(refit))
 
 
 def _best_to_worst(text: str) -> tuple[str, ...]:
@@ -360,7 +357,6 @@ def new(
     ),
     better: str = word(BETTER, "Which scores are better, high or low.", default="high"),
     key: Path | None = option("The key; FOLDER.key unless given. One that exists is used, else it is made."),
-    as_json: Json = False,
 ) -> None:
     """Make a folder for a conference, and the key that every random draw is derived from.
 
@@ -386,11 +382,9 @@ def new(
     facts = _new_facts(folder, made)
     found = folder_answer(read_folder(folder), seconds=_SECONDS)
     facts["advice"] = None if found is None else advice(found.menu, found.chosen)
-    if not as_json:
-        _print_new(made, facts)
+    _print_new(made, facts)
     note(*made.remarks)
-    if as_json:
-        emit_json(facts)
+    emit_json(facts)
 
 
 def _readable_elsewhere(error: InputError, folder: Path) -> InputError:
@@ -449,7 +443,7 @@ def _print_new(made: CreatedFolder, facts: dict[str, Any]) -> None:
         say("that the draws were fixed before anyone knew the scores.")
     if facts["advice"] is not None:
         say(facts["advice"])
-    say_next_step(read_folder(folder))
+    say_next_step(folder)
 
 
 def _print_open(made: CreatedFolder, facts: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ import typer
 
 from blindcal.cells import Column, cell_problem, count
 from blindcal.checks import open_interval_rule
-from blindcal.cli.console import note, say
+from blindcal.cli.console import note, quiet, say
 from blindcal.compute.parallel import Workers, available_cores, connected
 from blindcal.deciding.ledger import latest_release
 from blindcal.errors import InputError
@@ -290,12 +290,15 @@ def _other_numbers(folder: Folder) -> list[str]:
     return lines
 
 
-def say_next_step(folder: Folder, *, refit: bool = False) -> None:
+def say_next_step(path: Path, *, refit: bool = False) -> None:
     """Say which command comes next in a folder that was made, filled or fitted.
 
     `refit`: whether past reviews or the committee were just changed, so that reviewers are fitted again.
     """
-    path, file, settings = folder.path, folder.path / FILE, folder.settings
+    if quiet():  # to find it, all files are read
+        return
+    folder, file = read_folder(path), path / FILE
+    settings = folder.settings
     if "reviews" not in settings:
         step = f"blindcal import {path} FILE, once reviews are in"
     elif not os.path.lexists(str(settings.get("reviewers", ""))) or (refit and settings.get("past")):

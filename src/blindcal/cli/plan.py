@@ -13,7 +13,7 @@ from typing import Any
 from blindcal.adversaries.findings import Findings
 from blindcal.cells import count
 from blindcal.cli.audit import Learns, facts_of, say_findings
-from blindcal.cli.console import Json, about, budget_line, emit_json, note, progress, say, say_gap, table
+from blindcal.cli.console import about, budget_line, emit_json, note, progress, say, say_gap, table
 from blindcal.cli.options import (
     ClusterAddress,
     FolderPath,
@@ -93,7 +93,6 @@ def plan(
     despite_misfit: Misfit = False,
     processes: Processes = None,
     cluster: ClusterAddress = None,
-    as_json: Json = False,
 ) -> None:
     """Say whether calibration is worth it here, within a minute, and what each guarantee would gain.
 
@@ -131,8 +130,7 @@ def plan(
                     fingerprint = secret.fingerprint
                     promise = commitment_to_input(secret, prepared, truth, request)
             found = _answered(inputs, request, others, prepared, seconds, despite_misfit, workers)
-        if not as_json:
-            _print_answer(found, request, promise, fingerprint)
+        _print_answer(found, request, promise, fingerprint)
         # After an interrupt there is what is known, and nothing further is begun.
         if every and prepared is not None and not interrupted():
             planned = _planned(inputs, prepared, request, despite_misfit, workers)
@@ -140,25 +138,15 @@ def plan(
                 _write_page(out, planned, found, workers, hidden=hidden)
         findings = _audited(planned, learns, workers) if audit and planned is not None else None
     remarks = found.remarks if planned is None else planned.remarks
-    if not as_json:
-        if planned is not None:
-            _print_planned(planned)
-        if findings is not None:
-            say()
-            say_findings(findings)
+    if planned is not None:
+        _print_planned(planned)
+    if findings is not None:
+        say()
+        say_findings(findings)
     note(*remarks)
-    if as_json:
-        more = {} if findings is None else {"audit": facts_of(findings)}
-        emit_json(
-            {
-                **_facts(found, request, planned),
-                "commitment": promise,
-                "key_fingerprint": fingerprint,
-                "notes": [],
-                **more,
-            }
-        )
-        return
+    more = {} if findings is None else {"audit": facts_of(findings)}
+    key_facts = {"commitment": promise, "key_fingerprint": fingerprint}
+    emit_json({**_facts(found, request, planned), **key_facts, "notes": [], **more})
     if out is not None and planned is not None:
         say(f"wrote {out}; open it in any browser, or print it from there")
         if hidden:

@@ -6,7 +6,7 @@ from pathlib import Path
 from textwrap import fill
 
 from blindcal.cells import count
-from blindcal.cli.console import Json, emit_json, note, progress, say
+from blindcal.cli.console import emit_json, note, progress, say
 from blindcal.cli.options import (
     ClusterAddress,
     Processes,
@@ -51,7 +51,6 @@ def report(
     ),
     processes: Processes = None,
     cluster: ClusterAddress = None,
-    as_json: Json = False,
 ) -> None:
     """Write a page about a release: what was promised, what it cost, what it reveals, how to check it.
 
@@ -66,7 +65,7 @@ def report(
     if text == (out is not None):
         raise InputError("give either --out, for a page, or --text")
     if out is None:
-        _print_text(opened_release(path)[1], as_json)
+        _print_text(opened_release(path)[1])
         return
     refuse_existing(out)
     if confidential:
@@ -79,16 +78,8 @@ def report(
     made = html.encode()
     write_bytes(out, made, confidential=confidential)
     note(*remarks)
-    if as_json:
-        facts = {
-            "out": out,
-            "bytes": len(made),
-            "confidential": confidential,
-            "release": release,
-            "notes": [],
-        }
-        emit_json({**facts, "menu": None if survey is None else survey.menu})
-        return
+    facts = {"out": out, "bytes": len(made), "confidential": confidential, "release": release, "notes": []}
+    emit_json({**facts, "menu": None if survey is None else survey.menu})
     say(f"wrote {out} ({len(made) / 1000:,.0f} kB); open it in any browser, or print it from there")
     if confidential:
         say(f"CONFIDENTIAL, never share: {out}")
@@ -96,13 +87,11 @@ def report(
         say_next("report", folder)
 
 
-def _print_text(release: Path, as_json: bool) -> None:
+def _print_text(release: Path) -> None:
     """Print what a certificate promises, number by number."""
     certificate = read_certificate(release)
     parts = explain_certificate(certificate)
-    if as_json:
-        emit_json({"certificate": release, "parts": parts, "assumptions": certificate["assumptions"]})
-        return
+    emit_json({"certificate": release, "parts": parts, "assumptions": certificate["assumptions"]})
     for part in parts:
         say(part.title)
         for line in part.lines:
@@ -132,7 +121,6 @@ def export(
         "What it calls the wait list; without it, its papers are not sent to a system."
     ),
     key: Path | None = option("The key, for --what advice if scores are confidential.", metavar="FILE"),
-    as_json: Json = False,
 ) -> None:
     """Write the decisions of a release for a conference system, or as a CSV or XLSX table.
 
@@ -154,10 +142,8 @@ def export(
     overridden = sum(paper.overridden for paper in papers)
     accept = sum(paper.decision == "accept" for paper in papers)
     note(*made.remarks)
-    if as_json:
-        facts = {"papers": len(papers), "accepted": accept, "overridden": overridden, "out": out, "notes": []}
-        emit_json({**facts, "release": release, "to": to, "what": what})
-        return
+    facts = {"papers": len(papers), "accepted": accept, "overridden": overridden, "out": out, "notes": []}
+    emit_json({**facts, "release": release, "to": to, "what": what})
     say(f"{count(len(papers), 'paper')}, {accept:,} accepted, from {release}")
     say(f"wrote {out} ({what} for {to})")
     if FORMATS[to].upload and what == "decisions":
