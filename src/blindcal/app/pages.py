@@ -22,6 +22,7 @@ from blindcal.app.session import (
     setting_text,
 )
 from blindcal.app.state import FolderState, LatestRelease
+from blindcal.assignment.candidates import EVERYONE
 from blindcal.cells import count, number_text
 from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder
 from blindcal.deciding.release import first_of_key
@@ -291,7 +292,7 @@ def _steps(session: Session, state: FolderState) -> list[tuple[str, str, bool, s
     release = state.release
     reviews = "none yet" if state.reviews is None else review_words(state)
     calibrated = "none yet" if state.calibrated is None else count(state.calibrated, "row")
-    chosen = "" if state.request is None else request_words(state.request.request)
+    chosen = "" if state.request is None else request_words(state.request)
     # What is promised by default is looked at before it is decided.
     looked = state.decided or session.result("planned") is not None
     decided = "not yet"
@@ -359,9 +360,8 @@ def _files(session: Session, state: FolderState) -> dict[str, Any]:
         for path in session.staging.files
     ]
     imported: FolderImport | None = session.result("imported")
-    settings = state.folder.settings
-    past = settings.get("past", ())
-    years = [Path(one).stem for one in past] if isinstance(past, tuple) else []
+    settings, pools = state.folder.settings, state.folder.text("pools")
+    years = [Path(one).stem for one in state.folder.past]
     return {
         "files": files,
         "together": notice(checked.errors.get(""), private),
@@ -376,9 +376,9 @@ def _files(session: Session, state: FolderState) -> dict[str, Any]:
             "past conferences": ", ".join(years) or "none",
             "committee": "there" if "committee" in settings else "none",
             "who may have reviewed": "everyone without a conflict"
-            if str(settings.get("pools", "")).endswith("conflicts.csv")
+            if pools.endswith("conflicts.csv")
             else "everyone"
-            if settings.get("pools", "everyone") == "everyone"
+            if pools in ("", EVERYONE)
             else "a list for each paper",
         },
         "withdrawn": state.folder.withdrawn,
@@ -426,7 +426,7 @@ def _calibration(session: Session, state: FolderState) -> dict[str, Any]:
     fitted: FolderFit | None = session.result("fitted")
     return {
         "calibrated": state.calibrated,
-        "past": bool(state.folder.settings.get("past")),
+        "past": bool(state.folder.past),
         "has_reviews": state.reviews is not None,
         "fit": None if state.fit is None else fit_view(state.fit),
         "remarks": [] if fitted is None else [plain(one, session.private) for one in fitted.remarks],
@@ -441,7 +441,7 @@ def _people(session: Session, state: FolderState) -> dict[str, Any]:
         "pairs": list(enumerate(state.pairs[:MOST_LISTED])),
         "more": max(0, len(state.pairs) - MOST_LISTED),
         "said": state.same,
-        "past": bool(state.folder.settings.get("past")),
+        "past": bool(state.folder.past),
     }
 
 
@@ -483,7 +483,7 @@ def _ends(found: Mapping[str, float]) -> str:
 
 def _plan(session: Session, state: FolderState) -> dict[str, Any]:
     planned: Answer | None = session.result("planned")
-    request = None if state.request is None else state.request.request
+    request = state.request
     settings = state.folder.settings
     if planned is not None and request is not None and request.guarantee != planned.chosen:
         # Chosen elsewhere, in Settings or in conference.toml.
@@ -536,7 +536,7 @@ def _settings(session: Session, state: FolderState) -> dict[str, Any]:
 
 
 def _decide(session: Session, state: FolderState) -> dict[str, Any]:
-    request = None if state.request is None else state.request.request
+    request = state.request
     planned: Answer | None = session.result("planned")
     made: FolderRelease | None = session.result("decided")
     refused = "`despite_misfit`" in str(session.error)

@@ -535,9 +535,7 @@ class Session:
         with self.lock:
             self.free()
             folder, known = self.state.folder, {**self.state.same, **said}
-            members = (
-                read_committee(str(folder.settings["committee"])) if "committee" in folder.settings else {}
-            )
+            members = read_committee(folder.text("committee")) if "committee" in folder.settings else {}
             if members and any(new not in members for old, new in said.items() if old != new):
                 raise InputError("the id on the committee must be one that the committee's file has")
             path = self.private / "same.csv"
@@ -554,9 +552,8 @@ class Session:
         self.start("planned", "comparing guarantees", self._plan)
 
     def _plan(self, folder: Folder, progress: Progress) -> Answer:
-        settings = settings_of(folder)
-        with folder_inputs(folder, settings.grid, settings.out) as inputs:
-            request = settings.request.on_scale(inputs.scale)
+        with folder_inputs(folder) as inputs:
+            request = settings_of(folder).on_scale(inputs.scale)
             return answer(inputs, request, despite_misfit=True, workers=self.workers, progress=progress)
 
     def decide(

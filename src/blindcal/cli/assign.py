@@ -112,11 +112,11 @@ def _similarities(
     folder: Folder, similarity: Path | None, papers: Path | None, conflicts: Path | None, *, needed: bool
 ) -> Similarity:
     """The matrix of a file, with every paper and person whom the other files and the folder list."""
-    settings, reviews = folder.settings, folder_reviews(folder)
+    reviews = folder_reviews(folder)
     listed = [*(() if papers is None else read_papers(papers)), *(() if reviews is None else reviews.papers)]
-    committee = read_committee(str(settings["committee"])) if "committee" in settings else []
+    committee = read_committee(folder.text("committee")) if "committee" in folder.settings else []
     # Once papers were assigned, the pools are no list of conflicts any more, but that list is still there.
-    lists = [Path(str(settings.get("pools", EVERYONE))), folder.path / INPUTS / "conflicts.csv"]
+    lists = [Path(folder.text("pools") or EVERYONE), folder.path / INPUTS / "conflicts.csv"]
     barred = conflicts or next((path for path in lists if conflicts_in(path)), None)
     if similarity is not None:
         return read_similarity(
@@ -139,7 +139,7 @@ def _similarities(
 
 def _draw(folder: Folder, similarity: Similarity, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Draw an assignment by the folder's key, and write it into the folder."""
-    key = read_key(Path(str(folder.settings.get("key", ""))))
+    key = read_key(folder.text("key"))
     seed = key.stamp("assignment", {"input": similarity.digest, "settings": settings})
     assigned = assign_papers(similarity, **settings, seed=seed)
     loads = {name: settings[name] for name in ("per_paper", "per_reviewer")}

@@ -222,7 +222,6 @@ def verify(
     Example: blindcal verify icx2027
     """
     folder = opened(path)
-    conference = str(folder.settings.get("conference", "conference"))
     with hired(processes, cluster) as workers:
         verification, record, remarks = verify_folder(
             folder,
@@ -235,7 +234,7 @@ def verify(
     note(*remarks)
     facts = {"release": record.release, "checks": verification.checks, "verified": verification.agrees}
     emit_json({**facts, "settings": record.settings} if verification.agrees else facts)
-    say(f"release {record.release}, the latest of conference {conference!r}")
+    say(f"release {record.release}, the latest of conference {folder.text('conference')!r}")
     rows = [(c.name, f"{c.items - c.failed} of {c.items} agree", c.note) for c in verification.checks]
     table(["check", "result", ""], rows)
     for check in verification.checks:

@@ -63,12 +63,11 @@ def calibrate(
     Example: blindcal calibrate reviews.csv --method hierarchical --accept-rate 0.25 --out calibrated.csv
     """
     folder = folder_of(reviews)
-    settings = {} if folder is None else folder.settings
-    better = better or str(settings.get("better", "high"))
+    better = better or ("high" if folder is None else folder.text("better"))
     table = orient_reviews(reviews_to_decide(reviews, folder), better)
     note(*similar_id_warnings(table, str(reviews)))
-    if reviewers is None and method in _KNOWN and "reviewers" in settings:
-        reviewers = Path(str(settings["reviewers"]))
+    if reviewers is None and method in _KNOWN and folder is not None and folder.text("reviewers"):
+        reviewers = Path(folder.text("reviewers"))
     result = _run(table, method, reviewers, better)
     columns = calibrated_columns(result, accept_rate, better)
     write_table(out, columns, confidential=True)

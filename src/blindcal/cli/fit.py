@@ -90,10 +90,9 @@ def expected_rate(folder: Folder, reviews: Reviews) -> float:
 
     `reviews`: its reviews, whose papers a number to accept is a part of.
     """
-    rate, number = (folder.settings.get(name) for name in ("accept-rate", "accept"))
-    if rate is not None:
-        return float(str(rate))
-    accept = parse_paper_counts("`accept`", None if number is None else str(number))
+    if rate := folder.text("accept-rate"):
+        return float(rate)
+    accept = parse_paper_counts("`accept`", folder.text("accept") or None)
     if accept is None:
         return DEFAULT_RATE
     whole = sum(accept.values()) if isinstance(accept, Mapping) else accept

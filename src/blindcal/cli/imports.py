@@ -41,7 +41,7 @@ from blindcal.project.imports import (
     resolved_kinds,
     write_import,
 )
-from blindcal.project.settings import FILE, Folder, accept_setting, folder_grid, read_folder
+from blindcal.project.settings import FILE, Folder, accept_setting, read_folder
 from blindcal.project.workflow import folder_answer
 from blindcal.report.wording import advice
 from blindcal.reviews import BETTER, Reviews
@@ -137,7 +137,7 @@ def import_(
     emit_json(_report(conference, brought, reviews, codes, dry_run))
     _print(conference, brought, codes, dry_run)
     if dry_run and reviews is not None:
-        _print_reviews(reviews, str(conference.settings.get("better", "high")))
+        _print_reviews(reviews, conference.text("better"))
     if brought.refusals:
         say(
             f"next: correct this, then blindcal plan {folder}, which says who is meant, in a file for you "
@@ -165,7 +165,7 @@ def _known(option: str, text: str, known: Mapping[str, T]) -> T:
 
 def _reviews_after(folder: Folder, brought: FolderImport) -> Reviews | None:
     """This year's reviews as the folder has them with these files, without withdrawn papers."""
-    imported, grid = brought.contents.imported, folder_grid(folder)
+    imported, grid = brought.contents.imported, folder.grid
     reviews = folder_reviews(folder) if imported is None else imported.reviews
     if imported is not None and grid is not None:
         reviews = replace(imported.reviews, grid=np.array(grid) if grid else None, grid_declared=True)

@@ -23,7 +23,7 @@ from blindcal.compute.parallel import Workers, available_cores, connected
 from blindcal.deciding.ledger import latest_release
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import read_bytes
-from blindcal.project.imports import decided, plan_refusal
+from blindcal.project.imports import decided, plan_refusals
 from blindcal.project.settings import FILE, Folder, number_hint, read_folder
 from blindcal.project.workflow import interrupted_remarks, release_of
 from blindcal.reviewers.affine import Affine
@@ -263,9 +263,9 @@ def say_next(command: str, folder: Folder) -> None:
 
 def next_step(command: str, folder: Folder) -> str:
     """What a chair does after a command on a conference's folder."""
-    path, file = folder.path, folder.path / FILE
+    path, file = folder.path, folder.file
     if command == "plan":
-        out = str(folder.settings.get("out", ""))
+        out = folder.text("out")
         if latest_release(out) is not None or os.path.lexists(Path(out) / "certificate.json"):
             return f'if something was corrected, blindcal decide {path} --amend --reason "..."'
         return f"write what you choose into {file}, then blindcal decide {path}"
@@ -297,21 +297,21 @@ def say_next_step(path: Path, *, refit: bool = False) -> None:
     """
     if quiet():  # to find it, all files are read
         return
-    folder, file = read_folder(path), path / FILE
+    folder = read_folder(path)
     settings = folder.settings
     if "reviews" not in settings:
         step = f"blindcal import {path} FILE, once reviews are in"
-    elif not os.path.lexists(str(settings.get("reviewers", ""))) or (refit and settings.get("past")):
+    elif not os.path.lexists(folder.text("reviewers")) or (refit and folder.past):
         lacking = [kind for kind in ("committee", "past") if not settings.get(kind)]
         imports = [f"blindcal import {path} FILE --as {kind}" for kind in lacking]
         step = f"{', '.join(imports)}{', then ' if imports else ''}blindcal fit {path}"
-    elif plan_refusal(folder) is not None:
+    elif plan_refusals(folder):
         step = f"blindcal import {path} --dry-run"
     elif decided(folder):
         step = f'if something was corrected, blindcal decide {path} --amend --reason "..."'
     else:
         missing = [] if settings.get("scores") else ["scores"]
         missing += [] if {"accept-rate", "accept", "bar"} & settings.keys() else ["accept-rate or accept"]
-        first = f"set {' and '.join(missing)} in {file}, then " if missing else ""
+        first = f"set {' and '.join(missing)} in {folder.file}, then " if missing else ""
         step = f"{first}blindcal plan {path}"
     say(f"next: {step}")

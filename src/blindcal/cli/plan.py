@@ -41,7 +41,7 @@ from blindcal.planning.request import Request
 from blindcal.policy.guarantee import NAMES, Guarantee
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.inputs import Inputs
-from blindcal.project.settings import parse_guarantee
+from blindcal.project.settings import checked_consent, parse_guarantee
 from blindcal.project.workflow import folder_inputs, opened, settings_of
 from blindcal.report.guarantee_survey import survey
 from blindcal.report.html_page import Report, page
@@ -106,7 +106,7 @@ def plan(
     """
     if learns and not audit:
         raise InputError("--learns goes with --audit")
-    given = [_guarantee(text, yes_leak) for text in guarantee or ()]
+    given = [checked_consent(parse_guarantee(text), yes_leak=yes_leak) for text in guarantee or ()]
     if out is not None and len(given) > 1:
         raise InputError("--out goes with one --guarantee: its page has the menu")
     folder = opened(path)
@@ -115,13 +115,13 @@ def plan(
         refuse_existing(out)
         if hidden:
             refuse_published(out)
-    settings = settings_of(folder, yes_leak=yes_leak or bool(given))
-    request = replace(settings.request, guarantee=given[0]) if given else settings.request
+    request = settings_of(folder, yes_leak=yes_leak or bool(given))
+    request = replace(request, guarantee=given[0]) if given else request
     others, seconds = given if len(given) > 1 else MENU, inf if full else A_MINUTE
     every = full or audit or out is not None
     prepared, planned, promise, fingerprint = None, None, None, None
     with hired(processes, cluster) as workers:
-        with folder_inputs(folder, settings.grid, settings.out) as inputs:
+        with folder_inputs(folder) as inputs:
             request = request.on_scale(inputs.scale)
             if every or key is not None:
                 prepared, truth = request.prepared(inputs, workers=workers, progress=progress)
@@ -152,16 +152,6 @@ def plan(
         if hidden:
             say(f"CONFIDENTIAL, never share: {out}")
     say_next("plan", folder)
-
-
-def _guarantee(text: str, yes_leak: bool) -> Guarantee:
-    """The guarantee that a text names, with its limits; `none` needs consent."""
-    guarantee = parse_guarantee(text)
-    if guarantee.name == "none" and not yes_leak:
-        raise InputError(
-            "--guarantee none lets every decision reveal who reviewed the paper: it needs --yes-leak"
-        )
-    return guarantee
 
 
 def _answered(

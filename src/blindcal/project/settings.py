@@ -26,7 +26,6 @@ from blindcal.io.atomic_files import read_bytes
 from blindcal.io.tables import StrPath, decode_utf8, input_error
 from blindcal.planning.request import Request, known_readers
 from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee, Limit
-from blindcal.posterior.inputs import Inputs, read_inputs
 from blindcal.posterior.loads import read_loads
 
 FILE = "conference.toml"
@@ -233,6 +232,37 @@ class Folder:
     withdrawn: Mapping[str, str]  # the reason, for each paper that was withdrawn
     overridden: Mapping[str, str]  # the decision and its reason, for each paper that was decided by hand
 
+    @property
+    def file(self) -> Path:
+        """Its conference.toml."""
+        return self.path / FILE
+
+    def text(self, name: str) -> str:
+        """A setting as text; if it is not set, what holds then, or nothing."""
+        return str(self.settings.get(name, SETTINGS[name].default or ""))
+
+    def required(self, name: str) -> str:
+        """A setting that the conference.toml must have, as text."""
+        if not self.text(name):
+            raise InputError(f"{self.file}: must set {name}")
+        return self.text(name)
+
+    @property
+    def past(self) -> tuple[str, ...]:
+        """The tables of past conferences, oldest first."""
+        past = self.settings.get("past")
+        return past if isinstance(past, tuple) else ()
+
+    @property
+    def grid(self) -> list[float] | None:
+        """The scores that reviewers can give, as `parse_grid` has them."""
+        return parse_grid(self.text("grid") or None)
+
+    @property
+    def numbered(self) -> bool:
+        """Whether each release has a folder of its own in the public folder."""
+        return self.settings.get("numbered") is True
+
 
 def read_folder(path: StrPath) -> Folder:
     """Reads the settings of a conference's folder.
@@ -374,90 +404,42 @@ def parse_setting(name: str, text: str) -> Value:
 _LARGEST_GRID = 1001
 
 
-@dataclass(frozen=True)
-class FolderRequest:
-    """What a folder's settings add up to."""
-
-    request: Request  # the guarantee, how many papers, and which end of the scale is better
-    # The scores that reviewers can give, none of them if any number can be one; None: as they show
-    grid: list[float] | None
-    # Where reviews, calibration and pools are, in this order; the last may be `everyone`
-    files: tuple[str, str, str]
-    withdrawn: tuple[str, ...]  # the papers that are left out
-    key: Path  # the file of the key
-    out: Path  # the public folder
-    numbered: bool  # whether each release has a folder of its own there
-    distinct_papers: bool  # whether papers that look like one under several ids are said to be different
-
-    def inputs(self) -> Inputs:
-        """Reviews, calibration and pools. CONFIDENTIAL."""
-        return read_inputs(*self.files, grid=self.grid, withdrawn=self.withdrawn)
-
-
-def folder_request(folder: Folder, *, yes_leak: bool = False) -> FolderRequest:
-    """What a folder's settings request of the commands.
+def folder_request(folder: Folder, *, yes_leak: bool = False) -> Request:
+    """What a folder's settings request of the commands; one that lacks a file or the key is refused.
 
     `yes_leak`: the consent of a chair whose guarantee is `none`, which is refused without it.
     """
-    settings = folder.settings
-
-    def text(name: str) -> str | None:
-        value = settings.get(name, SETTINGS[name].default)
-        return None if value is None else str(value)
-
-    def number(name: str) -> float | None:
-        value = text(name)
-        return None if value is None else float(value)
-
-    guarantee = _guarantee(
-        str(text("guarantee")), {name: str(settings[name]) for name in _LIMITS.keys() & settings}
-    )
-    if guarantee.name == "none" and not yes_leak:
-        raise InputError(_LEAK)
+    limits = {name: folder.text(name) for name in _LIMITS.keys() & folder.settings}
+    guarantee = checked_consent(_guarantee(folder.text("guarantee"), limits), yes_leak=yes_leak)
+    rate, bar = (float(text) if (text := folder.text(name)) else None for name in ("accept-rate", "bar"))
     request = Request(
         guarantee,
-        str(text("conference")),
-        number("accept-rate"),
-        number("bar"),
-        str(text("better")),
-        parse_paper_counts("`accept`", text("accept")),
-        parse_paper_counts("`wait_list`", text("wait-list")) or 0,
+        folder.text("conference"),
+        rate,
+        bar,
+        folder.text("better"),
+        parse_paper_counts("`accept`", folder.text("accept") or None),
+        parse_paper_counts("`wait_list`", folder.text("wait-list") or None) or 0,
     ).checked()
-    reviews, reviewers, pools, key, out = (
-        str(required(folder, name)) for name in ("reviews", "reviewers", "pools", "key", "out")
-    )
-    withdrawn, files = tuple(folder.withdrawn), (reviews, reviewers, pools)
-    loads = () if settings.get("loads") is None else read_loads(str(settings["loads"]))
-    request = replace(request, scores=score_readers(folder), loads=loads)
-    flags = (settings.get(name) is True for name in ("numbered", "distinct-papers"))
-    return FolderRequest(request, parse_grid(text("grid")), files, withdrawn, Path(key), Path(out), *flags)
-
-
-def score_readers(folder: Folder) -> str:
-    """Who may see the scores, as a folder says: `public` or `confidential`; it must say so."""
-    try:
-        return known_readers(str(folder.settings.get("scores", "")))
-    except InputError as error:
-        raise InputError(f"{folder.path / FILE}: {error}") from None
-
-
-def folder_grid(folder: Folder) -> list[float] | None:
-    """The scores that reviewers can give, as a folder says; see `parse_grid`."""
-    grid = folder.settings.get("grid")
-    return None if grid is None else parse_grid(str(grid))
-
-
-def required(folder: Folder, name: str) -> SettingValue:
-    """A setting that the conference.toml of a folder must have."""
-    if not folder.settings.get(name):
-        raise InputError(f"{folder.path / FILE}: must set {name}")
-    return folder.settings[name]
+    for name in ("reviews", "reviewers", "pools", "key", "out"):
+        folder.required(name)
+    parse_grid(folder.text("grid") or None)
+    loads = read_loads(folder.text("loads")) if folder.text("loads") else ()
+    return replace(request, scores=known_readers(folder.text("scores")), loads=loads)
 
 
 _LIMITS = {setting_name(name): name for name in LIMITS}
 # What people call the guarantee none.
 _FULL = "full"
-_LEAK = "`guarantee` none lets every decision reveal who reviewed the paper: it needs `yes_leak`"
+
+
+def checked_consent(guarantee: Guarantee, *, yes_leak: bool) -> Guarantee:
+    """The same `guarantee`; `none`, which protects no one, is refused without the chair's consent."""
+    if guarantee.name == "none" and not yes_leak:
+        raise InputError(
+            "`guarantee` none lets every decision reveal who reviewed the paper: it needs `yes_leak`"
+        )
+    return guarantee
 
 
 def parse_guarantee(text: str) -> Guarantee:
