@@ -378,11 +378,12 @@ def select_folder(
     `accept`: how many papers, or how many of each track, as text; by default as the folder says. `wait_list`:
     how many more wait, in the same form; by default those who wait now.
     """
+    number = folder.required("accept") if accept is None else accept
     outcome = select(
         release_of(folder),
         key_of(folder, key),
         folder.required("out"),
-        parse_paper_counts("`accept`", folder.required("accept") if accept is None else accept) or 0,
+        parse_paper_counts("`accept`", number) or 0,
         parse_paper_counts("`wait_list`", wait_list),
         numbered=folder.numbered,
     )
