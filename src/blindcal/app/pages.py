@@ -13,14 +13,7 @@ import numpy as np
 from blindcal.adversaries.findings import Finding
 from blindcal.adversaries.side_knowledge import PRIORS
 from blindcal.app.jobs import CanceledError, JobState
-from blindcal.app.session import (
-    EDITABLE,
-    FROZEN,
-    PEOPLE_MAP,
-    Export,
-    Session,
-    setting_text,
-)
+from blindcal.app.session import EDITABLE, FROZEN, PEOPLE_MAP, Session, setting_text
 from blindcal.app.state import FolderState, LatestRelease
 from blindcal.assignment.candidates import EVERYONE
 from blindcal.cells import count, number_text
@@ -38,7 +31,7 @@ from blindcal.planning.request import Quota, Request
 from blindcal.policy.guarantee import GUARANTEES
 from blindcal.project.imports import FolderImport
 from blindcal.project.settings import SECTIONS, Declaration
-from blindcal.project.workflow import FolderAudit, FolderFit, FolderRelease, FolderVerification
+from blindcal.project.workflow import FolderAudit, FolderFit, FolderRelease, FolderVerification, ReleaseExport
 from blindcal.report.charts import bars
 from blindcal.report.html_page import menu_bars, score_spans
 from blindcal.report.wording import (
@@ -624,7 +617,7 @@ def _lists(session: Session, state: FolderState) -> dict[str, Any]:
 
 
 def _results(session: Session, state: FolderState) -> dict[str, Any]:
-    export: Export | None = session.result("export")
+    export: ReleaseExport | None = session.result("export")
     settings = state.folder.settings
     return {
         "release": None if state.release is None else release_view(state.release),

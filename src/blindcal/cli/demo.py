@@ -7,7 +7,6 @@ import io
 import sys
 import webbrowser
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from textwrap import fill
 from typing import Any
 
@@ -19,19 +18,11 @@ from blindcal.compute.parallel import available_cores
 from blindcal.errors import InputError, RefusedError
 from blindcal.io.atomic_files import write_bytes
 from blindcal.posterior.conference import track_level
-from blindcal.project.create import INPUTS, InitialSettings, SourceFiles, create_folder, key_beside
+from blindcal.project.create import INPUTS, create_example, key_beside
 from blindcal.project.settings import FILE, read_folder
 from blindcal.project.workflow import decide_folder, report_release
 from blindcal.report.wording import certified_steady, papers_text
-from blindcal.simulation.population import (
-    PAPERS,
-    POOL,
-    RATE,
-    REVIEWS,
-    PooledConference,
-    example,
-    example_files,
-)
+from blindcal.simulation.population import PAPERS, POOL, REVIEWS, PooledConference, example, example_files
 
 
 def demo(
@@ -48,7 +39,7 @@ def demo(
     drawn, key = example(PAPERS), key_beside(out)
     if out.exists() and not (out / FILE).exists():
         raise InputError(f"--out must be a new folder, or one that an earlier run made, found {out}")
-    _make(drawn, out, key)
+    _make(drawn, out)
     folder, cores = read_folder(out), available_cores()
     outcome, release = decide_folder(folder, workers=cores, progress=progress)
     # The page about the release lies beside it in the public folder; the first run writes it.
@@ -63,21 +54,15 @@ def demo(
     say(f"Now open {report} in a browser: what was promised, what it cost, how to check it.")
 
 
-def _make(drawn: PooledConference, out: Path, key: Path) -> None:
+def _make(drawn: PooledConference, out: Path) -> None:
     """Make the folder; that of an earlier run must have the same inputs."""
-    files = example_files(drawn)
-    if out.exists():
-        for name, data in files.items():
-            path = out / INPUTS / name
-            if not path.is_file() or path.read_bytes() != data:
-                raise RefusedError(f"{path} is not the demo's: give another --out folder")
+    if not out.exists():
+        create_example(out, drawn)
         return
-    with TemporaryDirectory() as folder:
-        paths = {name: Path(folder, name) for name in files}
-        for name, path in paths.items():
-            path.write_bytes(files[name])
-        given = SourceFiles(paths["reviews.csv"], pools=paths["pools.csv"], reviewers=paths["reviewers.csv"])
-        create_folder(out, given, InitialSettings("public", accept_rate=RATE), key)
+    for name, data in example_files(drawn).items():
+        path = out / INPUTS / name
+        if not path.is_file() or path.read_bytes() != data:
+            raise RefusedError(f"{path} is not the demo's: give another --out folder")
 
 
 def _wrong(drawn: PooledConference, decisions: str, bar: float) -> dict[str, int]:

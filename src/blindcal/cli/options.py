@@ -24,7 +24,7 @@ from blindcal.deciding.ledger import latest_release
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import read_bytes
 from blindcal.project.imports import decided, plan_refusals
-from blindcal.project.settings import FILE, Folder, number_hint, read_folder
+from blindcal.project.settings import FILE, Folder, number_hint, paper_counts, read_folder, toml_value
 from blindcal.project.workflow import interrupted_remarks, release_of
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.base import Reviewer
@@ -280,14 +280,12 @@ def next_step(command: str, folder: Folder) -> str:
 def _other_numbers(folder: Folder) -> list[str]:
     """The numbers of a list just made that conference.toml does not have, as it should."""
     made = json.loads(read_bytes(release_of(folder) / "certificate.json"))["requested"]
-    lines = []
-    for name in ("accept", "wait-list"):
-        number = made[name.replace("-", "_")]
-        tracks = isinstance(number, Mapping)
-        text = ",".join(f"{track}={n}" for track, n in number.items()) if tracks else str(number)
-        if text != folder.settings.get(name, "0"):
-            lines.append(f"{name} = {json.dumps(text) if tracks else text}")
-    return lines
+    numbers = {name: paper_counts(made[name.replace("-", "_")]) for name in ("accept", "wait-list")}
+    return [
+        f"{name} = {toml_value(number)}"
+        for name, number in numbers.items()
+        if str(number) != folder.settings.get(name, "0")
+    ]
 
 
 def say_next_step(path: Path, *, refit: bool = False) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,7 @@ from blindcal.project.settings import (
 )
 from blindcal.reviews import Reviews, check_better, infer_grid
 from blindcal.sharing import shared_folder
+from blindcal.simulation.population import RATE, PooledConference, example_files
 
 INPUTS = "inputs"
 _OWN_COLUMNS = {"paper", "reviewer", "score"}
@@ -355,6 +357,16 @@ def create_folder(
         *(contents.fitted.checks.notes if contents.fitted else ()),
     )
     return CreatedFolder(contents, settings, withdrawn, key, secret, remarks)
+
+
+def create_example(folder: Path, drawn: PooledConference) -> None:
+    """Makes the folder of a simulated conference, whose scores are public."""
+    with TemporaryDirectory() as place:
+        for name, data in example_files(drawn).items():
+            Path(place, name).write_bytes(data)
+        reviews, pools, reviewers = (Path(place, f"{name}.csv") for name in ("reviews", "pools", "reviewers"))
+        given = SourceFiles(reviews, pools=pools, reviewers=reviewers)
+        create_folder(folder, given, InitialSettings("public", accept_rate=RATE), key_beside(folder))
 
 
 def withdrawn_reasons(withdrawn: Mapping[str, str]) -> dict[str, str]:

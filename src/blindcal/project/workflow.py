@@ -403,6 +403,8 @@ def _public(folder: Folder, release: int) -> Path:
 class ReleaseExport:
     """The decisions of a release as a system reads them."""
 
+    name: str  # what to call the file
+    to: str  # the system
     data: bytes  # the bytes of the file
     papers: tuple[DecidedPaper, ...]  # the papers, with decisions by hand in place of blindcal's
     remarks: tuple[str, ...]  # what the chair should know, a sentence each
@@ -445,7 +447,8 @@ def export_release(
         )
     data = export(papers, to, what, accepted=accepted, rejected=rejected, waiting=waiting)
     remarks = _export_remarks(papers, to, waiting) if what == "decisions" else ()
-    return ReleaseExport(data, tuple(papers), remarks)
+    end = {"xlsx": "xlsx", "pretalx": "py"}.get(to, "csv")
+    return ReleaseExport(f"{what}-{to}.{end}", to, data, tuple(papers), remarks)
 
 
 def _export_remarks(papers: Sequence[DecidedPaper], to: str, waiting: str | None) -> tuple[str, ...]:
