@@ -76,7 +76,8 @@ def _routers(session: Session, token: str, limit: int) -> APIRouter:
 
     def shown(name: str, **facts: Any) -> HTMLResponse:
         text = pages.get_template(name).render(base=f"/{token}", version=__version__, **facts)
-        return HTMLResponse(text)
+        # Files that are private to the session go by their names alone.
+        return HTMLResponse(re.sub(rf"{re.escape(str(session.private))}/(?:uploads/)?", "", text))
 
     router = APIRouter()
     for page in (_hall(shown), _pair(shown), _conference(session, shown), _files(session, limit)):
