@@ -445,6 +445,10 @@ def fit_view(content: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _ends(found: Mapping[str, float]) -> str:
+    return f"{percent(found['low'])} to {percent(found['high'])}"
+
+
 def forecast_view(forecast: Forecast) -> dict[str, Any]:
     """How well the last past conference is predicted from the earlier ones."""
     rows = [
@@ -458,10 +462,6 @@ def forecast_view(forecast: Forecast) -> dict[str, Any]:
         "bars": bars((label, value, f"{value:.3f}", value == forecast.fitted, ()) for label, value in rows),
         "reviews": count(forecast.reviews, "score"),
     }
-
-
-def _ends(found: Mapping[str, float]) -> str:
-    return f"{percent(found['low'])} to {percent(found['high'])}"
 
 
 def _plan(session: Session, state: FolderState) -> dict[str, Any]:

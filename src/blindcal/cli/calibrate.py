@@ -16,7 +16,7 @@ from blindcal.calibrators.results import GRAY
 from blindcal.cells import count
 from blindcal.checks import Array
 from blindcal.cli.console import CONFIDENTIAL, emit_json, note, say, table
-from blindcal.cli.fit import DEFAULT_RATE, expected_rate
+from blindcal.cli.fit import DEFAULT_RATE, expected_rate, percents
 from blindcal.cli.options import conference_folders, numeric, option, probability, share, word
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import write_table
@@ -210,12 +210,12 @@ def _print_assessment(result: Assessment) -> None:
     say(CONFIDENTIAL)
     table(
         ["part of a score's variance", "share", "90 % interval"],
-        [(name, *_percent(share)) for name, share in result.shares.items()],
+        [(name, *percents(share)) for name, share in result.shares.items()],
     )
     say()
     table(
         [f"papers on the wrong side at rate {result.accept_rate:g}", "share", "90 % interval"],
-        [(meaning, *_percent(result.wrong[name])) for name, meaning in _METHODS.items()],
+        [(meaning, *percents(result.wrong[name])) for name, meaning in _METHODS.items()],
     )
     say(f"({result.conferences} simulated conferences with this assignment)")
     say()
@@ -232,10 +232,6 @@ def _print_assessment(result: Assessment) -> None:
     say(f"(smallest worthwhile gain: {100 * result.least_gain:g} in 100)")
     for remark in result.notes:
         say(f"note: {remark}")
-
-
-def _percent(estimate: Estimate) -> tuple[str, str]:
-    return f"{100 * estimate.value:.1f} %", f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f} %"
 
 
 def _points(estimate: Estimate) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from blindcal.cells import count, number_text
-from blindcal.cli.console import budget_line, emit_json, note, number, progress, say, say_gap
+from blindcal.cli.console import budget_line, emit_json, note, progress, say, say_gap
 from blindcal.cli.options import (
     ClusterAddress,
     FolderPath,
@@ -26,7 +26,7 @@ from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder
 from blindcal.deciding.release import Outcome, first_of_key
 from blindcal.planning.request import Quota
 from blindcal.project.workflow import decide_folder, key_of, opened, select_folder
-from blindcal.report.wording import quota_line
+from blindcal.report.wording import percent, quota_line
 
 # How many of the changed papers are named; with --json, all of them.
 _SHOWN = 20
@@ -109,16 +109,16 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     say(f"better: {certificate['better']} scores; calibration: {certificate['calibration_fit']['verdict']}")
     say(_promise(certificate))
     say(
-        f"chance of naming a reviewer: {_percent(certificate['success_scores_only'])} "
-        f"from the scores alone, {_percent(certificate['success'])} with the decisions"
+        f"chance of naming a reviewer: {percent(certificate['success_scores_only'])} "
+        f"from the scores alone, {percent(certificate['success'])} with the decisions"
     )
     if certificate["limits"]["added_success"]:
         say(budget_line(certificate["added_share_of_full"]))
     full = certificate.get("expected_wrong_fully_calibrated")
     say(
-        f"expected wrong decisions: {_percent(certificate['expected_wrong'])} "
-        f"(raw {_percent(certificate['expected_wrong_raw'])}"
-        + (")" if full is None else f", fully calibrated {_percent(full)})")
+        f"expected wrong decisions: {percent(certificate['expected_wrong'])} "
+        f"(raw {percent(certificate['expected_wrong_raw'])}"
+        + (")" if full is None else f", fully calibrated {percent(full)})")
     )
     say_gap(certificate.get("gap", 0.0))
     if outcome.record.scores == CONFIDENTIAL:
@@ -169,10 +169,6 @@ def _print_changes(changes: Changes, papers: int) -> None:
         if which:
             more = f" and {len(which) - _SHOWN} more" if len(which) > _SHOWN else ""
             say(f"  {why}: {', '.join(which[:_SHOWN])}{more}")
-
-
-def _percent(share: float) -> str:
-    return f"{number(100 * share, 1)} %"
 
 
 def _shown(value: float | str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from blindcal.calibrators.assessment import Estimate
 from blindcal.cells import count
 from blindcal.cli.console import CONFIDENTIAL, emit_json, note, progress, say, table
 from blindcal.cli.drawings import check_picture, draw_fit
@@ -21,7 +22,7 @@ from blindcal.cli.options import (
 )
 from blindcal.compute.parallel import available_cores
 from blindcal.fitting.committee import FIELDS, MatchedPeople, read_committee
-from blindcal.fitting.diagnostics import Forecast
+from blindcal.fitting.diagnostics import CredibleInterval, Forecast
 from blindcal.fitting.estimate import Fitted, ValueOfHistory
 from blindcal.fitting.reuse_guard import fit_record_path
 from blindcal.fitting.shared_sums import statement_path
@@ -135,17 +136,18 @@ def _print(fitted: Fitted, facts: dict[str, Any], committee: MatchedPeople | Non
     say(f"CONFIDENTIAL, never share: {facts['out']}, {facts['checks']}")
 
 
+def percents(share: Estimate | CredibleInterval) -> tuple[str, str]:
+    """A share and its interval, in percent."""
+    return f"{100 * share.value:.1f} %", f"{100 * share.low:.1f} to {100 * share.high:.1f} %"
+
+
 def say_fitted(fitted: Fitted, out: Path) -> None:
     """Say what the past has shown, and how reviewers in `out` were moved to this year's scale.
 
     No person is named.
     """
     checks = fitted.checks
-    rows = [
-        (meaning, f"{100 * share.value:.1f} %", f"{100 * share.low:.1f} to {100 * share.high:.1f} %")
-        for name, meaning in SOURCES.items()
-        for share in [checks.shares[name]]
-    ]
+    rows = [(meaning, *percents(checks.shares[name])) for name, meaning in SOURCES.items()]
     table(["part of a score's variance", "share", "90 % interval"], rows)
     say()
     persistence = checks.persistence

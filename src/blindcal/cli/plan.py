@@ -214,7 +214,12 @@ def _write_page(out: Path, planned: Plan, found: Answer, workers: Workers, *, hi
     stands = survey(
         planned.conference, own, better=request.better, only=True, workers=workers, progress=progress
     )
-    content = _as_certificate(_facts(found, request, planned), request)
+    # The fields of the certificate that this plan would get, but for those of the draw.
+    limits = {name: value for name, value in vars(own).items() if name != "name"}
+    exactly = {} if request.quota is None else {"selection": {"accept": request.accept}}
+    requested = {"conference": request.conference, "guarantee": own.name, "limits": limits}
+    assumed = [*ASSUMPTIONS, *(SELECTED if exactly else ())]
+    content = {**_facts(found, request, planned), **requested, **exactly, "assumptions": assumed}
     made = page(Report(content, survey=replace(stands, menu=found.menu), confidential=hidden))
     write_bytes(out, made.encode(), confidential=hidden)
 
@@ -248,14 +253,6 @@ def _audited(planned: Plan, learns: bool, workers: Workers) -> Findings:
     findings = findings_of(views, better=planned.request.better)
     more = learning_findings(views, workers=workers, progress=progress) if learns else []
     return replace(findings, findings=(*findings.findings, *more))
-
-
-def _as_certificate(facts: dict[str, Any], request: Request) -> dict[str, Any]:
-    """The fields of the certificate that this plan would get, but for those of the draw."""
-    limits = {name: value for name, value in vars(request.guarantee).items() if name != "name"}
-    exactly = {} if request.quota is None else {"selection": {"accept": request.accept}}
-    requested = {"conference": request.conference, "guarantee": request.guarantee.name, "limits": limits}
-    return {**facts, **requested, **exactly, "assumptions": [*ASSUMPTIONS, *(SELECTED if exactly else ())]}
 
 
 def _print_answer(found: Answer, request: Request, promise: str | None, fingerprint: str | None) -> None:

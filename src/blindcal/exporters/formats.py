@@ -219,11 +219,6 @@ def _csv(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) ->
     return format_table(dict(zip(header, zip(*rows, strict=True), strict=True)))
 
 
-def _xlsx(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
-    header, rows = _table(papers, what, words)
-    return workbook(header, rows, what)
-
-
 class Format(NamedTuple):
     """A system, or a table for people: how its file is written, and how decisions get there."""
 
@@ -258,7 +253,7 @@ FORMATS: Mapping[str, Format] = {
     "easychair": Format(_typed, upload=_BY_HAND.format("EasyChair"), worded=True),
     "cmt": Format(_typed, "Accept", "Reject", _BY_HAND.format("CMT"), worded=True),
     "csv": Format(_csv),
-    "xlsx": Format(_xlsx),
+    "xlsx": Format(lambda papers, what, words: workbook(*_table(papers, what, words), what)),
 }
 
 

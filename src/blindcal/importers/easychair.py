@@ -63,6 +63,7 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
     ]
     latest, old, broken = _latest(table, rows)
     titles, tracks, withdrawn = _submissions(opened)
+    metareviews = find_only_table(opened.sheets, {"submission #", "recommendation"}.issubset)
     return RawExport(
         format=NAME,
         file=table.file,
@@ -77,7 +78,7 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         said=(_go_by(reviewers),),
         dropped=(
             *_dropped(table, [name for name in columns if name not in fields[:2]], old),
-            *_metareviews(opened),
+            *dropped_count(0 if metareviews is None else len(metareviews.rows), "metareview", METAREVIEWS),
         ),
         problems=(*problems, *broken, *_problems(opened, table)),
         warnings=(
@@ -275,12 +276,6 @@ def _dropped(table: HeadedTable, labels: Sequence[str], old: int) -> tuple[Dropp
     names = [name for name in table.names if name.casefold() not in used]
     columns = dropped_columns([*names, *labels], ["text"] if "text" in table else [])
     return (*columns, *dropped_count(old, "older version", "only the latest counts", " of reviews"))
-
-
-def _metareviews(opened: OpenedExport) -> list[Dropped]:
-    """The metareviews that came along, in a table of their own."""
-    table = find_only_table(opened.sheets, {"submission #", "recommendation"}.issubset)
-    return dropped_count(0 if table is None else len(table.rows), "metareview", METAREVIEWS)
 
 
 def _go_by(reviewers: Sequence[tuple[str, str]]) -> str:

@@ -501,27 +501,18 @@ def report_release(
     elif folder is None:
         remarks += ["without the conference's folder the page has no menu and no gray zone"]
     else:
-        survey = _survey(folder, certificate, papers, workers, progress)
+        # The menu is about as many papers as the bar was set for.
+        only = "expected_wrong_fully_calibrated" not in certificate
+        with folder_inputs(folder) as inputs:
+            survey = survey_release(
+                inputs, certificate, papers, only=only, workers=workers, progress=progress
+            )
     if has_figures(certificate):
         notes = tuple(plan_remarks(certificate, certificate["limits"].get("never_against")))
     titles = None if folder is None else folder.settings.get("titles")
     names = read_titles(str(titles)) if titles and confidential else {}
     html = page(Report(certificate, papers, survey, confidential, names, notes))
     return ReleasePage(html, survey, tuple(remarks))
-
-
-def _survey(
-    folder: Folder,
-    certificate: Mapping[str, Any],
-    papers: Sequence[DecidedPaper],
-    workers: Workers,
-    progress: Progress,
-) -> Survey:
-    """Where every paper of a folder stood before the decision, with the menu."""
-    with folder_inputs(folder) as inputs:
-        # The menu is about as many papers as the bar was set for.
-        only = "expected_wrong_fully_calibrated" not in certificate
-        return survey_release(inputs, certificate, papers, only=only, workers=workers, progress=progress)
 
 
 def sealed_release(release: Path, key: Path | None) -> tuple[dict[str, Any], tuple[DecidedPaper, ...]]:

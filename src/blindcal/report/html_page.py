@@ -92,17 +92,10 @@ def page(report: Report) -> str:
         lstrip_blocks=True,
     )
     style = files("blindcal.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
-    if not has_figures(report.certificate):
-        return environment.get_template("decisions.html").render(style=style, **_without_figures(report))
-    return environment.get_template("report.html").render(style=style, **facts(report))
-
-
-def _without_figures(report: Report) -> dict[str, Any]:
-    """The public page of a `report` whose scores are confidential.
-
-    Of all that depends on the scores, only the decisions are left.
-    """
-    return {**_common(report), "promises": certified_promises(report.certificate), "unseen": UNSEEN}
+    if has_figures(report.certificate):
+        return environment.get_template("report.html").render(style=style, **facts(report))
+    # Scores are confidential: of all that depends on them, only the decisions are left.
+    return environment.get_template("decisions.html").render(style=style, unseen=UNSEEN, **_common(report))
 
 
 def _common(report: Report) -> dict[str, Any]:
@@ -117,6 +110,7 @@ def _common(report: Report) -> dict[str, Any]:
         "reviews": count(content["reviews"], "review"),
         "guarantee": guarantee_words(guarantee),
         "guarantee_name": guarantee.name,
+        "promises": certified_promises(content),
         "against_whom": adversary_words(guarantee, listed="selection" in content),
         "lots": guarantee.name not in ("public", "none"),
         "rows": report.decided[:MOST_LISTED],
@@ -139,7 +133,6 @@ def facts(report: Report) -> dict[str, Any]:
         **_common(report),
         "notes": report.notes if report.confidential else (),
         "bar": bar_words(content["bar"]),
-        "promises": certified_promises(content),
         "number": {name or "_now": expected(value) for name, value in wrong.items()},
         "saved": wrong["_raw"] - wrong[""],
         "saved_text": expected(abs(_tenths(wrong["_raw"]) - _tenths(wrong[""]))),
