@@ -286,7 +286,6 @@ def _read(session: Session, fields: Form) -> None:
 
 
 def _people(session: Session, fields: Form) -> None:
-    """Which pairs of ids are one person's."""
     session.confirm_people({_whole(place): text == "yes" for place, text in _named(fields, "same:").items()})
 
 
@@ -299,7 +298,6 @@ def _join(session: Session, fields: Form) -> None:
 
 
 def _named(fields: Form, prefix: str) -> dict[str, str]:
-    """The fields whose names have a `prefix`, without it."""
     return {name.removeprefix(prefix): text for name, text in fields.items() if name.startswith(prefix)}
 
 
@@ -308,7 +306,6 @@ def _set(session: Session, fields: Form) -> None:
 
 
 def _accept(session: Session, fields: Form) -> None:
-    """How many papers to accept, and who may see the scores."""
     rate, number = accept_setting(_text(fields, "accept") or None)
     wait_list = _text(fields, "wait-list")
     session.set_texts(
@@ -334,7 +331,6 @@ def _sure(fields: Form) -> None:
 
 
 def _decide(session: Session, fields: Form) -> None:
-    """Decide every paper; with a reason, amend what was decided."""
     _sure(fields)
     redecide, misfit, leak = (fields.get(name) == "yes" for name in ("redecide", "misfit", "leak"))
     session.decide(reason=fields.get("reason"), redecide=redecide, misfit=misfit, leak=leak)

@@ -109,7 +109,6 @@ def folder_stamp(folder: Folder) -> Stamp:
 
 
 def _stamps(paths: Iterable[str]) -> list[tuple[str, int, int]]:
-    """Time and size of each file that is there."""
     found = []
     for path in paths:
         if os.path.isfile(path):

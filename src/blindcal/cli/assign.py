@@ -20,16 +20,7 @@ from blindcal.assignment.similarity import (
 )
 from blindcal.cells import Column, count, number_text
 from blindcal.cli.console import emit_json, say, table
-from blindcal.cli.options import (
-    argument,
-    conference_folders,
-    decimal,
-    numeric,
-    option,
-    probability,
-    whole,
-    word,
-)
+from blindcal.cli.options import decimal, folder_argument, numeric, option, probability, whole, word
 from blindcal.deciding.coins import read_key
 from blindcal.errors import InputError, RefusedError
 from blindcal.fitting.committee import read_committee
@@ -43,9 +34,8 @@ _BID = Column("bid", required=False, empty=True)
 
 
 def assign(
-    folder: Path = argument(
-        "A folder that `blindcal new` made; it has the committee, the conflicts and the key.",
-        autocompletion=conference_folders,
+    folder: Path = folder_argument(
+        "A folder that `blindcal new` made; it has the committee, the conflicts and the key."
     ),
     per_paper: int = numeric(whole, "Reviewers for each paper.", default=...),
     similarity: Path | None = option(
@@ -138,7 +128,6 @@ def _similarities(
 
 
 def _draw(folder: Folder, similarity: Similarity, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Draw an assignment by the folder's key, and write it into the folder."""
     key = read_key(folder.text("key"))
     seed = key.stamp("assignment", {"input": similarity.digest, "settings": settings})
     assigned = assign_papers(similarity, **settings, seed=seed)

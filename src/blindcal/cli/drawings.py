@@ -103,7 +103,6 @@ def paper(
 
 
 def _say_letters(reviewers: list[str], scores: str | None, noise: float, max_error: float | None) -> None:
-    """An instance in the paper's letters."""
     if len(reviewers) != 2 or scores is None:
         raise InputError("`paper letters` needs --reviewer a,b twice and --scores s1,s2")
     (a_1, b_1), (a_2, b_2) = (_two("--reviewer", text) for text in reviewers)
@@ -327,7 +326,6 @@ def _away(panel: Panel, corner: Corner) -> Array:
 
 
 def _along(curve: Curve) -> Array:
-    """Points all along a line."""
     parts = np.linspace(0.0, len(curve.x) - 1.0, 40 * len(curve.x))
     places = np.arange(len(curve.x))
     return np.stack([np.interp(parts, places, curve.x), np.interp(parts, places, curve.y)], axis=-1)

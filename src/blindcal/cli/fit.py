@@ -12,9 +12,9 @@ from blindcal.cli.console import CONFIDENTIAL, emit_json, note, progress, say, t
 from blindcal.cli.drawings import check_picture, draw_fit
 from blindcal.cli.options import (
     argument,
-    conference_folders,
     decimal,
     flag,
+    folder_argument,
     numeric,
     option,
     say_next_step,
@@ -41,10 +41,7 @@ _CHECKS = ("shares", "persistence", "levels", "bend", "line", "newcomers", "fore
 
 
 def fit(
-    folder: Path = argument(
-        "A folder that `blindcal new` made, with reviews and past reviews.",
-        autocompletion=conference_folders,
-    ),
+    folder: Path = folder_argument("A folder that `blindcal new` made, with reviews and past reviews."),
     what_if: bool = flag(
         "Also say what this history is worth: expected wrong decisions with it, with twice as much, and with "
         "reviewers known exactly.",

@@ -13,7 +13,7 @@ import numpy as np
 from blindcal.cells import count, number_text
 from blindcal.cli.console import CONFIDENTIAL, as_options, emit_json, note, progress, say, table
 from blindcal.cli.fit import say_fitted
-from blindcal.cli.options import argument, conference_folders, flag, option, say_next_step, word
+from blindcal.cli.options import argument, flag, folder_argument, option, say_next_step, word
 from blindcal.compute.parallel import available_cores
 from blindcal.deciding.ledger import ledger_folder
 from blindcal.errors import InputError
@@ -59,7 +59,7 @@ _BETTER = {"high": "high scores", "low": "low scores"}
 
 
 def import_(
-    folder: Path = argument("A folder that `blindcal new` made.", autocompletion=conference_folders),
+    folder: Path = folder_argument("A folder that `blindcal new` made."),
     files: list[Path] | None = argument(
         "Files as downloaded, compressed with gzip or zip or not. With --dry-run and no file the folder is "
         "checked as it is.",
@@ -286,7 +286,6 @@ def _print_reviews(reviews: Reviews, better: str) -> None:
 
 
 def _grid(reviews: Reviews) -> str:
-    """The scores that can be given, as far as these show."""
     if not reviews.grid_declared and len(scores := np.unique(reviews.score)) == 1:
         return f"all scores are {number_text(float(scores[0]))}"
     if reviews.grid is not None:
@@ -447,7 +446,6 @@ def _print_new(made: CreatedFolder, facts: dict[str, Any]) -> None:
 
 
 def _print_open(made: CreatedFolder, facts: dict[str, Any]) -> None:
-    """Say what the chair should look at in the settings."""
     folder, settings = facts["folder"], facts["settings"]
     say(f"wrote {folder / FILE}: check every setting and correct any that are wrong")
     if "grid" in settings:

@@ -246,6 +246,9 @@ Leak = Annotated[
 ]
 
 
+_AMEND = 'if something was corrected, blindcal decide {} --amend --reason "..."'
+
+
 def opened_release(path: Path) -> tuple[Folder | None, Path]:
     """The conference's folder at `path`, if it is one, and the release that `path` stands for."""
     if not os.path.lexists(path / FILE):
@@ -258,23 +261,19 @@ def opened_release(path: Path) -> tuple[Folder | None, Path]:
 
 def say_next(command: str, folder: Folder) -> None:
     """Print which command comes next, as the last line of a command on a folder."""
-    say(f"next: {next_step(command, folder)}")
-
-
-def next_step(command: str, folder: Folder) -> str:
-    """What a chair does after a command on a conference's folder."""
-    path, file = folder.path, folder.file
-    if command == "plan":
-        out = folder.text("out")
-        if latest_release(out) is not None or os.path.lexists(Path(out) / "certificate.json"):
-            return f'if something was corrected, blindcal decide {path} --amend --reason "..."'
-        return f"write what you choose into {file}, then blindcal decide {path}"
+    path, out = folder.path, folder.text("out")
+    step = f"blindcal report {path} --out {path.name}.html"
     if command == "report":
-        return f"blindcal export {path} --to csv --out {path.name}.csv"
-    report = f"blindcal report {path} --out {path.name}.html"
-    if command == "select" and (lines := _other_numbers(folder)):
-        return f"write {' and '.join(lines)} into {file}, then {report}"
-    return f"back up the key with its private log, then {report}"
+        step = f"blindcal export {path} --to csv --out {path.name}.csv"
+    elif command == "select" and (lines := _other_numbers(folder)):
+        step = f"write {' and '.join(lines)} into {folder.file}, then {step}"
+    elif command != "plan":
+        step = f"back up the key with its private log, then {step}"
+    elif latest_release(out) is not None or os.path.lexists(Path(out) / "certificate.json"):
+        step = _AMEND.format(path)
+    else:
+        step = f"write what you choose into {folder.file}, then blindcal decide {path}"
+    say(f"next: {step}")
 
 
 def _other_numbers(folder: Folder) -> list[str]:
@@ -306,7 +305,7 @@ def say_next_step(path: Path, *, refit: bool = False) -> None:
     elif plan_refusals(folder):
         step = f"blindcal import {path} --dry-run"
     elif decided(folder):
-        step = f'if something was corrected, blindcal decide {path} --amend --reason "..."'
+        step = _AMEND.format(path)
     else:
         missing = [] if settings.get("scores") else ["scores"]
         missing += [] if {"accept-rate", "accept", "bar"} & settings.keys() else ["accept-rate or accept"]

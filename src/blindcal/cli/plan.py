@@ -208,7 +208,6 @@ def _planned(
 
 
 def _write_page(out: Path, planned: Plan, found: Answer, workers: Workers, *, hidden: bool) -> None:
-    """Write what is planned as a page."""
     request = planned.request
     own = request.guarantee
     stands = survey(
@@ -281,7 +280,6 @@ def _print_answer(found: Answer, request: Request, promise: str | None, fingerpr
 
 
 def _about_numbers(found: Answer, request: Request) -> str:
-    """What the numbers of the menu are, in sentences."""
     menu, parts = found.menu, [MENU_NOTE]
     if menu.sampled:
         parts.append(
@@ -294,7 +292,6 @@ def _about_numbers(found: Answer, request: Request) -> str:
 
 
 def _print_planned(planned: Plan) -> None:
-    """Print what was found about every paper under the guarantee that is planned."""
     facts, request = planned.summary, planned.request
     papers = int(facts["papers"])
     say(

@@ -11,9 +11,8 @@ from blindcal.cli.options import (
     ClusterAddress,
     Processes,
     ReleasePath,
-    argument,
-    conference_folders,
     flag,
+    folder_argument,
     hired,
     opened_release,
     option,
@@ -30,11 +29,9 @@ _WIDTH = 96
 
 
 def report(
-    path: Path = argument(
+    path: Path = folder_argument(
         "The conference's folder, for its latest release; or a published folder, or, for --text, a "
-        "certificate.json.",
-        metavar="FOLDER",
-        autocompletion=conference_folders,
+        "certificate.json."
     ),
     out: Path | None = option("The page to write; an existing file is never overwritten.", metavar="FILE"),
     text: bool = flag(
@@ -88,7 +85,6 @@ def report(
 
 
 def _print_text(release: Path) -> None:
-    """Print what a certificate promises, number by number."""
     certificate = read_certificate(release)
     parts = explain_certificate(certificate)
     emit_json({"certificate": release, "parts": parts, "assumptions": certificate["assumptions"]})

@@ -131,7 +131,6 @@ def _committee_header(first: Sequence[str]) -> list[str]:
 
 
 def _answers(table: HeadedTable) -> tuple[list[dict[str, str]], list[Problem]]:
-    """What each review's cell of scores says, line by line."""
     answers: list[dict[str, str]] = []
     problems = []
     for (number, _), cell in zip(table.rows, table.column("scores"), strict=True):
@@ -239,7 +238,6 @@ def conflicts(opened: OpenedExport) -> list[tuple[str, str]] | None:
 
 
 def _problems(opened: OpenedExport, table: HeadedTable) -> list[Problem]:
-    """What is wrong with the form of the tables."""
     used = ("submission #", "member #", "member name", "version", "scores", *_AFTER[:4])
     beside = ("#", "title", "track name", _DELETED, "decision", "first name", "last name", "email")
     others = filter(None, (_submission_table(opened), committee_table(opened)))
@@ -279,7 +277,6 @@ def _dropped(table: HeadedTable, labels: Sequence[str], old: int) -> tuple[Dropp
 
 
 def _go_by(reviewers: Sequence[tuple[str, str]]) -> str:
-    """How reviewers are told apart."""
     ids = {who.strip() for who, _ in reviewers}
     emails = sum("@" in who for who in ids)
     return f"{count(emails, 'reviewer')} known by email, {len(ids) - emails:,} by name"

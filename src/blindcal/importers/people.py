@@ -221,7 +221,6 @@ def read_conflicts(data: bytes, file: str, people: Mapping[str, str] | None = No
 
 
 def _of_conflicts(names: frozenset[str]) -> bool:
-    """Whether a table with columns of these names is a plain list of conflicts."""
     listed = _WORD in names or (not names.isdisjoint(_MAILS) and names <= {*_PLAIN, _TYPE})
     return listed and not names.isdisjoint(_PAPERS)
 
@@ -281,7 +280,6 @@ def _bulk(table: HeadedTable, people: Mapping[str, str] | None) -> tuple[Pairs, 
 
 
 def _left(others: int) -> str:
-    """What is said of so many rows that are about something else."""
     are = "is" if others == 1 else "are"
     return f": {count(others, 'row')} that {are} no conflict left out" if others else ""
 

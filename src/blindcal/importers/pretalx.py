@@ -75,7 +75,6 @@ def team_sheet(opened: OpenedExport) -> Worksheet | None:
 
 
 def _table(opened: OpenedExport) -> HeadedTable | None:
-    """The table of the organizer's export."""
     sheets = (json_worksheet(opened),) if opened.is_json else opened.sheets
     return find_only_table([sheet for sheet in sheets if sheet is not None], _exported)
 

@@ -602,7 +602,6 @@ def _calibrated(
 def _settings(
     folder: Path, key: Path, contents: FolderContents, grid: str | None, wishes: InitialSettings
 ) -> dict[str, Value]:
-    """The lines of conference.toml."""
     number = parse_paper_counts("`accept`", wishes.accept)
     chosen: dict[str, Value | None] = {
         "conference": folder.name,

@@ -269,7 +269,6 @@ def _noted(text: str, table: str, lines: Mapping[str, str | None]) -> str:
 
 
 def _noted_paper(line: str) -> str | None:
-    """The paper that a line under the heading of a table is about."""
     try:
         return next(iter(tomllib.loads(line)), None)
     except tomllib.TOMLDecodeError:

@@ -48,7 +48,6 @@ class Declaration:
 
 
 def _limit_setting(name: str, limit: Limit) -> Declaration:
-    """The setting of a guarantee's limit."""
     removed = ' "none" removes it.' if limit.removable else ""
     guarantee = f" With {' or '.join(limit.only_with)} only." if limit.only_with else ""
     kind: Kind = "limit" if limit.removable else "number"

@@ -45,14 +45,7 @@ from blindcal.deciding.ledger import (
 from blindcal.deciding.release import Outcome, decide, select
 from blindcal.errors import BlindcalError, InputError
 from blindcal.exporters import FORMATS, export
-from blindcal.exporters.formats import (
-    WAITING,
-    DecidedPaper,
-    decided_of,
-    parse_overrides,
-    read_decided,
-    read_titles,
-)
+from blindcal.exporters.formats import WAITING, DecidedPaper, decided_of, read_decided, read_titles
 from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_committee, read_names
 from blindcal.fitting.estimate import Fitted, check_fit_targets, fit
 from blindcal.fitting.history import Scale, order_remarks, past_conferences, past_people
@@ -391,7 +384,6 @@ def select_folder(
 
 
 def _public(folder: Folder, release: int) -> Path:
-    """Where a release of a folder lies."""
     out = Path(folder.required("out"))
     return release_folder(out, release) if folder.numbered else out
 
@@ -430,7 +422,7 @@ def export_release(
     settings: Mapping[str, Any] = {} if folder is None else folder.settings
     titles = str(settings["titles"]) if "titles" in settings else None
     by_hand = {} if folder is None else folder.overridden
-    edits = parse_overrides(f"{paper}={text.split(':')[0]}" for paper, text in by_hand.items())
+    edits = {paper: text.split(":")[0] for paper, text in by_hand.items()}
     papers = read_decided(release, titles, edits)
     if what == "advice" and not all(paper.advice for paper in papers):
         secret = key if folder is None else key_of(folder, key)

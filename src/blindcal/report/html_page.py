@@ -99,7 +99,6 @@ def page(report: Report) -> str:
 
 
 def _common(report: Report) -> dict[str, Any]:
-    """What every page says."""
     content, guarantee = report.certificate, certified_guarantee(report.certificate)
     tossed = bool(report.decided)
     return {
@@ -229,7 +228,6 @@ def _named_bars(content: Mapping[str, Any], tossed: bool) -> tuple[Bar, ...]:
 
 
 def _odds(epsilon: float) -> list[tuple[str, str, str]]:
-    """What a suspicion can become by one decision, at the least and at the most."""
     if isinf(epsilon):
         return []
     return [
