@@ -30,7 +30,7 @@ from blindcal.planning.conference_plan import Answer
 from blindcal.planning.request import Quota, Request
 from blindcal.policy.guarantee import GUARANTEES
 from blindcal.project.imports import FolderImport
-from blindcal.project.settings import SECTIONS, Declaration
+from blindcal.project.settings import SECTIONS, SETTINGS
 from blindcal.project.workflow import FolderAudit, FolderFit, FolderRelease, FolderVerification, ReleaseExport
 from blindcal.report.charts import bars
 from blindcal.report.html_page import menu_bars, score_spans
@@ -502,15 +502,14 @@ def planned_view(planned: Answer) -> dict[str, Any]:
 
 
 def _settings(session: Session, state: FolderState) -> dict[str, Any]:
-    def row(one: Declaration) -> tuple[object, ...]:
-        frozen = state.decided and one.name in FROZEN
-        choices = ("true", "false") if one.kind == "flag" else _CHOICES.get(one.name)
-        text = setting_text(state.folder.settings.get(one.name))
-        return one.name, plain(one.sentence), text, frozen, choices
+    def row(name: str) -> tuple[object, ...]:
+        choices = ("true", "false") if SETTINGS[name].kind == "flag" else _CHOICES.get(name)
+        text = setting_text(state.folder.settings.get(name))
+        return name, plain(SETTINGS[name].sentence), text, state.decided and name in FROZEN, choices
 
     sections = [
-        (title.partition(" (")[0], [row(one) for one in rows if one.name in EDITABLE])
-        for title, rows in SECTIONS.items()
+        (title.partition(" (")[0], [row(name) for name in names if name in EDITABLE])
+        for title, names in SECTIONS.items()
     ]
     return {"sections": [section for section in sections if section[1]]}
 

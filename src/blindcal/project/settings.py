@@ -40,18 +40,17 @@ SettingValue = str | bool | tuple[str, ...]
 class Declaration:
     """A setting of conference.toml."""
 
-    name: str  # what the file calls it
     kind: Kind  # what values it takes
     example: Value  # a value for a new file in which it is not set
     sentence: str  # what it means, as the file says it
     default: str | None = None  # what holds if it is not set; None if nothing does
 
 
-def _limit_setting(name: str, limit: Limit) -> Declaration:
+def _limit_setting(limit: Limit) -> Declaration:
     removed = ' "none" removes it.' if limit.removable else ""
     guarantee = f" With {' or '.join(limit.only_with)} only." if limit.only_with else ""
     kind: Kind = "limit" if limit.removable else "number"
-    return Declaration(setting_name(name), kind, limit.example, f"{limit.sentence}{removed}{guarantee}")
+    return Declaration(kind, limit.example, f"{limit.sentence}{removed}{guarantee}")
 
 
 def setting_name(name: str) -> str:
@@ -63,143 +62,127 @@ def setting_name(name: str) -> str:
     return name.replace("_", "-")
 
 
-SECTIONS: Mapping[str, Sequence[Declaration]] = {
-    "The conference": (
-        Declaration(
-            "conference",
+SECTIONS: Mapping[str, Mapping[str, Declaration]] = {
+    "The conference": {
+        "conference": Declaration(
             "text",
             "icx2027",
             "Its name in the record and the certificate. Do not change it after deciding.",
             "conference",
         ),
-    ),
-    "Inputs": (
-        Declaration(
-            "reviews",
+    },
+    "Inputs": {
+        "reviews": Declaration(
             "file",
             "inputs/reviews.csv",
             "CONFIDENTIAL: who gave which paper which score. After a correction or a late review, run "
             "`blindcal import FOLDER FILE --as reviews`, then `decide` with --amend --reason.",
         ),
-        Declaration(
-            "committee",
+        "committee": Declaration(
             "file",
             "inputs/committee.csv",
             "Everyone who may have reviewed, not only those who did: `fit` writes a row for each.",
         ),
-        Declaration(
-            "pools",
+        "pools": Declaration(
             "pools",
             "everyone",
             "Who may have reviewed each paper: a table paper,reviewer[,probability], or paper,conflict "
             '(everyone else is a candidate), or "everyone". Never list only those who did review.',
         ),
-        Declaration(
-            "loads",
+        "loads": Declaration(
             "file",
             "inputs/loads.csv",
             "If review loads are public: a table reviewer,load or reviewer,least,most. "
             "Fixed before reviews come in, never counted from them. Promises are then for someone who "
             "knows it.",
         ),
-        Declaration(
-            "distinct-papers",
+        "distinct-papers": Declaration(
             "flag",
             True,
             "With a jury or fixed panels: papers with the same reviewers, and the same score from each, "
             "are different papers. Else `decide` takes them for one paper under several ids.",
         ),
-        Declaration("titles", "file", "inputs/titles.csv", "Titles of papers, for `export`."),
-        Declaration("tracks", "file", "inputs/tracks.csv", "Tracks of papers, as the export had them."),
-    ),
-    "Calibration": (
-        Declaration(
-            "past",
+        "titles": Declaration("file", "inputs/titles.csv", "Titles of papers, for `export`."),
+        "tracks": Declaration("file", "inputs/tracks.csv", "Tracks of papers, as the export had them."),
+    },
+    "Calibration": {
+        "past": Declaration(
             "files",
             ["inputs/past/2026.csv"],
             "CONFIDENTIAL: reviews of past conferences, oldest first, for `fit`.",
         ),
-        Declaration(
-            "past-better",
+        "past-better": Declaration(
             "texts",
             ["2021=low"],
             "Past conferences whose better scores were at the other end.",
         ),
-        Declaration("same", "file", "inputs/same.csv", "People whose id changed since: a table old,new."),
-        Declaration(
-            "reviewers",
+        "same": Declaration("file", "inputs/same.csv", "People whose id changed since: a table old,new."),
+        "reviewers": Declaration(
             "file",
             "inputs/reviewers.csv",
             "CONFIDENTIAL: each reviewer's slope, offset and noise, written by `fit`. Never fitted on the "
             "reviews that are decided.",
         ),
-    ),
-    "The scale": (
-        Declaration(
-            "grid",
+    },
+    "The scale": {
+        "grid": Declaration(
             "grid",
             "1..10",
             "The scores that reviewers can give, also those that no one gave: they are rounded to these. "
             '"none" if any number can be given.',
         ),
-        Declaration(
-            "better",
+        "better": Declaration(
             "text",
             "high",
             "Which scores are better: high or low. No data can show it: check this line.",
             "high",
         ),
-    ),
-    "What to accept: one of these": (
-        Declaration("accept-rate", "number", 0.25, "Share of papers to accept, about."),
-        Declaration("accept", "papers", 50, 'Or how many papers, exactly; by track: "main=40,short=10".'),
-        Declaration("bar", "number", 0.5, "Or the bar itself, as a quality (N(0,1) over papers)."),
-        Declaration("wait-list", "papers", 10, "With accept: how many more papers wait, in their order."),
-    ),
-    "What decisions may reveal (docs/explanation/privacy_model.md)": (
-        Declaration(
-            "guarantee",
+    },
+    "What to accept: one of these": {
+        "accept-rate": Declaration("number", 0.25, "Share of papers to accept, about."),
+        "accept": Declaration("papers", 50, 'Or how many papers, exactly; by track: "main=40,short=10".'),
+        "bar": Declaration("number", 0.5, "Or the bar itself, as a quality (N(0,1) over papers)."),
+        "wait-list": Declaration("papers", 10, "With accept: how many more papers wait, in their order."),
+    },
+    "What decisions may reveal (docs/explanation/privacy_model.md)": {
+        "guarantee": Declaration(
             "text",
             Guarantee().name,
             f"{', '.join(name for name in GUARANTEES if name != 'none')}: `blindcal plan` shows what each "
             "would cost.",
             Guarantee().name,
         ),
-        *(_limit_setting(name, limit) for name, limit in LIMITS.items()),
-    ),
-    "Where results go": (
-        Declaration(
-            "key",
+        **{setting_name(name): _limit_setting(limit) for name, limit in LIMITS.items()},
+    },
+    "Where results go": {
+        "key": Declaration(
             "file",
             "../icx2027.key",
             "SECRET forever; beside this folder, with its private log.",
         ),
-        Declaration(
-            "scores",
+        "scores": Declaration(
             "text",
             "confidential",
             '"public" if everyone may see the scores of all papers; "confidential" if not: then nothing '
             "in the public folder depends on them but the decisions. Frozen with the first release.",
         ),
-        Declaration("out", "file", "public", "The public folder: may be sent on if the line above is right."),
-        Declaration(
-            "numbered",
+        "out": Declaration("file", "public", "The public folder: may be sent on if the line above is right."),
+        "numbered": Declaration(
             "flag",
             True,
             "Each release in a folder of its own there: release-1, release-2 after an amendment.",
         ),
-        Declaration(
-            "accepted",
+        "accepted": Declaration(
             "text",
             "Accept (Oral)",
             "What your system calls an accepted paper, for `export` to HotCRP, OpenReview, EasyChair and "
             "CMT; HotCRP refuses a word that it does not know.",
         ),
-        Declaration("rejected", "text", "Reject", "And a rejected one."),
-    ),
+        "rejected": Declaration("text", "Reject", "And a rejected one."),
+    },
 }
 """What the file may set, in its order."""
-SETTINGS: Mapping[str, Declaration] = {row.name: row for rows in SECTIONS.values() for row in rows}
+SETTINGS: Mapping[str, Declaration] = {name: row for rows in SECTIONS.values() for name, row in rows.items()}
 """What the file may set, by name."""
 NOTES = ("withdrawn", "overridden")
 """What the file keeps note of, paper by paper."""
@@ -651,10 +634,10 @@ def conference_text(settings: Mapping[str, Value], withdrawn: Mapping[str, str] 
     sections = []
     for title, rows in SECTIONS.items():
         sections.append(f"\n# ---- {title} ----")
-        for row in rows:
+        for name, row in rows.items():
             # What is not set stands there as an example.
-            mark = "" if row.name in settings else "# "
-            line = f"{mark}{row.name} = {toml_value(settings.get(row.name, row.example))}"
+            mark = "" if name in settings else "# "
+            line = f"{mark}{name} = {toml_value(settings.get(name, row.example))}"
             sections += [_comment(row.sentence), line]
     gone = [f"{toml_value(paper)} = {toml_value(reason)}" for paper, reason in (withdrawn or {}).items()]
     notes = _NOTES.format(withdrawn="\n".join(gone or [_WITHDRAWN])).rstrip("\n")
