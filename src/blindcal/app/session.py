@@ -532,12 +532,7 @@ class Session:
             return answer(inputs, request, despite_misfit=True, workers=self.workers, progress=progress)
 
     def decide(
-        self,
-        *,
-        reason: str | None = None,
-        redecide: bool = False,
-        misfit: bool = False,
-        leak: bool = False,
+        self, *, reason: str | None = None, redecide: bool = False, misfit: bool = False, leak: bool = False
     ) -> None:
         """Decide every paper, once; with a `reason`, amend what was decided."""
         settings_of(self.state.folder, yes_leak=leak)

@@ -69,7 +69,7 @@ SECTIONS: Mapping[str, Mapping[str, Declaration]] = {
             "icx2027",
             "Its name in the record and the certificate. Do not change it after deciding.",
             "conference",
-        ),
+        )
     },
     "Inputs": {
         "reviews": Declaration(
@@ -112,9 +112,7 @@ SECTIONS: Mapping[str, Mapping[str, Declaration]] = {
             "CONFIDENTIAL: reviews of past conferences, oldest first, for `fit`.",
         ),
         "past-better": Declaration(
-            "texts",
-            ["2021=low"],
-            "Past conferences whose better scores were at the other end.",
+            "texts", ["2021=low"], "Past conferences whose better scores were at the other end."
         ),
         "same": Declaration("file", "inputs/same.csv", "People whose id changed since: a table old,new."),
         "reviewers": Declaration(
@@ -156,9 +154,7 @@ SECTIONS: Mapping[str, Mapping[str, Declaration]] = {
     },
     "Where results go": {
         "key": Declaration(
-            "file",
-            "../icx2027.key",
-            "SECRET forever; beside this folder, with its private log.",
+            "file", "../icx2027.key", "SECRET forever; beside this folder, with its private log."
         ),
         "scores": Declaration(
             "text",
