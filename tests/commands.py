@@ -37,8 +37,8 @@ def guarded(action: Callable[[], object], *arguments: str) -> tuple[int, str]:
     """Exit code and standard error of a command that does `action`."""
     toy = typer.Typer(pretty_exceptions_enable=False)
 
-    @toy.command()
-    def command(as_json: console.Json = False) -> None:
+    @toy.command(cls=console.Once)
+    def command() -> None:
         action()
 
     with contextlib.redirect_stderr(io.StringIO()) as err:

@@ -32,7 +32,7 @@ BASE |= {"scores": "public", "pools": "everyone"}
 def test_every_guarantee_of_the_menu_can_be_written_and_read(guarantee: Guarantee, tmp_path: Path) -> None:
     text = conference_text({**BASE, "epsilon": 2.0, "accept-rate": 0.3})
     (tmp_path / FILE).write_text(with_settings(text, guarantee_settings(guarantee)))
-    assert folder_request(read_folder(tmp_path)).request.guarantee == guarantee
+    assert folder_request(read_folder(tmp_path)).guarantee == guarantee
 
 
 def test_a_folder_that_leaves_something_open_says_what(tmp_path: Path) -> None:

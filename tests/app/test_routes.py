@@ -234,12 +234,13 @@ def test_a_file_that_is_too_large_is_refused_while_it_is_read(both: tuple[Client
 
 @pytest.mark.parametrize("kind", ["committee", "map", ""])
 def test_a_small_file_that_would_take_gigabytes_is_refused(both: tuple[Client, Session], kind: str) -> None:
-    client, _ = both
+    client, desk = both
     assert client.do("new", name="icx", accept="", better="high", scores="")
     assert client.put("a.csv.gz", BOMBS["rows.csv.gz"][0]()).status == 200
     assert client.do("read", **{"kind:a.csv.gz": kind})
     page = client.get("/conference/files").text
     assert MEMORY in page or "UTF-8" in page
+    assert str(desk.private) not in page, "a file that is on its way goes by its name"
     assert not client.do("import")
 
 

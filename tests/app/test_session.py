@@ -84,7 +84,7 @@ def test_a_conference_from_a_key_to_decisions_that_verify(session: Session) -> N
     session.choose_guarantee([one.guarantee for one in menu.choices].index(Guarantee("crowd", epsilon=3.0)))
     assert session.result("planned").chosen.epsilon == 3.0, "the menu outlives a choice in it"
     folder = session.home / "icx"
-    assert folder_request(read_folder(folder)).request.guarantee == Guarantee("crowd", epsilon=3.0)
+    assert folder_request(read_folder(folder)).guarantee == Guarantee("crowd", epsilon=3.0)
     session.decide()
     wait(session)
     release = session.state.release
@@ -139,10 +139,10 @@ def test_settings_are_written_as_they_are_typed(session: Session) -> None:
     with pytest.raises(InputError, match="accept_rate"):
         session.plan()
     session.set_texts({"accept": "3", "wait-list": "1", "accepted": "Accept (Talk)"})
-    request = folder_request(read_folder(session.home / "icx")).request
+    request = folder_request(read_folder(session.home / "icx"))
     assert (request.accept, request.wait_list) == (3, 1)
     session.set_texts({"accept": "", "wait-list": "", "accept-rate": "0.5"})
-    request = folder_request(read_folder(session.home / "icx")).request
+    request = folder_request(read_folder(session.home / "icx"))
     assert (request.accept, request.accept_rate) == (None, 0.5)
     before = everything(session.home)
     for name, text, told in (
@@ -182,7 +182,7 @@ def test_another_number_is_seen_before_it_is_released(session: Session) -> None:
     assert release.public["accepted"] == 5
     words = {paper: word for paper, _, word in preview.changes}
     assert {one.paper: one.decision for one in release.papers if one.paper in words} == words
-    request = folder_request(read_folder(folder)).request
+    request = folder_request(read_folder(folder))
     assert (request.accept, request.wait_list) == (5, 2), "conference.toml has the numbers of the list"
 
 
@@ -299,7 +299,7 @@ def test_no_promise_needs_consent(session: Session) -> None:
     session.set_texts({"guarantee": "none", "epsilon": "", "among": ""})
     request = session.state.request
     assert request is not None
-    assert request.request.guarantee.name == "none"
+    assert request.guarantee.name == "none"
     with pytest.raises(InputError, match="yes_leak"):
         session.decide()
     session.decide(leak=True)

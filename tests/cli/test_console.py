@@ -72,8 +72,12 @@ def test_a_file_name_cannot_drive_the_terminal() -> None:
 
 
 def test_json_of_infinity() -> None:
-    with contextlib.redirect_stdout(io.StringIO()) as out:
+    def command(*_: object, **__: object) -> None:
+        console.say("not said")
         console.emit_json({"epsilon": math.inf, "x": [-math.inf, math.nan, 1]})
+
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        assert console.guarded(command, ["--json"]) == 0
     assert json.loads(out.getvalue()) == {"epsilon": "inf", "x": ["-inf", None, 1]}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.exporters.formats import DecidedPaper, parse_overrides, read_decided
+from blindcal.exporters.formats import DecidedPaper, read_decided
 
 TABLE = """paper,decision,raw_decision,advice
 1,accept,reject,raise
@@ -60,9 +60,3 @@ def test_what_is_no_release_is_refused(case: str, tmp_path: Path) -> None:
     folder = tmp_path / "none" if table is None else release(tmp_path / "out", table)
     with pytest.raises(InputError, match=message):
         read_decided(folder, None, overridden)
-
-
-@pytest.mark.parametrize("given", [["17"], ["17=maybe"], ["=accept"], ["17=accept", "17=reject"]])
-def test_bad_overrides_are_refused(given: list[str]) -> None:
-    with pytest.raises(InputError, match="`overridden` must"):
-        parse_overrides(given)

@@ -24,6 +24,7 @@ from blindcal.project.create import (
     score_remarks,
 )
 from blindcal.project.settings import folder_request, read_folder
+from blindcal.project.workflow import folder_inputs
 from small_conferences import everything, small_conference
 
 
@@ -37,9 +38,10 @@ def test_a_folder_is_made_that_can_be_read_and_decided(tmp_path: Path) -> None:
     made = create_folder(tmp_path / "icx", files, InitialSettings("public", accept_rate=0.4), key)
     assert made.calibrated
     assert read_key(key) == made.secret
-    wanted = folder_request(read_folder(tmp_path / "icx"))
-    assert (wanted.request.accept_rate, wanted.key) == (0.4, key)
-    conference, _ = wanted.inputs().prepared(accept_rate=0.4)
+    folder = read_folder(tmp_path / "icx")
+    assert (folder_request(folder).accept_rate, folder.text("key")) == (0.4, str(key))
+    with folder_inputs(folder) as inputs:
+        conference, _ = inputs.prepared(accept_rate=0.4)
     assert len(conference.cases) == 6
 
 
@@ -69,18 +71,25 @@ def test_a_folder_loose_files_and_python_give_one_certificate(tmp_path: Path) ->
     rows = [(paper, who, f"{round(float(score))}") for paper, who, score in small.reviews[1:]]
     replace(small, reviews=(small.reviews[0], *rows)).write(tmp_path / "in")
     made = create_folder(tmp_path / "icx", files, InitialSettings("public", accept_rate=0.4), key)
-    wanted = folder_request(read_folder(tmp_path / "icx"))
+    with folder_inputs(read_folder(tmp_path / "icx")) as of_folder:
+        pass
     assert made.settings["grid"] != "none"
     texts = []
     for name, inputs in (
-        ("folder", wanted.inputs()),
+        ("folder", of_folder),
         ("files", read_inputs(files.reviews, str(files.reviewers), str(files.pools))),
     ):
         copied = tmp_path / name / "key"
         copied.parent.mkdir()
         copied.write_bytes(key.read_bytes())
         copied.chmod(0o600)
-        outcome = decide(inputs, wanted.request, copied, tmp_path / name / "out", despite_misfit=True)
+        outcome = decide(
+            inputs,
+            folder_request(read_folder(tmp_path / "icx")),
+            copied,
+            tmp_path / name / "out",
+            despite_misfit=True,
+        )
         texts.append((outcome.record.decisions, outcome.record.certificate))
     assert texts[0] == texts[1]
 

@@ -13,6 +13,7 @@ from blindcal.errors import InputError
 from blindcal.posterior.conference import refuse_mismatches
 from blindcal.posterior.inputs import read_inputs
 from blindcal.project.imports import UNKNOWN_REVIEWERS_FILE, unknown_reviewers_listed
+from blindcal.project.settings import Folder
 from small_conferences import SmallConference, small_conference
 
 NAMES = ("Ada Lovelace", "Kurt Gödel", "Emmy Noether", "R07", "R08", "Alan Turing")
@@ -38,7 +39,9 @@ def _refused(small: SmallConference, place: Path, out: Path | None = None) -> tu
     folder = small.write(place / "in")
     reviews, reviewers, pools = (folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools"))
     inputs = read_inputs(reviews, reviewers, pools)
-    with pytest.raises(InputError) as refusal, unknown_reviewers_listed(reviews, out):
+    settings = {"reviews": str(reviews), "out": "" if out is None else str(out)}
+    conference = Folder(place, settings, {}, {})
+    with pytest.raises(InputError) as refusal, unknown_reviewers_listed(conference):
         refuse_mismatches(inputs.reviews, inputs.parameters, inputs.pools, inputs.sources)
     return str(refusal.value).replace(f"{folder}/", ""), folder / UNKNOWN_REVIEWERS_FILE
 

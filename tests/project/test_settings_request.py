@@ -71,7 +71,7 @@ def test_a_guarantee_reads_back_from_its_text_and_from_settings(guarantee: Guara
     assert parse_guarantee(guarantee_text(guarantee)) == guarantee
     text = with_settings(SETTINGS, guarantee_settings(guarantee))
     (tmp_path / "conference.toml").write_text(text)
-    assert folder_request(read_folder(tmp_path), yes_leak=True).request.guarantee == guarantee
+    assert folder_request(read_folder(tmp_path), yes_leak=True).guarantee == guarantee
 
 
 @pytest.mark.parametrize(
@@ -195,16 +195,17 @@ numbered = true
 def test_what_a_folder_requests(tmp_path: Path) -> None:
     (tmp_path / "icx").mkdir()
     (tmp_path / "icx" / "conference.toml").write_text(SETTINGS)
-    found = folder_request(read_folder(tmp_path / "icx"))
-    assert found.request.guarantee == Guarantee("average", 0.01, None)
-    request = found.request
+    folder = read_folder(tmp_path / "icx")
+    request = folder_request(folder)
+    assert request.guarantee == Guarantee("average", 0.01, None)
     assert (request.conference, request.accept_rate, request.better) == ("icx", 0.25, "low")
     assert (request.bar, request.accept, request.wait_list) == (None, None, 0)
-    assert found.grid == [1, 2, 3, 4, 5]
-    assert found.withdrawn == ("7",)
-    assert found.files[0] == str(tmp_path / "icx" / "in" / "reviews.csv")
-    assert found.files[2] == "everyone"
-    assert (found.key, found.out, found.numbered) == (tmp_path / "icx.key", tmp_path / "icx" / "public", True)
+    assert folder.grid == [1, 2, 3, 4, 5]
+    assert [*folder.withdrawn] == ["7"]
+    assert folder.required("reviews") == str(tmp_path / "icx" / "in" / "reviews.csv")
+    assert folder.text("pools") == "everyone"
+    paths = [str(tmp_path / "icx.key"), str(tmp_path / "icx" / "public")]
+    assert [folder.text("key"), folder.text("out"), folder.numbered] == [*paths, True]
 
 
 @pytest.mark.parametrize(

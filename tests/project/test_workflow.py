@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,15 +23,16 @@ def test_files_are_loaded_and_whoever_is_in_no_pool_is_listed_beside_them(tmp_pa
     small = small_conference()
     files = small.write(tmp_path / "in")
     folder = read_folder(project(files, None, None))
-    with folder_inputs(folder, None) as inputs:
+    with folder_inputs(folder) as inputs:
         assert inputs.reviews.papers == tuple(sorted({row[0] for row in small.reviews[1:]}))
     paper, author = small.reviews[1][:2]
     pools = files / "pools.csv"
     lines = pools.read_text().splitlines(keepends=True)
     pools.write_text("".join(line for line in lines if not line.startswith(f"{paper},{author},")))
 
-    def prepared(out: Path | None) -> str:
-        with pytest.raises(InputError) as caught, folder_inputs(folder, None, out) as inputs:
+    def prepared(out: Path) -> str:
+        published = replace(folder, settings={**folder.settings, "out": str(out)})
+        with pytest.raises(InputError) as caught, folder_inputs(published) as inputs:
             inputs.prepared(accept_rate=0.4)
         return str(caught.value)
 

@@ -18,9 +18,10 @@ from blindcal.fitting.committee import Pair, read_aliases
 from blindcal.fitting.reuse_guard import fit_record_path
 from blindcal.io.atomic_files import read_json, read_table
 from blindcal.io.cells import Column
+from blindcal.planning.request import Request
 from blindcal.posterior.conference import read_reviewers
 from blindcal.project.imports import decided, folder_reviews
-from blindcal.project.settings import FILE, Folder, FolderRequest
+from blindcal.project.settings import Folder
 from blindcal.project.workflow import people_listing, release_of, sealed_release, settings_of
 from blindcal.report.wording import has_figures, read_certificate
 from blindcal.reviews import Reviews, similar_id_warnings
@@ -78,7 +79,7 @@ class FolderState:
     fit: Mapping[str, Any] | None
     same: Mapping[str, str]
     pairs: tuple[Pair, ...]
-    request: FolderRequest | None
+    request: Request | None
     unset: str | None
     fingerprint: str | None
     decided: bool
@@ -95,20 +96,19 @@ class FolderState:
     @property
     def key(self) -> Path:
         """Where its key lies."""
-        return Path(str(self.folder.settings.get("key", "")))
+        return Path(self.folder.text("key"))
 
 
 def folder_stamp(folder: Folder) -> Stamp:
     """Something that is other whenever a file of the `folder` is other."""
     named = (value if isinstance(value, tuple) else (value,) for value in folder.settings.values())
     files = [str(name) for names in named for name in names if isinstance(name, str) and os.sep in name]
-    out = Path(str(folder.settings.get("out", "")))
+    out = Path(folder.text("out"))
     releases = [str(path) for path in sorted(out.glob("**/certificate.json"))] if out.is_dir() else []
-    return (str(folder.path), *_stamps([str(folder.path / FILE), *files, *releases]))
+    return (str(folder.path), *_stamps([str(folder.file), *files, *releases]))
 
 
 def _stamps(paths: Iterable[str]) -> list[tuple[str, int, int]]:
-    """Time and size of each file that is there."""
     found = []
     for path in paths:
         if os.path.isfile(path):
@@ -119,20 +119,20 @@ def _stamps(paths: Iterable[str]) -> list[tuple[str, int, int]]:
 
 def read_state(folder: Folder) -> FolderState:
     """Reads all that a `folder` holds."""
-    settings = folder.settings
     reviews = folder_reviews(folder)
     reviews = None if reviews is None else reviews.without(folder.withdrawn)
-    file, table = str(settings.get("reviews", "")), str(settings.get("reviewers", ""))
+    table, key = folder.text("reviewers"), folder.text("key")
     request, unset = requested(folder)
-    key = str(settings.get("key", ""))
-    planned = {name: settings.get(name) for name in _PLANNED}
+    planned = {name: folder.settings.get(name) for name in _PLANNED}
     files = _stamps(str(value) for value in planned.values())
-    same = read_aliases(str(settings["same"])) if "same" in settings else {}
+    same = read_aliases(folder.text("same")) if "same" in folder.settings else {}
     release = published(folder)
     return FolderState(
         folder,
         reviews,
-        () if reviews is None else tuple(similar_id_warnings(reviews, os.path.basename(file))),
+        ()
+        if reviews is None
+        else tuple(similar_id_warnings(reviews, os.path.basename(folder.text("reviews")))),
         len(read_reviewers(table)) if os.path.lexists(table) else None,
         _fit(table),
         same,
@@ -172,7 +172,7 @@ def _pairs(known: Mapping[str, str], listing: Path) -> tuple[Pair, ...]:
     return tuple(Pair(old, new, why, taken == "yes") for old, new, why, taken in rows if old not in known)
 
 
-def requested(folder: Folder) -> tuple[FolderRequest | None, str | None]:
+def requested(folder: Folder) -> tuple[Request | None, str | None]:
     """What a `folder` requests, or else what it leaves open, in words.
 
     >>> requested(Folder(Path("icx2027"), {}, {}, {}))
@@ -197,7 +197,7 @@ def published(folder: Folder) -> LatestRelease | None:
     if not all((place / name).is_file() for name in PUBLISHED):
         return None
     public = read_certificate(place)
-    key = Path(str(folder.settings.get("key", "")))
+    key = Path(folder.text("key"))
     if has_figures(public) or not key.exists():
         return LatestRelease(place, public, read_decided(place), public)
     return LatestRelease(place, *sealed_release(place, key), public)

@@ -12,6 +12,7 @@ import secrets
 from base64 import b64encode
 from collections.abc import Iterable
 
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from blindcal.errors import unexpected
@@ -87,32 +88,26 @@ class Guard:
 
     def _refused(self, scope: Scope) -> tuple[int, str] | None:
         """Why a request does not pass; None if it does."""
-        headers = _Headers(scope)
-        hosts = headers.all("host")
+        headers = Headers(scope=scope)
+        hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
             return 403, "This server answers to 127.0.0.1 alone."
         given = scope["path"].split("/")[1].encode() if scope["path"].startswith("/") else b""
         if not secrets.compare_digest(given, self._token):
             return 403, "Open the address that blindcal printed: it has a token in it."
-        site, mode = headers.one("sec-fetch-site"), headers.one("sec-fetch-mode")
+        names = ("origin", "sec-fetch-site", "sec-fetch-mode")
+        origin, site, mode = (_only(headers.getlist(name)) for name in names)
         if scope["method"] in _ANSWERED:
             led = site not in (None, "same-origin", "none") and mode != "navigate"
             return (403, "Another page asked for this.") if led else None
-        if headers.one("origin") != f"http://{hosts[0]}" or site not in (None, "same-origin"):
+        if origin != f"http://{hosts[0]}" or site not in (None, "same-origin"):
             return 403, "Another page asked for this."
         return None
 
 
-class _Headers:
-    def __init__(self, scope: Scope) -> None:
-        self._given: Iterable[tuple[bytes, bytes]] = scope["headers"]
-
-    def all(self, name: str) -> list[str]:
-        return [value.decode("latin-1") for key, value in self._given if key == name.encode()]
-
-    def one(self, name: str) -> str | None:
-        found = self.all(name)
-        return found[0] if len(found) == 1 else None if not found else ""
+def _only(found: list[str]) -> str | None:
+    """The value of a header that stands there once; None without it, and empty if it stands there twice."""
+    return found[0] if len(found) == 1 else "" if found else None
 
 
 class _TooLongError(Exception):

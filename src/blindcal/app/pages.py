@@ -18,11 +18,11 @@ from blindcal.app.session import (
     FROZEN,
     PEOPLE_MAP,
     CanceledError,
-    Export,
     JobState,
     Session,
     setting_text,
 )
+from blindcal.assignment.candidates import EVERYONE
 from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder
 from blindcal.deciding.release import first_of_key
 from blindcal.errors import BlindcalError, InputError, Problem, unexpected
@@ -37,8 +37,8 @@ from blindcal.planning.conference_plan import Answer
 from blindcal.planning.request import Quota, Request
 from blindcal.policy.guarantee import GUARANTEES
 from blindcal.project.imports import FolderImport
-from blindcal.project.settings import SECTIONS, Declaration
-from blindcal.project.workflow import FolderAudit, FolderFit, FolderRelease, FolderVerification
+from blindcal.project.settings import SECTIONS, SETTINGS
+from blindcal.project.workflow import FolderAudit, FolderFit, FolderRelease, FolderVerification, ReleaseExport
 from blindcal.report.charts import bars
 from blindcal.report.html_page import menu_bars, score_spans
 from blindcal.report.wording import (
@@ -145,10 +145,10 @@ class Notice:
     mild: bool = False
 
 
-def notice(error: BaseException | None, private: Path) -> Notice | None:
-    """What a page says of an `error`; files below `private`, the session's own, go by their names alone.
+def notice(error: BaseException | None) -> Notice | None:
+    """What a page says of an `error`.
 
-    >>> notice(InputError("give one of `accept_rate`, `accept` and `bar`"), Path("/x")).text
+    >>> notice(InputError("give one of `accept_rate`, `accept` and `bar`")).text
     'give one of accept-rate, accept and bar'
     """
     if error is None:
@@ -156,45 +156,40 @@ def notice(error: BaseException | None, private: Path) -> Notice | None:
     if isinstance(error, CanceledError):
         return Notice("Stopped. Nothing was written by it.", mild=True)
     if isinstance(error, InputError) and error.problems:
-        faults = tuple(fault(one, private) for one in error.problems[:MOST_LISTED])
+        faults = tuple(fault(one) for one in error.problems[:MOST_LISTED])
         more = len(error.problems) - len(faults)
         return Notice(count(len(error.problems), "problem"), faults, more)
     if isinstance(error, BlindcalError):
-        return Notice(plain(str(error), private))
+        return Notice(plain(str(error)))
     if isinstance(error, OSError):
         return Notice(f"The system says: {error.strerror or type(error).__name__}.")
     return Notice(unexpected(error))
 
 
-def fault(problem: Problem, private: Path) -> Fault:
+def fault(problem: Problem) -> Fault:
     """A `problem` without its value, unless that names a row or is none of a row's cells.
 
-    Files below `private` go by their names alone.
-
-    >>> fault(Problem("/x/reviews.csv", 7, "reviewer", "must not be empty", "ada"), Path("/x"))
+    >>> fault(Problem("reviews.csv", 7, "reviewer", "must not be empty", "ada"))
     Fault(file='reviews.csv', row='7', column='reviewer', rule='must not be empty')
     """
-    found, rule = problem.found, plain(problem.rule, private)
+    found, rule = problem.found, plain(problem.rule)
     shows_value = found is not None and (
         _ROW.fullmatch(found) is not None or (problem.row is None and problem.column != "reviewer")
     )
     return Fault(
-        plain(problem.file, private),
+        plain(problem.file),
         "" if problem.row is None else f"{problem.row:,}",
         problem.column or "",
         f"{rule}, found {found}" if shows_value else rule,
     )
 
 
-def plain(text: str, private: Path) -> str:
-    """The `text` of a message, with files and arguments as the page calls them.
+def plain(text: str) -> str:
+    """The `text` of a message, with arguments as the page calls them.
 
-    Files below `private` go by their names alone.
-
-    >>> plain("/x/uploads/2026.csv: say which with `score_field`", Path("/x"))
+    >>> plain("2026.csv: say which with `score_field`")
     '2026.csv: say which with “Score field”'
     """
-    text = text.replace(f"{private}/uploads/", "").replace(f"{private}/", "")
     for pattern, words in _COMMAND_WORDS:
         text = re.sub(pattern, words, text)
     return text
@@ -244,7 +239,7 @@ def page_view(session: Session, slug: str) -> tuple[str, dict[str, Any]]:
     common: dict[str, Any] = {
         "job": job if job is not None and job.running else None,
         "changes": session.changes,
-        "notice": notice(session.error, session.private),
+        "notice": notice(session.error),
         "slug": slug,
         "tabs": [(name, tab.label) for name, tab in TABS.items()],
         "listed": MOST_LISTED,
@@ -259,7 +254,7 @@ def page_view(session: Session, slug: str) -> tuple[str, dict[str, Any]]:
         common |= {"confidential": tab.confidential or hidden, "open": _header(session, state)}
         return f"{slug}.html", {**common, **tab.view(session, state)}
     except BlindcalError as error:
-        return "broken.html", {**common, "path": str(session.path), "notice": notice(error, session.private)}
+        return "broken.html", {**common, "path": str(session.path), "notice": notice(error)}
 
 
 def _header(session: Session, state: FolderState) -> dict[str, Any]:
@@ -282,7 +277,7 @@ def _header(session: Session, state: FolderState) -> dict[str, Any]:
 def _overview(session: Session, state: FolderState) -> dict[str, Any]:
     return {
         "fingerprint": state.fingerprint,
-        "remarks": [plain(one, session.private) for one in state.remarks],
+        "remarks": [plain(one) for one in state.remarks],
         "withdrawn": len(state.folder.withdrawn),
     }
 
@@ -292,7 +287,7 @@ def _steps(session: Session, state: FolderState) -> list[tuple[str, str, bool, s
     release = state.release
     reviews = "none yet" if state.reviews is None else review_words(state)
     calibrated = "none yet" if state.calibrated is None else count(state.calibrated, "row")
-    chosen = "" if state.request is None else request_words(state.request.request)
+    chosen = "" if state.request is None else request_words(state.request)
     # What is promised by default is looked at before it is decided.
     looked = state.decided or session.result("planned") is not None
     decided = "not yet"
@@ -305,12 +300,12 @@ def _steps(session: Session, state: FolderState) -> list[tuple[str, str, bool, s
         ("overview", "Folder and key", keyed, "made" if keyed else "no key"),
         ("files", "Reviews", state.reviews is not None, reviews),
         ("calibration", "Calibration", state.calibrated is not None, calibrated),
-        ("plan", "Promise and number", looked and bool(chosen), chosen or _unset(session, state) or ""),
+        ("plan", "Promise and number", looked and bool(chosen), chosen or _unset(state) or ""),
         ("decide", "Decisions", release is not None and not state.amendable, decided),
     ]
 
 
-def _unset(session: Session, state: FolderState) -> str | None:
+def _unset(state: FolderState) -> str | None:
     """What must still be said or brought in before papers can be decided; None if nothing."""
     settings = state.folder.settings
     missing = [] if settings.get("scores") else ["who may see the scores"]
@@ -319,7 +314,7 @@ def _unset(session: Session, state: FolderState) -> str | None:
         return f"still open: {' and '.join(missing)}"
     if state.reviews is None or state.calibrated is None:
         return "needs reviews and their calibration"
-    return None if state.unset is None else plain(state.unset, session.private)
+    return None if state.unset is None else plain(state.unset)
 
 
 def review_words(state: FolderState) -> str:
@@ -347,7 +342,7 @@ def accept_words(request: Request) -> str:
 
 
 def _files(session: Session, state: FolderState) -> dict[str, Any]:
-    checked, private, reading = session.checked, session.private, session.reading
+    checked, reading = session.checked, session.reading
     files = [
         {
             "name": path.name,
@@ -355,19 +350,18 @@ def _files(session: Session, state: FolderState) -> dict[str, Any]:
             "kind": checked.kinds.get(path.name, ""),
             "said": reading.kinds.get(path.name, ""),
             "year": reading.years.get(path.name, ""),
-            "notice": notice(checked.errors.get(path.name), private),
+            "notice": notice(checked.errors.get(path.name)),
         }
         for path in session.staging.files
     ]
     imported: FolderImport | None = session.result("imported")
-    settings = state.folder.settings
-    past = settings.get("past", ())
-    years = [Path(one).stem for one in past] if isinstance(past, tuple) else []
+    settings, pools = state.folder.settings, state.folder.text("pools")
+    years = [Path(one).stem for one in state.folder.past]
     return {
         "files": files,
-        "together": notice(checked.errors.get(""), private),
-        "brought": None if checked.brought is None else import_lines(checked.brought, private),
-        "imported": None if imported is None else import_lines(imported, private),
+        "together": notice(checked.errors.get("")),
+        "brought": None if checked.brought is None else import_lines(checked.brought),
+        "imported": None if imported is None else import_lines(imported),
         "kinds": KIND_LABELS,
         "systems": list(SYSTEMS),
         "reading": reading,
@@ -377,9 +371,9 @@ def _files(session: Session, state: FolderState) -> dict[str, Any]:
             "past conferences": ", ".join(years) or "none",
             "committee": "there" if "committee" in settings else "none",
             "who may have reviewed": "everyone without a conflict"
-            if str(settings.get("pools", "")).endswith("conflicts.csv")
+            if pools.endswith("conflicts.csv")
             else "everyone"
-            if settings.get("pools", "everyone") == "everyone"
+            if pools in ("", EVERYONE)
             else "a list for each paper",
         },
         "withdrawn": state.folder.withdrawn,
@@ -389,11 +383,8 @@ def _files(session: Session, state: FolderState) -> dict[str, Any]:
     }
 
 
-def import_lines(brought: FolderImport, private: Path) -> dict[str, Any]:
-    """What an import would bring, or brought, in lines; it names nobody.
-
-    Files below `private` go by their names alone.
-    """
+def import_lines(brought: FolderImport) -> dict[str, Any]:
+    """What an import would bring, or brought, in lines; it names nobody."""
     contents = brought.contents
     lines = []
     if (found := contents.imported) is not None:
@@ -410,15 +401,13 @@ def import_lines(brought: FolderImport, private: Path) -> dict[str, Any]:
     ]
     lines += [f"committee: {count(len(contents.committee), 'member')}"] if contents.committee else []
     lines += [f"conflicts: {len(contents.conflicts):,}"] if contents.conflicts else []
+    warnings = () if found is None else found.warnings
     return {
-        "lines": [plain(line, private) for line in lines],
-        "dropped": [] if found is None else [plain(str(item), private) for item in found.dropped],
+        "lines": [plain(line) for line in lines],
+        "dropped": [] if found is None else [plain(str(item)) for item in found.dropped],
         "withdrawn": list(withdrawn_lines(brought.withdrawn)),
         "settings": ", ".join(brought.settings),
-        "warnings": [
-            plain(line, private)
-            for line in (*(() if found is None else found.warnings), *brought.remarks, *brought.refusals)
-        ],
+        "warnings": [plain(line) for line in (*warnings, *brought.remarks, *brought.refusals)],
         "nothing": not brought.places and not brought.settings and not brought.withdrawn,
     }
 
@@ -427,10 +416,10 @@ def _calibration(session: Session, state: FolderState) -> dict[str, Any]:
     fitted: FolderFit | None = session.result("fitted")
     return {
         "calibrated": state.calibrated,
-        "past": bool(state.folder.settings.get("past")),
+        "past": bool(state.folder.past),
         "has_reviews": state.reviews is not None,
         "fit": None if state.fit is None else fit_view(state.fit),
-        "remarks": [] if fitted is None else [plain(one, session.private) for one in fitted.remarks],
+        "remarks": [] if fitted is None else [plain(one) for one in fitted.remarks],
         "pairs": len(state.pairs),
         "found": "" if fitted is None or fitted.people is None else str(fitted.people),
     }
@@ -442,7 +431,7 @@ def _people(session: Session, state: FolderState) -> dict[str, Any]:
         "pairs": list(enumerate(state.pairs[:MOST_LISTED])),
         "more": max(0, len(state.pairs) - MOST_LISTED),
         "said": state.same,
-        "past": bool(state.folder.settings.get("past")),
+        "past": bool(state.folder.past),
     }
 
 
@@ -463,6 +452,10 @@ def fit_view(content: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _ends(found: Mapping[str, float]) -> str:
+    return f"{percent(found['low'])} to {percent(found['high'])}"
+
+
 def forecast_view(forecast: Forecast) -> dict[str, Any]:
     """How well the last past conference is predicted from the earlier ones."""
     rows = [
@@ -478,33 +471,26 @@ def forecast_view(forecast: Forecast) -> dict[str, Any]:
     }
 
 
-def _ends(found: Mapping[str, float]) -> str:
-    return f"{percent(found['low'])} to {percent(found['high'])}"
-
-
 def _plan(session: Session, state: FolderState) -> dict[str, Any]:
     planned: Answer | None = session.result("planned")
-    request = None if state.request is None else state.request.request
+    request = state.request
     settings = state.folder.settings
     if planned is not None and request is not None and request.guarantee != planned.chosen:
         # Chosen elsewhere, in Settings or in conference.toml.
         compared = [one.guarantee for one in planned.menu.choices]
         planned = replace(planned, chosen=request.guarantee) if request.guarantee in compared else None
     return {
-        "unset": _unset(session, state),
+        "unset": _unset(state),
         "accept": {name: setting_text(settings.get(name)) for name in ("accept-rate", "accept", "wait-list")},
         "scores": setting_text(settings.get("scores")),
         "chosen": None if request is None else request_words(request),
         "promises": [] if request is None else promises(request.guarantee),
-        "planned": None if planned is None else planned_view(planned, session.private),
+        "planned": None if planned is None else planned_view(planned),
     }
 
 
-def planned_view(planned: Answer, private: Path) -> dict[str, Any]:
-    """The answer, and the menu as a table with a bar for each line.
-
-    Files below `private` go by their names alone.
-    """
+def planned_view(planned: Answer) -> dict[str, Any]:
+    """The answer, and the menu as a table with a bar for each line."""
     menu = planned.menu
     raw, *lines, full = menu_bars(menu, planned.chosen)
     return {
@@ -517,45 +503,44 @@ def planned_view(planned: Answer, private: Path) -> dict[str, Any]:
         "verdict": planned.fit.verdict,
         "fits": planned.fit.verdict == FITS,
         "spans": score_spans(planned.fit.public),
-        "remarks": [plain(one, private) for one in planned.remarks],
+        "remarks": [plain(one) for one in planned.remarks],
         "sampled": menu.sampled,
     }
 
 
 def _settings(session: Session, state: FolderState) -> dict[str, Any]:
-    def row(one: Declaration) -> tuple[object, ...]:
-        frozen = state.decided and one.name in FROZEN
-        choices = ("true", "false") if one.kind == "flag" else _CHOICES.get(one.name)
-        text = setting_text(state.folder.settings.get(one.name))
-        return one.name, plain(one.sentence, session.private), text, frozen, choices
+    def row(name: str) -> tuple[object, ...]:
+        choices = ("true", "false") if SETTINGS[name].kind == "flag" else _CHOICES.get(name)
+        text = setting_text(state.folder.settings.get(name))
+        return name, plain(SETTINGS[name].sentence), text, state.decided and name in FROZEN, choices
 
     sections = [
-        (title.partition(" (")[0], [row(one) for one in rows if one.name in EDITABLE])
-        for title, rows in SECTIONS.items()
+        (title.partition(" (")[0], [row(name) for name in names if name in EDITABLE])
+        for title, names in SECTIONS.items()
     ]
     return {"sections": [section for section in sections if section[1]]}
 
 
 def _decide(session: Session, state: FolderState) -> dict[str, Any]:
-    request = None if state.request is None else state.request.request
+    request = state.request
     planned: Answer | None = session.result("planned")
     made: FolderRelease | None = session.result("decided")
     refused = "`despite_misfit`" in str(session.error)
     return {
-        "unset": _unset(session, state),
+        "unset": _unset(state),
         "chosen": None if request is None else request_words(request),
         "promises": [] if request is None else promises(request.guarantee),
         "reviews": review_words(state),
         "public": state.folder.settings.get("scores") != CONFIDENTIAL,
         "misfit": refused or (planned is not None and planned.fit.verdict != FITS),
         "leak": request is not None and request.guarantee.name == "none",
-        "made": None if made is None else _made_lines(made, session.private),
+        "made": None if made is None else _made_lines(made),
         "release": None if state.release is None else release_view(state.release),
         "withdrawn": len(state.folder.withdrawn),
     }
 
 
-def _made_lines(made: FolderRelease, private: Path) -> list[str]:
+def _made_lines(made: FolderRelease) -> list[str]:
     """What was just decided, in lines; papers are named, reviewers are not."""
     outcome = made.outcome
     how = {
@@ -576,7 +561,7 @@ def _made_lines(made: FolderRelease, private: Path) -> list[str]:
     amended = outcome.how == "amended"
     lines = [f"{why}: {', '.join(which[:MOST_LISTED])}" for why, which in kinds if which and amended]
     notes = (*filter(None, [first_of_key(outcome)]), *outcome.remarks)
-    return [f"release {outcome.record.release}: {how}", *lines, *(plain(one, private) for one in notes)]
+    return [f"release {outcome.record.release}: {how}", *lines, *(plain(one) for one in notes)]
 
 
 def release_view(release: LatestRelease) -> dict[str, Any]:
@@ -625,7 +610,7 @@ def _lists(session: Session, state: FolderState) -> dict[str, Any]:
 
 
 def _results(session: Session, state: FolderState) -> dict[str, Any]:
-    export: Export | None = session.result("export")
+    export: ReleaseExport | None = session.result("export")
     settings = state.folder.settings
     return {
         "release": None if state.release is None else release_view(state.release),
@@ -633,10 +618,8 @@ def _results(session: Session, state: FolderState) -> dict[str, Any]:
         "formats": list(FORMATS),
         "what": list(WHAT),
         "export": export,
-        "upload": ""
-        if export is None
-        else plain(FORMATS[export.to].upload.format(out=export.name), session.private),
-        "export_remarks": [] if export is None else [plain(one, session.private) for one in export.remarks],
+        "upload": "" if export is None else plain(FORMATS[export.to].upload.format(out=export.name)),
+        "export_remarks": [] if export is None else [plain(one) for one in export.remarks],
         "overridden": state.folder.overridden,
         "words": {name: setting_text(settings.get(name)) for name in ("accepted", "rejected")},
         "public": settings.get("scores") != CONFIDENTIAL,
@@ -655,7 +638,7 @@ def _check(session: Session, state: FolderState) -> dict[str, Any]:
             "agrees": verified.verification.agrees,
             "release": verified.record.release,
             "checks": verified.verification.checks,
-            "limits": plain(verified.verification.limits, session.private),
+            "limits": plain(verified.verification.limits),
         },
         "audited": None if audited is None else audit_view(audited),
         "tables": [path.name for path in session.tables.files],

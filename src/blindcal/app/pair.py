@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from blindcal.adversaries.single_paper import audit, guess, outcome_mass, posterior
-from blindcal.checks import Array, Integers, open_interval_rule
+from blindcal.checks import Integers, open_interval_rule
 from blindcal.errors import InputError
 from blindcal.io.cells import Column, cell_problem
 from blindcal.policy.pareto_frontier import Frontier, frontier
@@ -26,8 +26,7 @@ Points = list[tuple[float, float]]
 _SQUARE: Points = [(-REACH, -REACH), (REACH, -REACH), (REACH, REACH), (-REACH, REACH)]
 
 
-@dataclass(frozen=True)
-class Slider:
+class Slider(NamedTuple):
     """A number that can be moved from `low` to `high` by `step`, starting at `start`, with a `label`."""
 
     start: float
@@ -37,18 +36,10 @@ class Slider:
     label: str
 
 
-SLIDERS: Mapping[str, Slider] = {
-    "slope_1": Slider(1.2, 0.2, 3.0, 0.05, "slope"),
-    "offset_1": Slider(0.6, -2.0, 2.0, 0.05, "offset"),
-    "slope_2": Slider(0.8, 0.2, 3.0, 0.05, "slope"),
-    "offset_2": Slider(-0.6, -2.0, 2.0, 0.05, "offset"),
-    "noise": Slider(0.5, 0.0, 2.0, 0.05, "noise"),
-    "score_1": Slider(0.6, -REACH, REACH, 0.05, "score of paper 1"),
-    "score_2": Slider(0.2, -REACH, REACH, 0.05, "score of paper 2"),
-    "prior": Slider(0.5, 0.01, 0.99, 0.01, "reviewer 1 on paper 1, before any score"),
-    "protection": Slider(0.5, 0.0, 1.0, 0.01, "protection"),
-    "epsilon": Slider(1.0, 0.0, 5.0, 0.05, "epsilon"),
-}
+def _slider(*numbers_and_label: Any) -> Any:
+    """A field of `Settings` that a slider moves."""
+    slider = Slider(*numbers_and_label)
+    return field(default=slider.start, metadata={"slider": slider})
 
 
 @dataclass(frozen=True)
@@ -63,16 +54,16 @@ class Settings:
     `epsilon`: what limits the policy in its place, unless `by` says `error`.
     """
 
-    slope_1: float = SLIDERS["slope_1"].start
-    offset_1: float = SLIDERS["offset_1"].start
-    slope_2: float = SLIDERS["slope_2"].start
-    offset_2: float = SLIDERS["offset_2"].start
-    noise: float = SLIDERS["noise"].start
-    score_1: float = SLIDERS["score_1"].start
-    score_2: float = SLIDERS["score_2"].start
-    prior: float = SLIDERS["prior"].start
-    protection: float = SLIDERS["protection"].start
-    epsilon: float = SLIDERS["epsilon"].start
+    slope_1: float = _slider(1.2, 0.2, 3.0, 0.05, "slope")
+    offset_1: float = _slider(0.6, -2.0, 2.0, 0.05, "offset")
+    slope_2: float = _slider(0.8, 0.2, 3.0, 0.05, "slope")
+    offset_2: float = _slider(-0.6, -2.0, 2.0, 0.05, "offset")
+    noise: float = _slider(0.5, 0.0, 2.0, 0.05, "noise")
+    score_1: float = _slider(0.6, -REACH, REACH, 0.05, "score of paper 1")
+    score_2: float = _slider(0.2, -REACH, REACH, 0.05, "score of paper 2")
+    prior: float = _slider(0.5, 0.01, 0.99, 0.01, "reviewer 1 on paper 1, before any score")
+    protection: float = _slider(0.5, 0.0, 1.0, 0.01, "protection")
+    epsilon: float = _slider(1.0, 0.0, 5.0, 0.05, "epsilon")
     by: str = BY[0]
 
     @property
@@ -85,6 +76,11 @@ class Settings:
         return pair_belief(self.reviewers, (self.score_1, self.score_2), self.prior)
 
 
+SLIDERS: Mapping[str, Slider] = {
+    one.name: one.metadata["slider"] for one in fields(Settings) if "slider" in one.metadata
+}
+
+
 def read_settings(given: Mapping[str, str]) -> Settings:
     """Settings from text, each number within its slider; what is not `given` stays where it starts.
 
@@ -95,7 +91,7 @@ def read_settings(given: Mapping[str, str]) -> Settings:
     ...
     blindcal.errors.InputError: noise must lie in [0, 2]
     """
-    if unknown := {*given} - {field.name for field in fields(Settings)}:
+    if unknown := {*given} - {*SLIDERS, "by"}:
         raise InputError(f"there are {len(unknown)} settings that are not known here")
     by = given.get("by", BY[0])
     if by not in BY:
@@ -141,7 +137,7 @@ def picture(settings: Settings) -> dict[str, Any]:
     return {
         "weight": belief.weight,
         "favor": belief.favor,
-        "conflict": _conflict(belief.favor),
+        "conflict": bool((belief.favor > 0.5).any() and (belief.favor < 0.5).any()),
         "regions": regions(settings),
         "reach": REACH,
         "frontier": {"conference_error": front.conference_error, "adversary_error": front.adversary_error},
@@ -216,11 +212,6 @@ def _by_epsilon(belief: Belief) -> dict[str, list[float]]:
     }
 
 
-def _conflict(favor: Array) -> bool:
-    """Whether the two assignments favor different papers."""
-    return bool((favor > 0.5).any() and (favor < 0.5).any())
-
-
 def _policy_facts(belief: Belief, policy: Policy) -> dict[str, Any]:
     found = audit(belief, policy)
     return {
@@ -252,15 +243,11 @@ def drawn(settings: Settings, number: int, rng: np.random.Generator) -> dict[str
     mass = outcome_mass(belief, policy)
     counts: Integers = np.reshape(rng.multinomial(number, mass.ravel() / mass.sum()), mass.shape)
     best = guess(belief, policy)[:, 0]
+    # Which paper is the worse one, is drawn too.
+    missed = np.stack([1.0 - belief.favor, belief.favor])
     return {
         "counts": counts.T,
         "drawn": number,
         "right": int(counts[np.arange(2), best].sum()),
-        "wrong": _wrong(counts, belief.favor, rng),
+        "wrong": int(rng.binomial(counts, missed).sum()),
     }
-
-
-def _wrong(counts: Integers, favor: Array, rng: np.random.Generator) -> int:
-    """How many of these decisions accepted the worse paper: which one that is, is drawn too."""
-    missed = np.stack([1.0 - favor, favor])
-    return int(rng.binomial(counts, missed).sum())

@@ -76,7 +76,8 @@ def _routers(session: Session, token: str, limit: int) -> APIRouter:
 
     def shown(name: str, **facts: Any) -> HTMLResponse:
         text = pages.get_template(name).render(base=f"/{token}", version=__version__, **facts)
-        return HTMLResponse(text)
+        # Files that are private to the session go by their names alone.
+        return HTMLResponse(re.sub(rf"{re.escape(str(session.private))}/(?:uploads/)?", "", text))
 
     router = APIRouter()
     for page in (_hall(shown), _pair(shown), _conference(session, shown), _files(session, limit)):
@@ -285,7 +286,6 @@ def _read(session: Session, fields: Form) -> None:
 
 
 def _people(session: Session, fields: Form) -> None:
-    """Which pairs of ids are one person's."""
     session.confirm_people({_whole(place): text == "yes" for place, text in _named(fields, "same:").items()})
 
 
@@ -298,7 +298,6 @@ def _join(session: Session, fields: Form) -> None:
 
 
 def _named(fields: Form, prefix: str) -> dict[str, str]:
-    """The fields whose names have a `prefix`, without it."""
     return {name.removeprefix(prefix): text for name, text in fields.items() if name.startswith(prefix)}
 
 
@@ -307,7 +306,6 @@ def _set(session: Session, fields: Form) -> None:
 
 
 def _accept(session: Session, fields: Form) -> None:
-    """How many papers to accept, and who may see the scores."""
     rate, number = accept_setting(_text(fields, "accept") or None)
     wait_list = _text(fields, "wait-list")
     session.set_texts(
@@ -333,7 +331,6 @@ def _sure(fields: Form) -> None:
 
 
 def _decide(session: Session, fields: Form) -> None:
-    """Decide every paper; with a reason, amend what was decided."""
     _sure(fields)
     redecide, misfit, leak = (fields.get(name) == "yes" for name in ("redecide", "misfit", "leak"))
     session.decide(reason=fields.get("reason"), redecide=redecide, misfit=misfit, leak=leak)

@@ -27,10 +27,10 @@ from blindcal.errors import BlindcalError, InputError, RefusedError
 from blindcal.fitting.committee import read_committee
 from blindcal.importers.people import read_maps
 from blindcal.importers.raw_export import Choices
-from blindcal.io.atomic_files import lock, read_bytes, refuse_published, write_bytes, write_table
+from blindcal.io.atomic_files import lock, read_bytes, refuse_published, write_table
 from blindcal.planning.conference_plan import Answer, answer
 from blindcal.policy.guarantee import LIMITS
-from blindcal.project.create import InitialSettings, SourceFiles, create_folder, key_beside
+from blindcal.project.create import InitialSettings, SourceFiles, create_example, create_folder, key_beside
 from blindcal.project.imports import (
     KINDS,
     FolderImport,
@@ -46,6 +46,7 @@ from blindcal.project.settings import (
     Folder,
     Value,
     guarantee_settings,
+    paper_counts,
     parse_paper_counts,
     parse_setting,
     read_folder,
@@ -66,7 +67,7 @@ from blindcal.project.workflow import (
     settings_of,
     verify_folder,
 )
-from blindcal.simulation.population import RATE, example, example_files
+from blindcal.simulation.population import example
 
 PEOPLE_MAP = "map"
 """The kind of a table of who is behind anonymous ids; it is read with the other files, and not kept."""
@@ -195,16 +196,6 @@ class Checked:
     brought: FolderImport | None
     kinds: Mapping[str, str]
     errors: Mapping[str, Exception]
-
-
-@dataclass(frozen=True)
-class Export:
-    """A file for another system: its `name`, its bytes, for which system, and what to know about it."""
-
-    name: str
-    data: bytes
-    to: str
-    remarks: tuple[str, ...]
 
 
 class CanceledError(Exception):
@@ -351,8 +342,7 @@ class Session:
 
     def open(self, path: Path) -> None:
         """Open the conference's folder at `path`."""
-        with self.lock:
-            self.free()
+        with self.changing():
             read_folder(path)
             self.path, self.error = path, None
             self._forget()
@@ -364,23 +354,14 @@ class Session:
     def open_example(self) -> None:
         """Open the embedded conference, in a folder that is private to this session and goes with it."""
         place = self.private / _EXAMPLE
-        with self.lock:
-            self.free()
+        with self.changing():
             if not place.exists():
-                files = self.private / "embedded"
-                files.mkdir(mode=0o700, exist_ok=True)
-                for name, data in example_files(example()).items():
-                    write_bytes(files / name, data, confidential=True, replace=True)
-                given = SourceFiles(
-                    files / "reviews.csv", pools=files / "pools.csv", reviewers=files / "reviewers.csv"
-                )
-                create_folder(place, given, InitialSettings("public", accept_rate=RATE), key_beside(place))
+                create_example(place, example())
             self.open(place)
 
     def leave(self) -> None:
         """Close the folder; it stays as it is."""
-        with self.lock:
-            self.free()
+        with self.changing():
             self.path, self.error = None, None
             self._forget()
 
@@ -390,8 +371,7 @@ class Session:
 
     def new(self, name: str, wishes: InitialSettings) -> None:
         """Make a folder and its key before reviews are in, and open it."""
-        with self.lock:
-            self.free()
+        with self.changing():
             place = self.home / checked_name(name)
             create_folder(place, SourceFiles(), wishes, key_beside(place))
             self.open(place)
@@ -402,7 +382,6 @@ class Session:
             files.clear(arriving=True)
         self.reading, self._checked, self._state = Reading(), None, None
         self._results.clear()
-        self.changes += 1
 
     # Files on their way into the folder.
 
@@ -485,8 +464,7 @@ class Session:
 
     def bring_in(self) -> None:
         """Write the files that are there into the folder, as `import` does."""
-        with self.lock:
-            self.free()
+        with self.changing():
             found = self.checked
             if found.brought is None:
                 raise InputError("there is no file that can be brought in: choose one, or correct it")
@@ -511,13 +489,11 @@ class Session:
 
     def set(self, settings: Mapping[str, Value | None]) -> None:
         """Change settings in conference.toml; frozen ones are refused once papers are decided."""
-        with self.lock:
-            self.free()
+        with self.changing():
             state = self.state
             if state.decided and FROZEN & settings.keys():
                 raise RefusedError("the papers are decided: these settings are frozen")
             change_settings(state.folder, settings)
-            self.changes += 1
 
     def choose_guarantee(self, place: int) -> None:
         """Set the guarantee to that of a line of the menu."""
@@ -556,17 +532,19 @@ class Session:
         self._note("overridden", paper, f"{decision}: {reason.strip()}" if decision else None)
 
     def _note(self, table: str, paper: str, line: str | None) -> None:
-        with self.lock:
-            self.free()
+        with self.changing():
             change_settings(self.state.folder, {}, {table: {paper: line}})
-            self.changes += 1
 
     # Steps, each as a job.
 
-    def free(self) -> None:
-        """A `RefusedError` while a job runs."""
-        if self.job is not None and self.job.state.running:
-            raise RefusedError("something else is still being computed: wait for it, or stop it")
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """A block that changes what pages show; a `RefusedError` while a job runs."""
+        with self.lock:
+            if self.job is not None and self.job.state.running:
+                raise RefusedError("something else is still being computed: wait for it, or stop it")
+            yield
+            self.changes += 1
 
     def cancel(self) -> None:
         if self.job is not None:
@@ -587,8 +565,7 @@ class Session:
 
     def start(self, name: str, words: str, step: Callable[..., Any]) -> None:
         """Run a `step` on the folder in the background, and keep its result by `name`."""
-        with self.lock:
-            self.free()
+        with self.changing():
             folder = self.state.folder
             self.error = None
 
@@ -600,7 +577,6 @@ class Session:
                         self.keep(name, result)
 
             self.job = Job(words, lambda progress: step(folder, progress=progress), finish)
-            self.changes += 1
             self.job.start()
 
     def fit(self) -> None:
@@ -624,12 +600,9 @@ class Session:
 
         What was said before of others stays.
         """
-        with self.lock:
-            self.free()
+        with self.changing():
             folder, known = self.state.folder, {**self.state.same, **said}
-            members = (
-                read_committee(str(folder.settings["committee"])) if "committee" in folder.settings else {}
-            )
+            members = read_committee(folder.text("committee")) if "committee" in folder.settings else {}
             if members and any(new not in members for old, new in said.items() if old != new):
                 raise InputError("the id on the committee must be one that the committee's file has")
             path = self.private / "same.csv"
@@ -646,18 +619,12 @@ class Session:
         self.start("planned", "comparing guarantees", self._plan)
 
     def _plan(self, folder: Folder, progress: Progress) -> Answer:
-        settings = settings_of(folder)
-        with folder_inputs(folder, settings.grid, settings.out) as inputs:
-            request = settings.request.on_scale(inputs.scale)
+        with folder_inputs(folder) as inputs:
+            request = settings_of(folder).on_scale(inputs.scale)
             return answer(inputs, request, despite_misfit=True, workers=self.workers, progress=progress)
 
     def decide(
-        self,
-        *,
-        reason: str | None = None,
-        redecide: bool = False,
-        misfit: bool = False,
-        leak: bool = False,
+        self, *, reason: str | None = None, redecide: bool = False, misfit: bool = False, leak: bool = False
     ) -> None:
         """Decide every paper, once; with a `reason`, amend what was decided."""
         settings_of(self.state.folder, yes_leak=leak)
@@ -680,8 +647,7 @@ class Session:
 
     def preview(self, accept: str, wait_list: str) -> None:
         """What another number of papers would change; nothing is released."""
-        with self.lock:
-            self.free()
+        with self.changing():
             folder = self.state.folder
             number = parse_paper_counts("`accept`", accept or None) or 0
             waiting = parse_paper_counts("`wait_list`", wait_list or None)
@@ -690,16 +656,14 @@ class Session:
 
     def select(self, accept: str, wait_list: str) -> None:
         """Release a list with another number of papers, and write the numbers into conference.toml."""
-        with self.lock:
-            self.free()
+        with self.changing():
             folder = self.state.folder
             made = select_folder(folder, accept or None, wait_list or None)
             quota = made.outcome.record.request.quota
             if quota is not None:
-                numbers = {"accept": quota.accept, "wait-list": quota.wait_list or None}
-                change_settings(folder, {name: _papers(number) for name, number in numbers.items()})
+                waiting = paper_counts(quota.wait_list) if quota.wait_list else None
+                change_settings(folder, {"accept": paper_counts(quota.accept), "wait-list": waiting})
             self.keep("decided", made)
-            self.changes += 1
 
     def export(self, to: str, what: str, words: Mapping[str, str]) -> None:
         """A file of the decisions for another system."""
@@ -709,8 +673,7 @@ class Session:
             accept, reject, wait = (words.get(name, "").strip() or None for name in names)
             release = release_of(folder)
             made = export_release(folder, release, to, what, accepted=accept, rejected=reject, waiting=wait)
-            end = {"xlsx": "xlsx", "pretalx": "py"}.get(to, "csv")
-            self.keep("export", Export(f"{what}-{to}.{end}", made.data, to, made.remarks))
+            self.keep("export", made)
 
     def report(self) -> None:
         """Both reports of what was decided: for everyone, and for the chair."""
@@ -751,17 +714,6 @@ def setting_text(value: object) -> str:
     if value is None or isinstance(value, bool):
         return "" if value is None else str(value).lower()
     return ", ".join(value) if isinstance(value, tuple) else str(value)
-
-
-def _papers(number: object) -> Value | None:
-    """A number of papers, or one for each track, as conference.toml has it.
-
-    >>> _papers({"main": 40, "short": 10}), _papers(55), _papers(None)
-    ('main=40,short=10', 55, None)
-    """
-    if isinstance(number, Mapping):
-        return ",".join(f"{track}={value}" for track, value in number.items())
-    return number if isinstance(number, int) else None
 
 
 def _private_folder(held: ExitStack) -> Path:

@@ -127,7 +127,6 @@ class Deferred(TyperCommand):
 
 
 def _group(name: str, commands: dict[str, dict[str, tuple[str, str]]], **settings: Any) -> typer.Typer:
-    """A group of commands that are not imported yet."""
     group = typer.Typer(
         name=name,
         cls=Panels,
@@ -144,7 +143,6 @@ def _group(name: str, commands: dict[str, dict[str, tuple[str, str]]], **setting
 
 
 def _loader(name: str, module: str, function: str) -> Any:
-    """A function that imports a command and returns it."""
 
     def load() -> Any:
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)

@@ -18,11 +18,10 @@ from blindcal.assignment.similarity import (
     read_similarity,
     zero_similarity,
 )
-from blindcal.cli.console import Json, emit_json, say, table
+from blindcal.cli.console import emit_json, say, table
 from blindcal.cli.options import (
-    argument,
-    conference_folders,
     decimal,
+    folder_argument,
     numeric,
     option,
     probability,
@@ -43,9 +42,8 @@ _BID = Column("bid", required=False, empty=True)
 
 
 def assign(
-    folder: Path = argument(
-        "A folder that `blindcal new` made; it has the committee, the conflicts and the key.",
-        autocompletion=conference_folders,
+    folder: Path = folder_argument(
+        "A folder that `blindcal new` made; it has the committee, the conflicts and the key."
     ),
     per_paper: int = numeric(whole, "Reviewers for each paper.", default=...),
     similarity: Path | None = option(
@@ -70,7 +68,6 @@ def assign(
         "know about how.",
         metavar="|".join(ASSUMPTIONS),
     ),
-    as_json: Json = False,
 ) -> None:
     """Assign reviewers to papers at random, and keep the prior of the draw.
 
@@ -102,9 +99,8 @@ def assign(
     else:
         loads = {"per_paper": per_paper, "per_reviewer": per_reviewer}
         facts = _draw(conference, read, {**loads, "cap": cap, "spread": spread, "draws": draws})
-    if as_json:
-        emit_json(facts)
-    elif assume is not None:
+    emit_json(facts)
+    if assume is not None:
         _print_assumed(facts)
     else:
         _print(facts)
@@ -114,11 +110,11 @@ def _similarities(
     folder: Folder, similarity: Path | None, papers: Path | None, conflicts: Path | None, *, needed: bool
 ) -> Similarity:
     """The matrix of a file, with every paper and person whom the other files and the folder list."""
-    settings, reviews = folder.settings, folder_reviews(folder)
+    reviews = folder_reviews(folder)
     listed = [*(() if papers is None else read_papers(papers)), *(() if reviews is None else reviews.papers)]
-    committee = read_committee(str(settings["committee"])) if "committee" in settings else []
+    committee = read_committee(folder.text("committee")) if "committee" in folder.settings else []
     # Once papers were assigned, the pools are no list of conflicts any more, but that list is still there.
-    lists = [Path(str(settings.get("pools", EVERYONE))), folder.path / INPUTS / "conflicts.csv"]
+    lists = [Path(folder.text("pools") or EVERYONE), folder.path / INPUTS / "conflicts.csv"]
     barred = conflicts or next((path for path in lists if conflicts_in(path)), None)
     if similarity is not None:
         return read_similarity(
@@ -140,8 +136,7 @@ def _similarities(
 
 
 def _draw(folder: Folder, similarity: Similarity, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Draw an assignment by the folder's key, and write it into the folder."""
-    key = read_key(Path(str(folder.settings.get("key", ""))))
+    key = read_key(folder.text("key"))
     seed = key.stamp("assignment", {"input": similarity.digest, "settings": settings})
     assigned = assign_papers(similarity, **settings, seed=seed)
     loads = {name: settings[name] for name in ("per_paper", "per_reviewer")}

@@ -13,7 +13,7 @@ import typer
 
 from blindcal.adversaries.findings import Finding, Findings
 from blindcal.adversaries.single_paper import CONSTANT, ONE_BY_ONE
-from blindcal.cli.console import Json, as_options, emit_json, note, number, progress, say, table
+from blindcal.cli.console import as_options, emit_json, note, number, progress, say, table
 from blindcal.cli.options import (
     ClusterAddress,
     FolderPath,
@@ -97,7 +97,6 @@ def audit(
     out: Path | None = option(
         "Also write everything as JSON to this file, which only its owner can read.", metavar="FILE"
     ),
-    as_json: Json = False,
 ) -> None:
     """Play adversaries against decisions that were published, and say what they gain. For the chair alone.
 
@@ -127,9 +126,7 @@ def audit(
     )
     if out is not None:
         write_json(out, facts, confidential=True)
-    if as_json:
-        emit_json(facts)
-        return
+    emit_json(facts)
     say(CONFIDENTIAL)
     say_findings(findings)
     if out is not None:
@@ -215,7 +212,6 @@ def verify(
     ),
     processes: Processes = None,
     cluster: ClusterAddress = None,
-    as_json: Json = False,
 ) -> None:
     """Check the latest release with the key: input, commitment, draws, tables, claims, public files.
 
@@ -226,7 +222,6 @@ def verify(
     Example: blindcal verify icx2027
     """
     folder = opened(path)
-    conference = str(folder.settings.get("conference", "conference"))
     with hired(processes, cluster) as workers:
         verification, record, remarks = verify_folder(
             folder,
@@ -238,27 +233,23 @@ def verify(
         )
     note(*remarks)
     facts = {"release": record.release, "checks": verification.checks, "verified": verification.agrees}
-    if as_json:
-        emit_json({**facts, "settings": record.settings} if verification.agrees else facts)
-    else:
-        say(f"release {record.release}, the latest of conference {conference!r}")
-        rows = [(c.name, f"{c.items - c.failed} of {c.items} agree", c.note) for c in verification.checks]
-        table(["check", "result", ""], rows)
-        for check in verification.checks:
-            if check.papers:
-                say(f"CONFIDENTIAL: {check.name}: {', '.join(check.papers)}")
+    emit_json({**facts, "settings": record.settings} if verification.agrees else facts)
+    say(f"release {record.release}, the latest of conference {folder.text('conference')!r}")
+    rows = [(c.name, f"{c.items - c.failed} of {c.items} agree", c.note) for c in verification.checks]
+    table(["check", "result", ""], rows)
+    for check in verification.checks:
+        if check.papers:
+            say(f"CONFIDENTIAL: {check.name}: {', '.join(check.papers)}")
     verification.raise_if_not()
-    if not as_json:
-        say(f"release {record.release} verified")
-        if verification.limits:
-            say(as_options(verification.limits))
-        settings = dict(record.settings)
-        settings["grid"] = " ".join(map(number_text, record.grid)) or None
-        quota = record.request.quota
-        exactly = "" if quota is None else f"; {quota_line(quota)}"
-        settled = ", ".join(
-            f"{name.replace('_', ' ')} {number_text(value) if isinstance(value, float) else value}"
-            for name, value in settings.items()
-            if value is not None
-        )
-        say(f"decided with: {settled}{exactly}")
+    say(f"release {record.release} verified")
+    if verification.limits:
+        say(as_options(verification.limits))
+    settings = {**record.settings, "grid": " ".join(map(number_text, record.grid)) or None}
+    quota = record.request.quota
+    exactly = "" if quota is None else f"; {quota_line(quota)}"
+    settled = ", ".join(
+        f"{name.replace('_', ' ')} {number_text(value) if isinstance(value, float) else value}"
+        for name, value in settings.items()
+        if value is not None
+    )
+    say(f"decided with: {settled}{exactly}")

@@ -14,8 +14,8 @@ from blindcal.calibrators.assessment import WORTH, Assessment
 from blindcal.calibrators.assessment import assess as assess_reviews
 from blindcal.calibrators.results import GRAY
 from blindcal.checks import Array
-from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, say, table
-from blindcal.cli.fit import DEFAULT_RATE, expected_rate
+from blindcal.cli.console import CONFIDENTIAL, emit_json, note, say, table
+from blindcal.cli.fit import DEFAULT_RATE, expected_rate, percents
 from blindcal.cli.options import conference_folders, numeric, option, probability, share, word
 from blindcal.errors import InputError
 from blindcal.fitting.diagnostics import Estimate
@@ -55,7 +55,6 @@ def calibrate(
     better: str | None = word(
         BETTER, "Which scores are better, high or low; high unless a folder says otherwise."
     ),
-    as_json: Json = False,
 ) -> None:
     """Calibrate the scores of one conference (no privacy: for chairs only).
 
@@ -65,19 +64,16 @@ def calibrate(
     Example: blindcal calibrate reviews.csv --method hierarchical --accept-rate 0.25 --out calibrated.csv
     """
     folder = folder_of(reviews)
-    settings = {} if folder is None else folder.settings
-    better = better or str(settings.get("better", "high"))
+    better = better or ("high" if folder is None else folder.text("better"))
     table = orient_reviews(reviews_to_decide(reviews, folder), better)
     note(*similar_id_warnings(table, str(reviews)))
-    if reviewers is None and method in _KNOWN and "reviewers" in settings:
-        reviewers = Path(str(settings["reviewers"]))
+    if reviewers is None and method in _KNOWN and folder is not None and folder.text("reviewers"):
+        reviewers = Path(folder.text("reviewers"))
     result = _run(table, method, reviewers, better)
     columns = calibrated_columns(result, accept_rate, better)
     write_table(out, columns, confidential=True)
     report = {**_report(result, accept_rate, out), "better": better}
-    if as_json:
-        emit_json(report)
-        return
+    emit_json(report)
     sizes = [count(report[f"{thing}s"], thing) for thing in ("paper", "review", "reviewer")]
     say(f"{method}: {', '.join(sizes)}; better: {better} scores")
     if accept_rate is not None:
@@ -192,7 +188,6 @@ def assess(
         "Smallest share of papers decided better that makes calibration worthwhile.",
         default=WORTH,
     ),
-    as_json: Json = False,
 ) -> None:
     """Estimate how much reviewers differ, and how much calibration would change.
 
@@ -208,22 +203,20 @@ def assess(
         accept_rate = DEFAULT_RATE if folder is None else expected_rate(folder, read)
     note(*similar_id_warnings(read, str(reviews)))
     result = assess_reviews(read, accept_rate=accept_rate, least_gain=least_gain)
-    if as_json:
-        emit_json({**vars(result), "warning": CONFIDENTIAL})
-    else:
-        _print_assessment(result)
+    emit_json({**vars(result), "warning": CONFIDENTIAL})
+    _print_assessment(result)
 
 
 def _print_assessment(result: Assessment) -> None:
     say(CONFIDENTIAL)
     table(
         ["part of a score's variance", "share", "90 % interval"],
-        [(name, *_percent(share)) for name, share in result.shares.items()],
+        [(name, *percents(share)) for name, share in result.shares.items()],
     )
     say()
     table(
         [f"papers on the wrong side at rate {result.accept_rate:g}", "share", "90 % interval"],
-        [(meaning, *_percent(result.wrong[name])) for name, meaning in _METHODS.items()],
+        [(meaning, *percents(result.wrong[name])) for name, meaning in _METHODS.items()],
     )
     say(f"({result.conferences} simulated conferences with this assignment)")
     say()
@@ -240,10 +233,6 @@ def _print_assessment(result: Assessment) -> None:
     say(f"(smallest worthwhile gain: {100 * result.least_gain:g} in 100)")
     for remark in result.notes:
         say(f"note: {remark}")
-
-
-def _percent(estimate: Estimate) -> tuple[str, str]:
-    return f"{100 * estimate.value:.1f} %", f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f} %"
 
 
 def _points(estimate: Estimate) -> str:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from math import ceil
-from typing import Annotated, Any, TextIO
+from typing import Any, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperOption
@@ -42,8 +42,27 @@ _notes: ContextVar[list[str] | None] = ContextVar("notes", default=None)
 _options: ContextVar[frozenset[str]] = ContextVar("options", default=frozenset())
 
 
+def _answer_in_json(wanted: bool) -> None:
+    _notes.set([] if wanted else None)
+
+
+def _json_option() -> Any:
+    """The option --json, as Typer makes it of a parameter."""
+    alone = typer.Typer(add_completion=False)
+    said = "Print one JSON object instead of text."
+    option = typer.Option(False, "--json", help=said, callback=_answer_in_json, expose_value=False)
+
+    @alone.command()
+    def command(as_json: bool = option) -> None: ...
+
+    return typer.main.get_command(alone).params[0]
+
+
 class Once(TyperCommand):
-    """A command that refuses an option given twice: the last one would silently win."""
+    """A command that takes --json, and refuses an option given twice: the last one would silently win."""
+
+    def __init__(self, *given: Any, params: Any, **named: Any) -> None:
+        super().__init__(*given, params=[*params, _json_option()], **named)
 
     def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
         options = (option for option in self.params if isinstance(option, TyperOption))
@@ -69,16 +88,18 @@ class Once(TyperCommand):
         super().format_options(ctx, formatter)
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
-"""The type of every command's `as_json` parameter."""
+def quiet() -> bool:
+    """Whether --json was given: what is said then goes nowhere, and `emit_json` alone prints."""
+    return _notes.get() is not None
 
 
 def say(text: str = "") -> None:
     """Print lines as they are: no markup, no wrapping, control characters shown and not sent.
 
-    On a terminal with colors, confidential lines and the next step stand out.
+    On a terminal with colors, confidential lines and the next step stand out. With --json nothing is printed.
     """
-    print("\n".join(_colored(printable(line), sys.stdout) for line in text.split("\n")))
+    if not quiet():
+        print("\n".join(_colored(printable(line), sys.stdout) for line in text.split("\n")))
 
 
 def _colored(line: str, stream: TextIO) -> str:
@@ -115,8 +136,9 @@ def as_options(text: str) -> str:
 
 
 def emit_json(value: object) -> None:
-    """Print `value` as one JSON object, keys sorted, infinity as "inf"; its `notes` hold what was noted."""
-    print(_json(value))
+    """With --json, print one JSON object, keys sorted, infinity as "inf"; its `notes` hold what was noted."""
+    if quiet():
+        print(_json(value))
 
 
 def _json(value: object) -> str:
@@ -130,6 +152,8 @@ def _json(value: object) -> str:
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[object]], title: str | None = None) -> None:
     """Print a table: text to the left, numbers to the right with 4 digits unless given as text."""
+    if quiet():
+        return
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -179,7 +203,7 @@ def progress(description: str, total: int) -> Iterator[Callable[[int], None]]:
     rest takes, at most one for each tenth. With --json there is neither. Rich estimates the time left, from
     the last half minute.
     """
-    if _notes.get() is not None:
+    if quiet():
         yield lambda steps: None
         return
     from rich.console import Console
@@ -244,6 +268,8 @@ def guarded(app: Callable[..., Any], arguments: list[str]) -> int:
         return code if isinstance(code, int) else 0
     except BaseException as error:
         return _explain(error, "--json" in arguments)
+    finally:
+        _notes.set(None)
 
 
 def _explain(error: BaseException, as_json: bool) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from blindcal.cli.console import Json, budget_line, emit_json, note, number, progress, say, say_gap
+from blindcal.cli.console import budget_line, emit_json, note, progress, say, say_gap
 from blindcal.cli.options import (
     ClusterAddress,
     FolderPath,
@@ -26,7 +26,7 @@ from blindcal.deciding.release import Outcome, first_of_key
 from blindcal.io.cells import count, number_text
 from blindcal.planning.request import Quota
 from blindcal.project.workflow import decide_folder, key_of, opened, select_folder
-from blindcal.report.wording import quota_line
+from blindcal.report.wording import percent, quota_line
 
 # How many of the changed papers are named; with --json, all of them.
 _SHOWN = 20
@@ -47,7 +47,6 @@ def decide(
     despite_misfit: Misfit = False,
     processes: Processes = None,
     cluster: ClusterAddress = None,
-    as_json: Json = False,
 ) -> None:
     """Decide every paper privately, once, and write the decisions with their certificate.
 
@@ -79,13 +78,10 @@ def decide(
     facts["changes"] = outcome.changes
     if amend and outcome.how == "stored":
         note("nothing changed since the latest release, so nothing was amended")
-    if not as_json:
-        _print(outcome, facts)
+    _print(outcome, facts)
     note(*outcome.remarks)
-    if as_json:
-        emit_json(facts)
-    else:
-        say_next("decide", folder)
+    emit_json(facts)
+    say_next("decide", folder)
 
 
 def _facts(outcome: Outcome, out: Path) -> dict[str, Any]:
@@ -113,16 +109,16 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     say(f"better: {certificate['better']} scores; calibration: {certificate['calibration_fit']['verdict']}")
     say(_promise(certificate))
     say(
-        f"chance of naming a reviewer: {_percent(certificate['success_scores_only'])} "
-        f"from the scores alone, {_percent(certificate['success'])} with the decisions"
+        f"chance of naming a reviewer: {percent(certificate['success_scores_only'])} "
+        f"from the scores alone, {percent(certificate['success'])} with the decisions"
     )
     if certificate["limits"]["added_success"]:
         say(budget_line(certificate["added_share_of_full"]))
     full = certificate.get("expected_wrong_fully_calibrated")
     say(
-        f"expected wrong decisions: {_percent(certificate['expected_wrong'])} "
-        f"(raw {_percent(certificate['expected_wrong_raw'])}"
-        + (")" if full is None else f", fully calibrated {_percent(full)})")
+        f"expected wrong decisions: {percent(certificate['expected_wrong'])} "
+        f"(raw {percent(certificate['expected_wrong_raw'])}"
+        + (")" if full is None else f", fully calibrated {percent(full)})")
     )
     say_gap(certificate.get("gap", 0.0))
     if outcome.record.scores == CONFIDENTIAL:
@@ -175,10 +171,6 @@ def _print_changes(changes: Changes, papers: int) -> None:
             say(f"  {why}: {', '.join(which[:_SHOWN])}{more}")
 
 
-def _percent(share: float) -> str:
-    return f"{number(100 * share, 1)} %"
-
-
 def _shown(value: float | str) -> str:
     return value if isinstance(value, str) else number_text(value)
 
@@ -199,7 +191,6 @@ def select(
         metavar="NUMBER",
     ),
     key: KeyFile = None,
-    as_json: Json = False,
 ) -> None:
     """Accept another number of papers of a conference that was decided with such a number.
 
@@ -214,9 +205,7 @@ def select(
     outcome, public = select_folder(folder, accept, wait_list, key=key)
     certificate, facts = outcome.full_certificate, _facts(outcome, public)
     note(*outcome.remarks)
-    if as_json:
-        emit_json(facts)
-        return
+    emit_json(facts)
     result = "already so" if outcome.how == "stored" else f"release {outcome.record.release}"
     counted = f"{count(certificate['papers'], 'paper')}, {certificate['accepted']:,} accepted"
     say(f"{counted}{waiting(certificate)}; {result}, nothing was drawn")

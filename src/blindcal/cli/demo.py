@@ -7,11 +7,10 @@ import io
 import sys
 import webbrowser
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from textwrap import fill
 from typing import Any
 
-from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
+from blindcal.cli.console import emit_json, note, number, progress, say, table
 from blindcal.cli.options import Processes, argument, flag, hired, numeric, option, whole
 from blindcal.cli.startup import terminations_as_interrupts, without_time_limit
 from blindcal.compute.parallel import available_cores
@@ -19,24 +18,15 @@ from blindcal.errors import InputError, RefusedError
 from blindcal.io.atomic_files import write_bytes
 from blindcal.io.cells import count
 from blindcal.posterior.conference import track_level
-from blindcal.project.create import INPUTS, InitialSettings, SourceFiles, create_folder, key_beside
+from blindcal.project.create import INPUTS, create_example, key_beside
 from blindcal.project.settings import FILE, read_folder
 from blindcal.project.workflow import decide_folder, report_release
 from blindcal.report.wording import certified_steady, papers_text
-from blindcal.simulation.population import (
-    PAPERS,
-    POOL,
-    RATE,
-    REVIEWS,
-    PooledConference,
-    example,
-    example_files,
-)
+from blindcal.simulation.population import PAPERS, POOL, REVIEWS, PooledConference, example, example_files
 
 
 def demo(
     out: Path = option("Folder to leave behind.", default=Path("demo-out")),
-    as_json: Json = False,
 ) -> None:
     """Run every step on a simulated conference of 200 papers and leave its folder.
 
@@ -49,7 +39,7 @@ def demo(
     drawn, key = example(PAPERS), key_beside(out)
     if out.exists() and not (out / FILE).exists():
         raise InputError(f"--out must be a new folder, or one that an earlier run made, found {out}")
-    _make(drawn, out, key)
+    _make(drawn, out)
     folder, cores = read_folder(out), available_cores()
     outcome, release = decide_folder(folder, workers=cores, progress=progress)
     # The page about the release lies beside it in the public folder; the first run writes it.
@@ -57,30 +47,22 @@ def demo(
     if not report.exists():
         write_bytes(report, report_release(folder, release, workers=cores, progress=progress).html.encode())
     counts = _wrong(drawn, outcome.record.decisions, track_level(outcome.record.bar, ""))
-    if as_json:
-        facts = {"folder": out, "how": outcome.how, "report": report, "wrong": counts}
-        emit_json({**facts, "certificate": outcome.certificate})
-        return
+    facts = {"folder": out, "how": outcome.how, "report": report, "wrong": counts}
+    emit_json({**facts, "certificate": outcome.certificate})
     _print(out, release, key, outcome.how, outcome.certificate, counts)
     say()
     say(f"Now open {report} in a browser: what was promised, what it cost, how to check it.")
 
 
-def _make(drawn: PooledConference, out: Path, key: Path) -> None:
+def _make(drawn: PooledConference, out: Path) -> None:
     """Make the folder; that of an earlier run must have the same inputs."""
-    files = example_files(drawn)
-    if out.exists():
-        for name, data in files.items():
-            path = out / INPUTS / name
-            if not path.is_file() or path.read_bytes() != data:
-                raise RefusedError(f"{path} is not the demo's: give another --out folder")
+    if not out.exists():
+        create_example(out, drawn)
         return
-    with TemporaryDirectory() as folder:
-        paths = {name: Path(folder, name) for name in files}
-        for name, path in paths.items():
-            path.write_bytes(files[name])
-        given = SourceFiles(paths["reviews.csv"], pools=paths["pools.csv"], reviewers=paths["reviewers.csv"])
-        create_folder(out, given, InitialSettings("public", accept_rate=RATE), key)
+    for name, data in example_files(drawn).items():
+        path = out / INPUTS / name
+        if not path.is_file() or path.read_bytes() != data:
+            raise RefusedError(f"{path} is not the demo's: give another --out folder")
 
 
 def _wrong(drawn: PooledConference, decisions: str, bar: float) -> dict[str, int]:
@@ -147,7 +129,6 @@ def serve(
     port: int = numeric(whole, "The port; any that is free unless given.", default=0),
     no_browser: bool = flag("Print the address and open no browser.", "--no-browser"),
     processes: Processes = None,
-    as_json: Json = False,
 ) -> None:
     """Run a whole conference in a browser, or play with one pair of papers.
 
@@ -176,20 +157,17 @@ def serve(
         session.close()
         raise
     try:
-        if as_json:
-            emit_json({"address": server.address, "port": server.port})
-        else:
-            say(f"open {server.address}")
-            say("Keep the address secret: anyone on this machine who has it can see what is open here.")
-            say("Ctrl-C ends it.")
+        emit_json({"address": server.address, "port": server.port})
+        say(f"open {server.address}")
+        say("Keep the address secret: anyone on this machine who has it can see what is open here.")
+        say("Ctrl-C ends it.")
         if not no_browser and not webbrowser.open(write_redirect(server.address, session.private).as_uri()):
             note("no browser could be started: open the address yourself")
         sys.stdout.flush()
         without_time_limit()
         server.run()
     except KeyboardInterrupt:
-        if not as_json:
-            say("ended")
+        say("ended")
     finally:
         server.close()
         session.close()

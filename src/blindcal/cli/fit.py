@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.cli.console import CONFIDENTIAL, Json, emit_json, note, progress, say, table
+from blindcal.cli.console import CONFIDENTIAL, emit_json, note, progress, say, table
 from blindcal.cli.options import (
     PICTURE_FORMATS,
     argument,
-    conference_folders,
     decimal,
     flag,
+    folder_argument,
     import_matplotlib,
     numeric,
     option,
@@ -26,7 +26,7 @@ from blindcal.cli.options import (
 from blindcal.compute.parallel import available_cores
 from blindcal.errors import InputError
 from blindcal.fitting.committee import ANYONE, FIELDS, MatchedPeople, read_committee
-from blindcal.fitting.diagnostics import Forecast
+from blindcal.fitting.diagnostics import Estimate, Forecast
 from blindcal.fitting.estimate import Fitted, ValueOfHistory
 from blindcal.fitting.received_sums import statement_path
 from blindcal.fitting.reuse_guard import fit_record_path
@@ -46,10 +46,7 @@ _CHECKS = ("shares", "persistence", "levels", "bend", "line", "newcomers", "fore
 
 
 def fit(
-    folder: Path = argument(
-        "A folder that `blindcal new` made, with reviews and past reviews.",
-        autocompletion=conference_folders,
-    ),
+    folder: Path = folder_argument("A folder that `blindcal new` made, with reviews and past reviews."),
     what_if: bool = flag(
         "Also say what this history is worth: expected wrong decisions with it, with twice as much, and with "
         "reviewers known exactly.",
@@ -58,7 +55,6 @@ def fit(
     picture: Path | None = option(
         "Draw the checks too, as .svg, .png or .pdf; CONFIDENTIAL. Needs Matplotlib."
     ),
-    as_json: Json = False,
 ) -> None:
     """Estimate reviewers' slope, offset and noise from past conferences.
 
@@ -86,13 +82,10 @@ def fit(
     facts = {**_facts(fitted, made.out), "found": made.people.found if made.people else None}
     if what_if and (reviews := folder_reviews(conference)) is not None:
         facts["what_if"] = fitted.prospects(expected_rate(conference, reviews))
-    if not as_json:
-        _print(fitted, facts, made.people)
+    _print(fitted, facts, made.people)
     note(*made.remarks)
-    if as_json:
-        emit_json(facts)
-    else:
-        say_next_step(read_folder(folder))
+    emit_json(facts)
+    say_next_step(folder)
 
 
 def expected_rate(folder: Folder, reviews: Reviews) -> float:
@@ -100,10 +93,9 @@ def expected_rate(folder: Folder, reviews: Reviews) -> float:
 
     `reviews`: its reviews, whose papers a number to accept is a part of.
     """
-    rate, number = (folder.settings.get(name) for name in ("accept-rate", "accept"))
-    if rate is not None:
-        return float(str(rate))
-    accept = parse_paper_counts("`accept`", None if number is None else str(number))
+    if rate := folder.text("accept-rate"):
+        return float(rate)
+    accept = parse_paper_counts("`accept`", folder.text("accept") or None)
     if accept is None:
         return DEFAULT_RATE
     whole = sum(accept.values()) if isinstance(accept, Mapping) else accept
@@ -146,17 +138,18 @@ def _print(fitted: Fitted, facts: dict[str, Any], committee: MatchedPeople | Non
     say(f"CONFIDENTIAL, never share: {facts['out']}, {facts['checks']}")
 
 
+def percents(share: Estimate | Estimate) -> tuple[str, str]:
+    """A share and its interval, in percent."""
+    return f"{100 * share.value:.1f} %", f"{100 * share.low:.1f} to {100 * share.high:.1f} %"
+
+
 def say_fitted(fitted: Fitted, out: Path) -> None:
     """Say what the past has shown, and how reviewers in `out` were moved to this year's scale.
 
     No person is named.
     """
     checks = fitted.checks
-    rows = [
-        (meaning, f"{100 * share.value:.1f} %", f"{100 * share.low:.1f} to {100 * share.high:.1f} %")
-        for name, meaning in SOURCES.items()
-        for share in [checks.shares[name]]
-    ]
+    rows = [(meaning, *percents(checks.shares[name])) for name, meaning in SOURCES.items()]
     table(["part of a score's variance", "share", "90 % interval"], rows)
     say()
     persistence = checks.persistence
@@ -234,7 +227,6 @@ def share(
     ),
     better: str = word(BETTER, "Which scores are better, high or low.", default="high"),
     reason: str = option("Why sums of the same reviews are shared again; their losses add up.", default=""),
-    as_json: Json = False,
 ) -> None:
     """Release noisy sums about people, with a stated limit of what they reveal.
 
@@ -251,26 +243,24 @@ def share(
     reviews = Reviews.read(past, grid=parse_grid(grid))
     name = conference or past.name.removesuffix(".csv")
     done = share_sums(reviews, people, limit, key, out, conference=name, better=better, reason=reason)
-    if not as_json:
-        again = "shared before: the stored numbers are returned, no noise was drawn"
-        how = "new noise was drawn" if done.how == "new" else again
-        say(f"a row for {len(people):,} {'person' if len(people) == 1 else 'people'}; {how}")
-        say(f"privacy loss of one review: {f'zCDP {zcdp:g}' if epsilon is None else f'epsilon {epsilon:g}'}")
-        spent = done.total
-        at_delta = f"epsilon {spent.epsilon_at(1e-6):.3g} but for a chance of 1e-6"
-        loss = at_delta if spent.epsilon is None else f"epsilon {spent.epsilon:g}"
-        say(f"with everything that was shared of these reviews: {loss}")
-        say(f"public: {out}, {statement_path(out)}")
-        say(f"CONFIDENTIAL, never share: {key}, {shared_folder(key)}")
+    again = "shared before: the stored numbers are returned, no noise was drawn"
+    how = "new noise was drawn" if done.how == "new" else again
+    say(f"a row for {len(people):,} {'person' if len(people) == 1 else 'people'}; {how}")
+    say(f"privacy loss of one review: {f'zCDP {zcdp:g}' if epsilon is None else f'epsilon {epsilon:g}'}")
+    spent = done.total
+    at_delta = f"epsilon {spent.epsilon_at(1e-6):.3g} but for a chance of 1e-6"
+    loss = at_delta if spent.epsilon is None else f"epsilon {spent.epsilon:g}"
+    say(f"with everything that was shared of these reviews: {loss}")
+    say(f"public: {out}, {statement_path(out)}")
+    say(f"CONFIDENTIAL, never share: {key}, {shared_folder(key)}")
     if reason and done.how == "stored":
         note("`reason` was not entered: nothing new was shared")
     if done.left_out:
         people_left = f"{count(done.left_out, 'review')} by people who are not on the list"
         note(f"for you alone: {people_left} are left out")
-    if as_json:
-        facts = {"how": done.how, "out": out, "statement": done.statement, "sealed": shared_folder(key)}
-        total = {"epsilon": done.total.epsilon, "zcdp": done.total.zcdp}
-        emit_json({**facts, "statement_file": statement_path(out), "total": total, "notes": []})
+    facts = {"how": done.how, "out": out, "statement": done.statement, "sealed": shared_folder(key)}
+    total = {"epsilon": spent.epsilon, "zcdp": spent.zcdp}
+    emit_json({**facts, "statement_file": statement_path(out), "total": total, "notes": []})
 
 
 # --- The picture of a fit: parts of a score's variance, offsets, straightness of lines, prediction errors.

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from blindcal.cli.console import CONFIDENTIAL, Json, as_options, emit_json, note, progress, say, table
+from blindcal.cli.console import CONFIDENTIAL, as_options, emit_json, note, progress, say, table
 from blindcal.cli.fit import say_fitted
-from blindcal.cli.options import argument, conference_folders, flag, option, say_next_step, word
+from blindcal.cli.options import argument, flag, folder_argument, option, say_next_step, word
 from blindcal.compute.parallel import available_cores
 from blindcal.deciding.ledger import ledger_folder
 from blindcal.errors import InputError
@@ -42,7 +42,7 @@ from blindcal.project.imports import (
     resolved_kinds,
     write_import,
 )
-from blindcal.project.settings import FILE, Folder, accept_setting, folder_grid, read_folder
+from blindcal.project.settings import FILE, Folder, accept_setting, read_folder
 from blindcal.project.workflow import folder_answer
 from blindcal.report.wording import advice
 from blindcal.reviews import BETTER, Reviews
@@ -59,7 +59,7 @@ _BETTER = {"high": "high scores", "low": "low scores"}
 
 
 def import_(
-    folder: Path = argument("A folder that `blindcal new` made.", autocompletion=conference_folders),
+    folder: Path = folder_argument("A folder that `blindcal new` made."),
     files: list[Path] | None = argument(
         "Files as downloaded, compressed with gzip or zip or not. With --dry-run and no file the folder is "
         "checked as it is.",
@@ -98,7 +98,6 @@ def import_(
         "Replace reviewers with codes, and keep in this file who has which; people already in it keep theirs."
     ),
     dry_run: bool = flag("Read, name every problem, say what would be written, and stop.", "--dry-run"),
-    as_json: Json = False,
 ) -> None:
     """Bring reviews, a correction, a past year or a list into a conference's folder.
 
@@ -135,12 +134,10 @@ def import_(
         write_import(conference, brought, codes)
     reviews = _reviews_after(conference, brought)
     note(*brought.remarks, *brought.refusals)
-    if as_json:
-        emit_json(_report(conference, brought, reviews, codes, dry_run))
-        return
+    emit_json(_report(conference, brought, reviews, codes, dry_run))
     _print(conference, brought, codes, dry_run)
     if dry_run and reviews is not None:
-        _print_reviews(reviews, str(conference.settings.get("better", "high")))
+        _print_reviews(reviews, conference.text("better"))
     if brought.refusals:
         say(
             f"next: correct this, then blindcal plan {folder}, which says who is meant, in a file for you "
@@ -150,7 +147,7 @@ def import_(
         say("nothing was written: run it without --dry-run")
     else:
         refit = {"past", "committee", "same"} & {source.kind for source in sources}
-        say_next_step(read_folder(folder), refit=bool(refit))
+        say_next_step(folder, refit=bool(refit))
 
 
 def _best_to_worst(text: str) -> tuple[str, ...]:
@@ -168,7 +165,7 @@ def _known(option: str, text: str, known: Mapping[str, T]) -> T:
 
 def _reviews_after(folder: Folder, brought: FolderImport) -> Reviews | None:
     """This year's reviews as the folder has them with these files, without withdrawn papers."""
-    imported, grid = brought.contents.imported, folder_grid(folder)
+    imported, grid = brought.contents.imported, folder.grid
     reviews = folder_reviews(folder) if imported is None else imported.reviews
     if imported is not None and grid is not None:
         reviews = replace(imported.reviews, grid=np.array(grid) if grid else None, grid_declared=True)
@@ -289,7 +286,6 @@ def _print_reviews(reviews: Reviews, better: str) -> None:
 
 
 def _grid(reviews: Reviews) -> str:
-    """The scores that can be given, as far as these show."""
     if not reviews.grid_declared and len(scores := np.unique(reviews.score)) == 1:
         return f"all scores are {number_text(float(scores[0]))}"
     if reviews.grid is not None:
@@ -360,7 +356,6 @@ def new(
     ),
     better: str = word(BETTER, "Which scores are better, high or low.", default="high"),
     key: Path | None = option("The key; FOLDER.key unless given. One that exists is used, else it is made."),
-    as_json: Json = False,
 ) -> None:
     """Make a folder for a conference, and the key that every random draw is derived from.
 
@@ -386,11 +381,9 @@ def new(
     facts = _new_facts(folder, made)
     found = folder_answer(read_folder(folder), seconds=_SECONDS)
     facts["advice"] = None if found is None else advice(found.menu, found.chosen)
-    if not as_json:
-        _print_new(made, facts)
+    _print_new(made, facts)
     note(*made.remarks)
-    if as_json:
-        emit_json(facts)
+    emit_json(facts)
 
 
 def _readable_elsewhere(error: InputError, folder: Path) -> InputError:
@@ -449,11 +442,10 @@ def _print_new(made: CreatedFolder, facts: dict[str, Any]) -> None:
         say("that the draws were fixed before anyone knew the scores.")
     if facts["advice"] is not None:
         say(facts["advice"])
-    say_next_step(read_folder(folder))
+    say_next_step(folder)
 
 
 def _print_open(made: CreatedFolder, facts: dict[str, Any]) -> None:
-    """Say what the chair should look at in the settings."""
     folder, settings = facts["folder"], facts["settings"]
     say(f"wrote {folder / FILE}: check every setting and correct any that are wrong")
     if "grid" in settings:

@@ -18,14 +18,14 @@ from typing import Annotated, Any
 import typer
 
 from blindcal.checks import open_interval_rule
-from blindcal.cli.console import note, say
+from blindcal.cli.console import note, quiet, say
 from blindcal.compute.parallel import Workers, available_cores, connected
 from blindcal.deciding.ledger import latest_release
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import read_bytes
 from blindcal.io.cells import Column, cell_problem, count
-from blindcal.project.imports import decided, plan_refusal
-from blindcal.project.settings import FILE, Folder, number_hint, read_folder
+from blindcal.project.imports import decided, plan_refusals
+from blindcal.project.settings import FILE, Folder, number_hint, paper_counts, read_folder, toml_value
 from blindcal.project.workflow import interrupted_remarks, release_of
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.base import Reviewer
@@ -258,6 +258,9 @@ Leak = Annotated[
 ]
 
 
+_AMEND = 'if something was corrected, blindcal decide {} --amend --reason "..."'
+
+
 def opened_release(path: Path) -> tuple[Folder | None, Path]:
     """The conference's folder at `path`, if it is one, and the release that `path` stands for."""
     if not os.path.lexists(path / FILE):
@@ -270,57 +273,54 @@ def opened_release(path: Path) -> tuple[Folder | None, Path]:
 
 def say_next(command: str, folder: Folder) -> None:
     """Print which command comes next, as the last line of a command on a folder."""
-    say(f"next: {next_step(command, folder)}")
-
-
-def next_step(command: str, folder: Folder) -> str:
-    """What a chair does after a command on a conference's folder."""
-    path, file = folder.path, folder.path / FILE
-    if command == "plan":
-        out = str(folder.settings.get("out", ""))
-        if latest_release(out) is not None or os.path.lexists(Path(out) / "certificate.json"):
-            return f'if something was corrected, blindcal decide {path} --amend --reason "..."'
-        return f"write what you choose into {file}, then blindcal decide {path}"
+    path, out = folder.path, folder.text("out")
+    step = f"blindcal report {path} --out {path.name}.html"
     if command == "report":
-        return f"blindcal export {path} --to csv --out {path.name}.csv"
-    report = f"blindcal report {path} --out {path.name}.html"
-    if command == "select" and (lines := _other_numbers(folder)):
-        return f"write {' and '.join(lines)} into {file}, then {report}"
-    return f"back up the key with its private log, then {report}"
+        step = f"blindcal export {path} --to csv --out {path.name}.csv"
+    elif command == "select" and (lines := _other_numbers(folder)):
+        step = f"write {' and '.join(lines)} into {folder.file}, then {step}"
+    elif command != "plan":
+        step = f"back up the key with its private log, then {step}"
+    elif latest_release(out) is not None or os.path.lexists(Path(out) / "certificate.json"):
+        step = _AMEND.format(path)
+    else:
+        step = f"write what you choose into {folder.file}, then blindcal decide {path}"
+    say(f"next: {step}")
 
 
 def _other_numbers(folder: Folder) -> list[str]:
     """The numbers of a list just made that conference.toml does not have, as it should."""
     made = json.loads(read_bytes(release_of(folder) / "certificate.json"))["requested"]
-    lines = []
-    for name in ("accept", "wait-list"):
-        number = made[name.replace("-", "_")]
-        tracks = isinstance(number, Mapping)
-        text = ",".join(f"{track}={n}" for track, n in number.items()) if tracks else str(number)
-        if text != folder.settings.get(name, "0"):
-            lines.append(f"{name} = {json.dumps(text) if tracks else text}")
-    return lines
+    numbers = {name: paper_counts(made[name.replace("-", "_")]) for name in ("accept", "wait-list")}
+    return [
+        f"{name} = {toml_value(number)}"
+        for name, number in numbers.items()
+        if str(number) != folder.settings.get(name, "0")
+    ]
 
 
-def say_next_step(folder: Folder, *, refit: bool = False) -> None:
+def say_next_step(path: Path, *, refit: bool = False) -> None:
     """Say which command comes next in a folder that was made, filled or fitted.
 
     `refit`: whether past reviews or the committee were just changed, so that reviewers are fitted again.
     """
-    path, file, settings = folder.path, folder.path / FILE, folder.settings
+    if quiet():  # to find it, all files are read
+        return
+    folder = read_folder(path)
+    settings = folder.settings
     if "reviews" not in settings:
         step = f"blindcal import {path} FILE, once reviews are in"
-    elif not os.path.lexists(str(settings.get("reviewers", ""))) or (refit and settings.get("past")):
+    elif not os.path.lexists(folder.text("reviewers")) or (refit and folder.past):
         lacking = [kind for kind in ("committee", "past") if not settings.get(kind)]
         imports = [f"blindcal import {path} FILE --as {kind}" for kind in lacking]
         step = f"{', '.join(imports)}{', then ' if imports else ''}blindcal fit {path}"
-    elif plan_refusal(folder) is not None:
+    elif plan_refusals(folder):
         step = f"blindcal import {path} --dry-run"
     elif decided(folder):
-        step = f'if something was corrected, blindcal decide {path} --amend --reason "..."'
+        step = _AMEND.format(path)
     else:
         missing = [] if settings.get("scores") else ["scores"]
         missing += [] if {"accept-rate", "accept", "bar"} & settings.keys() else ["accept-rate or accept"]
-        first = f"set {' and '.join(missing)} in {file}, then " if missing else ""
+        first = f"set {' and '.join(missing)} in {folder.file}, then " if missing else ""
         step = f"{first}blindcal plan {path}"
     say(f"next: {step}")

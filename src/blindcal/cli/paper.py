@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from blindcal.checks import Array
-from blindcal.cli.console import Json, emit_json, number, say, table
+from blindcal.cli.console import emit_json, number, say, table
 from blindcal.cli.options import (
     PICTURE_FORMATS,
     Noise,
@@ -56,7 +56,6 @@ def paper(
     max_error: float | None = numeric(
         probability, "For letters: the conference error that Algorithm 1 or 3 allows; by default 1."
     ),
-    as_json: Json = False,
 ) -> None:
     """List what the paper has, answer in its letters, and draw its figures again.
 
@@ -74,13 +73,11 @@ def paper(
     """
     if what == "items":
         items = {item: f"blindcal.paper.{place}" for item, place in ITEMS.items()}
-        if as_json:
-            emit_json({"items": items})
-        else:
-            table(["item", "function"], [*items.items()])
+        emit_json({"items": items})
+        table(["item", "function"], [*items.items()])
         return
     if what == "letters":
-        _say_letters(reviewer or [], scores, noise, max_error, as_json)
+        _say_letters(reviewer or [], scores, noise, max_error)
         return
     names, forms = _chosen(what, name), formats.split(",")
     if unknown := [form for form in forms if form not in PICTURE_FORMATS]:
@@ -98,19 +95,14 @@ def paper(
     for path, data in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, data)
-    if as_json:
-        emit_json({"files": list(map(str, files)), "figures": list(map(_report, figures))})
-    elif files:
-        for path in files:
-            say(str(path))
-    else:
+    emit_json({"files": list(map(str, files)), "figures": list(map(_report, figures))})
+    for path in files:
+        say(str(path))
+    if not files:
         say(_table(figures[0]).rstrip("\n"))
 
 
-def _say_letters(
-    reviewers: list[str], scores: str | None, noise: float, max_error: float | None, as_json: bool
-) -> None:
-    """An instance in the paper's letters."""
+def _say_letters(reviewers: list[str], scores: str | None, noise: float, max_error: float | None) -> None:
     if len(reviewers) != 2 or scores is None:
         raise InputError("`paper letters` needs --reviewer a,b twice and --scores s1,s2")
     (a_1, b_1), (a_2, b_2) = (_two("--reviewer", text) for text in reviewers)
@@ -125,9 +117,7 @@ def _say_letters(
     letters = {name: float(value) for name, value in vars(to_letters(belief)).items()}
     q1, q2 = (None if np.isnan(q) else float(q) for q in chosen.q)
     branch, ends = str(chosen.branch), [line.start.tolist(), line.end.tolist()]
-    if as_json:
-        emit_json(letters | {"frontier": ends, "branch": branch, "q1": q1, "q2": q2})
-        return
+    emit_json(letters | {"frontier": ends, "branch": branch, "q1": q1, "q2": q2})
     shown = {name: number(value) for name, value in letters.items()}
     shown |= {"frontier": " to ".join(f"({number(x)}, {number(y)})" for x, y in ends), "branch": branch}
     shown |= {name: "-" if q is None else number(q) for name, q in (("q1", q1), ("q2", q2))}
@@ -328,7 +318,6 @@ def _away(panel: Panel, corner: Corner) -> Array:
 
 
 def _along(curve: Curve) -> Array:
-    """Points all along a line."""
     parts = np.linspace(0.0, len(curve.x) - 1.0, 40 * len(curve.x))
     places = np.arange(len(curve.x))
     return np.stack([np.interp(parts, places, curve.x), np.interp(parts, places, curve.y)], axis=-1)

@@ -12,7 +12,7 @@ from typing import Any
 
 from blindcal.adversaries.findings import Findings
 from blindcal.cli.audit import Learns, facts_of, say_findings
-from blindcal.cli.console import Json, about, budget_line, emit_json, note, progress, say, say_gap, table
+from blindcal.cli.console import about, budget_line, emit_json, note, progress, say, say_gap, table
 from blindcal.cli.options import (
     ClusterAddress,
     FolderPath,
@@ -41,7 +41,7 @@ from blindcal.planning.request import Request
 from blindcal.policy.guarantee import NAMES, Guarantee
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.inputs import Inputs
-from blindcal.project.settings import parse_guarantee
+from blindcal.project.settings import checked_consent, parse_guarantee
 from blindcal.project.workflow import folder_inputs, opened, settings_of
 from blindcal.report.guarantee_survey import survey
 from blindcal.report.html_page import Report, page
@@ -93,7 +93,6 @@ def plan(
     despite_misfit: Misfit = False,
     processes: Processes = None,
     cluster: ClusterAddress = None,
-    as_json: Json = False,
 ) -> None:
     """Say whether calibration is worth it here, within a minute, and what each guarantee would gain.
 
@@ -107,7 +106,7 @@ def plan(
     """
     if learns and not audit:
         raise InputError("--learns goes with --audit")
-    given = [_guarantee(text, yes_leak) for text in guarantee or ()]
+    given = [checked_consent(parse_guarantee(text), yes_leak=yes_leak) for text in guarantee or ()]
     if out is not None and len(given) > 1:
         raise InputError("--out goes with one --guarantee: its page has the menu")
     folder = opened(path)
@@ -116,13 +115,13 @@ def plan(
         refuse_existing(out)
         if hidden:
             refuse_published(out)
-    settings = settings_of(folder, yes_leak=yes_leak or bool(given))
-    request = replace(settings.request, guarantee=given[0]) if given else settings.request
+    request = settings_of(folder, yes_leak=yes_leak or bool(given))
+    request = replace(request, guarantee=given[0]) if given else request
     others, seconds = given if len(given) > 1 else MENU, inf if full else A_MINUTE
     every = full or audit or out is not None
     prepared, planned, promise, fingerprint = None, None, None, None
     with hired(processes, cluster) as workers:
-        with folder_inputs(folder, settings.grid, settings.out) as inputs:
+        with folder_inputs(folder) as inputs:
             request = request.on_scale(inputs.scale)
             if every or key is not None:
                 prepared, truth = request.prepared(inputs, workers=workers, progress=progress)
@@ -131,8 +130,7 @@ def plan(
                     fingerprint = secret.fingerprint
                     promise = commitment_to_input(secret, prepared, truth, request)
             found = _answered(inputs, request, others, prepared, seconds, despite_misfit, workers)
-        if not as_json:
-            _print_answer(found, request, promise, fingerprint)
+        _print_answer(found, request, promise, fingerprint)
         # After an interrupt there is what is known, and nothing further is begun.
         if every and prepared is not None and not interrupted():
             planned = _planned(inputs, prepared, request, despite_misfit, workers)
@@ -140,40 +138,20 @@ def plan(
                 _write_page(out, planned, found, workers, hidden=hidden)
         findings = _audited(planned, learns, workers) if audit and planned is not None else None
     remarks = found.remarks if planned is None else planned.remarks
-    if not as_json:
-        if planned is not None:
-            _print_planned(planned)
-        if findings is not None:
-            say()
-            say_findings(findings)
+    if planned is not None:
+        _print_planned(planned)
+    if findings is not None:
+        say()
+        say_findings(findings)
     note(*remarks)
-    if as_json:
-        more = {} if findings is None else {"audit": facts_of(findings)}
-        emit_json(
-            {
-                **_facts(found, request, planned),
-                "commitment": promise,
-                "key_fingerprint": fingerprint,
-                "notes": [],
-                **more,
-            }
-        )
-        return
+    more = {} if findings is None else {"audit": facts_of(findings)}
+    key_facts = {"commitment": promise, "key_fingerprint": fingerprint}
+    emit_json({**_facts(found, request, planned), **key_facts, "notes": [], **more})
     if out is not None and planned is not None:
         say(f"wrote {out}; open it in any browser, or print it from there")
         if hidden:
             say(f"CONFIDENTIAL, never share: {out}")
     say_next("plan", folder)
-
-
-def _guarantee(text: str, yes_leak: bool) -> Guarantee:
-    """The guarantee that a text names, with its limits; `none` needs consent."""
-    guarantee = parse_guarantee(text)
-    if guarantee.name == "none" and not yes_leak:
-        raise InputError(
-            "--guarantee none lets every decision reveal who reviewed the paper: it needs --yes-leak"
-        )
-    return guarantee
 
 
 def _answered(
@@ -230,13 +208,17 @@ def _planned(
 
 
 def _write_page(out: Path, planned: Plan, found: Answer, workers: Workers, *, hidden: bool) -> None:
-    """Write what is planned as a page."""
     request = planned.request
     own = request.guarantee
     stands = survey(
         planned.conference, own, better=request.better, only=True, workers=workers, progress=progress
     )
-    content = _as_certificate(_facts(found, request, planned), request)
+    # The fields of the certificate that this plan would get, but for those of the draw.
+    limits = {name: value for name, value in vars(own).items() if name != "name"}
+    exactly = {} if request.quota is None else {"selection": {"accept": request.accept}}
+    requested = {"conference": request.conference, "guarantee": own.name, "limits": limits}
+    assumed = [*ASSUMPTIONS, *(SELECTED if exactly else ())]
+    content = {**_facts(found, request, planned), **requested, **exactly, "assumptions": assumed}
     made = page(Report(content, survey=replace(stands, menu=found.menu), confidential=hidden))
     write_bytes(out, made.encode(), confidential=hidden)
 
@@ -271,14 +253,6 @@ def _audited(planned: Plan, learns: bool, workers: Workers) -> Findings:
     return replace(findings, findings=(*findings.findings, *more))
 
 
-def _as_certificate(facts: dict[str, Any], request: Request) -> dict[str, Any]:
-    """The fields of the certificate that this plan would get, but for those of the draw."""
-    limits = {name: value for name, value in vars(request.guarantee).items() if name != "name"}
-    exactly = {} if request.quota is None else {"selection": {"accept": request.accept}}
-    requested = {"conference": request.conference, "guarantee": request.guarantee.name, "limits": limits}
-    return {**facts, **requested, **exactly, "assumptions": [*ASSUMPTIONS, *(SELECTED if exactly else ())]}
-
-
 def _print_answer(found: Answer, request: Request, promise: str | None, fingerprint: str | None) -> None:
     menu = found.menu
     say(advice(menu, found.chosen))
@@ -305,7 +279,6 @@ def _print_answer(found: Answer, request: Request, promise: str | None, fingerpr
 
 
 def _about_numbers(found: Answer, request: Request) -> str:
-    """What the numbers of the menu are, in sentences."""
     menu, parts = found.menu, [MENU_NOTE]
     if menu.sampled:
         parts.append(
@@ -318,7 +291,6 @@ def _about_numbers(found: Answer, request: Request) -> str:
 
 
 def _print_planned(planned: Plan) -> None:
-    """Print what was found about every paper under the guarantee that is planned."""
     facts, request = planned.summary, planned.request
     papers = int(facts["papers"])
     say(

@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import fill
 
-from blindcal.cli.console import Json, emit_json, note, progress, say
+from blindcal.cli.console import emit_json, note, progress, say
 from blindcal.cli.options import (
     ClusterAddress,
     Processes,
     ReleasePath,
-    argument,
-    conference_folders,
     flag,
+    folder_argument,
     hired,
     opened_release,
     option,
@@ -30,11 +29,9 @@ _WIDTH = 96
 
 
 def report(
-    path: Path = argument(
+    path: Path = folder_argument(
         "The conference's folder, for its latest release; or a published folder, or, for --text, a "
-        "certificate.json.",
-        metavar="FOLDER",
-        autocompletion=conference_folders,
+        "certificate.json."
     ),
     out: Path | None = option("The page to write; an existing file is never overwritten.", metavar="FILE"),
     text: bool = flag(
@@ -51,7 +48,6 @@ def report(
     ),
     processes: Processes = None,
     cluster: ClusterAddress = None,
-    as_json: Json = False,
 ) -> None:
     """Write a page about a release: what was promised, what it cost, what it reveals, how to check it.
 
@@ -66,7 +62,7 @@ def report(
     if text == (out is not None):
         raise InputError("give either --out, for a page, or --text")
     if out is None:
-        _print_text(opened_release(path)[1], as_json)
+        _print_text(opened_release(path)[1])
         return
     refuse_existing(out)
     if confidential:
@@ -79,16 +75,8 @@ def report(
     made = html.encode()
     write_bytes(out, made, confidential=confidential)
     note(*remarks)
-    if as_json:
-        facts = {
-            "out": out,
-            "bytes": len(made),
-            "confidential": confidential,
-            "release": release,
-            "notes": [],
-        }
-        emit_json({**facts, "menu": None if survey is None else survey.menu})
-        return
+    facts = {"out": out, "bytes": len(made), "confidential": confidential, "release": release, "notes": []}
+    emit_json({**facts, "menu": None if survey is None else survey.menu})
     say(f"wrote {out} ({len(made) / 1000:,.0f} kB); open it in any browser, or print it from there")
     if confidential:
         say(f"CONFIDENTIAL, never share: {out}")
@@ -96,13 +84,10 @@ def report(
         say_next("report", folder)
 
 
-def _print_text(release: Path, as_json: bool) -> None:
-    """Print what a certificate promises, number by number."""
+def _print_text(release: Path) -> None:
     certificate = read_certificate(release)
     parts = explain_certificate(certificate)
-    if as_json:
-        emit_json({"certificate": release, "parts": parts, "assumptions": certificate["assumptions"]})
-        return
+    emit_json({"certificate": release, "parts": parts, "assumptions": certificate["assumptions"]})
     for part in parts:
         say(part.title)
         for line in part.lines:
@@ -132,7 +117,6 @@ def export(
         "What it calls the wait list; without it, its papers are not sent to a system."
     ),
     key: Path | None = option("The key, for --what advice if scores are confidential.", metavar="FILE"),
-    as_json: Json = False,
 ) -> None:
     """Write the decisions of a release for a conference system, or as a CSV or XLSX table.
 
@@ -154,10 +138,8 @@ def export(
     overridden = sum(paper.overridden for paper in papers)
     accept = sum(paper.decision == "accept" for paper in papers)
     note(*made.remarks)
-    if as_json:
-        facts = {"papers": len(papers), "accepted": accept, "overridden": overridden, "out": out, "notes": []}
-        emit_json({**facts, "release": release, "to": to, "what": what})
-        return
+    facts = {"papers": len(papers), "accepted": accept, "overridden": overridden, "out": out, "notes": []}
+    emit_json({**facts, "release": release, "to": to, "what": what})
     say(f"{count(len(papers), 'paper')}, {accept:,} accepted, from {release}")
     say(f"wrote {out} ({what} for {to})")
     if FORMATS[to].upload and what == "decisions":

@@ -29,7 +29,7 @@ from blindcal.benchmark import (
 from blindcal.certify.multi_outcome import certify_outcomes
 from blindcal.checks import Array
 from blindcal.cli.audit import Evidence, Learns, Priors, facts_of, say_findings
-from blindcal.cli.console import Json, emit_json, note, number, progress, say, table
+from blindcal.cli.console import emit_json, note, number, progress, say, table
 from blindcal.cli.options import (
     ClusterAddress,
     Noise,
@@ -76,7 +76,6 @@ def pair(
     epsilon: float | None = numeric(
         decimal, "Instead: add the best policy whose decision changes no one's odds by more than e^EPSILON."
     ),
-    as_json: Json = False,
 ) -> None:
     """Show the belief, the frontier and a policy for two papers and two reviewers.
 
@@ -96,10 +95,8 @@ def pair(
     policy = None if epsilon is None else epsilon_policy(belief, epsilon)
     if max_error is not None:
         policy = front.policy(conference_error=max_error)
-    if as_json:
-        emit_json(_pair_report(belief, front, policy))
-    else:
-        _print_pair(belief, front, policy)
+    emit_json(_pair_report(belief, front, policy))
+    _print_pair(belief, front, policy)
 
 
 def _pair_report(belief: Belief, front: Frontier, policy: Policy | None) -> dict[str, object]:
@@ -166,7 +163,6 @@ def average(
     max_error: float | None = numeric(
         probability, "Largest average chance of accepting the worse paper that you allow; adds the best rule."
     ),
-    as_json: Json = False,
 ) -> None:
     """Show the errors of two papers, averaged over all possible scores.
 
@@ -178,14 +174,11 @@ def average(
     """
     front = average_frontier(reviewer_pair(reviewer, noise), prior)
     rule = None if max_error is None else front.rule(conference_error=max_error)
-    if as_json:
-        ends = ("least_error", "largest_error")
-        report = {name: getattr(front, name) for name in ends}
-        report["adversary_error_at_largest"] = front.largest_adversary_error
-        kept = ("price", "conference_error", "adversary_error")
-        policy = {} if rule is None else {"policy": {name: getattr(rule, name) for name in kept}}
-        emit_json(report | policy)
-        return
+    report = {name: getattr(front, name) for name in ("least_error", "largest_error")}
+    report["adversary_error_at_largest"] = front.largest_adversary_error
+    kept = ("price", "conference_error", "adversary_error")
+    policy = {} if rule is None else {"policy": {name: getattr(rule, name) for name in kept}}
+    emit_json(report | policy)
     if front.largest_error == front.least_error:
         say(f"One point: conference error {number(front.least_error)},")
         say(f"           adversary error  {number(front.largest_adversary_error)}.")
@@ -229,7 +222,6 @@ def outcomes(
     added_success: float = numeric(
         probability, "With average: how much likelier a correct guess may become.", default=0.0
     ),
-    as_json: Json = False,
 ) -> None:
     """Find and certify the best private choice among several outcomes.
 
@@ -247,19 +239,17 @@ def outcomes(
     limits = Guarantee(guarantee, added_success, epsilon)
     chance, claim = certify_outcomes(weight, least_loss(weight, loss, guarantee=limits).chance, limits)
     expected = float((weight[:, None] * loss * np.array(chance, dtype=np.float64)).sum())
-    if as_json:
-        fractions = [dict(zip(labels, map(str, row), strict=True)) for row in chance]
-        claims = {name: float(getattr(claim, name)) for name in _CLAIMS}
-        by_reviewer = dict(zip(rows.text("reviewer"), fractions, strict=True))
-        emit_json({"chance": by_reviewer, "loss": expected, "claim": claims})
-        return
+    fractions = [dict(zip(labels, map(str, row), strict=True)) for row in chance]
+    claims = {name: float(getattr(claim, name)) for name in _CLAIMS}
+    by_reviewer = dict(zip(rows.text("reviewer"), fractions, strict=True))
+    emit_json({"chance": by_reviewer, "loss": expected, "claim": claims})
     columns = [list(map(float, column)) for column in zip(*chance, strict=True)]
     table(
         ("reviewer", "weight", *labels),
         list(zip(rows.text("reviewer"), weight.tolist(), *columns, strict=True)),
     )
     say()
-    certified = [(text, float(getattr(claim, name))) for name, text in _CLAIMS.items()]
+    certified = [(text, claims[name]) for name, text in _CLAIMS.items()]
     table(("certified", ""), [("expected loss", expected), *certified])
 
 
@@ -292,7 +282,6 @@ def simulate(
     cluster: ClusterAddress = None,
     folder: Path | None = option("Keep finished parts here; the same command then resumes."),
     intervals: bool = option("Add standard errors to the JSON.", default=False),
-    as_json: Json = False,
 ) -> None:
     """Compare calibration methods on simulated conferences.
 
@@ -315,10 +304,8 @@ def simulate(
             )
     except InputError as error:
         raise InputError(by_option(str(error), _OPTIONS)) from None
-    if as_json:
-        errors = {"standard_errors": _by_method(result, result.standard_error)} if intervals else {}
-        emit_json({"noise": levels, "methods": _by_method(result, result.mean), **errors})
-        return
+    errors = {"standard_errors": _by_method(result, result.standard_error)} if intervals else {}
+    emit_json({"noise": levels, "methods": _by_method(result, result.mean), **errors})
     size = f"{papers} papers, {reviewers} reviewers, {per_paper} reviews per paper"
     say(f"{trials} conferences per line: {size}")
     say(f"{_READINGS[reading]}; standard errors after +-")
@@ -392,7 +379,6 @@ def audit_venue(
         "names people: keep it confidential."
     ),
     out: Path | None = option("Also write everything as JSON to this file, which only its owner can read."),
-    as_json: Json = False,
 ) -> None:
     """Say what the decisions of a venue without protection reveal.
 
@@ -436,9 +422,7 @@ def audit_venue(
             f"for {count(len(venue.unexplained), 'paper')} no candidates lead to the decision that was "
             "published, which then says nothing: are bar, calibration and pools those of the venue?"
         )
-    if as_json:
-        emit_json(facts)
-        return
+    emit_json(facts)
     say(f"{count(venue.accepted, 'paper')} accepted; taken to be decided at a bar of {number(venue.bar, 3)}")
     say_findings(summary)
     for file in (out, posterior):
@@ -466,7 +450,6 @@ def bench(
         "the chances of all decisions under each matching.",
         metavar="MODULE:FUNCTION",
     ),
-    as_json: Json = False,
 ) -> None:
     """Measure a mechanism on fixed instances, beside ours.
 
@@ -494,11 +477,8 @@ def bench(
                 if benchmark_instance.assignments is not None or not is_sequence(function):
                     scores.append(measure(function, name, benchmark_instance, guesses))
                 advance(1)
-    if as_json:
-        emit_json(
-            {"scores": [asdict(score) | {"added": score.added, "wasted": score.wasted} for score in scores]}
-        )
-        return
+    more = [asdict(score) | {"added": score.added, "wasted": score.wasted} for score in scores]
+    emit_json({"scores": more})
     for benchmark_instance in chosen:
         mine = [score for score in scores if score.instance == benchmark_instance.name]
         before = number(100 * mine[0].scores_only, 1)

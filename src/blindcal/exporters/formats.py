@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -62,7 +62,7 @@ def read_decided(
     """The papers of a release, in the order of its table.
 
     `release`: a folder with a `decisions.csv`, or the table itself. `overridden`: decisions made by hand, by
-    paper, as `parse_overrides` returns them: they take the place of blindcal's.
+    paper, `accept` or `reject`: they take the place of blindcal's.
     """
     folder = Path(release)
     file = folder / "decisions.csv" if folder.is_dir() else folder
@@ -96,18 +96,6 @@ def read_titles(path: StrPath) -> dict[str, str]:
     """Titles by paper; `path` is a table with the columns `paper,title`."""
     table = read_table(path, [Column("paper", "id"), Column("title", empty=True)], extra=True)
     return dict(zip(table.text("paper"), table.text("title"), strict=True))
-
-
-def parse_overrides(given: Iterable[str]) -> dict[str, str]:
-    """Decisions made by hand, by paper."""
-    decisions: dict[str, str] = {}
-    for text in given:
-        paper, _, decision = text.rpartition("=")
-        if not paper or decision not in DECISIONS:
-            raise InputError(f"`overridden` must be like 17=accept or 17=reject, found {text!r}")
-        if decisions.setdefault(paper, decision) != decision:
-            raise InputError(f"`overridden` must give one decision for paper {paper!r}")
-    return decisions
 
 
 WHAT = ("decisions", "advice")
@@ -219,11 +207,6 @@ def _csv(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) ->
     return format_table(dict(zip(header, zip(*rows, strict=True), strict=True)))
 
 
-def _xlsx(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
-    header, rows = _table(papers, what, words)
-    return workbook(header, rows, what)
-
-
 class Format(NamedTuple):
     """A system, or a table for people: how its file is written, and how decisions get there."""
 
@@ -258,7 +241,7 @@ FORMATS: Mapping[str, Format] = {
     "easychair": Format(_typed, upload=_BY_HAND.format("EasyChair"), worded=True),
     "cmt": Format(_typed, "Accept", "Reject", _BY_HAND.format("CMT"), worded=True),
     "csv": Format(_csv),
-    "xlsx": Format(_xlsx),
+    "xlsx": Format(lambda papers, what, words: workbook(*_table(papers, what, words), what)),
 }
 
 

@@ -143,7 +143,6 @@ def _aliases(name: str) -> tuple[str, ...]:
 
 
 def _questions(table: HeadedTable) -> dict[str, list[str]]:
-    """The answers to each question."""
     names = [name for name in table.names if name and name.casefold() not in _KNOWN]
     return {name: table.column(name) for name in dict.fromkeys(names)}
 
@@ -183,7 +182,6 @@ def _few_words(cells: Sequence[str]) -> bool:
 
 
 def _named(fields: Mapping[str, Sequence[str]], given: str) -> bool:
-    """Whether one of these fields goes by the name that was given."""
     wanted = " ".join(given.split()).casefold()
     return any(wanted == other.casefold() for name, also in fields.items() for other in (name, *also))
 

@@ -197,7 +197,6 @@ def _edges_kind(value: object) -> str:
 
 
 def _advice(opened: OpenedExport) -> str:
-    """What to do about a file that is not understood."""
     if pretalx.team_sheet(opened) is not None:
         return _TEAMS
     for unusable, advice in _UNUSABLE:

@@ -63,6 +63,7 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
     ]
     latest, old, broken = _latest(table, rows)
     titles, tracks, withdrawn = _submissions(opened)
+    metareviews = find_only_table(opened.sheets, {"submission #", "recommendation"}.issubset)
     return RawExport(
         format=NAME,
         file=table.file,
@@ -77,7 +78,7 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         said=(_go_by(reviewers),),
         dropped=(
             *_dropped(table, [name for name in columns if name not in fields[:2]], old),
-            *_metareviews(opened),
+            *dropped_count(0 if metareviews is None else len(metareviews.rows), "metareview", METAREVIEWS),
         ),
         problems=(*problems, *broken, *_problems(opened, table)),
         warnings=(
@@ -130,7 +131,6 @@ def _committee_header(first: Sequence[str]) -> list[str]:
 
 
 def _answers(table: HeadedTable) -> tuple[list[dict[str, str]], list[Problem]]:
-    """What each review's cell of scores says, line by line."""
     answers: list[dict[str, str]] = []
     problems = []
     for (number, _), cell in zip(table.rows, table.column("scores"), strict=True):
@@ -238,7 +238,6 @@ def conflicts(opened: OpenedExport) -> list[tuple[str, str]] | None:
 
 
 def _problems(opened: OpenedExport, table: HeadedTable) -> list[Problem]:
-    """What is wrong with the form of the tables."""
     used = ("submission #", "member #", "member name", "version", "scores", *_AFTER[:4])
     beside = ("#", "title", "track name", _DELETED, "decision", "first name", "last name", "email")
     others = filter(None, (_submission_table(opened), committee_table(opened)))
@@ -277,14 +276,7 @@ def _dropped(table: HeadedTable, labels: Sequence[str], old: int) -> tuple[Dropp
     return (*columns, *dropped_count(old, "older version", "only the latest counts", " of reviews"))
 
 
-def _metareviews(opened: OpenedExport) -> list[Dropped]:
-    """The metareviews that came along, in a table of their own."""
-    table = find_only_table(opened.sheets, {"submission #", "recommendation"}.issubset)
-    return dropped_count(0 if table is None else len(table.rows), "metareview", METAREVIEWS)
-
-
 def _go_by(reviewers: Sequence[tuple[str, str]]) -> str:
-    """How reviewers are told apart."""
     ids = {who.strip() for who, _ in reviewers}
     emails = sum("@" in who for who in ids)
     return f"{count(emails, 'reviewer')} known by email, {len(ids) - emails:,} by name"

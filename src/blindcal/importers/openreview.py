@@ -35,6 +35,7 @@ NAME, TITLE = "openreview", "OpenReview"
 # `.../-/Official_Review`; in the oldest venues `/-/Paper12/Official_Review` or `/-/paper12/meta/review`.
 _KIND = re.compile(r"/-/(?:[A-Za-z_]+[0-9]+/)?([A-Za-z0-9_/-]+)$")
 _OFFICIAL = "official_review"
+_REVIEW = re.compile(r"(?!.*(?:meta|ethics|desk)).*review", re.I)
 # The number of a paper in an invitation or a signature; a part of the venue may be numbered too (`/Round1/`).
 _NUMBER = re.compile(r"/[A-Za-z_]+([0-9]+)/(?:-/|[a-z]+/)?[^/]+$")
 _AUTHORS = re.compile(r"/[A-Za-z_]+([0-9]+)/Authors$")
@@ -141,17 +142,13 @@ def _invitations(note: Item) -> list[str]:
     return [text for text in invitations if isinstance(text, str)] if isinstance(invitations, list) else []
 
 
-def _is_review_kind(kind: str) -> bool:
-    return kind.casefold().endswith("review") and not re.search(r"meta|ethics|desk", kind, re.I)
-
-
 def _sorted(opened: OpenedExport) -> _Notes:
     top = json_pages(opened.value)
     if any("count" in page for page in top if "notes" in page):
         list(all_pages(top, "notes", opened.file))
     notes = _unique(_walk(top), opened.file)
     live = [note for note in notes if not note.get("ddate")]
-    kinds = dict.fromkeys(kind for note in live for kind in _kinds(note)[:1] if _is_review_kind(kind))
+    kinds = dict.fromkeys(kind for note in live for kind in _kinds(note)[:1] if _REVIEW.fullmatch(kind))
     official = [kind for kind in kinds if kind.casefold() == _OFFICIAL]
     if len(kinds) > 1 and len(official) != 1:
         raise export_error(

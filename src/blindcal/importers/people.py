@@ -183,7 +183,9 @@ def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None)
     The list is a CSV or a workbook: columns `reviewer[,name]`, or what HotCRP, EasyChair and pretalx (its
     teams) export of their committees, whose ids are emails. `people`: the person behind an id, as in reviews.
     """
-    table = _people_table(open_export(data, file))
+    opened = open_export(data, file)
+    teams, wanted = team_sheet(opened), lambda names: bool(names & {*_IDS})
+    table = committee_table(opened) or find_only_table(opened.sheets if teams is None else [teams], wanted)
     if table is None:
         raise export_error(file, _PEOPLE)
     if table.first(*_PAPERS, "signature") is not None:
@@ -195,14 +197,6 @@ def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None)
     for who, name in zip(ids, names, strict=True):
         found[who] = found.get(who) or " ".join(" ".join(name).split())
     return dict(sorted(found.items()))
-
-
-def _people_table(opened: OpenedExport) -> HeadedTable | None:
-    """The table of people: EasyChair's committee, pretalx's teams, or the only table that has them."""
-    if (committee := committee_table(opened)) is not None:
-        return committee
-    teams = team_sheet(opened)
-    return find_only_table(opened.sheets if teams is None else [teams], lambda names: bool(names & {*_IDS}))
 
 
 def read_conflicts(data: bytes, file: str, people: Mapping[str, str] | None = None) -> tuple[Pairs, str]:
@@ -227,7 +221,6 @@ def read_conflicts(data: bytes, file: str, people: Mapping[str, str] | None = No
 
 
 def _of_conflicts(names: frozenset[str]) -> bool:
-    """Whether a table with columns of these names is a plain list of conflicts."""
     listed = _WORD in names or (not names.isdisjoint(_MAILS) and names <= {*_PLAIN, _TYPE})
     return listed and not names.isdisjoint(_PAPERS)
 
@@ -287,7 +280,6 @@ def _bulk(table: HeadedTable, people: Mapping[str, str] | None) -> tuple[Pairs, 
 
 
 def _left(others: int) -> str:
-    """What is said of so many rows that are about something else."""
     are = "is" if others == 1 else "are"
     return f": {count(others, 'row')} that {are} no conflict left out" if others else ""
 

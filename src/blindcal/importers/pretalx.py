@@ -75,7 +75,6 @@ def team_sheet(opened: OpenedExport) -> Worksheet | None:
 
 
 def _table(opened: OpenedExport) -> HeadedTable | None:
-    """The table of the organizer's export."""
     sheets = (json_worksheet(opened),) if opened.is_json else opened.sheets
     return find_only_table([sheet for sheet in sheets if sheet is not None], _exported)
 
@@ -180,8 +179,12 @@ def _aliases(name: str) -> tuple[str, ...]:
 
 
 def _row(number: int, review: Item, score: str) -> RawReview:
-    (paper, title, track), (user, name) = _paper(review), _user(review)
-    return RawReview(number, paper, user, score, track=track, title=title, name=name)
+    (user, name), paper = _user(review), review.get("submission")
+    if not isinstance(paper, dict):
+        return RawReview(number, json_cell(paper), user, score, name=name)
+    code, title = json_cell(paper.get("code")), json_cell(paper.get("title"))
+    track = _translated(paper.get("track"))
+    return RawReview(number, code, user, score, track=track, title=title, name=name)
 
 
 def _items(value: object) -> list[Item]:
@@ -200,14 +203,6 @@ def _user(review: Item) -> tuple[str, str]:
         name = json_cell(user.get("name"))
         return json_cell(user.get("email")) or json_cell(user.get("code")) or name, name
     return json_cell(user), ""
-
-
-def _paper(review: Item) -> tuple[str, str, str]:
-    """Code, title and track of the submission."""
-    paper = review.get("submission")
-    if isinstance(paper, dict):
-        return json_cell(paper.get("code")), json_cell(paper.get("title")), _translated(paper.get("track"))
-    return json_cell(paper), "", ""
 
 
 def _translated(value: object) -> str:

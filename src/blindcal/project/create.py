@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,7 @@ from blindcal.project.settings import (
     parse_paper_counts,
 )
 from blindcal.reviews import Reviews, check_better, infer_grid
+from blindcal.simulation.population import RATE, PooledConference, example_files
 
 INPUTS = "inputs"
 _OWN_COLUMNS = {"paper", "reviewer", "score"}
@@ -316,6 +318,16 @@ def create_folder(
     return CreatedFolder(contents, settings, withdrawn, key, secret, remarks)
 
 
+def create_example(folder: Path, drawn: PooledConference) -> None:
+    """Makes the folder of a simulated conference, whose scores are public."""
+    with TemporaryDirectory() as place:
+        for name, data in example_files(drawn).items():
+            Path(place, name).write_bytes(data)
+        reviews, pools, reviewers = (Path(place, f"{name}.csv") for name in ("reviews", "pools", "reviewers"))
+        given = SourceFiles(reviews, pools=pools, reviewers=reviewers)
+        create_folder(folder, given, InitialSettings("public", accept_rate=RATE), key_beside(folder))
+
+
 def withdrawn_reasons(withdrawn: Mapping[str, str]) -> dict[str, str]:
     """The lines under `[withdrawn]` for papers that an export calls withdrawn, and the like."""
     return {paper: f"{status}, as the export says" for paper, status in withdrawn.items()}
@@ -329,12 +341,18 @@ def past_footprints(contents: FolderContents) -> list[Fingerprint]:
 
 def read_contents(given: SourceFiles) -> tuple[FolderContents, tuple[str, ...]]:
     """Every file, read and checked by itself; and what to know about them, a sentence each."""
-    choices = _with_team_codes(given.choices, given.committee)
-    imported = None
+    choices, imported = given.choices, None
+    # pretalx's list of teams explains the codes that its reviews have.
+    if given.committee is not None and (
+        codes := team_codes(read_bytes(given.committee, MAX_EXPORT), str(given.committee))
+    ):
+        choices = replace(choices, people={**codes, **(choices.people or {})})
     if given.reviews is not None:
         imported = import_reviews(read_bytes(given.reviews, MAX_EXPORT), str(given.reviews), choices)
     past = {name: _read_past(path, choices) for name, path in _past_names(given.past).items()}
-    committee = _whole_committee(imported)
+    # Who reviewed at all is secret: a list of nobody but those who did is no committee.
+    listed = {} if imported is None else dict(imported.committee)
+    committee = listed if imported is not None and {*listed} > {*imported.reviews.reviewers} else {}
     if given.committee is not None:
         committee = read_people(
             read_bytes(given.committee, MAX_EXPORT), str(given.committee), given.choices.people
@@ -349,15 +367,6 @@ def read_contents(given: SourceFiles) -> tuple[FolderContents, tuple[str, ...]]:
     files = {name: getattr(given, name) for name in ("pools", "reviewers", "same", "titles")}
     copied = {name: path for name, path in files.items() if path is not None}
     return FolderContents(imported, past, committee, conflicts, copied), remarks
-
-
-def _whole_committee(imported: Imported | None) -> dict[str, str]:
-    """The committee that an export lists; none if it lists nobody but those who reviewed.
-
-    Who reviewed at all is secret, so a list of just those people is no committee.
-    """
-    people = {} if imported is None else dict(imported.committee)
-    return people if imported is not None and {*people} > {*imported.reviews.reviewers} else {}
 
 
 def _read_past(path: Path, choices: Choices) -> Imported | Path:
@@ -396,12 +405,6 @@ def _past_names(past: Sequence[Path]) -> dict[str, Path]:
     if len({*names}) < len(names):
         raise InputError("files of `past` must have different names, or lie in folders of different names")
     return dict(zip(names, past, strict=True))
-
-
-def _with_team_codes(choices: Choices, committee: Path | None) -> Choices:
-    """The choices, with the codes that pretalx's list of teams explains among the ids of known people."""
-    codes = {} if committee is None else team_codes(read_bytes(committee, MAX_EXPORT), str(committee))
-    return replace(choices, people={**codes, **(choices.people or {})}) if codes else choices
 
 
 def _same(contents: FolderContents) -> dict[str, str]:
@@ -558,7 +561,6 @@ def _calibrated(
 def _settings(
     folder: Path, key: Path, contents: FolderContents, grid: str | None, wishes: InitialSettings
 ) -> dict[str, Value]:
-    """The lines of conference.toml."""
     number = parse_paper_counts("`accept`", wishes.accept)
     chosen: dict[str, Value | None] = {
         "conference": folder.name,

@@ -36,7 +36,6 @@ from blindcal.io.atomic_files import lock, make_folder, read_bytes, write_bytes,
 from blindcal.io.cells import count
 from blindcal.io.tables import decode_utf8, input_error
 from blindcal.posterior.conference import Sources, read_reviewers, refuse_mismatches
-from blindcal.posterior.inputs import read_inputs
 from blindcal.project.create import (
     INPUTS,
     FolderContents,
@@ -52,7 +51,7 @@ from blindcal.project.create import (
     unlisted_remarks,
     withdrawn_reasons,
 )
-from blindcal.project.settings import FILE, Folder, Value, folder_grid, toml_value, with_settings
+from blindcal.project.settings import FILE, Folder, Value, toml_value, with_settings
 from blindcal.reviews import Reviews, missing_withdrawn_warnings, similar_id_warnings
 
 Notes = Mapping[str, Mapping[str, str | None]]
@@ -189,8 +188,7 @@ def read_import(
         settings |= {} if "grid" in folder.settings else {"grid": grid_text(imported.reviews.grid)}
     words = decision_words(contents)
     settings |= {name: word for name, word in words.items() if name not in folder.settings}
-    declared = folder.settings.get("grid")
-    grid = None if declared is None else str(declared)
+    grid = folder.text("grid") or None
     check_scores(contents, grid)
     remarks += score_remarks(contents, grid)
     check_files(contents)
@@ -200,7 +198,7 @@ def read_import(
     withdrawn = {paper: status for paper, status in gone.items() if paper not in folder.withdrawn}
     remarks += _restored_remarks(folder, contents)
     places, unchanged = _places(folder, contents.data)
-    named = input_settings(places, [_relative(folder, path) for path in _past(folder)])
+    named = input_settings(places, [_relative(folder, path) for path in folder.past])
     settings |= {name: value for name, value in named.items() if not _names_already(folder, name, value)}
     written = {name: place for name, place in places.items() if name not in unchanged}
     looked, refusals = _checked(folder, contents, this_year, sources, {**folder.withdrawn, **withdrawn})
@@ -216,7 +214,7 @@ def write_import(folder: Folder, brought: FolderImport, codes: Path | None = Non
 
     `codes`: the table of codes, if there is one; it is written before anything that has codes.
     """
-    with lock(folder.path / FILE):
+    with lock(folder.file):
         notes = {"withdrawn": withdrawn_reasons(brought.withdrawn)}
         text = edited_settings(folder.path, brought.settings, notes)
         if codes is not None and brought.codes is not None:
@@ -229,7 +227,7 @@ def write_import(folder: Folder, brought: FolderImport, codes: Path | None = Non
             if not target.exists():
                 write_bytes(target, data[name], confidential=True)
         if brought.settings or brought.withdrawn:
-            write_bytes(folder.path / FILE, text.encode(), confidential=True, replace=True)
+            write_bytes(folder.file, text.encode(), confidential=True, replace=True)
 
 
 def edited_settings(folder: Path, settings: Mapping[str, Value | None], notes: Notes | None = None) -> str:
@@ -271,7 +269,6 @@ def _noted(text: str, table: str, lines: Mapping[str, str | None]) -> str:
 
 
 def _noted_paper(line: str) -> str | None:
-    """The paper that a line under the heading of a table is about."""
     try:
         return next(iter(tomllib.loads(line)), None)
     except tomllib.TOMLDecodeError:
@@ -288,7 +285,7 @@ def free_place(folder: Path, name: str) -> str:
 
 def decided(folder: Folder) -> bool:
     """Whether papers were decided in a folder, by what it published or by the record beside its key."""
-    out, key = (str(folder.settings.get(name, "")) for name in ("out", "key"))
+    out, key = folder.text("out"), folder.text("key")
     sealed = bool(key) and ledger_folder(key).exists()
     return sealed or latest_release(out) is not None or os.path.lexists(Path(out) / "certificate.json")
 
@@ -309,7 +306,7 @@ def _read(
     # What an export lists beside its reviews does not take the place of the folder's own lists.
     if "committee" in folder.settings and "committee" not in by_kind:
         contents = replace(contents, committee={})
-    own_pools = "reviews" in folder.settings or folder.settings.get("pools", EVERYONE) != EVERYONE
+    own_pools = "reviews" in folder.settings or folder.text("pools") not in ("", EVERYONE)
     if "conflicts" not in by_kind and (own_pools or "pools" in by_kind):
         contents = replace(contents, conflicts=())
     return contents, remarks
@@ -359,23 +356,17 @@ def folder_reviews(folder: Folder) -> Reviews | None:
     """This year's reviews as the folder has them, withdrawn papers included."""
     if "reviews" not in folder.settings:
         return None
-    return Reviews.read(str(folder.settings["reviews"]), grid=folder_grid(folder))
+    return Reviews.read(folder.text("reviews"), grid=folder.grid)
 
 
 def _earlier(folder: Folder, contents: FolderContents) -> list[Fingerprint]:
     """The digests of the past reviews that the folder has and that stay."""
-    kept = [path for path in map(Path, _past(folder)) if path.stem not in contents.past]
+    kept = [path for path in map(Path, folder.past) if path.stem not in contents.past]
     return [
         replace(fingerprint_of_reviews(Reviews.read(path)), conference=path.stem)
         for path in kept
         if path.exists() and not has_share_statement(path)
     ]
-
-
-def _past(folder: Folder) -> tuple[str, ...]:
-    """The past conferences that a folder names, oldest first."""
-    value = folder.settings.get("past")
-    return value if isinstance(value, tuple) else ()
 
 
 def _relative(folder: Folder, path: str) -> str:
@@ -412,10 +403,10 @@ def _current(folder: Folder, table: str) -> str | None:
     """The file that conference.toml names for a table of `inputs`, relative to the folder; None without."""
     name = Path(table).stem
     if table.startswith("past/"):
-        path = next((path for path in _past(folder) if Path(path).stem == name), None)
+        path = next((path for path in folder.past if Path(path).stem == name), "")
     else:
-        path = str(folder.settings.get("pools" if name == "conflicts" else name, EVERYONE))
-    return None if path is None or path == EVERYONE else _relative(folder, path)
+        path = folder.text("pools" if name == "conflicts" else name)
+    return None if path in ("", EVERYONE) else _relative(folder, path)
 
 
 def _names_already(folder: Folder, name: str, value: Value) -> bool:
@@ -427,7 +418,7 @@ def _names_already(folder: Folder, name: str, value: Value) -> bool:
 
 def _conflict_remarks(folder: Folder, contents: FolderContents) -> tuple[str, ...]:
     """Conflicts of an export that are not taken over, since the folder has its own."""
-    pools, imported = str(folder.settings.get("pools", EVERYONE)), contents.imported
+    pools, imported = folder.text("pools") or EVERYONE, contents.imported
     brought = contents.conflicts or "pools" in contents.files
     if imported is None or not imported.conflicts or brought or conflicts_in(pools) == {*imported.conflicts}:
         return ()
@@ -446,9 +437,7 @@ def _restored_remarks(folder: Folder, contents: FolderContents) -> tuple[str, ..
     if not back:
         return ()
     papers = f"{count(len(back), 'paper')} that this export does not call withdrawn"
-    return (
-        f"{folder.path / FILE} lists {papers} under [withdrawn]: delete the line of a paper to decide it",
-    )
+    return (f"{folder.file} lists {papers} under [withdrawn]: delete the line of a paper to decide it",)
 
 
 def _checked(
@@ -465,12 +454,12 @@ def _checked(
     if reviews is None:
         return [], ()
     brought = [str(source.path) for source in sources if source.kind == "reviews"]
-    file = brought[0] if brought else str(folder.settings.get("reviews", ""))
+    file = brought[0] if brought else folder.text("reviews")
     kept = reviews.without(withdrawn)
     remarks = [*missing_withdrawn_warnings(reviews, withdrawn, file), *similar_id_warnings(kept, file)]
-    listed = str(folder.settings.get("committee", ""))
+    listed = folder.text("committee")
     committee = contents.committee or (read_committee(listed) if os.path.exists(listed) else {})
-    reviewers = contents.files.get("reviewers", Path(str(folder.settings.get("reviewers", ""))))
+    reviewers = contents.files.get("reviewers", Path(folder.text("reviewers")))
     if not reviewers.is_file():
         return [*remarks, *unlisted_remarks(kept, committee, file, folder.path / INPUTS)], ()
     try:
@@ -479,7 +468,7 @@ def _checked(
         pools, named = _pools(folder, contents, kept.papers, [*parameters])
         refuse_mismatches(kept, parameters, pools, Sources(file, str(reviewers), named))
     except InputError as error:
-        return remarks, tuple(str(in_folder_words(error, folder, committee)).split("\n"))
+        return remarks, tuple(str(_in_folder_words(error, folder, committee)).split("\n"))
     return remarks, ()
 
 
@@ -490,7 +479,7 @@ def _pools(
     if contents.conflicts:
         members = sorted({*people} - {ANYONE})
         return everyone(papers, members, contents.conflicts), str(folder.path / INPUTS / "conflicts.csv")
-    source = str(contents.files.get("pools", folder.settings.get("pools", EVERYONE)))
+    source = str(contents.files.get("pools", folder.text("pools") or EVERYONE))
     return pools_of(source, papers, people), f"`pools` {EVERYONE}" if source == EVERYONE else source
 
 
@@ -505,51 +494,39 @@ _COMPLETE = (
 
 
 @contextmanager
-def unknown_reviewers_listed(reviews: Path, out: Path | None, folder: Folder | None = None) -> Iterator[None]:
+def unknown_reviewers_listed(folder: Folder) -> Iterator[None]:
     """Lists reviewers whom no pool holds in a file beside the reviews, for the chair alone.
 
-    Within the block, an error about such reviewers says where the file is; never in the public folder `out`.
-    `folder`: the conference's folder, if the files are its own; the error then says what to do there.
+    Within the block, an error about such reviewers says where the file is, never in the public folder, and
+    what to do.
     """
     try:
         yield
     except InputError as error:
         if not error.confidential:
             raise
-        refusal = error if folder is None else in_folder_words(error, folder)
-        listing = _listed(error, reviews.parent / UNKNOWN_REVIEWERS_FILE, out)
+        refusal = _in_folder_words(error, folder)
+        listing = _listed(error, Path(folder.text("reviews")).with_name(UNKNOWN_REVIEWERS_FILE), folder)
         raise InputError(f"{refusal}\n{listing}", refusal.problems) from None
 
 
-def plan_refusal(folder: Folder) -> InputError | None:
-    """What `plan` would refuse in a folder that has a calibration, in the same words; None if nothing.
-
-    It names nobody, and nothing is written.
-    """
-    files = [str(folder.settings.get(name, "")) for name in ("reviews", "reviewers", "pools")]
-    try:
-        inputs = read_inputs(*files, grid=folder_grid(folder), withdrawn=folder.withdrawn)
-        refuse_mismatches(inputs.reviews, inputs.parameters, inputs.pools, inputs.sources)
-    except InputError as error:
-        return in_folder_words(error, folder)
-    return None
+def plan_refusals(folder: Folder) -> tuple[str, ...]:
+    """What `plan` would refuse in a folder that has a calibration, in the same words; they name nobody."""
+    return _checked(folder, FolderContents(), folder_reviews(folder), (), folder.withdrawn)[1]
 
 
-def in_folder_words(error: InputError, folder: Folder, members: Collection[str] | None = None) -> InputError:
+def _in_folder_words(error: InputError, folder: Folder, members: Collection[str] | None = None) -> InputError:
     """The same error in words of the folder, if everyone without a conflict is a candidate; it names nobody.
 
     Then a reviewer whom no pool holds is not on the committee, which `members` are if it is not the folder's,
     or has joined it since the calibration was made.
     """
-    committee, pools, reviewers = (
-        str(folder.settings.get(name, "")) for name in ("committee", "pools", "reviewers")
-    )
+    committee, pools, reviewers = map(folder.text, ("committee", "pools", "reviewers"))
     missing = {who for _, who, cause, _ in error.confidential if cause == "pool"}
     if not missing or not committee or not (pools == EVERYONE or conflicts_in(pools)):
         return error
     others = [problem for problem in error.problems if problem.rule != CAUSES["pool"][2]]
-    past = bool(folder.settings.get("past"))
-    fit = f"`blindcal fit {folder.path}`" if past else f"give everyone on it a row in {reviewers}"
+    fit = f"`blindcal fit {folder.path}`" if folder.past else f"give everyone on it a row in {reviewers}"
     listed = {*(read_committee(committee) if members is None else members)}
     if unlisted := len(missing - listed):
         rule, number = "must list everyone who may have reviewed", f"{_people(unlisted)} missing who reviewed"
@@ -566,9 +543,9 @@ def _people(number: int) -> str:
     return "1 person" if number == 1 else f"{number:,} people"
 
 
-def _listed(error: InputError, path: Path, out: Path | None) -> str:
+def _listed(error: InputError, path: Path, folder: Folder) -> str:
     """Write the file, and return a sentence about it."""
-    if out is not None and out.resolve() in path.resolve().parents:
+    if folder.text("out") and Path(folder.text("out")).resolve() in path.resolve().parents:
         return f"their names are not written down: {path.parent} is in the `out` folder, which you will share"
     ours = path.is_file() and read_bytes(path).startswith(",".join(_UNKNOWN_COLUMNS).encode())
     if path.exists() and not ours:

@@ -26,7 +26,6 @@ from blindcal.io.cells import Column, cell_problem, id_problem, number_text
 from blindcal.io.tables import StrPath, decode_utf8, input_error
 from blindcal.planning.request import Request, known_readers
 from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee, Limit
-from blindcal.posterior.inputs import Inputs, read_inputs
 from blindcal.posterior.loads import read_loads
 
 FILE = "conference.toml"
@@ -41,19 +40,17 @@ SettingValue = str | bool | tuple[str, ...]
 class Declaration:
     """A setting of conference.toml."""
 
-    name: str  # what the file calls it
     kind: Kind  # what values it takes
     example: Value  # a value for a new file in which it is not set
     sentence: str  # what it means, as the file says it
     default: str | None = None  # what holds if it is not set; None if nothing does
 
 
-def _limit_setting(name: str, limit: Limit) -> Declaration:
-    """The setting of a guarantee's limit."""
+def _limit_setting(limit: Limit) -> Declaration:
     removed = ' "none" removes it.' if limit.removable else ""
     guarantee = f" With {' or '.join(limit.only_with)} only." if limit.only_with else ""
     kind: Kind = "limit" if limit.removable else "number"
-    return Declaration(setting_name(name), kind, limit.example, f"{limit.sentence}{removed}{guarantee}")
+    return Declaration(kind, limit.example, f"{limit.sentence}{removed}{guarantee}")
 
 
 def setting_name(name: str) -> str:
@@ -65,143 +62,123 @@ def setting_name(name: str) -> str:
     return name.replace("_", "-")
 
 
-SECTIONS: Mapping[str, Sequence[Declaration]] = {
-    "The conference": (
-        Declaration(
-            "conference",
+SECTIONS: Mapping[str, Mapping[str, Declaration]] = {
+    "The conference": {
+        "conference": Declaration(
             "text",
             "icx2027",
             "Its name in the record and the certificate. Do not change it after deciding.",
             "conference",
-        ),
-    ),
-    "Inputs": (
-        Declaration(
-            "reviews",
+        )
+    },
+    "Inputs": {
+        "reviews": Declaration(
             "file",
             "inputs/reviews.csv",
             "CONFIDENTIAL: who gave which paper which score. After a correction or a late review, run "
             "`blindcal import FOLDER FILE --as reviews`, then `decide` with --amend --reason.",
         ),
-        Declaration(
-            "committee",
+        "committee": Declaration(
             "file",
             "inputs/committee.csv",
             "Everyone who may have reviewed, not only those who did: `fit` writes a row for each.",
         ),
-        Declaration(
-            "pools",
+        "pools": Declaration(
             "pools",
             "everyone",
             "Who may have reviewed each paper: a table paper,reviewer[,probability], or paper,conflict "
             '(everyone else is a candidate), or "everyone". Never list only those who did review.',
         ),
-        Declaration(
-            "loads",
+        "loads": Declaration(
             "file",
             "inputs/loads.csv",
             "If review loads are public: a table reviewer,load or reviewer,least,most. "
             "Fixed before reviews come in, never counted from them. Promises are then for someone who "
             "knows it.",
         ),
-        Declaration(
-            "distinct-papers",
+        "distinct-papers": Declaration(
             "flag",
             True,
             "With a jury or fixed panels: papers with the same reviewers, and the same score from each, "
             "are different papers. Else `decide` takes them for one paper under several ids.",
         ),
-        Declaration("titles", "file", "inputs/titles.csv", "Titles of papers, for `export`."),
-        Declaration("tracks", "file", "inputs/tracks.csv", "Tracks of papers, as the export had them."),
-    ),
-    "Calibration": (
-        Declaration(
-            "past",
+        "titles": Declaration("file", "inputs/titles.csv", "Titles of papers, for `export`."),
+        "tracks": Declaration("file", "inputs/tracks.csv", "Tracks of papers, as the export had them."),
+    },
+    "Calibration": {
+        "past": Declaration(
             "files",
             ["inputs/past/2026.csv"],
             "CONFIDENTIAL: reviews of past conferences, oldest first, for `fit`.",
         ),
-        Declaration(
-            "past-better",
-            "texts",
-            ["2021=low"],
-            "Past conferences whose better scores were at the other end.",
+        "past-better": Declaration(
+            "texts", ["2021=low"], "Past conferences whose better scores were at the other end."
         ),
-        Declaration("same", "file", "inputs/same.csv", "People whose id changed since: a table old,new."),
-        Declaration(
-            "reviewers",
+        "same": Declaration("file", "inputs/same.csv", "People whose id changed since: a table old,new."),
+        "reviewers": Declaration(
             "file",
             "inputs/reviewers.csv",
             "CONFIDENTIAL: each reviewer's slope, offset and noise, written by `fit`. Never fitted on the "
             "reviews that are decided.",
         ),
-    ),
-    "The scale": (
-        Declaration(
-            "grid",
+    },
+    "The scale": {
+        "grid": Declaration(
             "grid",
             "1..10",
             "The scores that reviewers can give, also those that no one gave: they are rounded to these. "
             '"none" if any number can be given.',
         ),
-        Declaration(
-            "better",
+        "better": Declaration(
             "text",
             "high",
             "Which scores are better: high or low. No data can show it: check this line.",
             "high",
         ),
-    ),
-    "What to accept: one of these": (
-        Declaration("accept-rate", "number", 0.25, "Share of papers to accept, about."),
-        Declaration("accept", "papers", 50, 'Or how many papers, exactly; by track: "main=40,short=10".'),
-        Declaration("bar", "number", 0.5, "Or the bar itself, as a quality (N(0,1) over papers)."),
-        Declaration("wait-list", "papers", 10, "With accept: how many more papers wait, in their order."),
-    ),
-    "What decisions may reveal (docs/explanation/privacy_model.md)": (
-        Declaration(
-            "guarantee",
+    },
+    "What to accept: one of these": {
+        "accept-rate": Declaration("number", 0.25, "Share of papers to accept, about."),
+        "accept": Declaration("papers", 50, 'Or how many papers, exactly; by track: "main=40,short=10".'),
+        "bar": Declaration("number", 0.5, "Or the bar itself, as a quality (N(0,1) over papers)."),
+        "wait-list": Declaration("papers", 10, "With accept: how many more papers wait, in their order."),
+    },
+    "What decisions may reveal (docs/explanation/privacy_model.md)": {
+        "guarantee": Declaration(
             "text",
             Guarantee().name,
             f"{', '.join(name for name in GUARANTEES if name != 'none')}: `blindcal plan` shows what each "
             "would cost.",
             Guarantee().name,
         ),
-        *(_limit_setting(name, limit) for name, limit in LIMITS.items()),
-    ),
-    "Where results go": (
-        Declaration(
-            "key",
-            "file",
-            "../icx2027.key",
-            "SECRET forever; beside this folder, with its private log.",
+        **{setting_name(name): _limit_setting(limit) for name, limit in LIMITS.items()},
+    },
+    "Where results go": {
+        "key": Declaration(
+            "file", "../icx2027.key", "SECRET forever; beside this folder, with its private log."
         ),
-        Declaration(
-            "scores",
+        "scores": Declaration(
             "text",
             "confidential",
             '"public" if everyone may see the scores of all papers; "confidential" if not: then nothing '
             "in the public folder depends on them but the decisions. Frozen with the first release.",
         ),
-        Declaration("out", "file", "public", "The public folder: may be sent on if the line above is right."),
-        Declaration(
-            "numbered",
+        "out": Declaration("file", "public", "The public folder: may be sent on if the line above is right."),
+        "numbered": Declaration(
             "flag",
             True,
             "Each release in a folder of its own there: release-1, release-2 after an amendment.",
         ),
-        Declaration(
-            "accepted",
+        "accepted": Declaration(
             "text",
             "Accept (Oral)",
             "What your system calls an accepted paper, for `export` to HotCRP, OpenReview, EasyChair and "
             "CMT; HotCRP refuses a word that it does not know.",
         ),
-        Declaration("rejected", "text", "Reject", "And a rejected one."),
-    ),
+        "rejected": Declaration("text", "Reject", "And a rejected one."),
+    },
 }
 """What the file may set, in its order."""
-SETTINGS: Mapping[str, Declaration] = {row.name: row for rows in SECTIONS.values() for row in rows}
+SETTINGS: Mapping[str, Declaration] = {name: row for rows in SECTIONS.values() for name, row in rows.items()}
 """What the file may set, by name."""
 NOTES = ("withdrawn", "overridden")
 """What the file keeps note of, paper by paper."""
@@ -232,6 +209,37 @@ class Folder:
     settings: Mapping[str, SettingValue]
     withdrawn: Mapping[str, str]  # the reason, for each paper that was withdrawn
     overridden: Mapping[str, str]  # the decision and its reason, for each paper that was decided by hand
+
+    @property
+    def file(self) -> Path:
+        """Its conference.toml."""
+        return self.path / FILE
+
+    def text(self, name: str) -> str:
+        """A setting as text; if it is not set, what holds then, or nothing."""
+        return str(self.settings.get(name, SETTINGS[name].default or ""))
+
+    def required(self, name: str) -> str:
+        """A setting that the conference.toml must have, as text."""
+        if not self.text(name):
+            raise InputError(f"{self.file}: must set {name}")
+        return self.text(name)
+
+    @property
+    def past(self) -> tuple[str, ...]:
+        """The tables of past conferences, oldest first."""
+        past = self.settings.get("past")
+        return past if isinstance(past, tuple) else ()
+
+    @property
+    def grid(self) -> list[float] | None:
+        """The scores that reviewers can give, as `parse_grid` has them."""
+        return parse_grid(self.text("grid") or None)
+
+    @property
+    def numbered(self) -> bool:
+        """Whether each release has a folder of its own in the public folder."""
+        return self.settings.get("numbered") is True
 
 
 def read_folder(path: StrPath) -> Folder:
@@ -374,90 +382,42 @@ def parse_setting(name: str, text: str) -> Value:
 _LARGEST_GRID = 1001
 
 
-@dataclass(frozen=True)
-class FolderRequest:
-    """What a folder's settings add up to."""
-
-    request: Request  # the guarantee, how many papers, and which end of the scale is better
-    # The scores that reviewers can give, none of them if any number can be one; None: as they show
-    grid: list[float] | None
-    # Where reviews, calibration and pools are, in this order; the last may be `everyone`
-    files: tuple[str, str, str]
-    withdrawn: tuple[str, ...]  # the papers that are left out
-    key: Path  # the file of the key
-    out: Path  # the public folder
-    numbered: bool  # whether each release has a folder of its own there
-    distinct_papers: bool  # whether papers that look like one under several ids are said to be different
-
-    def inputs(self) -> Inputs:
-        """Reviews, calibration and pools. CONFIDENTIAL."""
-        return read_inputs(*self.files, grid=self.grid, withdrawn=self.withdrawn)
-
-
-def folder_request(folder: Folder, *, yes_leak: bool = False) -> FolderRequest:
-    """What a folder's settings request of the commands.
+def folder_request(folder: Folder, *, yes_leak: bool = False) -> Request:
+    """What a folder's settings request of the commands; one that lacks a file or the key is refused.
 
     `yes_leak`: the consent of a chair whose guarantee is `none`, which is refused without it.
     """
-    settings = folder.settings
-
-    def text(name: str) -> str | None:
-        value = settings.get(name, SETTINGS[name].default)
-        return None if value is None else str(value)
-
-    def number(name: str) -> float | None:
-        value = text(name)
-        return None if value is None else float(value)
-
-    guarantee = _guarantee(
-        str(text("guarantee")), {name: str(settings[name]) for name in _LIMITS.keys() & settings}
-    )
-    if guarantee.name == "none" and not yes_leak:
-        raise InputError(_LEAK)
+    limits = {name: folder.text(name) for name in _LIMITS.keys() & folder.settings}
+    guarantee = checked_consent(_guarantee(folder.text("guarantee"), limits), yes_leak=yes_leak)
+    rate, bar = (float(text) if (text := folder.text(name)) else None for name in ("accept-rate", "bar"))
     request = Request(
         guarantee,
-        str(text("conference")),
-        number("accept-rate"),
-        number("bar"),
-        str(text("better")),
-        parse_paper_counts("`accept`", text("accept")),
-        parse_paper_counts("`wait_list`", text("wait-list")) or 0,
+        folder.text("conference"),
+        rate,
+        bar,
+        folder.text("better"),
+        parse_paper_counts("`accept`", folder.text("accept") or None),
+        parse_paper_counts("`wait_list`", folder.text("wait-list") or None) or 0,
     ).checked()
-    reviews, reviewers, pools, key, out = (
-        str(required(folder, name)) for name in ("reviews", "reviewers", "pools", "key", "out")
-    )
-    withdrawn, files = tuple(folder.withdrawn), (reviews, reviewers, pools)
-    loads = () if settings.get("loads") is None else read_loads(str(settings["loads"]))
-    request = replace(request, scores=score_readers(folder), loads=loads)
-    flags = (settings.get(name) is True for name in ("numbered", "distinct-papers"))
-    return FolderRequest(request, parse_grid(text("grid")), files, withdrawn, Path(key), Path(out), *flags)
-
-
-def score_readers(folder: Folder) -> str:
-    """Who may see the scores, as a folder says: `public` or `confidential`; it must say so."""
-    try:
-        return known_readers(str(folder.settings.get("scores", "")))
-    except InputError as error:
-        raise InputError(f"{folder.path / FILE}: {error}") from None
-
-
-def folder_grid(folder: Folder) -> list[float] | None:
-    """The scores that reviewers can give, as a folder says; see `parse_grid`."""
-    grid = folder.settings.get("grid")
-    return None if grid is None else parse_grid(str(grid))
-
-
-def required(folder: Folder, name: str) -> SettingValue:
-    """A setting that the conference.toml of a folder must have."""
-    if not folder.settings.get(name):
-        raise InputError(f"{folder.path / FILE}: must set {name}")
-    return folder.settings[name]
+    for name in ("reviews", "reviewers", "pools", "key", "out"):
+        folder.required(name)
+    parse_grid(folder.text("grid") or None)
+    loads = read_loads(folder.text("loads")) if folder.text("loads") else ()
+    return replace(request, scores=known_readers(folder.text("scores")), loads=loads)
 
 
 _LIMITS = {setting_name(name): name for name in LIMITS}
 # What people call the guarantee none.
 _FULL = "full"
-_LEAK = "`guarantee` none lets every decision reveal who reviewed the paper: it needs `yes_leak`"
+
+
+def checked_consent(guarantee: Guarantee, *, yes_leak: bool) -> Guarantee:
+    """The same `guarantee`; `none`, which protects no one, is refused without the chair's consent."""
+    if guarantee.name == "none" and not yes_leak:
+        raise InputError(
+            "`guarantee` none lets every decision reveal who reviewed the paper: it needs `yes_leak`"
+        )
+    return guarantee
 
 
 def parse_guarantee(text: str) -> Guarantee:
@@ -535,6 +495,17 @@ def _papers(option: str, number: str, text: str) -> int:
             f"{text!r}" + ": for a share of the papers give `accept_rate`" * share
         )
     return int(number)
+
+
+def paper_counts(number: int | Mapping[str, int]) -> int | str:
+    """A number of papers, or one for each track, as conference.toml has it.
+
+    >>> paper_counts({"main": 40, "short": 10}), paper_counts(55)
+    ('main=40,short=10', 55)
+    """
+    if isinstance(number, int):
+        return number
+    return ",".join(f"{track}={papers}" for track, papers in number.items())
 
 
 def accept_setting(text: str | None) -> tuple[float | None, str | None]:
@@ -659,10 +630,10 @@ def conference_text(settings: Mapping[str, Value], withdrawn: Mapping[str, str] 
     sections = []
     for title, rows in SECTIONS.items():
         sections.append(f"\n# ---- {title} ----")
-        for row in rows:
+        for name, row in rows.items():
             # What is not set stands there as an example.
-            mark = "" if row.name in settings else "# "
-            line = f"{mark}{row.name} = {toml_value(settings.get(row.name, row.example))}"
+            mark = "" if name in settings else "# "
+            line = f"{mark}{name} = {toml_value(settings.get(name, row.example))}"
             sections += [_comment(row.sentence), line]
     gone = [f"{toml_value(paper)} = {toml_value(reason)}" for paper, reason in (withdrawn or {}).items()]
     notes = _NOTES.format(withdrawn="\n".join(gone or [_WITHDRAWN])).rstrip("\n")

@@ -43,14 +43,7 @@ from blindcal.deciding.ledger import (
 from blindcal.deciding.release import Outcome, decide, select
 from blindcal.errors import BlindcalError, InputError
 from blindcal.exporters import FORMATS, export
-from blindcal.exporters.formats import (
-    WAITING,
-    DecidedPaper,
-    decided_of,
-    parse_overrides,
-    read_decided,
-    read_titles,
-)
+from blindcal.exporters.formats import WAITING, DecidedPaper, decided_of, read_decided, read_titles
 from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_committee, read_names
 from blindcal.fitting.estimate import Fitted, check_fit_targets, fit
 from blindcal.fitting.history import Scale, order_remarks, past_conferences, past_people
@@ -60,6 +53,7 @@ from blindcal.io.atomic_files import lock, make_folder, read_bytes, refuse_publi
 from blindcal.io.cells import count
 from blindcal.io.tables import format_table
 from blindcal.planning.conference_plan import Answer, answer, plan_remarks
+from blindcal.planning.request import Request
 from blindcal.posterior.inputs import Inputs, read_inputs
 from blindcal.posterior.loads import fixed_loads, read_loads
 from blindcal.project.create import past_table
@@ -74,14 +68,11 @@ from blindcal.project.imports import (
 from blindcal.project.settings import (
     FILE,
     Folder,
-    FolderRequest,
     Value,
-    folder_grid,
     folder_request,
     number_hint,
     parse_paper_counts,
     read_folder,
-    required,
 )
 from blindcal.report.guarantee_survey import Survey, survey_release
 from blindcal.report.html_page import Report, page
@@ -99,13 +90,13 @@ def opened(path: Path) -> Folder:
     return read_folder(path)
 
 
-def settings_of(folder: Folder, *, yes_leak: bool = False) -> FolderRequest:
+def settings_of(folder: Folder, *, yes_leak: bool = False) -> Request:
     """What the settings of a folder add up to; problems with them name the file.
 
     `yes_leak` is the consent of a chair whose guarantee is `none`.
     """
     check_calibrated(folder)
-    file, rate = str(folder.path / FILE), str(folder.settings.get("accept-rate", 0.5))
+    file, rate = str(folder.file), folder.text("accept-rate") or "0.5"
     if not 0.0 < float(rate) < 1.0:
         hint = number_hint(rate, percent=True)
         raise InputError(f"{file}: accept-rate: {rate!r} {open_interval_rule(0.0, 1.0)}{hint}")
@@ -118,14 +109,14 @@ def settings_of(folder: Folder, *, yes_leak: bool = False) -> FolderRequest:
 
 def key_of(folder: Folder, key: Path | None = None) -> Path:
     """The `key` that is given, or else the folder's own."""
-    return Path(str(required(folder, "key"))) if key is None else key
+    return Path(folder.required("key")) if key is None else key
 
 
 def check_calibrated(folder: Folder) -> None:
     """Refuse a folder without a calibration, and say which command makes it."""
-    path = str(required(folder, "reviewers"))
+    path = folder.required("reviewers")
     if not os.path.lexists(path):
-        past = "" if folder.settings.get("past") else f" (name past reviews as past = [...] in {FILE} first)"
+        past = "" if folder.past else f" (name past reviews as past = [...] in {FILE} first)"
         raise InputError(
             f"there is no calibration {path} yet: `blindcal fit {folder.path}` makes it from past "
             f"reviews{past}"
@@ -134,8 +125,8 @@ def check_calibrated(folder: Folder) -> None:
 
 def release_of(folder: Folder) -> Path:
     """The latest complete release of a folder."""
-    out = Path(str(required(folder, "out")))
-    release = (latest_release(out) if folder.settings.get("numbered") else None) or out
+    out = Path(folder.required("out"))
+    release = (latest_release(out) if folder.numbered else None) or out
     if not any(os.path.lexists(release / name) for name in ("decisions.csv", "certificate.json")):
         raise InputError(f"{folder.path} has no release yet: `blindcal decide {folder.path}` makes the first")
     return release
@@ -143,14 +134,14 @@ def release_of(folder: Folder) -> Path:
 
 def releases_of(folder: Folder) -> list[Path]:
     """Where a folder keeps its releases, against which its key and private log are checked."""
-    out = str(folder.settings.get("out", ""))
+    out = folder.text("out")
     return [Path(out)] if out and published_in(out) else []
 
 
 def interrupted_remarks(folder: Folder) -> list[str]:
     """A latest release that is incomplete, and how to complete it, for someone who only reads."""
-    out = str(folder.settings.get("out", ""))
-    left = interrupted_release(out) if folder.settings.get("numbered") else None
+    out = folder.text("out")
+    left = interrupted_release(out) if folder.numbered else None
     if left is None:
         return []
     return [
@@ -164,21 +155,25 @@ def change_settings(folder: Folder, settings: Mapping[str, Value | None], notes:
 
     `settings` has values by name, None for a line that goes; `notes` lines about papers likewise.
     """
-    with lock(folder.path / FILE):
+    with lock(folder.file):
         text = edited_settings(folder.path, settings, notes)
-        write_bytes(folder.path / FILE, text.encode(), confidential=True, replace=True)
+        write_bytes(folder.file, text.encode(), confidential=True, replace=True)
 
 
 @contextmanager
-def folder_inputs(folder: Folder, grid: Sequence[float] | None, out: Path | None = None) -> Iterator[Inputs]:
+def folder_inputs(folder: Folder, grid: Sequence[float] | None = None) -> Iterator[Inputs]:
     """The conference in a folder's files, without withdrawn papers.
 
-    Reviewers who turn out to be in no pool are listed beside the reviews, never in the public folder `out`;
-    `grid` has the scores that can be given.
+    Reviewers who turn out to be in no pool are listed beside the reviews, never in the public folder; `grid`
+    has the scores that can be given, if they are not those that the folder says.
     """
-    files = [str(required(folder, name)) for name in ("reviews", "reviewers", "pools")]
-    with unknown_reviewers_listed(Path(files[0]), out, folder):
-        yield read_inputs(*files, grid=grid, withdrawn=tuple(folder.withdrawn))
+    with unknown_reviewers_listed(folder):
+        yield _read_inputs(folder, folder.grid if grid is None else grid)
+
+
+def _read_inputs(folder: Folder, grid: Sequence[float] | None) -> Inputs:
+    files = [folder.required(name) for name in ("reviews", "reviewers", "pools")]
+    return read_inputs(*files, grid=grid, withdrawn=tuple(folder.withdrawn))
 
 
 # Whether it is worth it.
@@ -190,10 +185,8 @@ def folder_answer(folder: Folder, *, seconds: float, workers: Workers = 1) -> An
     None if the folder is not ready for it.
     """
     try:
-        settings = settings_of(folder)
-        inputs = settings.inputs()
-        request = settings.request.on_scale(inputs.scale)
-        return answer(inputs, request, seconds=seconds, workers=workers)
+        request, inputs = settings_of(folder), _read_inputs(folder, folder.grid)
+        return answer(inputs, request.on_scale(inputs.scale), seconds=seconds, workers=workers)
     except BlindcalError:
         # What is missing or wrong is said by the command that needs it.
         return None
@@ -213,13 +206,6 @@ class FolderFit:
     remarks: tuple[str, ...]  # what the chair should know, a sentence each; nobody is named
 
 
-def _fit_target(folder: Folder) -> Path:
-    """The table to write: the folder's own until papers are decided, then a further one."""
-    current = Path(str(required(folder, "reviewers")))
-    frozen = decided(folder) and current.exists()
-    return folder.path / free_place(folder.path, current.name) if frozen else current
-
-
 def fit_folder(folder: Folder, *, workers: int = 1, progress: Progress = no_progress) -> FolderFit:
     """Estimates reviewers from the past conferences of a folder, and writes the table that it names."""
     reviews = folder_reviews(folder)
@@ -227,14 +213,16 @@ def fit_folder(folder: Folder, *, workers: int = 1, progress: Progress = no_prog
         raise InputError(
             f"{folder.path} has no reviews yet: `blindcal import {folder.path} FILE` brings them"
         )
-    current, out, settings = Path(str(required(folder, "reviewers"))), _fit_target(folder), folder.settings
-    frozen = out != current
-    if not frozen:
+    current = out = Path(folder.required("reviewers"))
+    # Once papers are decided, a further table is written.
+    if frozen := decided(folder) and current.exists():
+        out = folder.path / free_place(folder.path, current.name)
+    else:
         check_fit_targets(out, None, replace=True)
     refuse_published(out)
     tables = _past_tables(folder)
-    same = read_aliases(str(settings["same"])) if "same" in settings else {}
-    committee = read_committee(str(settings["committee"])) if "committee" in settings else None
+    same = read_aliases(folder.text("same")) if "same" in folder.settings else {}
+    committee = read_committee(folder.text("committee")) if "committee" in folder.settings else None
     past = {name: table for name, table in tables.items() if isinstance(table, Reviews)}
     reused = reuse_warnings(map(fingerprint_of_past, past_conferences(past)), reviews) if past else []
     people, remarks = None, list[str]()
@@ -247,13 +235,13 @@ def fit_folder(folder: Folder, *, workers: int = 1, progress: Progress = no_prog
         same = dict(people.same)
         remarks = order_remarks(reviewers, committee, same)
         if unused:
-            remarks.append(f"{count(len(unused), 'id')} of {settings['same']} stood in no past review")
+            remarks.append(f"{count(len(unused), 'id')} of {folder.text('same')} stood in no past review")
     fitted = fit(
         tables,
         committee=committee,
         this_year=None if frozen else reviews,
-        better=str(settings.get("better", "high")),
-        past_better=_better_ends(settings.get("past-better", ())),
+        better=folder.text("better"),
+        past_better=_better_ends(folder.settings.get("past-better", ())),
         same=same,
         scale=_kept_scale(current) if frozen else None,
         workers=workers,
@@ -280,14 +268,13 @@ def people_listing(table: Path) -> Path:
 
 def _past_tables(folder: Folder) -> dict[str, Reviews | SharedSums]:
     """The past conferences of a folder, oldest first: reviews, or sums that a conference shared."""
-    past = folder.settings.get("past")
-    if not isinstance(past, tuple) or not past:
+    if not folder.past:
         raise InputError(
             f"{folder.path} has no past reviews: `blindcal import {folder.path} FILE --as past` brings them"
         )
-    if len({*past}) < len(past):
-        raise InputError(f"{folder.path / FILE}: past must not name a table twice")
-    return {path: past_table(Path(path)) for path in past}
+    if len({*folder.past}) < len(folder.past):
+        raise InputError(f"{folder.file}: past must not name a table twice")
+    return {path: past_table(Path(path)) for path in folder.past}
 
 
 def _written(fitted: Fitted, folder: Folder, current: Path, out: Path) -> Path:
@@ -354,21 +341,21 @@ def decide_folder(
     `redecide`: whether all papers with corrected pools or calibration are decided again. `despite_misfit`:
     whether to go on though the calibration does not fit the scores.
     """
-    settings, secret = settings_of(folder, yes_leak=yes_leak), key_of(folder, key)
-    with folder_inputs(folder, settings.grid, settings.out) as inputs:
+    request = settings_of(folder, yes_leak=yes_leak)
+    with folder_inputs(folder) as inputs:
         outcome = decide(
             inputs,
-            settings.request,
-            secret,
-            settings.out,
-            numbered=settings.numbered,
+            request,
+            key_of(folder, key),
+            folder.required("out"),
+            numbered=folder.numbered,
             published=[*published, *releases_of(folder)],
             amend=amend,
             reason=reason,
             redecide=redecide,
             yes_leak=yes_leak,
             despite_misfit=despite_misfit,
-            distinct_papers=settings.distinct_papers,
+            distinct_papers=folder.settings.get("distinct-papers") is True,
             workers=workers,
             progress=progress,
         )
@@ -383,22 +370,21 @@ def select_folder(
     `accept`: how many papers, or how many of each track, as text; by default as the folder says. `wait_list`:
     how many more wait, in the same form; by default those who wait now.
     """
-    number = str(required(folder, "accept")) if accept is None else accept
+    number = folder.required("accept") if accept is None else accept
     outcome = select(
         release_of(folder),
         key_of(folder, key),
-        Path(str(required(folder, "out"))),
+        folder.required("out"),
         parse_paper_counts("`accept`", number) or 0,
         parse_paper_counts("`wait_list`", wait_list),
-        numbered=bool(folder.settings.get("numbered")),
+        numbered=folder.numbered,
     )
     return FolderRelease(outcome, _public(folder, outcome.record.release))
 
 
 def _public(folder: Folder, release: int) -> Path:
-    """Where a release of a folder lies."""
-    out = Path(str(required(folder, "out")))
-    return release_folder(out, release) if folder.settings.get("numbered") else out
+    out = Path(folder.required("out"))
+    return release_folder(out, release) if folder.numbered else out
 
 
 # What is made of a release: files for other systems, and pages.
@@ -408,6 +394,8 @@ def _public(folder: Folder, release: int) -> Path:
 class ReleaseExport:
     """The decisions of a release as a system reads them."""
 
+    name: str  # what to call the file
+    to: str  # the system
     data: bytes  # the bytes of the file
     papers: tuple[DecidedPaper, ...]  # the papers, with decisions by hand in place of blindcal's
     remarks: tuple[str, ...]  # what the chair should know, a sentence each
@@ -433,7 +421,7 @@ def export_release(
     settings: Mapping[str, Any] = {} if folder is None else folder.settings
     titles = str(settings["titles"]) if "titles" in settings else None
     by_hand = {} if folder is None else folder.overridden
-    edits = parse_overrides(f"{paper}={text.split(':')[0]}" for paper, text in by_hand.items())
+    edits = {paper: text.split(":")[0] for paper, text in by_hand.items()}
     papers = read_decided(release, titles, edits)
     if what == "advice" and not all(paper.advice for paper in papers):
         secret = key if folder is None else key_of(folder, key)
@@ -450,7 +438,8 @@ def export_release(
         )
     data = export(papers, to, what, accepted=accepted, rejected=rejected, waiting=waiting)
     remarks = _export_remarks(papers, to, waiting) if what == "decisions" else ()
-    return ReleaseExport(data, tuple(papers), remarks)
+    end = {"xlsx": "xlsx", "pretalx": "py"}.get(to, "csv")
+    return ReleaseExport(f"{what}-{to}.{end}", to, data, tuple(papers), remarks)
 
 
 def _export_remarks(papers: Sequence[DecidedPaper], to: str, waiting: str | None) -> tuple[str, ...]:
@@ -503,27 +492,18 @@ def report_release(
     elif folder is None:
         remarks += ["without the conference's folder the page has no menu and no gray zone"]
     else:
-        survey = _survey(folder, certificate, papers, workers, progress)
+        # The menu is about as many papers as the bar was set for.
+        only = "expected_wrong_fully_calibrated" not in certificate
+        with folder_inputs(folder) as inputs:
+            survey = survey_release(
+                inputs, certificate, papers, only=only, workers=workers, progress=progress
+            )
     if has_figures(certificate):
         notes = tuple(plan_remarks(certificate, certificate["limits"].get("never_against")))
     titles = None if folder is None else folder.settings.get("titles")
     names = read_titles(str(titles)) if titles and confidential else {}
     html = page(Report(certificate, papers, survey, confidential, names, notes))
     return ReleasePage(html, survey, tuple(remarks))
-
-
-def _survey(
-    folder: Folder,
-    certificate: Mapping[str, Any],
-    papers: Sequence[DecidedPaper],
-    workers: Workers,
-    progress: Progress,
-) -> Survey:
-    """Where every paper of a folder stood before the decision, with the menu."""
-    with folder_inputs(folder, folder_grid(folder)) as inputs:
-        # The menu is about as many papers as the bar was set for.
-        only = "expected_wrong_fully_calibrated" not in certificate
-        return survey_release(inputs, certificate, papers, only=only, workers=workers, progress=progress)
 
 
 def sealed_release(release: Path, key: Path | None) -> tuple[dict[str, Any], tuple[DecidedPaper, ...]]:
@@ -561,16 +541,16 @@ def verify_folder(
     `commitment`: what was published before decisions could be known; None if nothing was.
     """
     check_calibrated(folder)
-    past, record = latest(key_of(folder, key), str(folder.settings.get("conference", "conference")))
-    out = Path(str(folder.settings["out"])) if "out" in folder.settings else None
-    if folder.settings.get("numbered") and out is not None:
+    past, record = latest(key_of(folder, key), folder.text("conference"))
+    out = Path(folder.text("out")) if folder.text("out") else None
+    if folder.numbered and out is not None:
         out = release_folder(out, record.release)
         if not out.is_dir():
             raise InputError(
                 f"release {record.release} is recorded, and there is no folder {out}: if the run that made "
                 "it was interrupted, run the same command again (nothing is drawn twice)"
             )
-    with folder_inputs(folder, record.grid, out) as inputs:
+    with folder_inputs(folder, record.grid) as inputs:
         verification = verify_latest(
             inputs,
             past,

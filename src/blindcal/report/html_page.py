@@ -20,7 +20,7 @@ from blindcal.planning.guarantee_menu import Menu
 from blindcal.planning.request import Quota
 from blindcal.policy.guarantee import Guarantee
 from blindcal.report.charts import WIDTH, Bar, Histogram, Span, bars, histogram, spans
-from blindcal.report.guarantee_survey import Survey, Surveyed
+from blindcal.report.guarantee_survey import Survey
 from blindcal.report.wording import (
     FULLY,
     MENU_HEADINGS,
@@ -78,24 +78,6 @@ class Report:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class PaperRow:
-    """One paper as the page lists it, numbers as text; a number that is not known or not shown is empty.
-
-    `decision`, `raw_decision`, `advice` and `title` are as in `DecidedPaper`; `mean`, `chance` and `gray`
-    as in `Surveyed`.
-    """
-
-    paper: str
-    decision: str
-    raw_decision: str
-    advice: str
-    title: str = ""
-    mean: str = ""
-    chance: str = ""
-    gray: bool = False
-
-
 def page(report: Report) -> str:
     """The HTML of a report, in one file that loads nothing; needs Jinja2."""
     try:
@@ -110,21 +92,13 @@ def page(report: Report) -> str:
         lstrip_blocks=True,
     )
     style = files("blindcal.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
-    if not has_figures(report.certificate):
-        return environment.get_template("decisions.html").render(style=style, **_without_figures(report))
-    return environment.get_template("report.html").render(style=style, **facts(report))
-
-
-def _without_figures(report: Report) -> dict[str, Any]:
-    """The public page of a `report` whose scores are confidential.
-
-    Of all that depends on the scores, only the decisions are left.
-    """
-    return {**_common(report), "promises": certified_promises(report.certificate), "unseen": UNSEEN}
+    if has_figures(report.certificate):
+        return environment.get_template("report.html").render(style=style, **facts(report))
+    # Scores are confidential: of all that depends on them, only the decisions are left.
+    return environment.get_template("decisions.html").render(style=style, unseen=UNSEEN, **_common(report))
 
 
 def _common(report: Report) -> dict[str, Any]:
-    """What every page says."""
     content, guarantee = report.certificate, certified_guarantee(report.certificate)
     tossed = bool(report.decided)
     return {
@@ -135,9 +109,10 @@ def _common(report: Report) -> dict[str, Any]:
         "reviews": count(content["reviews"], "review"),
         "guarantee": guarantee_words(guarantee),
         "guarantee_name": guarantee.name,
+        "promises": certified_promises(content),
         "against_whom": adversary_words(guarantee, listed="selection" in content),
         "lots": guarantee.name not in ("public", "none"),
-        "rows": _rows(report),
+        "rows": report.decided[:MOST_LISTED],
         "listed": MOST_LISTED,
         "waiting": sum(one.decision == WAITING for one in report.decided),
         "explained": explain_certificate(content) if tossed else (),
@@ -157,7 +132,6 @@ def facts(report: Report) -> dict[str, Any]:
         **_common(report),
         "notes": report.notes if report.confidential else (),
         "bar": bar_words(content["bar"]),
-        "promises": certified_promises(content),
         "number": {name or "_now": expected(value) for name, value in wrong.items()},
         "saved": wrong["_raw"] - wrong[""],
         "saved_text": expected(abs(_tenths(wrong["_raw"]) - _tenths(wrong[""]))),
@@ -180,7 +154,7 @@ def facts(report: Report) -> dict[str, Any]:
         "score_chart": None if survey is None else _score_chart(report, survey),
         "change_bars": _change_bars(report.decided),
         "gain_bars": None if survey is None or survey.menu is None else gain_bars(survey.menu, survey.chosen),
-        "titled": report.confidential and bool(report.titles),
+        "titles": report.titles if report.confidential else {},
         "changed": sum(one.advice in ("raise", "lower") for one in report.decided),
         "tied": sum(one.raw_decision == "tie" for one in report.decided),
         "scale": _scale(content),
@@ -254,7 +228,6 @@ def _named_bars(content: Mapping[str, Any], tossed: bool) -> tuple[Bar, ...]:
 
 
 def _odds(epsilon: float) -> list[tuple[str, str, str]]:
-    """What a suspicion can become by one decision, at the least and at the most."""
     if isinf(epsilon):
         return []
     return [
@@ -337,41 +310,15 @@ def _score_chart(report: Report, survey: Survey) -> Histogram | None:
     return histogram(values, 2 if decided else 1, ends=(float(low), float(high)), mark=cut)
 
 
-@dataclass(frozen=True)
-class GrayZone:
-    """The gray zone: how many papers are in it, how many of them accepted, and a chart of them.
-
-    For the chair, also those nearest to the bar.
-    """
-
-    papers: int
-    accepted: int
-    chart: Histogram
-    nearest: tuple[PaperRow, ...]
-
-
-def _gray(report: Report, survey: Survey) -> GrayZone:
-    decisions = {one.paper: one for one in report.decided}
-    kinds = {paper: int(one.decision != "accept") for paper, one in decisions.items()}
-    values = [(one.chance, kinds.get(one.paper, 0)) for one in survey.papers if one.gray]
-    accepted = sum(
-        one.gray and one.paper in decisions and decisions[one.paper].decision == "accept"
-        for one in survey.papers
-    )
-    near = sorted((one for one in survey.papers if one.gray), key=lambda one: abs(one.chance - 0.5))
-    nearest = near[:MOST_LISTED] if report.confidential else []
-    rows = tuple(_row(report, one.paper, decisions.get(one.paper), one) for one in nearest)
-    return GrayZone(survey.gray, accepted, histogram(values, 2 if decisions else 1), rows)
-
-
-def _rows(report: Report) -> tuple[PaperRow, ...]:
-    """The papers in the order of the public table, the first of them where there are many."""
-    return tuple(_row(report, one.paper, one, None) for one in report.decided[:MOST_LISTED])
-
-
-def _row(report: Report, paper: str, decided: DecidedPaper | None, found: Surveyed | None) -> PaperRow:
-    decision = ("", "", "") if decided is None else (decided.decision, decided.raw_decision, decided.advice)
-    title = report.titles.get(paper, "") if report.confidential else ""
-    if found is None:
-        return PaperRow(paper, *decision, title)
-    return PaperRow(paper, *decision, title, f"{found.mean:.2f}", percent(found.chance), found.gray)
+def _gray(report: Report, survey: Survey) -> dict[str, Any]:
+    """The gray zone: how many papers, how many accepted, a chart; for the chair, those nearest to the bar."""
+    decided = {one.paper: one for one in report.decided}
+    gray = [(one, decided.get(one.paper)) for one in survey.papers if one.gray]
+    values = [(one.chance, int(made is not None and made.decision != "accept")) for one, made in gray]
+    nearest = sorted(gray, key=lambda pair: abs(pair[0].chance - 0.5)) if report.confidential else []
+    return {
+        "papers": survey.gray,
+        "accepted": sum(made is not None and made.decision == "accept" for _, made in gray),
+        "chart": histogram(values, 2 if decided else 1),
+        "nearest": nearest[:MOST_LISTED],
+    }

@@ -305,21 +305,15 @@ def quota_line(quota: Quota) -> str:
     return f"exactly {', '.join(parts)}"
 
 
-def bar_words(bar: float | Mapping[str, float]) -> str:
-    """The bar, or that of each track.
+def bar_words(bar: float | Mapping[str, float], words: Callable[[float], str] = "{:.3g}".format) -> str:
+    """The bar, or that of each track, a number in the form that `words` gives it.
 
     >>> bar_words(0.5), bar_words({"main": 0.5, "short": 0.75})
     ('0.5', '0.5 in main, 0.75 in short')
     """
     if not isinstance(bar, Mapping):
-        return f"{bar:.3g}"
-    return ", ".join(f"{height:.3g} in {track}" for track, height in bar.items())
-
-
-def _by_track(number: float | Mapping[str, float]) -> str:
-    if isinstance(number, Mapping):
-        return ", ".join(f"{number_text(one)} in {track}" for track, one in number.items())
-    return number_text(number)
+        return words(bar)
+    return ", ".join(f"{words(height)} in {track}" for track, height in bar.items())
 
 
 _FORMS: Mapping[str, Callable[[Any], str]] = {
@@ -335,7 +329,7 @@ _FORMS: Mapping[str, Callable[[Any], str]] = {
     ),
     "bound": lambda bound: "no limit" if isinf(bound) else number_text(bound),
     "quality": bar_words,
-    "by_track": _by_track,
+    "by_track": lambda number: bar_words(number, number_text),
     "list": lambda numbers: "any" if numbers is None else ", ".join(map(number_text, numbers)),
 }
 
