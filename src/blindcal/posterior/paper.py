@@ -148,7 +148,7 @@ class PaperCase(PaperData):
     @property
     def aggregated(self) -> AggregatedBelief:
         """The belief by entries of the table, for a paper whose tuples are not listed."""
-        return _aggregated(self)
+        return _aggregated(self.promised(LayoutTarget()), self.layout)
 
     @property
     def layout(self) -> TableLayout:
@@ -206,9 +206,12 @@ class _DrawnTuples:
 
     def placed(self, case: PaperCase) -> TupleSample:
         """The sample in the entries of a paper's table."""
-        return TupleSample(
-            self.rows, self.named, self.favor, lambda: case.layout.entries(self.rows, self.chance)
-        )
+        return TupleSample(self.rows, self.named, self.favor, lambda: _entries(self, case.layout))
+
+
+@lru_cache(maxsize=4)
+def _entries(drawn: _DrawnTuples, layout: TableLayout) -> Integers:
+    return layout.entries(drawn.rows, drawn.chance)
 
 
 @lru_cache(maxsize=2)
@@ -263,13 +266,14 @@ def _log_evidence_of_sets(case: PaperCase) -> float:
         return -np.inf
 
 
-# What depends on the paper alone is computed once for all guarantees.
+# What depends on the paper alone is computed once for all guarantees, and what depends on the layout alone once
+# for all that share it.
 
 
 @lru_cache(maxsize=4)
-def _aggregated(case: PaperCase) -> AggregatedBelief:
+def _aggregated(case: PaperCase, layout: TableLayout) -> AggregatedBelief:
     tied, alike = case.look_alikes
-    return aggregate(_nodes(case.promised(LayoutTarget())), _layout(case), case.by_seat(alike), tied)
+    return aggregate(_nodes(case), layout, case.by_seat(alike), tied)
 
 
 @lru_cache(maxsize=4)
@@ -313,8 +317,7 @@ def _nodes(case: PaperCase) -> QuadratureNodes:
 
 def belief_by_entry(case: PaperCase, layout: TableLayout) -> Belief:
     """The belief over the parts of a table that is laid out already."""
-    tied, alike = case.look_alikes
-    return aggregate(_nodes(case.promised(LayoutTarget())), layout, case.by_seat(alike), tied).belief
+    return _aggregated(case.promised(LayoutTarget()), layout).belief
 
 
 def secret_of(
