@@ -242,7 +242,8 @@ class TupleSums:
             self._fewest, most = np.zeros(shape[0]), np.full(shape[0], width - 1.0)
         self._reach: list[int] = (most - self._fewest).astype(np.int64).tolist()
         self.first = int(self._fewest[list(nodes.tied)].sum())
-        self.unpeeled = np.delete(np.arange(shape[1]), nodes.peeled)
+        every = np.arange(shape[1])
+        self.unpeeled = np.delete(every, nodes.peeled) if nodes.peeled else every
         self._sums: dict[tuple[Slots, Slots], Array] = {}
         self._steps: dict[Slots, tuple[Integers, Array]] = {}
 
@@ -292,7 +293,7 @@ class TupleSums:
         `part(held, candidates, rest)` is that of candidates who hold all the `held` slots at once.
         """
         slots, peeled = self.nodes.tied, self.nodes.peeled
-        seated = np.isin(candidates, peeled)
+        seated = np.isin(candidates, peeled) if peeled else np.zeros(candidates.size, dtype=bool)
         unpeeled, rows = candidates[~seated], np.flatnonzero(seated)
         sums: dict[int, Any] = dict.fromkeys(slots, 0.0)
         # Without y, inclusion-exclusion over the slots that y would hold twice (see the class docstring).
@@ -322,14 +323,14 @@ class TupleSums:
         powers, (whole, chance) = self._powers(held, candidates), self._taken(held, candidates)
         only, size = floor(threshold - 0.5) + 1, rest.shape[1]
         share = only - (threshold - 0.5)
-        onward = np.zeros((size + 1, len(rest)))
-        np.cumsum((rest * self.nodes.mass[:, None]).T[::-1], axis=0, out=onward[1:])
-        # The number of totals that are accepted, by the steps of the held slots.
-        most = size - only + np.arange(self._size(held) + len(held) + 1)
-        surely, at_most = (onward[np.clip(number, 0, size)] for number in (most - 1, most))
-        beside = surely + share * (at_most - surely)
-        steps = whole + np.arange(len(held) + 2)[:, None]
-        each = np.einsum("yt,jyt->jy", powers, beside[steps])
+        onward = np.zeros((len(rest), size + 1))
+        np.cumsum((rest * self.nodes.mass[:, None])[:, ::-1], axis=1, out=onward[:, 1:])
+        # The number of totals that are accepted, surely and at most, by the steps of the held slots.
+        number = size - only - 1 + np.arange(self._size(held) + len(held) + 2)
+        tails = onward[:, np.minimum(np.maximum(number, 0), size)]
+        reached = powers @ (tails[:, :-1] + share * (tails[:, 1:] - tails[:, :-1]))
+        steps = whole + reached.shape[1] * np.arange(whole.size) + np.arange(len(held) + 2)[:, None]
+        each = reached.ravel()[steps]
         return np.stack([(chance * each[:-1]).sum(axis=0), (chance * each[1:]).sum(axis=0)], axis=-1)
 
     def _spread(self, held: Slots, candidates: Integers, rest: Array, edges: Integers) -> Array:
@@ -457,7 +458,7 @@ class TupleSums:
 
     def _size(self, slots: Slots) -> int:
         """The number of possible totals of steps."""
-        return 1 + sum(self._reach[slot] for slot in slots)
+        return 1 + sum(map(self._reach.__getitem__, slots))
 
 
 def excluding(slots: Slots, some: Slots) -> Slots:
