@@ -266,8 +266,8 @@ def _log_evidence_of_sets(case: PaperCase) -> float:
         return -np.inf
 
 
-# What depends on the paper alone is computed once for all guarantees; what depends on the layout, once for all
-# that share it.
+# What depends on the paper alone is computed once for all guarantees, and what depends on the layout once for
+# all that share it.
 
 
 @lru_cache(maxsize=4)
