@@ -323,14 +323,14 @@ class TupleSums:
         powers, (whole, chance) = self._powers(held, candidates), self._taken(held, candidates)
         only, size = floor(threshold - 0.5) + 1, rest.shape[1]
         share = only - (threshold - 0.5)
-        onward = np.zeros((len(rest), size + 1))
-        np.cumsum((rest * self.nodes.mass[:, None])[:, ::-1], axis=1, out=onward[:, 1:])
+        onward = np.zeros((size + 1, len(rest)))
+        np.cumsum((rest * self.nodes.mass[:, None]).T[::-1], axis=0, out=onward[1:])
         # The number of totals that are accepted, surely and at most, by the steps of the held slots.
         number = size - only - 1 + np.arange(self._size(held) + len(held) + 2)
-        tails = onward[:, np.minimum(np.maximum(number, 0), size)]
-        reached = powers @ (tails[:, :-1] + share * (tails[:, 1:] - tails[:, :-1]))
-        steps = whole + reached.shape[1] * np.arange(whole.size) + np.arange(len(held) + 2)[:, None]
-        each = reached.ravel()[steps]
+        tails = onward[np.minimum(np.maximum(number, 0), size)]
+        beside = tails[:-1] + share * (tails[1:] - tails[:-1])
+        steps = whole + np.arange(len(held) + 2)[:, None]
+        each = np.einsum("yt,jyt->jy", powers, beside[steps])
         return np.stack([(chance * each[:-1]).sum(axis=0), (chance * each[1:]).sum(axis=0)], axis=-1)
 
     def _spread(self, held: Slots, candidates: Integers, rest: Array, edges: Integers) -> Array:
