@@ -22,6 +22,7 @@ score, and importance weights correct for what that leaves out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from threading import Lock
@@ -201,7 +202,18 @@ def approximate_evidence(case: PaperCase) -> tuple[Array, Array]:
 def _qualities(case: PaperCase) -> tuple[Array, Array, Array]:
     """Median and precision of quality under each tuple (or each sampled tuple), and the tuple's weight."""
     tuples = tuple_count(len(case.candidates), len(case.scores), case.outsider is not None)
-    few = case.sets is not None or tuples <= MAX_LISTED
+    if case.sets is not None or tuples <= MAX_LISTED:
+        return _weighed(case, few=True)
+    return _weighed_sample(replace(case, bar=0.0))
+
+
+# The same samples choose the bar, and then say what is at stake: those of so many papers are kept.
+@lru_cache(maxsize=256)
+def _weighed_sample(case: PaperCase) -> tuple[Array, Array, Array]:
+    return _weighed(case, few=False)
+
+
+def _weighed(case: PaperCase, *, few: bool) -> tuple[Array, Array, Array]:
     # Overflow is refused below, for all tuples at once.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         sites = review_sites(case)
