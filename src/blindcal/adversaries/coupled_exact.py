@@ -39,7 +39,6 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_flow
 from scipy.special import rel_entr
 
 from blindcal.adversaries.findings import Finding
@@ -162,6 +161,9 @@ def first_assignment(
     ]
     edges += [(person[name], end, int(loads.get(name, 0))) for name in names]
     start, stop, room = (np.array(part, dtype=np.int32) for part in zip(*edges, strict=True))
+    # Loaded here, as in `blindcal.reviews`: it takes long, and few commands need it.
+    from scipy.sparse.csgraph import maximum_flow
+
     flow = maximum_flow(csr_array((room, (start, stop)), shape=(end + 1, end + 1)), 0, end)
     if flow.flow_value < sum(len(view.scores) for view in views):
         return None

@@ -20,7 +20,6 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
 from ipaddress import ip_address
 from itertools import islice
@@ -371,6 +370,7 @@ def run(sent: bytes, expected: Mapping[str, str]) -> Any:
 
 def environment() -> dict[str, str]:
     """What results depend on, apart from the kind of processor."""
+    version = import_module("importlib.metadata").version
     return {
         "Python": ".".join(platform.python_version_tuple()[:2]),
         "blindcal": blindcal.__version__,

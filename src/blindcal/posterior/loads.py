@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, maximum_flow
 
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.assignment.prior import candidate_seats, sets_of, tuple_count
@@ -166,6 +165,9 @@ def _product_of_others(factor: Array) -> Array:
 
 def components(pools: Sequence[Sequence[str]]) -> Integers:
     """The connected component of each paper: papers that share people, directly or through others."""
+    # Loaded here, as in `blindcal.reviews`: it takes long, and few commands need it.
+    from scipy.sparse.csgraph import connected_components
+
     people = {name: len(pools) + place for place, name in enumerate({n for pool in pools for n in pool})}
     row = [number for number, pool in enumerate(pools) for _ in pool]
     column = [people[name] for pool in pools for name in pool]
@@ -468,6 +470,8 @@ def _refuse_impossible(cases: Sequence[PaperCase], loads: Loads) -> None:
 
 def _most_reviews(cases: Sequence[PaperCase], load: Mapping[str, int]) -> int:
     """How many reviews people can write at most if nobody writes more than their load, by maximum flow."""
+    from scipy.sparse.csgraph import maximum_flow
+
     person = {name: 1 + number for number, name in enumerate(load)}
     paper, end = 1 + len(person) + np.arange(len(cases)), 1 + len(person) + len(cases)
     edges = [(0, int(paper[i]), len(case.scores)) for i, case in enumerate(cases)]
