@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from blindcal.checks import Array, Integers, numbers
 from blindcal.errors import InputError
@@ -137,6 +136,9 @@ class Reviews:
         >>> Reviews.from_table({"paper": [1, 2], "reviewer": ["a", "b"], "score": [3, 4]}).components.count
         2
         """
+        # SciPy's graphs bring all its linear algebra with them, and few commands need it.
+        from scipy.sparse.csgraph import connected_components
+
         papers, reviewers = len(self.papers), len(self.reviewers)
         edges = (np.ones(len(self)), (self.paper, papers + self.reviewer))
         count, part = connected_components(coo_array(edges, shape=(papers + reviewers,) * 2), directed=False)

@@ -68,6 +68,17 @@ def test_without_a_promise_nobody_has_a_penalty() -> None:
         assert (evidence.steps <= STEPS - 1).all()
 
 
+def test_guarantees_that_need_no_penalty_share_their_layout_and_belief() -> None:
+    case = crowded(random_case(np.random.default_rng(76), 9, 3))
+    free, public, steady = (
+        case.promised(LayoutTarget(*promise)) for promise in (("none", 1.0), ("public", 0.0), ("steady", 1.0))
+    )
+    assert free.layout is public.layout
+    assert free.aggregated is public.aggregated
+    assert steady.layout.handicap.any()
+    assert not np.array_equal(steady.layout.steps, free.layout.steps)
+
+
 def test_candidates_and_slots_that_look_alike_are_treated_alike() -> None:
     case = random_case(np.random.default_rng(76), 8, 3)
     case = replace(case, parameters=case.parameters[:4] * 2, inclusion=(0.375,) * 8, scores=(0.0, 1.0, 1.0))

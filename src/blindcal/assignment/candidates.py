@@ -175,11 +175,14 @@ def everyone(
         barred.setdefault(paper, set()).add(reviewer)
     # Papers with the same conflicts share one pool: a large committee times many papers is too much memory.
     shared: dict[frozenset[str], dict[str, float]] = {}
+    committee = dict.fromkeys(reviewers, 1.0)
 
     def pool(paper: str) -> dict[str, float]:
         without = frozenset(barred.get(paper, ()))
         if without not in shared:
-            shared[without] = {name: 1.0 for name in reviewers if name not in without}
+            shared[without] = committee.copy()
+            for name in without & committee.keys():
+                del shared[without][name]
         return shared[without]
 
     return {paper: pool(paper) for paper in papers}

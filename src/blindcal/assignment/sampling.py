@@ -31,7 +31,6 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from blindcal.assignment.candidates import SampledPool
 from blindcal.assignment.similarity import Similarity
@@ -467,6 +466,9 @@ def _sides(loose: _Parts, seed: bytes, size: int) -> Integers:
     steps = sparse.coo_array(
         (np.ones(count), (np.arange(count), at_reviewer[at_paper])), shape=(count, count)
     )
+    # Loaded here, as in `blindcal.reviews`: it takes long, and few commands need it.
+    from scipy.sparse.csgraph import connected_components
+
     same = connected_components(steps, directed=False)[1].astype(np.int64)
     ring = np.minimum(same, same[at_paper])
     coin = (random[3] & np.uint64(1)).astype(np.int64)

@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import qr
+import scipy
 
 from blindcal.certify.exact import (
     BITS,
@@ -602,12 +602,12 @@ def _independent_equations(columns: Sequence[Sequence[int]], slack: Exact) -> tu
     matrix = np.array([[float(Fraction(c, max(map(abs, row)) or 1)) for c in row] for row in columns])
     scaled = matrix * (slack / int(slack.max())).astype(np.float64)
     # QR with column pivoting picks well-conditioned equations first, then entries.
-    _, upper, rows = qr(scaled.T, mode="economic", pivoting=True)
+    _, upper, rows = scipy.linalg.qr(scaled.T, mode="economic", pivoting=True)
     size = np.abs(np.diag(upper))
     keep = sorted(rows[: size.size][size > _MIN_PIVOT * size[0]].tolist()) if size[0] > 0 else []
     if not keep:
         return [], []
-    _, upper, pivots = qr(scaled[keep], mode="economic", pivoting=True)
+    _, upper, pivots = scipy.linalg.qr(scaled[keep], mode="economic", pivoting=True)
     return keep, pivots[: len(keep)].tolist()
 
 

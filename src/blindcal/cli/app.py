@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import platform
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any
 
 import typer
@@ -36,9 +35,10 @@ def version_text() -> str:
 
 
 def _installed(name: str) -> str:
+    metadata = import_module("importlib.metadata")
     try:
-        return version(name)
-    except PackageNotFoundError:
+        return str(metadata.version(name))
+    except metadata.PackageNotFoundError:
         return "not installed"
 
 

@@ -138,7 +138,7 @@ def _print(fitted: Fitted, facts: dict[str, Any], committee: MatchedPeople | Non
     say(f"CONFIDENTIAL, never share: {facts['out']}, {facts['checks']}")
 
 
-def percents(share: Estimate | Estimate) -> tuple[str, str]:
+def percents(share: Estimate) -> tuple[str, str]:
     """A share and its interval, in percent."""
     return f"{100 * share.value:.1f} %", f"{100 * share.low:.1f} to {100 * share.high:.1f} %"
 

@@ -20,7 +20,6 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
 from ipaddress import ip_address
 from itertools import islice
@@ -38,7 +37,8 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _CHUNKS, _MOST_AT_ONCE = 16, 32
 # This many processes are always started if requested; more on a machine with many cores.
 _FEW = 8
-# This many items are shared out at once; fewer only once they have taken this many seconds.
+# This many items are shared out at once; fewer only once they have taken this many seconds, unless there are
+# processes already.
 _ENOUGH, _PATIENCE = 48, 2.0
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
@@ -99,7 +99,8 @@ def parallel_map(
     so little time that even many are shared out only if they take long.
     """
     alone = isinstance(workers, int) and (workers <= 1 or find_spec("joblib") is None)
-    patience = inf if alone else _PATIENCE if light or len(items) < _ENOUGH else 0.0
+    few = len(items) < _ENOUGH and not _Processes.started
+    patience = inf if alone else _PATIENCE if light or few else 0.0
     done = list(_one_by_one(function, items, advance, patience))
     return [*done, *_chunked(function, items[len(done) :], workers, advance)]
 
@@ -125,6 +126,8 @@ def unordered_results(
 
 
 class _Processes:
+    started = False  # whether there are processes to go on with
+
     def __init__(self, workers: int) -> None:
         # Far more processes than cores are a typo, and all of them would be started at once.
         self.size = min(workers, max(_FEW, 2 * available_cores()))
@@ -138,6 +141,7 @@ class _Processes:
         loky = import_module("joblib.externals.loky")
         with _interrupts_held():
             self._pool = self._pool or loky.get_reusable_executor(self.size, **settings)
+            _Processes.started = True
             running.update({self._pool.submit(function, item): index for index, item in few})
 
     def finished(self, running: Running) -> Collection[Any]:
@@ -150,6 +154,7 @@ class _Processes:
         # If the system has no `pgrep`, the pool warns that it cannot look for the processes' own ones.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            _Processes.started = False
             if self._pool is not None:
                 self._pool.shutdown(wait=True, kill_workers=True)
 
@@ -354,6 +359,7 @@ def run(sent: bytes, expected: Mapping[str, str]) -> Any:
 
 def environment() -> dict[str, str]:
     """What results depend on, apart from the kind of processor."""
+    version = import_module("importlib.metadata").version
     return {
         "Python": ".".join(platform.python_version_tuple()[:2]),
         "blindcal": blindcal.__version__,

@@ -6,6 +6,7 @@ run as a formula, whatever it starts with. The same table always gives the same 
 
 from __future__ import annotations
 
+import html
 import io
 import re
 import zipfile
@@ -14,7 +15,6 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
-from xml.sax import saxutils
 
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_bytes, read_table
@@ -309,7 +309,7 @@ def workbook(header: Sequence[str], rows: Sequence[Sequence[str]], sheet: str) -
         "[Content_Types].xml": _CONTENT_TYPES,
         "_rels/.rels": _links({"rId1": ("officeDocument", "xl/workbook.xml")}),
         "xl/workbook.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><sheets>'
-        f'<sheet name={saxutils.quoteattr(sheet)} sheetId="1" r:id="rId1"/></sheets></workbook>',
+        f'<sheet name="{html.escape(sheet)}" sheetId="1" r:id="rId1"/></sheets></workbook>',
         "xl/_rels/workbook.xml.rels": _links(
             {"rId1": ("worksheet", "worksheets/sheet1.xml"), "rId2": ("styles", "styles.xml")}
         ),
@@ -349,7 +349,7 @@ def _cell(place: str, text: str, bold: bool) -> str:
         raise InputError(
             f"a cell of a workbook must have at most {MOST_CELL:,} characters, found {len(text):,}"
         )
-    safe = saxutils.escape(_ESCAPED.sub(lambda match: f"_x{ord(match[0]):04X}_", text))
+    safe = html.escape(_ESCAPED.sub(lambda match: f"_x{ord(match[0]):04X}_", text), quote=False)
     return f'<c r="{place}" s="{int(bold)}" t="inlineStr"><is><t xml:space="preserve">{safe}</t></is></c>'
 
 

@@ -200,7 +200,11 @@ def menu(
 
         while True:
             now = monotonic()
-            batch = _batch(drawn, weighed, most, start + seconds - now, now - begun)
+            if timed or tell is not None:
+                batch = _batch(drawn, weighed, most, start + seconds - now, now - begun)
+            else:
+                # Nobody waits for a first answer: all at once keeps every worker busy.
+                batch = int(min(most, weighed)) - drawn
             if not batch:
                 return so_far()
             drawn += batch

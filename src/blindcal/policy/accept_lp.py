@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import highspy
@@ -27,6 +28,7 @@ from blindcal.io.tables import long_frame
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import TIE_TOLERANCE
 from blindcal.posterior.belief import Belief
+from blindcal.posterior.large_pools import AggregatedBelief, LayoutTarget
 from blindcal.posterior.paper import PaperCase
 
 _EQUAL_WEIGHTS = 1e-9
@@ -77,8 +79,13 @@ def secret_classes(belief: Belief) -> TupleClasses:
 
 def entry_classes(case: PaperCase) -> TupleClasses:
     """The entries of an aggregated belief as classes: every candidate keeps its row in every slot."""
-    group, kind = case.look_alikes
-    entries, belief = case.aggregated, case.belief
+    return _entry_classes(case.promised(LayoutTarget()), case.aggregated)
+
+
+# Guarantees whose tables are laid out alike share them.
+@lru_cache(maxsize=2)
+def _entry_classes(case: PaperCase, entries: AggregatedBelief) -> TupleClasses:
+    belief, (group, kind) = entries.belief, case.look_alikes
     if belief.labels is None or belief.entry is None:
         raise CertificateError("an aggregated belief has labels and entries")
     groups, kinds = int(group.max()) + 1, int(kind.max()) + 1
@@ -628,19 +635,23 @@ class EntryProgram:
         if sample is None:
             return 0.0
         lean = 2.0 * sample.favor - 1.0
-        gained, bounds = lean * table[sample.entry], []
-        for dual, scales in ((self._coarse.dual, (1.0,)), *self._penalty_duals()):
+        gained, best = lean * table[sample.entry], -np.inf
+        unseen = _UNSEEN_DRAWS / gained.size
+        for dual, scales in self._duals():
             price = dual.total + _row_prices(self.case, dual, sample.rows)
             for scale in scales:
                 cost = -lean - scale * price
                 ends = np.stack([np.maximum(cost, 0.0), np.minimum(cost, 0.0)])
-                short = dual.corners[np.argmin(dual.corners @ ends.mean(axis=1))] @ ends + gained
-                unsure = _STANDARD_ERRORS * short.std() / np.sqrt(short.size) + _UNSEEN_DRAWS / short.size
-                bounds.append(scale * dual.constant + short.mean() - unsure)
-        return float(max(bounds))
+                corner = dual.corners[np.argmin(dual.corners @ ends.mean(axis=1))]
+                short = corner @ ends + gained
+                mean = scale * dual.constant + short.mean() - unseen
+                # Most prices are far from the best, whatever their standard error.
+                if mean > best:
+                    best = max(best, mean - _STANDARD_ERRORS * short.std() / np.sqrt(short.size))
+        return float(best)
 
-    def _penalty_duals(self) -> Iterator[tuple[DualSolution, Sequence[float]]]:
-        """Dual prices with factors for them: none at all, and the penalties.
+    def _duals(self) -> Iterator[tuple[DualSolution, Sequence[float]]]:
+        """Dual prices with factors for them: the program's, none at all, and the penalties.
 
         Prices are in proportion to the penalties; which proportion is best depends on the evidence.
 
@@ -648,8 +659,15 @@ class EntryProgram:
         Under *average*, the share of the likeliest reviewer takes the place of the last term.
         """
         yield self._coarse.unpriced(), (1.0,)
+        if self._coarse.searched:
+            yield self._coarse.dual, (1.0,)
         guarantee, penalties = self._coarse.guarantee, self.case.layout.handicap
-        if penalties is None or guarantee.name not in ("steady", "crowd", "average") or guarantee.spends:
+        if (
+            penalties is None
+            or not penalties.any()
+            or guarantee.name not in ("steady", "crowd", "average")
+            or guarantee.spends
+        ):
             return
         c = self._coarse.classes
         group, kind = self.case.look_alikes
@@ -670,6 +688,8 @@ class EntryProgram:
 
 def _row_prices(case: PaperCase, dual: DualSolution, rows: Integers) -> Array:
     """The rows' prices of tuples of candidates `[draw, slot]`."""
+    if not dual.price.any():
+        return np.zeros(len(rows))
     group, kind = case.look_alikes
     share = np.bincount(group)[group][:, None] * np.bincount(kind + 1)[kind + 1]
     prices = dual.price.reshape(int(group.max()) + 1, -1)

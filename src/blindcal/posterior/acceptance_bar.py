@@ -22,8 +22,10 @@ score, and importance weights correct for what that leaves out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
+from threading import Lock
 
 import numpy as np
 from scipy.special import ndtr
@@ -58,6 +60,8 @@ _SHORTFALL = 0.01
 _PAPERS_PER_PART, _MAX_PARTS = 32, 64
 # A Gaussian is integrated over a cell until it has fallen by e^-40 from its largest value there.
 _NODES, _SQUARED_FALL = 48, 80.0
+# More rows of the calibration than this are not kept for other papers.
+_MOST_ROWS = 1 << 14
 # The share of uniform draws, so that no slot is closed to a candidate who certainly reviewed the paper.
 _UNIFORM_SHARE = 0.1
 
@@ -183,7 +187,18 @@ def approximate_evidence(case: PaperCase) -> tuple[Array, Array]:
 def tuple_qualities(case: PaperCase) -> tuple[Array, Array, Array]:
     """Median and precision of quality under each tuple (or each sampled tuple), and the tuple's weight."""
     tuples = tuple_count(len(case.candidates), len(case.scores), case.outsider is not None)
-    few = case.sets is not None or tuples <= MAX_LISTED
+    if case.sets is not None or tuples <= MAX_LISTED:
+        return _weighed(case, few=True)
+    return _weighed_sample(replace(case, bar=0.0))
+
+
+# The same samples choose the bar, and then say what is at stake: those of so many papers are kept.
+@lru_cache(maxsize=256)
+def _weighed_sample(case: PaperCase) -> tuple[Array, Array, Array]:
+    return _weighed(case, few=False)
+
+
+def _weighed(case: PaperCase, *, few: bool) -> tuple[Array, Array, Array]:
     # Overflow is refused below, for all tuples at once.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         sites = review_sites(case)
@@ -196,31 +211,64 @@ def tuple_qualities(case: PaperCase) -> tuple[Array, Array, Array]:
 
 def review_sites(case: PaperCase) -> GaussianSites:
     """The site of each review for each candidate who may have written it."""
-    rows = [_score_sites(score, case.grid, case.parameters) for score in case.scores]
-    return GaussianSites(*(np.concatenate(part) for part in zip(*rows, strict=True)))
+    # Scores on a grid are few, and all papers share them.
+    find = _sites if case.grid is None else _shared_sites(case.grid).at
+    return GaussianSites(*find(case.scores, case.parameters))
 
 
-# Papers whose candidates are the whole committee share the sites of each score of the grid.
-@lru_cache(maxsize=64)
-def _score_sites(
-    score: float, grid: tuple[float, ...] | None, parameters: tuple[tuple[float, ...], ...]
-) -> tuple[Array, Array, Array]:
-    """Gain, gap and constant `[1, candidate]` of one score."""
+class _SharedSites:
+    """The sites of a grid's scores for each row of the calibration, kept for papers with other candidates.
+
+    Conflicts make every paper's pool another one; a site is a function of its score and row alone.
+    """
+
+    def __init__(self, grid: tuple[float, ...]) -> None:
+        self.grid = grid
+        self._busy = Lock()
+        self._number: dict[tuple[float, ...], int] = {}
+        self._sites: dict[float, Array] = {}
+
+    def at(self, scores: Sequence[float], rows: Sequence[tuple[float, ...]]) -> Array:
+        """Gain, gap and constant `[3, slot, candidate]`."""
+        with self._busy:
+            if len(self._number) > _MOST_ROWS:
+                self._number.clear()
+                self._sites.clear()
+            number = self._number
+            numbers = np.array([number.setdefault(row, len(number)) for row in rows])
+            return np.stack([self._of(score)[:, numbers] for score in scores], axis=1)
+
+    def _of(self, score: float) -> Array:
+        kept = self._sites.get(score, np.empty((3, 0)))
+        if kept.shape[1] < len(self._number):
+            new = _sites([score], list(self._number)[kept.shape[1] :], self.grid)
+            kept = self._sites[score] = np.concatenate([kept, new[:, 0]], axis=1)
+        return kept
+
+
+@lru_cache(maxsize=4)
+def _shared_sites(grid: tuple[float, ...]) -> _SharedSites:
+    return _SharedSites(grid)
+
+
+def _sites(
+    scores: Sequence[float], parameters: Sequence[tuple[float, ...]], grid: tuple[float, ...] | None = None
+) -> Array:
+    """Gain, gap and constant `[3, slot, candidate]` of some scores."""
     slope, offset, noise, slope_se, offset_se, correlation, noise_se = np.array(parameters).T
-    scores, fixed = np.array([[score]]), noise**2 + noise_se**2 + offset_se**2
-    ends = None if grid is None else grid_cells(scores, np.array(grid))
+    fixed = noise**2 + noise_se**2 + offset_se**2
+    ends = None if grid is None else grid_cells(np.array(scores)[:, None], np.array(grid))
     mean, square = np.zeros((1, 1)), np.ones((1, 1))
     for _ in range(1 + bool(slope_se.any())):
         spread = np.sqrt(fixed + 2.0 * correlation * slope_se * offset_se * mean + slope_se**2 * square)
         if ends is None:
-            sites = affine_sites(scores, slope, offset, spread)
+            sites = affine_sites(np.array(scores)[:, None], slope, offset, spread)
         else:
             sites = rounded_sites(*ends, slope, offset, spread)
         precision = 1.0 + sites.gain**2
         mean = sites.gain * sites.gap / precision
         square = mean**2 + 1.0 / precision
-    gain, gap, constant = np.broadcast_arrays(sites.gain, sites.gap, sites.constant)
-    return gain, gap, constant
+    return np.stack(np.broadcast_arrays(sites.gain, sites.gap, sites.constant))
 
 
 def rounded_sites(low: Array, high: Array, slope: Array, offset: Array, spread: Array) -> GaussianSites:
@@ -307,12 +355,14 @@ def _draw_other_candidate(
     rows: Integers, probability: Array, rng: np.random.Generator
 ) -> tuple[Integers, Array]:
     """For each row a candidate who is not in it, and the probability of that draw."""
-    taken = np.sort(rows, axis=1).T
+    # A slot that is open in every row stands for nobody.
+    taken = np.sort(rows[:, (rows >= 0).any(axis=0)], axis=1).T
     mass = np.where(taken < 0, 0.0, probability[taken])
     left = 1.0 - mass.sum(axis=0)
     position, end = rng.random(len(rows)) * left, np.cumsum(probability)
+    start = end - probability
     for who, own in zip(taken, mass, strict=True):
-        position += np.where(position >= end[who] - probability[who], own, 0.0)
+        position += np.where(position >= start[who], own, 0.0)
     drawn = np.minimum(np.searchsorted(end, position, side="right"), probability.size - 1)
     # Rounding might lead to a candidate who is in the row: such a draw gets weight 0.
     return drawn, np.where((drawn == taken).any(axis=0), np.inf, probability[drawn] / left)

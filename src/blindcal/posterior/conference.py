@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
+from itertools import compress
 from math import factorial
 from typing import Any
 
@@ -312,9 +313,14 @@ def _candidates(pool: Mapping[str, float], reviews: int, parameters: Parameters)
     names = sorted(pool)
     outsider = names.index(OUTSIDER) if OUTSIDER in names else None
     chances = inclusion([pool[name] for name in names], reviews, outsider)
-    kept = {name: chance for name, chance in zip(names, chances, strict=True) if chance > 0.0}
-    rows = tuple(parameters[name if name in parameters else OUTSIDER] for name in kept)
-    return tuple(kept), tuple(kept.values()), rows, None if drawn is None else drawn.by_place(names)
+    possible = [chance > 0.0 for chance in chances]
+    kept = tuple(compress(names, possible))
+    return (
+        kept,
+        tuple(compress(chances, possible)),
+        tuple([parameters[name if name in parameters else OUTSIDER] for name in kept]),
+        None if drawn is None else drawn.by_place(names),
+    )
 
 
 def best_by_mean(scores: Sequence[Sequence[float]], places: int) -> tuple[float, ...]:
@@ -514,13 +520,14 @@ def pool_problems(reviews: int, pool: Mapping[str, float] | None) -> list[tuple[
     if isinstance(pool, SampledPool):
         return _draw_problems(reviews, pool)
     problems = []
-    positive = {name for name, chance in pool.items() if chance > 0.0}
-    outside = OUTSIDER in positive
-    if len(positive) < reviews and not outside:
+    everyone = min(pool.values(), default=0.0) > 0.0
+    positive = len(pool) if everyone else sum(chance > 0.0 for chance in pool.values())
+    outside = pool.get(OUTSIDER, 0.0) > 0.0
+    if positive < reviews and not outside:
         rule = "must have at least as many candidates as the paper has reviews"
-        problems.append((rule, count(len(positive), "candidate")))
-    elif reviews > MOST_REVIEWS and tuple_count(len(positive), reviews, outside) > MOST_LISTED:
-        problems.append((f"must be small if a paper has over {MOST_REVIEWS} reviews", f"{len(positive)}"))
+        problems.append((rule, count(positive, "candidate")))
+    elif reviews > MOST_REVIEWS and tuple_count(positive, reviews, outside) > MOST_LISTED:
+        problems.append((f"must be small if a paper has over {MOST_REVIEWS} reviews", f"{positive}"))
     return problems
 
 

@@ -215,9 +215,13 @@ class TupleSums:
     Slots with the same score are one slot that is counted several times: a set of slots is a sorted tuple in
     which the first one of them stands for all. With `beside`, tuples that fill every slot are not summed.
 
+    Steps in each slot count from 0 to below `width`, by default from the fewest to the most that any
+    candidate has there: a third of `STEPS` in most slots, and transforms take in proportion. No tuple has
+    fewer than `first` steps in all.
+
     In the worked example, of the six tuples ab and ba have 1 step, ac and ca 1 or 2, and bc and cb 2 or 3.
 
-    >>> TupleSums(*worked_example(), width=3).by_steps().ravel().round(6)
+    >>> TupleSums(*worked_example()).by_steps().ravel().round(6)
     array([0.     , 1.0625 , 0.84375, 0.28125, 0.     ])
     """
 
@@ -225,15 +229,21 @@ class TupleSums:
         self,
         nodes: QuadratureNodes,
         steps: Array | None = None,
-        width: int = 1,
+        width: int | None = None,
         *,
         repeats: bool = False,
         beside: bool = False,
     ) -> None:
-        self.nodes, self.width, self.repeats, self.beside = nodes, width, repeats, beside
+        self.nodes, self.repeats, self.beside = nodes, repeats, beside
         shape = nodes.likelihood.shape[:2]
         self.steps = np.zeros(shape) if steps is None else steps
-        self.unpeeled = np.delete(np.arange(shape[1]), nodes.peeled)
+        self._fewest, most = np.floor(self.steps.min(axis=1)), np.ceil(self.steps.max(axis=1))
+        if width is not None:
+            self._fewest, most = np.zeros(shape[0]), np.full(shape[0], width - 1.0)
+        self._reach: list[int] = (most - self._fewest).astype(np.int64).tolist()
+        self.first = int(self._fewest[list(nodes.tied)].sum())
+        every = np.arange(shape[1])
+        self.unpeeled = np.delete(every, nodes.peeled) if nodes.peeled else every
         self._sums: dict[tuple[Slots, Slots], Array] = {}
         self._steps: dict[Slots, tuple[Integers, Array]] = {}
 
@@ -242,7 +252,7 @@ class TupleSums:
         return np.asarray(self.by_steps().sum(axis=1))
 
     def by_steps(self) -> Array:
-        """The sum over the tuples with each total of steps, `[node, total of steps]`."""
+        """The sum over the tuples with each total of steps from `first` on, `[node, total of steps]`."""
         return np.asarray(self.distinct(self.nodes.tied, self.nodes.peeled))
 
     def by_candidate(self, candidates: Integers, edges: Integers) -> list[Array]:
@@ -250,7 +260,7 @@ class TupleSums:
 
         Entry i holds the totals of steps from `edges[i]` up to, not including, the next edge.
 
-        >>> sums = TupleSums(*worked_example(), width=3)
+        >>> sums = TupleSums(*worked_example())
         >>> first, second = sums.by_candidate(np.arange(3), np.array([0, 2, 5]))
         >>> first  # a wrote the first review: ab (1 step) and ac (1 or 2); b: ba and bc; c: ca and cb
         array([[0.3125, 0.0625],
@@ -258,7 +268,8 @@ class TupleSums:
                [0.5   , 1.    ]])
         """
         return [
-            np.maximum(mass, 0.0) for mass in self._by_slot(candidates, partial(self._spread, edges=edges))
+            np.maximum(mass, 0.0)
+            for mass in self._by_slot(candidates, partial(self._spread, edges=edges - self.first))
         ]
 
     def accepted(self, candidates: Integers, threshold: float) -> list[Array]:
@@ -267,14 +278,14 @@ class TupleSums:
         A total of steps is accepted with probability `total - threshold + 1/2`, from 0 to 1. The second
         column is that of tuples with one step more.
 
-        >>> sums = TupleSums(*worked_example(), width=3)
+        >>> sums = TupleSums(*worked_example())
         >>> first, second = sums.accepted(np.arange(3), 2.5)
         >>> first.round(6)  # half of bc and of cb have 3 steps; all but ab, ba and half of ac, ca at least 2
         array([[0.     , 0.0625 ],
                [0.03125, 0.0625 ],
                [0.25   , 1.     ]])
         """
-        return self._by_slot(candidates, partial(self._reached, threshold=threshold))
+        return self._by_slot(candidates, partial(self._reached, threshold=threshold - self.first))
 
     def _by_slot(self, candidates: Integers, part: Callable[[Slots, Integers, Array], Array]) -> list[Array]:
         """For each slot, the sums over the tuples with each candidate there.
@@ -282,7 +293,7 @@ class TupleSums:
         `part(held, candidates, rest)` is that of candidates who hold all the `held` slots at once.
         """
         slots, peeled = self.nodes.tied, self.nodes.peeled
-        seated = np.isin(candidates, peeled)
+        seated = np.isin(candidates, peeled) if peeled else np.zeros(candidates.size, dtype=bool)
         unpeeled, rows = candidates[~seated], np.flatnonzero(seated)
         sums: dict[int, Any] = dict.fromkeys(slots, 0.0)
         # Without y, inclusion-exclusion over the slots that y would hold twice (see the class docstring).
@@ -314,10 +325,10 @@ class TupleSums:
         share = only - (threshold - 0.5)
         onward = np.zeros((size + 1, len(rest)))
         np.cumsum((rest * self.nodes.mass[:, None]).T[::-1], axis=0, out=onward[1:])
-        # The number of totals that are accepted, by the steps of the held slots.
-        most = size - only + np.arange(self._size(held) + len(held) + 1)
-        surely, at_most = (onward[np.clip(number, 0, size)] for number in (most - 1, most))
-        beside = surely + share * (at_most - surely)
+        # The number of totals that are accepted, surely and at most, by the steps of the held slots.
+        number = size - only - 1 + np.arange(self._size(held) + len(held) + 2)
+        tails = onward[np.minimum(np.maximum(number, 0), size)]
+        beside = tails[:-1] + share * (tails[1:] - tails[:-1])
         steps = whole + np.arange(len(held) + 2)[:, None]
         each = np.einsum("yt,jyt->jy", powers, beside[steps])
         return np.stack([(chance * each[:-1]).sum(axis=0), (chance * each[1:]).sum(axis=0)], axis=-1)
@@ -364,6 +375,7 @@ class TupleSums:
     def _round(self, held: Slots) -> tuple[Integers, Array]:
         whole = np.floor(self.steps[held[-1]])
         up = self.steps[held[-1]] - whole
+        whole -= self._fewest[held[-1]]
         if len(held) == 1:
             return whole.astype(np.int64), np.stack([1.0 - up, up])
         others, before = self._rounded(held[:-1])
@@ -407,13 +419,12 @@ class TupleSums:
         """
         most = len(self.nodes.slots) - self.beside
         every = [held for held, _, _ in _splits(self.nodes.tied) if 0 < len(held) <= most]
-        size = most * (self.width - 1) + 1
-        wide = fft.next_fast_len(size, real=True)
+        wide = fft.next_fast_len(max((self._size(held) for held in every), default=1), real=True)
         coefficients = np.zeros((len(every), self.nodes.mass.size, wide))
         for held, own in zip(every, coefficients, strict=True):
             if not self.repeats or len(held) == 1:
                 own[:, : self._size(held)] = self._by_step(held)
-        spectra: Any = coefficients if self.width == 1 else fft.rfft(coefficients, axis=-1)
+        spectra: Any = coefficients if wide == 1 else fft.rfft(coefficients, axis=-1)
         of_candidates = dict(zip(every, spectra, strict=True))
         products: dict[Slots, Any] = {(): 1.0}
         for slots in every:
@@ -425,14 +436,14 @@ class TupleSums:
                     total = total + sign * of_candidates[(slots[0], *held)] * products[left]
             products[slots] = total
         spectra = np.stack([products[slots] for slots in every]) if every else spectra
-        sums: Array = spectra if self.width == 1 else fft.irfft(spectra, wide, axis=-1)
+        sums: Array = spectra if wide == 1 else fft.irfft(spectra, wide, axis=-1)
         return {slots: part[:, : self._size(slots)] for slots, part in zip(every, sums, strict=True)}
 
     def _by_step(self, held: Slots) -> Array:
         """`[node, steps]`: the sum over the unpeeled candidates, each in all of the held slots at once."""
         powers = self._powers(held, self.unpeeled)
-        if self.width == 1:
-            # There is nothing but step 0.
+        if self._size(held) == 1:
+            # Nobody is further than the fewest steps.
             return np.asarray(powers.sum(axis=0)[:, None])
         whole, chance = self._taken(held, self.unpeeled)
         # The highest step has no upper neighbor: the probability of steps beyond it is 0.
@@ -447,7 +458,7 @@ class TupleSums:
 
     def _size(self, slots: Slots) -> int:
         """The number of possible totals of steps."""
-        return len(slots) * (self.width - 1) + 1
+        return 1 + sum(map(self._reach.__getitem__, slots))
 
 
 def excluding(slots: Slots, some: Slots) -> Slots:
@@ -566,13 +577,13 @@ def evidence_steps(search: PenaltySearch, promise: LayoutTarget) -> EvidenceStep
     # A crowd lets anyone become as likely as one in so many.
     pinned = promise.pinned(search.cap)[:, None]
     cap = np.where(search.cap > 0.0, np.maximum(search.cap, crowd if steady else 0.0), 0.0)
+    penalty, risen, accepted = np.zeros_like(search.evidence), 0.0, search.unpenalized
     search = replace(search, span=promise.span, cap=cap)
-    penalty, risen = np.zeros_like(search.evidence), 0.0
     best, last, damping = (np.inf, penalty, risen), np.inf, _DAMPING
     around = np.full((len(search.evidence), 1), 0.5)
     needed = promise.name in ("steady", "average") and promise.span > 0.0 and search.cap.any()
     for number in range(_MAX_ROUNDS if needed else 0):
-        chance, slope = search.chances(penalty, risen)
+        chance, slope = search.chances(accepted if number == 0 else search.accepted(penalty, risen))
         follow = np.where(pinned, 1.0, _CENTER_PACE) if number else 1.0
         around = _snapped(around + follow * (search.around(chance, pinned) - around))
         moved, missed = search.moved(penalty, chance, slope, around)
@@ -588,7 +599,7 @@ def evidence_steps(search: PenaltySearch, promise: LayoutTarget) -> EvidenceStep
         risen += _THRESHOLD_PACE * damping * (search.risen(penalty * pinned) - risen)
         risen = float(_snapped(risen))
     _, penalty, risen = best
-    return EvidenceSteps(search.steps(penalty)[:, search.of], penalty[:, search.of], search.threshold(risen))
+    return search.graded(penalty, risen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -640,11 +651,30 @@ class PenaltySearch:
         total = (self.bar - risen - float(self.center.sum())) / self.step + reviews * self.middle
         return float(_snapped(np.clip(total, -1.0, reviews * (STEPS - 1) + 1.0)))
 
-    def chances(self, penalty: Array, risen: float) -> tuple[Array, Array]:
+    def graded(self, penalty: Array, risen: float) -> EvidenceSteps:
+        """Everybody's evidence in steps, less the penalty of their kind."""
+        return EvidenceSteps(self.steps(penalty)[:, self.of], penalty[:, self.of], self.threshold(risen))
+
+    def accepted(self, penalty: Array, risen: float) -> Array:
+        """`[2, slot, kind]`: P(accept | candidate) if nothing limits it, and with one more step."""
+        graded = self.graded(penalty, risen)
+        sums = TupleSums(self.nodes, graded.steps, beside=True)
+        accepted = np.stack(sums.accepted(self.candidates, graded.threshold))
+        return np.asarray(np.moveaxis(accepted, -1, 0) / self.own)
+
+    # Every guarantee begins without penalties, and many need none: they share what is found so.
+
+    @cached_property
+    def unpenalized(self) -> Array:
+        return self.accepted(np.zeros_like(self.evidence), 0.0)
+
+    @cached_property
+    def unpenalized_layout(self) -> TableLayout:
+        return _layout_of(self.graded(np.zeros_like(self.evidence), 0.0))
+
+    def chances(self, accepted: Array) -> tuple[Array, Array]:
         """`[slot, kind]`: P(accept | candidate), and its derivative in the candidate's evidence."""
-        sums = TupleSums(self.nodes, self.steps(penalty)[:, self.of], STEPS, beside=True)
-        accepted = np.stack(sums.accepted(self.candidates, self.threshold(risen)))
-        now, further = np.moveaxis(accepted, -1, 0) / self.own
+        now, further = accepted
         return 0.5 + self.span * (now - 0.5), self.span * (further - now) / self.step
 
     def around(self, chance: Array, pinned: NDArray[np.bool_]) -> Array:
@@ -824,7 +854,13 @@ class AggregatedBelief:
 def table_layout(search: PenaltySearch, promise: LayoutTarget) -> TableLayout:
     """The entries of a pool's table under a guarantee, from public data alone."""
     graded = evidence_steps(search, promise)
-    edges = _entry_edges(graded.threshold, len(search.evidence) * (STEPS - 1) + 1)
+    if not graded.penalty.any() and graded.threshold == search.threshold(0.0):
+        return search.unpenalized_layout
+    return _layout_of(graded)
+
+
+def _layout_of(graded: EvidenceSteps) -> TableLayout:
+    edges = _entry_edges(graded.threshold, len(graded.steps) * (STEPS - 1) + 1)
     return TableLayout(graded.steps, edges, graded.penalty)
 
 
@@ -846,6 +882,7 @@ def aggregate(
     nodes: QuadratureNodes, layout: TableLayout, alike: Integers, tied: Integers
 ) -> AggregatedBelief:
     """The belief of a pool summed over the entries of its table; see `start_search`."""
+    # All widths and orders of sums are fixed here: tables are to have the same last digits in every version.
     sums = TupleSums(nodes, layout.steps, STEPS)
     kinds, first, count = np.unique(alike, return_index=True, return_counts=True)
     masses = [count[:, None] * mass for mass in sums.by_candidate(first, layout.edges)]

@@ -26,7 +26,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, maximum_flow
 
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.assignment.prior import candidate_seats, sets_of, tuple_count
@@ -185,6 +184,9 @@ def success_limits(own: Array, kappa: Array) -> Array:
 
 def components(pools: Sequence[Sequence[str]]) -> Integers:
     """The connected component of each paper: papers that share people, directly or through others."""
+    # Loaded here, as in `blindcal.reviews`: it takes long, and few commands need it.
+    from scipy.sparse.csgraph import connected_components
+
     people = {name: len(pools) + place for place, name in enumerate({n for pool in pools for n in pool})}
     row = [number for number, pool in enumerate(pools) for _ in pool]
     column = [people[name] for pool in pools for name in pool]
@@ -497,6 +499,9 @@ def review_flow(
     `pools` has each paper's candidates and its number of reviews; only `*` may write several. Nodes are the
     source 0, `people` from 1 on, `paper[i]`, and an end after all of them.
     """
+    # Loaded here, as in `blindcal.reviews`: it takes long, and few commands need it.
+    from scipy.sparse.csgraph import maximum_flow
+
     person, end = {name: 1 + number for number, name in enumerate(people)}, 1 + len(people) + len(pools)
     edges = [(0, int(paper[i]), slots) for i, (_, slots) in enumerate(pools)]
     edges += [

@@ -147,7 +147,7 @@ class PaperCase(PaperData):
     @property
     def aggregated(self) -> AggregatedBelief:
         """The belief by entries of the table, for a paper whose tuples are not listed."""
-        return _aggregated(self)
+        return _aggregated(self.promised(LayoutTarget()), self.layout)
 
     @property
     def layout(self) -> TableLayout:
@@ -193,7 +193,7 @@ class TupleSample:
     @cached_property
     def entry(self) -> Integers:
         """`[draw]`, the entry of the table that each takes."""
-        return self.case.layout.entries(self.rows, self.chance)
+        return _entries(self.case.promised(LayoutTarget()), self.case.layout)
 
 
 @lru_cache(maxsize=2)
@@ -240,17 +240,20 @@ def _first_equivalent(case: PaperCase) -> Integers | None:
     return np.asarray(first[of])
 
 
-# What depends on the paper alone is computed once for all guarantees.
+# What depends on the paper alone is computed once for all guarantees, and what depends on the layout once for
+# all that share it.
 
 
 @lru_cache(maxsize=4)
-def _aggregated(case: PaperCase) -> AggregatedBelief:
-    return _aggregate_by(case, _layout(case))
+def _entries(case: PaperCase, layout: TableLayout) -> Integers:
+    drawn = _sample(case)
+    return layout.entries(drawn.rows, drawn.chance)
 
 
-def _aggregate_by(case: PaperCase, layout: TableLayout) -> AggregatedBelief:
+@lru_cache(maxsize=4)
+def _aggregated(case: PaperCase, layout: TableLayout) -> AggregatedBelief:
     tied, alike = case.look_alikes
-    return aggregate(paper_nodes(case.promised(LayoutTarget())), layout, case.by_seat(alike), tied)
+    return aggregate(paper_nodes(case), layout, case.by_seat(alike), tied)
 
 
 @lru_cache(maxsize=4)
@@ -294,7 +297,7 @@ def paper_nodes(case: PaperCase) -> QuadratureNodes:
 
 def belief_by_entry(case: PaperCase, layout: TableLayout) -> Belief:
     """The belief over the parts of a table that is laid out already."""
-    return _aggregate_by(case, layout).belief
+    return _aggregated(case.promised(LayoutTarget()), layout).belief
 
 
 def secret_of(
