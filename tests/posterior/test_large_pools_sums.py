@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blindcal.posterior.large_pools import STEPS, TupleSums
-from blindcal.posterior.paper import _nodes
+from blindcal.posterior.paper import paper_nodes
 from random_cases import crowded, odd_cases
 
 
@@ -32,7 +32,7 @@ def test_sums_over_all_tuples_agree_with_enumeration():
 def test_steps_may_be_counted_from_the_fewest():
     rng = np.random.default_rng(77)
     for listed in odd_cases():
-        nodes, edges = _nodes(crowded(listed)), np.array([0, 40, 90, 1000])
+        nodes, edges = paper_nodes(crowded(listed)), np.array([0, 40, 90, 1000])
         seats = np.arange(nodes.likelihood.shape[1])
         steps = rng.uniform(20.0, 50.0, nodes.likelihood.shape[:2])[list(nodes.alike)]
         narrow, whole = TupleSums(nodes, steps), TupleSums(nodes, steps, STEPS)

@@ -161,7 +161,16 @@ def calibration_model(views: Sequence[View]) -> CalibrationModel:
     people, index, whos = list[tuple[float, ...]](), dict[str, int](), []
     for view in views:
         rows = _stated_rows(_affine(view), len(view.names))
-        whos.append(np.array([_persons(view.names, rows, people, index) for _ in view.scores]))
+        whos.append(np.empty((len(view.scores), len(rows)), dtype=np.int64))
+        for slot, position in np.ndindex(whos[-1].shape):
+            name, row = view.names[position], rows[position]
+            # `*` is always somebody new.
+            if name == OUTSIDER or name not in index:
+                index[name] = len(people)
+                people.append(row)
+            elif people[index[name]] != row:
+                raise InputError("`learns` needs the same calibration of a reviewer for all papers")
+            whos[-1][slot, position] = index[name]
     return _model_of(views, whos, np.array(people))
 
 
@@ -193,24 +202,6 @@ def _stated_rows(stated: Affine, size: int) -> list[tuple[float, ...]]:
     )
     table = np.column_stack([slope, offset, c[:, 0, 0], c[:, 0, 1], c[:, 1, 1], noise**2])
     return [tuple(row) for row in table.tolist()]
-
-
-def _persons(
-    names: Sequence[str],
-    rows: Sequence[tuple[float, ...]],
-    people: list[tuple[float, ...]],
-    index: dict[str, int],
-) -> list[int]:
-    """The numbers of a pool's people, who enter the list if they are new; `*` is always somebody new."""
-    numbers = []
-    for name, row in zip(names, rows, strict=True):
-        if name == OUTSIDER or name not in index:
-            index[name] = len(people)
-            people.append(row)
-        elif people[index[name]] != row:
-            raise InputError("`learns` needs the same calibration of a reviewer for all papers")
-        numbers.append(index[name])
-    return numbers
 
 
 def _model_of(views: Sequence[View], whos: Sequence[Integers], people: Array) -> CalibrationModel:
@@ -525,8 +516,8 @@ def learning_findings(
     if not model.people.uncertain:
         name = f"{LEARNS} (which is stated without errors, so there is nothing to learn)"
         return _beside(name, plain, plain)
-    tables = [view.accept if view.outcome is None else view.outcome for view in views]
-    revealing = [policy for policy in policies if any(np.ptp(table[policy]) > 0.0 for table in tables)]
+    tables_of = [view.accept if view.outcome is None else view.outcome for view in views]
+    revealing = [policy for policy in policies if any(np.ptp(each[policy]) > 0.0 for each in tables_of)]
     drawn = all(view.outcome is not None for view in views)
     steps = (1 + len(revealing) * drawn) * most * STARTS + (not drawn) * len(revealing) * CHAINS
     with progress("learning calibration from all papers", steps) as advance:
@@ -537,16 +528,20 @@ def learning_findings(
             if drawn:
                 decided[policy] = sweep(with_decisions(model, [_likely(view, policy) for view in views]))
             else:
-                decided[policy] = _expected(views, model, policy, alone, seed, workers, advance)
-    results = [alone, *decided.values()]
-    if not all(result.agrees for result in results):
+                tables = [view.accept[policy] for view in views]
+                outcome = partial(_with_outcome, model=model, accept=tables, seed=seed)
+                picks = list(enumerate(alone.pick))
+                results = parallel_map(outcome, picks, workers=workers, advance=advance)
+                decided[policy] = _mean_over_outcomes(results)
+    estimates = [alone, *decided.values()]
+    if not all(estimate.agrees for estimate in estimates):
         raise InputError(
             "`learns`: chains from different starts do not agree, so nothing can be said of this adversary"
         )
     name = (
         f"{LEARNS} (measured, no certificate covers it; {alone.chains} chains from {alone.starts} starts, "
-        f"which differ by at most {max(result.apart for result in results):.1f} standard errors; "
-        f"those of chances are up to {100 * max(result.error for result in results):.2f})"
+        f"which differ by at most {max(estimate.apart for estimate in estimates):.1f} standard errors; "
+        f"those of chances are up to {100 * max(estimate.error for estimate in estimates):.2f})"
     )
     return _beside(
         name, [estimated_finding(name, policy, alone, decided.get(policy)) for policy in policies], plain
@@ -565,23 +560,12 @@ def _beside(name: str, learned: Sequence[Finding], plain: Sequence[Finding]) -> 
     return [replace(finding, adversary=name) for finding in both]
 
 
-def _expected(
-    views: Sequence[View],
-    model: CalibrationModel,
-    policy: str,
-    alone: Learned,
-    seed: int,
-    workers: Workers,
-    advance: Callable[[int], None],
-) -> GuessEstimate:
+def _mean_over_outcomes(results: Sequence[Learned]) -> GuessEstimate:
     """The mean over outcomes, one for each chain.
 
     A paper's decision is drawn by its table for the tuple that the chain drew last. The error is that of the
     outcomes and of the chains together; starts differ if one is better or worse on all outcomes.
     """
-    accept = [view.accept[policy] for view in views]
-    with_outcome = partial(_with_outcome, model=model, accept=accept, seed=seed)
-    results = parallel_map(with_outcome, list(enumerate(alone.pick)), workers=workers, advance=advance)
     success, low = np.array([[result.success, result.low] for result in results]).T
     by_start = np.array([result.by_start for result in results])
     others = (by_start.sum(axis=1, keepdims=True) - by_start) / (by_start.shape[1] - 1)

@@ -224,19 +224,18 @@ class _Instance:
         self.guess, self.outcome, self.low, self.high, self.columns = kinds.tolist()
         self.caps = guarantee.caps(self.tops) if guarantee.capped else None
         self.epsilon = 0.0 if guarantee.name == "public" else guarantee.epsilon
-        self.multiplier, self.posterior_cap = guarantee.multiplier, guarantee.posterior_cap
-        self.success = _success_limit(success, guarantee, self.tops)
-        _check_achievable(self)
-
-
-def _success_limit(success: float | None, guarantee: Guarantee, tops: Array) -> float | None:
-    """The limit on success: the one given, and what the average guarantee leaves."""
-    if success is not None:
-        within("success", success, 0.0, 1.0)
-    if guarantee.name != "average":
-        return success
-    allowed = min(1.0, float(tops.mean()) + guarantee.added_success)
-    return allowed if success is None else min(success, allowed)
+        self.multiplier = guarantee.multiplier
+        alone, surest = float(self.tops.mean()), float(self.tops.max())
+        # The limit on success: the one given, and what the average guarantee leaves.
+        limits = [] if success is None else [float(within("success", success, 0.0, 1.0))]
+        limits += [min(1.0, alone + guarantee.added_success)] if guarantee.name == "average" else []
+        self.success = min(limits, default=None)
+        # What the scores alone reveal cannot be taken back.
+        if self.success is not None and self.success < alone - _FEASIBLE:
+            raise InputError(f"success {self.success} cannot be achieved: the scores alone give {alone}")
+        cap = guarantee.posterior_cap
+        if cap is not None and cap < surest - _FEASIBLE:
+            raise InputError(f"posterior cap {cap} cannot be achieved: the scores alone give {surest}")
 
 
 def _optimum(solver: Any) -> Array:
@@ -380,19 +379,6 @@ def label_slots(labels: ArrayLike | None, secrets: int) -> Integers:
         )
     slots = [np.unique(np.maximum(slot, -1), return_inverse=True)[1] - (slot < 0).any() for slot in array]
     return np.stack(slots).astype(np.int64)
-
-
-def _check_achievable(case: _Instance) -> None:
-    """Refuse limits below what the scores alone reveal."""
-    if case.success is not None and case.success < case.tops.mean() - _FEASIBLE:
-        raise InputError(
-            f"success {case.success} cannot be achieved: the scores alone give {float(case.tops.mean())}"
-        )
-    if case.posterior_cap is not None and case.posterior_cap < case.tops.max() - _FEASIBLE:
-        raise InputError(
-            f"posterior cap {case.posterior_cap} cannot be achieved: "
-            f"the scores alone give {float(case.tops.max())}"
-        )
 
 
 # --- Accept k of m papers, each with one review by one of m reviewers: the pair generalized, for small m.

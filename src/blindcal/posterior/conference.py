@@ -408,33 +408,22 @@ def refuse_mismatches(
         swapped = 2 * known >= len(reviews.papers) and people.isdisjoint(reviews.reviewers)
         swapped = swapped or (bool(pools) and pools.keys() <= parameters.keys())
         outside = missing_reviewers(missing, pools, parameters, barred)
-        problems += _broken_pools(broken, reviews, pools, shown, swapped, named)
+        if pools.keys().isdisjoint(reviews.papers):
+            why = f"{_SWAPPED} in one of them" if swapped else _APART
+            detail = f"none for any of the {count(len(reviews.papers), 'paper')} of {named.reviews}: {why}"
+            problems.append(Problem(named.pools, None, None, _POOL_RULE, detail))
+        else:
+            problems += [
+                Problem(named.pools, None, None, rule, f"{detail} for {shown[paper]}")
+                for paper in shown
+                for rule, detail in broken[paper]
+            ]
         problems += _unknown_reviewers(outside, reviews, parameters, shown, swapped, named)
     problems += unknown_candidates(reviews.papers, parameters, pools, sources)
     if problems:
         error = input_error(problems[:100], more=max(0, len(problems) - 100))
         error.confidential = tuple(astuple(reviewer) for reviewer in outside)
         raise error
-
-
-def _broken_pools(
-    broken: Mapping[str, Sequence[tuple[str, str]]],
-    reviews: Reviews,
-    pools: Pools,
-    shown: Mapping[str, str],
-    swapped: bool,
-    named: Sources,
-) -> list[Problem]:
-    """The problems of the papers' pools; a single problem if no paper has a pool."""
-    if pools.keys().isdisjoint(reviews.papers):
-        why = f"{_SWAPPED} in one of them" if swapped else _APART
-        detail = f"none for any of the {count(len(reviews.papers), 'paper')} of {named.reviews}: {why}"
-        return [Problem(named.pools, None, None, _POOL_RULE, detail)]
-    return [
-        Problem(named.pools, None, None, rule, f"{detail} for {shown[paper]}")
-        for paper in shown
-        for rule, detail in broken[paper]
-    ]
 
 
 def _unknown_reviewers(

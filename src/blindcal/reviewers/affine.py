@@ -58,8 +58,15 @@ class Affine(Reviewer):
         except ValueError:
             shapes = ", ".join(str(part.shape) for part in (self.slope, self.offset, self.noise))
             raise InputError(f"slope, offset, noise and covariance must broadcast, found {shapes}") from None
-        if self.covariance is not None:
-            self._check_least_variance(shape)
+        if covariance is None:
+            return
+        # Parameters under which the score of some quality would be certain.
+        bad = np.broadcast_to((self._least_variance() <= 0.0) & ~self.certain, shape)
+        if bad.any():
+            raise InputError(
+                "covariance must be positive definite if noise is 0, found a singular one "
+                f"({int(bad.sum())} reviewers): at one quality such a score would be certain"
+            )
 
     def __init_subclass__(cls) -> None:
         raise TypeError("Affine has closed forms that a subclass would bypass: derive from Reviewer")
@@ -160,15 +167,6 @@ class Affine(Reviewer):
         c = self.covariance
         rest = c[..., 1, 1] - c[..., 0, 1] * _ratio(c[..., 0, 1], c[..., 0, 0])
         return np.asarray(np.maximum(rest, 0.0) + np.square(self.noise))
-
-    def _check_least_variance(self, shape: tuple[int, ...]) -> None:
-        """Refuse parameters under which the score of some quality would be certain."""
-        bad = np.broadcast_to((self._least_variance() <= 0.0) & ~self.certain, shape)
-        if bad.any():
-            raise InputError(
-                "covariance must be positive definite if noise is 0, found a singular one "
-                f"({int(bad.sum())} reviewers): at one quality such a score would be certain"
-            )
 
 
 def known_affine(reviewer: Reviewer) -> TypeGuard[Affine]:
