@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -98,33 +97,16 @@ class Client:
 
 
 @contextmanager
-def _running(session: Session, limit: int) -> Iterator[Listening]:
-    """The server, which answers in a thread until the block ends."""
-    from blindcal.app.server import listen
-
-    found = listen(session, limit=limit)
-    thread = Thread(target=found.run, name="server", daemon=True)
-    thread.start()
-    try:
-        while not found.server.started and thread.is_alive():
-            time.sleep(0.01)
-        yield found
-    finally:
-        found.server.should_exit = True
-        thread.join(10.0)
-        found.close()
-
-
-@contextmanager
 def served(
     home: Path, folder: Path | None = None, *, limit: int = MAX_EXPORT
 ) -> Iterator[tuple[Client, Session, Listening]]:
     """A session in a folder, and a client of its server."""
+    from blindcal.app.server import running
     from blindcal.app.session import Session
 
     desk = Session(home, folder)
     try:
-        with _running(desk, limit) as found:
+        with running(desk, limit=limit) as found:
             yield Client(found.port, found.token), desk, found
     finally:
         desk.close()

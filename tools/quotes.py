@@ -81,10 +81,10 @@ _KINDS = {
 def _settings() -> Iterator[str]:
     yield from ("| setting | value | example | meaning |", "|---|---|---|---|")
     for rows in SECTIONS.values():
-        for row in rows:
+        for name, row in rows.items():
             default = f" Default: `{row.default}`." if row.default else ""
             kind, meaning = _KINDS[row.kind], _cell(row.sentence + default)
-            yield f"| `{row.name}` | {kind} | `{_example(row)}` | {meaning} |"
+            yield f"| `{name}` | {kind} | `{_example(row)}` | {meaning} |"
 
 
 def _example(row: Declaration) -> str:

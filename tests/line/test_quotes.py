@@ -42,7 +42,7 @@ def test_a_quote_that_is_no_longer_true_is_noticed() -> None:
 
 def test_tables_have_every_setting_and_every_field() -> None:
     settings = quoted("settings")
-    assert all(f"| `{row.name}` |" in settings for rows in SECTIONS.values() for row in rows)
+    assert all(f"| `{name}` |" in settings for names in SECTIONS.values() for name in names)
     fields = "\n".join(quoted(f"certificate {part}") for part in PARTS)
     names = [row.name for row in FIELDS] + [f"{row.name}.{one.name}" for row in FIELDS for one in row.fields]
     assert sorted(names) == sorted(line.split("`")[1] for line in fields.splitlines() if "`" in line[:4])

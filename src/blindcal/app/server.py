@@ -5,8 +5,12 @@ from __future__ import annotations
 import html
 import logging
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
+from time import sleep
 from typing import Any
 
 import uvicorn
@@ -22,6 +26,7 @@ from blindcal.io.atomic_files import write_bytes
 HOST = "127.0.0.1"
 PATIENCE = 5.0
 """Within this many seconds a connection must have sent the head of a request that is admitted."""
+_PAUSE = 0.01
 
 
 class _Connection(H11Protocol):
@@ -106,6 +111,22 @@ def listen(session: Session, port: int = 0, *, limit: int = MAX_EXPORT) -> Liste
         timeout_graceful_shutdown=1,
     )
     return Listening(bound, uvicorn.Server(config), token)
+
+
+@contextmanager
+def running(session: Session, port: int = 0, *, limit: int = MAX_EXPORT) -> Iterator[Listening]:
+    """Listen as `listen` does, and answer in a thread until the block ends."""
+    found = listen(session, port, limit=limit)
+    thread = Thread(target=found.run, name="server", daemon=True)
+    thread.start()
+    try:
+        while not found.server.started and thread.is_alive():
+            sleep(_PAUSE)
+        yield found
+    finally:
+        found.server.should_exit = True
+        thread.join(10.0)
+        found.close()
 
 
 def write_redirect(address: str, place: Path) -> Path:
