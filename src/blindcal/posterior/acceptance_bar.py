@@ -28,6 +28,7 @@ from hashlib import sha256
 import numpy as np
 from scipy.special import ndtr
 
+from blindcal.assignment.candidates import shared_part
 from blindcal.assignment.prior import candidate_seats, tuple_count
 from blindcal.checks import Array, Integers
 from blindcal.compute.parallel import Workers, parallel_map
@@ -211,8 +212,11 @@ def _qualities(case: PaperCase) -> tuple[Array, Array, Array]:
 
 def review_sites(case: PaperCase) -> GaussianSites:
     """The site of each review for each candidate who may have written it."""
-    rows = [_score_sites(score, case.grid, case.parameters) for score in case.scores]
-    return GaussianSites(*(np.concatenate(part) for part in zip(*rows, strict=True)))
+    shared, without = shared_part(case.parameters)
+    rows = [_score_sites(score, case.grid, shared) for score in case.scores]
+    return GaussianSites(
+        *(np.delete(np.concatenate(part), without, axis=1) for part in zip(*rows, strict=True))
+    )
 
 
 # Papers whose candidates are the whole committee share the sites of each score of the grid.
