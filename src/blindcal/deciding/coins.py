@@ -235,6 +235,9 @@ class PoolRows(EncodedList):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __repr__(self) -> str:
+        return f"PoolRows({len(self)} candidates)"
+
 
 @lru_cache(maxsize=4)
 def _pairs(

@@ -45,7 +45,7 @@ from blindcal.policy.solver import solve
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import Conference, LevelByTrack, PaperCase, members_of
 from blindcal.posterior.inputs import Inputs
-from blindcal.posterior.large_pools import TableLayout
+from blindcal.posterior.large_pools import PackedLayout, TableLayout, pack_layout
 from blindcal.posterior.loads import Loads
 from blindcal.posterior.paper import TupleSample
 from blindcal.reviews import Reviews, similar_id_warnings
@@ -286,7 +286,12 @@ class PaperPlan:
     claim: Claim  # what the table reveals at most, exactly
     figures: Figures  # expected errors of the table and of its alternatives
     # Which entry of the table each tuple of reviewers takes; None if the tuples are listed
-    layout: TableLayout | None = None
+    packed_layout: PackedLayout | None = None
+
+    @property
+    def layout(self) -> TableLayout | None:
+        """The layout, unpacked."""
+        return None if self.packed_layout is None else self.packed_layout.layout
 
     @property
     def policy(self) -> ExactPolicy:
@@ -420,7 +425,7 @@ def _certify_table(
     case = case.promised(guarantee.promise)
     guarantee = PUBLIC if case.settled else guarantee
     plan = plan_paper(case.belief, accept, raw, guarantee, mixed=mixed, sample=case.sample, bound=bound)
-    return plan if case.listed else replace(plan, layout=replace(case.layout, handicap=None))
+    return plan if case.listed else replace(plan, packed_layout=pack_layout(case.layout))
 
 
 # If scores and pools alone name more than this share of the reviewers, there is little left to protect.

@@ -805,6 +805,39 @@ class TableLayout:
 
 
 @dataclass(frozen=True, eq=False)
+class PackedLayout:
+    """A layout in little memory: of every large pool one is kept until its paper is decided.
+
+    Attributes:
+        steps: `[row, candidate]`, the steps as multiples of 2^-20.
+        row: For each slot, its row; those with the same score share one.
+        edges: As in `TableLayout`.
+
+    Example:
+        >>> layout = TableLayout(np.array([[0.0, 1.5], [0.0, 1.5]]), np.array([0, 2, 5]))
+        >>> pack_layout(layout).steps.shape, pack_layout(layout).layout.steps.tolist()
+        ((1, 2), [[0.0, 1.5], [0.0, 1.5]])
+    """
+
+    steps: NDArray[np.int32]
+    row: Slots
+    edges: Integers
+
+    @property
+    def layout(self) -> TableLayout:
+        """The layout, unpacked."""
+        return TableLayout(self.steps[list(self.row)].astype(np.float64) * _GRID, self.edges)
+
+
+def pack_layout(layout: TableLayout) -> PackedLayout:
+    """The layout in little memory, without the penalties that led to it."""
+    same = [int((layout.steps == own).all(axis=1).argmax()) for own in layout.steps]
+    rows = sorted(set(same))
+    steps = np.rint(layout.steps[rows] / _GRID).astype(np.int32)
+    return PackedLayout(steps, tuple(map(rows.index, same)), layout.edges)
+
+
+@dataclass(frozen=True, eq=False)
 class AggregatedBelief:
     """The belief about a paper with a large pool, by entries of its table.
 
