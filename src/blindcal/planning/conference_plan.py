@@ -330,6 +330,7 @@ def plan_conference(
     *,
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
+    kept: Callable[[PaperCase, PaperPlan], PaperPlan] | None = None,
 ) -> tuple[list[PaperPlan], float | None]:
     """Solves and certifies every paper of a conference.
 
@@ -340,6 +341,8 @@ def plan_conference(
             price that spends the budget.
         workers: Number of processes, or a cluster's pool; results are the same.
         advance: Called with the number of steps done, `planning_steps` in all.
+        kept: Called with each paper and its plan as soon as that is made, and returns what is kept of it; all
+            by default. It runs in this process.
 
     Returns:
         One plan per paper, and the price of a shared budget, to be frozen (None if nothing is shared).
@@ -355,9 +358,12 @@ def plan_conference(
     shares, spent = success_limits(conference, guarantee, price=price, workers=workers, advance=advance)
     step = scaled_progress(advance, _STEPS_PER_PAPER)
     jobs = list(zip(conference.cases, shares, conference.raw_accept, strict=True))
-    bounded = parallel_map(
-        partial(_solve_and_certify, guarantee=guarantee), jobs, workers=workers, advance=step
-    )
+
+    def keep(job: tuple[PaperCase, float | None, float], paper: _BoundedPlan) -> _BoundedPlan:
+        return paper if kept is None else replace(paper, plan=kept(job[0], paper.plan))
+
+    solved = partial(_solve_and_certify, guarantee=guarantee)
+    bounded = parallel_map(solved, jobs, workers=workers, advance=step, kept=keep)
     if price is None:
         return _within_budget(conference, bounded, guarantee), spent
     # At a frozen price the budget of this part is not known here; `deciding.draft` checks what is left.

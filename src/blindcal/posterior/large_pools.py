@@ -812,21 +812,32 @@ class PackedLayout:
         steps: `[row, candidate]`, the steps as multiples of 2^-20.
         row: For each slot, its row; those with the same score share one.
         edges: As in `TableLayout`.
+        some: The candidates of each column, out of `size`; None if all of them have one.
+        size: The number of candidates.
 
     Example:
-        >>> layout = TableLayout(np.array([[0.0, 1.5], [0.0, 1.5]]), np.array([0, 2, 5]))
-        >>> pack_layout(layout).steps.shape, pack_layout(layout).layout.steps.tolist()
-        ((1, 2), [[0.0, 1.5], [0.0, 1.5]])
+        >>> packed = pack_layout(TableLayout(np.array([[0.0, 1.5], [0.0, 1.5]]), np.array([0, 2, 5])))
+        >>> packed.steps.shape, packed.layout.steps.tolist(), packed.of((1,)).layout.steps[0].tolist()
+        ((1, 2), [[0.0, 1.5], [0.0, 1.5]], [nan, 1.5])
     """
 
     steps: NDArray[np.int32]
     row: Slots
     edges: Integers
+    size: int
+    some: tuple[int, ...] | None = None
 
     @property
     def layout(self) -> TableLayout:
-        """The layout, unpacked."""
-        return TableLayout(self.steps[list(self.row)].astype(np.float64) * _GRID, self.edges)
+        """The layout, unpacked; nan for candidates of whom nothing was kept."""
+        steps = np.full((len(self.row), self.size), np.nan)
+        some = slice(None) if self.some is None else list(self.some)
+        steps[:, some] = self.steps[list(self.row)] * _GRID
+        return TableLayout(steps, self.edges)
+
+    def of(self, candidates: Slots) -> PackedLayout:
+        """The layout for a few candidates, out of all."""
+        return replace(self, steps=self.steps[:, list(candidates)], some=candidates)
 
 
 def pack_layout(layout: TableLayout) -> PackedLayout:
@@ -834,7 +845,7 @@ def pack_layout(layout: TableLayout) -> PackedLayout:
     same = [int((layout.steps == own).all(axis=1).argmax()) for own in layout.steps]
     rows = sorted(set(same))
     steps = np.rint(layout.steps[rows] / _GRID).astype(np.int32)
-    return PackedLayout(steps, tuple(map(rows.index, same)), layout.edges)
+    return PackedLayout(steps, tuple(map(rows.index, same)), layout.edges, steps.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
