@@ -233,7 +233,8 @@ class PoolRows(EncodedList):
         mine, theirs = ((pool.candidates, pool.chances, pool.parameters) for pool in (self, other))
         return mine == theirs
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash((self.candidates, self.chances, self.parameters))
 
     def __repr__(self) -> str:
         return f"PoolRows({len(self)} candidates)"

@@ -144,10 +144,12 @@ def _log_likelihood(case: PaperData, odds: Array, apart: float, nodes: Integers)
     stride = int(nodes[1] - nodes[0]) if nodes.size > 1 else 1
     shared, quality = shared_likelihoods(case.grid, case.bar, apart), case.bar + apart * (nodes + 0.5)
     each = shared.at(case.scores, case.parameters, int(nodes[0]), int(nodes[-1]) + 1, stride)
-    each = each[:, candidate_seats(len(case.candidates), len(case.scores), case.outsider)]
+    if case.outsider is not None:
+        each = each[:, candidate_seats(len(case.candidates), len(case.scores), case.outsider)]
     each += odds[:, None]
     top = each.max(axis=1)
-    return each - top[:, None], -0.5 * quality**2 + top.sum(axis=0)
+    each -= top[:, None]
+    return each, -0.5 * quality**2 + top.sum(axis=0)
 
 
 def _nodes_with_mass(log_mass: Array, size: int, stride: int) -> slice:
@@ -337,8 +339,11 @@ class TupleSums:
             for totals in upto:
                 present[totals] = True
             place, reached = np.cumsum(present) - 1, powers[who] @ below[:, present]
+            start_of_row = reached.shape[1] * np.arange(who.size)[:, None]
+            spread = np.zeros((who.size, edges.size))
             for totals, part in zip(upto, chance, strict=True):
-                sums[who] += part[who, None] * np.take_along_axis(reached, place[totals], axis=1)
+                spread += part[who, None] * reached.take(place[totals] + start_of_row)
+            sums[who] = spread
         return np.diff(sums, axis=1)
 
     def _powers(self, held: Slots, candidates: Integers) -> Array:
