@@ -53,12 +53,14 @@ def candidate_seats(candidates: int, reviews: int, outsider: int | None) -> Inte
         >>> candidate_seats(3, 2, 0).tolist(), candidate_seats(3, 2, None).tolist()
         ([0, 1, 2, 0], [0, 1, 2])
     """
-    more = [] if outsider is None else [outsider] * (reviews - 1)
-    return np.array([*range(candidates), *more], dtype=np.int64)
+    seats = np.arange(candidates, dtype=np.int64)
+    return seats if outsider is None else np.append(seats, [outsider] * (reviews - 1)).astype(np.int64)
 
 
 def seat_probabilities(chances: Sequence[float], reviews: int, outsider: int | None) -> tuple[float, ...]:
     """The probability of each seat: the outsider's number is shared by all of its seats."""
+    if outsider is None:
+        return tuple(chances)
     each = [p / reviews if index == outsider else p for index, p in enumerate(chances)]
     return tuple(each[index] for index in candidate_seats(len(each), reviews, outsider))
 
