@@ -103,7 +103,9 @@ def parallel_map(
     alone = isinstance(workers, int) and (workers <= 1 or find_spec("joblib") is None)
     patience = inf if alone else _PATIENCE if light or len(items) < _ENOUGH else 0.0
     keep = kept or (lambda _, result: result)
-    done = [keep(*both) for both in zip(items, _one_by_one(function, items, advance, patience), strict=False)]
+    # The results come first: they also count the last one.
+    here = zip(_one_by_one(function, items, advance, patience), items, strict=False)
+    done = [keep(item, result) for result, item in here]
     return [*done, *_chunked(function, items[len(done) :], workers, advance, keep)]
 
 
