@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations
@@ -11,7 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindcal.assignment.candidates import SampledPool, everyone, pools_of, read_draws, read_pools
+from blindcal.assignment.candidates import (
+    SampledPool,
+    SharedTuple,
+    all_but,
+    everyone,
+    pools_of,
+    read_draws,
+    read_pools,
+    union,
+)
 from blindcal.assignment.prior import log_set_prior, tuples_of_sets
 from blindcal.errors import InputError
 
@@ -108,3 +118,41 @@ def test_the_columns_of_a_file_say_what_its_pools_are(tmp_path):
         path.write_text(bad)
         with pytest.raises(InputError):
             pools_of(path, ["p"], people)
+
+
+@given(st.lists(st.integers(0, 9), unique=True, max_size=7), st.integers(1, 9))
+def test_a_committee_without_some_is_like_a_tuple_of_the_others(left_out, size):
+    shared = SharedTuple("abcdefghi"[:size])
+    without = tuple(sorted(place for place in left_out if place < size))
+    plain = tuple(name for place, name in enumerate(shared) if place not in without)
+    some = all_but(shared, without)
+    assert (len(some), tuple(some), some, hash(some)) == (len(plain), plain, plain, hash(plain))
+    assert [some[place] for place in range(-len(plain), len(plain))] == [*plain, *plain]
+    assert [some.index(name) for name in plain] == list(range(len(plain)))
+    assert [name in some for name in "abcdefghi*"] == [name in plain for name in "abcdefghi*"]
+    assert some[1:] == plain[1:]
+    assert pickle.loads(pickle.dumps(some)) == some == all_but(SharedTuple(shared), without)
+    assert some != (*plain, "z")
+    with pytest.raises(IndexError):
+        _ = some[len(plain)]
+
+
+def test_a_shared_tuple_is_hashed_anew_in_another_process():
+    shared = SharedTuple(("a", "b"))
+    assert hash(shared) == hash(("a", "b"))
+    assert vars(shared)
+    assert not vars(pickle.loads(pickle.dumps(shared)))
+
+
+@given(st.lists(st.lists(st.integers(0, 5), unique=True).map(sorted), min_size=1, max_size=5))
+def test_everyone_in_some_pools_is_found_without_listing_them(barred):
+    committee, other = SharedTuple("abcdef"), SharedTuple("fgh")
+    pools = [all_but(committee, tuple(without)) for without in barred] + [all_but(other, (0,)), ("b", "x")]
+    assert union(pools) == {name for pool in pools for name in pool}
+
+
+def test_papers_with_the_same_conflicts_share_their_pool():
+    pools = everyone(["p", "q", "r"], ["b", "a", "c"], [("p", "b"), ("q", "b"), ("r", "z")])
+    assert pools == {"p": {"a": 1.0, "c": 1.0}, "q": {"a": 1.0, "c": 1.0}, "r": dict.fromkeys("abc", 1.0)}
+    assert pools["p"] is pools["q"]
+    assert pools["p"].get("b") is None

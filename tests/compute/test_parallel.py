@@ -37,6 +37,22 @@ def test_few_items_are_shared_out_once_they_take_long(monkeypatch):
     assert all(pid == os.getpid() for _, pid in parallel_map(_slow, [1, 2, 3], workers=1))
 
 
+@pytest.mark.parametrize("patience", [0.0, 0.1, 60.0])
+def test_what_is_kept_of_a_result_is_chosen_here_as_it_comes(monkeypatch, patience):
+    """Whoever made it: this process, workers, or both."""
+    monkeypatch.setattr(parallel, "_PATIENCE", patience)
+    here, results = os.getpid(), list[int]()
+
+    def kept(item: int, result: tuple[int, int]) -> tuple[int, int]:
+        assert os.getpid() == here
+        results.append(item)
+        return -result[0], item
+
+    found = parallel_map(_slow, list(range(8)), workers=2, kept=kept)
+    assert found == [(-value, item) for item, (value, _) in enumerate(map(_slow, range(8)))]
+    assert sorted(results) == list(range(8))
+
+
 def _threads(name: str) -> str | None:
     return os.environ.get(name)
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from blindcal.assignment.candidates import AllBut, SharedTuple
 from blindcal.planning.calibration_check import (
     below,
+    check_calibration,
     conference_scores,
+    impossible_scores,
     predicted_mean,
     score_value,
+    slope_on_predictions,
     squared_deviation,
 )
 from blindcal.posterior.paper import PaperCase
@@ -75,3 +79,30 @@ def test_outsiders_who_may_write_several_reviews_of_a_paper_are_counted_as_sever
         means = values.mean(axis=1)
         assert abs(means.mean() - predicted) < 4.5 * means.std() / draws**0.5
         assert 0.85 < deviation / means.std() < 1.15
+
+
+@pytest.mark.parametrize("grid", [False, True])
+def test_papers_of_a_committee_are_added_up_like_papers_with_pools_of_their_own(grid: bool) -> None:
+    """Somebody with a conflict on every paper is no candidate, however extreme."""
+    rng = np.random.default_rng(9)
+    names = SharedTuple(f"r{number}" for number in range(9))
+    rows = [(1.0 + 0.1 * n, 5.0 + 0.3 * n, 0.8, 0.1, 0.2, 0.0, 0.1) for n in range(8)]
+    everyone = SharedTuple([*rows, (1.0, -90.0, 0.5, 0.0, 0.0, 0.0, 0.0)])
+    shared, apart = [], []
+    for paper, barred in enumerate([(0, 8), (3, 8), (8,), (0, 8), (1, 2, 7, 8), (0, 3, 8)]):
+        scores = tuple(sorted(rng.integers(3, 10, 2).tolist()))
+        chances = (2 / (9 - len(barred)),) * (9 - len(barred))
+        some = AllBut(names, barred), chances, AllBut(everyone, barred)
+        levels = tuple(float(level) for level in range(1, 11)) if grid else None
+        shared.append(PaperCase(f"p{paper}", scores, *some, 0.0, levels))
+        apart.append(PaperCase(f"p{paper}", scores, tuple(some[0]), chances, tuple(some[2]), 0.0, levels))
+    mine, theirs = conference_scores(shared), conference_scores(apart)
+    assert sorted(mine.people.tolist()) == sorted(theirs.people.tolist())
+    assert mine.chance.shared.shape[0] < theirs.chance.shared.shape[0]
+    for measure in (score_value, lambda data: squared_deviation(data, 6.0), lambda _: below(6.5)):
+        found, expected = (predicted_mean(data, measure(data)) for data in (mine, theirs))
+        assert found == pytest.approx(expected, rel=1e-12)
+    assert slope_on_predictions(mine) == pytest.approx(slope_on_predictions(theirs), rel=1e-9)
+    assert impossible_scores(mine) == impossible_scores(theirs)
+    one, other = check_calibration(shared).public, check_calibration(apart).public
+    assert one == other

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import product
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -135,8 +134,11 @@ def test_a_label_that_stands_for_several_people_is_worth_one_of_them() -> None:
 def drawn(favor: list[float], author: list[int], entry: list[int]) -> TupleSample:
     """Draws of papers with one review."""
     rows = np.array(author)[:, None]
-    case: Any = SimpleNamespace(layout=SimpleNamespace(entries=lambda rows, chance: np.array(entry)))
-    return TupleSample(case, rows, rows, np.array(favor), np.zeros(rows.shape))
+    no_case: Any = None
+    sample = TupleSample(no_case, rows, rows, np.array(favor), np.zeros(rows.shape))
+    # As if a layout had found it.
+    sample.__dict__["entry"] = np.array(entry)
+    return sample
 
 
 def test_evidence_on_one_side_is_the_weight_of_its_tuples() -> None:

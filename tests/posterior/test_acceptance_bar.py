@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm, truncnorm
 
+from blindcal.assignment.candidates import SharedTuple, all_but
 from blindcal.assignment.prior import inclusion
 from blindcal.errors import InputError
 from blindcal.posterior import acceptance_bar
@@ -188,23 +189,21 @@ def test_a_score_in_a_fine_grid_counts_as_its_noise_and_a_twelfth_of_the_squared
         assert found.gap[0, j] == pytest.approx((case.scores[0] - b) / noise, rel=1e-3)
 
 
-@pytest.mark.parametrize("most_rows", [1, 1000])
-def test_sites_do_not_depend_on_papers_weighed_before(
-    most_rows: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(acceptance_bar, "_MOST_ROWS", most_rows)
+def test_sites_of_a_committee_are_those_of_each_paper_by_itself() -> None:
     rng = np.random.default_rng(12)
-    rows = [(*rng.uniform(0.5, 2.0, 3), slope_se, 0.2, 0.1, 0.0) for slope_se in (0.0, 0.3, 0.0, 0.4)]
-    cases = [
-        PaperCase("p", scores, ("a", "b"), (0.5, 0.5), (rows[i], rows[j]), 0.0, (1.0, 2.0, 3.0))
-        for scores, i, j in (((1.0,), 0, 2), ((3.0,), 1, 3), ((1.0,), 3, 0), ((3.0,), 2, 1))
-    ]
-    together = [review_sites(case) for case in cases]
-    for case, sites in zip(cases, together, strict=True):
-        acceptance_bar._shared_sites.cache_clear()
-        alone = review_sites(case)
+    rows = SharedTuple(
+        (*rng.uniform(0.5, 2.0, 3), slope_se, 0.2, 0.1, 0.0) for slope_se in (0.0, 0.3, 0.0, 0.4)
+    )
+    for scores, without in (((1.0,), (0, 2)), ((3.0,), (1, 3)), ((1.0, 3.0), (2,)), ((2.0,), ())):
+        names = ("a", "b", "c", "d")[: 4 - len(without)]
+        share = (1.0 / len(names),) * len(names)
+        alone = tuple(row for index, row in enumerate(rows) if index not in without)
+        together, separate = (
+            review_sites(PaperCase("p", scores, names, share, parameters, 0.0, (1.0, 2.0, 3.0)))
+            for parameters in (all_but(rows, without), alone)
+        )
         for name in ("gain", "gap", "constant"):
-            np.testing.assert_array_equal(getattr(sites, name), getattr(alone, name))
+            np.testing.assert_array_equal(getattr(together, name), getattr(separate, name))
 
 
 @pytest.mark.parametrize("star", [False, True])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chi2
 
-from blindcal.assignment.candidates import everyone
+from blindcal.assignment.candidates import AllBut, everyone
 from blindcal.certify.claims import keeps_guarantee
 from blindcal.certify.exact import UNIT, ExactPolicy
 from blindcal.compute import parallel
@@ -29,6 +29,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import accept_program
 from blindcal.posterior import paper as paper_module
 from blindcal.posterior.conference import MOST_REVIEWS, Conference, assemble, prepare, true_reviewers
+from blindcal.posterior.large_pools import pack_layout
 from blindcal.posterior.paper import PaperCase
 from blindcal.posterior.tuple_weights import shared_likelihoods
 from blindcal.reviews import Reviews
@@ -252,7 +253,7 @@ def test_a_coin_is_tossed_by_the_layout_of_the_table_that_was_certified(monkeypa
 
     assert tossed(planned) == found
     upside_down = replace(planned.layout, steps=planned.layout.steps.max() - planned.layout.steps)
-    assert tossed(replace(planned, layout=upside_down)) != found
+    assert tossed(replace(planned, packed_layout=pack_layout(upside_down))) != found
 
 
 def test_a_paper_with_a_large_pool_is_decided_again_by_public_information(tmp_path):
@@ -415,3 +416,28 @@ def test_a_table_is_a_function_of_its_own_paper(guarantee: Guarantee) -> None:
     assert tables(cases) == alone
     many = [*cases, *(replace(case, paper=f"{case.paper}-{i}") for i in range(8) for case in cases)]
     assert tables(many, workers=2).items() >= alone.items()
+
+
+def test_papers_of_a_committee_are_weighed_like_papers_with_pools_of_their_own():
+    """To the last digit, whatever papers share: with look-alikes, the first of whom has a conflict."""
+    table, parameters, _ = crowd_conference(6, 80, seed=59, reviews=4)
+    papers, names = sorted(set(table["paper"])), sorted(parameters)
+    parameters |= dict.fromkeys(names[5:9], parameters[names[0]])
+    wrote = set(zip(table["paper"], table["reviewer"], strict=True))
+    barred = [(paper, name) for paper in papers for name in (names[0], names[7], names[40])]
+    pools = everyone(papers, names, [pair for pair in barred if pair not in wrote])
+    reviews = replace(Reviews.from_table(table), grid=np.unique(table["score"]))
+    shared = prepare(reviews, parameters, pools, accept_rate=0.4)
+    apart = prepare(reviews, parameters, {p: dict(pool) for p, pool in pools.items()}, accept_rate=0.4)
+    assert isinstance(shared.cases[0].candidates, AllBut)
+    assert isinstance(apart.cases[0].candidates, tuple)
+    assert (shared.bar, shared.cases) == (apart.bar, apart.cases)
+    for one, other in zip(shared.cases, apart.cases, strict=True):
+        assert [part.tolist() for part in one.look_alikes] == [part.tolist() for part in other.look_alikes]
+        np.testing.assert_array_equal(one.calibration, other.calibration)
+        steps = one.layout.steps.tolist()
+        paper_module._layout.cache_clear()
+        paper_module._search.cache_clear()
+        paper_module._nodes.cache_clear()
+        paper_module._kinds_of_candidates.cache_clear()
+        assert steps == other.layout.steps.tolist()

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from blindcal.assignment.candidates import AllBut, SharedTuple
 from blindcal.assignment.prior import inclusion, sets_of
 from blindcal.errors import InputError
 from blindcal.planning.conference_plan import plan_conference
@@ -21,6 +22,7 @@ from blindcal.posterior.conference import Conference, assemble
 from blindcal.posterior.loads import (
     Loads,
     LoadTilt,
+    components,
     fixed_loads,
     load_sums,
     load_tilt,
@@ -249,3 +251,12 @@ def test_tables_of_loads() -> None:
             read_loads(table)
     with pytest.raises(InputError, match="ranges"):
         fixed_loads((("a", 1, 2),))
+
+
+def test_the_components_of_committees_are_those_of_their_pools() -> None:
+    one, two = SharedTuple("abcd"), SharedTuple("efg")
+    first, second, third = AllBut(one, (0,)), AllBut(one, (1, 2, 3)), AllBut(one, (3,))
+    pools = [first, AllBut(two, (0, 1)), second, third, ("e", "f"), two]
+    for some in (pools, pools[:4], pools[:2], pools[2:]):
+        found, plain = components(some), components([tuple(pool) for pool in some])
+        assert np.array_equal(np.equal.outer(found, found), np.equal.outer(plain, plain))

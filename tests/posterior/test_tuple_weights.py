@@ -223,6 +223,6 @@ def test_shared_likelihoods_depend_on_no_other_paper() -> None:
                     found = shared.at(scores, pools[index], first, last, stride)
                     np.testing.assert_array_equal(found, alone[index])
             quality = 0.3 + 0.11 * (np.arange(first, last, stride) + 0.5)
-            whole = pool_reviewers(pools[3], grid)
+            whole = pool_reviewers(np.array(pools[3]), grid)
             direct = np.stack([whole.log_likelihood(score, quality[:, None]).T for score in scores])
             np.testing.assert_allclose(alone[3], direct, rtol=1e-12)

@@ -114,7 +114,7 @@ def case_view(case: PaperCase, policy: Policy, raw: float) -> View:
     }
     return View(
         paper=case.paper,
-        names=case.candidates,
+        names=tuple(case.candidates),
         scores=case.scores,
         rows=case.named(rows),
         weight=weight,

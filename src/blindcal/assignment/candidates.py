@@ -22,9 +22,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations, pairwise
 from math import comb, gcd, lcm
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from blindcal.io.atomic_files import is_path, read_table
 from blindcal.io.cells import Column, natural_key
 from blindcal.io.tables import StrPath, input_error
 
+_T = TypeVar("_T")
 OUTSIDER = "*"
 EVERYONE = "everyone"
 Pools = Mapping[str, Mapping[str, float]]
@@ -45,6 +46,140 @@ _DRAWN_OUTSIDER = (
     "must be a person: * cannot be drawn for a paper. If others may have reviewed too, give pools with "
     "probabilities (pools.csv) and add * to every paper"
 )
+
+
+class SharedTuple(tuple[_T, ...]):
+    """A tuple that many papers refer to: what takes long to find out about it is found out once."""
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return super().__hash__()
+
+    @cached_property
+    def place(self) -> dict[Any, int]:
+        """The index of each item."""
+        return {item: index for index, item in enumerate(self)}
+
+    def __contains__(self, item: object, /) -> bool:
+        return item in self.place
+
+    def __reduce__(self) -> tuple[type[SharedTuple[_T]], tuple[tuple[_T, ...]]]:
+        # Another process hashes texts differently.
+        return SharedTuple, (tuple(self),)
+
+
+class AllBut(Sequence[_T]):
+    """The items of a shared tuple except a few: equal to a tuple of the others, in far less memory.
+
+    Papers that a whole committee may have reviewed differ in their conflicts alone.
+
+    Attributes:
+        shared: All items.
+        without: The indices of those left out, ascending.
+
+    Example:
+        >>> some = AllBut(SharedTuple("abcd"), (1, 3))
+        >>> len(some), some[1], "b" in some, some == ("a", "c")
+        (2, 'c', False, True)
+    """
+
+    __slots__ = ("shared", "without")
+
+    def __init__(self, shared: SharedTuple[_T], without: tuple[int, ...]) -> None:
+        self.shared, self.without = shared, without
+
+    def whole(self) -> tuple[_T, ...]:
+        """The tuple that this is equal to."""
+        ends = pairwise((-1, *self.without, len(self.shared)))
+        return tuple(chain.from_iterable(self.shared[left + 1 : right] for left, right in ends))
+
+    def __len__(self) -> int:
+        return len(self.shared) - len(self.without)
+
+    @overload
+    def __getitem__(self, index: int) -> _T: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[_T, ...]: ...
+    def __getitem__(self, index: int | slice) -> _T | tuple[_T, ...]:
+        if isinstance(index, slice):
+            return self.whole()[index]
+        place = range(len(self))[index]
+        for left_out in self.without:
+            place += left_out <= place
+        return self.shared[place]
+
+    def __iter__(self) -> Iterator[_T]:
+        return iter(self.whole())
+
+    def __contains__(self, item: object) -> bool:
+        return self.shared.place.get(item, self.without[0]) not in self.without
+
+    def index(self, item: Any, start: int = 0, stop: int | None = None) -> int:
+        """The index of an item."""
+        return self.whole().index(item, start, len(self) if stop is None else stop)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, AllBut):
+            same = self.shared is other.shared and self.without == other.without
+            return same or self.whole() == other.whole()
+        return self.whole() == other if isinstance(other, tuple) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.whole())
+
+
+def all_but(shared: SharedTuple[_T], without: tuple[int, ...]) -> SharedTuple[_T] | AllBut[_T]:
+    """The shared tuple itself if nobody is left out."""
+    return AllBut(shared, without) if without else shared
+
+
+def shared_part(items: Sequence[_T]) -> tuple[tuple[_T, ...], tuple[int, ...]]:
+    """The tuple that some items share with those of other papers, and the indices of those left out."""
+    if isinstance(items, AllBut):
+        return items.shared, items.without
+    return (items if isinstance(items, tuple) else tuple(items)), ()
+
+
+def union(parts: Iterable[Iterable[_T]]) -> set[_T]:
+    """Everything in any of these; a tuple that many share is looked at once."""
+    several, rest = dict[int, list[AllBut[_T]]](), dict[int, Iterable[_T]]()
+    for part in parts:
+        if isinstance(part, AllBut):
+            several.setdefault(id(part.shared), []).append(part)
+        else:
+            rest[id(part)] = part
+    for group in several.values():
+        nowhere = set(group[0].without).intersection(*(part.without for part in group))
+        rest[id(group)] = all_but(group[0].shared, tuple(sorted(nowhere)))
+    return set[_T]().union(*rest.values())
+
+
+@dataclass(frozen=True, eq=False)
+class CommitteePool(Mapping[str, float]):
+    """Everyone of a committee without a conflict, all equally likely.
+
+    Attributes:
+        candidates: Their sorted names.
+    """
+
+    candidates: Sequence[str]
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self:
+            raise KeyError(name)
+        return 1.0
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.candidates
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.candidates)
+
+    def __len__(self) -> int:
+        return len(self.candidates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,22 +303,20 @@ def read_draws(path: StrPath | Any) -> dict[str, SampledPool]:
 
 def everyone(
     papers: Iterable[str], reviewers: Sequence[str], conflicts: Iterable[tuple[str, str]] = ()
-) -> dict[str, dict[str, float]]:
+) -> dict[str, CommitteePool]:
     """Pools of everyone without a conflict `(paper, reviewer)`, all equally likely."""
-    barred: dict[str, set[str]] = {}
+    committee = SharedTuple(sorted(set(reviewers)))
+    barred: dict[str, set[int]] = {}
     for paper, reviewer in conflicts:
-        barred.setdefault(paper, set()).add(reviewer)
+        barred.setdefault(paper, set()).update(
+            {committee.place[reviewer]} if reviewer in committee.place else ()
+        )
     # Papers with the same conflicts share one pool: a large committee times many papers is too much memory.
-    shared: dict[frozenset[str], dict[str, float]] = {}
-    committee = dict.fromkeys(reviewers, 1.0)
+    shared: dict[tuple[int, ...], CommitteePool] = {}
 
-    def pool(paper: str) -> dict[str, float]:
-        without = frozenset(barred.get(paper, ()))
-        if without not in shared:
-            shared[without] = committee.copy()
-            for name in without & committee.keys():
-                del shared[without][name]
-        return shared[without]
+    def pool(paper: str) -> CommitteePool:
+        without = tuple(sorted(barred.get(paper, ())))
+        return shared.setdefault(without, CommitteePool(all_but(committee, without)))
 
     return {paper: pool(paper) for paper in papers}
 

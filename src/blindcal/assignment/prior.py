@@ -58,11 +58,11 @@ def candidate_seats(candidates: int, reviews: int, outsider: int | None) -> Inte
 
 def seat_probabilities(chances: Sequence[float], reviews: int, outsider: int | None) -> tuple[float, ...]:
     """The probability of each seat: the outsider's number is shared by all of its seats."""
+    if outsider is None:
+        return tuple(chances)
     each = list(chances)
-    if outsider is not None:
-        each[outsider] /= reviews
-        each += [each[outsider]] * (reviews - 1)
-    return tuple(each)
+    each[outsider] /= reviews
+    return (*each, *[each[outsider]] * (reviews - 1))
 
 
 def _scale_to_sum(chances: Sequence[float], reviews: int) -> tuple[float, ...]:

@@ -88,6 +88,7 @@ def parallel_map(
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
     light: bool = False,
+    kept: Callable[[Item, Result], Result] | None = None,
 ) -> list[Result]:
     """`[function(item) for item in items]`, by several workers if there is enough to do.
 
@@ -96,13 +97,17 @@ def parallel_map(
     `function`: what to call with each item; workers import it by its name. `items`: the items, many of which
     are shared out at once, and few only if they take long. `workers`: how many processes, or the pool that
     works instead of them. `advance`: called with the number of items just done. `light`: whether items take
-    so little time that even many are shared out only if they take long.
+    so little time that even many are shared out only if they take long. `kept`: called here with an item and
+    its result as soon as that is there; what it returns is kept instead.
     """
     alone = isinstance(workers, int) and (workers <= 1 or find_spec("joblib") is None)
     few = len(items) < _ENOUGH and not _Processes.started
     patience = inf if alone else _PATIENCE if light or few else 0.0
-    done = list(_one_by_one(function, items, advance, patience))
-    return [*done, *_chunked(function, items[len(done) :], workers, advance)]
+    keep = kept or (lambda _, result: result)
+    # The results come first: they also count the last one.
+    here = zip(_one_by_one(function, items, advance, patience), items, strict=False)
+    done = [keep(item, result) for result, item in here]
+    return [*done, *_chunked(function, items[len(done) :], workers, advance, keep)]
 
 
 def unordered_results(
@@ -184,6 +189,7 @@ def _chunked(
     items: Sequence[Item],
     workers: Workers,
     advance: Callable[[int], None] | None,
+    keep: Callable[[Item, Result], Result],
 ) -> list[Result]:
     if not items:
         return []
@@ -193,7 +199,7 @@ def _chunked(
     results_by_index: dict[int, list[Result]] = {}
     with closing(unordered_results(partial(_chunk, function), chunks, workers)) as results:
         for index, part in results:
-            results_by_index[index] = part
+            results_by_index[index] = list(map(keep, chunks[index], part))
             if advance is not None:
                 advance(len(part))
     return [result for index in range(len(chunks)) for result in results_by_index[index]]

@@ -39,7 +39,7 @@ from scipy.special import bdtrc, gammainc
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.certify.exact import ExactPolicy, PolicyTables
 from blindcal.checks import Array
-from blindcal.deciding.key_and_coins import as_recorded, input_stamp, public_facts
+from blindcal.deciding.key_and_coins import PoolRows, as_recorded, input_stamp, public_facts
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, Reference
 from blindcal.errors import InputError, RefusedError
 from blindcal.io.cells import count
@@ -224,7 +224,7 @@ def _kind_of_change(
 ) -> str | None:
     if old is None:
         return "new"
-    public = as_recorded(public_facts(case))
+    public = public_facts(case)
     for kind, fact in _PUBLIC_FACTS:
         if public.get(fact) != old.public.get(fact):
             return "late" if kind == "scores" and _only_added(public[fact], old.public[fact]) else kind
@@ -340,7 +340,7 @@ def _explain_change(record: Record, changes: Changes, conference: Conference) ->
     words |= {"returned": "returned", "withdrawn": "withdrawn"}
     parts = [(len(getattr(changes, kind)), word) for kind, word in words.items()]
     counted = ", ".join(f"{number} {word}" for number, word in parts if number)
-    grids = [as_recorded(public_facts(case))["grid"] for case in conference.cases[:1]]
+    grids = [public_facts(case)["grid"] for case in conference.cases[:1]]
     if grids != [paper.public["grid"] for paper in record.papers[:1]]:
         return (
             f"the grid of scores is not that of release {record.release}, so all papers differ: "
@@ -370,13 +370,14 @@ def renamed_reviewers(changes: Changes) -> tuple[str, ...]:
 
 def recorded_case(paper: PaperRecord, record: Record) -> PaperCase:
     """The public case of a paper as it was recorded, with the bar and the loads of its record."""
-    pool, grid, track, sets = (paper.public[name] for name in ("pool", "grid", "track", "sets"))
+    grid, track, sets = (paper.public[name] for name in ("grid", "track", "sets"))
+    pool = PoolRows.of(paper.public["pool"])
     case = PaperCase(
         paper=paper.paper,
         scores=tuple(paper.public["scores"]),
-        candidates=tuple(row[0] for row in pool),
-        inclusion=tuple(row[1] for row in pool),
-        parameters=tuple(tuple(row[2:]) for row in pool),
+        candidates=pool.candidates,
+        inclusion=tuple(pool.chances),
+        parameters=pool.parameters,
         bar=track_level(record.bar, track),
         grid=None if grid is None else tuple(grid),
         track=track,

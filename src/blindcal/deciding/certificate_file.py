@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.assignment.candidates import OUTSIDER
+from blindcal.assignment.candidates import OUTSIDER, union
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR
 from blindcal.deciding.certificate_fields import in_format, without_comparisons
+from blindcal.deciding.key_and_coins import PoolRows
 from blindcal.deciding.ledger import PaperRecord, Record, certificate_json
 from blindcal.io.atomic_files import to_jsonable
 from blindcal.io.tables import format_table
@@ -160,7 +161,7 @@ def _loads(loads: Loads, tilt: LoadTilt | None) -> dict[str, Any]:
 
 def _any_prior(papers: Sequence[PaperRecord], claims: Sequence[Claim]) -> float:
     """How often a reviewer is named with all decisions together at most, whatever the prior."""
-    group = components([[row[0] for row in paper.public["pool"]] for paper in papers])
+    group = components(_candidates(papers))
     kappa = np.array([claim.multiplier - 1.0 for claim in claims])
     success = np.array([float(claim.success) for claim in claims])
     reviews = np.array([claim.reviews for claim in claims], dtype=np.float64)
@@ -191,6 +192,10 @@ def _scale(papers: Sequence[PaperRecord], better: str) -> dict[str, Any]:
     }
 
 
+def _candidates(papers: Sequence[PaperRecord]) -> list[Sequence[str]]:
+    return [PoolRows.of(paper.public["pool"]).candidates for paper in papers]
+
+
 def _pools(papers: Sequence[PaperRecord], guarantee: Guarantee) -> dict[str, Any]:
     """How many people may have reviewed some paper, and how many candidates papers have.
 
@@ -198,13 +203,13 @@ def _pools(papers: Sequence[PaperRecord], guarantee: Guarantee) -> dict[str, Any
     always likelier than 1 in so many, so that a crowd is steady there; somebody who is not listed may
     prevent that.
     """
-    pools = [[row[0] for row in paper.public["pool"]] for paper in papers]
+    pools = _candidates(papers)
     sizes = sorted(map(len, pools))
     reviews = [len(paper.public["scores"]) for paper in papers]
     among = guarantee.among or 0
     small = sum(len(pool) < among and OUTSIDER not in pool for pool in pools)
     return {
-        "people": len({name for pool in pools for name in pool} - {OUTSIDER}),
+        "people": len(union(pools) - {OUTSIDER}),
         "smallest": sizes[0],
         "median": sizes[(len(sizes) - 1) // 2],
         "largest": sizes[-1],

@@ -207,7 +207,7 @@ def _plan_within_budget(
 
 def _standing_decision(paper: PaperRecord, case: PaperCase) -> PaperRecord:
     """A paper whose decision stands, with today's public data: pools or calibration may be corrected."""
-    public = as_recorded(public_facts(case))
+    public = public_facts(case)
     return replace(paper, public=public, corrected=paper.corrected or public != paper.public)
 
 
@@ -249,7 +249,7 @@ def decide_paper(
         release=release,
         earlier=earlier,
         price=price,
-        public=as_recorded(public),
+        public=public,
         reviewers=reviewers,
         secret=secret,
         probability=(f"{probability.numerator:x}", f"{probability.denominator:x}"),

@@ -17,13 +17,15 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
+from blindcal.assignment.candidates import SharedTuple, all_but, shared_part
 from blindcal.errors import InputError
-from blindcal.io.atomic_files import canonical_json, read_bytes, write_bytes
+from blindcal.io.atomic_files import EncodedList, canonical_json, canonical_parts, read_bytes, write_bytes
 from blindcal.io.tables import StrPath
 from blindcal.planning.request import Number, Request
 from blindcal.posterior.conference import Conference, TrueReviewers
@@ -56,8 +58,11 @@ class Key:
         >>> key.stamp("coin", facts) == key.stamp("coin", {"score": 3.0}) != key.stamp("seal", facts)
         True
         """
-        message = canonical_json({"purpose": f"blindcal/{purpose}", "version": version, "content": content})
-        return hmac.new(self.secret, message, hashlib.sha256).digest()
+        stamp = hmac.new(self.secret, digestmod=hashlib.sha256)
+        message = {"purpose": f"blindcal/{purpose}", "version": version, "content": content}
+        for part in canonical_parts(message):
+            stamp.update(part)
+        return stamp.digest()
 
     @property
     def fingerprint(self) -> str:
@@ -170,12 +175,92 @@ def input_commitment(key: Key, conference: str, input_stamp: str) -> str:
     return commitment(key, {"conference": conference, "input": input_stamp})
 
 
+class PoolRows(EncodedList):
+    """The pool of a paper among its public facts: a row with name, chance and calibration of each candidate.
+
+    Rows are made when they are looked at. Papers of one committee share all but their conflicts.
+    """
+
+    __slots__ = ("candidates", "chances", "parameters")
+
+    def __init__(
+        self, candidates: Sequence[str], chances: Sequence[float], parameters: Sequence[tuple[float, ...]]
+    ) -> None:
+        self.candidates, self.chances, self.parameters = candidates, chances, parameters
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[Any]]) -> PoolRows:
+        """The pool with these rows."""
+        if isinstance(rows, PoolRows):
+            return rows
+        names, chances = (tuple(row[column] for row in rows) for column in (0, 1))
+        return cls(names, chances, tuple(tuple(row[2:]) for row in rows))
+
+    @property
+    def chance(self) -> float | None:
+        """The chance that all candidates have; None if they differ."""
+        return self.chances[0] if len(set(self.chances)) == 1 else None
+
+    @property
+    def people(self) -> Sequence[tuple[str, tuple[float, ...]]]:
+        """Name and calibration of each candidate, shared if both are."""
+        (names, without), (rows, others) = shared_part(self.candidates), shared_part(self.parameters)
+        if without == others:
+            return all_but(_pairs(names, rows), without)
+        return tuple(zip(self.candidates, self.parameters, strict=True))
+
+    @property
+    def item_texts(self) -> Iterable[str]:
+        """The canonical form of each row."""
+        (names, without), (rows, others) = shared_part(self.candidates), shared_part(self.parameters)
+        if (chance := self.chance) is not None and without == others:
+            return all_but(_row_texts(names, chance, rows), without)
+        return map(_row_text, self.candidates, self.chances, self.parameters)
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    def __getitem__(self, index: Any) -> Any:
+        return list(self)[index]
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        rows = zip(self.candidates, self.chances, self.parameters, strict=True)
+        return ([name, chance, *parameters] for name, chance, parameters in rows)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PoolRows):
+            return list(self) == other
+        mine, theirs = ((pool.candidates, pool.chances, pool.parameters) for pool in (self, other))
+        return mine == theirs
+
+    def __hash__(self) -> int:
+        return hash((self.candidates, self.chances, self.parameters))
+
+    def __repr__(self) -> str:
+        return f"PoolRows({len(self)} candidates)"
+
+
+@lru_cache(maxsize=4)
+def _pairs(
+    names: tuple[str, ...], rows: tuple[tuple[float, ...], ...]
+) -> SharedTuple[tuple[str, tuple[float, ...]]]:
+    return SharedTuple(zip(names, rows, strict=True))
+
+
+@lru_cache(maxsize=16)
+def _row_texts(
+    names: tuple[str, ...], chance: float, rows: tuple[tuple[float, ...], ...]
+) -> SharedTuple[str]:
+    return SharedTuple(_row_text(name, chance, row) for name, row in zip(names, rows, strict=True))
+
+
+def _row_text(name: str, chance: float, parameters: Sequence[float]) -> str:
+    return canonical_json([name, chance, *parameters]).decode()
+
+
 def public_facts(case: PaperCase) -> dict[str, Any]:
     """The public facts about a paper, with numbers as in the files."""
-    pool = [
-        [name, chance, *parameters]
-        for name, chance, parameters in zip(case.candidates, case.inclusion, case.parameters, strict=True)
-    ]
+    pool = PoolRows(case.candidates, case.inclusion, case.parameters)
     grid = None if case.grid is None else list(case.grid)
     sets = None if case.sets is None else [[list(who), number] for who, number in case.sets]
     return {"scores": list(case.scores), "grid": grid, "pool": pool, "track": case.track, "sets": sets}

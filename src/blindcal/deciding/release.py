@@ -53,6 +53,7 @@ from blindcal.io.cells import count
 from blindcal.io.tables import StrPath, data_frame
 from blindcal.planning.calibration_check import check_calibration, refuse_misfit
 from blindcal.planning.conference_plan import (
+    PaperPlan,
     input_remarks,
     plan_conference,
     plan_remarks,
@@ -64,6 +65,7 @@ from blindcal.planning.request import WHOLE, Number, Quota, Request, check_types
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers
 from blindcal.posterior.inputs import Inputs
+from blindcal.posterior.paper import PaperCase
 
 # --- Checks that secrets and public files never lie in one folder, under any name or link.
 #
@@ -332,7 +334,7 @@ def decide(
             truth,
             request,
             ledger,
-            partial(plan_conference, workers=workers, advance=advance),
+            partial(plan_conference, workers=workers, advance=advance, kept=partial(_for_the_draw, truth)),
             amend=amend,
             reason=reason,
             redecide=redecide,
@@ -345,6 +347,15 @@ def decide(
     return replace(
         outcome, remarks=(*completed, *_superseded(outcome, len(releases)), *outcome.remarks, *remarks)
     )
+
+
+def _for_the_draw(truth: TrueReviewers, case: PaperCase, plan: PaperPlan) -> PaperPlan:
+    """What the draw needs of a plan: where the true reviewers are in a large table, and nobody else."""
+    if plan.packed_layout is None:
+        return plan
+    place = {name: index for index, name in enumerate(case.candidates)}
+    own = tuple(sorted({place[name] for name in truth[case.paper]}))
+    return replace(plan, packed_layout=plan.packed_layout.of(own))
 
 
 def _checked_key(path: Path, out: Path) -> Key:

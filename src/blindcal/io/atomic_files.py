@@ -17,7 +17,8 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
@@ -463,7 +464,29 @@ def canonical_json(value: object) -> bytes:
 
     Different content has different encodings.
     """
-    return encode_utf8(_canonical(value))
+    return b"".join(canonical_parts(value))
+
+
+def canonical_parts(value: object) -> Iterator[bytes]:
+    """The same encoding in parts: that of a whole conference may not fit into memory."""
+    if not isinstance(value, Mapping):
+        yield encode_utf8(_canonical(value))
+        return
+    if not all(isinstance(key, str) for key in value):
+        raise InputError("keys must be text to have a canonical form")
+    for number, key in enumerate(sorted(value)):
+        yield encode_utf8(f"{',' if number else '{'}{_canonical(key)}:")
+        yield from canonical_parts(value[key])
+    yield b"}" if value else b"{}"
+
+
+class EncodedList(Sequence[Any]):
+    """A list that has the canonical form of its items at hand."""
+
+    @property
+    @abstractmethod
+    def item_texts(self) -> Iterable[str]:
+        """The canonical form of each item."""
 
 
 # A conference's papers repeat the numbers of its committee.
@@ -487,10 +510,9 @@ def _canonical(value: object) -> str:
     if isinstance(value, np.ndarray | np.generic):
         return _canonical(value.tolist())
     if isinstance(value, Mapping):
-        if not all(isinstance(key, str) for key in value):
-            raise InputError("keys must be text to have a canonical form")
-        items = (f"{_canonical(key)}:{_canonical(value[key])}" for key in sorted(value))
-        return "{" + ",".join(items) + "}"
+        return b"".join(canonical_parts(value)).decode()
+    if isinstance(value, EncodedList):
+        return "[" + ",".join(value.item_texts) + "]"
     raise InputError(f"has no canonical form: {type(value).__name__}")
 
 

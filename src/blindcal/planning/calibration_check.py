@@ -24,7 +24,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import ndtr
 
-from blindcal.assignment.candidates import OUTSIDER
+from blindcal.assignment.candidates import OUTSIDER, shared_part, union
 from blindcal.assignment.prior import candidate_seats, seat_probabilities
 from blindcal.checks import Array, Integers, roundoff
 from blindcal.errors import InputError
@@ -174,17 +174,61 @@ def refuse_misfit(fit: CalibrationCheck, *, despite_misfit: bool) -> None:
 
 
 @dataclass(frozen=True, eq=False)
+class PoolChances:
+    """The chance `[pool, person]` of having reviewed a paper with that pool: `shared[committee] - without`.
+
+    Pools of one committee share a row, and each lacks the people with a conflict. `*` has an entry for each
+    review of a paper.
+    """
+
+    shared: csr_array
+    committee: Integers
+    without: csr_array
+
+    def __matmul__(self, values: Array) -> Array:
+        """The sum over each pool of chance times value, `[pool]` or `[pool, column]`."""
+        return np.asarray((self.shared @ values)[self.committee] - self.without @ values)
+
+    def map(self, function: Callable[[Array], Array]) -> PoolChances:
+        """Other numbers in place of the chances."""
+        shared, without = (
+            csr_array((function(part.data), part.indices, part.indptr), shape=part.shape)
+            for part in (self.shared, self.without)
+        )
+        return PoolChances(shared, self.committee, without)
+
+    def sum(self) -> Array:
+        """The sum over each pool."""
+        shared, without = (np.asarray(part.sum(axis=1)) for part in (self.shared, self.without))
+        return np.asarray(shared[self.committee] - without)
+
+    def expected(self, papers: Array) -> Array:
+        """The expected number of reviews of each person, if each pool is that of so many `papers`."""
+        committees = np.bincount(self.committee, papers, minlength=self.shared.shape[0])
+        return np.asarray(self.shared.T @ committees - self.without.T @ papers)
+
+    def least(self, values: Array) -> Array:
+        """The least value in each pool."""
+        least, shared, without = np.empty(self.committee.size), self.shared, self.without
+        rows = np.split(shared.indices, shared.indptr[1:-1])
+        ordered = [row[np.argsort(values[row], kind="stable")] for row in rows]
+        for pool, committee in enumerate(self.committee):
+            missing = set(without.indices[without.indptr[pool] : without.indptr[pool + 1]].tolist())
+            least[pool] = values[next(person for person in ordered[committee] if person not in missing)]
+        return least
+
+
+@dataclass(frozen=True, eq=False)
 class ConferenceScores:
     """All pools and all scores of a conference, as arrays.
 
-    `people[person]` is a row of the calibration, and `named[person]` is false for `*`. `chance[pool, person]`
-    is the chance of having reviewed a paper with that pool; papers with equal pools share a row, in which `*`
-    has an entry for each review. `paper[score]` and `pool[paper]` are indices.
+    `people[person]` is a row of the calibration, and `named[person]` is false for `*`. Papers with equal
+    pools share a row of `chance`. `paper[score]` and `pool[paper]` are indices.
     """
 
     people: Array
     named: Booleans
-    chance: csr_array
+    chance: PoolChances
     pool: Integers
     score: Array
     paper: Integers
@@ -197,8 +241,7 @@ class ConferenceScores:
     @property
     def expected(self) -> Array:
         """The expected number of reviews of each person."""
-        papers = np.bincount(self.pool, minlength=self.chance.shape[0]).astype(np.float64)
-        return np.asarray(self.chance.T @ papers)
+        return self.chance.expected(np.bincount(self.pool).astype(np.float64))
 
     @property
     def spread(self) -> Array:
@@ -219,35 +262,71 @@ class ConferenceScores:
 
 def conference_scores(cases: Sequence[PaperCase]) -> ConferenceScores:
     """All pools and scores of these papers, with equal pools stored once."""
-    people: dict[tuple[str, tuple[float, ...]], int] = {}
-    pools: dict[object, tuple[int, object]] = {}
-    columns: list[int] = []
-    chances: list[float] = []
-    starts, pool = [0], []
+    everyone = union(case.candidates for case in cases)
+    people = dict[tuple[str, tuple[float, ...]], int]()
+    shared, without = _SparseRows(), _SparseRows()
+    committees, pools = dict[object, tuple[int, object]](), dict[object, int]()
+    committee, pool = list[int](), list[int]()
     for case in cases:
-        key = (case.candidates, case.inclusion)
-        row = pools.get(key)
-        if row is None or row[1] != case.parameters:
-            row = pools[key] = (len(starts) - 1, case.parameters)
-            rows, size = list(zip(case.candidates, case.parameters, strict=True)), len(case.scores)
-            columns += [
-                people.setdefault(rows[i], len(people))
-                for i in candidate_seats(len(rows), size, case.outsider)
-            ]
-            chances += seat_probabilities(case.inclusion, size, case.outsider)
-            starts.append(len(columns))
-        pool.append(row[0])
-    shape = (len(starts) - 1, len(people))
+        names, rows, chances, barred = _with_barred(case)
+        row = committees.get((names, chances))
+        if row is None or row[1] != rows:
+            members = list(zip(names, rows, strict=True))
+            seats = candidate_seats(len(names), len(case.scores), case.outsider)
+            # Of those whom papers share, some may be in no pool at all.
+            kept = [seat for seat in seats if names[seat] in everyone]
+            each = seat_probabilities(chances, len(case.scores), case.outsider)
+            columns = [people.setdefault(members[seat], len(people)) for seat in kept]
+            row = shared.add(columns, each if len(each) == len(kept) else each[:1] * len(kept)), rows
+            committees[names, chances] = row
+        if (row[0], barred) not in pools:
+            pools[row[0], barred] = len(pools)
+            committee.append(row[0])
+            gone = [people[names[at], rows[at]] for at in barred if names[at] in everyone]
+            without.add(gone, chances[:1] * len(gone))
+        pool.append(pools[row[0], barred])
     reviews = [len(case.scores) for case in cases]
     return ConferenceScores(
         people=np.array([parameters for _, parameters in people]),
         named=np.array([name != OUTSIDER for name, _ in people]),
-        chance=csr_array((chances, columns, starts), shape=shape),
+        chance=PoolChances(shared.matrix(len(people)), np.array(committee), without.matrix(len(people))),
         pool=np.array(pool),
         score=np.concatenate([case.scores for case in cases]),
         paper=np.repeat(np.arange(len(cases)), reviews),
         grid=None if cases[0].grid is None else np.array(cases[0].grid),
     )
+
+
+def _with_barred(
+    case: PaperCase,
+) -> tuple[Sequence[str], Sequence[tuple[float, ...]], tuple[float, ...], tuple[int, ...]]:
+    """Names, calibration and chances of a committee, and who of it is not in the pool of a paper.
+
+    Candidates with chances of their own, and `*`, are a committee of which nobody is left out.
+    """
+    (names, barred), (rows, others) = shared_part(case.candidates), shared_part(case.parameters)
+    if not barred or barred != others or case.outsider is not None or len({*case.inclusion}) > 1:
+        return case.candidates, case.parameters, case.inclusion, ()
+    return names, rows, case.inclusion[:1] * len(names), barred
+
+
+class _SparseRows:
+    """Rows of a sparse matrix, one after the other."""
+
+    def __init__(self) -> None:
+        self.columns, self.values, self.starts = list[int](), list[float](), [0]
+
+    def add(self, columns: Sequence[int], values: Sequence[float]) -> int:
+        """The number of a new row with these values in these columns."""
+        self.columns += columns
+        self.values += values
+        self.starts.append(len(self.columns))
+        return len(self.starts) - 2
+
+    def matrix(self, columns: int) -> csr_array:
+        """All rows."""
+        data, at = np.array(self.values, dtype=np.float64), np.array(self.columns, dtype=np.int64)
+        return csr_array((data, at, self.starts), shape=(len(self.starts) - 1, columns))
 
 
 ScoreFunction = Callable[[Array, Array], tuple[Array, Array]]
@@ -331,9 +410,9 @@ def _paper_variance(data: ConferenceScores, measure: ScoreFunction) -> Array:
     mean, variance = measure(center, sd)
     p = data.chance
     # A certain candidate may have a chance above 1 by a rounding error.
-    uncertain = csr_array((p.data * np.maximum(1.0 - p.data, 0.0), p.indices, p.indptr), shape=p.shape)
+    uncertain = p.map(lambda chance: chance * np.maximum(1.0 - chance, 0.0))
     within_person = p @ variance
-    total_uncertain = np.maximum(np.asarray(uncertain.sum(axis=1)), np.finfo(float).tiny)[:, None]
+    total_uncertain = np.maximum(uncertain.sum(), np.finfo(float).tiny)[:, None]
     # Centered first: the difference of two large sums of squares would lose all digits.
     centered = mean - mean.mean(axis=0)
     between_people = uncertain @ centered**2 - (uncertain @ centered) ** 2 / total_uncertain
@@ -468,9 +547,8 @@ def _with_offsets(case: PaperCase, sign: float, by: float) -> PaperCase:
 def impossible_scores(data: ConferenceScores) -> int:
     """The number of scores above or below those of every candidate of their paper."""
     offset, spread = data.people[:, 1], data.spread
-    at, starts = data.chance.indices, data.chance.indptr[:-1]
-    lowest = np.minimum.reduceat((offset - _IMPOSSIBLE * spread)[at], starts)[data.pool][data.paper]
-    highest = np.maximum.reduceat((offset + _IMPOSSIBLE * spread)[at], starts)[data.pool][data.paper]
+    lowest = data.chance.least(offset - _IMPOSSIBLE * spread)[data.pool][data.paper]
+    highest = -data.chance.least(-offset - _IMPOSSIBLE * spread)[data.pool][data.paper]
     low, high = data.score - data.half_step, data.score + data.half_step
     if data.grid is not None:
         low = np.where(data.score == data.grid[0], -np.inf, low)

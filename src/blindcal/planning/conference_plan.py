@@ -45,7 +45,7 @@ from blindcal.policy.solver import solve
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import Conference, LevelByTrack, members_of
 from blindcal.posterior.inputs import Inputs
-from blindcal.posterior.large_pools import TableLayout
+from blindcal.posterior.large_pools import PackedLayout, TableLayout, pack_layout
 from blindcal.posterior.loads import Loads
 from blindcal.posterior.paper import PaperCase, TupleSample
 from blindcal.reviews import Reviews, similar_id_warnings
@@ -286,7 +286,12 @@ class PaperPlan:
     claim: Claim  # what the table reveals at most, exactly
     figures: Figures  # expected errors of the table and of its alternatives
     # Which entry of the table each tuple of reviewers takes; None if the tuples are listed
-    layout: TableLayout | None = None
+    packed_layout: PackedLayout | None = None
+
+    @property
+    def layout(self) -> TableLayout | None:
+        """The layout, unpacked."""
+        return None if self.packed_layout is None else self.packed_layout.layout
 
     @property
     def policy(self) -> ExactPolicy:
@@ -325,6 +330,7 @@ def plan_conference(
     *,
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
+    kept: Callable[[PaperCase, PaperPlan], PaperPlan] | None = None,
 ) -> tuple[list[PaperPlan], float | None]:
     """Solves and certifies every paper of a conference.
 
@@ -335,6 +341,8 @@ def plan_conference(
             price that spends the budget.
         workers: Number of processes, or a cluster's pool; results are the same.
         advance: Called with the number of steps done, `planning_steps` in all.
+        kept: Called with each paper and its plan as soon as that is made, and returns what is kept of it; all
+            by default. It runs in this process.
 
     Returns:
         One plan per paper, and the price of a shared budget, to be frozen (None if nothing is shared).
@@ -350,9 +358,12 @@ def plan_conference(
     shares, spent = success_limits(conference, guarantee, price=price, workers=workers, advance=advance)
     step = scaled_progress(advance, _STEPS_PER_PAPER)
     jobs = list(zip(conference.cases, shares, conference.raw_accept, strict=True))
-    bounded = parallel_map(
-        partial(_solve_and_certify, guarantee=guarantee), jobs, workers=workers, advance=step
-    )
+
+    def keep(job: tuple[PaperCase, float | None, float], paper: _BoundedPlan) -> _BoundedPlan:
+        return paper if kept is None else replace(paper, plan=kept(job[0], paper.plan))
+
+    solved = partial(_solve_and_certify, guarantee=guarantee)
+    bounded = parallel_map(solved, jobs, workers=workers, advance=step, kept=keep)
     if price is None:
         return _within_budget(conference, bounded, guarantee), spent
     # At a frozen price the budget of this part is not known here; `deciding.draft` checks what is left.
@@ -420,7 +431,7 @@ def _certify_table(
     case = case.promised(guarantee.promise)
     guarantee = PUBLIC if case.settled else guarantee
     plan = plan_paper(case.belief, accept, raw, guarantee, mixed=mixed, sample=case.sample, bound=bound)
-    return plan if case.listed else replace(plan, layout=replace(case.layout, handicap=None))
+    return plan if case.listed else replace(plan, packed_layout=pack_layout(case.layout))
 
 
 # If scores and pools alone name more than this share of the reviewers, there is little left to protect.

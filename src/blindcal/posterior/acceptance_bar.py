@@ -25,11 +25,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
-from threading import Lock
 
 import numpy as np
 from scipy.special import ndtr
 
+from blindcal.assignment.candidates import shared_part
 from blindcal.assignment.prior import candidate_seats, tuple_count
 from blindcal.checks import Array, Integers
 from blindcal.compute.parallel import Workers, parallel_map
@@ -60,8 +60,6 @@ _SHORTFALL = 0.01
 _PAPERS_PER_PART, _MAX_PARTS = 32, 64
 # A Gaussian is integrated over a cell until it has fallen by e^-40 from its largest value there.
 _NODES, _SQUARED_FALL = 48, 80.0
-# More rows of the calibration than this are not kept for other papers.
-_MOST_ROWS = 1 << 14
 # The share of uniform draws, so that no slot is closed to a candidate who certainly reviewed the paper.
 _UNIFORM_SHARE = 0.1
 
@@ -211,64 +209,34 @@ def _weighed(case: PaperCase, *, few: bool) -> tuple[Array, Array, Array]:
 
 def review_sites(case: PaperCase) -> GaussianSites:
     """The site of each review for each candidate who may have written it."""
-    # Scores on a grid are few, and all papers share them.
-    find = _sites if case.grid is None else _shared_sites(case.grid).at
-    return GaussianSites(*find(case.scores, case.parameters))
+    shared, without = shared_part(case.parameters)
+    rows = [_score_sites(score, case.grid, shared) for score in case.scores]
+    return GaussianSites(
+        *(np.delete(np.concatenate(part), without, axis=1) for part in zip(*rows, strict=True))
+    )
 
 
-class _SharedSites:
-    """The sites of a grid's scores for each row of the calibration, kept for papers with other candidates.
-
-    Conflicts make every paper's pool another one; a site is a function of its score and row alone.
-    """
-
-    def __init__(self, grid: tuple[float, ...]) -> None:
-        self.grid = grid
-        self._busy = Lock()
-        self._number: dict[tuple[float, ...], int] = {}
-        self._sites: dict[float, Array] = {}
-
-    def at(self, scores: Sequence[float], rows: Sequence[tuple[float, ...]]) -> Array:
-        """Gain, gap and constant `[3, slot, candidate]`."""
-        with self._busy:
-            if len(self._number) > _MOST_ROWS:
-                self._number.clear()
-                self._sites.clear()
-            number = self._number
-            numbers = np.array([number.setdefault(row, len(number)) for row in rows])
-            return np.stack([self._of(score)[:, numbers] for score in scores], axis=1)
-
-    def _of(self, score: float) -> Array:
-        kept = self._sites.get(score, np.empty((3, 0)))
-        if kept.shape[1] < len(self._number):
-            new = _sites([score], list(self._number)[kept.shape[1] :], self.grid)
-            kept = self._sites[score] = np.concatenate([kept, new[:, 0]], axis=1)
-        return kept
-
-
-@lru_cache(maxsize=4)
-def _shared_sites(grid: tuple[float, ...]) -> _SharedSites:
-    return _SharedSites(grid)
-
-
-def _sites(
-    scores: Sequence[float], parameters: Sequence[tuple[float, ...]], grid: tuple[float, ...] | None = None
-) -> Array:
-    """Gain, gap and constant `[3, slot, candidate]` of some scores."""
+# Papers whose candidates are the whole committee share the sites of each score of the grid.
+@lru_cache(maxsize=64)
+def _score_sites(
+    score: float, grid: tuple[float, ...] | None, parameters: tuple[tuple[float, ...], ...]
+) -> tuple[Array, Array, Array]:
+    """Gain, gap and constant `[1, candidate]` of one score."""
     slope, offset, noise, slope_se, offset_se, correlation, noise_se = np.array(parameters).T
-    fixed = noise**2 + noise_se**2 + offset_se**2
-    ends = None if grid is None else grid_cells(np.array(scores)[:, None], np.array(grid))
+    scores, fixed = np.array([[score]]), noise**2 + noise_se**2 + offset_se**2
+    ends = None if grid is None else grid_cells(scores, np.array(grid))
     mean, square = np.zeros((1, 1)), np.ones((1, 1))
     for _ in range(1 + bool(slope_se.any())):
         spread = np.sqrt(fixed + 2.0 * correlation * slope_se * offset_se * mean + slope_se**2 * square)
         if ends is None:
-            sites = affine_sites(np.array(scores)[:, None], slope, offset, spread)
+            sites = affine_sites(scores, slope, offset, spread)
         else:
             sites = rounded_sites(*ends, slope, offset, spread)
         precision = 1.0 + sites.gain**2
         mean = sites.gain * sites.gap / precision
         square = mean**2 + 1.0 / precision
-    return np.stack(np.broadcast_arrays(sites.gain, sites.gap, sites.constant))
+    gain, gap, constant = np.broadcast_arrays(sites.gain, sites.gap, sites.constant)
+    return gain, gap, constant
 
 
 def rounded_sites(low: Array, high: Array, slope: Array, offset: Array, spread: Array) -> GaussianSites:

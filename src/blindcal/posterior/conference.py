@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from fractions import Fraction
 from itertools import compress
 from math import factorial
@@ -22,12 +22,17 @@ from blindcal.assignment.candidates import (
     BEFOREHAND,
     CAUSES,
     OUTSIDER,
+    CommitteePool,
     MissingReviewer,
     Pools,
     SampledPool,
+    SharedTuple,
+    all_but,
     conflicts_in,
     first_row,
     missing_reviewers,
+    shared_part,
+    union,
 )
 from blindcal.assignment.prior import Sets, inclusion, tuple_count
 from blindcal.checks import numbers, strictly_within, within
@@ -147,7 +152,7 @@ def prepare(
     refuse_mismatches(reviews, parameters, pools, sources)
     tracks = _tracks(reviews, bar if accept_rate is None else accept_rate, sources)
     grid = None if reviews.grid is None else tuple(reviews.grid.tolist())
-    shared: dict[tuple[int, int], _Candidates] = {}
+    shared = _Shared()
     cases = [
         public_case(paper, scores, pools[paper], parameters, tracks[paper], grid, shared)
         for paper, scores in _scores(reviews).items()
@@ -289,25 +294,38 @@ def public_case(
     parameters: Parameters,
     track: str,
     grid: tuple[float, ...] | None,
-    shared: dict[tuple[int, int], _Candidates] | None = None,
+    shared: _Shared | None = None,
 ) -> PaperCase:
     """One paper as anyone sees it, before there is a bar; `scores` from the lowest up.
 
     `shared` keeps what papers with the same pool have in common: a large committee times many papers would
     be too much memory.
     """
-    key, shared = (id(pool), len(scores)), {} if shared is None else shared
-    if key not in shared:
-        shared[key] = _candidates(pool, len(scores), parameters)
-    candidates, chances, rows, sets = shared[key]
+    shared, key = shared or _Shared(), (id(pool), len(scores))
+    if key not in shared.parts:
+        shared.parts[key] = _candidates(pool, len(scores), parameters, shared)
+    candidates, chances, rows, sets = shared.parts[key]
     return PaperCase(paper, scores, candidates, chances, rows, 0.0, grid, track=track, sets=sets)
 
 
-_Candidates = tuple[tuple[str, ...], tuple[float, ...], tuple[tuple[float, ...], ...], Sets | None]
+_Candidates = tuple[Sequence[str], tuple[float, ...], Sequence[tuple[float, ...]], Sets | None]
 
 
-def _candidates(pool: Mapping[str, float], reviews: int, parameters: Parameters) -> _Candidates:
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """What papers have in common, by the identity of a pool or committee, or by sizes."""
+
+    parts: dict[tuple[int, int], _Candidates] = field(default_factory=dict)
+    rows: dict[int, SharedTuple[tuple[float, ...]]] = field(default_factory=dict)
+    chances: dict[tuple[int, int], tuple[float, ...]] = field(default_factory=dict)
+
+
+def _candidates(
+    pool: Mapping[str, float], reviews: int, parameters: Parameters, shared: _Shared
+) -> _Candidates:
     """Candidates, their chances and their calibration, for a paper with so many reviews; and drawn sets."""
+    if isinstance(pool, CommitteePool) and OUTSIDER not in pool:
+        return _committee(pool, reviews, parameters, shared)
     drawn = pool.of(reviews) if isinstance(pool, SampledPool) else None
     pool = pool if drawn is None else drawn
     names = sorted(pool)
@@ -318,9 +336,25 @@ def _candidates(pool: Mapping[str, float], reviews: int, parameters: Parameters)
     return (
         kept,
         tuple(compress(chances, possible)),
-        tuple([parameters[name if name in parameters else OUTSIDER] for name in kept]),
+        _calibration(kept, parameters),
         None if drawn is None else drawn.by_place(names),
     )
+
+
+def _committee(pool: CommitteePool, reviews: int, parameters: Parameters, shared: _Shared) -> _Candidates:
+    """The same for a committee, whose names and calibration all papers share."""
+    names, without = shared_part(pool.candidates)
+    if id(names) not in shared.rows:
+        shared.rows[id(names)] = SharedTuple(_calibration(names, parameters))
+    size = len(pool), reviews
+    if size not in shared.chances:
+        shared.chances[size] = inclusion([1.0] * len(pool), reviews)
+    return pool.candidates, shared.chances[size], all_but(shared.rows[id(names)], without), None
+
+
+def _calibration(names: Sequence[str], parameters: Parameters) -> tuple[tuple[float, ...], ...]:
+    """The calibration of each, or that of anyone without a row."""
+    return tuple(parameters[name if name in parameters else OUTSIDER] for name in names)
 
 
 def best_by_mean(scores: Sequence[Sequence[float]], places: int) -> tuple[float, ...]:
@@ -490,7 +524,7 @@ def _shown_papers(
 
 def members_of(pools: Iterable[Mapping[str, float]]) -> set[str]:
     """Everyone in these pools; one that papers share is looked at once."""
-    return set[str]().union(*{id(pool): pool for pool in pools}.values())
+    return union(pool.candidates if isinstance(pool, CommitteePool) else pool for pool in pools)
 
 
 def _drawn_apart(who: Sequence[str], pool: Mapping[str, float] | None) -> list[tuple[str, str]]:
@@ -509,7 +543,7 @@ def pool_problems(reviews: int, pool: Mapping[str, float] | None) -> list[tuple[
     if isinstance(pool, SampledPool):
         return _draw_problems(reviews, pool)
     problems = []
-    everyone = min(pool.values(), default=0.0) > 0.0
+    everyone = isinstance(pool, CommitteePool)
     positive = len(pool) if everyone else sum(chance > 0.0 for chance in pool.values())
     outside = pool.get(OUTSIDER, 0.0) > 0.0
     if positive < reviews and not outside:

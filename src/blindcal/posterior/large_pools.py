@@ -144,10 +144,12 @@ def _log_likelihood(case: PaperData, odds: Array, apart: float, nodes: Integers)
     stride = int(nodes[1] - nodes[0]) if nodes.size > 1 else 1
     shared, quality = shared_likelihoods(case.grid, case.bar, apart), case.bar + apart * (nodes + 0.5)
     each = shared.at(case.scores, case.parameters, int(nodes[0]), int(nodes[-1]) + 1, stride)
-    each = each[:, candidate_seats(len(case.candidates), len(case.scores), case.outsider)]
+    if case.outsider is not None:
+        each = each[:, candidate_seats(len(case.candidates), len(case.scores), case.outsider)]
     each += odds[:, None]
     top = each.max(axis=1)
-    return each - top[:, None], -0.5 * quality**2 + top.sum(axis=0)
+    each -= top[:, None]
+    return each, -0.5 * quality**2 + top.sum(axis=0)
 
 
 def _nodes_with_mass(log_mass: Array, size: int, stride: int) -> slice:
@@ -348,8 +350,11 @@ class TupleSums:
             for totals in upto:
                 present[totals] = True
             place, reached = np.cumsum(present) - 1, powers[who] @ below[:, present]
+            start_of_row = reached.shape[1] * np.arange(who.size)[:, None]
+            spread = np.zeros((who.size, edges.size))
             for totals, part in zip(upto, chance, strict=True):
-                sums[who] += part[who, None] * np.take_along_axis(reached, place[totals], axis=1)
+                spread += part[who, None] * reached.take(place[totals] + start_of_row)
+            sums[who] = spread
         return np.diff(sums, axis=1)
 
     def _powers(self, held: Slots, candidates: Integers) -> Array:
@@ -832,6 +837,50 @@ class TableLayout:
     def _at(self, steps: Array) -> Integers:
         total = np.minimum(steps.sum(axis=-1), self.edges[-1] - 1)
         return np.asarray(np.searchsorted(self.edges, total, side="right") - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class PackedLayout:
+    """A layout in little memory: of every large pool one is kept until its paper is decided.
+
+    Attributes:
+        steps: `[row, candidate]`, the steps as multiples of 2^-20.
+        row: For each slot, its row; those with the same score share one.
+        edges: As in `TableLayout`.
+        some: The candidates of each column, out of `size`; None if all of them have one.
+        size: The number of candidates.
+
+    Example:
+        >>> packed = pack_layout(TableLayout(np.array([[0.0, 1.5], [0.0, 1.5]]), np.array([0, 2, 5])))
+        >>> packed.steps.shape, packed.layout.steps.tolist(), packed.of((1,)).layout.steps[0].tolist()
+        ((1, 2), [[0.0, 1.5], [0.0, 1.5]], [nan, 1.5])
+    """
+
+    steps: NDArray[np.int32]
+    row: Slots
+    edges: Integers
+    size: int
+    some: tuple[int, ...] | None = None
+
+    @property
+    def layout(self) -> TableLayout:
+        """The layout, unpacked; nan for candidates of whom nothing was kept."""
+        steps = np.full((len(self.row), self.size), np.nan)
+        some = slice(None) if self.some is None else list(self.some)
+        steps[:, some] = self.steps[list(self.row)] * _GRID
+        return TableLayout(steps, self.edges)
+
+    def of(self, candidates: Slots) -> PackedLayout:
+        """The layout for a few candidates, out of all."""
+        return replace(self, steps=self.steps[:, list(candidates)], some=candidates)
+
+
+def pack_layout(layout: TableLayout) -> PackedLayout:
+    """The layout in little memory, without the penalties that led to it."""
+    same = [int((layout.steps == own).all(axis=1).argmax()) for own in layout.steps]
+    rows = sorted(set(same))
+    steps = np.rint(layout.steps[rows] / _GRID).astype(np.int32)
+    return PackedLayout(steps, tuple(map(rows.index, same)), layout.edges, steps.shape[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from blindcal.assignment.candidates import OUTSIDER
+from blindcal.assignment.candidates import OUTSIDER, AllBut, union
 from blindcal.assignment.prior import candidate_seats, sets_of, tuple_count
 from blindcal.checks import Array, Integers
 from blindcal.compute.parallel import Workers, parallel_map
@@ -187,12 +187,23 @@ def components(pools: Sequence[Sequence[str]]) -> Integers:
     # Loaded here, as in `blindcal.reviews`: it takes long, and few commands need it.
     from scipy.sparse.csgraph import connected_components
 
-    people = {name: len(pools) + place for place, name in enumerate({n for pool in pools for n in pool})}
-    row = [number for number, pool in enumerate(pools) for _ in pool]
-    column = [people[name] for pool in pools for name in pool]
-    size = len(pools) + len(people)
+    alike: dict[object, list[Sequence[str]]] = {}
+    # Any two pools that lack less than half of one committee have somebody in common.
+    kinds = [
+        id(pool.shared) if isinstance(pool, AllBut) and 2 * len(pool.without) < len(pool.shared) else id(pool)
+        for pool in pools
+    ]
+    for kind, pool in zip(kinds, pools, strict=True):
+        alike.setdefault(kind, []).append(pool)
+    groups = {kind: (number, union(group)) for number, (kind, group) in enumerate(alike.items())}
+    names = union(members for _, members in groups.values())
+    people = {name: len(groups) + place for place, name in enumerate(names)}
+    row = [number for number, members in groups.values() for _ in members]
+    column = [people[name] for _, members in groups.values() for name in members]
+    size = len(groups) + len(people)
     graph = csr_array((np.ones(len(row)), (row, column)), shape=(size, size))
-    return np.asarray(connected_components(graph, directed=False)[1][: len(pools)], dtype=np.int64)
+    label = connected_components(graph, directed=False)[1]
+    return np.array([label[groups[kind][0]] for kind in kinds], dtype=np.int64)
 
 
 def read_loads(path: str | os.PathLike[str] | Any) -> Loads:
@@ -381,7 +392,7 @@ def _exact_tilt(cases: Sequence[PaperCase], loads: Loads) -> LoadTilt:
         share = beside[:, 0] / beside.max()
         log = np.log(share, where=share > 0.0, out=np.full(share.shape, _IMPOSSIBLE))
         rounded = tuple((np.round(log / _EXACT_STEP) * _EXACT_STEP).tolist())
-        papers[case.paper] = case.candidates, len(case.scores), rounded
+        papers[case.paper] = tuple(case.candidates), len(case.scores), rounded
     return LoadTilt(papers=papers)
 
 

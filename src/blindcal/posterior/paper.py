@@ -7,7 +7,7 @@ entries, and a sample of tuples estimates what the entries do not say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, reduce
 from hashlib import sha256
@@ -16,7 +16,7 @@ from typing import Self
 
 import numpy as np
 
-from blindcal.assignment.candidates import OUTSIDER
+from blindcal.assignment.candidates import OUTSIDER, shared_part
 from blindcal.assignment.prior import NOBODY, candidate_seats, tuple_count
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
@@ -199,16 +199,28 @@ class TupleSample:
 @lru_cache(maxsize=2)
 def _kinds_of_candidates(case: PaperCase) -> Integers:
     """`[candidate]`: equal numbers for equal public data, cached while a paper is worked on."""
-    kinds: dict[object, int] = {}
-    factors = (0.0,) * len(case.candidates) if case.loads is None else case.loads.log
-    public = zip(case.inclusion, case.parameters, factors, strict=True)
-    kind = [
-        NOBODY if name == OUTSIDER else kinds.setdefault(public_data, len(kinds))
-        for name, public_data in zip(case.candidates, public, strict=True)
-    ]
-    numbers = np.array(kind, dtype=np.int64)
+    shared, without = shared_part(case.parameters)
+    alike = np.delete(_first_alike(shared), without)
+    if len(set(case.inclusion)) > 1 or case.loads is not None:
+        factors = (0.0,) * len(case.candidates) if case.loads is None else case.loads.log
+        alike = _numbered(zip(alike.tolist(), case.inclusion, factors, strict=True))
+    named = np.arange(alike.size) != (NOBODY if case.outsider is None else case.outsider)
+    numbers = np.full(alike.size, NOBODY, dtype=np.int64)
+    numbers[named] = _numbered(alike[named].tolist())
     numbers.flags.writeable = False
     return numbers
+
+
+@lru_cache(maxsize=4)
+def _first_alike(rows: tuple[tuple[float, ...], ...]) -> Integers:
+    """`[candidate]`: equal numbers for equal calibration, once for all papers that share it."""
+    return _numbered(rows)
+
+
+def _numbered(items: Iterable[object]) -> Integers:
+    """Equal numbers for equal items, from 0 in the order in which they come."""
+    numbers: dict[object, int] = {}
+    return np.array([numbers.setdefault(item, len(numbers)) for item in items], dtype=np.int64)
 
 
 @lru_cache(maxsize=2)

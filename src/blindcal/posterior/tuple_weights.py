@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from blindcal.assignment.candidates import OUTSIDER
+from blindcal.assignment.candidates import OUTSIDER, shared_part
 from blindcal.assignment.prior import (
     Sets,
     all_tuples,
@@ -97,9 +97,9 @@ class PaperData:
 
     paper: str
     scores: tuple[float, ...]
-    candidates: tuple[str, ...]
+    candidates: Sequence[str]
     inclusion: tuple[float, ...]
-    parameters: tuple[tuple[float, ...], ...]
+    parameters: Sequence[tuple[float, ...]]
     bar: float
     grid: tuple[float, ...] | None = None
     track: str = field(default="", kw_only=True)
@@ -140,7 +140,19 @@ class PaperData:
     @property
     def reviewers(self) -> Reviewer:
         """The calibration of the whole pool as one reviewer with array parameters."""
-        return pool_reviewers(self.parameters, self.grid)
+        return pool_reviewers(self.calibration, self.grid)
+
+    @property
+    def calibration(self) -> Array:
+        """`[candidate, parameter]`: the calibration of the whole pool."""
+        shared, without = shared_part(self.parameters)
+        return np.delete(_as_array(shared), without, axis=0)
+
+
+@lru_cache(maxsize=4)
+def _as_array(rows: _Rows) -> Array:
+    """The rows of the calibration that papers share."""
+    return np.array(rows)
 
 
 def normalize(log_weight: Array) -> Array:
@@ -305,9 +317,12 @@ class SharedLikelihoods:
         self.grid, self.bar, self.apart = grid, bar, apart
         self._number: dict[tuple[float, ...], int] = {}
         self._blocks: dict[tuple[float, int, int], Array] = {}
+        self._rows: tuple[_Rows, Integers] = ((), np.empty(0, dtype=np.int64))
         self._busy = Lock()
 
-    def at(self, scores: Sequence[float], rows: _Rows, first: int, last: int, stride: int) -> Array:
+    def at(
+        self, scores: Sequence[float], rows: Sequence[tuple[float, ...]], first: int, last: int, stride: int
+    ) -> Array:
         """`[slot, candidate, node]` at every `stride`-th node i, a multiple of it, from `first` to `last`."""
         start, end = first // stride, -(-last // stride)
         blocks = range(start // _BLOCK, -(-end // _BLOCK))
@@ -320,10 +335,16 @@ class SharedLikelihoods:
             }
         return np.stack([by_score[score][:, inside] for score in scores])
 
-    def _numbers(self, rows: _Rows) -> Integers:
+    def _numbers(self, rows: Sequence[tuple[float, ...]]) -> Integers:
         """The number of each row, from now on."""
         if sum(block.nbytes for block in self._blocks.values()) > _MAX_SHARED_BYTES:
             self._blocks.clear()
+        shared, without = shared_part(rows)
+        if shared is not self._rows[0]:
+            self._rows = shared, self._numbered(shared)
+        return np.delete(self._rows[1], without)
+
+    def _numbered(self, rows: _Rows) -> Integers:
         new = sum(row not in self._number for row in rows)
         if self._number and new and len(self._number) + new > _MAX_SHARED_ROWS:
             self._number.clear()
@@ -342,7 +363,7 @@ class SharedLikelihoods:
         exact = np.array([not any(row[3:5]) for row in rows])
         new = np.empty((len(rows), _BLOCK))
         for some in filter(np.size, map(np.flatnonzero, (exact, ~exact))):
-            pool = pool_reviewers(tuple(rows[index] for index in some), self.grid)
+            pool = pool_reviewers(np.array([rows[index] for index in some]), self.grid)
             new[some] = pool.log_likelihood(score, quality[:, None]).T
         self._blocks[score, stride, block] = np.concatenate([kept, new])
         return self._blocks[score, stride, block]
@@ -354,9 +375,9 @@ def shared_likelihoods(grid: tuple[float, ...] | None, bar: float, apart: float)
     return SharedLikelihoods(grid, bar, apart)
 
 
-def pool_reviewers(rows: _Rows, grid: tuple[float, ...] | None) -> Reviewer:
+def pool_reviewers(rows: Array, grid: tuple[float, ...] | None) -> Reviewer:
     """The calibration of a whole pool as one reviewer with array parameters."""
-    slope, offset, noise, slope_se, offset_se, correlation, noise_se = np.array(rows).T
+    slope, offset, noise, slope_se, offset_se, correlation, noise_se = rows.T
     total = np.sqrt(noise**2 + noise_se**2)
     shared = correlation * slope_se * offset_se
     covariance = np.stack([slope_se**2, shared, shared, offset_se**2], axis=-1).reshape(-1, 2, 2)
@@ -440,7 +461,7 @@ def panel_spacing(case: PaperData, width: float, nodes: int = 1) -> tuple[float,
     `width` is in standard deviations of the sharpest posterior there can be: that of the most precise
     candidates. The paper is refused if it needs too many nodes.
     """
-    slope, offset, noise = np.array(case.parameters).T[:3]
+    slope, offset, noise = case.calibration.T[:3]
     sharpest = float(np.sort(slope**2 / noise**2)[-len(case.scores) :].sum())
     far = np.abs((np.array(case.scores)[:, None] - offset) / slope).max()
     reach = float(max(_LEAST_REACH, abs(case.bar) + 1.0, min(far + 1.0, _MOST_REACH)))
