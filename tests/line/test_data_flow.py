@@ -24,9 +24,10 @@ STATIONS = {
     "deciding/key_and_coins.py:draw": "decision",
 }
 # Whoever shares out work, or keeps what was computed, is handed a function and calls it; whoever drafts a
-# release is handed a planner, which replays stored tables where a release is verified.
+# release is handed a planner, which replays stored tables where a release is verified; a planner is handed what
+# a draw keeps of each plan; and whoever writes a pool down asks it for its rows.
 HANDED = {"compute", "errors"}
-PLANNERS = {("deciding", "verification")}
+FUNCTIONS = {("deciding", "verification"), ("planning", "deciding"), ("io", "deciding")}
 
 
 class Trace:
@@ -92,7 +93,7 @@ def test_calls_go_to_the_same_layer_or_to_one_before_it(tmp_path: Path) -> None:
     seen = {pair for pair in seen if "__init__" not in pair}
     assert {"posterior", "policy", "planning", "deciding", "verification"} <= {here for _, here in seen}
     upwards = {(one, two) for one, two in seen if one not in HANDED and height[two] > height[one]}
-    assert upwards == PLANNERS
+    assert upwards == FUNCTIONS
 
 
 def test_each_paper_passes_belief_policy_certificate_and_decision_in_this_order(tmp_path: Path) -> None:

@@ -325,7 +325,7 @@ def commit(ledger: Ledger, record: Record, policies: Mapping[str, ExactPolicy], 
 
 def _json_bytes(record: Record) -> bytes:
     pools = [PoolRows.of(paper.public["pool"]) for paper in record.papers]
-    people = sorted(union(pool.people for pool in pools))
+    people = sorted(union([pool.people for pool in pools]))
     everyone = _Everyone.of([[name, *parameters] for name, parameters in people])
     papers = [
         {**_by_field(paper), "public": {**paper.public, "pool": everyone.encoded(pool)}}
@@ -345,7 +345,7 @@ def _papers_of(content: dict[str, Any]) -> tuple[PaperRecord, ...]:
     everyone = _Everyone.of(content.pop("people"))
     for paper in (papers := content.pop("papers")):
         paper["public"]["pool"] = everyone.decoded(paper["public"]["pool"])
-    people = sorted(union(paper["public"]["pool"].people for paper in papers))
+    people = sorted(union([paper["public"]["pool"].people for paper in papers]))
     if [[name, *parameters] for name, parameters in people] != everyone.rows:
         raise ValueError("people must be those of the pools, sorted")
     return tuple(_from_json(PaperRecord, paper) for paper in papers)

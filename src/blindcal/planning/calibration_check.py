@@ -262,7 +262,7 @@ class ConferenceScores:
 
 def conference_scores(cases: Sequence[PaperCase]) -> ConferenceScores:
     """All pools and scores of these papers, with equal pools stored once."""
-    everyone = union(case.candidates for case in cases)
+    everyone = union([case.candidates for case in cases])
     people = dict[tuple[str, tuple[float, ...]], int]()
     shared, without = _SparseRows(), _SparseRows()
     committees, pools = dict[object, tuple[int, object]](), dict[object, int]()

@@ -524,7 +524,7 @@ def _shown_papers(
 
 def members_of(pools: Iterable[Mapping[str, float]]) -> set[str]:
     """Everyone in these pools; one that papers share is looked at once."""
-    return union(pool.candidates if isinstance(pool, CommitteePool) else pool for pool in pools)
+    return union([pool.candidates if isinstance(pool, CommitteePool) else pool for pool in pools])
 
 
 def _drawn_apart(who: Sequence[str], pool: Mapping[str, float] | None) -> list[tuple[str, str]]:

@@ -196,7 +196,7 @@ def components(pools: Sequence[Sequence[str]]) -> Integers:
     for kind, pool in zip(kinds, pools, strict=True):
         alike.setdefault(kind, []).append(pool)
     groups = {kind: (number, union(group)) for number, (kind, group) in enumerate(alike.items())}
-    names = union(members for _, members in groups.values())
+    names = union([members for _, members in groups.values()])
     people = {name: len(groups) + place for place, name in enumerate(names)}
     row = [number for number, members in groups.values() for _ in members]
     column = [people[name] for _, members in groups.values() for name in members]
