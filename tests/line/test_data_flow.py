@@ -24,8 +24,8 @@ STATIONS = {
     "deciding/key_and_coins.py:draw": "decision",
 }
 # Whoever shares out work, or keeps what was computed, is handed a function and calls it; whoever drafts a
-# release is handed a planner, which replays stored tables where a release is verified; a planner is handed what
-# a draw keeps of each plan; and whoever writes a pool down asks it for its rows.
+# release is handed a planner, which replays stored tables where a release is verified. A planner is handed
+# what a draw keeps of each plan, and whoever writes a pool down asks it for its rows.
 HANDED = {"compute", "errors"}
 FUNCTIONS = {("deciding", "verification"), ("planning", "deciding"), ("io", "deciding")}
 

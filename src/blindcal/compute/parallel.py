@@ -37,8 +37,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _CHUNKS, _MOST_AT_ONCE = 16, 32
 # This many processes are always started if requested; more on a machine with many cores.
 _FEW = 8
-# This many items are shared out at once; fewer only once they have taken this many seconds, unless there are
-# processes already.
+# This many items are shared out at once; fewer only once they have taken this many seconds.
 _ENOUGH, _PATIENCE = 48, 2.0
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
@@ -101,8 +100,7 @@ def parallel_map(
     its result as soon as that is there; what it returns is kept instead.
     """
     alone = isinstance(workers, int) and (workers <= 1 or find_spec("joblib") is None)
-    few = len(items) < _ENOUGH and not _Processes.started
-    patience = inf if alone else _PATIENCE if light or few else 0.0
+    patience = inf if alone else _PATIENCE if light or len(items) < _ENOUGH else 0.0
     keep = kept or (lambda _, result: result)
     # The results come first: they also count the last one.
     here = zip(_one_by_one(function, items, advance, patience), items, strict=False)
@@ -131,8 +129,6 @@ def unordered_results(
 
 
 class _Processes:
-    started = False  # whether there are processes to go on with
-
     def __init__(self, workers: int) -> None:
         # Far more processes than cores are a typo, and all of them would be started at once.
         self.size = min(workers, max(_FEW, 2 * available_cores()))
@@ -146,7 +142,6 @@ class _Processes:
         loky = import_module("joblib.externals.loky")
         with _interrupts_held():
             self._pool = self._pool or loky.get_reusable_executor(self.size, **settings)
-            _Processes.started = True
             running.update({self._pool.submit(function, item): index for index, item in few})
 
     def finished(self, running: Running) -> Collection[Any]:
@@ -159,7 +154,6 @@ class _Processes:
         # If the system has no `pgrep`, the pool warns that it cannot look for the processes' own ones.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            _Processes.started = False
             if self._pool is not None:
                 self._pool.shutdown(wait=True, kill_workers=True)
 
