@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from blindcal.deciding import ledger
+from blindcal.deciding.certificate_fields import _limit_field
 from blindcal.deciding.key_and_coins import make_key
-from blindcal.deciding.ledger import CONFIDENTIAL_ASSUMPTIONS, public_decisions
+from blindcal.deciding.ledger import confidential_assumptions, public_decisions
 from blindcal.deciding.release import decide, select
 from blindcal.errors import InputError, RefusedError
 from blindcal.planning.request import Request
-from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.guarantee import LIMITS, Guarantee
 from blindcal.posterior.inputs import read_inputs
 from blindcal.verification import verify
 from small_conferences import read_small, small_conference
@@ -42,6 +44,17 @@ KNOWN = {
 }
 
 
+def test_a_later_limit_leaves_the_assumptions_of_earlier_formats_as_they_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = confidential_assumptions(1)
+    later = replace(LIMITS["posterior_cap"], since=2, without_scores="the new limit")
+    monkeypatch.setattr(ledger, "LIMITS", {**LIMITS, "later": later})
+    assert confidential_assumptions(1) == before
+    assert ", and the new limit (later) holds for them as well" in confidential_assumptions(2)[2]
+    assert _limit_field("later", later).since == 2
+
+
 def test_published_files_hold_decisions_and_nothing_else_of_the_scores(tmp_path: Path) -> None:
     make_key(tmp_path / "key")
     inputs = read_small(small_conference(), tmp_path / "in")
@@ -54,7 +67,8 @@ def test_published_files_hold_decisions_and_nothing_else_of_the_scores(tmp_path:
     assert content["scores"] == "confidential"
     assert content["selection"].keys() == {"accept", "wait_list", "waiting", "bar_for"}
     assert content["decided_again"] == {"papers": 0, "corrected": 0}
-    assert content["assumptions"][: len(CONFIDENTIAL_ASSUMPTIONS)] == list(CONFIDENTIAL_ASSUMPTIONS)
+    assumptions = confidential_assumptions(content["format"])
+    assert content["assumptions"][: len(assumptions)] == assumptions
     assert set(outcome.full_certificate) > {"success", "epsilon", "bar", "calibration_fit", "scale"}
     assert verify(inputs, tmp_path / "key", tmp_path / "out").agrees
     again = select(tmp_path / "out", tmp_path / "key", tmp_path / "three", 3)

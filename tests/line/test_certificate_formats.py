@@ -1,4 +1,4 @@
-"""A second format of certificates, with one more field and one more within an object: the first verifies."""
+"""The next format of certificates, with one more field and one more within an object: this one verifies."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from blindcal import verification
 from blindcal.deciding import certificate_fields, certificate_file, draft, ledger
 from blindcal.deciding.certificate_fields import (
+    CERTIFICATE_FORMAT,
     COUNT,
     PARTS,
     SHARE,
@@ -32,11 +33,13 @@ from blindcal.report import wording
 from blindcal.verification import verify
 from small_conferences import read_small, small_conference
 
-FIGURE = SHARE.figure("share_of_ties", "The share of papers with equal scores.", since=2)
-COUNTED = COUNT.field("candidates", "How many candidates papers have, added up.", since=2)
+NOW = CERTIFICATE_FORMAT
+NEXT = NOW + 1
+FIGURE = SHARE.figure("share_of_ties", "The share of papers with equal scores.", since=NEXT)
+COUNTED = COUNT.field("candidates", "How many candidates papers have, added up.", since=NEXT)
 
 
-def second_format(patch: pytest.MonkeyPatch) -> None:
+def next_format(patch: pytest.MonkeyPatch) -> None:
     """As CONTRIBUTING says: the rows, their numbers, and the format counted up."""
 
     def added(row: Field) -> Field:
@@ -51,7 +54,7 @@ def second_format(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(certificate_file, "_pools", lambda *given: {**pools(*given), "candidates": 24})
     patch.setattr(certificate_file, "moved_to_scale", lambda given: {**scale(given), "share_of_ties": 0.25})
     for module in (certificate_fields, ledger, draft):
-        patch.setattr(module, "CERTIFICATE_FORMAT", 2)
+        patch.setattr(module, "CERTIFICATE_FORMAT", NEXT)
 
 
 @dataclass(frozen=True)
@@ -85,37 +88,37 @@ def conference(request: pytest.FixtureRequest, tmp_path: Path) -> Conference:
     return Conference(tmp_path, Request(Guarantee("steady"), accept_rate=0.4, scores=request.param))
 
 
-def test_a_release_of_the_first_format_verifies_in_the_second(
+def test_a_release_of_this_format_verifies_in_the_next(
     conference: Conference, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inputs, record = conference.decide(1)
-    second_format(monkeypatch)
+    next_format(monkeypatch)
     empty = Ledger(Path(), read_key(conference.key), ())
-    assert with_texts(record, empty, 1).certificate == record.certificate
+    assert with_texts(record, empty, NOW).certificate == record.certificate
     later = json.loads(with_texts(record, empty).certificate)
-    assert (later["format"], later["share_of_ties"], later["pools"].pop("candidates")) == (2, 0.25, 24)
-    assert {**later, "format": 1} == json.loads(record.certificate) | {"share_of_ties": 0.25}
+    assert (later["format"], later["share_of_ties"], later["pools"].pop("candidates")) == (NEXT, 0.25, 24)
+    assert {**later, "format": NOW} == json.loads(record.certificate) | {"share_of_ties": 0.25}
     found = verify(inputs, conference.key, conference.out(1), published=conference.out(1))
     found.raise_if_not()
     assert wording.explain_certificate(wording.read_certificate(conference.out(1)))
 
 
-def test_the_next_release_has_the_second_format_and_both_verify(
+def test_the_next_release_has_the_next_format_and_both_verify(
     conference: Conference, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conference.decide(1)
-    second_format(monkeypatch)
+    next_format(monkeypatch)
     inputs, _ = conference.decide(2)
     verify(inputs, conference.key, conference.out(2), published=conference.home / "out").raise_if_not()
     old, new = conference.certificate(1), conference.certificate(2)
     public = conference.request.scores == "public"
-    assert (old["format"], new["format"], new["pools"]["candidates"]) == (1, 2, 24)
+    assert (old["format"], new["format"], new["pools"]["candidates"]) == (NOW, NEXT, 24)
     assert ("share_of_ties" in new) == public
     assert "candidates" not in old["pools"]
     assert "share_of_ties" not in old
     for content in (old, new):
         assert not list(field_problems(content, figures=public))
-    problems = dict(field_problems({**old, "format": 2}, figures=public))
+    problems = dict(field_problems({**old, "format": NEXT}, figures=public))
     assert {*problems} == {"pools.candidates", *(["share_of_ties"] if public else [])}
     if public:
         written = {line.name for part in wording.explain_certificate(new) for line in part.lines}
@@ -127,14 +130,14 @@ def test_each_format_has_a_schema(conference: Conference, monkeypatch: pytest.Mo
     schemas = pytest.importorskip("jsonschema")
     first = certificate_schema()
     conference.decide(1)
-    second_format(monkeypatch)
+    next_format(monkeypatch)
     conference.decide(2)
-    assert certificate_schema(1) == first
+    assert certificate_schema(NOW) == first
     old, new = conference.certificate(1), conference.certificate(2)
-    for number, own, other in ((1, old, new), (2, new, old)):
+    for number, own, other in ((NOW, old, new), (NEXT, new, old)):
         validator = schemas.Draft202012Validator(certificate_schema(number))
         validator.validate(own)
-        assert not validator.is_valid({**own, "format": 3})
+        assert not validator.is_valid({**own, "format": NEXT + 1})
         assert not validator.is_valid(other)
         assert not validator.is_valid({**other, "format": number})
 
@@ -145,9 +148,9 @@ def changed_numbers_are_noticed(conference: Conference) -> None:
     path = conference.out(2) / "certificate.json"
     honest = path.read_text()
     log = ledger.read_ledger(conference.key, read_key(conference.key))
-    older = with_texts(record, replace(log, releases=log.releases[:1]), 1).published["certificate.json"]
+    older = with_texts(record, replace(log, releases=log.releases[:1]), NOW).published["certificate.json"]
     assert verify(inputs, conference.key, conference.out(2)).agrees
-    for text in (honest.replace('"format": 2', '"format": 1'), older):
+    for text in (honest.replace(f'"format": {NEXT}', f'"format": {NOW}'), older):
         assert text != honest
         path.write_text(text)
         assert not verify(inputs, conference.key, conference.out(2)).agrees
@@ -173,7 +176,7 @@ def test_a_published_number_that_was_changed_is_noticed(
 ) -> None:
     """And would not be if the published number chose the format."""
     conference.decide(1)
-    second_format(monkeypatch)
+    next_format(monkeypatch)
     changed_numbers_are_noticed(conference)
     number_of_the_published_file(monkeypatch)
     with pytest.raises(AssertionError):
@@ -185,9 +188,9 @@ def test_a_later_format_is_refused_with_advice(
 ) -> None:
     """By an older version, which would publish or amend it without the fields that it does not know."""
     with monkeypatch.context() as later:
-        second_format(later)
+        next_format(later)
         inputs, _ = conference.decide(1)
-    advice = "must be at most 1, found 2: use the version of blindcal that wrote it, or a later one"
+    advice = f"must be at most {NOW}, found {NEXT}: use the version of blindcal that wrote it, or a later one"
     log = rf"the format of the certificate in .*0001\.sealed {advice}"
     for refused in (
         lambda: verify(inputs, conference.key),

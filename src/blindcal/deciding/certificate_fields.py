@@ -208,6 +208,7 @@ def _limit_field(name: str, limit: Limit) -> Field:
         "",
         nullable=limit.absent is None,
         optional=not limit.always_recorded,
+        since=limit.since,
     )
 
 

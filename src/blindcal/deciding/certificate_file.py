@@ -60,7 +60,7 @@ def decisions_text(papers: Sequence[PaperRecord], listing: Listing | None = None
     If there is a final list, its decisions stand there, with tracks and places on the wait list. A tie of
     mean scores is no decision: the advice is then the decision itself. A paper on the wait list is not
     accepted.
-    A new column is written here; `exporters.decisions` reads the columns.
+    A new column is written here; `exporters.formats` reads the columns.
     """
     words = {1.0: ACCEPT, 0.0: REJECT}
     advice = {(ACCEPT, REJECT): "raise", (REJECT, ACCEPT): "lower", (WAIT, ACCEPT): "lower"}

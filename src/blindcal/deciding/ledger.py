@@ -97,11 +97,9 @@ _HEAD_FIELDS: Mapping[str, tuple[type, ...]] = {
 }
 CONFIDENTIAL = "confidential"
 _PUBLIC_COLUMNS = ("paper", "decision", "track", "wait_list")
-# The limits that hold for readers who do not see the scores, too.
-_HELD = {name: limit for name, limit in LIMITS.items() if limit.without_scores}
 # The assumptions that mention no figure, by their first words.
 _KEPT_ASSUMPTIONS = ("One paper at a time", "One place on the list", "Fixed beforehand", "Not covered")
-CONFIDENTIAL_ASSUMPTIONS = (
+_CONFIDENTIAL_ASSUMPTIONS = (
     "Scores are confidential: apart from the decisions, nothing here depends on them. The chance of naming "
     "a reviewer, the bar, expected errors and what the decision on each paper reveals at most are in the "
     "private log, for the chair and an auditor.",
@@ -110,11 +108,8 @@ CONFIDENTIAL_ASSUMPTIONS = (
     "decision reveals to such a person beyond the scores.",
     "To someone who does not see the scores, a decision says something about them, and through them about "
     "reviewers: their best guess and their odds may change by more than the guarantee and epsilon say. They "
-    "still name reviewers no more often than someone who sees the scores too"
-    + "".join(
-        f", and {limit.without_scores} ({name}) holds for them as well" for name, limit in _HELD.items()
-    )
-    + ", if they have the stated pools and nothing more to go by.",
+    "still name reviewers no more often than someone who sees the scores too{held}, if they have the stated "
+    "pools and nothing more to go by.",
     "Decided more than once: each decision on a paper keeps the limits, and several reveal more than one.",
 )
 Reference = tuple[str, int, str]
@@ -548,19 +543,31 @@ def public_decisions(text: str, scores: str) -> str:
 def public_certificate(text: str, scores: str) -> str:
     """The public certificate; if `scores` are confidential, without figures that depend on them.
 
-    >>> full = json.dumps({"papers": 2, "success": 0.4, "guarantee": "steady", "assumptions": []})
-    >>> sorted(json.loads(public_certificate(full, "confidential")))
-    ['assumptions', 'guarantee', 'papers']
+    >>> full = {"format": 1, "papers": 2, "success": 0.4, "guarantee": "steady", "assumptions": []}
+    >>> sorted(json.loads(public_certificate(json.dumps(full), "confidential")))
+    ['assumptions', 'format', 'guarantee', 'papers']
     """
     if scores != CONFIDENTIAL:
         return text
     content: Mapping[str, Any] = json.loads(text)
     kept = public_fields(content)
     kept["assumptions"] = [
-        *CONFIDENTIAL_ASSUMPTIONS,
+        *confidential_assumptions(content["format"]),
         *(text for text in content["assumptions"] if text.startswith(_KEPT_ASSUMPTIONS)),
     ]
     return certificate_json(kept)
+
+
+def confidential_assumptions(number: int) -> list[str]:
+    """What a certificate of this format assumes if scores are confidential.
+
+    It names the limits that hold for readers who do not see the scores, too.
+    """
+    limits = {name: limit for name, limit in LIMITS.items() if limit.without_scores and limit.since <= number}
+    held = "".join(
+        f", and {limit.without_scores} ({name}) holds for them as well" for name, limit in limits.items()
+    )
+    return [text.format(held=held) for text in _CONFIDENTIAL_ASSUMPTIONS]
 
 
 def certificate_json(content: Mapping[str, Any]) -> str:

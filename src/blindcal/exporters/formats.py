@@ -145,13 +145,11 @@ def export(
     if waiting is not None or not system.upload:
         words[WAITING] = waiting or WAITING
     _check_words(words)
-    if (what == "advice" or to == "pretalx") and any(
-        word is not None for word in (accepted, rejected, waiting)
-    ):
-        why = "pretalx has states of its own" if to == "pretalx" else "these are words for decisions"
+    why = system.own_words or ("these are words for decisions" if what == "advice" else "")
+    if why and any(word is not None for word in (accepted, rejected, waiting)):
         raise InputError(f"`accepted`, `rejected` and `waiting` must be left out: {why}")
     kept = papers if what == "advice" else [decided for decided in papers if decided.decision in words]
-    if what == "advice" and to in ("openreview", "pretalx"):
+    if what == "advice" and not system.advice:
         raise InputError(f"{to} takes decisions alone: export advice as csv or xlsx, for area chairs alone")
     return system.write(kept, what, words)
 
@@ -215,6 +213,9 @@ class Format(NamedTuple):
     rejected: str = "reject"
     upload: str = ""  # what to do with the file, `{out}`; empty for people
     worded: bool = False  # whether a conference may have other words
+    own_words: str = ""  # why nobody may give it words at all; empty if they may
+    advice: bool = True  # whether its file may have advice in place of decisions
+    ending: str = "csv"  # of its file's name
 
 
 _BY_HAND = "a list to type from: we know of no upload of decisions to {}"
@@ -233,15 +234,19 @@ FORMATS: Mapping[str, Format] = {
         "Reject",
         "upload it in the decision stage, or post it by openreview-py's Venue.post_decisions",
         worded=True,
+        advice=False,
     ),
     "pretalx": Format(
         _pretalx,
         upload="run it: python {out} https://YOUR.PRETALX/api/events/EVENT/ --check, then without --check",
+        own_words="pretalx has states of its own",
+        advice=False,
+        ending="py",
     ),
     "easychair": Format(_typed, upload=_BY_HAND.format("EasyChair"), worded=True),
     "cmt": Format(_typed, "Accept", "Reject", _BY_HAND.format("CMT"), worded=True),
     "csv": Format(_csv),
-    "xlsx": Format(lambda papers, what, words: workbook(*_table(papers, what, words), what)),
+    "xlsx": Format(lambda papers, what, words: workbook(*_table(papers, what, words), what), ending="xlsx"),
 }
 
 

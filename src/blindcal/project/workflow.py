@@ -438,8 +438,7 @@ def export_release(
         )
     data = export(papers, to, what, accepted=accepted, rejected=rejected, waiting=waiting)
     remarks = _export_remarks(papers, to, waiting) if what == "decisions" else ()
-    end = {"xlsx": "xlsx", "pretalx": "py"}.get(to, "csv")
-    return ReleaseExport(f"{what}-{to}.{end}", to, data, tuple(papers), remarks)
+    return ReleaseExport(f"{what}-{to}.{FORMATS[to].ending}", to, data, tuple(papers), remarks)
 
 
 def _export_remarks(papers: Sequence[DecidedPaper], to: str, waiting: str | None) -> tuple[str, ...]:
