@@ -45,7 +45,7 @@ from blindcal.deciding.draft import (
     true_secret,
     with_texts,
 )
-from blindcal.deciding.key_and_coins import Key, PoolRows, coin_facts, draw, input_stamp, read_key
+from blindcal.deciding.key_and_coins import Key, coin_facts, draw, input_stamp, read_key
 from blindcal.deciding.ledger import (
     Ledger,
     PaperRecord,
@@ -56,6 +56,7 @@ from blindcal.deciding.ledger import (
     published_problems,
     read_ledger,
 )
+from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.deciding.release import check_paths
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.io.cells import count, natural_sorted

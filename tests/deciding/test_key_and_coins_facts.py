@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from blindcal.assignment.candidates import SharedTuple, all_but
-from blindcal.deciding.key_and_coins import Key, PoolRows, coin_facts, public_facts
+from blindcal.deciding.key_and_coins import Key, coin_facts, public_facts
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.paper import PaperCase
@@ -55,15 +54,3 @@ def test_nothing_that_is_computed_enters_a_coin() -> None:
         *PUBLIC,
     }
     assert public_facts(CASE).keys() == PUBLIC.keys()
-
-
-def test_a_committee_without_some_is_stamped_like_a_list_of_the_others() -> None:
-    names, rows = SharedTuple("abc"), SharedTuple((float(n), 1.5, -0.25) for n in range(3))
-    for chances in ((0.5, 0.5), (0.25, 0.75)):
-        pool = PoolRows(all_but(names, (1,)), chances, all_but(rows, (1,)))
-        plain = [["a", chances[0], 0, 1.5, -0.25], ["c", chances[1], 2.0, 1.5, -0.25]]
-        assert pool == plain
-        assert list(pool) == plain
-        assert PoolRows.of(plain) == pool != PoolRows.of(plain[::-1])
-        assert Key(bytes(32)).stamp("coin", {"pool": pool}) == Key(bytes(32)).stamp("coin", {"pool": plain})
-        assert Key(bytes(32)).stamp("coin", [pool, {}]) == Key(bytes(32)).stamp("coin", [plain, {}])

@@ -39,8 +39,9 @@ from scipy.special import bdtrc, gammainc
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.certify.exact import ExactPolicy, PolicyTables
 from blindcal.checks import Array
-from blindcal.deciding.key_and_coins import PoolRows, as_recorded, input_stamp, public_facts
+from blindcal.deciding.key_and_coins import as_recorded, input_stamp, public_facts
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, Reference
+from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.errors import InputError, RefusedError
 from blindcal.io.cells import count
 from blindcal.planning.request import Number, Request

@@ -19,8 +19,8 @@ from blindcal.assignment.candidates import OUTSIDER, union
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR
 from blindcal.deciding.certificate_fields import in_format, without_comparisons
-from blindcal.deciding.key_and_coins import PoolRows
 from blindcal.deciding.ledger import PaperRecord, Record, certificate_json
+from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.io.atomic_files import to_jsonable
 from blindcal.io.tables import format_table
 from blindcal.planning.expected_errors import ASSUMPTIONS, LOADED, SELECTED, Figures, Standing, summary

@@ -17,15 +17,14 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
-from blindcal.assignment.candidates import SharedTuple, all_but, shared_part
+from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.errors import InputError
-from blindcal.io.atomic_files import EncodedList, canonical_json, canonical_parts, read_bytes, write_bytes
+from blindcal.io.atomic_files import canonical_parts, read_bytes, write_bytes
 from blindcal.io.tables import StrPath
 from blindcal.planning.request import Number, Request
 from blindcal.posterior.conference import Conference, TrueReviewers
@@ -173,89 +172,6 @@ def commitment(key: Key, content: object) -> str:
 def input_commitment(key: Key, conference: str, input_stamp: str) -> str:
     """The commitment to the input of a conference, by the stamp that identifies the input."""
     return commitment(key, {"conference": conference, "input": input_stamp})
-
-
-class PoolRows(EncodedList):
-    """The pool of a paper among its public facts: a row with name, chance and calibration of each candidate.
-
-    Rows are made when they are looked at. Papers of one committee share all but their conflicts.
-    """
-
-    __slots__ = ("candidates", "chances", "parameters")
-
-    def __init__(
-        self, candidates: Sequence[str], chances: Sequence[float], parameters: Sequence[tuple[float, ...]]
-    ) -> None:
-        self.candidates, self.chances, self.parameters = candidates, chances, parameters
-
-    @classmethod
-    def of(cls, rows: Sequence[Sequence[Any]]) -> PoolRows:
-        """The pool with these rows."""
-        if isinstance(rows, PoolRows):
-            return rows
-        names, chances = (tuple(row[column] for row in rows) for column in (0, 1))
-        return cls(names, chances, tuple(tuple(row[2:]) for row in rows))
-
-    @property
-    def chance(self) -> float | None:
-        """The chance that all candidates have; None if they differ."""
-        return self.chances[0] if len(set(self.chances)) == 1 else None
-
-    @property
-    def people(self) -> Sequence[tuple[str, tuple[float, ...]]]:
-        """Name and calibration of each candidate, shared if both are."""
-        (names, without), (rows, others) = shared_part(self.candidates), shared_part(self.parameters)
-        if without == others:
-            return all_but(_pairs(names, rows), without)
-        return tuple(zip(self.candidates, self.parameters, strict=True))
-
-    @property
-    def item_texts(self) -> Iterable[str]:
-        """The canonical form of each row."""
-        (names, without), (rows, others) = shared_part(self.candidates), shared_part(self.parameters)
-        if (chance := self.chance) is not None and without == others:
-            return all_but(_row_texts(names, chance, rows), without)
-        return map(_row_text, self.candidates, self.chances, self.parameters)
-
-    def __len__(self) -> int:
-        return len(self.candidates)
-
-    def __getitem__(self, index: Any) -> Any:
-        return list(self)[index]
-
-    def __iter__(self) -> Iterator[list[Any]]:
-        rows = zip(self.candidates, self.chances, self.parameters, strict=True)
-        return ([name, chance, *parameters] for name, chance, parameters in rows)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PoolRows):
-            return list(self) == other
-        mine, theirs = ((pool.candidates, pool.chances, pool.parameters) for pool in (self, other))
-        return mine == theirs
-
-    def __hash__(self) -> int:
-        return hash((self.candidates, self.chances, self.parameters))
-
-    def __repr__(self) -> str:
-        return f"PoolRows({len(self)} candidates)"
-
-
-@lru_cache(maxsize=4)
-def _pairs(
-    names: tuple[str, ...], rows: tuple[tuple[float, ...], ...]
-) -> SharedTuple[tuple[str, tuple[float, ...]]]:
-    return SharedTuple(zip(names, rows, strict=True))
-
-
-@lru_cache(maxsize=16)
-def _row_texts(
-    names: tuple[str, ...], chance: float, rows: tuple[tuple[float, ...], ...]
-) -> SharedTuple[str]:
-    return SharedTuple(_row_text(name, chance, row) for name, row in zip(names, rows, strict=True))
-
-
-def _row_text(name: str, chance: float, parameters: Sequence[float]) -> str:
-    return canonical_json([name, chance, *parameters]).decode()
 
 
 def public_facts(case: PaperCase) -> dict[str, Any]:

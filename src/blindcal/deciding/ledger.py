@@ -39,24 +39,20 @@ from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
-from blindcal.assignment.candidates import SharedTuple, all_but, shared_part, union
+from blindcal.assignment.candidates import union
 from blindcal.certify.exact import ExactPolicy, PackedPolicy, PolicyTables, pack_policy
-from blindcal.checks import Integers
 from blindcal.deciding.certificate_fields import CERTIFICATE_FORMAT, public_fields
 from blindcal.deciding.key_and_coins import (
     COIN_FORMAT,
     Key,
-    PoolRows,
     input_commitment,
     read_key,
     refuse_shared_file,
 )
+from blindcal.deciding.recorded_pools import PoolRows, RecordedPeople
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.io.atomic_files import (
     CERTIFICATE,
@@ -321,7 +317,7 @@ def commit(ledger: Ledger, record: Record, policies: Mapping[str, ExactPolicy], 
 def _json_bytes(record: Record) -> bytes:
     pools = [PoolRows.of(paper.public["pool"]) for paper in record.papers]
     people = sorted(union([pool.people for pool in pools]))
-    everyone = _Everyone.of([[name, *parameters] for name, parameters in people])
+    everyone = RecordedPeople.of([[name, *parameters] for name, parameters in people])
     papers = [
         {**_by_field(paper), "public": {**paper.public, "pool": everyone.encoded(pool)}}
         for paper, pool in zip(record.papers, pools, strict=True)
@@ -337,80 +333,13 @@ def _by_field(part: Any) -> dict[str, Any]:
 
 def _papers_of(content: dict[str, Any]) -> tuple[PaperRecord, ...]:
     """Takes the papers out of the content of a record; a ValueError if pools are not as they are written."""
-    everyone = _Everyone.of(content.pop("people"))
+    everyone = RecordedPeople.of(content.pop("people"))
     for paper in (papers := content.pop("papers")):
         paper["public"]["pool"] = everyone.decoded(paper["public"]["pool"])
     people = sorted(union([paper["public"]["pool"].people for paper in papers]))
     if [[name, *parameters] for name, parameters in people] != everyone.rows:
         raise ValueError("people must be those of the pools, sorted")
     return tuple(_from_json(PaperRecord, paper) for paper in papers)
-
-
-@dataclass(frozen=True, eq=False)
-class _Everyone:
-    """Everyone in the pools of a record, by name and calibration: a pool has the numbers of its candidates.
-
-    If these are most people, it has the numbers of the others. So a committee is recorded once, and each
-    paper's conflicts.
-    """
-
-    names: SharedTuple[str]
-    parameters: SharedTuple[tuple[float, ...]]
-    _numbers: dict[tuple[object, ...], Integers] = field(default_factory=dict)
-    _chances: dict[tuple[float, int], tuple[float, ...]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, rows: Sequence[Sequence[Any]]) -> _Everyone:
-        """These people: name and calibration of each."""
-        if any(type(number) not in (int, float) for row in rows for number in row[1:]):
-            raise ValueError("a calibration has numbers")
-        return cls(SharedTuple(row[0] for row in rows), SharedTuple(tuple(row[1:]) for row in rows))
-
-    @property
-    def rows(self) -> list[list[Any]]:
-        return [[name, *row] for name, row in zip(self.names, self.parameters, strict=True)]
-
-    @cached_property
-    def _place(self) -> dict[tuple[str, tuple[float, ...]], int]:
-        pairs = zip(self.names, self.parameters, strict=True)
-        return {person: number for number, person in enumerate(pairs)}
-
-    def encoded(self, pool: PoolRows) -> dict[str, Any]:
-        """A pool in JSON's types."""
-        people, without = shared_part(pool.people)
-        if people not in self._numbers:
-            # Of those whom papers share, some may be in nobody's pool.
-            self._numbers[people] = np.array([self._place.get(person, -1) for person in people])
-        members = np.delete(self._numbers[people], without)
-        chances = list(pool.chances) if pool.chance is None else pool.chance
-        size = len(self.names)
-        if 2 * members.size > size and (np.diff(members) > 0).all():
-            return {"without": np.delete(np.arange(size), members).tolist(), "chances": chances}
-        return {"members": members.tolist(), "chances": chances}
-
-    def decoded(self, pool: Mapping[str, Any]) -> PoolRows:
-        """The pool that is encoded like this; a ValueError if none is."""
-        (kind, some), size = next((k, v) for k, v in pool.items() if k != "chances"), len(self.names)
-        rising = all(low < high for low, high in pairwise(some))
-        few = 2 * len(some) < size if kind == "without" else 2 * len(some) <= size or not rising
-        whole = all(type(number) is int and 0 <= number < size for number in some)
-        if len(pool) != 2 or not whole or not few or (kind == "without" and not rising):
-            raise ValueError("a pool has the numbers of its candidates, or of those who are none")
-        if kind == "without":
-            names, rows = all_but(self.names, tuple(some)), all_but(self.parameters, tuple(some))
-            return PoolRows(names, self._chances_of(pool["chances"], len(names)), rows)
-        pairs = (
-            tuple(self.names[number] for number in some),
-            tuple(self.parameters[number] for number in some),
-        )
-        return PoolRows(pairs[0], self._chances_of(pool["chances"], len(some)), pairs[1])
-
-    def _chances_of(self, chances: Any, size: int) -> tuple[float, ...]:
-        if not isinstance(chances, list):
-            return self._chances.setdefault((float(chances), size), (float(chances),) * size)
-        if len(chances) != size or len({*chances}) == 1:
-            raise ValueError("chances that are all the same are one number")
-        return tuple(map(float, chances))
 
 
 def _from_json(kind: type[_T], content: Mapping[str, Any]) -> _T:
