@@ -55,7 +55,7 @@ TESTS = {
         "verification_checks"
     ),
     "posterior/large_pools": (
-        "posterior/large_pools posterior/large_pools_sums policy/accept_lp_aggregated line/outsiders"
+        "posterior/large_pools posterior/tuple_sums policy/accept_lp_aggregated line/outsiders"
     ),
     "policy/budget": (
         "policy/budget policy/budget_papers planning/conference_plan_papers deciding/release "

@@ -9,7 +9,13 @@ import pytest
 
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
-from blindcal.posterior.large_pools import STEPS, EvidenceSteps, LayoutTarget, evidence_steps, start_search
+from blindcal.posterior.large_pools import (
+    STEPS,
+    EvidenceSteps,
+    LayoutTarget,
+    evidence_steps,
+    start_search,
+)
 from blindcal.posterior.paper import PaperCase, paper_nodes
 from blindcal.posterior.tuple_weights import acceptance_evidence
 from random_cases import crowded, random_case

@@ -35,8 +35,8 @@ from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import canonical_json, read_table
 from blindcal.io.cells import Column, count
 from blindcal.io.tables import input_error
-from blindcal.posterior.large_pools import TupleSums
 from blindcal.posterior.paper import PaperCase, paper_nodes
+from blindcal.posterior.tuple_sums import TupleSums
 from blindcal.posterior.tuple_weights import LoadFactors
 
 Loads = tuple[tuple[str, int, int], ...]

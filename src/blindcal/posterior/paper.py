@@ -25,16 +25,18 @@ from blindcal.posterior.large_pools import (
     AggregatedBelief,
     LayoutTarget,
     PenaltySearch,
-    QuadratureNodes,
     TableLayout,
-    TupleSums,
     aggregate,
+    start_search,
+    table_layout,
+)
+from blindcal.posterior.tuple_sums import (
+    QuadratureNodes,
+    TupleSums,
     excluding,
     quadrature_nodes,
     significant_nodes,
-    start_search,
     subsets,
-    table_layout,
 )
 from blindcal.posterior.tuple_weights import (
     UNWEIGHABLE,

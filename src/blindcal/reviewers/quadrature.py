@@ -4,7 +4,7 @@
 ends are. `panel_ends` looks for them row by row, for curves of any scale. `posterior.tuple_weights` takes one
 set for all tuples of a paper, which meets at the bar. `integrate` halves panels until the rule on one panel
 and on its two halves agree; its stated error is the sum of the differences, and the halves, whose value is
-used, are far better than that. `posterior.large_pools` alone uses another rule, and says why.
+used, are far better than that. `posterior.tuple_sums` alone uses another rule, and says why.
 
 Integrals over quality have the form `phi(t) * product of likelihoods`. The panels are evenly spaced in
 quality and in score, so both the prior and the noise are resolved, and end at the kinks of the curves.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blindcal.posterior.large_pools import STEPS, TupleSums
+from blindcal.posterior.large_pools import STEPS
 from blindcal.posterior.paper import paper_nodes
+from blindcal.posterior.tuple_sums import TupleSums
 from random_cases import crowded, odd_cases
 
 

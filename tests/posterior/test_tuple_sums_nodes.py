@@ -13,8 +13,8 @@ from scipy.stats import norm
 
 from blindcal.assignment.prior import log_odds
 from blindcal.errors import InputError
-from blindcal.posterior.large_pools import QuadratureNodes, quadrature_nodes
 from blindcal.posterior.paper import PaperCase
+from blindcal.posterior.tuple_sums import QuadratureNodes, quadrature_nodes
 from random_cases import random_case
 from sizes import count
 
