@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from pathlib import Path
 
+import numpy as np
+import pytest
+
+from blindcal.fitting import estimate
 from blindcal.fitting.history import History, build_history, past_conferences
 from blindcal.fitting.received_sums import SharedSums
 from blindcal.reviews import Reviews
@@ -43,3 +47,11 @@ def tiny_history(*, shared: bool = False) -> History:
     grid = np.array([1.0, 2.0, 3.0, 4.0])
     object.__setattr__(pasts[1], "grid", grid)
     return build_history(pasts, [(1, tiny_shared())] if shared else ())
+
+
+def short_fits(patch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Fits by command take few sweeps in one process, in this folder."""
+    for name in ("_MAX_SWEEPS", "_MIN_SWEEPS"):
+        patch.setattr(estimate, name, 60)
+    patch.setattr("blindcal.cli.fit.available_cores", lambda: 1)
+    patch.chdir(folder)

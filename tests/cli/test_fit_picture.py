@@ -14,21 +14,17 @@ from studies.past_reviews import drawn_pasts
 pytest.importorskip("typer")
 pytest.importorskip("matplotlib")
 
-import blindcal.fitting.estimate as estimate
 from blindcal.cli.fit import check_picture
 from blindcal.errors import InputError
 from commands import call
-from small_pasts import tiny_reviews
+from small_pasts import short_fits, tiny_reviews
 
 pytestmark = pytest.mark.edge
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_MAX_SWEEPS", "_MIN_SWEEPS"):
-        monkeypatch.setattr(estimate, name, 60)
-    monkeypatch.setattr("blindcal.cli.fit.available_cores", lambda: 1)
-    monkeypatch.chdir(tmp_path)
+    short_fits(monkeypatch, tmp_path)
     tiny_reviews().write("past.csv")
     rows = (("x", "ann", 3), ("x", "bob", 2), ("y", "ann", 2), ("y", "cyd", 1), ("z", "bob", 5))
     table = "".join(f"{paper},{name},{score}\n" for paper, name, score in rows)

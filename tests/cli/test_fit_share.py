@@ -13,8 +13,8 @@ from studies.past_reviews import drawn_pasts
 pytest.importorskip("typer")
 pytest.importorskip("opendp")
 
-import blindcal.fitting.estimate as estimate
 from commands import call
+from small_pasts import short_fits
 
 pytestmark = pytest.mark.edge
 
@@ -24,10 +24,7 @@ SHARE = ("share", "past.csv", "--committee", "people.csv", "--key", "key.bin", "
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_MAX_SWEEPS", "_MIN_SWEEPS"):
-        monkeypatch.setattr(estimate, name, 60)
-    monkeypatch.setattr("blindcal.cli.fit.available_cores", lambda: 1)
-    monkeypatch.chdir(tmp_path)
+    short_fits(monkeypatch, tmp_path)
     Path("past.csv").write_text(PAST)
     Path("people.csv").write_text("reviewer\nann\nbob\ndan\n")
     assert call("new", "past", "--key", "key.bin")[0] == 0
