@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from blindcal.certify.claims import certify
-from blindcal.deciding.key_and_coins import Key
+from blindcal.deciding.key_and_coins import Key, draw
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.conference import Conference
@@ -56,8 +56,8 @@ def main() -> None:
         )
     key, draws = Key(bytes(32)), 20_000
     began = time.process_time()
-    for draw in range(draws):
-        draw(key, {"paper": "p", "draw": draw}, Fraction(1, 3))
+    for number in range(draws):
+        draw(key, {"paper": "p", "draw": number}, Fraction(1, 3))
     print(f"coin: {1e6 * (time.process_time() - began) / draws:.0f} microseconds")
 
 

@@ -115,30 +115,30 @@ MECHANISMS: Mapping[str, Mechanism] = {
 }
 
 
-def load(place: str) -> Any:
+def load(reference: str) -> Any:
     """A function from a module: a mechanism, a sequence, an adversary, or one that makes an instance.
 
     The module is looked for in the current folder, then where Python looks; importing it runs its code.
 
     Args:
-        place: Where it is, as `module:function`.
+        reference: Where it is, as `module:function`.
 
     Example:
         >>> load("blindcal.benchmark:three_in_four")(Belief([0.6, 0.4], [0.9, 0.2])).accept
         array([0.75, 0.25])
     """
-    module, _, name = place.partition(":")
+    module, _, name = reference.partition(":")
     if not module or not name:
-        raise InputError(f"a function must be given as module:function, found {place!r}")
+        raise InputError(f"a function must be given as module:function, found {reference!r}")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
         function: Any = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
-        raise InputError(f"no function at {place!r}: {error}") from None
+        raise InputError(f"no function at {reference!r}: {error}") from None
     if not callable(function):
-        raise InputError(f"{place!r} must be a function")
+        raise InputError(f"{reference!r} must be a function")
     return function
 
 
@@ -355,9 +355,10 @@ def is_sequence(mechanism: Mechanism | SequentialMechanism) -> bool:
     (True, False)
     """
     needed = [
-        one
-        for one in inspect.signature(mechanism).parameters.values()
-        if one.default is one.empty and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+        parameter
+        for parameter in inspect.signature(mechanism).parameters.values()
+        if parameter.default is parameter.empty
+        and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
     return len(needed) == 2
 
@@ -462,7 +463,7 @@ def measure(
     jointly = {"coupled": coupled, "coupled_before": alone, "coupled_error": wrong}
     if is_sequence(mechanism):
         unknown = dict.fromkeys(("error", "least", "success", "hinted"), float("nan"))
-        before = [float(label_tops(one.weight, one.labels).mean()) for one in known.beliefs]
+        before = [float(label_tops(prior.weight, prior.labels).mean()) for prior in known.beliefs]
         epsilon = max(float(table.epsilon) for table in tables)
         means = {**unknown, **jointly, "scores_only": float(np.mean(before))}
         return BenchmarkScore(name, known.name, rise=rise, epsilon=epsilon, **means)

@@ -175,9 +175,9 @@ def unlearned(epsilon: float, reviews: int, offset_sd: float, review_sd: float) 
     # Sizes of an offset with their weights: Gauss-Hermite, by symmetry on one side.
     node, weights = np.polynomial.hermite_e.hermegauss(160)
     size, weight = offset_sd * node[node > 0.0], weights[node > 0.0] / weights[node > 0.0].sum()
-    one = 2.0 * ndtr(size / review_sd) - 1.0
+    crossing = 2.0 * ndtr(size / review_sd) - 1.0
     exchanged = np.arange(reviews + 1)
-    seen = scipy.stats.binom.pmf(exchanged, reviews, one[:, None]) @ np.tanh(exchanged * epsilon) ** 2
+    seen = scipy.stats.binom.pmf(exchanged, reviews, crossing[:, None]) @ np.tanh(exchanged * epsilon) ** 2
     private = float(weight @ (size**2 * (1.0 - seen))) / offset_sd**2
     return max(private, review_sd**2 / (review_sd**2 + reviews * offset_sd**2))
 
@@ -279,12 +279,12 @@ def upright_scores(past: PastConference) -> dict[str, list[float]]:
 def sums_of(points: Points, past: PastConference, people: Sequence[str]) -> Integers:
     """Points above and below of each of these people, `[2, person]`; reviews by others count for nobody."""
     sign = 1.0 if past.better == "high" else -1.0
-    place = {name: index for index, name in enumerate(people)}
+    column = {name: index for index, name in enumerate(people)}
     sums = np.zeros((2, len(people)), dtype=np.int64)
     for paper, who, score in zip(past.paper, past.reviewer, past.score.tolist(), strict=True):
-        if who in place:
+        if who in column:
             above = points.above[paper, sign * score]
-            sums[:, place[who]] += (above, POINTS - above)
+            sums[:, column[who]] += (above, POINTS - above)
     return sums
 
 
@@ -447,7 +447,7 @@ def share(
         raise InputError(f"committee must list people, at least one, and not {ANYONE}")
     refuse_empty_path(out)
     folder = Path(os.path.realpath(Path(out).parent))
-    if folder in {Path(os.path.realpath(one)) for one in (shared_folder(key), ledger_folder(key))}:
+    if folder in {Path(os.path.realpath(path)) for path in (shared_folder(key), ledger_folder(key))}:
         raise InputError("`out` must not lie in a private log, which must never be shared")
     left_out = sum(who not in set(people) for who in past.reviewer)
     secret = read_key(key)
@@ -457,7 +457,7 @@ def share(
         _check_vacant(out, stored)
         entry = stored or _release_sums(account, past, people, limit, stamp, reason)
         about = account.about(past.name, fingerprint_of_past(past))
-        total = compose(one.limit for one in (*about, *(() if stored else (entry,))))
+        total = compose(earlier.limit for earlier in (*about, *(() if stored else (entry,))))
     _publish(entry, out)
     statement = json.loads(entry.statement)
     return Share("stored" if stored else "new", statement, total, left_out)

@@ -201,7 +201,7 @@ def exact_finding(views: Sequence[View], loads: Mapping[str, int], policy: str) 
     """The exact success in naming a reviewer, over all assignments and, before the draw, all outcomes."""
     views = [view.without_loads() for view in views]
     alone = network(views, loads, [view.weight for view in views])
-    sums, tops = alone.sums, [found.max(axis=1) for found in exact_reviewers(alone)]
+    sums, tops = alone.sums, [chances.max(axis=1) for chances in exact_reviewers(alone)]
     scale = sums.masses([view.weight[:, None] for view in views])[0][0]
     success, rise = 0.0, -np.inf
     options = [view.mass(policy) for view in views]
@@ -249,9 +249,9 @@ def coupled_bounds(views: Sequence[View], policy: str = "chosen") -> list[Couple
     """For each paper, bounds that hold against every coupled adversary, under any prior."""
     group = components([view.names for view in views])
     policies = [Policy(view.accept[policy]) for view in views]
-    epsilon = np.array([float(one.epsilon) for one in policies])
-    kappa = np.array([float(np.ptp(one.accept)) for one in policies])
-    nats = np.array([capacity(one.accept) for one in policies])
+    epsilon = np.array([float(table.epsilon) for table in policies])
+    kappa = np.array([float(np.ptp(table.accept)) for table in policies])
+    nats = np.array([capacity(table.accept) for table in policies])
     bounds = []
     for number, mine in enumerate(group):
         inside = group == mine
@@ -328,7 +328,7 @@ def erasure_bound(views: Sequence[View], loads: Mapping[str, int], policy: str =
     draws = [(accept - accept.min()) / (np.ptp(accept) or 1.0) for accept in accepts]
     likelihoods = [np.stack([np.ones(q.shape), q, 1.0 - q])[: 3 if q.any() else 1] for q in draws]
     bound = np.zeros(len(views))
-    for choices in _in_parts([len(one) for one in likelihoods]):
+    for choices in _in_parts([len(likelihood) for likelihood in likelihoods]):
         chance = np.where(choices == 0, 1.0 - kappa, kappa)
         seen = zip(views, likelihoods, choices.T, strict=True)
         _, masses = sums.masses([view.weight[:, None] * likely[choice].T for view, likely, choice in seen])

@@ -238,9 +238,9 @@ class _WalkState:
         rank = np.arange(reviews) - np.take_along_axis(begin, ranked, axis=1)
         has = np.zeros((chains, reviews + people), dtype=np.int64)
         has[self.chain[:, None], self.part[ranked] + rank] = order
-        place = np.zeros((chains, reviews), dtype=np.int64)
-        place[self.chain[:, None], order] = rank
-        self.count, self.has, self.place = count.ravel(), has.ravel(), place.ravel()
+        position = np.zeros((chains, reviews), dtype=np.int64)
+        position[self.chain[:, None], order] = rank
+        self.count, self.has, self.position = count.ravel(), has.ravel(), position.ravel()
 
     def step(self, rng: np.random.Generator) -> None:
         """Gives one review of each walk to a member of its pool, by a Gibbs step."""
@@ -293,11 +293,11 @@ class _WalkState:
         self._credit(chain, there, b)
         self.author[here], self.author[there] = b, a
         self._recode(chain, paper, before[chain], after[chain])
-        left, right = self.place[here], self.place[there]
+        left, right = self.position[here], self.position[there]
         of_list, members = self.of_list[chain], paper * self.width
         self.has[of_list + self.part[self.member[members + a]] + left] = other
         self.has[of_list + self.part[self.member[members + b]] + right] = one
-        self.place[here], self.place[there] = right, left
+        self.position[here], self.position[there] = right, left
 
     def _credit(self, chain: Integers, here: Integers, author: Integers) -> None:
         """Credits reviewers with the assignments counted since their review last changed hands.
@@ -332,14 +332,14 @@ class _WalkState:
         giver, taker = self.member[paper * self.width + old], self.member[paper * self.width + new]
         gives, takes = self.of_person[chain] + giver, self.of_person[chain] + taker
         # The last review of the giver's list fills the gap of the review that was given away.
-        end, room, gap = self.count[gives] - 1, self.count[takes], self.place[here]
+        end, room, gap = self.count[gives] - 1, self.count[takes], self.position[here]
         list_of_giver = of_list + self.part[giver]
         last = self.has[list_of_giver + end]
         self.has[list_of_giver + gap] = last
-        self.place[of_review + last] = gap
+        self.position[of_review + last] = gap
         self.count[gives] = end
         self.has[of_list + self.part[taker] + room] = review
-        self.place[here] = room
+        self.position[here] = room
         self.count[takes] = room + 1
         lacks = np.where(whole, giver, self.lacks[chain])
         closed = lacks == taker
@@ -428,8 +428,8 @@ def estimate_success(
     whole = tally.sum(axis=0) * named
     high = float((whole.max(axis=1) / max(seen.sum(), _TINY)).mean())
     right = np.zeros(seen.size)
-    for one in np.unique(start):
-        own = start == one
+    for origin in np.unique(start):
+        own = start == origin
         guess = (whole - tally[own].sum(axis=0) * named).argmax(axis=1)
         can = np.take_along_axis(np.broadcast_to(named, whole.shape), guess[:, None], axis=1)[:, 0]
         right[own] = (tally[own][:, reviews, guess] * can).mean(axis=1)
@@ -501,8 +501,8 @@ def walk(
     if parts is None:
         whole = start_walks(made, table, chains=chains, starts=starts, seed=seed)
         parts = [
-            _some_walks(whole, one)
-            for one in np.array_split(np.arange(chains), max(1, chains // _SIDE_BY_SIDE))
+            _some_walks(whole, group)
+            for group in np.array_split(np.arange(chains), max(1, chains // _SIDE_BY_SIDE))
         ]
     looks = parts[0].rounds
     while True:
@@ -558,14 +558,14 @@ def coupled_findings(
                 workers=workers,
                 advance=advance,
             )
-    if not all(one.agrees for one in estimates.values()):
+    if not all(estimate.agrees for estimate in estimates.values()):
         raise InputError(
             "`coupled`: walks from different starts do not agree, so nothing can be said of this adversary"
         )
     alone = estimates["scores"]
     name = (
         f"{LOADS} ({alone.walks} walks from {alone.starts} starts, which differ by at most "
-        f"{max(one.apart for one in estimates.values()):.1f} standard errors)"
+        f"{max(estimate.apart for estimate in estimates.values()):.1f} standard errors)"
     )
     return [estimated_finding(name, policy, alone, estimates.get(policy)) for policy in policies]
 
@@ -624,8 +624,8 @@ def _success_by_review(walks: Walks, named: NDArray[np.bool_], chance: Array | f
     """`[review]`: the middle of the two estimates of `estimate_success`, for each review."""
     tally = walks.tally * chance * named
     whole, reviews, low = tally.sum(axis=0), np.arange(tally.shape[1]), np.zeros(tally.shape[1])
-    for one in np.unique(walks.start):
-        own = tally[walks.start == one].sum(axis=0)
+    for origin in np.unique(walks.start):
+        own = tally[walks.start == origin].sum(axis=0)
         low += own[reviews, (whole - own).argmax(axis=1)]
     return np.asarray(0.5 * (low + whole.max(axis=1)) / walks.seen.sum())
 
@@ -678,4 +678,4 @@ def _read_walks(
     same = digest == table.digest and whole.seen.size == chains and int(about[2]) == seed
     if not same or len(np.unique(whole.start)) != starts:
         raise InputError(f"{os.fspath(kept)} holds the walks of another audit: give another file")
-    return [_some_walks(whole, one) for one in np.array_split(np.arange(chains), int(about[1]))]
+    return [_some_walks(whole, group) for group in np.array_split(np.arange(chains), int(about[1]))]

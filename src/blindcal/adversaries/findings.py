@@ -147,21 +147,21 @@ def findings_of(
     """
     slots = np.array([len(view.scores) for view in views], dtype=np.float64)
     linked = float(np.average(links(views, [view.alone for view in views]), weights=slots))
-    found, bits, largest_rise = list[Finding](), dict[str, float](), dict[str, float]()
+    findings, bits, largest_rise = list[Finding](), dict[str, float](), dict[str, float]()
     for policy in policies:
         masses = [view.mass(policy) for view in views]
         each = list(zip(views, masses, strict=True))
         # Decisions that do not depend on the reviewers leave every posterior unchanged.
         decided = linked if policy in CONSTANT else float(np.average(links(views, masses), weights=slots))
-        found += [*paper_findings(SCORES, views, policy), Finding(SCORES, LINK, policy, linked, decided)]
-        bits[policy] = float(np.average([bits_about_reviewer(*one) for one in each], weights=slots))
-        largest_rise[policy] = max(float(rises(*one).max()) for one in each)
+        findings += [*paper_findings(SCORES, views, policy), Finding(SCORES, LINK, policy, linked, decided)]
+        bits[policy] = float(np.average([bits_about_reviewer(*pair) for pair in each], weights=slots))
+        largest_rise[policy] = max(float(rises(*pair).max()) for pair in each)
     return Findings(
         papers=len(views),
         reviews=int(slots.sum()),
         published=any(view.outcome is not None for view in views),
         sampled=sum(not view.exact for view in views),
-        findings=tuple(found),
+        findings=tuple(findings),
         bits=bits,
         largest_rise=largest_rise,
         exposures=exposures(views, better=better),
@@ -172,14 +172,16 @@ def paper_findings(adversary: str, views: Sequence[View], policy: str) -> list[F
     """The questions about single papers, averaged: over reviews, over candidates of pools, over papers."""
     before = [answers(view, view.alone) for view in views]
     after = [answers(view, view.mass(policy)) for view in views]
-    found = []
+    findings = []
     for question in QUESTIONS:
         weight = np.array([_count(view, question) for view in views], dtype=np.float64)
-        alone, decided = (np.array([one[question] for one in side]) for side in (before, after))
+        alone, decided = (
+            np.array([by_question[question] for by_question in side]) for side in (before, after)
+        )
         first, second = (float(np.average(part, weights=weight)) for part in (alone, decided))
         error = _sampling_error(views, alone, decided, weight)
-        found.append(Finding(adversary, question, policy, first, second, error))
-    return found
+        findings.append(Finding(adversary, question, policy, first, second, error))
+    return findings
 
 
 def _count(view: View, question: str) -> int:
@@ -215,12 +217,12 @@ def exposures(views: Sequence[View], policy: str = "chosen", *, better: str = "h
             after = float(by_slot[:, slot].max(axis=1).sum())
             top = float(before[slot].max())
             reviews.append(Exposure(view.paper, slot + 1, score, top, after, float(worst[slot]), right))
-    return tuple(sorted(reviews, key=lambda one: (-one.after, one.paper, one.review)))
+    return tuple(sorted(reviews, key=lambda exposure: (-exposure.after, exposure.paper, exposure.review)))
 
 
-def finding_about(found: Sequence[Finding], policy: str, question: str = AUTHOR) -> Finding:
+def finding_about(findings: Sequence[Finding], policy: str, question: str = AUTHOR) -> Finding:
     """The finding of one policy about one question, of the first adversary that has it."""
-    return next(one for one in found if (one.policy, one.question) == (policy, question))
+    return next(finding for finding in findings if (finding.policy, finding.question) == (policy, question))
 
 
 # --- The papers of a release, a plan or a published venue, as views for an adversary.
@@ -310,20 +312,20 @@ def read_venue(
     files = Sources(os.fspath(scores), os.fspath(reviewers), os.fspath(pools))
     problems = [
         Problem(files.pools, None, None, rule, f"{found} for paper {paper!r}")
-        for paper, one in scores_by_paper.items()
-        for rule, found in pool_problems(len(one), candidates.get(paper))
+        for paper, given in scores_by_paper.items()
+        for rule, found in pool_problems(len(given), candidates.get(paper))
     ]
     problems += unknown_candidates(scores_by_paper, parameters, candidates, files)
     if problems:
         raise input_error(problems[:100], more=max(0, len(problems) - 100))
-    scores_given = np.concatenate([np.array(one) for one in scores_by_paper.values()])
+    scores_given = np.concatenate([np.array(given) for given in scores_by_paper.values()])
     declared = infer_grid(scores_given) if grid is None else numbers("grid", grid)
     levels = None
     if declared is not None and declared.size:
         levels = orient_scores(declared.tolist(), better)
     cases = [
-        public_case(paper, orient_scores(one, better), candidates[paper], parameters, "", levels)
-        for paper, one in scores_by_paper.items()
+        public_case(paper, orient_scores(given, better), candidates[paper], parameters, "", levels)
+        for paper, given in scores_by_paper.items()
     ]
     accepted = sum(decided[paper] for paper in scores_by_paper)
     if bar is None and not 0 < accepted < len(cases):
@@ -359,8 +361,8 @@ def read_scores(path: StrPath, grid: Sequence[float] | None = None) -> dict[str,
                 [Problem(table.file, row, "score", "must be a score of the grid") for row in off]
             )
     by_paper: dict[str, list[float]] = {}
-    for paper, one in zip(table.text("paper"), score.tolist(), strict=True):
-        by_paper.setdefault(paper, []).append(one)
+    for paper, value in zip(table.text("paper"), score.tolist(), strict=True):
+        by_paper.setdefault(paper, []).append(value)
     return {paper: tuple(sorted(by_paper[paper])) for paper in natural_sorted(by_paper)}
 
 
@@ -374,7 +376,7 @@ def _scores_of(
         raise input_error(
             [Problem(decisions, None, "paper", rule, f"none for {paper!r}") for paper in without]
         )
-    return {paper: one for paper, one in scores.items() if paper in decided}
+    return {paper: values for paper, values in scores.items() if paper in decided}
 
 
 def posterior_table(

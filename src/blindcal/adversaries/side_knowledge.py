@@ -55,10 +55,10 @@ def with_similarity(view: View, similarity: Similarity) -> View:
 
     A candidate without a similarity has 0, and cannot have reviewed.
     """
-    place = {name: index for index, name in enumerate(similarity.reviewers)}
+    column = {name: index for index, name in enumerate(similarity.reviewers)}
     known = view.paper in similarity.papers
     row = similarity.value[[similarity.papers.index(view.paper)]].toarray()[0] if known else []
-    similar = np.array([row[place[name]] if known and name in place else 0.0 for name in view.names])
+    similar = np.array([row[column[name]] if known and name in column else 0.0 for name in view.names])
     # Nobody (-1) is the last entry: an outsider is as similar as `*` is.
     stranger = similar[view.names.index(OUTSIDER)] if OUTSIDER in view.names else 0.0
     product = np.append(similar, stranger)[view.rows].prod(axis=1)
@@ -85,11 +85,13 @@ def prior_findings(
         name, other = prior, [with_prior(view, prior) for view in views]
     else:
         name, other = "similarity", [with_similarity(view, prior) for view in views]
-    found = []
+    findings = []
     for policy in policies:
         rise = max(float(rises(view, view.mass(policy)).max()) for view in other)
-        found += [replace(finding, rise=rise) for finding in paper_findings(f"prior: {name}", other, policy)]
-    return found
+        findings += [
+            replace(finding, rise=rise) for finding in paper_findings(f"prior: {name}", other, policy)
+        ]
+    return findings
 
 
 def evidence_findings(
@@ -103,9 +105,9 @@ def evidence_findings(
     """Naming a reviewer with evidence of one's own, drawn at random and shared by all policies."""
     if not 0.0 <= strength < np.inf:
         raise InputError(f"`evidence` must be a number at least 0, found {strength}")
-    one = partial(_with_evidence, strength=strength, policies=tuple(policies), draws=draws)
+    success_of_view = partial(_with_evidence, strength=strength, policies=tuple(policies), draws=draws)
     # [paper, draw, 1 + policy]: mean over reviews of the chance that the best guess is right.
-    right = np.array(parallel_map(one, list(enumerate(views)), workers=workers))
+    right = np.array(parallel_map(success_of_view, list(enumerate(views)), workers=workers))
     share = _shares(views)
     mean, name = share @ right.mean(axis=1), f"evidence of strength {strength:g}"
     added = right[:, :, 1:] - right[:, :, :1]
@@ -137,14 +139,14 @@ def _with_evidence(job: tuple[int, View], strength: float, policies: tuple[str, 
     where = np.nonzero(view.rows >= 0)
     at = where[0], where[1] * people + view.rows[where]
     by_label = csr_array((np.ones(at[0].size), at), shape=(tuples, slots * people))
-    found = []
+    success = []
     for mass in (view.alone, *(view.mass(policy) for policy in policies)):
         best = sum(
             (((likelihood * row) @ by_label).reshape(draws, slots, people).max(axis=2) for row in mass),
             start=np.zeros((draws, slots)),
         )
-        found.append(best.mean(axis=1) / scale)
-    return np.stack(found, axis=1)
+        success.append(best.mean(axis=1) / scale)
+    return np.stack(success, axis=1)
 
 
 def collusion_findings(
@@ -162,7 +164,9 @@ def collusion_findings(
     for draw in range(draws):
         rng = np.random.default_rng([_SEED, colluders, draw])
         chosen = {people[i] for i in rng.choice(len(people), colluders, replace=False)}
-        informed = [one for view in views if (one := _informed_view(view, chosen, rng))[1].any()]
+        informed = [
+            informed_view for view in views if (informed_view := _informed_view(view, chosen, rng))[1].any()
+        ]
         reviews = sum(float(others.sum()) for _, others in informed)
         for view, others in informed:
             masses = [view.alone, *(view.mass(policy) for policy in policies)]
@@ -220,15 +224,15 @@ def _indistinguishable(view: View) -> list[Integers]:
 
 def _co_reviewer_success(view: View, mass: Array, groups: Sequence[Integers]) -> float:
     """The chance of a correct guess, mean over the co-reviewer's slot and the other reviews."""
-    base, found = len(view.names) + 1, []
+    base, successes = len(view.names) + 1, []
     for own, group in enumerate(groups):
         for slot in range(len(view.scores)):
             if slot != own:
                 label, which = np.unique(group * base + view.rows[:, slot] + 1, return_inverse=True)
                 first, named = np.flatnonzero(np.diff(label // base, prepend=-1)), label % base > 0
                 sums = (np.bincount(which.ravel(), row, named.size) * named for row in mass)
-                found.append(sum(float(np.maximum.reduceat(part, first).sum()) for part in sums))
-    return float(np.mean(found))
+                successes.append(sum(float(np.maximum.reduceat(part, first).sum()) for part in sums))
+    return float(np.mean(successes))
 
 
 def author_findings(views: Sequence[View], policies: Sequence[str] = POLICIES) -> list[Finding]:
@@ -244,4 +248,4 @@ def author_findings(views: Sequence[View], policies: Sequence[str] = POLICIES) -
                 for policy, success, most in zip(policies, after, rise, strict=True)
             ]
         )
-    return max(papers, key=lambda found: [round(one.added, 9) for one in found])
+    return max(papers, key=lambda findings: [round(finding.added, 9) for finding in findings])

@@ -309,13 +309,13 @@ def _guesses_and_labels(belief: Belief, policy: Policy, adversary: Adversary) ->
     n = belief.weight.shape[-1]
     labels = np.arange(n)[None, :] if belief.labels is None else belief.labels
     labels = np.broadcast_to(labels, (*lead, *labels.shape[-2:]))
-    found = np.asarray(adversary(belief, policy))
+    guesses = np.asarray(adversary(belief, policy))
     try:
-        return np.broadcast_to(found, (*lead, 2, labels.shape[-2])), labels
+        return np.broadcast_to(guesses, (*lead, 2, labels.shape[-2])), labels
     except ValueError:
         raise InputError(
             f"an adversary must guess [outcome, slot] = [2, {labels.shape[-2]}] labels for each instance, "
-            f"found shape {found.shape}"
+            f"found shape {guesses.shape}"
         ) from None
 
 
@@ -436,8 +436,8 @@ def bits_about_reviewer(view: View, mass: Array) -> float:
 def _all_labels(view: View, mass: Array) -> Array:
     """`[outcome, slot, 1 + candidate]`: the same, with nobody first."""
     size = len(view.names) + 1
-    found = np.array([[np.bincount(slot + 1, row, size) for slot in view.rows.T] for row in mass])
-    return found.astype(np.float64)
+    labels = np.array([[np.bincount(slot + 1, row, size) for slot in view.rows.T] for row in mass])
+    return labels.astype(np.float64)
 
 
 def rises(view: View, mass: Array) -> Array:
@@ -454,14 +454,14 @@ def links(views: Sequence[View], masses: Sequence[Array]) -> list[float]:
     It is a mean over the paper's reviews. Papers are independent, so for one review the best chance is the
     largest of independent numbers, each with one value per outcome of its paper.
     """
-    people = {name: place for place, name in enumerate(sorted({n for view in views for n in view.names}))}
+    people = {name: rank for rank, name in enumerate(sorted({n for view in views for n in view.names}))}
     chances, blocks, owner, columns = [], [], [], []
     for index, (view, mass) in enumerate(zip(views, masses, strict=True)):
         chance, by_slot = mass.sum(axis=1), authors(view, mass)
-        for one, part in zip(chance, by_slot, strict=True):
-            if one > 0.0:
-                chances.append(one)
-                blocks.append(part / one)
+        for probability, part in zip(chance, by_slot, strict=True):
+            if probability > 0.0:
+                chances.append(probability)
+                blocks.append(part / probability)
                 owner.append(index)
                 columns.append([people[name] for name in view.names])
     size = [block.shape[0] for block in blocks]
@@ -470,15 +470,17 @@ def links(views: Sequence[View], masses: Sequence[Array]) -> list[float]:
     value = np.concatenate([block.ravel() for block in blocks])
     table = csr_array((value, (row, column)), shape=(sum(size), len(people)))
     starts, owners = np.concatenate([[0], np.cumsum(size)]), np.array(owner)
-    found, across = np.zeros(len(views)), table.T.tocsr()
+    success, across = np.zeros(len(views)), table.T.tocsr()
     for block, index in enumerate(owner):
         near = (table[starts[block] : starts[block + 1]] @ across).toarray()
         best = np.maximum.reduceat(near, starts[:-1], axis=1)
         other = owners != index
         if other.any():
-            expected = [_largest(one[other], np.array(chances)[other], owners[other]) for one in best]
-            found[index] += chances[block] * float(np.mean(expected))
-    return found.tolist()
+            expected = [
+                _largest(similarity[other], np.array(chances)[other], owners[other]) for similarity in best
+            ]
+            success[index] += chances[block] * float(np.mean(expected))
+    return success.tolist()
 
 
 def _largest(value: Array, chance: Array, owner: Array) -> float:

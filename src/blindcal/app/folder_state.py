@@ -109,12 +109,12 @@ def folder_stamp(folder: Folder) -> Stamp:
 
 
 def _stamps(paths: Iterable[str]) -> list[tuple[str, int, int]]:
-    found = []
+    stamps = []
     for path in paths:
         if os.path.isfile(path):
             status = os.stat(path)
-            found.append((path, status.st_mtime_ns, status.st_size))
-    return found
+            stamps.append((path, status.st_mtime_ns, status.st_size))
+    return stamps
 
 
 def read_state(folder: Folder) -> FolderState:
@@ -157,7 +157,7 @@ def _fit(table: str) -> Mapping[str, Any] | None:
 
 def _amendable(release: LatestRelease, reviews: Reviews | None, files: Iterable[tuple[str, int]]) -> bool:
     """Whether papers are others than those of a `release`, or one of the `files` is younger than it."""
-    papers = {one.paper for one in release.papers}
+    papers = {decided.paper for decided in release.papers}
     made = (release.path / PUBLISHED[-1]).stat().st_mtime_ns
     return (reviews is not None and papers != {*reviews.papers}) or any(time > made for _, time in files)
 
@@ -191,13 +191,13 @@ def published(folder: Folder) -> LatestRelease | None:
     True
     """
     try:
-        place = release_of(folder)
+        release_folder = release_of(folder)
     except InputError:
         return None
-    if not all((place / name).is_file() for name in PUBLISHED):
+    if not all((release_folder / name).is_file() for name in PUBLISHED):
         return None
-    public = read_certificate(place)
+    public = read_certificate(release_folder)
     key = Path(folder.text("key"))
     if has_figures(public) or not key.exists():
-        return LatestRelease(place, public, read_decided(place), public)
-    return LatestRelease(place, *sealed_release(place, key), public)
+        return LatestRelease(release_folder, public, read_decided(release_folder), public)
+    return LatestRelease(release_folder, *sealed_release(release_folder, key), public)

@@ -55,8 +55,8 @@ def policy(page: str = "") -> str:
     >>> policy().split("; ")[2]
     "style-src 'self'"
     """
-    own = [b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in _STYLE.findall(page)]
-    return _POLICY.format(style=" ".join(["'self'", *(f"'sha256-{one}'" for one in own)]))
+    own = [b64encode(hashlib.sha256(style.encode()).digest()).decode() for style in _STYLE.findall(page)]
+    return _POLICY.format(style=" ".join(["'self'", *(f"'sha256-{digest}'" for digest in own)]))
 
 
 class Guard:
@@ -105,9 +105,9 @@ class Guard:
         return None
 
 
-def _only(found: list[str]) -> str | None:
+def _only(values: list[str]) -> str | None:
     """The value of a header that stands there once; None without it, and empty if it stands there twice."""
-    return found[0] if len(found) == 1 else "" if found else None
+    return values[0] if len(values) == 1 else "" if values else None
 
 
 class _TooLongError(Exception):

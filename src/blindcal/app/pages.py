@@ -97,16 +97,16 @@ KIND_LABELS: Mapping[str, str] = {
 # What messages say of commands and their options, by what these pages have for it; in this order.
 _COMMAND_WORDS: Sequence[tuple[str, str | Callable[[re.Match[str]], str]]] = (
     (r"write yes or no into the column taken .* fit again", "“People” has them side by side"),
-    (r"`blindcal ([a-z]+)[^`]*`", lambda found: _BUTTONS.get(found[1], found[0])),
+    (r"`blindcal ([a-z]+)[^`]*`", lambda match: _BUTTONS.get(match[1], match[0])),
     (r"list such papers under \[withdrawn\] of conference\.toml", "withdraw such papers below"),
     (r"give --as ", "take it as --as "),
     (r"Give --as ", "Take it as --as "),
-    (r"--as ([a-z]+)", lambda found: f"“{KIND_LABELS[found[1]]}”"),
+    (r"--as ([a-z]+)", lambda match: f"“{KIND_LABELS[match[1]]}”"),
     (r" with --amend and --reason", ", with a reason,"),
     (r"with --redecide too", "if all papers with a corrected calibration are to be decided again"),
     (r"give --name", "say what it is called"),
     (r"--codes", "“Replace reviewers by codes”"),
-    (r"`([a-z_]+)`", lambda found: LABELS.get(found[1], found[1].replace("_", " "))),
+    (r"`([a-z_]+)`", lambda match: LABELS.get(match[1], match[1].replace("_", " "))),
     (r"`([^`]*)`", r"“\1”"),
 )
 _QUESTIONS = {
@@ -156,7 +156,7 @@ def notice(error: BaseException | None) -> Notice | None:
     if isinstance(error, CanceledError):
         return Notice("Stopped. Nothing was written by it.", mild=True)
     if isinstance(error, InputError) and error.problems:
-        faults = tuple(fault(one) for one in error.problems[:MOST_LISTED])
+        faults = tuple(fault(problem) for problem in error.problems[:MOST_LISTED])
         more = len(error.problems) - len(faults)
         return Notice(count(len(error.problems), "problem"), faults, more)
     if isinstance(error, BlindcalError):
@@ -277,7 +277,7 @@ def _header(session: Session, state: FolderState) -> dict[str, Any]:
 def _overview(session: Session, state: FolderState) -> dict[str, Any]:
     return {
         "fingerprint": state.fingerprint,
-        "remarks": [plain(one) for one in state.remarks],
+        "remarks": [plain(remark) for remark in state.remarks],
         "withdrawn": len(state.folder.withdrawn),
     }
 
@@ -356,7 +356,7 @@ def _files(session: Session, state: FolderState) -> dict[str, Any]:
     ]
     imported: FolderImport | None = session.result("imported")
     settings, pools = state.folder.settings, state.folder.text("pools")
-    years = [Path(one).stem for one in state.folder.past]
+    years = [Path(file).stem for file in state.folder.past]
     return {
         "files": files,
         "together": notice(checked.errors.get("")),
@@ -387,13 +387,13 @@ def import_lines(brought: FolderImport) -> dict[str, Any]:
     """What an import would bring, or brought, in lines; it names nobody."""
     contents = brought.contents
     lines = []
-    if (found := contents.imported) is not None:
-        reviews = found.reviews
+    if (imported := contents.imported) is not None:
+        reviews = imported.reviews
         papers, people = count(len(reviews.papers), "paper"), count(len(reviews.reviewers), "reviewer")
         lines += [
-            f"recognized: {'; '.join(found.recognized)}",
+            f"recognized: {'; '.join(imported.recognized)}",
             f"{count(len(reviews), 'review')} of {papers} by {people}",
-            f"score: {found.score_field}, with the values {found.scale}",
+            f"score: {imported.score_field}, with the values {imported.scale}",
         ]
     lines += [
         f"past conference {name}: {count(len(past), 'review')}"
@@ -401,10 +401,10 @@ def import_lines(brought: FolderImport) -> dict[str, Any]:
     ]
     lines += [f"committee: {count(len(contents.committee), 'member')}"] if contents.committee else []
     lines += [f"conflicts: {len(contents.conflicts):,}"] if contents.conflicts else []
-    warnings = () if found is None else found.warnings
+    warnings = () if imported is None else imported.warnings
     return {
         "lines": [plain(line) for line in lines],
-        "dropped": [] if found is None else [plain(str(item)) for item in found.dropped],
+        "dropped": [] if imported is None else [plain(str(item)) for item in imported.dropped],
         "withdrawn": list(withdrawn_lines(brought.withdrawn)),
         "settings": ", ".join(brought.settings),
         "warnings": [plain(line) for line in (*warnings, *brought.remarks, *brought.refusals)],
@@ -419,7 +419,7 @@ def _calibration(session: Session, state: FolderState) -> dict[str, Any]:
         "past": bool(state.folder.past),
         "has_reviews": state.reviews is not None,
         "fit": None if state.fit is None else fit_view(state.fit),
-        "remarks": [] if fitted is None else [plain(one) for one in fitted.remarks],
+        "remarks": [] if fitted is None else [plain(remark) for remark in fitted.remarks],
         "pairs": len(state.pairs),
         "found": "" if fitted is None or fitted.people is None else str(fitted.people),
     }
@@ -443,7 +443,8 @@ def fit_view(content: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "conferences": count(len(content.get("conferences", ())), "past conference"),
         "shares": bars(
-            (meaning, one["value"], percent(one["value"]), False, (_ends(one),)) for meaning, one in shares
+            (meaning, share["value"], percent(share["value"]), False, (_ends(share),))
+            for meaning, share in shares
         ),
         "persistence": f"{kept['value']:.2f} ({kept['low']:.2f} to {kept['high']:.2f})",
         "newcomers": checks["newcomers"],
@@ -452,8 +453,8 @@ def fit_view(content: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _ends(found: Mapping[str, float]) -> str:
-    return f"{percent(found['low'])} to {percent(found['high'])}"
+def _ends(interval: Mapping[str, float]) -> str:
+    return f"{percent(interval['low'])} to {percent(interval['high'])}"
 
 
 def forecast_view(forecast: Forecast) -> dict[str, Any]:
@@ -477,7 +478,7 @@ def _plan(session: Session, state: FolderState) -> dict[str, Any]:
     settings = state.folder.settings
     if planned is not None and request is not None and request.guarantee != planned.chosen:
         # Chosen elsewhere, in Settings or in conference.toml.
-        compared = [one.guarantee for one in planned.menu.choices]
+        compared = [choice.guarantee for choice in planned.menu.choices]
         planned = replace(planned, chosen=request.guarantee) if request.guarantee in compared else None
     return {
         "unset": _unset(state),
@@ -503,7 +504,7 @@ def planned_view(planned: Answer) -> dict[str, Any]:
         "verdict": planned.fit.verdict,
         "fits": planned.fit.verdict == FITS,
         "spans": score_spans(planned.fit.public),
-        "remarks": [plain(one) for one in planned.remarks],
+        "remarks": [plain(remark) for remark in planned.remarks],
         "sampled": menu.sampled,
     }
 
@@ -561,7 +562,7 @@ def _made_lines(made: FolderRelease) -> list[str]:
     amended = outcome.how == "amended"
     lines = [f"{why}: {', '.join(which[:MOST_LISTED])}" for why, which in kinds if which and amended]
     notes = (*filter(None, [first_of_key(outcome)]), *outcome.remarks)
-    return [f"release {outcome.record.release}: {how}", *lines, *(plain(one) for one in notes)]
+    return [f"release {outcome.record.release}: {how}", *lines, *(plain(note) for note in notes)]
 
 
 def release_view(release: LatestRelease) -> dict[str, Any]:
@@ -587,8 +588,8 @@ def release_view(release: LatestRelease) -> dict[str, Any]:
             "wrong_raw": expected(content["expected_wrong_raw"] * papers),
             "success": percent(content["success"]),
             "success_before": percent(content["success_scores_only"]),
-            "ties": sum(one.raw_decision == "tie" for one in release.papers),
-            "changed": sum(one.advice in ("raise", "lower") for one in release.papers),
+            "ties": sum(decided.raw_decision == "tie" for decided in release.papers),
+            "changed": sum(decided.advice in ("raise", "lower") for decided in release.papers),
         }
     return view
 
@@ -605,7 +606,7 @@ def _lists(session: Session, state: FolderState) -> dict[str, Any]:
         "accept": accept or setting_text(settings.get("accept")),
         "wait_list": wait_list or setting_text(settings.get("wait-list")),
         "preview": preview,
-        "waiting": [one.paper for one in papers if one.decision == WAITING],
+        "waiting": [decided.paper for decided in papers if decided.decision == WAITING],
     }
 
 
@@ -619,7 +620,7 @@ def _results(session: Session, state: FolderState) -> dict[str, Any]:
         "what": list(WHAT),
         "export": export,
         "upload": "" if export is None else plain(FORMATS[export.to].upload.format(out=export.name)),
-        "export_remarks": [] if export is None else [plain(one) for one in export.remarks],
+        "export_remarks": [] if export is None else [plain(remark) for remark in export.remarks],
         "overridden": state.folder.overridden,
         "words": {name: setting_text(settings.get(name)) for name in ("accepted", "rejected")},
         "public": settings.get("scores") != CONFIDENTIAL,
@@ -650,12 +651,15 @@ def audit_view(audited: FolderAudit) -> dict[str, Any]:
     """What adversaries gain, as a table for each; reviews are named by their papers alone."""
     findings, exposed = audited.findings, audited.findings.exposures[:10]
     played: dict[str, list[Finding]] = {}
-    for one in findings.findings:
-        played.setdefault(one.adversary, []).append(one)
+    for finding in findings.findings:
+        played.setdefault(finding.adversary, []).append(finding)
     return {
         "papers": count(findings.papers, "paper"),
         "tables": [(name, _questions(own)) for name, own in played.items()],
-        "exposed": [(one.paper, one.review, percent(one.before), percent(one.after)) for one in exposed],
+        "exposed": [
+            (exposure.paper, exposure.review, percent(exposure.before), percent(exposure.after))
+            for exposure in exposed
+        ],
         "remarks": audited.remarks,
     }
 
@@ -663,7 +667,7 @@ def audit_view(audited: FolderAudit) -> dict[str, Any]:
 def _questions(findings: list[Finding]) -> list[tuple[str, str, str, str]]:
     """For each question: the chance before the decisions, with them, and with full calibration."""
     chances = {
-        policy: {one.question: one for one in findings if one.policy == policy}
+        policy: {finding.question: finding for finding in findings if finding.policy == policy}
         for policy in ("chosen", "full")
     }
     rows = []

@@ -68,8 +68,8 @@ class Settings:
 
     @property
     def reviewers(self) -> tuple[Affine, Affine]:
-        one = Affine(self.slope_1, self.offset_1, noise=self.noise)
-        return one, Affine(self.slope_2, self.offset_2, noise=self.noise)
+        first = Affine(self.slope_1, self.offset_1, noise=self.noise)
+        return first, Affine(self.slope_2, self.offset_2, noise=self.noise)
 
     @property
     def belief(self) -> Belief:
@@ -77,7 +77,7 @@ class Settings:
 
 
 SLIDERS: Mapping[str, Slider] = {
-    one.name: one.metadata["slider"] for one in fields(Settings) if "slider" in one.metadata
+    field.name: field.metadata["slider"] for field in fields(Settings) if "slider" in field.metadata
 }
 
 
@@ -174,7 +174,7 @@ def regions(settings: Settings) -> dict[str, list[Points]]:
             _clipped(_clipped(_SQUARE, negated[0]), lines[1]),
         ],
     }
-    return {name: [part for part in found if _area(part) > 0] for name, found in parts.items()}
+    return {name: [part for part in polygons if _area(part) > 0] for name, polygons in parts.items()}
 
 
 def _clipped(polygon: Points, line: tuple[float, float, float]) -> Points:
@@ -182,12 +182,12 @@ def _clipped(polygon: Points, line: tuple[float, float, float]) -> Points:
     a, b, c = line
     sides = [a * x + b * y + c for x, y in polygon]
     kept: Points = []
-    for place, (x, y) in enumerate(polygon):
-        (before_x, before_y), before = polygon[place - 1], sides[place - 1]
-        if (before < 0) != (sides[place] < 0):
-            share = before / (before - sides[place])
+    for corner, (x, y) in enumerate(polygon):
+        (before_x, before_y), before = polygon[corner - 1], sides[corner - 1]
+        if (before < 0) != (sides[corner] < 0):
+            share = before / (before - sides[corner])
             kept.append((before_x + share * (x - before_x), before_y + share * (y - before_y)))
-        if sides[place] >= 0:
+        if sides[corner] >= 0:
             kept.append((x, y))
     return kept
 
@@ -213,14 +213,14 @@ def _by_epsilon(belief: Belief) -> dict[str, list[float]]:
 
 
 def _policy_facts(belief: Belief, policy: Policy) -> dict[str, Any]:
-    found = audit(belief, policy)
+    audited = audit(belief, policy)
     return {
         "accept": policy.accept,
         "conference_error": policy.conference_error(belief),
-        "adversary_error": float(1 - found.success),
-        "epsilon": found.epsilon,
-        "multiplier": found.multiplier,
-        "largest_posterior": found.largest_posterior,
+        "adversary_error": float(1 - audited.success),
+        "epsilon": audited.epsilon,
+        "multiplier": audited.multiplier,
+        "largest_posterior": audited.largest_posterior,
         "posterior": posterior(belief, policy),
         "outcome": outcome_mass(belief, policy).sum(axis=-1),
     }

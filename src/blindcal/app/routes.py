@@ -97,8 +97,8 @@ def _hall(shown: Shown) -> APIRouter:
     def static(name: str) -> Response:
         if name not in _STATIC:
             raise HTTPException(404)
-        place, kind = _STATIC[name]
-        package, _, folder = place.partition("/")
+        location, kind = _STATIC[name]
+        package, _, folder = location.partition("/")
         return Response(files(package).joinpath(folder, name).read_bytes(), media_type=kind)
 
     return router
@@ -120,12 +120,12 @@ def _pair(shown: Shown) -> APIRouter:
     def draws(fields: Fields) -> Response:
         number = fields.pop("number", "1")
 
-        def found() -> dict[str, Any]:
+        def answer() -> dict[str, Any]:
             if not number.isascii() or not number.isdigit() or len(number) > 7:
                 raise InputError("the number of draws must be a whole number")
             return drawn(read_settings(fields), int(number), rng)
 
-        return _json_or_refusal(found)
+        return _json_or_refusal(answer)
 
     return router
 
@@ -177,9 +177,9 @@ def _files(session: Session, limit: int) -> APIRouter:
 
     @router.put("/conference/{kind}")
     async def file(kind: Literal["files", "tables"], name: str, request: Request) -> Response:
-        place = session.staging if kind == "files" else session.tables
+        store = session.staging if kind == "files" else session.tables
         try:
-            with place.open(name) as incoming:
+            with store.open(name) as incoming:
                 async for chunk in request.stream():
                     incoming.write(chunk, limit)
         except TooLargeError as error:
@@ -214,9 +214,9 @@ def _environment() -> Environment:
     )
 
 
-def _json_or_refusal(found: Callable[[], Any]) -> Response:
+def _json_or_refusal(answer: Callable[[], Any]) -> Response:
     try:
-        return JSONResponse(to_jsonable(found()))
+        return JSONResponse(to_jsonable(answer()))
     except InputError as error:
         return _refusal(error, 400)
 
@@ -272,7 +272,7 @@ def _read(session: Session, fields: Form) -> None:
         format=_text(fields, "system") or None,
         score_field=_text(fields, "score_field") or None,
         columns=columns_of(columns) if columns else {},
-        best_first=tuple(one.strip() for one in order.split(",") if one.strip()),
+        best_first=tuple(level.strip() for level in order.split(",") if level.strip()),
         unit="member" if unit == "member" else "reviewer",
     )
     session.read_as(
@@ -286,7 +286,9 @@ def _read(session: Session, fields: Form) -> None:
 
 
 def _people(session: Session, fields: Form) -> None:
-    session.confirm_people({_whole(place): text == "yes" for place, text in _named(fields, "same:").items()})
+    session.confirm_people(
+        {_whole(number): text == "yes" for number, text in _named(fields, "same:").items()}
+    )
 
 
 def _join(session: Session, fields: Form) -> None:

@@ -116,21 +116,21 @@ def listen(session: Session, port: int = 0, *, limit: int = MAX_EXPORT) -> Liste
 @contextmanager
 def running(session: Session, port: int = 0, *, limit: int = MAX_EXPORT) -> Iterator[Listening]:
     """Listen as `listen` does, and answer in a thread until the block ends."""
-    found = listen(session, port, limit=limit)
-    thread = Thread(target=found.run, name="server", daemon=True)
+    listening = listen(session, port, limit=limit)
+    thread = Thread(target=listening.run, name="server", daemon=True)
     thread.start()
     try:
-        while not found.server.started and thread.is_alive():
+        while not listening.server.started and thread.is_alive():
             sleep(_PAUSE)
-        yield found
+        yield listening
     finally:
-        found.server.should_exit = True
+        listening.server.should_exit = True
         thread.join(10.0)
-        found.close()
+        listening.close()
 
 
-def write_redirect(address: str, place: Path) -> Path:
-    """A page in the folder `place`, for this user alone, that leads to the `address`.
+def write_redirect(address: str, folder: Path) -> Path:
+    """A page in the `folder`, for this user alone, that leads to the `address`.
 
     A browser started with the address itself would show it, token included, to everyone who lists this
     machine's processes.
@@ -140,7 +140,7 @@ def write_redirect(address: str, place: Path) -> Path:
     ...     "url=http://127.0.0.1:80/t/" in write_redirect("http://127.0.0.1:80/t/", Path(place)).read_text()
     True
     """
-    path = place / "open-blindcal.html"
+    path = folder / "open-blindcal.html"
     text = f'<!DOCTYPE html><meta http-equiv="refresh" content="0; url={html.escape(address)}">\n'
     write_bytes(path, text.encode(), confidential=True, replace=True)
     return path

@@ -106,29 +106,29 @@ def checked_name(name: str) -> str:
 
 
 class Staging:
-    """Files for the open folder, in a `place` that only its owner can enter."""
+    """Files for the open folder, in a `directory` that only its owner can enter."""
 
-    def __init__(self, place: Path) -> None:
-        self.place = place
-        place.mkdir(mode=0o700)
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        directory.mkdir(mode=0o700)
 
     def open(self, name: str) -> Incoming:
         """A file to fill; it takes its place when it is whole."""
         if len([path for path in self.files if path.name != name]) >= _MOST:
             raise InputError(f"there can be at most {_MOST} files at a time")
-        return Incoming(self.place / checked_name(name))
+        return Incoming(self.directory / checked_name(name))
 
     @property
     def files(self) -> list[Path]:
         """The files, by their names."""
-        return sorted(path for path in self.place.iterdir() if not path.name.startswith("."))
+        return sorted(path for path in self.directory.iterdir() if not path.name.startswith("."))
 
     def remove(self, name: str) -> None:
-        (self.place / checked_name(name)).unlink(missing_ok=True)
+        (self.directory / checked_name(name)).unlink(missing_ok=True)
 
     def clear(self, *, arriving: bool = False) -> None:
         """Remove all files, also those that are still `arriving` if that is said."""
-        for path in [*self.place.iterdir()] if arriving else self.files:
+        for path in [*self.directory.iterdir()] if arriving else self.files:
             path.unlink(missing_ok=True)
 
 
@@ -353,11 +353,11 @@ class Session:
 
     def open_example(self) -> None:
         """Open the embedded conference, in a folder that is private to this session and goes with it."""
-        place = self.private / _EXAMPLE
+        path = self.private / _EXAMPLE
         with self.changing():
-            if not place.exists():
-                create_example(place, example())
-            self.open(place)
+            if not path.exists():
+                create_example(path, example())
+            self.open(path)
 
     def leave(self) -> None:
         """Close the folder; it stays as it is."""
@@ -372,9 +372,9 @@ class Session:
     def new(self, name: str, wishes: InitialSettings) -> None:
         """Make a folder and its key before reviews are in, and open it."""
         with self.changing():
-            place = self.home / checked_name(name)
-            create_folder(place, SourceFiles(), wishes, key_beside(place))
-            self.open(place)
+            path = self.home / checked_name(name)
+            create_folder(path, SourceFiles(), wishes, key_beside(path))
+            self.open(path)
 
     def _forget(self) -> None:
         """Forget all about a folder that was open, with the files that were on their way into it."""
@@ -457,21 +457,21 @@ class Session:
             kept, codes = self.reading.keep_withdrawn, self.codes
             coded = codes if self.reading.codes or codes.exists() else None
             refuse_published(codes)
-            found = read_import(folder, sources, choices, keep_withdrawn=kept, codes=coded)
+            brought = read_import(folder, sources, choices, keep_withdrawn=kept, codes=coded)
         except BlindcalError as error:
             return Checked(None, kinds, {"": error})
-        return Checked(found, kinds, {})
+        return Checked(brought, kinds, {})
 
     def bring_in(self) -> None:
         """Write the files that are there into the folder, as `import` does."""
         with self.changing():
-            found = self.checked
-            if found.brought is None:
+            checked = self.checked
+            if checked.brought is None:
                 raise InputError("there is no file that can be brought in: choose one, or correct it")
-            write_import(self.state.folder, found.brought, self.codes)
+            write_import(self.state.folder, checked.brought, self.codes)
             self.staging.clear()
             self.reading = replace(self.reading, kinds={}, years={})
-            self.keep("imported", found.brought)
+            self.keep("imported", checked.brought)
             self.uploaded()
 
     # Settings.
@@ -495,13 +495,13 @@ class Session:
                 raise RefusedError("the papers are decided: these settings are frozen")
             change_settings(state.folder, settings)
 
-    def choose_guarantee(self, place: int) -> None:
+    def choose_guarantee(self, row: int) -> None:
         """Set the guarantee to that of a line of the menu."""
         with self.lock:
             planned = self.result("planned")
-            if planned is None or not 0 <= place < len(planned.menu.choices):
+            if planned is None or not 0 <= row < len(planned.menu.choices):
                 raise InputError("there is no such line in the menu")
-            chosen = planned.menu.choices[place].guarantee
+            chosen = planned.menu.choices[row].guarantee
             self.set(guarantee_settings(chosen))
             self.keep("planned", replace(planned, chosen=chosen))
 
@@ -523,7 +523,7 @@ class Session:
     def override(self, paper: str, decision: str, reason: str) -> None:
         """Write a decision of the committee in place of ours, for exports; ours again if it is empty."""
         release = self.state.release
-        if release is None or paper not in {one.paper for one in release.papers}:
+        if release is None or paper not in {decided.paper for decided in release.papers}:
             raise InputError("there is no such paper among those that are decided")
         if decision not in ("accept", "reject", ""):
             raise InputError("the decision must be accept or reject")
@@ -587,12 +587,12 @@ class Session:
     def confirm_people(self, same: Mapping[int, bool]) -> None:
         """Say of pairs of ids, by their place in the list, whether each is one person; then fit again."""
         with self.lock:
-            pairs = [(self.state.pairs[place], yes) for place, yes in same.items()]
-            said = {one.old: one.old for one, _ in pairs}
-            for one in (one for one, yes in pairs if yes):
-                if said[one.old] != one.old:
+            pairs = [(self.state.pairs[number], yes) for number, yes in same.items()]
+            said = {pair.old: pair.old for pair, _ in pairs}
+            for pair in (pair for pair, yes in pairs if yes):
+                if said[pair.old] != pair.old:
                     raise InputError("no one can be two people: say yes once for each past id")
-                said[one.old] = one.new
+                said[pair.old] = pair.new
             self.join_people(said)
 
     def join_people(self, said: Mapping[str, str]) -> None:
@@ -651,8 +651,8 @@ class Session:
             folder = self.state.folder
             number = parse_paper_counts("`accept`", accept or None) or 0
             waiting = parse_paper_counts("`wait_list`", wait_list or None)
-            found = preview_list(release_of(folder), key_of(folder), number, waiting)
-            self.keep("preview", (accept, wait_list, found))
+            listed = preview_list(release_of(folder), key_of(folder), number, waiting)
+            self.keep("preview", (accept, wait_list, listed))
 
     def select(self, accept: str, wait_list: str) -> None:
         """Release a list with another number of papers, and write the numbers into conference.toml."""

@@ -106,10 +106,10 @@ class AllBut(Sequence[_T]):
     def __getitem__(self, index: int | slice) -> _T | tuple[_T, ...]:
         if isinstance(index, slice):
             return self.whole()[index]
-        place = range(len(self))[index]
+        position = range(len(self))[index]
         for left_out in self.without:
-            place += left_out <= place
-        return self.shared[place]
+            position += left_out <= position
+        return self.shared[position]
 
     def __iter__(self) -> Iterator[_T]:
         return iter(self.whole())

@@ -175,7 +175,7 @@ def _reviews_after(folder: Folder, brought: FolderImport) -> Reviews | None:
 def _report(
     folder: Folder, brought: FolderImport, reviews: Reviews | None, codes: Path | None, dry_run: bool
 ) -> dict[str, object]:
-    places = [folder.path / place for place in brought.places.values()]
+    places = [folder.path / path for path in brought.places.values()]
     return {
         "folder": folder.path,
         "files": [{"file": source.path, "as": source.kind} for source in brought.sources],
@@ -211,15 +211,15 @@ def _print(folder: Folder, brought: FolderImport, codes: Path | None, dry_run: b
     say_contents(brought.contents, brought.withdrawn)
     if not brought.sources:
         return
-    for place in brought.places.values():
-        say(f"{'would write' if dry_run else 'wrote'} {folder.path / place}")
+    for path in brought.places.values():
+        say(f"{'would write' if dry_run else 'wrote'} {folder.path / path}")
     if not brought.places:
         say("the folder has this already: nothing to write")
     changed = [*brought.settings, *(["[withdrawn]"] if brought.withdrawn else [])]
     if changed:
         say(f"{'would set' if dry_run else 'set'} {', '.join(changed)} in {folder.path / FILE}")
     if isinstance(past := brought.settings.get("past"), list):
-        say(f"past conferences, oldest first: {', '.join(Path(place).stem for place in past)}")
+        say(f"past conferences, oldest first: {', '.join(Path(path).stem for path in past)}")
     say(WARNING if codes is None else f"{WARNING}\n{CODES_WARNING}")
 
 
@@ -379,8 +379,8 @@ def new(
     except InputError as error:
         raise _readable_elsewhere(error, folder) from None
     facts = _new_facts(folder, made)
-    found = folder_answer(read_folder(folder), seconds=_SECONDS)
-    facts["advice"] = None if found is None else advice(found.menu, found.chosen)
+    answer = folder_answer(read_folder(folder), seconds=_SECONDS)
+    facts["advice"] = None if answer is None else advice(answer.menu, answer.chosen)
     _print_new(made, facts)
     note(*made.remarks)
     emit_json(facts)

@@ -72,7 +72,7 @@ def paper(
     Example: blindcal research paper figure 5 --out figures --format svg,pdf
     """
     if what == "items":
-        items = {item: f"blindcal.paper.{place}" for item, place in ITEMS.items()}
+        items = {item: f"blindcal.paper.{module}" for item, module in ITEMS.items()}
         emit_json({"items": items})
         table(["item", "function"], [*items.items()])
         return
@@ -328,8 +328,8 @@ def _legend(canvas: Any, share: float) -> None:
     named = [dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True)) for axis in canvas.axes]
     known = {label: handle for handles in named for label, handle in handles.items()}
     if len(known) <= 4:
-        ncols, place = 2 if len(canvas.axes) == 1 else 4, {"loc": "lower center", "frameon": False}
-        canvas.legend(known.values(), known.keys(), bbox_to_anchor=(0.5, share), ncols=ncols, **place)
+        ncols, placement = 2 if len(canvas.axes) == 1 else 4, {"loc": "lower center", "frameon": False}
+        canvas.legend(known.values(), known.keys(), bbox_to_anchor=(0.5, share), ncols=ncols, **placement)
     else:
         for axis in canvas.axes:
             axis.legend(frameon=False)

@@ -129,15 +129,15 @@ def plan(
                     secret = read_key(key)
                     fingerprint = secret.fingerprint
                     promise = commitment_to_input(secret, prepared, truth, request)
-            found = _answered(inputs, request, others, prepared, seconds, despite_misfit, workers)
-        _print_answer(found, request, promise, fingerprint)
+            answer = _answered(inputs, request, others, prepared, seconds, despite_misfit, workers)
+        _print_answer(answer, request, promise, fingerprint)
         # After an interrupt there is what is known, and nothing further is begun.
         if every and prepared is not None and not interrupted():
             planned = _planned(inputs, prepared, request, despite_misfit, workers)
             if out is not None:
-                _write_page(out, planned, found, workers, hidden=hidden)
+                _write_page(out, planned, answer, workers, hidden=hidden)
         findings = _audited(planned, learns, workers) if audit and planned is not None else None
-    remarks = found.remarks if planned is None else planned.remarks
+    remarks = answer.remarks if planned is None else planned.remarks
     if planned is not None:
         _print_planned(planned)
     if findings is not None:
@@ -146,7 +146,7 @@ def plan(
     note(*remarks)
     more = {} if findings is None else {"audit": facts_of(findings)}
     key_facts = {"commitment": promise, "key_fingerprint": fingerprint}
-    emit_json({**_facts(found, request, planned), **key_facts, "notes": [], **more})
+    emit_json({**_facts(answer, request, planned), **key_facts, "notes": [], **more})
     if out is not None and planned is not None:
         say(f"wrote {out}; open it in any browser, or print it from there")
         if hidden:
@@ -166,13 +166,13 @@ def _answered(
     """The answer; the first estimate is said if the rest takes a while, and Ctrl-C ends with the last."""
     start, known, said = monotonic(), list[Answer](), False
 
-    def tell(found: Answer) -> None:
+    def tell(so_far: Answer) -> None:
         nonlocal said
         without_time_limit()
-        known[:] = [found]
-        if found.menu.sampled and not said and monotonic() - start > _SOON_SECONDS:
+        known[:] = [so_far]
+        if so_far.menu.sampled and not said and monotonic() - start > _SOON_SECONDS:
             said = True
-            note(f"from {count(found.menu.solved, 'paper')} so far: {advice(found.menu, found.chosen)}")
+            note(f"from {count(so_far.menu.solved, 'paper')} so far: {advice(so_far.menu, so_far.chosen)}")
 
     try:
         return answer(
@@ -207,7 +207,7 @@ def _planned(
     return planned
 
 
-def _write_page(out: Path, planned: Plan, found: Answer, workers: Workers, *, hidden: bool) -> None:
+def _write_page(out: Path, planned: Plan, answer: Answer, workers: Workers, *, hidden: bool) -> None:
     request = planned.request
     own = request.guarantee
     stands = survey(
@@ -218,26 +218,26 @@ def _write_page(out: Path, planned: Plan, found: Answer, workers: Workers, *, hi
     exactly = {} if request.quota is None else {"selection": {"accept": request.accept}}
     requested = {"conference": request.conference, "guarantee": own.name, "limits": limits}
     assumed = [*ASSUMPTIONS, *(SELECTED if exactly else ())]
-    content = {**_facts(found, request, planned), **requested, **exactly, "assumptions": assumed}
-    made = page(Report(content, survey=replace(stands, menu=found.menu), confidential=hidden))
+    content = {**_facts(answer, request, planned), **requested, **exactly, "assumptions": assumed}
+    made = page(Report(content, survey=replace(stands, menu=answer.menu), confidential=hidden))
     write_bytes(out, made.encode(), confidential=hidden)
 
 
-def _facts(found: Answer, request: Request, planned: Plan | None) -> dict[str, Any]:
+def _facts(answer: Answer, request: Request, planned: Plan | None) -> dict[str, Any]:
     """The answer as JSON has it; with the numbers of the certificate if every paper is planned."""
     exact = {} if planned is None else {**stated(planned.summary, request.guarantee), "price": planned.price}
     return {
-        "advice": advice(found.menu, found.chosen),
-        "papers": found.menu.papers,
-        "reviews": found.reviews,
+        "advice": advice(answer.menu, answer.chosen),
+        "papers": answer.menu.papers,
+        "reviews": answer.reviews,
         "guarantee": request.guarantee,
-        "bar": found.bar,
-        "bar_of_papers": found.weighed,
+        "bar": answer.bar,
+        "bar_of_papers": answer.weighed,
         "accept": request.accept,
         "wait_list": request.wait_list,
         "better": request.better,
-        "calibration_fit": found.fit.public,
-        "menu": found.menu,
+        "calibration_fit": answer.fit.public,
+        "menu": answer.menu,
         **exact,
     }
 
@@ -253,33 +253,33 @@ def _audited(planned: Plan, learns: bool, workers: Workers) -> Findings:
     return replace(findings, findings=(*findings.findings, *more))
 
 
-def _print_answer(found: Answer, request: Request, promise: str | None, fingerprint: str | None) -> None:
-    menu = found.menu
-    say(advice(menu, found.chosen))
+def _print_answer(answer: Answer, request: Request, promise: str | None, fingerprint: str | None) -> None:
+    menu = answer.menu
+    say(advice(menu, answer.chosen))
     say()
-    own = 1 + menu.choices.index(found.choice)
+    own = 1 + menu.choices.index(answer.choice)
     rows = [
         (f"{name} (chosen)" if i == own else name, *more) for i, (name, *more) in enumerate(menu_rows(menu))
     ]
     table(["promise to reviewers", *MENU_HEADINGS], rows)
-    say(fill(_about_numbers(found, request), _WIDTH))
+    say(fill(_about_numbers(answer, request), _WIDTH))
     say_gap(menu.gap)
     say()
-    say(f"{count(menu.papers, 'paper')}, {count(found.reviews, 'review')}; nothing was drawn")
-    some = f", that of {found.weighed:,} papers: the one to be frozen comes from all of them"
-    source = some if found.weighed != menu.papers else ""
-    say(f"bar: quality {bar_words(found.bar)} (quality is N(0,1) over papers){source}")
+    say(f"{count(menu.papers, 'paper')}, {count(answer.reviews, 'review')}; nothing was drawn")
+    some = f", that of {answer.weighed:,} papers: the one to be frozen comes from all of them"
+    source = some if answer.weighed != menu.papers else ""
+    say(f"bar: quality {bar_words(answer.bar)} (quality is N(0,1) over papers){source}")
     if request.quota is not None:
         say(f"{quota_line(request.quota)}; the bar alone is frozen when papers are decided")
     say(f"better: {request.better} scores")
-    say(fit_line(found.fit))
+    say(fit_line(answer.fit))
     if promise is not None:
         say(f"key fingerprint: {fingerprint}")
         say(f"commitment: {promise}")
 
 
-def _about_numbers(found: Answer, request: Request) -> str:
-    menu, parts = found.menu, [MENU_NOTE]
+def _about_numbers(answer: Answer, request: Request) -> str:
+    menu, parts = answer.menu, [MENU_NOTE]
     if menu.sampled:
         parts.append(
             f"They are estimated from {menu.solved:,} of {count(menu.papers, 'paper')}, chosen by public "

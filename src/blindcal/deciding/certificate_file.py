@@ -65,18 +65,18 @@ def decisions_text(papers: Sequence[PaperRecord], listing: Listing | None = None
     words = {1.0: ACCEPT, 0.0: REJECT}
     advice = {(ACCEPT, REJECT): "raise", (REJECT, ACCEPT): "lower", (WAIT, ACCEPT): "lower"}
     advice |= {(word, "tie"): word for word in (ACCEPT, REJECT, WAIT)}
-    found = [words[p.accepted] for p in papers] if listing is None else listing.decisions
+    decisions = [words[p.accepted] for p in papers] if listing is None else listing.decisions
     raw = [p.raw_accepted for p in papers] if listing is None else listing.raw
-    raws = [words.get(one, "tie") for one in raw]
+    raws = [words.get(raw_word, "tie") for raw_word in raw]
     columns: dict[str, list[str] | list[int | str]] = {
         "paper": [p.paper for p in papers],
-        "decision": list(found),
+        "decision": list(decisions),
         "raw_decision": raws,
-        "advice": [advice.get(pair, "leave") for pair in zip(found, raws, strict=True)],
+        "advice": [advice.get(pair, "leave") for pair in zip(decisions, raws, strict=True)],
     }
     if listing is not None and any(p.public["track"] for p in papers):
         columns["track"] = [p.public["track"] for p in papers]
-    if listing is not None and WAIT in found:
+    if listing is not None and WAIT in decisions:
         columns["wait_list"] = list(listing.waiting)
     return format_table(columns).decode()
 
@@ -273,12 +273,12 @@ def upwards(number: float, limit: float | None = None, margin: Fraction = Fracti
 def figures_json(figures: Figures) -> dict[str, Any]:
     """The figures of a paper as they are recorded, standings apart from the rest."""
     numbers = asdict(figures)
-    return {"standings": [list(one) for one in numbers.pop("standings")], "numbers": numbers}
+    return {"standings": [list(standing) for standing in numbers.pop("standings")], "numbers": numbers}
 
 
 def figures_of(paper: PaperRecord) -> Figures:
     """The figures of a recorded paper."""
-    rejected, accepted = (Standing(*one) for one in paper.figures["standings"])
+    rejected, accepted = (Standing(*standing) for standing in paper.figures["standings"])
     return Figures(**paper.figures["numbers"], standings=(rejected, accepted))
 
 

@@ -136,7 +136,7 @@ def copied_remarks(*paths: StrPath) -> list[str]:
     `paths`: the files and folders, which need not exist yet; the first that is copied is named.
     """
     for path in paths:
-        parents = {parent for place in _locations(Path(path)) for parent in place.parents}
+        parents = {parent for location in _locations(Path(path)) for parent in location.parents}
         marks = [parent.name for parent in parents]
         marks += ["Dropbox" for parent in parents if os.path.lexists(parent / ".dropbox.cache")]
         services = [service for service, start in _SERVICES if any(name.startswith(start) for name in marks)]
@@ -353,8 +353,8 @@ def _for_the_draw(truth: TrueReviewers, case: PaperCase, plan: PaperPlan) -> Pap
     """What the draw needs of a plan: where the true reviewers are in a large table, and nobody else."""
     if plan.packed_layout is None:
         return plan
-    place = {name: index for index, name in enumerate(case.candidates)}
-    own = tuple(sorted({place[name] for name in truth[case.paper]}))
+    number_of = {name: index for index, name in enumerate(case.candidates)}
+    own = tuple(sorted({number_of[name] for name in truth[case.paper]}))
     return replace(plan, packed_layout=plan.packed_layout.of(own))
 
 

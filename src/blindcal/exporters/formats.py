@@ -183,7 +183,9 @@ def _hotcrp(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str])
 def _openreview(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
     """Rows of number, decision and comment, without a header, which would be taken for a paper."""
     _check_numbers(papers, "OpenReview")
-    return encode_utf8("".join(f"{one.paper},{quote_cell(words[one.decision])},\n" for one in papers))
+    return encode_utf8(
+        "".join(f"{decided.paper},{quote_cell(words[decided.decision])},\n" for decided in papers)
+    )
 
 
 def _pretalx(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
@@ -197,7 +199,7 @@ def _pretalx(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]
 
 def _typed(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
     """A list to type from, in the order in which systems list papers."""
-    return _csv(sorted(papers, key=lambda one: (one.paper.zfill(20), one.paper)), what, words)
+    return _csv(sorted(papers, key=lambda decided: (decided.paper.zfill(20), decided.paper)), what, words)
 
 
 def _csv(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
@@ -270,7 +272,7 @@ def _check_numbers(papers: Sequence[DecidedPaper], system: str) -> None:
 
 
 def _check_papers(papers: Sequence[DecidedPaper], pattern: str, rule: str) -> None:
-    bad = [place for place, decided in enumerate(papers, start=2) if not re.fullmatch(pattern, decided.paper)]
+    bad = [line for line, decided in enumerate(papers, start=2) if not re.fullmatch(pattern, decided.paper)]
     if bad:
         raise input_error([Problem("decisions.csv", row, "paper", rule) for row in bad])
 
@@ -347,7 +349,7 @@ def _sheet(rows: Sequence[Sequence[str]]) -> str:
     return f'<worksheet xmlns="{_MAIN}"><sheetData>{cells}</sheetData></worksheet>'
 
 
-def _cell(place: str, text: str, bold: bool) -> str:
+def _cell(reference: str, text: str, bold: bool) -> str:
     if not text:
         return ""
     if len(text) > MOST_CELL:
@@ -355,14 +357,14 @@ def _cell(place: str, text: str, bold: bool) -> str:
             f"a cell of a workbook must have at most {MOST_CELL:,} characters, found {len(text):,}"
         )
     safe = html.escape(_ESCAPED.sub(lambda match: f"_x{ord(match[0]):04X}_", text), quote=False)
-    return f'<c r="{place}" s="{int(bold)}" t="inlineStr"><is><t xml:space="preserve">{safe}</t></is></c>'
+    return f'<c r="{reference}" s="{int(bold)}" t="inlineStr"><is><t xml:space="preserve">{safe}</t></is></c>'
 
 
-def _letters(place: int) -> str:
+def _letters(column: int) -> str:
     """The letters of a column, counted from 0.
 
     >>> [_letters(place) for place in (0, 25, 26, 701)]
     ['A', 'Z', 'AA', 'ZZ']
     """
-    before, last = divmod(place, 26)
+    before, last = divmod(column, 26)
     return (_letters(before - 1) if before else "") + chr(ord("A") + last)

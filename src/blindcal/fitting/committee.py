@@ -214,8 +214,8 @@ def match_people(
         for new in sorted(claim.members)
     ]
     joined = {**chosen, **sure}
-    found = {joined.get(who, who) for who in everyone} & members.keys()
-    return MatchedPeople(len(members), len(found), joined, tuple(pairs), (_kind(members), _kind(everyone)))
+    matched = {joined.get(who, who) for who in everyone} & members.keys()
+    return MatchedPeople(len(members), len(matched), joined, tuple(pairs), (_kind(members), _kind(everyone)))
 
 
 _REASONS = ("same address", "same name", "nearly the same name", "initials", "same mailbox elsewhere")
@@ -304,14 +304,14 @@ def _claims(members: Sequence[str], past: Sequence[str], traits: Mapping[str, _T
     for strength in range(len(_REASONS)):
         open_ids = [who for who in past if who not in claims]
         nearest = _alike(open_ids, members, traits, strength, _MOST_NAMESAKES)
-        claims |= {who: _Claim(strength, frozenset(found), False) for who, found in nearest.items()}
+        claims |= {who: _Claim(strength, frozenset(pointed_to), False) for who, pointed_to in nearest.items()}
         # A weak trait must fit no other past reviewer, unless that points to the same member.
         rivals = _alike([*nearest], past, traits, strength) if strength > _NAME else {}
-        for who, found in nearest.items():
+        for who, pointed_to in nearest.items():
             others = [claims.get(rival) for rival in rivals.get(who, ())]
-            alone = all(other is not None and other.members == found for other in others)
-            sure = len(found) == 1 and alone and strength < _MAILBOX
-            claims[who] = _Claim(strength, frozenset(found), sure)
+            alone = all(other is not None and other.members == pointed_to for other in others)
+            sure = len(pointed_to) == 1 and alone and strength < _MAILBOX
+            claims[who] = _Claim(strength, frozenset(pointed_to), sure)
     return claims
 
 

@@ -226,8 +226,8 @@ def in_year_order(names: Iterable[str]) -> list[str]:
     given = list(names)
     for pattern in (_YEAR, _SHORT_YEAR):
         years = [{int(year) for year in pattern.findall(name)} for name in given]
-        if all(len(found) == 1 for found in years):
-            year = {name: min(found) for name, found in zip(given, years, strict=True)}
+        if all(len(named) == 1 for named in years):
+            year = {name: min(named) for name, named in zip(given, years, strict=True)}
             # Of two digits it cannot be said where a century begins.
             apart = max(year.values(), default=0) - min(year.values(), default=0)
             return sorted(given, key=year.__getitem__) if apart < 50 else given

@@ -292,7 +292,9 @@ def read_fingerprints(path: StrPath) -> list[Fingerprint]:
     """What `fingerprint_record` wrote."""
     match read_json(path, _FORMAT):
         case {"format": 1, "used": [*used]}:
-            read = [found for content in used if (found := parse_fingerprint(content)) is not None]
+            read = [
+                fingerprint for content in used if (fingerprint := parse_fingerprint(content)) is not None
+            ]
             if len(read) == len(used):
                 return read
     rule = f"must be what `blindcal fit` wrote beside its table, format {_FORMAT}"

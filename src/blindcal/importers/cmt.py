@@ -115,8 +115,8 @@ def _read(table: HeadedTable, track: str, choices: Choices) -> RawExport:
     names = table.column("Reviewer Name") if "Reviewer Name" in table else list(map(" ".join, halves))
     cells = zip(*(table.column(name) for name in wanted), names, strict=True)
     rows = [
-        RawReview(number, *found)._replace(track=track, file=table.file)
-        for (number, _), found in zip(table.rows, cells, strict=True)
+        RawReview(number, *values)._replace(track=track, file=table.file)
+        for (number, _), values in zip(table.rows, cells, strict=True)
     ]
     return RawExport(
         format=NAME,

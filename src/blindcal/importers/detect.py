@@ -135,10 +135,10 @@ def import_reviews(data: bytes, file: str, choices: Choices | None = None) -> Im
     opened = open_export(data, file)
     module, what = recognized(opened, choices)
     try:
-        found = module.read(opened, choices)
+        export = module.read(opened, choices)
     except MixedListError:
         raise export_error(file, _MIXED) from None
-    return gather(replace(found, said=(what, *opened.said, *found.said)), choices)
+    return gather(replace(export, said=(what, *opened.said, *export.said)), choices)
 
 
 def recognized(opened: OpenedExport, choices: Choices) -> tuple[_Format, str]:

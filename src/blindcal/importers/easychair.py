@@ -184,11 +184,11 @@ def _counted(
 def _sub_reviewers(table: HeadedTable) -> list[tuple[str, str]]:
     fields = ("first name", "last name", "email", "person #")
     columns = [table.column(table.first(f"reviewer {name}", f"subreviewer {name}")) for name in fields]
-    found = []
+    people = []
     for first, last, email, person in zip(*columns, strict=True):
         name = f"{first.strip()} {last.strip()}".strip()
-        found.append((email.strip() or name or (f"person {person.strip()}" if person.strip() else ""), name))
-    return found
+        people.append((email.strip() or name or (f"person {person.strip()}" if person.strip() else ""), name))
+    return people
 
 
 def _latest(table: HeadedTable, rows: Sequence[RawReview]) -> tuple[list[RawReview], int, list[Problem]]:
@@ -241,8 +241,8 @@ def _problems(opened: OpenedExport, table: HeadedTable) -> list[Problem]:
     used = ("submission #", "member #", "member name", "version", "scores", *_AFTER[:4])
     beside = ("#", "title", "track name", _DELETED, "decision", "first name", "last name", "email")
     others = filter(None, (_submission_table(opened), committee_table(opened)))
-    found = [*table.problems, *table.repeated(used)]
-    return found + [problem for other in others for problem in (*other.problems, *other.repeated(beside))]
+    problems = [*table.problems, *table.repeated(used)]
+    return problems + [problem for other in others for problem in (*other.problems, *other.repeated(beside))]
 
 
 def _submissions(opened: OpenedExport) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
@@ -287,6 +287,6 @@ def _namesakes(reviewers: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     ids: dict[str, set[str]] = {}
     for who, name in reviewers:
         ids.setdefault(name.strip().casefold(), set()).add(who)
-    several = sum(len(found) > 1 for name, found in ids.items() if name)
+    several = sum(len(numbers) > 1 for name, numbers in ids.items() if name)
     what = "with more than one reviewer id: kept apart; if that is one person, `map` can join them"
     return (f"{count(several, 'name')} {what}",) if several else ()

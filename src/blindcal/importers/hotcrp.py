@@ -109,13 +109,13 @@ def _read_table(table: HeadedTable, choices: Choices) -> RawExport:
     used = [*map(str, known), "status"]
     unused = [name for name in table.names if name.casefold() in _NOT_SCORES.difference(used)]
     columns = {name: table.column(name) for name in names}
-    found = _found(
+    export = _raw_export(
         table.file, table.row, rows, table.column("status"), columns, choices, unused, {}, _keyworded(table)
     )
     words = table.column("decision")
     return replace(
-        found,
-        problems=(*found.problems, *table.problems, *table.repeated([*used, *names])),
+        export,
+        problems=(*export.problems, *table.problems, *table.repeated([*used, *names])),
         warnings=(_SILENT,),
         withdrawn=withdrawn_papers(zip(table.column(paper), words, strict=True)),
         decision_words=_decision_words((word, "") for word in words),
@@ -130,16 +130,16 @@ def _row(number: int, paper: str, who: str, name: str, stage: str, title: str) -
 
 def _papers_and_reviews(value: object) -> list[tuple[Item, Item]]:
     """Each review and the paper it belongs to (the review itself where there is no more about it)."""
-    items, found = json_pages(value), []
+    items, pairs = json_pages(value), []
     for item in items:
         own = [item] if {"pid", "reviews"} <= item.keys() else []
         for paper in json_objects(item.get("papers")) or own:
-            found += [({**paper, "reviews": None}, review) for review in json_objects(paper.get("reviews"))]
+            pairs += [({**paper, "reviews": None}, review) for review in json_objects(paper.get("reviews"))]
         if "papers" not in item and "pid" not in item:
-            found += [(review, review) for review in json_objects(item.get("reviews"))]
-    if not found and any(item.get("object") == "review" or {"pid", "rid"} <= item.keys() for item in items):
-        found = [(item, item) for item in items]
-    return found if any("pid" in paper or "pid" in review for paper, review in found) else []
+            pairs += [(review, review) for review in json_objects(item.get("reviews"))]
+    if not pairs and any(item.get("object") == "review" or {"pid", "rid"} <= item.keys() for item in items):
+        pairs = [(item, item) for item in items]
+    return pairs if any("pid" in paper or "pid" in review for paper, review in pairs) else []
 
 
 def _read_json(opened: OpenedExport, choices: Choices) -> RawExport:
@@ -164,13 +164,15 @@ def _read_json(opened: OpenedExport, choices: Choices) -> RawExport:
     forms: list[Item] = [item["reviewform"] for item in tops if isinstance(item.get("reviewform"), dict)]
     statuses = [json_cell(review.get("status")) for *_, review in numbered]
     rows = [_json_row(*triple) for triple in numbered]
-    found = _found(opened.file, None, rows, statuses, columns, choices, dropped, forms[0] if forms else {})
+    export = _raw_export(
+        opened.file, None, rows, statuses, columns, choices, dropped, forms[0] if forms else {}
+    )
     papers = _papers(opened.value) or [paper for paper, _ in pairs]
     listed = [paper for item in tops for paper in json_objects(item.get("papers"))]
     return replace(
-        found,
+        export,
         dropped=(
-            *found.dropped,
+            *export.dropped,
             *dropped_count(len(pairs) - len(numbered), "metareview", METAREVIEWS),
         ),
         titles={json_cell(paper.get("pid")): json_cell(paper.get("title")) for paper in papers},
@@ -213,7 +215,7 @@ def _conflicts(papers: Sequence[Item]) -> Iterator[tuple[str, str]]:
         yield from ((json_cell(paper.get("pid")), name) for name in names if isinstance(name, str))
 
 
-def _found(
+def _raw_export(
     file: str,
     row: int | None,
     rows: Sequence[RawReview],
@@ -272,7 +274,7 @@ def _letters(form: Mapping[str, object], score: str) -> tuple[str, ...]:
     if isinstance(symbols, list) and len(symbols) == count and all(isinstance(s, str) for s in symbols):
         return tuple(reversed(symbols))
     if isinstance(start, str) and re.fullmatch(r"[A-Z]", start) and ord(start) + count <= ord("Z") + 1:
-        return tuple(chr(ord(start) + place) for place in range(count))
+        return tuple(chr(ord(start) + index) for index in range(count))
     return ()
 
 
@@ -292,4 +294,4 @@ def _decision_words(decided: Iterable[tuple[str, str]]) -> dict[str, str]:
         kinds = said or [kind for kind in words if kind in word.casefold()]
         if len(kinds) == 1:
             words[kinds[0]].add(word)
-    return {kind: min(found) for kind, found in words.items() if len(found) == 1}
+    return {kind: min(spellings) for kind, spellings in words.items() if len(spellings) == 1}

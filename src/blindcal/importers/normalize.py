@@ -71,50 +71,50 @@ class Imported:
         return {**table, "name": known} if any(known) else table
 
 
-def gather(found: RawExport, choices: Choices) -> Imported:
+def gather(export: RawExport, choices: Choices) -> Imported:
     """The checked and sorted reviews of an export, or an `InputError` with every problem in it.
 
-    `found` is what a system's `read` returns; of the `choices`, `best_first` and `people` count here.
+    `export` is what a system's `read` returns; of the `choices`, `best_first` and `people` count here.
     """
     people = {_clean(key): _clean(person) for key, person in (choices.people or {}).items()}
-    scored = [row for row in found.rows if row.score.strip().casefold() not in _BLANK]
+    scored = [row for row in export.rows if row.score.strip().casefold() not in _BLANK]
     rows = [_cleaned(row, people) for row in scored]
     # The order that the export brought along counts if its scores need one.
-    brought = found.best_first if is_worded(row.score for row in found.rows) else ()
-    log = Problems(found.file)
-    log.extend(found.problems)
-    score, sure = _scores(rows, choices.best_first or brought, found, log), _confidences(rows, found, log)
-    known = {_clean(paper): _clean(track) for paper, track in found.tracks.items() if track.strip()}
+    brought = export.best_first if is_worded(row.score for row in export.rows) else ()
+    log = Problems(export.file)
+    log.extend(export.problems)
+    score, sure = _scores(rows, choices.best_first or brought, export, log), _confidences(rows, export, log)
+    known = {_clean(paper): _clean(track) for paper, track in export.tracks.items() if track.strip()}
     tracks = {**{row.paper: row.track for row in reversed(rows) if row.track}, **known}
-    if not _years_mixed(rows, found, log):
-        _check_pairs(rows, tracks, found, log)
+    if not _years_mixed(rows, export, log):
+        _check_pairs(rows, tracks, export, log)
     if tracks:
         rows = [row._replace(track=tracks.get(row.paper, "")) for row in rows]
-    _check_ids(rows, found, log)
+    _check_ids(rows, export, log)
     if not rows:
         log.add(None, None, "must have at least one review with a score", "none")
     log.finish()
-    check_people([(row.paper, row.reviewer) for row in rows], found.file)
-    reviews, titles = Reviews.from_table(_table(rows, score, sure)), _titles(rows, found)
-    pairs = {(_clean(paper), people.get(_clean(who), _clean(who))) for paper, who in found.conflicts}
-    became = {_clean(paper): what for paper, what in found.withdrawn.items()}
+    check_people([(row.paper, row.reviewer) for row in rows], export.file)
+    reviews, titles = Reviews.from_table(_table(rows, score, sure)), _titles(rows, export)
+    pairs = {(_clean(paper), people.get(_clean(who), _clean(who))) for paper, who in export.conflicts}
+    became = {_clean(paper): what for paper, what in export.withdrawn.items()}
     return Imported(
-        format=found.format,
+        format=export.format,
         reviews=reviews,
         scale=scale_of(score.levels, score.named),
-        score_field=found.score_field,
-        confidence_field=None if sure is None else found.confidence_field,
+        score_field=export.score_field,
+        confidence_field=None if sure is None else export.confidence_field,
         rounds=tuple(rows[i].round for i in reviews.row) if any(row.round for row in rows) else (),
         titles=titles,
         tracks={paper: tracks[paper] for paper in tracks if not any(map(id_problem, (paper, tracks[paper])))},
-        committee=_committee(rows, found, people),
+        committee=_committee(rows, export, people),
         conflicts=tuple(sorted(pair for pair in pairs if not any(map(id_problem, pair)))),
         withdrawn={paper: became[paper] for paper in reviews.papers if paper in became},
-        sources=tuple((rows[i].file or found.file, rows[i].row) for i in reviews.row),
-        decision_words=dict(found.decision_words),
-        recognized=(*found.said, *(["decimals written with a comma"] if score.commas else [])),
-        dropped=(*found.dropped, Dropped("the order of rows", "it can reveal who wrote a review")),
-        warnings=(*found.warnings, *_warnings(found, scored, rows, sure, titles, people)),
+        sources=tuple((rows[i].file or export.file, rows[i].row) for i in reviews.row),
+        decision_words=dict(export.decision_words),
+        recognized=(*export.said, *(["decimals written with a comma"] if score.commas else [])),
+        dropped=(*export.dropped, Dropped("the order of rows", "it can reveal who wrote a review")),
+        warnings=(*export.warnings, *_warnings(export, scored, rows, sure, titles, people)),
     )
 
 
@@ -168,28 +168,28 @@ class _Numbers(NamedTuple):
     commas: bool = False
 
 
-def _scores(rows: Sequence[RawReview], order: Sequence[str], found: RawExport, log: Problems) -> _Numbers:
+def _scores(rows: Sequence[RawReview], order: Sequence[str], export: RawExport, log: Problems) -> _Numbers:
     """The scores; cells repeat, so each distinct one is read once."""
     cells = [row.score for row in rows]
     commas = has_decimal_commas(cells)
     if not order and is_worded(cells):
         # One cure for all of them: said once and not row by row.
-        log.extend([Problem(found.file, None, found.score_field, NO_ORDER)])
+        log.extend([Problem(export.file, None, export.score_field, NO_ORDER)])
         return _Numbers([], {})
     read = {cell: read_ordered(cell, order) if order else read_number(cell, commas) for cell in set(cells)}
-    right = _good(rows, cells, read, found.score_field, log)
+    right = _good(rows, cells, read, export.score_field, log)
     return _Numbers([value for value, _ in right], dict(right), bool(order), commas and not order)
 
 
-def _confidences(rows: Sequence[RawReview], found: RawExport, log: Problems) -> _Numbers | None:
+def _confidences(rows: Sequence[RawReview], export: RawExport, log: Problems) -> _Numbers | None:
     """How sure the reviewers are, where they say it in numbers."""
     cells = ["" if row.confidence.strip().casefold() in _BLANK else row.confidence for row in rows]
-    if found.confidence_field is None or not any(cells) or is_worded(cells):
+    if export.confidence_field is None or not any(cells) or is_worded(cells):
         return None
     commas = has_decimal_commas(cells)
     read = {cell: read_number(cell, commas) for cell in set(cells) if cell}
     read[""] = (math.nan, "")
-    right = _good(rows, cells, read, found.confidence_field, log)
+    right = _good(rows, cells, read, export.confidence_field, log)
     return _Numbers([value for value, _ in right], {}, commas=commas)
 
 
@@ -210,17 +210,17 @@ def _good(
     return [good[cell] for cell in cells if cell in good]
 
 
-def _check_ids(rows: Sequence[RawReview], found: RawExport, log: Problems) -> None:
+def _check_ids(rows: Sequence[RawReview], export: RawExport, log: Problems) -> None:
     for name in ("paper", "reviewer", "track", "round"):
         optional = name in ("track", "round")
         cells = [getattr(row, name) for row in rows]
         broken = {cell: id_problem(cell) for cell in set(cells) if cell or not optional}
         for row, cell in zip(rows, cells, strict=True):
             if problem := broken.get(cell):
-                log.extend([Problem(row.file or found.file, row.row, name, *problem)])
+                log.extend([Problem(row.file or export.file, row.row, name, *problem)])
 
 
-def _years_mixed(rows: Sequence[RawReview], found: RawExport, log: Problems) -> bool:
+def _years_mixed(rows: Sequence[RawReview], export: RawExport, log: Problems) -> bool:
     """Whether many papers have two titles: their numbers start again every year."""
     titles: dict[str, set[str]] = {}
     for row in rows:
@@ -229,17 +229,17 @@ def _years_mixed(rows: Sequence[RawReview], found: RawExport, log: Problems) -> 
     mixed = double > 1 and _MIXED * double >= len(titles)
     if mixed:
         what = f"{count(double, 'paper')} with two titles: two years in one file?"
-        log.extend([Problem(found.file, None, "title", "must be one for each paper", what)])
+        log.extend([Problem(export.file, None, "title", "must be one for each paper", what)])
     return mixed
 
 
 def _check_pairs(
-    rows: Sequence[RawReview], tracks: Mapping[str, str], found: RawExport, log: Problems
+    rows: Sequence[RawReview], tracks: Mapping[str, str], export: RawExport, log: Problems
 ) -> None:
     """One review of a paper by a reviewer; a paper stays in one track."""
     first: dict[tuple[str, str], RawReview] = {}
     for row in rows:
-        file, earlier = row.file or found.file, first.setdefault((row.paper, row.reviewer), row)
+        file, earlier = row.file or export.file, first.setdefault((row.paper, row.reviewer), row)
         if earlier is not row:
             rule = "must not repeat an earlier row's paper and reviewer"
             log.extend([Problem(file, row.row, "reviewer", rule, _repeated(earlier, row))])
@@ -269,20 +269,20 @@ def _table(rows: Sequence[RawReview], score: _Numbers, sure: _Numbers | None) ->
     return table
 
 
-def _titles(rows: Sequence[RawReview], found: RawExport) -> dict[str, str]:
+def _titles(rows: Sequence[RawReview], export: RawExport) -> dict[str, str]:
     titles = {row.paper: _phrase(row.title) for row in reversed(rows)}
-    titles.update((_clean(paper), _phrase(title)) for paper, title in found.titles.items())
+    titles.update((_clean(paper), _phrase(title)) for paper, title in export.titles.items())
     return {paper: title for paper, title in titles.items() if title and not id_problem(paper)}
 
 
-def _committee(rows: Sequence[RawReview], found: RawExport, people: Mapping[str, str]) -> dict[str, str]:
+def _committee(rows: Sequence[RawReview], export: RawExport, people: Mapping[str, str]) -> dict[str, str]:
     """The name of everyone that the export knows, those who wrote nothing included.
 
     Members that the export lists have the names of that list alone: which names are known must not tell who
     reviewed.
     """
     committee = {row.reviewer: _phrase(row.name) for row in reversed(rows)}
-    for key, name in found.committee.items():
+    for key, name in export.committee.items():
         person = people.get(_clean(key), _clean(key))
         if not id_problem(person):
             committee[person] = _phrase(name)
@@ -303,7 +303,7 @@ def withdrawn_lines(withdrawn: Mapping[str, str]) -> list[str]:
 
 
 def _warnings(
-    found: RawExport,
+    export: RawExport,
     scored: Sequence[RawReview],
     rows: Sequence[RawReview],
     sure: _Numbers | None,
@@ -312,12 +312,14 @@ def _warnings(
 ) -> list[str]:
     """Reviews without a score, confidence in words, papers with two titles, ids that the map lacks."""
     warnings, kept = [], set(map(id, scored))
-    if blank := [row for row in found.rows if id(row) not in kept]:
+    if blank := [row for row in export.rows if id(row) not in kept]:
         places = ", ".join(f"{row.file}, row {row.row}".lstrip(", ") for row in blank[:_SHOWN_ROWS])
         more = "" if len(blank) <= _SHOWN_ROWS else ", ..."
         warnings.append(f"{count(len(blank), 'review')} without a score left out ({places}{more})")
-    if found.confidence_field is not None and sure is None:
-        warnings.append(f"{found.confidence_field} holds no numbers: left out, and so there is no confidence")
+    if export.confidence_field is not None and sure is None:
+        warnings.append(
+            f"{export.confidence_field} holds no numbers: left out, and so there is no confidence"
+        )
     if double := {r.paper for r in rows if r.title.strip() and _phrase(r.title) != titles.get(r.paper)}:
         warnings.append(f"{count(len(double), 'paper')} with two titles: the first is kept")
     ids = {_clean(row.reviewer) for row in scored}

@@ -112,8 +112,8 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
 
 def _check_year(reviews: Iterable[Item], file: str) -> None:
     """Refuse reviews from venues of two years: their papers have the same numbers."""
-    found = (_YEAR.search(text) for note in reviews for text in _invitations(note))
-    years = sorted({match[1] for match in found if match is not None})
+    matches = (_YEAR.search(text) for note in reviews for text in _invitations(note))
+    years = sorted({match[1] for match in matches if match is not None})
     if len(years) > 1:
         raise export_error(file, "must be of one year", f"{', '.join(years)}: two years in one file?")
 
@@ -132,8 +132,8 @@ def _walk(items: Iterable[Item]) -> Iterator[Item]:
 
 def _kinds(note: Item) -> list[str]:
     """What the note answers: the last words of its invitations, without mere edits."""
-    found = map(_KIND.search, _invitations(note))
-    kinds = [match[1].replace("/", "_") for match in found if match is not None]
+    matches = map(_KIND.search, _invitations(note))
+    kinds = [match[1].replace("/", "_") for match in matches if match is not None]
     return [kind for kind in kinds if kind != "Edit"]
 
 
@@ -233,7 +233,7 @@ def _content(note: Item, name: str) -> str:
 
 
 def _columns(reviews: Sequence[Item]) -> dict[str, list[str]]:
-    contents = [found if isinstance(found := note.get("content"), dict) else {} for note in reviews]
+    contents = [answers if isinstance(answers := note.get("content"), dict) else {} for note in reviews]
     return json_columns([{str(name): _value(v) for name, v in content.items()} for content in contents])
 
 
@@ -263,8 +263,8 @@ def _papers(notes: _Notes) -> dict[str, str]:
 def _number(reply: Item) -> str:
     """The number of the paper that a note is about, by what it answers or who signed it."""
     answers = [text for text in _invitations(reply) if not text.endswith("/-/Edit")]
-    found = filter(None, map(_NUMBER.search, [*answers, _signature(reply)]))
-    return next((match[1] for match in found), "")
+    matches = filter(None, map(_NUMBER.search, [*answers, _signature(reply)]))
+    return next((match[1] for match in matches), "")
 
 
 def _people(notes: _Notes, choices: Choices, file: str) -> tuple[list[str], list[Problem]]:

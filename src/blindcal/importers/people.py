@@ -55,13 +55,13 @@ def _numbers_reviews(pairs: Sequence[tuple[str, str]]) -> bool:
     """
     matches = {reviewer: _ORDINAL.fullmatch(reviewer) for _, reviewer in pairs}
     ordinals = {name: match[1] for name, match in matches.items() if match is not None}
-    place = {name: int(o) if o.isdigit() else ord(o.upper()) for name, o in ordinals.items()}
-    if len(place) < len(matches):
+    ordinal_of = {name: int(o) if o.isdigit() else ord(o.upper()) for name, o in ordinals.items()}
+    if len(ordinal_of) < len(matches):
         return False
     mapping: defaultdict[str, set[int]] = defaultdict(set)
     for paper, reviewer in pairs:
-        mapping[paper].add(place[reviewer])
-    lowest = min(place.values())
+        mapping[paper].add(ordinal_of[reviewer])
+    lowest = min(ordinal_of.values())
     nested = all(numbers == set(range(lowest, lowest + len(numbers))) for numbers in mapping.values())
     few = _SOME_PAPERS if len({len(numbers) for numbers in mapping.values()}) > 1 else _MANY_PAPERS
     return nested and len(mapping) >= few
@@ -193,10 +193,10 @@ def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None)
     ids = _ids(table, table.first(*_IDS), people)
     parts = next((group for group in _NAMES if all(name in table for name in group)), ())
     names = zip(*(table.column(name) for name in parts), strict=True) if parts else [()] * len(ids)
-    found: dict[str, str] = {}
+    name_of: dict[str, str] = {}
     for who, name in zip(ids, names, strict=True):
-        found[who] = found.get(who) or " ".join(" ".join(name).split())
-    return dict(sorted(found.items()))
+        name_of[who] = name_of.get(who) or " ".join(" ".join(name).split())
+    return dict(sorted(name_of.items()))
 
 
 def read_conflicts(data: bytes, file: str, people: Mapping[str, str] | None = None) -> tuple[Pairs, str]:
@@ -232,7 +232,7 @@ def _listed(table: HeadedTable, people: Mapping[str, str] | None) -> tuple[Pairs
     words = [cell.strip().casefold() for cell in table.column(word)]
     if word == _WORD and not {*words} <= {"", _WORD}:
         raise export_error(table.file, _TWO_PEOPLE, row=table.row)
-    about = [place for place, cell in enumerate(words) if cell] if word else range(len(words))
+    about = [index for index, cell in enumerate(words) if cell] if word else range(len(words))
     if words and not about:
         raise export_error(table.file, _NONE)
     papers = _ids(table, table.first(*_PAPERS), rows=about)
@@ -267,13 +267,13 @@ def _pairs(
 def _bulk(table: HeadedTable, people: Mapping[str, str] | None) -> tuple[Pairs, str]:
     actions = [action.strip().casefold() for action in table.column("action")]
     turns = {"conflict": True, "clearconflict": False, "noconflict": False}
-    about = [place for place, action in enumerate(actions) if action in turns]
+    about = [index for index, action in enumerate(actions) if action in turns]
     if actions and not about:
         raise export_error(table.file, _NONE)
     papers = _ids(table, "paper", rows=about)
     persons = _ids(table, table.first("email", "user"), people, rows=about)
     last = {
-        (paper, who): turns[actions[place]] for place, paper, who in zip(about, papers, persons, strict=True)
+        (paper, who): turns[actions[index]] for index, paper, who in zip(about, papers, persons, strict=True)
     }
     conflicts = sorted(pair for pair, there in last.items() if there)
     return tuple(conflicts), "a HotCRP bulk assignment" + _left(len(actions) - len(about))
@@ -295,10 +295,10 @@ def _ids(
     places = range(len(cells)) if rows is None else rows
     log = Problems(table.file)
     log.extend([*table.problems, *table.repeated([column])])
-    for place in places:
-        if (broken := id_problem(cells[place])) is not None:
-            log.extend([Problem(table.file, table.rows[place][0], column, *broken)])
+    for index in places:
+        if (broken := id_problem(cells[index])) is not None:
+            log.extend([Problem(table.file, table.rows[index][0], column, *broken)])
     if not places:
         log.add(None, column, "must have at least one row under the header", "none")
     log.finish()
-    return [(people or {}).get(cells[place], cells[place]) for place in places]
+    return [(people or {}).get(cells[index], cells[index]) for index in places]

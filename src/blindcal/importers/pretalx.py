@@ -143,7 +143,7 @@ def _read_api(opened: OpenedExport, choices: Choices) -> RawExport:
             ["text"],
         ),
         withdrawn=_withdrawn(reviews),
-        warnings=() if any(isinstance(one.get("submission"), dict) for one in reviews) else (_STATELESS,),
+        warnings=() if any(isinstance(item.get("submission"), dict) for item in reviews) else (_STATELESS,),
     )
 
 

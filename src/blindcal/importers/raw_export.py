@@ -125,7 +125,7 @@ def dropped_columns(names: Iterable[str], texts: Iterable[str] = ()) -> tuple[Dr
     for name in dict.fromkeys(name for name in names if name and name not in texts):
         why = next((why for pattern, why in _KINDS if pattern.match(name)), UNUSED)
         by_reason[why].append(name)
-    return tuple(Dropped(listed(found), why) for why, found in by_reason.items() if found)
+    return tuple(Dropped(listed(columns), why) for why, columns in by_reason.items() if columns)
 
 
 def dropped_count(number: int, what: str, why: str, more: str = "") -> list[Dropped]:

@@ -197,10 +197,10 @@ def json_cell(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def all_pages(found: Iterable[Item], key: str, file: str) -> Iterator[Item]:
+def all_pages(parts: Iterable[Item], key: str, file: str) -> Iterator[Item]:
     """The objects under `key` on all pages; refused if a page states, as its `count`, that there are more."""
     stated, items = 0, []
-    for page in found:
+    for page in parts:
         items += json_objects(page.get(key))
         count = page.get("count")
         stated = max(stated, count if isinstance(count, int) else 0)
@@ -573,8 +573,8 @@ class _New(_Rows):
         elif name == "c":
             self.put(self._text())
 
-    def _column(self, place: str) -> int:
-        match = _PLACE.fullmatch(place)
+    def _column(self, reference: str) -> int:
+        match = _PLACE.fullmatch(reference)
         if match is None or int(match[2]) != self.row:
             raise self.bad("must name its cells like B3", row=self.row)
         return _column_number(match[1])

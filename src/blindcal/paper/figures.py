@@ -128,9 +128,9 @@ class Figure:
 
 def _drawn(panel: Panel) -> list[tuple[str, str, ArrayLike, ArrayLike]]:
     return [
-        *((one.kind, one.label, one.x, one.y) for one in panel.curves),
-        *(("region", one.label, one.x, one.y) for one in panel.regions),
-        *(("corner", f"{one.name}: {one.meaning}", one.x, one.y) for one in panel.corners),
+        *((curve.kind, curve.label, curve.x, curve.y) for curve in panel.curves),
+        *(("region", region.label, region.x, region.y) for region in panel.regions),
+        *(("corner", f"{corner.name}: {corner.meaning}", corner.x, corner.y) for corner in panel.corners),
     ]
 
 
@@ -142,7 +142,7 @@ def figure_1() -> Figure:
         'min(u,v)/(u+v)'
     """
     agree, disagree = (0.65, 0.35, 0.0, 0.0), NOISELESS
-    point, line = (theorem_4_2(from_letters(*one)) for one in (agree, disagree))
+    point, line = (theorem_4_2(from_letters(*letters)) for letters in (agree, disagree))
     corners = (
         Corner("1", "origin: full calibration", *line.start),
         Corner("2", "min(u,v)/(u+v)", *line.end),
@@ -177,7 +177,7 @@ def figure_2() -> Figure:
         >>> corner.meaning, round(float(corner.x), 3)
         ('(u Phi_1 + v (1-Phi_2))/(u+v)', 0.217)
     """
-    point, line = (theorem_4_5(from_letters(*one)) for one in (AGREEING, NOISY))
+    point, line = (theorem_4_5(from_letters(*letters)) for letters in (AGREEING, NOISY))
     corners = (
         Corner("1", "(u Phi_1 + v (1-Phi_2))/(u+v)", *line.start),
         Corner("2", "(u (Phi_1 + 2 Phi_2 - 1) + v (1-Phi_2))/(u+v)", *line.end),

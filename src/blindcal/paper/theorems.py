@@ -427,13 +427,13 @@ def response_policy(belief: Belief, epsilon: ArrayLike) -> Policy:
     return unchecked_policy((response @ own[..., None])[..., 0])
 
 
-def strategy_epsilon(found: Calibrated) -> Array:
+def strategy_epsilon(calibrated: Calibrated) -> Array:
     """The least epsilon of what an algorithm chose for these scores.
 
     `q` depends on the scores, so no limit holds for all of them, and for many it is infinite.
 
     Args:
-        found: What `algorithm_1` or `algorithm_3` returned.
+        calibrated: What `algorithm_1` or `algorithm_3` returned.
 
     Returns:
         One epsilon for each instance.
@@ -444,5 +444,5 @@ def strategy_epsilon(found: Calibrated) -> Array:
         >>> [float(strategy_epsilon(algorithm_1(belief, error))) for error in (0.125, 0.25)]
         [inf, 0.0]
     """
-    accept = found.policy.accept
+    accept = calibrated.policy.accept
     return definition_b_1(np.stack([accept, 1.0 - accept], axis=-1))

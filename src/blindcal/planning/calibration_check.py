@@ -515,7 +515,7 @@ def _log_ratio_if_mirrored(cases: Sequence[PaperCase], data: ConferenceScores, d
         np.array([_with_offsets(case, -1.0, 2 * center + shift).log_evidence for case in papers])
         for shift in (0.0, drift)
     ]
-    about_mean, matched = (_sum_of_log_ratios(one, as_calibrated) for one in mirrored)
+    about_mean, matched = (_sum_of_log_ratios(offsets, as_calibrated) for offsets in mirrored)
     return float(np.logaddexp(about_mean, matched - 1) - np.log(2)) - max(
         0.0, _sum_of_log_ratios(shifted, as_calibrated) - _EVIDENCE
     )

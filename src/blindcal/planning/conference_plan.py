@@ -245,15 +245,15 @@ def answer(
     refuse_misfit(fit, despite_misfit=despite_misfit)
     own, remarks = request.guarantee, input_remarks(inputs, conference, request)
 
-    def so_far(found: Menu) -> Answer:
-        choice = found.choice(own)
+    def so_far(surveyed: Menu) -> Answer:
+        choice = surveyed.choice(own)
         shares = {
-            "success_scores_only": found.success_scores_only,
+            "success_scores_only": surveyed.success_scores_only,
             "expected_wrong": choice.wrong / papers,
-            "expected_wrong_raw": found.wrong_raw / papers,
+            "expected_wrong_raw": surveyed.wrong_raw / papers,
         }
         told = (*remarks, *fit.notes, *plan_remarks(shares, own.never_against), *quota_remarks(request))
-        return Answer(own, found, bar, weighed, len(inputs.reviews), fit, told)
+        return Answer(own, surveyed, bar, weighed, len(inputs.reviews), fit, told)
 
     return so_far(
         menu(
@@ -263,7 +263,7 @@ def answer(
             seconds=seconds - (monotonic() - start),
             workers=workers,
             progress=progress,
-            tell=None if tell is None else lambda found: tell(so_far(found)),
+            tell=None if tell is None else lambda surveyed: tell(so_far(surveyed)),
         )
     )
 
@@ -478,7 +478,7 @@ def crowd_remarks(conference: Conference, guarantee: Guarantee) -> list[str]:
     """A remark if pools without outsiders are smaller than the crowd: it is steady there."""
     pools = [case.candidates for case in conference.cases]
     small = sum(len(pool) < (guarantee.among or 0) and OUTSIDER not in pool for pool in pools)
-    return [f"f{one[1:-1]}" for one in steady_crowd(small, len(pools), guarantee.among)]
+    return [f"f{remark[1:-1]}" for remark in steady_crowd(small, len(pools), guarantee.among)]
 
 
 def steady_crowd(small: int, papers: int, among: float | None) -> list[str]:
@@ -522,7 +522,7 @@ def quota_remarks(request: Request) -> list[str]:
 
 def load_remarks(reviews: Reviews, loads: Loads) -> list[str]:
     """A remark for the chair alone if people have other numbers of reviews than was stated. CONFIDENTIAL."""
-    written = Counter(reviews.reviewers[one] for one in reviews.reviewer)
+    written = Counter(reviews.reviewers[index] for index in reviews.reviewer)
     other = sum(not least <= written[name] <= most for name, least, most in loads)
     if not other:
         return []

@@ -143,9 +143,9 @@ def with_chosen(chosen: Guarantee, guarantees: Sequence[Guarantee] = MENU) -> tu
     """The menu with the chosen guarantee in it, after the last one of its name; `guarantees` is the menu."""
     if chosen in guarantees:
         return tuple(guarantees)
-    alike = [index for index, one in enumerate(guarantees) if one.name == chosen.name]
-    place = 1 + max(alike, default=len(guarantees) - 1)
-    return *guarantees[:place], chosen, *guarantees[place:]
+    alike = [index for index, guarantee in enumerate(guarantees) if guarantee.name == chosen.name]
+    position = 1 + max(alike, default=len(guarantees) - 1)
+    return *guarantees[:position], chosen, *guarantees[position:]
 
 
 def menu(
@@ -188,8 +188,8 @@ def menu(
     steps = ceil(seconds) if timed else int(min(most, len(kinds)))
     with progress(f"comparing {len(guarantees)} guarantees", steps) as step:
         advance = _clock(step, start, ceil(seconds)) if timed else step
-        found = parallel_map(_rough_chances, kinds, workers=workers, light=True)
-        rough = _rough_errors(np.array(found)[kind], np.array(conference.raw_accept))
+        chances = parallel_map(_rough_chances, kinds, workers=workers, light=True)
+        rough = _rough_errors(np.array(chances)[kind], np.array(conference.raw_accept))
         order = _order([case.paper for case in conference.cases], _sizes(rough))
         begun = monotonic()
 
@@ -209,7 +209,7 @@ def menu(
                 return so_far()
             drawn += batch
             new = sorted({kind[index] for index in order[:drawn]} - solved.keys())
-            results = parallel_map(run, [kinds[one] for one in new], workers=workers, advance=advance)
+            results = parallel_map(run, [kinds[number] for number in new], workers=workers, advance=advance)
             solved |= dict(zip(new, results, strict=True))
             if tell is not None:
                 tell(so_far())
@@ -236,7 +236,7 @@ def prepared_sample(
         refuse_mismatches(reviews, inputs.parameters, inputs.pools, inputs.sources)
         left_out = _by_digest(reviews.papers)[MOST_WEIGHED:]
         inputs = replace(inputs, reviews=reviews.without([reviews.papers[index] for index in left_out]))
-    found, _ = inputs.prepared(
+    prepared, _ = inputs.prepared(
         accept_rate=rate,
         bar=bar,
         better=request.better,
@@ -244,7 +244,7 @@ def prepared_sample(
         workers=workers,
         progress=progress,
     )
-    return found
+    return prepared
 
 
 def sample_papers(conference: Conference, most: int) -> Conference:

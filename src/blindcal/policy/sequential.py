@@ -163,8 +163,8 @@ def _least_error(masses: Sequence[Array], weight: Array, favor: Array, epsilon: 
     if epsilon is not None:
         least, most, grown = unit[-2], unit[-1], float(np.exp(epsilon))
         # least <= p <= most <= e^eps least, and 1 - least <= e^eps (1 - most)
-        for one in unit[:size]:
-            rows += [one - most, least - one]
+        for row in unit[:size]:
+            rows += [row - most, least - row]
             limits += [0.0, 0.0]
         rows += [most - grown * least, grown * most - least]
         limits += [0.0, grown - 1.0]

@@ -155,15 +155,15 @@ def kinds_of_papers(cases: Sequence[PaperCase]) -> tuple[list[PaperCase], list[i
     [0, 1, 0]
     """
     kinds: dict[object, int] = {}
-    found: list[PaperCase] = []
+    representatives: list[PaperCase] = []
     kind = []
     for case in cases:
         parts = (case.candidates, case.inclusion, case.parameters, case.grid, case.sets, case.loads)
-        index = kinds.setdefault((case.scores, case.bar, case.track, *map(id, parts)), len(found))
-        if index == len(found):
-            found.append(case)
+        index = kinds.setdefault((case.scores, case.bar, case.track, *map(id, parts)), len(representatives))
+        if index == len(representatives):
+            representatives.append(case)
         kind.append(index)
-    return found, kind
+    return representatives, kind
 
 
 def _histogram(counted: Sequence[tuple[PaperCase, int]]) -> Array:

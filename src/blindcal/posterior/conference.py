@@ -239,9 +239,9 @@ def _tracks(reviews: Reviews, level: LevelByTrack | None, sources: Sources | Non
     file = "reviews" if sources is None else sources.reviews
     strange = Counter("another one" if track else "none" for track in tracks.values() if track not in level)
     rule = f"must be one of those that papers are accepted in ({', '.join(level)})"
-    found = [f"{what} for {count(papers, 'paper')}" for what, papers in strange.items()]
-    if found:
-        raise input_error([Problem(file, None, "track", rule, detail) for detail in found])
+    details = [f"{what} for {count(papers, 'paper')}" for what, papers in strange.items()]
+    if details:
+        raise input_error([Problem(file, None, "track", rule, detail) for detail in details])
     return tracks
 
 

@@ -176,9 +176,9 @@ def success_limits(own: Array, kappa: Array) -> Array:
     """
     with np.errstate(over="ignore", under="ignore"):
         # For each factor the product of all others, which may be 0.
-        factors, one = np.stack([1.0 + kappa, 1.0 - kappa]), np.ones((2, 1))
+        factors, ones = np.stack([1.0 + kappa, 1.0 - kappa]), np.ones((2, 1))
         before, after = np.cumprod(factors, axis=1), np.cumprod(factors[:, ::-1], axis=1)[:, ::-1]
-        grown, hidden = np.hstack([one, before[:, :-1]]) * np.hstack([after[:, 1:], one])
+        grown, hidden = np.hstack([ones, before[:, :-1]]) * np.hstack([after[:, 1:], ones])
         return np.asarray(np.minimum(np.minimum(own * grown, 1.0 - (1.0 - own) * hidden), 1.0))
 
 
@@ -197,7 +197,7 @@ def components(pools: Sequence[Sequence[str]]) -> Integers:
         alike.setdefault(kind, []).append(pool)
     groups = {kind: (number, union(group)) for number, (kind, group) in enumerate(alike.items())}
     names = union([members for _, members in groups.values()])
-    people = {name: len(groups) + place for place, name in enumerate(names)}
+    people = {name: len(groups) + index for index, name in enumerate(names)}
     row = [number for number, members in groups.values() for _ in members]
     column = [people[name] for _, members in groups.values() for name in members]
     size = len(groups) + len(people)

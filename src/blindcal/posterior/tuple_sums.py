@@ -352,11 +352,11 @@ class TupleSums:
             present = np.zeros(size + 1, dtype=bool)
             for totals in upto:
                 present[totals] = True
-            place, reached = np.cumsum(present) - 1, powers[who] @ below[:, present]
+            column, reached = np.cumsum(present) - 1, powers[who] @ below[:, present]
             start_of_row = reached.shape[1] * np.arange(who.size)[:, None]
             spread = np.zeros((who.size, edges.size))
             for totals, part in zip(upto, chance, strict=True):
-                spread += part[who, None] * reached.take(place[totals] + start_of_row)
+                spread += part[who, None] * reached.take(column[totals] + start_of_row)
             sums[who] = spread
         return np.diff(sums, axis=1)
 
@@ -474,13 +474,13 @@ def excluding(slots: Slots, some: Slots) -> Slots:
     return tuple(slot for slot in slots if slot not in some)
 
 
-def without(slots: Slots, one: int) -> Slots:
+def without(slots: Slots, slot: int) -> Slots:
     """The slots without one of those that are counted alike.
 
     >>> without((0, 0, 2), 0)
     (0, 2)
     """
-    at = slots.index(one)
+    at = slots.index(slot)
     return slots[:at] + slots[at + 1 :]
 
 

@@ -151,9 +151,9 @@ def input_settings(places: Mapping[str, str], past: Sequence[str] = ()) -> dict[
     for name in ("conflicts", "pools"):
         if f"{name}.csv" in places:
             settings["pools"] = places[f"{name}.csv"]
-    brought = {Path(name).stem: place for name, place in places.items() if _PAST.fullmatch(name)}
+    brought = {Path(name).stem: path for name, path in places.items() if _PAST.fullmatch(name)}
     if brought:
-        named = {Path(place).stem: place for place in past} | brought
+        named = {Path(path).stem: path for path in past} | brought
         settings["past"] = [named[name] for name in in_year_order(named)]
     return settings
 
@@ -301,7 +301,7 @@ def create_folder(
         _check_quota(imported.reviews.without(withdrawn), wishes.accept, str(given.reviews))
         remarks += (*reuse_warnings(past_footprints(contents), imported.reviews),)
     check_files(contents)
-    contents, found = _calibrated(contents, folder, grid, wishes.better, workers, progress)
+    contents, calibration_remarks = _calibrated(contents, folder, grid, wishes.better, workers, progress)
     settings = _settings(folder, key, contents, grid, wishes)
     with staged_folder(folder) as filled:
         write_inputs(filled, contents)
@@ -311,7 +311,7 @@ def create_folder(
         secret = read_key(key) if key.exists() else new_key(key)
     remarks += (
         *_remarks(contents, folder, given),
-        *found,
+        *calibration_remarks,
         *copied_remarks(folder, key),
         *(contents.fitted.checks.notes if contents.fitted else ()),
     )
@@ -320,10 +320,12 @@ def create_folder(
 
 def create_example(folder: Path, drawn: PooledConference) -> None:
     """Makes the folder of a simulated conference, whose scores are public."""
-    with TemporaryDirectory() as place:
+    with TemporaryDirectory() as scratch:
         for name, data in example_files(drawn).items():
-            Path(place, name).write_bytes(data)
-        reviews, pools, reviewers = (Path(place, f"{name}.csv") for name in ("reviews", "pools", "reviewers"))
+            Path(scratch, name).write_bytes(data)
+        reviews, pools, reviewers = (
+            Path(scratch, f"{name}.csv") for name in ("reviews", "pools", "reviewers")
+        )
         given = SourceFiles(reviews, pools=pools, reviewers=reviewers)
         create_folder(folder, given, InitialSettings("public", accept_rate=RATE), key_beside(folder))
 
@@ -456,7 +458,7 @@ def check_scores(contents: FolderContents, grid: str | None) -> None:
 
 
 def _score_problems(imported: Imported, wrong: NDArray[np.bool_], rule: str) -> list[Problem]:
-    rows = sorted(imported.sources[place] for place in np.flatnonzero(wrong))
+    rows = sorted(imported.sources[index] for index in np.flatnonzero(wrong))
     return [Problem(file, row, imported.score_field, rule) for file, row in rows]
 
 

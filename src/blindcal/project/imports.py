@@ -200,7 +200,7 @@ def read_import(
     places, unchanged = _places(folder, contents.data)
     named = input_settings(places, [_relative(folder, path) for path in folder.past])
     settings |= {name: value for name, value in named.items() if not _names_already(folder, name, value)}
-    written = {name: place for name, place in places.items() if name not in unchanged}
+    written = {name: target for name, target in places.items() if name not in unchanged}
     looked, refusals = _checked(folder, contents, this_year, sources, {**folder.withdrawn, **withdrawn})
     known, names = (None, {}) if coding is None else (coding.codes, coding.names)
     remarks = (*remarks, *looked)
@@ -220,8 +220,8 @@ def write_import(folder: Folder, brought: FolderImport, codes: Path | None = Non
         if codes is not None and brought.codes is not None:
             _write_codes(codes, brought.codes, brought.names)
         data = brought.contents.data
-        for name, place in brought.places.items():
-            target = folder.path / place
+        for name, path in brought.places.items():
+            target = folder.path / path
             for parent in (*reversed(target.relative_to(folder.path).parents),):
                 make_folder(folder.path / parent)
             if not target.exists():
@@ -258,7 +258,7 @@ def edited_settings(folder: Path, settings: Mapping[str, Value | None], notes: N
 def _noted(text: str, table: str, lines: Mapping[str, str | None]) -> str:
     """The text with these lines about papers under the heading of a table, in place of others about them."""
     parts = re.split(r"(?m)^(?=[ \t]*\[)", text)
-    places = [place for place, part in enumerate(parts) if part.lstrip().startswith(f"[{table}]")]
+    places = [index for index, part in enumerate(parts) if part.lstrip().startswith(f"[{table}]")]
     if not places:
         places, parts = [len(parts) + 1], [*parts, "\n", f"[{table}]\n"]
     heading, *others = parts[places[0]].splitlines()
@@ -382,8 +382,8 @@ def _places(folder: Folder, data: Mapping[str, bytes]) -> tuple[dict[str, str], 
         # What lies beside a table goes where it goes.
         ends = [name.removeprefix(table) for name in data if name == table or name.startswith(f"{table}.")]
 
-        def same(place: str, table: str = table, ends: Sequence[str] = ends, free: bool = False) -> bool:
-            paths = {folder.path / f"{place}{end}": data[f"{table}{end}"] for end in ends}
+        def same(target: str, table: str = table, ends: Sequence[str] = ends, free: bool = False) -> bool:
+            paths = {folder.path / f"{target}{end}": data[f"{table}{end}"] for end in ends}
             return all(
                 read_bytes(path) == content if os.path.lexists(path) else free
                 for path, content in paths.items()
@@ -391,11 +391,11 @@ def _places(folder: Folder, data: Mapping[str, bytes]) -> tuple[dict[str, str], 
 
         current, plain = _current(folder, table), f"{INPUTS}/{table}"
         if current is not None and same(current):
-            place = current
+            target = current
             unchanged |= {f"{table}{end}" for end in ends}
         else:
-            place = plain if same(plain, free=True) else free_place(folder.path, table)
-        places |= {f"{table}{end}": f"{place}{end}" for end in ends}
+            target = plain if same(plain, free=True) else free_place(folder.path, table)
+        places |= {f"{table}{end}": f"{target}{end}" for end in ends}
     return places, unchanged
 
 

@@ -122,19 +122,19 @@ def histogram(
         for number in numbers:
             parts.append((height * (1 - (below + number) / top), height * number / top))
             below += number
-        left, right = (low + (high - low) * place / bins for place in (index, index + 1))
+        left, right = (low + (high - low) * edge / bins for edge in (index, index + 1))
         columns.append(HistogramColumn(left, right, tuple(numbers), index * wide, wide, tuple(parts)))
     # A tick at each round number, a few in all; shares at each quarter.
     step = 0.25 if ends is None else round_up((high - low) / 6) if high - low > 6 else 1.0
-    ticked = [low + step * place for place in range(floor((high - low) / step) + 1)]
+    ticked = [low + step * multiple for multiple in range(floor((high - low) / step) + 1)]
     across = [
         (WIDTH * (number - low) / (high - low), f"{100 * number:.0f} %" if ends is None else f"{number:.3g}")
         for number in ticked
     ]
     ups = (0.0, top / 2, top) if top > 1 else (0.0, top)
     ticks = tuple((height * (1 - tick / top), f"{tick:,g}") for tick in ups)
-    place = None if mark is None else WIDTH * (mark - low) / (high - low)
-    return Histogram(tuple(columns), height, tuple(across), ticks, place)
+    across_at = None if mark is None else WIDTH * (mark - low) / (high - low)
+    return Histogram(tuple(columns), height, tuple(across), ticks, across_at)
 
 
 def spans(rows: Sequence[tuple[str, float, float]]) -> tuple[Span, ...]:

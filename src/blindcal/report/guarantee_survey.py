@@ -90,8 +90,8 @@ def survey(
     if only:
         return Survey(upright, chosen, None)
     compared = with_chosen(chosen)
-    found = menu(conference, compared, most=_most_solved(cases), workers=workers, progress=progress)
-    return Survey(upright, chosen, found)
+    surveyed = menu(conference, compared, most=_most_solved(cases), workers=workers, progress=progress)
+    return Survey(upright, chosen, surveyed)
 
 
 def survey_release(

@@ -114,9 +114,9 @@ def _common(report: Report) -> dict[str, Any]:
         "lots": guarantee.name not in ("public", "none"),
         "rows": report.decided[:MOST_LISTED],
         "listed": MOST_LISTED,
-        "waiting": sum(one.decision == WAITING for one in report.decided),
+        "waiting": sum(decided.decision == WAITING for decided in report.decided),
         "explained": explain_certificate(content) if tossed else (),
-        "assumptions": [_lead(one) for one in content["assumptions"]],
+        "assumptions": [_lead(assumption) for assumption in content["assumptions"]],
     }
 
 
@@ -155,8 +155,8 @@ def facts(report: Report) -> dict[str, Any]:
         "change_bars": _change_bars(report.decided),
         "gain_bars": None if survey is None or survey.menu is None else gain_bars(survey.menu, survey.chosen),
         "titles": report.titles if report.confidential else {},
-        "changed": sum(one.advice in ("raise", "lower") for one in report.decided),
-        "tied": sum(one.raw_decision == "tie" for one in report.decided),
+        "changed": sum(decided.advice in ("raise", "lower") for decided in report.decided),
+        "tied": sum(decided.raw_decision == "tie" for decided in report.decided),
         "scale": _scale(content),
         "width": WIDTH,
         "percent": percent,
@@ -312,9 +312,9 @@ def _score_chart(report: Report, survey: Survey) -> Histogram | None:
 
 def _gray(report: Report, survey: Survey) -> dict[str, Any]:
     """The gray zone: how many papers, how many accepted, a chart; for the chair, those nearest to the bar."""
-    decided = {one.paper: one for one in report.decided}
-    gray = [(one, decided.get(one.paper)) for one in survey.papers if one.gray]
-    values = [(one.chance, int(made is not None and made.decision != "accept")) for one, made in gray]
+    decided = {decided_paper.paper: decided_paper for decided_paper in report.decided}
+    gray = [(paper, decided.get(paper.paper)) for paper in survey.papers if paper.gray]
+    values = [(paper.chance, int(made is not None and made.decision != "accept")) for paper, made in gray]
     nearest = sorted(gray, key=lambda pair: abs(pair[0].chance - 0.5)) if report.confidential else []
     return {
         "papers": survey.gray,

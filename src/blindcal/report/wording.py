@@ -261,7 +261,7 @@ def promises(guarantee: Guarantee, *, hidden: bool = False) -> list[str]:
     sentences = [fill(sentence, guarantee.limits) for sentence in promised]
     if not hidden or guarantee.name == "none":
         return sentences
-    return [f"For someone who sees all scores: {one[0].lower()}{one[1:]}" for one in sentences]
+    return [f"For someone who sees all scores: {promise[0].lower()}{promise[1:]}" for promise in sentences]
 
 
 def adversary_words(guarantee: Guarantee, *, listed: bool = False) -> str:
@@ -278,17 +278,19 @@ def adversary_words(guarantee: Guarantee, *, listed: bool = False) -> str:
         return "It holds against all who see the scores and know reviewers' habits, whatever else they know."
     if guarantee.name == "none":
         return "It protects no one."
-    found = [
+    sentences = [
         "It holds against anyone who sees all scores and decisions and knows the method, every reviewer's "
         "habits and who might have reviewed what, and who has nothing else to go by."
     ]
     if limits := [LIMITS[name].prior_free for name in guarantee.limits if LIMITS[name].prior_free]:
         held = "limits on {} hold" if len(limits) > 1 else "limit on {} holds"
-        found.append(
+        sentences.append(
             f"The {held.format(' and on '.join(limits))} even against someone who knows or suspects more"
             + (", as long as they look at each paper separately." if listed else ".")
         )
-    return " ".join([*found, "It does not hold against people who know who reviewed what or hold the key."])
+    return " ".join(
+        [*sentences, "It does not hold against people who know who reviewed what or hold the key."]
+    )
 
 
 def quota_line(quota: Quota) -> str:
@@ -482,7 +484,7 @@ def explain_certificate(certificate: Mapping[str, Any]) -> tuple[ExplainedPart, 
         part: [line for row in PARTS[part] for line in _lines(row, certificate, values)] for part in PARTS
     }
     lines[PROMISED] += _promised(certificate)
-    return tuple(ExplainedPart(part, tuple(found)) for part, found in lines.items() if found)
+    return tuple(ExplainedPart(part, tuple(sentences)) for part, sentences in lines.items() if sentences)
 
 
 def _lines(

@@ -224,17 +224,17 @@ def sweep(
             "a `folder` keeps results of named methods: it cannot know when a function has changed"
         )
     store = None if folder is None else _Store(Path(folder))
-    found = {} if store is None else store.read(tasks)
-    missing = [task for task in tasks if task not in found]
-    progress(len(found))
+    known = {} if store is None else store.read(tasks)
+    missing = [task for task in tasks if task not in known]
+    progress(len(known))
     with closing(_computed(missing, available_cores() if workers is None else workers)) as results:
         for task, errors in results:
             if store is not None:
                 store.write(task, errors)
-            found[task] = errors
+            known[task] = errors
             progress(1)
     rows = [
-        np.concatenate([found[task] for task in tasks if task.setting == setting], axis=-1)[..., :trials]
+        np.concatenate([known[task] for task in tasks if task.setting == setting], axis=-1)[..., :trials]
         for setting in settings
     ]
     return Sweep(tuple(settings), tuple(map(method_name, methods)), np.stack(rows))
