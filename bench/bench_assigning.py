@@ -47,23 +47,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write(folder, options.papers, np.random.default_rng(1))
+        conference, similarity = folder / "conference", folder / "similarity.npz"
+        made = run(["new", f"{conference}", "--scores", "public", "--accept", "25%"])
+        command = ["assign", f"{conference}", "--similarity", f"{similarity}", "--per-paper", f"{PER_PAPER}"]
+        command += ["--conflicts", f"{folder / 'conflicts.csv'}", "--per-reviewer", "5", "--cap", "0.5"]
         began, busy = time.perf_counter(), time.process_time()
-        code = run(
-            [
-                *["assign", "--similarity", f"{folder / 'similarity.npz'}"],
-                *["--conflicts", f"{folder / 'conflicts.csv'}", "--per-paper", f"{PER_PAPER}"],
-                *[
-                    "--per-reviewer",
-                    "5",
-                    "--cap",
-                    "0.5",
-                    "--spread",
-                    options.spread,
-                    "--out",
-                    f"{folder / 'out'}",
-                ],
-            ]
-        )
+        code = made or run([*command, "--spread", options.spread])
         wall, busy = time.perf_counter() - began, time.process_time() - busy
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{options.papers:,} papers: {wall:.0f} s ({busy:.0f} s CPU), {peak:.1f} GiB at most")

@@ -50,9 +50,7 @@ def main() -> None:
     setting = Setting(options.papers, options.reviews, options.load, options.pool)
     papers, truth = conference(setting, 0)
     jobs = list(zip(papers, truth, np.random.default_rng(7).random(len(papers)).tolist(), strict=True))
-    views = parallel_map(
-        partial(decided, guarantee=MENU["steady, epsilon 2"]), jobs, workers=options.workers
-    )
+    views = parallel_map(partial(decided, guarantee=MENU["steady, epsilon 2"]), jobs, workers=options.workers)
     began = time.perf_counter()
     found = coupled_findings(
         views,
