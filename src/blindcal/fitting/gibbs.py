@@ -357,18 +357,22 @@ class HistorySampler:
         """
         history, s, reach = self.history, self.state, 2.0 / np.sqrt(self.reviews.size)
         z = (s.log_noise - s.mean_log_noise) / s.sd_log_noise
-        slope = s.slope[history.visit]
+        slope, level = s.slope[history.visit], np.exp(-2.0 * s.log_level)[history.level]
         rest = self.unstretched() - s.offset[history.visit] - s.shift[history.conference]
+        # What does not change with the noise, once for all tries.
+        slopes, scores = level * slope * slope, level * slope * rest
+        squares = history.per_reviewer(level * rest * rest)
 
         def density(mean: float, sd: float) -> float:
             """Log density of the scores and of (mean, log sd), up to a constant."""
             if sd >= NOISE_LIMIT:
                 return -np.inf
             noise = mean + sd * z
-            weight = np.exp(-2.0 * (noise[history.reviewer] + s.log_level[history.level]))
-            precision = 1.0 + history.per_paper(weight * slope * slope)
-            known = history.per_paper(weight * slope * rest) ** 2 / precision - np.log(precision)
-            fit = 0.5 * float(known.sum()) - 0.5 * float(weight @ rest**2) - float(self.reviews @ noise)
+            by_reviewer = np.exp(-2.0 * noise)
+            weight = by_reviewer[history.reviewer]
+            precision = 1.0 + history.per_paper(weight * slopes)
+            known = history.per_paper(weight * scores) ** 2 / precision - np.log(precision)
+            fit = 0.5 * float(known.sum()) - 0.5 * float(squares @ by_reviewer) - float(self.reviews @ noise)
             return fit + 2.0 * float(np.log(sd))
 
         now = density(s.mean_log_noise, s.sd_log_noise)
