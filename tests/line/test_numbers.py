@@ -82,8 +82,8 @@ KNOWN = {
     "large_conferences.md": {
         "0.04": "seconds, printed by the command below the table",
         "0.07": "seconds, printed by the command below it",
-        "0.24": "GiB, printed by the bench of committees",
-        "0.63": "GiB, printed by the bench of committees",
+        "0.41": "GiB, printed by the bench of committees",
+        "0.84": "GiB, printed by the bench of committees",
     },
     "history_and_sharing.md": {
         "90 %": "the level of an interval",
