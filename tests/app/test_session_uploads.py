@@ -61,7 +61,7 @@ def test_files_are_for_their_owner_alone_and_one_of_the_same_name_is_replaced(st
     assert [path.name for path in staging.files] == ["a.csv", "b.csv"]
     assert staging.files[1].read_bytes() == b"abcb.csv"
     assert staging.files[1].stat().st_mode & 0o777 == 0o600
-    assert staging.place.stat().st_mode & 0o777 == 0o700
+    assert staging.directory.stat().st_mode & 0o777 == 0o700
     staging.remove("a.csv")
     staging.remove("never.csv")
     assert [path.name for path in staging.files] == ["b.csv"]
@@ -77,7 +77,7 @@ def test_what_is_too_large_or_broken_off_leaves_what_was_there(staging: Staging)
         fill(staging, "a.csv", b"new", None)
     (only,) = staging.files
     assert only.read_bytes() == b"old"
-    assert not list(staging.place.rglob(".*"))
+    assert not list(staging.directory.rglob(".*"))
 
 
 def test_a_file_that_arrives_after_its_conference_was_closed_is_not_the_next_ones(staging: Staging) -> None:
@@ -86,7 +86,7 @@ def test_a_file_that_arrives_after_its_conference_was_closed_is_not_the_next_one
     staging.clear(arriving=True)
     with pytest.raises(InputError, match="closed before"):
         incoming.__exit__(None, None, None)
-    assert [*staging.place.iterdir()] == []
+    assert [*staging.directory.iterdir()] == []
 
 
 def test_there_are_not_too_many(staging: Staging) -> None:
@@ -104,7 +104,7 @@ def test_two_at_a_time_are_not_mixed(staging: Staging) -> None:
             second.write(b"ben" * 5000, 10**6)
     found = {path.name: path.read_bytes() for path in staging.files}
     assert found == {"a.csv": b"ada" * 10000, "b.csv": b"ben" * 10000}
-    assert not list(staging.place.rglob(".*"))
+    assert not list(staging.directory.rglob(".*"))
 
 
 KILLED = """
@@ -112,7 +112,7 @@ import os, signal, sys
 from pathlib import Path
 from blindcal.app.session import Session
 session = Session(Path(sys.argv[1]))
-(session.staging.place / "reviews.csv").write_text("who reviewed what")
+(session.staging.directory / "reviews.csv").write_text("who reviewed what")
 print(session.private, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
