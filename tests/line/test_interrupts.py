@@ -144,3 +144,18 @@ def test_a_problem_in_one_process_ends_all_and_the_next_call_starts_new_ones() -
 
 def _inverse(item: int) -> float:
     return 1 / item
+
+
+def test_a_process_that_ends_at_once_leaves_no_warning_behind(tmp_path: Path) -> None:
+    """Its locks are removed by a process that outlives it, and has its standard error."""
+    (tmp_path / "ends.py").write_text(
+        "import os\n"
+        "from blindcal.compute.parallel import _interrupts_held\n"
+        "with _interrupts_held():\n"
+        "    from joblib.externals.loky.backend.synchronize import Lock\n"
+        "lock = Lock()\n"
+        "os._exit(0)\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run([sys.executable, f"{tmp_path / 'ends.py'}"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -168,14 +168,29 @@ def _interrupts_held() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    # Starting a tracker would lift the mask.
-    for tracker in ("multiprocessing", "joblib.externals.loky.backend"):
-        import_module(f"{tracker}.resource_tracker").ensure_running()
+    _start_trackers()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start_trackers() -> None:
+    """Start the processes that remove what others leave behind: later, it would lift a mask of signals.
+
+    An interrupted command may end at once, and what it leaves is no reason for them to warn of it.
+    """
+    said = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = "ignore"
+    try:
+        for tracker in ("multiprocessing", "joblib.externals.loky.backend"):
+            import_module(f"{tracker}.resource_tracker").ensure_running()
+    finally:
+        if said is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = said
 
 
 def _chunked(
