@@ -33,7 +33,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 INSTRUMENTED = [
     "blindcal.importers", "blindcal.io", "blindcal.io.cells", "blindcal.reviews", "blindcal.project",
     "blindcal.assignment.candidates", "blindcal.assignment.similarity", "blindcal.exporters.formats",
-    "blindcal.fitting.reuse_guard", "blindcal.fitting.committee", "blindcal.fitting.received_sums",
+    "blindcal.posterior.reuse_guard", "blindcal.fitting.committee", "blindcal.fitting.received_sums",
     "blindcal.posterior.conference", "blindcal.deciding.ledger", "blindcal.deciding.ledger",
 ]  # fmt: skip
 
@@ -47,12 +47,12 @@ with atheris.instrument_imports(include=INSTRUMENTED):
     from blindcal.exporters.formats import read_decided, read_titles
     from blindcal.fitting.committee import read_aliases, read_committee
     from blindcal.fitting.received_sums import read_shared_sums
-    from blindcal.fitting.reuse_guard import Fingerprint, overlap, read_fingerprints, read_scale
     from blindcal.importers import FORMATS, import_reviews
     from blindcal.importers.people import read_codes, read_conflicts, read_map, read_people
     from blindcal.importers.raw_export import Choices
     from blindcal.io.tables import format_table
     from blindcal.posterior.conference import read_reviewers
+    from blindcal.posterior.reuse_guard import Fingerprint, overlap, read_fingerprints, read_scale
     from blindcal.project.settings import read_folder
     from blindcal.reviews import Reviews
     from exports import EXPORTS

@@ -74,7 +74,7 @@ def sentences(leak: Leak) -> dict[str, list[str]]:
         f"names {named:.1f} % of the reviewers without seeing any decision",
         f"against {alone:.1f} % from the pools",
     ]
-    return {"docs/evidence/adversaries.md": told, "src/blindcal/fitting/reuse_guard.py": told}
+    return {"docs/evidence/adversaries.md": told}
 
 
 def main() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from blindcal.deciding.key_and_coins import make_key, read_key
 from blindcal.errors import RefusedError, VerificationError
-from blindcal.fitting.history import PastConference
-from blindcal.fitting.reuse_guard import Fingerprint, fingerprint_of_past
+from blindcal.fitting.history import PastConference, fingerprint_of_past
+from blindcal.posterior.reuse_guard import Fingerprint
 from blindcal.private_sharing import (
     LossLimit,
     SharedRelease,

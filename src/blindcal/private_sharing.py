@@ -41,16 +41,8 @@ from blindcal.deciding.ledger import (
     record_name,
 )
 from blindcal.errors import InputError, RefusedError
-from blindcal.fitting.committee import ANYONE
-from blindcal.fitting.history import PastConference, past_conferences
+from blindcal.fitting.history import PastConference, fingerprint_of_past, past_conferences
 from blindcal.fitting.received_sums import POINTS, REACH, SHARED_FORMAT, statement_path
-from blindcal.fitting.reuse_guard import (
-    Fingerprint,
-    fingerprint_entries,
-    fingerprint_of_past,
-    parse_fingerprint,
-    resemblance,
-)
 from blindcal.io.atomic_files import (
     check_parent_folder,
     make_folder,
@@ -60,6 +52,8 @@ from blindcal.io.atomic_files import (
 )
 from blindcal.io.cells import natural_sorted
 from blindcal.io.tables import StrPath, format_table
+from blindcal.posterior.reuse_guard import Fingerprint, fingerprint_entries, parse_fingerprint, resemblance
+from blindcal.reviewers.calibration import ANYONE
 from blindcal.reviews import Reviews
 
 # --- Privacy loss of one review: limits, noise, composition, and a lower bound on what stays unknown.

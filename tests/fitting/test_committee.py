@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.fitting.committee import (
-    MatchedPeople,
-    calibration_rows,
-    match_people,
-    read_aliases,
-    read_committee,
-    read_names,
-)
+from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_committee, read_names
 from blindcal.io.atomic_files import write_table
 from sizes import count
 
@@ -230,8 +223,3 @@ def test_random_committees_are_found_under_other_ids(seed: int) -> None:
     assert people.found == 25
     shuffled = dict(sorted(past.items(), key=lambda _: rng.random()))
     assert joined(match_people(dict(reversed(members.items())), [shuffled])) == joined(people)
-
-
-def test_numbers_are_written_to_six_digits() -> None:
-    (row,) = calibration_rows(["a"], np.array([[1.23456789], [-0.000123456789]])).values()
-    assert row == (1.23457, -0.000123457)

@@ -11,9 +11,9 @@ from studies.past_reviews import compared, drawn_pasts, paired
 
 import blindcal as bc
 from blindcal.errors import InputError, RefusedError
-from blindcal.fitting.committee import FIELDS
-from blindcal.fitting.reuse_guard import fit_record_path
 from blindcal.posterior.conference import read_reviewers
+from blindcal.posterior.reuse_guard import fit_record_path
+from blindcal.reviewers.calibration import FIELDS
 from sizes import count
 from small_pasts import tiny_reviews
 

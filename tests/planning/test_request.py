@@ -11,11 +11,11 @@ import pytest
 
 from blindcal.deciding.release import decide
 from blindcal.errors import InputError
-from blindcal.fitting.history import Scale
 from blindcal.planning.conference_plan import plan
 from blindcal.planning.request import Request, recorded_request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import read_inputs
+from blindcal.reviewers.calibration import Scale
 from blindcal.verification import verify
 from small_conferences import read_small, small_conference
 

@@ -15,11 +15,11 @@ from blindcal.deciding.key_and_coins import read_key
 from blindcal.errors import InputError
 from blindcal.exporters.formats import DecidedPaper, read_decided
 from blindcal.fitting.committee import Pair, read_aliases
-from blindcal.fitting.reuse_guard import fit_record_path
 from blindcal.io.atomic_files import read_json, read_table
 from blindcal.io.cells import Column
 from blindcal.planning.request import Request
 from blindcal.posterior.conference import read_reviewers
+from blindcal.posterior.reuse_guard import fit_record_path
 from blindcal.project.imports import decided, folder_reviews
 from blindcal.project.settings import Folder
 from blindcal.project.workflow import people_listing, release_of, sealed_release, settings_of

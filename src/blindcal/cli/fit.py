@@ -25,19 +25,20 @@ from blindcal.cli.options import (
 )
 from blindcal.compute.parallel import available_cores
 from blindcal.errors import InputError
-from blindcal.fitting.committee import ANYONE, FIELDS, MatchedPeople, read_committee
+from blindcal.fitting.committee import MatchedPeople, read_committee
 from blindcal.fitting.diagnostics import Estimate, Forecast
 from blindcal.fitting.estimate import Fitted, ValueOfHistory
 from blindcal.fitting.received_sums import statement_path
-from blindcal.fitting.reuse_guard import fit_record_path
 from blindcal.io.atomic_files import check_targets, refuse_published, write_bytes
 from blindcal.io.cells import count
+from blindcal.posterior.reuse_guard import fit_record_path
 from blindcal.private_sharing import LossLimit, shared_folder
 from blindcal.private_sharing import share as share_sums
 from blindcal.project.imports import folder_reviews
 from blindcal.project.settings import Folder, parse_grid, parse_paper_counts, read_folder
 from blindcal.project.workflow import fit_folder
 from blindcal.report.wording import SOURCES
+from blindcal.reviewers.calibration import ANYONE, FIELDS
 from blindcal.reviews import BETTER, Reviews
 
 # The share of papers to accept, if neither the command nor a folder says how many.

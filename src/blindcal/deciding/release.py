@@ -47,7 +47,6 @@ from blindcal.deciding.ledger import (
     release_folder,
 )
 from blindcal.errors import InputError, RefusedError
-from blindcal.fitting.reuse_guard import fit_record_path
 from blindcal.io.atomic_files import CERTIFICATE, DECISIONS, check_writable_folder, remove_stale_files
 from blindcal.io.cells import count
 from blindcal.io.tables import StrPath, data_frame
@@ -66,6 +65,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.paper import PaperCase
+from blindcal.posterior.reuse_guard import fit_record_path
 
 # --- Checks that secrets and public files never lie in one folder, under any name or link.
 #

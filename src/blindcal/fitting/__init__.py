@@ -1,9 +1,9 @@
 """Reviews of past conferences to the calibration of this year's reviewers.
 
 In: past reviews, the committee, sums that other conferences shared. Out: `Fitted`, with a posterior
-mean and standard error of each slope, offset and noise, diagnostics, and a digest that recognizes
-reused reviews. Open `estimate` first; `gibbs` samples, `drift` links years, `received_sums` reads
-what others shared. Imports: reviews, reviewers and earlier.
+mean and standard error of each slope, offset and noise, and diagnostics. Open `estimate` first; `gibbs`
+samples, `drift` links years, `received_sums` reads what others shared. The core does not import it.
+Imports: deciding and earlier.
 """
 
 from blindcal.fitting.committee import MatchedPeople, match_people

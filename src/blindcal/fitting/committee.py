@@ -1,4 +1,4 @@
-"""The committee: who is on it, who of it wrote past reviews under which id, and the rows that a fit writes.
+"""The committee: who is on it, and who of it wrote past reviews under which id.
 
 Systems name people differently: by email, by name, by profile. `match_people` finds members among past
 reviewers by the addresses and names that the list of the committee and past files show. It never sees a
@@ -15,17 +15,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
-from blindcal.checks import Array
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_table
 from blindcal.io.cells import Column, count
 from blindcal.io.tables import StrPath, Table, input_error
-
-ANYONE = "*"
-FIELDS = ("slope", "offset", "noise", "slope_se", "offset_se", "correlation", "noise_se")
-
-# Numbers are written to this many digits: more would be false precision, and would name a fit exactly.
-_DIGITS = 6
+from blindcal.reviewers.calibration import ANYONE
 
 # If fewer than one member in so many is found, files that name people differently are the likelier reason.
 _NEARLY_NOBODY = 20
@@ -370,11 +364,3 @@ def _abbreviates(one: Sequence[str], other: Sequence[str]) -> bool:
 
 def _same_or_initial(one: str, other: str) -> bool:
     return one == other or (min(len(one), len(other)) == 1 and one[0] == other[0])
-
-
-def calibration_rows(names: Sequence[str], parameters: Array) -> dict[str, tuple[float, ...]]:
-    """The roster as `read_reviewers` would read it: for each name the numbers of `FIELDS`."""
-    return {
-        name: tuple(float(f"{value:.{_DIGITS}g}") for value in column)
-        for name, column in zip(names, parameters.T, strict=True)
-    }

@@ -17,8 +17,9 @@ from scipy.special import ndtri
 from blindcal.checks import Array, Integers
 from blindcal.compute.mcmc import ess_bulk, ess_tail, rhat
 from blindcal.fitting.gibbs import TRACES, Moments, parameters
-from blindcal.fitting.history import DatedSums, History, PastConference, Scale, build_history, score_moments
+from blindcal.fitting.history import DatedSums, History, PastConference, build_history, score_moments
 from blindcal.io.cells import count
+from blindcal.reviewers.calibration import Scale
 
 FLAT = 1e-9
 """Scores and qualities here have a standard deviation of about 1: a difference below this is roundoff."""

@@ -25,30 +25,29 @@ from scipy.special import ndtri
 from blindcal.checks import Array, Integers, check_type, strictly_within
 from blindcal.compute.parallel import Progress, no_progress, parallel_map
 from blindcal.errors import InputError, RefusedError
-from blindcal.fitting.committee import ANYONE, FIELDS, calibration_rows
 from blindcal.fitting.diagnostics import FitDiagnostics, diagnose, forecast_last_conference
 from blindcal.fitting.gibbs import Moments, chain, parameters, pooled_moments
 from blindcal.fitting.history import (
     DatedSums,
     History,
     PastConference,
-    Scale,
     build_history,
+    fingerprint_of_past,
     match_scale,
     past_conferences,
 )
 from blindcal.fitting.received_sums import SharedSums, rename_reviewers
-from blindcal.fitting.reuse_guard import (
+from blindcal.io.atomic_files import check_targets, write_bytes, write_json
+from blindcal.io.cells import count, natural_sorted
+from blindcal.io.tables import StrPath, data_frame, format_table
+from blindcal.posterior.reuse_guard import (
     Fingerprint,
-    fingerprint_of_past,
     fingerprint_record,
     fit_record_path,
     is_unchanged,
     table_digest,
 )
-from blindcal.io.atomic_files import check_targets, write_bytes, write_json
-from blindcal.io.cells import count, natural_sorted
-from blindcal.io.tables import StrPath, data_frame, format_table
+from blindcal.reviewers.calibration import ANYONE, FIELDS, Scale, calibration_rows
 from blindcal.reviews import Reviews, check_better, orient_reviewers, orient_reviews
 
 SEED = 20250101  # the chains' own coins: the same data always give the same numbers

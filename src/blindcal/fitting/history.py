@@ -4,8 +4,8 @@ Scores are turned so that high ones are better, and put into standard deviations
 *visit* is one reviewer at one conference; between visits a reviewer may drift. Conferences that only shared
 noisy sums (`received_sums`) take their place in time.
 
-`Scale` moves a calibration to this year's scores by their mean and spread alone. These do not depend on who
-wrote which review, so nothing is revealed about anyone; matching anything reviewer by reviewer would.
+`match_scale` moves a calibration to this year's scores by their mean and spread alone. These do not depend on
+who wrote which review, so nothing is revealed about anyone; matching anything reviewer by reviewer would.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from blindcal.fitting.drift import Visits, visits_by_rank
 from blindcal.fitting.received_sums import SharedSums, StackedSums, stack_sums
 from blindcal.io.cells import count, natural_sorted, number_text
 from blindcal.io.tables import input_error
+from blindcal.posterior.reuse_guard import Fingerprint, fingerprint
+from blindcal.reviewers.calibration import Scale
 from blindcal.reviewers.rounded import grid_cells
 from blindcal.reviews import Reviews, check_better, encode_ids, infer_grid
 
@@ -102,6 +104,12 @@ class PastConference:
     confidence: Array
     grid: Array | None
     better: str
+
+
+def fingerprint_of_past(past: PastConference) -> Fingerprint:
+    """The digests of a past conference."""
+    plain = [paper.removeprefix(f"{past.name}/") for paper in past.paper]
+    return fingerprint(past.name, plain, past.reviewer, past.score.tolist())
 
 
 def past_conferences(
@@ -342,24 +350,6 @@ def _levels(confidence: Array) -> tuple[tuple[float, ...], Integers]:
 
 def _sums(index: Integers, value: Array | None, size: int) -> Array:
     return np.bincount(index, value, size).astype(np.float64, copy=False)
-
-
-@dataclass(frozen=True)
-class Scale:
-    """How a calibration was moved: `score -> center + stretch * (score - center) + shift`."""
-
-    shift: float = 0.0  # what was added to scores; by default nothing is moved
-    stretch: float = 1.0  # the factor by which this year's scores are spread more widely than predicted
-    center: float = 0.0  # the mean score that the calibration predicted before
-    shift_in_sds: float = 0.0  # the shift in standard deviations of this year's scores
-
-    def moved(self, parameters: Array) -> Array:
-        """The rows `parameters[7, person]` of reviewers.csv on the new scale."""
-        slope, offset, noise, slope_se, offset_se, correlation, noise_se = parameters
-        moved = self.center + self.stretch * (offset - self.center) + self.shift
-        widths = (self.stretch * width for width in (slope, noise, slope_se, offset_se, noise_se))
-        slope, noise, slope_se, offset_se, noise_se = widths
-        return np.stack([slope, moved, noise, slope_se, offset_se, correlation, noise_se])
 
 
 def match_scale(parameters: Array, reviews: Reviews) -> Scale:

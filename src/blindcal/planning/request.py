@@ -15,12 +15,12 @@ from typing import Any
 from blindcal.checks import check_scalar, check_type
 from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.errors import InputError
-from blindcal.fitting.history import Scale
 from blindcal.io.cells import count, id_problem
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers, paper_tracks
 from blindcal.posterior.inputs import Inputs, check_inputs
 from blindcal.posterior.loads import Loads, LoadTilt, loads_digest
+from blindcal.reviewers.calibration import Scale
 from blindcal.reviews import check_better
 
 Number = int | Mapping[str, int]

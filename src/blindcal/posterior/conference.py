@@ -38,13 +38,13 @@ from blindcal.assignment.prior import Sets, inclusion, tuple_count
 from blindcal.checks import numbers, strictly_within, within
 from blindcal.compute.parallel import Workers
 from blindcal.errors import InputError, Problem
-from blindcal.fitting.committee import FIELDS
 from blindcal.io.atomic_files import read_table
 from blindcal.io.cells import Column, count
 from blindcal.io.tables import input_error
 from blindcal.posterior.acceptance_bar import choose_bar
 from blindcal.posterior.loads import Loads, LoadTilt, load_tilt
 from blindcal.posterior.paper import MOST_LISTED, PaperCase
+from blindcal.reviewers.calibration import FIELDS
 from blindcal.reviews import Reviews
 
 TrueReviewers = Mapping[str, tuple[str, ...]]
@@ -54,7 +54,7 @@ LevelByTrack = float | Mapping[str, float]
 """One number for the conference, or one for each track."""
 
 Parameters = Mapping[str, tuple[float, ...]]
-"""For each reviewer (and `*`, anyone without a row) the numbers of `fitting.committee.FIELDS`."""
+"""For each reviewer (and `*`, anyone without a row) the numbers of `reviewers.calibration.FIELDS`."""
 
 # Aggregated beliefs sum over all subsets of the slots: at this number of reviews that takes a minute.
 MOST_REVIEWS = 9

@@ -17,8 +17,6 @@ from blindcal.assignment.candidates import EVERYONE, OUTSIDER, Pools, is_everyon
 from blindcal.checks import check_type
 from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.errors import InputError
-from blindcal.fitting.history import Scale
-from blindcal.fitting.reuse_guard import read_scale, refuse_reused
 from blindcal.io.atomic_files import is_path, source_name
 from blindcal.io.cells import count, number_text
 from blindcal.posterior.conference import (
@@ -32,6 +30,8 @@ from blindcal.posterior.conference import (
     true_reviewers,
 )
 from blindcal.posterior.loads import Loads, LoadTilt
+from blindcal.posterior.reuse_guard import read_scale, refuse_reused
+from blindcal.reviewers.calibration import Scale
 from blindcal.reviews import Reviews, missing_withdrawn_warnings, orient_reviewers, orient_reviews
 
 

@@ -30,7 +30,6 @@ from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases
 from blindcal.fitting.estimate import Fitted, fit
 from blindcal.fitting.history import in_year_order, order_remarks, past_people
 from blindcal.fitting.received_sums import SharedSums, has_share_statement, read_shared_sums, statement_path
-from blindcal.fitting.reuse_guard import Fingerprint, fingerprint_of_reviews, fit_record_path, reuse_warnings
 from blindcal.importers import MAX_EXPORT, import_reviews
 from blindcal.importers.normalize import Imported
 from blindcal.importers.people import read_conflicts, read_people, team_codes
@@ -49,6 +48,12 @@ from blindcal.planning.conference_plan import stray_remarks
 from blindcal.planning.request import WHOLE, Quota, known_readers, shares
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import paper_tracks, read_reviewers
+from blindcal.posterior.reuse_guard import (
+    Fingerprint,
+    fingerprint_of_reviews,
+    fit_record_path,
+    reuse_warnings,
+)
 from blindcal.private_sharing import shared_folder
 from blindcal.project.settings import (
     FILE,

@@ -20,9 +20,8 @@ from typing import NamedTuple
 from blindcal.assignment.candidates import CAUSES, EVERYONE, Pools, conflicts_in, everyone, pools_of
 from blindcal.deciding.ledger import latest_release, ledger_folder
 from blindcal.errors import InputError, Problem
-from blindcal.fitting.committee import ANYONE, read_committee, read_names
+from blindcal.fitting.committee import read_committee, read_names
 from blindcal.fitting.received_sums import has_share_statement
-from blindcal.fitting.reuse_guard import Fingerprint, fingerprint_of_reviews, refuse_reused, reuse_warnings
 from blindcal.importers import MAX_EXPORT
 from blindcal.importers.detect import recognized
 from blindcal.importers.easychair import committee_table
@@ -36,6 +35,7 @@ from blindcal.io.atomic_files import lock, make_folder, read_bytes, write_bytes,
 from blindcal.io.cells import count
 from blindcal.io.tables import decode_utf8, input_error
 from blindcal.posterior.conference import Sources, read_reviewers, refuse_mismatches
+from blindcal.posterior.reuse_guard import Fingerprint, fingerprint_of_reviews, refuse_reused, reuse_warnings
 from blindcal.project.create import (
     INPUTS,
     FolderContents,
@@ -52,6 +52,7 @@ from blindcal.project.create import (
     withdrawn_reasons,
 )
 from blindcal.project.settings import FILE, Folder, Value, toml_value, with_settings
+from blindcal.reviewers.calibration import ANYONE
 from blindcal.reviews import Reviews, missing_withdrawn_warnings, similar_id_warnings
 
 Notes = Mapping[str, Mapping[str, str | None]]

@@ -46,9 +46,8 @@ from blindcal.exporters import FORMATS, export
 from blindcal.exporters.formats import WAITING, DecidedPaper, decided_of, read_decided, read_titles
 from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_committee, read_names
 from blindcal.fitting.estimate import Fitted, check_fit_targets, fit
-from blindcal.fitting.history import Scale, order_remarks, past_conferences, past_people
+from blindcal.fitting.history import fingerprint_of_past, order_remarks, past_conferences, past_people
 from blindcal.fitting.received_sums import SharedSums
-from blindcal.fitting.reuse_guard import fingerprint_of_past, read_scale, reuse_warnings
 from blindcal.io.atomic_files import lock, make_folder, read_bytes, refuse_published, write_bytes, write_table
 from blindcal.io.cells import count
 from blindcal.io.tables import format_table
@@ -56,6 +55,7 @@ from blindcal.planning.conference_plan import Answer, answer, plan_remarks
 from blindcal.planning.request import Request
 from blindcal.posterior.inputs import Inputs, read_inputs
 from blindcal.posterior.loads import fixed_loads, read_loads
+from blindcal.posterior.reuse_guard import read_scale, reuse_warnings
 from blindcal.project.create import past_table
 from blindcal.project.imports import (
     Notes,
@@ -77,6 +77,7 @@ from blindcal.project.settings import (
 from blindcal.report.guarantee_survey import Survey, survey_release
 from blindcal.report.html_page import Report, page
 from blindcal.report.wording import certificate_of, has_figures, read_certificate
+from blindcal.reviewers.calibration import Scale
 from blindcal.reviews import Reviews
 from blindcal.verification import Verification, latest, verify_latest
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.fitting.history import Scale, past_conferences
-from blindcal.fitting.reuse_guard import (
-    fingerprint_of_past,
+from blindcal.fitting.history import fingerprint_of_past, past_conferences
+from blindcal.io.atomic_files import write_json
+from blindcal.posterior.reuse_guard import (
     fingerprint_of_reviews,
     fingerprint_record,
     fit_record_path,
@@ -23,7 +23,7 @@ from blindcal.fitting.reuse_guard import (
     reuse_warnings,
     table_digest,
 )
-from blindcal.io.atomic_files import write_json
+from blindcal.reviewers.calibration import Scale
 from blindcal.reviews import Reviews
 from sizes import count
 
@@ -94,7 +94,7 @@ def test_the_file_beside_a_table_says_what_was_used(tmp_path: Path) -> None:
     write_json(fit_record_path(path), fingerprint_record([past(table)]))
     assert read_fingerprints(fit_record_path(path)) == [past(table)]
     parameters = {"*": (1.0, 3.5, 1.0)}
-    with pytest.raises(InputError, match=r"was fitted on these reviews .* names 40\.0 % of the reviewers"):
+    with pytest.raises(InputError, match=r"was fitted on these reviews .* gives their reviewers away"):
         refuse_reused(path, parameters, Reviews.from_table(table))
     refuse_reused(path, parameters, Reviews.from_table(conference(3)))
     refuse_reused(tmp_path / "other.csv", parameters, Reviews.from_table(table))

@@ -22,10 +22,10 @@ from scipy.special import betainc, gammainc, ndtr
 
 from blindcal.checks import Array
 from blindcal.errors import InputError, Problem
-from blindcal.fitting.history import PastConference, Scale
 from blindcal.io.atomic_files import digest, is_path, read_bytes, read_json, source_name
 from blindcal.io.cells import count, loose_id, number_text
 from blindcal.io.tables import StrPath, input_error
+from blindcal.reviewers.calibration import Scale
 from blindcal.reviews import Reviews
 
 # So rarely is a calibration refused that has nothing to do with the reviews, and so rarely is there a remark.
@@ -38,9 +38,8 @@ _ID_DIGITS = 16
 # So many of everybody's scores count beside one's own where chance is taken.
 _PRIOR_SCORES = 2.0
 _WHY = (
-    "a calibration fitted on the reviews being decided gives their reviewers away: in a simulated conference "
-    "it names 40.0 % of the reviewers without seeing any decision, against 12.5 % from the pools; fit on "
-    "other conferences alone"
+    "a calibration fitted on the reviews being decided gives their reviewers away; fit on other conferences "
+    "alone"
 )
 
 Row = tuple[str, str, float]
@@ -250,19 +249,16 @@ def _binomial_tail_bound(number: int, expected: float, trials: int) -> float:
     return float(betainc(number, trials - number + 1, min(expected / trials, 1.0)))
 
 
-def fingerprint_of_past(past: PastConference) -> Fingerprint:
-    """The digests of a past conference."""
-    plain = [paper.removeprefix(f"{past.name}/") for paper in past.paper]
-    return _digests(past.name, plain, past.reviewer, past.score.tolist())
-
-
 def fingerprint_of_reviews(reviews: Reviews) -> Fingerprint:
     """The digests of the conference that is decided."""
     table = reviews.columns()
-    return _digests("", table["paper"], table["reviewer"], table["score"])
+    return fingerprint("", table["paper"], table["reviewer"], table["score"])
 
 
-def _digests(name: str, paper: Sequence[str], reviewer: Sequence[str], score: Sequence[float]) -> Fingerprint:
+def fingerprint(
+    name: str, paper: Sequence[str], reviewer: Sequence[str], score: Sequence[float]
+) -> Fingerprint:
+    """The digests of these reviews of one conference."""
     short = {name: digest(loose_id(name))[:_ID_DIGITS] for name in {*paper, *reviewer}}
     rows = zip(paper, reviewer, score, strict=True)
     return Fingerprint(name, frozenset((short[p], short[who], float(value)) for p, who, value in rows))
