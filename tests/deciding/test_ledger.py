@@ -228,14 +228,25 @@ def test_a_sealed_file_that_others_could_read_is_refused(key_path: Path, mode: i
     assert read_ledger(key_path, read_key(key_path)).counter == 2
 
 
-@pytest.mark.parametrize("name", ["ledger.json", "1-1.tables", "0002.sealed.bak", "notes", "002.sealed"])
+@pytest.mark.parametrize(
+    "name", ["ledger.json", "1-1.tables", "0002.sealed.bak", "notes", "002.sealed", ".0001.sealed", ".hidden"]
+)
 def test_a_stray_file_is_named(key_path: Path, name: str) -> None:
     several(key_path, 1)
     (ledger_folder(key_path) / name).write_text("x", encoding="utf-8")
     with pytest.raises(VerificationError, match=f"{name} is no record of a release"):
         read_ledger(key_path, read_key(key_path))
-    (ledger_folder(key_path) / name).rename(ledger_folder(key_path) / f".{name}")
-    assert len(everything(key_path)) == 1, "the system's own files have a dot in front"
+    (ledger_folder(key_path) / name).rename(ledger_folder(key_path) / ".DS_Store")
+    assert len(everything(key_path)) == 1, "the system's own file"
+
+
+def test_a_record_that_was_renamed_is_not_skipped(key_path: Path) -> None:
+    """Skipped, it would leave a key that seems to have decided nothing, and the key would draw again."""
+    (file,) = several(key_path, 1)
+    for name in (".0001.sealed", ".0001.sealed.lock", f"{file.name}~", "._0001.sealed"):
+        file = file.rename(file.with_name(name))
+        with pytest.raises(VerificationError, match=r"is no record of a release"):
+            read_ledger(key_path, read_key(key_path))
 
 
 def test_another_key_cannot_read_the_ledger(key_path: Path) -> None:

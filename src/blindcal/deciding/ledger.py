@@ -58,6 +58,7 @@ from blindcal.io.atomic_files import (
     CERTIFICATE,
     DECISIONS,
     RELEASE_NAME,
+    is_temporary_name,
     later_format,
     lock,
     make_folder,
@@ -767,8 +768,10 @@ def lock_ledger(folder: Path) -> Iterator[None]:
 
 def record_files(folder: Path) -> list[Path]:
     """The record files of a folder in order; a gap or any other file is refused."""
-    # A name with a dot in front is a lock, a temporary file, or the system's own.
-    names = {name for name in os.listdir(folder) if name[0] != "."} if folder.is_dir() else set()
+    # A record that is skipped under another name would be drawn again, so any other name is refused, but for
+    # the file of a writer at work and the one that macOS leaves in folders.
+    names = set(os.listdir(folder)) if folder.is_dir() else set()
+    names -= {name for name in names if name == ".DS_Store" or is_temporary_name(name)}
     if strange := sorted(name for name in names if not _RECORD_NAME.fullmatch(name)):
         raise VerificationError(
             f"{folder / strange[0]} is no record of a release, and nothing else belongs in the private log: "

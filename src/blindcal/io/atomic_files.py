@@ -285,17 +285,23 @@ def _temporary_name(target: Path) -> Path:
     return target.with_name(f".{target.name}.{secrets.token_hex(8)}{_TEMPORARY}")
 
 
+def is_temporary_name(name: str, target: str | None = None) -> bool:
+    """Whether a name is a temporary one of any target, or of this one."""
+    start = ".+" if target is None else re.escape(target)
+    temporary = re.compile(rf"\.{start}\.[0-9a-f]{{16}}{re.escape(_TEMPORARY)}", re.DOTALL)
+    return temporary.fullmatch(name) is not None
+
+
 def remove_stale_files(folder: StrPath, name: str | None = None) -> None:
     """Remove the temporary files and folders that killed writers left in a folder, all or those of `name`.
 
     What a living writer holds locked stays; a missing folder has none.
     """
-    target = ".+" if name is None else re.escape(name)
-    temporary = re.compile(rf"\.{target}\.[0-9a-f]{{16}}{re.escape(_TEMPORARY)}", re.DOTALL)
     with suppress(FileNotFoundError, NotADirectoryError):
-        for stale in filter(temporary.fullmatch, os.listdir(folder)):
-            with suppress(OSError):
-                _remove_unless_held(Path(folder, stale))
+        for stale in os.listdir(folder):
+            if is_temporary_name(stale, name):
+                with suppress(OSError):
+                    _remove_unless_held(Path(folder, stale))
 
 
 def _remove_unless_held(stale: Path) -> None:
