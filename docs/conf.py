@@ -45,7 +45,7 @@ def _write_packages(app: Sphinx) -> None:
     folder = Path(app.srcdir) / "reference" / "python"
     folder.mkdir(exist_ok=True)
     seen: set[object] = set()
-    for package in blindcal._PACKAGES:
+    for package in (name for name in blindcal.__all__ if inspect.ismodule(getattr(blindcal, name))):
         path, text = folder / f"{package}.rst", "\n".join(_package(package, seen))
         # An unchanged file is not read again.
         if not path.exists() or path.read_text(encoding="utf-8") != text:
@@ -57,8 +57,7 @@ def _package(package: str, seen: set[object]) -> Iterator[str]:
     module = import_module(f"blindcal.{package}")
     title = f"blindcal.{package}"
     yield from (title, "=" * len(title), "", *_prose((module.__doc__ or "").splitlines()), "")
-    exported = [name for name, home in blindcal._EXPORTS.items() if home == package]
-    for name in getattr(module, "__all__", exported):
+    for name in getattr(module, "__all__", ()):
         value = getattr(module, name)
         if (inspect.isclass(value) or inspect.isfunction(value)) and value not in seen:
             seen.add(value)

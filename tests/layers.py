@@ -2,6 +2,7 @@
 
 # In the order of the line of data: imports point to earlier layers, never to later ones.
 LAYERS = [
+    "lazy_names",
     "errors",
     "io",
     "checks",

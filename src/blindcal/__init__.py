@@ -11,10 +11,35 @@ everything else is in its package, which loads when first used: `bc.reviewers`, 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from blindcal.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from blindcal import adversaries as adversaries
+    from blindcal import app as app
+    from blindcal import assignment as assignment
+    from blindcal import benchmark as benchmark
+    from blindcal import calibrators as calibrators
+    from blindcal import certify as certify
+    from blindcal import compute as compute
+    from blindcal import deciding as deciding
+    from blindcal import errors as errors
+    from blindcal import exporters as exporters
+    from blindcal import fitting as fitting
+    from blindcal import importers as importers
+    from blindcal import io as io
+    from blindcal import paper as paper
+    from blindcal import planning as planning
+    from blindcal import policy as policy
+    from blindcal import posterior as posterior
+    from blindcal import private_sharing as private_sharing
+    from blindcal import project as project
+    from blindcal import report as report
+    from blindcal import reviewers as reviewers
+    from blindcal import reviews as reviews
+    from blindcal import simulation as simulation
+    from blindcal import verification as verification
     from blindcal.adversaries.single_paper import audit as audit
     from blindcal.adversaries.single_paper import play as play
     from blindcal.calibrators.assessment import assess as assess
@@ -47,56 +72,7 @@ if TYPE_CHECKING:
     from blindcal.reviews import Reviews as Reviews
     from blindcal.verification import Verification as Verification
     from blindcal.verification import verify as verify
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__)
 
 __version__ = "0.2.0"
-
-# Where each public name is defined; in the order of the line of data.
-_EXPORTS = {
-    name: module
-    for module, names in {
-        "reviews": "Reviews",
-        "reviewers.base": "Reviewer",
-        "reviewers.affine": "Affine",
-        "reviewers.rounded": "Rounded",
-        "fitting.estimate": "Fitted fit",
-        "posterior.belief": "Belief pair_belief",
-        "posterior.inputs": "Inputs read_inputs",
-        "policy.guarantee": "Guarantee",
-        "policy.policy": "Policy",
-        "policy.pareto_frontier": "frontier",
-        "policy.solver": "private_policy",
-        "planning.request": "Request",
-        "planning.conference_plan": "Plan plan",
-        "deciding.key_and_coins": "make_key",
-        "deciding.release": "decide select Outcome",
-        "private_sharing": "share",
-        "adversaries.single_paper": "audit play",
-        "verification": "Verification verify",
-        "calibrators.assessment": "assess",
-        "errors": "BlindcalError InputError RefusedError CertificateError VerificationError",
-    }.items()
-    for name in names.split()
-}
-_PACKAGES = (
-    *("errors", "io", "compute", "reviews", "reviewers", "fitting", "assignment", "posterior", "policy"),
-    *("certify", "planning", "deciding", "private_sharing", "adversaries", "verification", "calibrators"),
-    *("simulation", "paper", "benchmark", "importers", "exporters", "report", "project", "app"),
-)
-
-__all__ = ["__version__", *_EXPORTS, *_PACKAGES]
-
-
-def __getattr__(name: str) -> Any:
-    """A public name, from the module that defines it; or a package."""
-    if name in _EXPORTS:
-        value = getattr(import_module(f"blindcal.{_EXPORTS[name]}"), name)
-    elif name in _PACKAGES:
-        value = import_module(f"blindcal.{name}")
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -575,3 +575,7 @@ def _coupled(
     rises = after / np.where(total > 0.0, total, 1.0) - before
     added, rise = adversary(known, outcomes) - alone, max(0.0, float(rises.max()))
     return alone, added, float(wrong @ chance), rise, tables
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

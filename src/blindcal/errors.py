@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+__all__ = ["BlindcalError", "CertificateError", "InputError", "Problem", "RefusedError", "VerificationError"]
+
 
 @dataclass(frozen=True, order=True)
 class Problem:
@@ -103,3 +105,7 @@ def unexpected(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     location = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
     return f"internal error ({type(error).__name__}{location}); this is a bug in blindcal, please report it"
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

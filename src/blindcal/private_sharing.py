@@ -554,3 +554,7 @@ def _publish(entry: SharedRelease, out: StrPath) -> None:
     for path, data in _files(entry, out).items():
         if not os.path.lexists(path):
             write_bytes(path, data)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

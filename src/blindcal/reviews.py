@@ -402,3 +402,7 @@ def orient_scores(scores: Iterable[float], better: str) -> tuple[float, ...]:
 def original_scores(scores: Iterable[float], better: str) -> list[float]:
     """Upright scores as the chair knows them, lowest first."""
     return sorted(0.0 - score if better == "low" else score for score in scores)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

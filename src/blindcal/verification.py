@@ -708,3 +708,7 @@ def _files_check(record: Record, out: Path) -> Check:
         if not (out / name).exists() or (out / name).read_bytes() != text.encode()
     ]
     return Check("published files", len(texts), len(wrong), ", ".join(wrong))
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import blindcal
+from layers import LAYERS
 
 # Functions without an example, and why.
 WITHOUT_EXAMPLE = {
@@ -49,7 +50,12 @@ def made_in(module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
             yield f"{place}.{name}", found
 
 
-NAMED = dict(pair for layer in blindcal._PACKAGES for pair in named_by(import_module(f"blindcal.{layer}")))
+NAMED = dict(
+    pair
+    for layer in LAYERS
+    if layer in blindcal.__all__
+    for pair in named_by(import_module(f"blindcal.{layer}"))
+)
 
 
 def unexplained(found: Callable[..., Any]) -> list[str]:

@@ -6,7 +6,18 @@ bits, `Findings`. Open `single_paper` first; `side_knowledge`, `coupled_exact`, 
 Imports: deciding and earlier.
 """
 
-from blindcal.adversaries.findings import Finding, Findings
-from blindcal.adversaries.single_paper import Adversary, audit, guess, play, posterior, success_of
+from typing import TYPE_CHECKING
 
-__all__ = ["Adversary", "Finding", "Findings", "audit", "guess", "play", "posterior", "success_of"]
+from blindcal.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from blindcal.adversaries.findings import Finding as Finding
+    from blindcal.adversaries.findings import Findings as Findings
+    from blindcal.adversaries.single_paper import Adversary as Adversary
+    from blindcal.adversaries.single_paper import audit as audit
+    from blindcal.adversaries.single_paper import guess as guess
+    from blindcal.adversaries.single_paper import play as play
+    from blindcal.adversaries.single_paper import posterior as posterior
+    from blindcal.adversaries.single_paper import success_of as success_of
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -6,16 +6,17 @@ probabilities. Open `candidates` first, then `prior`; `sampling` draws assignmen
 and earlier.
 """
 
-from blindcal.assignment.candidates import SampledPool, assumed_pools, read_pools
-from blindcal.assignment.sampling import SampledAssignment, assign
-from blindcal.assignment.similarity import Similarity, read_similarity
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "SampledAssignment",
-    "SampledPool",
-    "Similarity",
-    "assign",
-    "assumed_pools",
-    "read_pools",
-    "read_similarity",
-]
+from blindcal.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from blindcal.assignment.candidates import SampledPool as SampledPool
+    from blindcal.assignment.candidates import assumed_pools as assumed_pools
+    from blindcal.assignment.candidates import read_pools as read_pools
+    from blindcal.assignment.sampling import SampledAssignment as SampledAssignment
+    from blindcal.assignment.sampling import assign as assign
+    from blindcal.assignment.similarity import Similarity as Similarity
+    from blindcal.assignment.similarity import read_similarity as read_similarity
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__)

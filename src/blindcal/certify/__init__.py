@@ -5,8 +5,16 @@ the guarantee after rounding, and `Claim`, what that very table reveals. Open `c
 `exact`. Imports: policy and earlier.
 """
 
-from blindcal.certify.claims import Claim, certify, claim
-from blindcal.certify.exact import ExactPolicy
-from blindcal.certify.multi_outcome import OutcomeClaim, certify_outcomes
+from typing import TYPE_CHECKING
 
-__all__ = ["Claim", "ExactPolicy", "OutcomeClaim", "certify", "certify_outcomes", "claim"]
+from blindcal.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from blindcal.certify.claims import Claim as Claim
+    from blindcal.certify.claims import certify as certify
+    from blindcal.certify.claims import claim as claim
+    from blindcal.certify.exact import ExactPolicy as ExactPolicy
+    from blindcal.certify.multi_outcome import OutcomeClaim as OutcomeClaim
+    from blindcal.certify.multi_outcome import certify_outcomes as certify_outcomes
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -6,7 +6,17 @@ is the only module that draws a decision, `ledger` the only one that records it,
 what may be decided again. Imports: planning and earlier.
 """
 
-from blindcal.deciding.key_and_coins import Key, commitment, draw, make_key
-from blindcal.deciding.release import Outcome, decide, select
+from typing import TYPE_CHECKING
 
-__all__ = ["Key", "Outcome", "commitment", "decide", "draw", "make_key", "select"]
+from blindcal.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from blindcal.deciding.key_and_coins import Key as Key
+    from blindcal.deciding.key_and_coins import commitment as commitment
+    from blindcal.deciding.key_and_coins import draw as draw
+    from blindcal.deciding.key_and_coins import make_key as make_key
+    from blindcal.deciding.release import Outcome as Outcome
+    from blindcal.deciding.release import decide as decide
+    from blindcal.deciding.release import select as select
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -5,6 +5,13 @@ OpenReview, pretalx (the program `pretalx_states.txt`, filled in), or as a table
 first. Imports: io and earlier.
 """
 
-from blindcal.exporters.formats import FORMATS, WHAT, export
+from typing import TYPE_CHECKING
 
-__all__ = ["FORMATS", "WHAT", "export"]
+from blindcal.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from blindcal.exporters.formats import FORMATS as FORMATS
+    from blindcal.exporters.formats import WHAT as WHAT
+    from blindcal.exporters.formats import export as export
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -6,7 +6,14 @@ samples, `drift` links years, `received_sums` reads what others shared. The core
 Imports: deciding and earlier.
 """
 
-from blindcal.fitting.committee import MatchedPeople, match_people
-from blindcal.fitting.estimate import Fitted, fit
+from typing import TYPE_CHECKING
 
-__all__ = ["Fitted", "MatchedPeople", "fit", "match_people"]
+from blindcal.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from blindcal.fitting.committee import MatchedPeople as MatchedPeople
+    from blindcal.fitting.committee import match_people as match_people
+    from blindcal.fitting.estimate import Fitted as Fitted
+    from blindcal.fitting.estimate import fit as fit
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__)

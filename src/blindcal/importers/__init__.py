@@ -6,7 +6,13 @@ Open `detect` first, whose table lists the systems. A new one is a module of its
 `recognize` and `read`; tests/exports.py has its exports. Imports: the core.
 """
 
-from blindcal.importers.detect import FORMATS, import_reviews
-from blindcal.importers.open import MAX_EXPORT
+from typing import TYPE_CHECKING
 
-__all__ = ["FORMATS", "MAX_EXPORT", "import_reviews"]
+from blindcal.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from blindcal.importers.detect import FORMATS as FORMATS
+    from blindcal.importers.detect import import_reviews as import_reviews
+    from blindcal.importers.open import MAX_EXPORT as MAX_EXPORT
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__)

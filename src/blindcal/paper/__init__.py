@@ -5,34 +5,39 @@ and Appendix B (`theorems`), and the data of its figures (`figures`). Open `theo
 Imports: simulation and earlier.
 """
 
-from blindcal.paper import figures
-from blindcal.paper.figures import figure
-from blindcal.paper.theorems import (
-    INTERIOR,
-    PAPER_1,
-    PAPER_2,
-    SATURATED,
-    Calibrated,
-    Letters,
-    Segment,
-    algorithm_1,
-    algorithm_2,
-    algorithm_3,
-    definition_b_1,
-    definition_b_2,
-    from_letters,
-    proposition_4_1,
-    proposition_b_3,
-    response_policy,
-    setting,
-    strategy_epsilon,
-    theorem_4_2,
-    theorem_4_3,
-    theorem_4_4,
-    theorem_4_5,
-    theorem_4_6,
-    to_letters,
-)
+from typing import TYPE_CHECKING
+
+from blindcal.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from blindcal.paper import figures as figures
+    from blindcal.paper.figures import figure as figure
+    from blindcal.paper.theorems import INTERIOR as INTERIOR
+    from blindcal.paper.theorems import PAPER_1 as PAPER_1
+    from blindcal.paper.theorems import PAPER_2 as PAPER_2
+    from blindcal.paper.theorems import SATURATED as SATURATED
+    from blindcal.paper.theorems import Calibrated as Calibrated
+    from blindcal.paper.theorems import Letters as Letters
+    from blindcal.paper.theorems import Segment as Segment
+    from blindcal.paper.theorems import algorithm_1 as algorithm_1
+    from blindcal.paper.theorems import algorithm_2 as algorithm_2
+    from blindcal.paper.theorems import algorithm_3 as algorithm_3
+    from blindcal.paper.theorems import definition_b_1 as definition_b_1
+    from blindcal.paper.theorems import definition_b_2 as definition_b_2
+    from blindcal.paper.theorems import from_letters as from_letters
+    from blindcal.paper.theorems import proposition_4_1 as proposition_4_1
+    from blindcal.paper.theorems import proposition_b_3 as proposition_b_3
+    from blindcal.paper.theorems import response_policy as response_policy
+    from blindcal.paper.theorems import setting as setting
+    from blindcal.paper.theorems import strategy_epsilon as strategy_epsilon
+    from blindcal.paper.theorems import theorem_4_2 as theorem_4_2
+    from blindcal.paper.theorems import theorem_4_3 as theorem_4_3
+    from blindcal.paper.theorems import theorem_4_4 as theorem_4_4
+    from blindcal.paper.theorems import theorem_4_5 as theorem_4_5
+    from blindcal.paper.theorems import theorem_4_6 as theorem_4_6
+    from blindcal.paper.theorems import to_letters as to_letters
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__)
 
 ITEMS = {
     "Setting (Section 3)": "setting",
@@ -54,33 +59,3 @@ ITEMS = {
     "Appendix B, the strategies": "strategy_epsilon",
 }
 """Every item of the paper, and the function of this package that has it."""
-
-__all__ = [
-    "INTERIOR",
-    "ITEMS",
-    "PAPER_1",
-    "PAPER_2",
-    "SATURATED",
-    "Calibrated",
-    "Letters",
-    "Segment",
-    "algorithm_1",
-    "algorithm_2",
-    "algorithm_3",
-    "definition_b_1",
-    "definition_b_2",
-    "figure",
-    "figures",
-    "from_letters",
-    "proposition_4_1",
-    "proposition_b_3",
-    "response_policy",
-    "setting",
-    "strategy_epsilon",
-    "theorem_4_2",
-    "theorem_4_3",
-    "theorem_4_4",
-    "theorem_4_5",
-    "theorem_4_6",
-    "to_letters",
-]

@@ -6,54 +6,36 @@ In: `Belief`, `Guarantee`. Out: `Policy`, whole frontiers, the best split of a b
 posterior and earlier.
 """
 
-from blindcal.policy.accept_lp import Solution
-from blindcal.policy.average_case import AverageFrontier, AverageRule, average_frontier
-from blindcal.policy.budget import Spending, spend
-from blindcal.policy.guarantee import Guarantee
-from blindcal.policy.multi_outcome import (
-    LossFrontier,
-    OutcomeProbabilities,
-    Selection,
-    least_loss,
-    loss_frontier,
-    selection,
-)
-from blindcal.policy.pareto_frontier import (
-    Frontier,
-    composed_epsilon,
-    composed_success,
-    frontier,
-    largest_success,
-    least_epsilon,
-)
-from blindcal.policy.policy import Policy, epsilon_policy, evidence_policy, public_policy
-from blindcal.policy.solver import limit_frontier, private_policy, solve
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "AverageFrontier",
-    "AverageRule",
-    "Frontier",
-    "Guarantee",
-    "LossFrontier",
-    "OutcomeProbabilities",
-    "Policy",
-    "Selection",
-    "Solution",
-    "Spending",
-    "average_frontier",
-    "composed_epsilon",
-    "composed_success",
-    "epsilon_policy",
-    "evidence_policy",
-    "frontier",
-    "largest_success",
-    "least_epsilon",
-    "least_loss",
-    "limit_frontier",
-    "loss_frontier",
-    "private_policy",
-    "public_policy",
-    "selection",
-    "solve",
-    "spend",
-]
+from blindcal.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from blindcal.policy.accept_lp import Solution as Solution
+    from blindcal.policy.average_case import AverageFrontier as AverageFrontier
+    from blindcal.policy.average_case import AverageRule as AverageRule
+    from blindcal.policy.average_case import average_frontier as average_frontier
+    from blindcal.policy.budget import Spending as Spending
+    from blindcal.policy.budget import spend as spend
+    from blindcal.policy.guarantee import Guarantee as Guarantee
+    from blindcal.policy.multi_outcome import LossFrontier as LossFrontier
+    from blindcal.policy.multi_outcome import OutcomeProbabilities as OutcomeProbabilities
+    from blindcal.policy.multi_outcome import Selection as Selection
+    from blindcal.policy.multi_outcome import least_loss as least_loss
+    from blindcal.policy.multi_outcome import loss_frontier as loss_frontier
+    from blindcal.policy.multi_outcome import selection as selection
+    from blindcal.policy.pareto_frontier import Frontier as Frontier
+    from blindcal.policy.pareto_frontier import composed_epsilon as composed_epsilon
+    from blindcal.policy.pareto_frontier import composed_success as composed_success
+    from blindcal.policy.pareto_frontier import frontier as frontier
+    from blindcal.policy.pareto_frontier import largest_success as largest_success
+    from blindcal.policy.pareto_frontier import least_epsilon as least_epsilon
+    from blindcal.policy.policy import Policy as Policy
+    from blindcal.policy.policy import epsilon_policy as epsilon_policy
+    from blindcal.policy.policy import evidence_policy as evidence_policy
+    from blindcal.policy.policy import public_policy as public_policy
+    from blindcal.policy.solver import limit_frontier as limit_frontier
+    from blindcal.policy.solver import private_policy as private_policy
+    from blindcal.policy.solver import solve as solve
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__)

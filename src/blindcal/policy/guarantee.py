@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from math import exp
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from blindcal.checks import Array, check_scalar, strictly_within, within
 from blindcal.errors import InputError
-from blindcal.posterior.large_pools import LayoutTarget
+
+if TYPE_CHECKING:
+    from blindcal.posterior.large_pools import LayoutTarget
 
 # e^epsilon must be a float; so large a limit means none.
 MOST_EPSILON = 700.0
@@ -335,6 +337,9 @@ class Guarantee:
     @property
     def promise(self) -> LayoutTarget:
         """What the tables of large pools are laid out for."""
+        # Without large pools, guarantees load quickly.
+        from blindcal.posterior.large_pools import LayoutTarget
+
         # A crowd is steady with caps that are no lower than one in so many.
         name = "steady" if self.name == "crowd" else self.name
         least = 0.0 if self.among is None else 1.0 / self.among

@@ -28,7 +28,6 @@ from blindcal.checks import (
 )
 from blindcal.errors import InputError
 from blindcal.io.tables import long_frame
-from blindcal.policy.accept_lp import AcceptProgram, secret_classes
 from blindcal.policy.guarantee import UNLIMITED
 from blindcal.policy.policy import Policy, missed_mass, unchecked_policy
 from blindcal.posterior.belief import Belief, unchecked_belief
@@ -352,6 +351,9 @@ def trace_frontier(weight: Array, favor: Array, labels: Integers) -> tuple[Array
     Between two vertices, the program that prices success at the slope of their chord finds a better vertex or
     shows that there is none. Mixtures of neighboring policies are optimal too, because success is convex.
     """
+    # Closed forms do without HiGHS, which takes a while to load.
+    from blindcal.policy.accept_lp import AcceptProgram, secret_classes
+
     classes = secret_classes(unchecked_belief(weight, favor, labels))
     program = AcceptProgram(classes, UNLIMITED)
     # The ends: of the policies of least error the one of least success, and that of least success.

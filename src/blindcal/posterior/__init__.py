@@ -6,19 +6,19 @@ decision it favors, for a pair of papers, a paper, or a `Conference` with its ac
 Imports: assignment and earlier.
 """
 
-from blindcal.posterior.belief import Belief, pair_belief
-from blindcal.posterior.conference import Conference, prepare, read_reviewers, true_reviewers
-from blindcal.posterior.inputs import Inputs, read_inputs
-from blindcal.posterior.paper import PaperCase
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Belief",
-    "Conference",
-    "Inputs",
-    "PaperCase",
-    "pair_belief",
-    "prepare",
-    "read_inputs",
-    "read_reviewers",
-    "true_reviewers",
-]
+from blindcal.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from blindcal.posterior.belief import Belief as Belief
+    from blindcal.posterior.belief import pair_belief as pair_belief
+    from blindcal.posterior.conference import Conference as Conference
+    from blindcal.posterior.conference import prepare as prepare
+    from blindcal.posterior.conference import read_reviewers as read_reviewers
+    from blindcal.posterior.conference import true_reviewers as true_reviewers
+    from blindcal.posterior.inputs import Inputs as Inputs
+    from blindcal.posterior.inputs import read_inputs as read_inputs
+    from blindcal.posterior.paper import PaperCase as PaperCase
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__)

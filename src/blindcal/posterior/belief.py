@@ -1,6 +1,7 @@
 """The adversary's belief before any decision is seen.
 
-`pair_belief` and `PaperCase.belief` make beliefs; policies, certificates and audits read them.
+`pair_belief` and `PaperCase.belief` make beliefs; policies, certificates and audits read them. A belief's own
+`frontier`, `policy` and `audit` are those of later layers, which are found when they are called.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.special import ndtr
+import scipy
+from numpy.typing import ArrayLike, NDArray
 
+import blindcal
 from blindcal.checks import Array, Integers, check_type, nonnegative, numbers, strictly_within, within
 from blindcal.errors import InputError
 from blindcal.io.cells import number_text
@@ -69,6 +71,40 @@ class Belief:
         if self.entry is None:
             return self.weight
         return np.bincount(self.entry, self.weight, size).astype(np.float64)
+
+    def frontier(self) -> blindcal.policy.Frontier:
+        """The best trade-off of conference error and adversary error: `blindcal.frontier`.
+
+        Example:
+            >>> Belief([0.6, 0.4], [0.9, 0.2]).frontier().adversary_error
+            array([0. , 0.4])
+        """
+        return blindcal.frontier(self)
+
+    def policy(self, guarantee: blindcal.Guarantee, *, success: float | None = None) -> blindcal.Policy:
+        """The policy of least conference error under a guarantee: `blindcal.private_policy`.
+
+        Args:
+            guarantee: What decisions may reveal.
+            success: A further limit for each instance, on the adversary's chance of a correct guess.
+
+        Example:
+            >>> Belief([0.6, 0.4], [0.9, 0.2]).policy(blindcal.Guarantee("none", epsilon=np.log(9.0))).accept
+            array([0.9, 0.1])
+        """
+        return blindcal.private_policy(self, guarantee, success=success)
+
+    def audit(self, policy: blindcal.Policy) -> blindcal.certify.Claim:
+        """What the decision of a policy reveals, exactly: `blindcal.audit`.
+
+        Args:
+            policy: Its accept probabilities.
+
+        Example:
+            >>> Belief([0.6, 0.4], [0.9, 0.2]).audit(blindcal.Policy([0.75, 0.25])).multiplier
+            1.5
+        """
+        return blindcal.audit(self, policy)
 
     def to_frame(self) -> Any:
         """One row per instance and secret, as a pandas data frame; needs pandas."""
@@ -203,12 +239,16 @@ def _affine_pair(first: Affine, second: Affine, s: Array, log_odds: Array, shape
     readings = ((gain1, first.offset), (gain2, second.offset))
     favor, known = np.empty_like(weight), variance <= 0.0
     for secret, (lead, reading) in enumerate(zip(leads, (readings, readings[::-1]), strict=True)):
-        ahead = _zero_at_ties(lead, s, *reading)
-        favor[..., secret] = ndtr(ahead)
-        # Without noise it is certain which paper is better.
-        if known.any():
-            favor[..., secret] = np.where(known, 0.5 * (1.0 + np.sign(ahead)), favor[..., secret])
+        favor[..., secret] = _chance_ahead(_zero_at_ties(lead, s, *reading), known)
     return unchecked_belief(weight, favor)
+
+
+def _chance_ahead(lead: Array, known: NDArray[np.bool_]) -> Array:
+    """`Phi(lead)`; without noise it is certain which paper is better."""
+    if not known.any():
+        return np.asarray(scipy.special.ndtr(lead))
+    certain = 0.5 * (1.0 + np.sign(lead))
+    return certain if known.all() else np.where(known, certain, scipy.special.ndtr(lead))
 
 
 def _zero_at_ties(lead: Array, s: Array, first: tuple[Array, Array], second: tuple[Array, Array]) -> Array:

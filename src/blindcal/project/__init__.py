@@ -5,6 +5,11 @@ the folder's files, what a command asks of it. Open `settings` first, then `crea
 and earlier.
 """
 
-from blindcal.project.settings import read_folder
+from typing import TYPE_CHECKING
 
-__all__ = ["read_folder"]
+from blindcal.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from blindcal.project.settings import read_folder as read_folder
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -5,6 +5,12 @@ for every number. Open `wording` first for the sentences, then `page`. Imports: 
 earlier.
 """
 
-from blindcal.report.wording import explain_certificate, read_certificate
+from typing import TYPE_CHECKING
 
-__all__ = ["explain_certificate", "read_certificate"]
+from blindcal.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from blindcal.report.wording import explain_certificate as explain_certificate
+    from blindcal.report.wording import read_certificate as read_certificate
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__)

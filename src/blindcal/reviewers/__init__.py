@@ -5,32 +5,24 @@ quality given scores. Open `base` (the `Reviewer` interface) first, then `affine
 and earlier.
 """
 
-from blindcal.reviewers.affine import Affine
-from blindcal.reviewers.base import Reviewer, check_reviewer
-from blindcal.reviewers.curves import Logistic, Monotone, PiecewiseLinear, Power
-from blindcal.reviewers.quality_posterior import (
-    Shaped,
-    chance_better,
-    posterior_mean,
-    posterior_tail,
-    posterior_variance,
-    standard_quality,
-)
-from blindcal.reviewers.rounded import Rounded
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Affine",
-    "Logistic",
-    "Monotone",
-    "PiecewiseLinear",
-    "Power",
-    "Reviewer",
-    "Rounded",
-    "Shaped",
-    "chance_better",
-    "check_reviewer",
-    "posterior_mean",
-    "posterior_tail",
-    "posterior_variance",
-    "standard_quality",
-]
+from blindcal.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from blindcal.reviewers.affine import Affine as Affine
+    from blindcal.reviewers.base import Reviewer as Reviewer
+    from blindcal.reviewers.base import check_reviewer as check_reviewer
+    from blindcal.reviewers.curves import Logistic as Logistic
+    from blindcal.reviewers.curves import Monotone as Monotone
+    from blindcal.reviewers.curves import PiecewiseLinear as PiecewiseLinear
+    from blindcal.reviewers.curves import Power as Power
+    from blindcal.reviewers.quality_posterior import Shaped as Shaped
+    from blindcal.reviewers.quality_posterior import chance_better as chance_better
+    from blindcal.reviewers.quality_posterior import posterior_mean as posterior_mean
+    from blindcal.reviewers.quality_posterior import posterior_tail as posterior_tail
+    from blindcal.reviewers.quality_posterior import posterior_variance as posterior_variance
+    from blindcal.reviewers.quality_posterior import standard_quality as standard_quality
+    from blindcal.reviewers.rounded import Rounded as Rounded
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri
 
 from blindcal.checks import Array, numbers
 from blindcal.errors import InputError
@@ -64,7 +64,7 @@ def standard_quality(distribution: Distribution, quality: ArrayLike) -> Array:
     """
     t = np.asarray(quality, dtype=np.float64)
     low, high = np.asarray(distribution.cdf(t)), np.asarray(distribution.sf(t))
-    return np.where(low < 0.5, ndtri(low), -ndtri(high))
+    return np.where(low < 0.5, scipy.special.ndtri(low), -scipy.special.ndtri(high))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +101,8 @@ class Shaped(DerivedReviewer):
     def _of(self, z: ArrayLike) -> Array:
         """T(z), by the nearer tail, so that both tails keep their digits."""
         at = np.clip(np.asarray(z, dtype=np.float64), -_MAX_Z, _MAX_Z)
-        below = self.distribution.ppf(ndtr(np.minimum(at, 0.0)))
-        above = self.distribution.isf(ndtr(-np.maximum(at, 0.0)))
+        below = self.distribution.ppf(scipy.special.ndtr(np.minimum(at, 0.0)))
+        above = self.distribution.isf(scipy.special.ndtr(-np.maximum(at, 0.0)))
         return np.asarray(np.where(at < 0.0, below, above))
 
     def score(self, quality: ArrayLike) -> Array:

@@ -5,6 +5,13 @@ errors, and sweeps over many settings on all cores. Open `population` first. Imp
 and earlier.
 """
 
-from blindcal.simulation import metrics, parameter_sweep, population
+from typing import TYPE_CHECKING
 
-__all__ = ["metrics", "parameter_sweep", "population"]
+from blindcal.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from blindcal.simulation import metrics as metrics
+    from blindcal.simulation import parameter_sweep as parameter_sweep
+    from blindcal.simulation import population as population
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__)
