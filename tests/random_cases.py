@@ -33,6 +33,8 @@ GUARANTEES = [
     Guarantee("average", epsilon=None, multiplier=1.6),
     Guarantee("average", epsilon=None, posterior_cap=0.9),
     Guarantee("none", epsilon=2.0, posterior_cap=0.95),
+    Guarantee("odds"),
+    Guarantee("odds", epsilon=1.0, multiplier=1.3),
 ]
 
 

@@ -69,7 +69,7 @@ def test_a_guarantee_that_nothing_compares_is_never_certified(monkeypatch: pytes
     with pytest.raises(InputError, match="top three is not defined for several outcomes"):
         least_loss([0.6, 0.4], [[0.1, 0.9], [0.8, 0.2]], guarantee=later)
     for name in guarantee_module.NAMES[:-1]:
-        certify(belief, accept, Guarantee(name, epsilon=None))
+        certify(belief, accept, Guarantee(name, epsilon=3.0))
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def test_a_limit_that_nothing_compares_is_never_certified(monkeypatch: pytest.Mo
     belief, accept = Belief([0.6, 0.4], [0.9, 0.2]), np.array([1.0, 0.0])
     table = ExactPolicy(np.array([UNIT, 0]))
     for name in guarantee_module.NAMES:
-        later = LaterGuarantee(name, epsilon=None, bits=1.5)
+        later = LaterGuarantee(name, epsilon=3.0, bits=1.5)
         with pytest.raises(CertificateError, match="bits cannot be certified here"):
             certify(belief, accept, later)
         with pytest.raises(CertificateError, match="bits cannot be certified here"):
@@ -93,7 +93,7 @@ def test_a_limit_that_nothing_compares_is_never_certified(monkeypatch: pytest.Mo
             certify_outcomes([0.6, 0.4], [[1.0, 0.0], [0.0, 1.0]], later)
         with pytest.raises(InputError, match="bits is not defined for several outcomes"):
             least_loss([0.6, 0.4], [[0.1, 0.9], [0.8, 0.2]], guarantee=later)
-        certify(belief, accept, LaterGuarantee(name, epsilon=None))
+        certify(belief, accept, LaterGuarantee(name, epsilon=3.0))
 
 
 @pytest.mark.parametrize("limit", guarantee_module.LIMITS)

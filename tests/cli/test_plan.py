@@ -163,7 +163,7 @@ def test_what_if_compares_guarantees_and_leaves_the_folder_as_it_is(
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--guarantee", "private"], "must be one of public, steady, crowd, average, none"),
+        (["--guarantee", "private"], "must be one of public, steady, crowd, average, odds, none"),
         (["--guarantee", "steady epsilon"], "epsilon"),
         (["--guarantee", "steady speed=1"], "speed"),
         (["--guarantee", "none"], "it needs --yes-leak"),

@@ -55,5 +55,12 @@ def test_only_the_average_has_a_budget_and_spends_it(name: str) -> None:
 
 
 def test_a_bad_name_is_quoted_beside_the_good_ones() -> None:
-    with pytest.raises(InputError, match="one of public, steady, crowd, average, none, found 'Steady'"):
+    with pytest.raises(InputError, match="one of public, steady, crowd, average, odds, none, found 'Steady'"):
         Guarantee("Steady", epsilon=2.0)
+
+
+def test_a_limit_on_odds_is_never_missing() -> None:
+    """Without one the guarantee would promise nothing."""
+    assert Guarantee("odds") == Guarantee("odds", epsilon=3.0)
+    with pytest.raises(InputError, match="`epsilon` must be a number with `guarantee` odds, found None"):
+        Guarantee("odds", epsilon=None)

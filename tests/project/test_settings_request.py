@@ -85,6 +85,7 @@ def test_a_guarantee_reads_back_from_its_text_and_from_settings(guarantee: Guara
         ("steady epsilon=-1", r"`epsilon` must lie in \[0, 700\], found -1"),
         ("steady multiplier=none", "`multiplier` must be a number, found 'none'"),
         ("steady added-success=0.1", "`added_success` goes with the guarantee average only"),
+        ("odds epsilon=none", "`epsilon` must be a number, found 'none'"),
         ("steady among=10", "`among` goes with the guarantee crowd and average only, found it with steady"),
         ("none among=10", "`among` goes with the guarantee crowd and average only, found it with none"),
         ("crowd among=1", r"`among` must lie in \[2, 1e\+06\], found 1"),
@@ -93,7 +94,7 @@ def test_a_guarantee_reads_back_from_its_text_and_from_settings(guarantee: Guara
         ("steady multiplier=2.5", r"`multiplier` must lie in \[1, 2\]"),
         ("steady posterior-cap=1.5", r"`posterior_cap` must lie in \[0, 1\]"),
         ("steady never-against=0.5", "`never_against` must"),
-        ("", "'': the guarantee must be one of public, steady, crowd, average, none, full, found ''"),
+        ("", "'': the guarantee must be one of public, steady, crowd, average, odds, none, full, found ''"),
         ("epsilon=2", "'epsilon=2': the guarantee must be one of"),
         ("steady epsilon=1 epsilon=2", ".*each limit must be there once"),
         (

@@ -349,6 +349,7 @@ _COMPARISONS: Mapping[str, Callable[[_Compared, float], Iterable[Exact]]] = {
     "steady": lambda table, _: table.within(_crowd_caps(table.case, None)),
     "crowd": lambda table, _: (),
     "average": lambda table, _: table.average(),
+    "odds": lambda table, _: (),
     "none": lambda table, _: (),
     "added_success": lambda table, _: (),
     "epsilon": lambda table, value: table.odds(exponential_below(value)),

@@ -1,4 +1,4 @@
-"""What a policy promises: five named guarantees, and the further limits that may go with them.
+"""What a policy promises: six named guarantees, and the further limits that may go with them.
 
 Each guarantee is one row of `GUARANTEES`, and each limit is one field of `Guarantee` with its `Limit`.
 conference.toml, the command line, records, the certificate and its schema, and every sentence about a promise
@@ -66,6 +66,12 @@ GUARANTEES: Mapping[str, GuaranteeKind] = {
         "the best guess is no likelier on average",
         "To someone with only public information, decisions do not make the best guess of who wrote a review "
         "any likelier, on average over all reviews.",
+    ),
+    "odds": GuaranteeKind(
+        "no decision changes anyone's odds by more than a factor",
+        "For someone who sees the scores, no single decision changes the odds about who reviewed what by "
+        "more than a factor of {epsilon:factor}, whatever else they know.",
+        needs={"epsilon": 3.0},
     ),
     "none": GuaranteeKind(
         "full calibration",
@@ -139,11 +145,12 @@ class Guarantee:
     anyone who knows scores, pools and calibration, whatever else they know; `steady`: no decision makes the
     best guess about a review's writer likelier; `crowd`: no decision makes anyone likelier than 1 in `among`,
     or than the best guess from the scores alone; `average`: the best guess is no likelier on average over the
-    two outcomes, which is zero added success; `none`: full calibration, for comparison. The other fields are
-    further limits for every paper; None means no limit.
+    two outcomes, which is zero added success; `odds`: no decision changes anyone's odds by more than a factor
+    of e^epsilon, whatever they know; `none`: full calibration, for comparison. The other fields are further
+    limits for every paper; None means no limit.
 
     Attributes:
-        name: `public`, `steady`, `crowd`, `average` or `none`.
+        name: `public`, `steady`, `crowd`, `average`, `odds` or `none`.
         added_success: With `average` alone, how much likelier the best guess may become on average over all
             reviews, from 0 to 1; spent where it buys most.
         epsilon: The most by which the logarithm of an outcome's chance may differ between two secrets.
@@ -249,6 +256,8 @@ class Guarantee:
         if self.name not in NAMES:
             raise InputError(f"`guarantee` must be one of {', '.join(NAMES)}, found {self.name!r}")
         for name, value in GUARANTEES[self.name].needs.items():
+            if getattr(self, name) is None and LIMITS[name].default is not None:
+                raise InputError(f"`{name}` must be a number with `guarantee` {self.name}, found None")
             if getattr(self, name) is None:
                 object.__setattr__(self, name, value)
         for name, limit in LIMITS.items():
@@ -291,9 +300,9 @@ class Guarantee:
         """Refuse what programs for several outcomes do not know: their results would ignore it."""
         if self.never_against is not None:
             raise InputError("never-against is a limit on accepting and rejecting, not on other decisions")
-        known = ("public", "steady", "crowd", "average", "none", "added_success", "epsilon", "multiplier")
+        known = ("public", "steady", "crowd", "average", "odds", "none", "added_success", "epsilon")
         for name in (self.name, *self.limits):
-            if name not in (*known, "posterior_cap", "among"):
+            if name not in (*known, "multiplier", "posterior_cap", "among"):
                 raise InputError(f"{name} is not defined for several outcomes")
 
     @property

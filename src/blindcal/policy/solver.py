@@ -186,7 +186,7 @@ def _closed_form(belief: Belief, guarantee: Guarantee, success: float | None) ->
     if guarantee.name == "public":
         return public_policy(belief).accept
     allowed = _success_limit(belief, guarantee, success)
-    in_range = allowed is None and guarantee.name == "none" and not guarantee.capped
+    in_range = allowed is None and guarantee.name in ("odds", "none") and not guarantee.capped
     if guarantee.never_against is not None or (belief.labels is not None and not in_range):
         return None
     if in_range:

@@ -460,14 +460,15 @@ def _guarantee(name: str, limits: Mapping[str, str]) -> Guarantee:
     for setting, field in _LIMITS.items():
         limit, text = LIMITS[field], limits.get(setting)
         applies = GUARANTEES[name].limited or not limit.removable
+        removable = limit.removable and field not in GUARANTEES[name].needs
         if not applies and text not in (None, "none"):
             raise InputError(f"`{field}` has no effect with `guarantee` {name}: leave it out")
         if text is None:
             values[field] = limit.default if applies else limit.absent
-        elif text == "none" and limit.removable:
+        elif text == "none" and removable:
             values[field] = limit.absent
         elif cell_problem(text, Column(field, "number")) is not None:
-            kinds = "a number or none" if limit.removable else "a number"
+            kinds = "a number or none" if removable else "a number"
             raise InputError(f"`{field}` must be {kinds}, found {text!r}{number_hint(text)}")
         else:
             values[field] = int(text) if limit.whole and text.isdecimal() else float(text)

@@ -257,6 +257,7 @@ def promises(guarantee: Guarantee, *, hidden: bool = False) -> list[str]:
     """
     own = [name for name in guarantee.limits if LIMITS[name].replaces == guarantee.name]
     promised = [LIMITS[name].promise for name in own] or [GUARANTEES[guarantee.name].promise]
+    own += GUARANTEES[guarantee.name].needs
     promised += [LIMITS[name].promise for name in guarantee.limits if name not in own]
     sentences = [fill(sentence, guarantee.limits) for sentence in promised]
     if not hidden or guarantee.name == "none":
@@ -278,6 +279,8 @@ def adversary_words(guarantee: Guarantee, *, listed: bool = False) -> str:
         return "It holds against all who see the scores and know reviewers' habits, whatever else they know."
     if guarantee.name == "none":
         return "It protects no one."
+    if guarantee.name == "odds":
+        return "It holds against all who see the scores, whatever else they know, unless they hold the key."
     sentences = [
         "It holds against anyone who sees all scores and decisions and knows the method, every reviewer's "
         "habits and who might have reviewed what, and who has nothing else to go by."
