@@ -175,11 +175,11 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[object]], title: str 
 
 
 def say_gap(gap: float) -> None:
-    """Say by how much large pools may raise the share of wrong decisions above the least possible one."""
+    """Say by how much the share of wrong decisions may exceed the least possible one."""
     if gap > _NOTICEABLE:
         say(
-            "large pools are approximated: "
-            f"up to {number(100 * gap, 2)} percentage points more errors than the best possible policy"
+            f"up to {number(100 * gap, 2)} percentage points more errors than the best possible policy: "
+            "tables of large pools are approximate, and some are repaired to keep the promise exactly"
         )
 
 

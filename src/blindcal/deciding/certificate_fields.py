@@ -655,8 +655,8 @@ _ERRORS: Sequence[Field] = (
         _either(
             lambda content: content["gap"] < ROUNDING,
             "No other decisions that keep the promise have fewer expected errors, but for rounding.",
-            "Large pools are approximated: the best possible decisions that keep the promise have up to "
-            "{in_papers.gap:expected} fewer wrong ones.",
+            "The best possible decisions that keep the promise have up to {in_papers.gap:expected} fewer "
+            "wrong ones: tables of large pools are approximate, and some are repaired to keep it exactly.",
         ),
         form="negligible",
         by_the_bar=True,
