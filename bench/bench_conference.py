@@ -1,10 +1,9 @@
-"""A whole conference through `blindcal decide`: seconds and memory, and the solver against a plain program.
+"""A whole conference through `blindcal decide`: seconds and memory.
 
     python bench/bench_conference.py [--full]
 
 By default at a tenth of the promised sizes, with the time scaled up beside what is promised for two cores;
-`--full` runs the promised sizes. The plain program is
-`blindcal.policy.least_loss` on the same papers, one at a time. Processes keep their compiled modules, as an
+`--full` runs the promised sizes. Processes keep their compiled modules, as an
 installation does.
 """
 
@@ -25,11 +24,6 @@ from pathlib import Path
 import numpy as np
 
 import blindcal as bc
-from blindcal.assignment.candidates import read_pools
-from blindcal.policy.guarantee import Guarantee
-from blindcal.policy.solver import solve
-from blindcal.posterior.conference import prepare, read_reviewers
-from blindcal.reviews import Reviews
 from blindcal.simulation.population import pooled_conference, prototype_population
 
 # On few papers a hundredth may be half of what full calibration would reveal: the word is said beforehand.
@@ -108,39 +102,10 @@ def decide(folder: Path, settings: tuple[str, ...]) -> tuple[float, float, float
     return seconds, computing, after.ru_maxrss / 2**20
 
 
-def against_plain_program(papers: int = 12) -> None:
-    """The same policies from the general program: as good, and how much slower."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write(folder, papers, 12, 3, seed=2)
-        conference = prepare(
-            Reviews.read(folder / "reviews.csv"),
-            read_reviewers(folder / "reviewers.csv"),
-            read_pools(folder / "pools.csv"),
-            accept_rate=0.25,
-        )
-    for guarantee in (Guarantee("steady", epsilon=2.0), Guarantee("average", epsilon=None)):
-        start = time.perf_counter()
-        ours = [solve(case, guarantee).error for case in conference.cases]
-        middle = time.perf_counter()
-        plain = []
-        for case in conference.cases:
-            belief = case.belief
-            loss = np.stack([1 - belief.favor, belief.favor], axis=-1)
-            plain.append(bc.policy.least_loss(belief.weight, loss, belief.labels, guarantee).loss)
-        end = time.perf_counter()
-        print(
-            f"{guarantee.name}, epsilon {guarantee.epsilon}: {(middle - start) / papers * 1e3:.1f} ms a "
-            f"paper of 1,320 tuples, plain program {(end - middle) / (middle - start):.0f} times as long, "
-            f"largest difference {np.abs(np.subtract(ours, plain)).max():.0e}"
-        )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true")
     share = 1.0 if parser.parse_args().full else 0.1
-    against_plain_program()
     for one in SETTINGS:
         with tempfile.TemporaryDirectory() as name:
             papers = max(30, round(one.papers * share))

@@ -17,7 +17,8 @@ from scipy.optimize import linprog
 
 from blindcal import Belief, frontier
 from blindcal.checks import Array
-from blindcal.policy import least_loss
+from blindcal.policy.accept_lp import AcceptProgram, secret_classes
+from blindcal.policy.guarantee import UNLIMITED
 
 SIZES = (3, 12, 50, 200)
 LARGE = (10_000, 200)
@@ -37,7 +38,8 @@ def closed_form(belief: Belief) -> Array:
 
 def one_at_a_time(belief: Belief) -> None:
     for weight, favor in zip(belief.weight, belief.favor, strict=True):
-        least_loss(weight, np.stack([1.0 - favor, favor], axis=-1), success=float(weight.max()))
+        program = AcceptProgram(secret_classes(Belief(weight, favor)), UNLIMITED)
+        program.solve(success=float(weight.max()))
 
 
 def one_batched_program(belief: Belief) -> None:

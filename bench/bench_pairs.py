@@ -19,6 +19,8 @@ from scipy.optimize import linprog
 
 import blindcal as bc
 from blindcal.checks import Array
+from blindcal.policy.accept_lp import AcceptProgram, secret_classes
+from blindcal.policy.guarantee import UNLIMITED
 
 PAIRS, CHUNK, REPEATS = 1 << 22, 1 << 15, 5
 ONE_BY_ONE, IN_ONE_PROGRAM, CURVED = 500, 5_000, 5_000
@@ -50,13 +52,9 @@ def wanted(scores: Array) -> tuple[bc.Belief, Array, Array]:
 
 
 def one_at_a_time(belief: bc.Belief, success: Array) -> Array:
-    loss = np.stack([1.0 - belief.favor, belief.favor], axis=-1)
-    return np.array(
-        [
-            bc.policy.least_loss(w, costs, success=float(s)).loss
-            for w, costs, s in zip(belief.weight, loss, success, strict=True)
-        ]
-    )
+    pairs = zip(belief.weight, belief.favor, success, strict=True)
+    programs = ((AcceptProgram(secret_classes(bc.Belief(w, f)), UNLIMITED), s) for w, f, s in pairs)
+    return np.array([program.solve(success=float(s)).error for program, s in programs])
 
 
 def in_one_program(belief: bc.Belief, success: Array) -> Array:

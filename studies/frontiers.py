@@ -16,7 +16,9 @@ from matplotlib import pyplot as plt
 
 from blindcal import Affine, Belief, Policy, frontier, pair_belief
 from blindcal.checks import Array
-from blindcal.policy import Frontier, evidence_policy, least_loss
+from blindcal.policy import Frontier, evidence_policy
+from blindcal.policy.accept_lp import AcceptProgram, secret_classes
+from blindcal.policy.guarantee import UNLIMITED
 from stated import DOCS
 
 FIGURES = DOCS / "figures"
@@ -36,9 +38,9 @@ class Panel:
 
 def panel(title: str, belief: Belief, rng: np.random.Generator) -> Panel:
     front = frontier(belief)
-    loss = np.stack([1.0 - belief.favor, belief.favor], axis=-1)
     wanted = np.linspace(front.adversary_error[0], front.adversary_error[-1], 6)
-    programs = [least_loss(belief.weight, loss, success=1.0 - a).loss for a in wanted]
+    program = AcceptProgram(secret_classes(belief), UNLIMITED)
+    programs = [program.solve(success=1.0 - a).error for a in wanted]
     coin = rng.beta(0.4, 0.4, (6000, belief.weight.size))
     follow = rng.random((6000, belief.weight.size)) < rng.random((6000, 1))
     policy = Policy(np.where(follow, evidence_policy(belief).accept, coin))

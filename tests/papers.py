@@ -11,10 +11,10 @@ from scipy.stats import norm
 
 from blindcal.policy.budget import success_limits
 from blindcal.policy.guarantee import Guarantee
-from blindcal.policy.multi_outcome import least_loss
 from blindcal.policy.solver import solve
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import Conference
+from general_program import least_loss
 
 
 def random_paper(

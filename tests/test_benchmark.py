@@ -9,7 +9,7 @@ import pytest
 
 from blindcal import Belief, InputError, Policy, audit
 from blindcal.benchmark import HINT, INSTANCES, MECHANISMS, instance, measure, run
-from blindcal.policy import least_loss
+from general_program import least_loss
 
 
 @pytest.mark.parametrize("name", ["pair with noise", "matching of 3", "papers, pools of 4"])

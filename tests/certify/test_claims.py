@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 from blindcal.certify.claims import certify, claim
 from blindcal.certify.claims import keeps_guarantee as kept
 from blindcal.certify.exact import UNIT, ExactPolicy, weight_integers
-from blindcal.certify.multi_outcome import certify_outcomes
-from blindcal.errors import CertificateError, InputError
+from blindcal.errors import CertificateError
 from blindcal.planning.expected_errors import budget_excess
 from blindcal.policy import guarantee as guarantee_module
-from blindcal.policy import least_loss
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.belief import Belief
 from oracles import Oracle, agree, keeps
@@ -64,10 +62,6 @@ def test_a_guarantee_that_nothing_compares_is_never_certified(monkeypatch: pytes
     later = Guarantee("top three", epsilon=None)
     with pytest.raises(CertificateError, match="top three cannot be certified here"):
         certify(belief, accept, later)
-    with pytest.raises(InputError, match="top three is not defined for several outcomes"):
-        certify_outcomes([0.6, 0.4], [[1.0, 0.0], [0.0, 1.0]], later)
-    with pytest.raises(InputError, match="top three is not defined for several outcomes"):
-        least_loss([0.6, 0.4], [[0.1, 0.9], [0.8, 0.2]], guarantee=later)
     for name in guarantee_module.NAMES[:-1]:
         certify(belief, accept, Guarantee(name, epsilon=3.0))
 
@@ -89,10 +83,6 @@ def test_a_limit_that_nothing_compares_is_never_certified(monkeypatch: pytest.Mo
             certify(belief, accept, later)
         with pytest.raises(CertificateError, match="bits cannot be certified here"):
             kept(belief, table, later)
-        with pytest.raises(InputError, match="bits is not defined for several outcomes"):
-            certify_outcomes([0.6, 0.4], [[1.0, 0.0], [0.0, 1.0]], later)
-        with pytest.raises(InputError, match="bits is not defined for several outcomes"):
-            least_loss([0.6, 0.4], [[0.1, 0.9], [0.8, 0.2]], guarantee=later)
         certify(belief, accept, LaterGuarantee(name, epsilon=3.0))
 
 

@@ -111,7 +111,6 @@ def test_a_command_that_is_nearly_right_is_suggested() -> None:
     [
         ("blindcal res", ["research"]),
         ("blindcal research av", ["average"]),
-        ("blindcal research outcomes losses.csv --guarantee st", ["steady"]),
     ],
 )
 def test_tab_completes_a_group_its_commands_and_their_options(

@@ -13,9 +13,8 @@ pytest.importorskip("pandas")
 import blindcal as bc
 from blindcal.adversaries.findings import findings_of, planned_views
 from blindcal.io import tables
-from blindcal.policy import average_frontier, least_loss, loss_frontier, solve, spend
+from blindcal.policy import average_frontier, solve, spend
 from blindcal.policy.budget import allocate
-from blindcal.policy.multi_outcome import selection
 from blindcal.report.guarantee_survey import survey
 from blindcal.simulation.parameter_sweep import Setting, sweep
 from blindcal.simulation.population import Population, simulate
@@ -29,7 +28,6 @@ ONE = bc.Belief([0.6, 0.4], [0.9, 0.2])
 
 
 def results() -> dict[str, object]:
-    loss = [[0.1, 0.9, 0.4], [0.8, 0.2, 0.4]]
     front = bc.frontier(BELIEF)
     return {
         "belief": BELIEF,
@@ -38,8 +36,6 @@ def results() -> dict[str, object]:
         "spending": spend(front, conference_error=0.3),
         "audit": bc.audit(ONE, bc.Policy([0.75, 0.25])),
         "games": bc.play(BELIEF, POLICY, 10, np.random.default_rng(1)),
-        "chances": least_loss([0.6, 0.4], loss),
-        "loss frontier": loss_frontier([0.6, 0.4], loss),
         "average frontier": average_frontier((bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.5))),
         "sweep": sweep([Setting(Population(), papers=8, reviewers=8)], ["raw"], trials=2, seed=1),
         "figure": bc.paper.figure("6"),
@@ -48,7 +44,6 @@ def results() -> dict[str, object]:
         "average rule": average_frontier((bc.Affine(1.2, 0.3), bc.Affine(0.8, -0.3))).rule(
             conference_error=0.01
         ),
-        "selection": selection([bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.5)], [0.9, 0.4], 1),
     }
 
 

@@ -25,7 +25,7 @@ from documents import ROOT, blocks
 
 pytestmark = pytest.mark.edge
 
-EXAMPLES = ("own_reviewer", "own_quality", "own_adversary", "own_loss", "own_mechanism", "own_sequence")
+EXAMPLES = ("own_reviewer", "own_quality", "own_adversary", "own_mechanism", "own_sequence")
 
 
 @pytest.fixture

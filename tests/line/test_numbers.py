@@ -75,7 +75,6 @@ KNOWN = {
     "guarantees.md": {
         "0.19": "a setting: NIPS 2014",
         "0.99": "a setting: NIPS 2014",
-        **dict.fromkeys(["5 %", "10 %", "15 %"], "a setting: where the cuts of levels lie"),
     },
     "first_decisions.md": {"3.11": "a version of Python"},
     "is_it_worth_it.md": {"2 %": "a threshold of the check that calibration fits"},

@@ -20,12 +20,12 @@ from blindcal.planning.conference_plan import plan_conference
 from blindcal.planning.guarantee_menu import menu
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
-from blindcal.policy.multi_outcome import least_loss
 from blindcal.policy.policy import Policy
 from blindcal.policy.solver import private_policy, solve
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.paper import PaperCase, secret_of
+from general_program import least_loss
 from oracles import NamingAdversary
 from sizes import count
 

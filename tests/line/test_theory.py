@@ -8,8 +8,9 @@ import pytest
 from blindcal import Affine, Belief, Policy, audit, frontier, pair_belief
 from blindcal.adversaries import posterior
 from blindcal.checks import Array
-from blindcal.policy import epsilon_policy, evidence_policy, least_loss, public_policy
+from blindcal.policy import epsilon_policy, evidence_policy, public_policy
 from blindcal.policy.policy import missed_mass
+from general_program import least_loss
 from sizes import count
 from strategies import limits, random_beliefs
 

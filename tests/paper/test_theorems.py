@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from blindcal import Affine, Belief, InputError, Policy, Rounded, frontier, pair_belief, paper
 from blindcal.checks import Array
-from blindcal.policy import least_loss
 from blindcal.reviewers import Logistic, chance_better
+from general_program import least_loss
 from sizes import count
 from strategies import beliefs, random_beliefs
 

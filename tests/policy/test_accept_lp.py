@@ -14,7 +14,6 @@ from scipy.optimize import linprog
 from blindcal.errors import CertificateError
 from blindcal.policy.accept_lp import AcceptProgram, secret_classes, solve_with_retries, tuple_classes
 from blindcal.policy.guarantee import Guarantee
-from blindcal.policy.multi_outcome import least_loss
 from blindcal.policy.pareto_frontier import frontier
 from blindcal.policy.policy import Policy
 from blindcal.policy.solver import accept_program, solve
@@ -22,6 +21,7 @@ from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import prepare
 from blindcal.posterior.paper import PaperCase
 from blindcal.reviews import Reviews
+from general_program import least_loss
 from oracles import Enumerator, promises, solvable
 from papers import solve_all
 from random_cases import GUARANTEES, random_case, random_cases

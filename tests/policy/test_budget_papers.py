@@ -14,9 +14,9 @@ from scipy.optimize import linprog
 from blindcal.planning.conference_plan import plan_conference
 from blindcal.policy.budget import exploration_steps, explore, success_limits
 from blindcal.policy.guarantee import Guarantee
-from blindcal.policy.multi_outcome import least_loss
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.paper import PaperCase
+from general_program import least_loss
 from oracles import ROUNDING, Enumerator
 from papers import solve_all
 from random_cases import random_cases

@@ -11,9 +11,9 @@ import pytest
 from blindcal.certify.claims import certify
 from blindcal.certify.exact import UNIT
 from blindcal.policy.guarantee import Guarantee
-from blindcal.policy.multi_outcome import least_loss
 from blindcal.policy.solver import private_policy, solve
 from blindcal.posterior.belief import Belief
+from general_program import least_loss
 from random_cases import random_cases
 from sizes import count
 from strategies import random_beliefs

@@ -16,6 +16,9 @@ from blindcal.checks import Array
 from blindcal.policy import Frontier
 from blindcal.policy.accept_lp import AcceptProgram, secret_classes
 from blindcal.policy.guarantee import UNLIMITED
+from blindcal.policy.pareto_frontier import trace_frontier
+from blindcal.policy.policy import label_tops
+from general_program import least_loss
 from sizes import count
 from strategies import beliefs, mirrored, random_beliefs
 
@@ -259,3 +262,63 @@ def test_infeasible_instances_are_counted_in_one_error() -> None:
         front.policy(conference_error=0.1)
     with pytest.raises(InputError, match=r"shape \(2,\) does not fit the instances \(3,\)"):
         front.policy(conference_error=[0.3, 0.4])
+
+
+def labeled(rng: np.random.Generator, size: int) -> Belief:
+    n = int(rng.integers(3, 9))
+    labels = rng.integers(0, 3, (int(rng.integers(1, 4)), n))
+    batch = random_beliefs(rng, size, n)
+    return Belief(batch.weight, batch.favor, labels)
+
+
+def test_labeled_frontier_is_the_program_at_every_success() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(count(12, 120)):
+        belief = labeled(rng, 3)
+        front = frontier(belief)
+        assert belief.labels is not None
+        for i, (weight, favor) in enumerate(zip(belief.weight, belief.favor, strict=True)):
+            loss = np.stack([1.0 - favor, favor], axis=-1)
+            most = front.adversary_error[i, -1]
+            assert most == pytest.approx(1.0 - label_tops(weight, belief.labels).mean(), abs=1e-10)
+            for error in (front.adversary_error[i, 0], rng.uniform(0.0, most), most):
+                closed = np.interp(error, front.adversary_error[i], front.conference_error[i])
+                program = least_loss(weight, loss, belief.labels, success=1.0 - error)
+                assert program.loss == pytest.approx(closed, abs=1e-8)
+
+
+def test_labeled_policies_reach_the_frontier_between_its_vertices() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(count(12, 120)):
+        belief = labeled(rng, 3)
+        front = frontier(belief)
+        rise = np.diff(front.conference_error, axis=-1)
+        run = np.diff(front.adversary_error, axis=-1)
+        assert (rise >= 0.0).all()
+        assert (run >= 0.0).all()
+        share = rng.random(3)
+        start, end = front.adversary_error[:, 0], front.adversary_error[:, -1]
+        wanted = start + share * (end - start)
+        policy = front.policy(adversary_error=wanted)
+        np.testing.assert_allclose(policy.adversary_error(belief), wanted, atol=1e-8)
+        allowed = policy.conference_error(belief)
+        again = front.policy(conference_error=allowed)
+        assert (again.conference_error(belief) <= allowed + 1e-9).all()
+        np.testing.assert_allclose(again.adversary_error(belief), wanted, atol=1e-6)
+
+
+def test_one_slot_that_names_the_secret_is_the_closed_form() -> None:
+    rng = np.random.default_rng(5)
+    batch = random_beliefs(rng, 20, 5)
+    plain = frontier(batch)
+    named = rng.permutation(5)[None, :]
+    closed = frontier(Belief(batch.weight, batch.favor, named))
+    np.testing.assert_array_equal(closed.conference_error, plain.conference_error)
+    for i in range(20):
+        conference, adversary, _ = trace_frontier(batch.weight[i], batch.favor[i], named)
+        at = np.linspace(plain.adversary_error[i, 0], plain.adversary_error[i, -1], 7)
+        np.testing.assert_allclose(
+            np.interp(at, adversary, conference),
+            np.interp(at, plain.adversary_error[i], plain.conference_error[i]),
+            atol=1e-9,
+        )

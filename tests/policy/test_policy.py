@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from blindcal import Belief, InputError, Policy
 from blindcal.checks import Array
-from blindcal.policy import epsilon_policy, evidence_policy, least_loss, public_policy
+from blindcal.policy import epsilon_policy, evidence_policy, public_policy
 from blindcal.policy.accept_lp import AcceptProgram, secret_classes
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import TIE_TOLERANCE, label_tops, missed_mass, proposition_strategy
+from general_program import least_loss
 from strategies import beliefs, beliefs_with_policies, random_beliefs, random_policies
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blindcal as bc
+from general_program import least_loss
 from sizes import count
 from strategies import limits, random_beliefs
 
@@ -55,7 +56,7 @@ def test_no_policy_of_the_general_program_is_better(secrets):
         belief, chosen = bc.Belief(weight, favor), random_limits(rng, float(weight.max()))
         policy = bc.private_policy(belief, **limits(**chosen))
         assert excess(belief, policy, chosen) < 1e-8, chosen
-        best = bc.policy.least_loss(weight, np.stack([1 - favor, favor], -1), **limits(**chosen))
+        best = least_loss(weight, np.stack([1 - favor, favor], -1), **limits(**chosen))
         # An outcome rarer than 1e-8 is dropped where the solver could not keep its posterior.
         assert float(policy.conference_error(belief)) <= best.loss + (1e-9 if secrets == 2 else 1.1e-8), (
             chosen
@@ -213,7 +214,7 @@ def test_a_guarantee_by_name_is_the_same_program_whatever_the_solver():
             labels = rng.integers(0, secrets, (2, secrets)) if rng.random() < 0.5 else None
             belief = bc.Belief(rng.dirichlet(np.ones(secrets)), rng.random(secrets), labels)
             loss = np.stack([1 - belief.favor, belief.favor], -1)
-            best = bc.policy.least_loss(belief.weight, loss, labels, guarantee)
+            best = least_loss(belief.weight, loss, labels, guarantee)
             found = bc.policy.solve(belief, guarantee)
             assert found.error == pytest.approx(best.loss, abs=1.1e-8)
             assert found.bound <= found.error + 1e-12
@@ -235,3 +236,16 @@ def test_never_against_is_kept_for_a_belief_too():
             assert {0.0, 1.0} <= set(sure.tolist())
             continue
         assert accept[sure >= 0] == pytest.approx(sure[sure >= 0], abs=1e-12)
+
+
+def test_epsilon_alone_is_one_of_three_policies() -> None:
+    rng = np.random.default_rng(2)
+    for n in range(2, 8):
+        batch = random_beliefs(rng, count(25, 250), n)
+        epsilon = rng.uniform(0.0, 5.0, len(batch.weight))
+        best = bc.policy.epsilon_policy(batch, epsilon)
+        errors = best.conference_error(batch)
+        assert (best.epsilon <= epsilon + 1e-12).all()
+        for weight, favor, e, error in zip(batch.weight, batch.favor, epsilon, errors, strict=True):
+            value = least_loss(weight, np.stack([1.0 - favor, favor], -1), **limits(epsilon=float(e))).loss
+            assert value == pytest.approx(error, abs=1e-8)

@@ -14,7 +14,5 @@ if TYPE_CHECKING:
     from blindcal.certify.claims import certify as certify
     from blindcal.certify.claims import claim as claim
     from blindcal.certify.exact import ExactPolicy as ExactPolicy
-    from blindcal.certify.multi_outcome import OutcomeClaim as OutcomeClaim
-    from blindcal.certify.multi_outcome import certify_outcomes as certify_outcomes
 else:
     __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -85,7 +85,6 @@ RESEARCH = {
             "Show the belief, the frontier and a policy for two papers and two reviewers.",
         ),
         "average": ("research:average", "Show the errors of two papers, averaged over all possible scores."),
-        "outcomes": ("research:outcomes", "Find and certify the best private choice among several outcomes."),
         "bench": ("research:bench", "Measure a mechanism on fixed instances, beside ours."),
         "simulate": ("research:simulate", "Compare calibration methods on simulated conferences."),
         "paper": (

@@ -1,4 +1,4 @@
-"""`blindcal research`: two papers and two reviewers, several outcomes, simulations, and other venues.
+"""`blindcal research`: two papers and two reviewers, simulations, and other venues.
 
 `pair` and `average` say what calibrating two papers costs in privacy. The command `paper` has a
 module of its own.
@@ -26,7 +26,6 @@ from blindcal.benchmark import (
     load,
     measure,
 )
-from blindcal.certify.multi_outcome import certify_outcomes
 from blindcal.checks import Array
 from blindcal.cli.audit import Evidence, Learns, Priors, facts_of, say_findings
 from blindcal.cli.console import emit_json, note, number, progress, say, table
@@ -49,11 +48,9 @@ from blindcal.cli.options import (
     word,
 )
 from blindcal.errors import InputError
-from blindcal.io.atomic_files import check_targets, read_table, refuse_published, write_json, write_table
-from blindcal.io.cells import Column, count
+from blindcal.io.atomic_files import check_targets, refuse_published, write_json, write_table
+from blindcal.io.cells import count
 from blindcal.policy.average_case import average_frontier
-from blindcal.policy.guarantee import NAMES, Guarantee
-from blindcal.policy.multi_outcome import least_loss
 from blindcal.policy.pareto_frontier import Frontier, frontier
 from blindcal.policy.policy import Policy, epsilon_policy
 from blindcal.posterior.belief import Belief, pair_belief
@@ -196,61 +193,6 @@ def average(
         share = f", {number(100 * rule.fraction, 1)} % of it where it is exactly that"
         tie = "" if rule.fraction >= 1.0 else share
         say(f"Rule: spend wherever the price of privacy is at most {number(rule.price)}{tie}.")
-
-
-# --- `blindcal research outcomes`: the best private choice among several outcomes, with an exact certificate
-
-_CLAIMS = {
-    "success_scores_only": "chance of naming the reviewer from the scores",
-    "success": "chance of naming the reviewer, with the outcome",
-    "largest_posterior": "largest posterior after any outcome",
-    "multiplier": "multiplier: a correct guess becomes at most this many times likelier",
-    "epsilon": "epsilon: odds change by at most e^",
-}
-
-
-def outcomes(
-    losses: Path = argument(
-        "Columns reviewer, weight (how likely this reviewer is, given the scores), and one for each outcome: "
-        "what it costs if the calibration of this reviewer is right.",
-    ),
-    names: str = option("The outcomes' columns.", "--outcomes", default=..., metavar="NAME,NAME,..."),
-    guarantee: str = word(NAMES, f"One of {', '.join(NAMES)}.", default="steady"),
-    epsilon: float | None = numeric(
-        decimal, "No outcome changes the odds between two reviewers by more than e^EPSILON.  [default: none]"
-    ),
-    added_success: float = numeric(
-        probability, "With average: how much likelier a correct guess may become.", default=0.0
-    ),
-) -> None:
-    """Find and certify the best private choice among several outcomes.
-
-    Minimizes the expected loss of one paper under a guarantee, then puts the chances on exact fractions that
-    keep it. The JSON has these fractions.
-
-    Example: blindcal research outcomes losses.csv --outcomes oral,poster,rejected --guarantee average
-    """
-    labels = names.split(",")
-    if len({*labels, "reviewer", "weight"}) < len(labels) + 2 or len(labels) < 2:
-        raise InputError(f"--outcomes must be two or more different columns, found {names!r}")
-    known = [Column("reviewer", "id"), Column("weight", "number", low=0.0, high=1.0)]
-    rows = read_table(losses, [*known, *(Column(label, "number") for label in labels)])
-    weight, loss = rows.number("weight"), np.stack([rows.number(label) for label in labels], axis=-1)
-    limits = Guarantee(guarantee, added_success, epsilon)
-    chance, claim = certify_outcomes(weight, least_loss(weight, loss, guarantee=limits).chance, limits)
-    expected = float((weight[:, None] * loss * np.array(chance, dtype=np.float64)).sum())
-    fractions = [dict(zip(labels, map(str, row), strict=True)) for row in chance]
-    claims = {name: float(getattr(claim, name)) for name in _CLAIMS}
-    by_reviewer = dict(zip(rows.text("reviewer"), fractions, strict=True))
-    emit_json({"chance": by_reviewer, "loss": expected, "claim": claims})
-    columns = [list(map(float, column)) for column in zip(*chance, strict=True)]
-    table(
-        ("reviewer", "weight", *labels),
-        list(zip(rows.text("reviewer"), weight.tolist(), *columns, strict=True)),
-    )
-    say()
-    certified = [(text, claims[name]) for name, text in _CLAIMS.items()]
-    table(("certified", ""), [("expected loss", expected), *certified])
 
 
 # --- `blindcal research simulate`: how much each way of calibrating helps, on simulated conferences

@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike, NDArray
 from blindcal.checks import Array, nonnegative, numbers, positive, within
 from blindcal.errors import InputError
 from blindcal.io.cells import number_text
-from blindcal.policy.multi_outcome import channel_epsilon
 from blindcal.policy.pareto_frontier import Frontier, frontier
 from blindcal.policy.policy import Policy, evidence_policy, proposition_strategy, unchecked_policy
 from blindcal.posterior.belief import Belief, pair_belief
@@ -365,6 +364,14 @@ def definition_b_1(chance: ArrayLike) -> Array:
     if table.ndim < 2 or (np.abs(table.sum(axis=-1) - 1.0) > 1e-9).any():
         raise InputError("chance[input, output] must sum to 1 over the outputs")
     return channel_epsilon(table)
+
+
+def channel_epsilon(chance: Array) -> Array:
+    """`max over inputs r, r' and outputs d of log(P(d|r)/P(d|r'))` for `chance[..., r, d]`; 0/0 is 1."""
+    most, least = chance.max(axis=-2), chance.min(axis=-2)
+    with np.errstate(divide="ignore"):
+        ratio = np.log(np.where(most > 0.0, most, 1.0)) - np.log(np.where(most > 0.0, least, 1.0))
+    return np.asarray(ratio.max(axis=-1))
 
 
 def definition_b_2(gamma: ArrayLike) -> Array:

@@ -2,8 +2,7 @@
 
 In: `Belief`, `Guarantee`. Out: `Policy`, whole frontiers, the best split of a budget. Open
 `guarantee` first, then `solver`, which picks a closed form or a program of `accept_lp`.
-`multi_outcome` has more than two decisions, `average_case` scores that are not yet known. Imports:
-posterior and earlier.
+`average_case` has scores that are not yet known. Imports: posterior and earlier.
 """
 
 from typing import TYPE_CHECKING
@@ -18,12 +17,6 @@ if TYPE_CHECKING:
     from blindcal.policy.budget import Spending as Spending
     from blindcal.policy.budget import spend as spend
     from blindcal.policy.guarantee import Guarantee as Guarantee
-    from blindcal.policy.multi_outcome import LossFrontier as LossFrontier
-    from blindcal.policy.multi_outcome import OutcomeProbabilities as OutcomeProbabilities
-    from blindcal.policy.multi_outcome import Selection as Selection
-    from blindcal.policy.multi_outcome import least_loss as least_loss
-    from blindcal.policy.multi_outcome import loss_frontier as loss_frontier
-    from blindcal.policy.multi_outcome import selection as selection
     from blindcal.policy.pareto_frontier import Frontier as Frontier
     from blindcal.policy.pareto_frontier import composed_epsilon as composed_epsilon
     from blindcal.policy.pareto_frontier import composed_success as composed_success

@@ -296,15 +296,6 @@ class Guarantee:
         values: dict[str, Any] = {key: limit.absent for key, limit in LIMITS.items()}
         return cls(name, **values | {key: limits[key] for key in LIMITS if limits.get(key) is not None})
 
-    def check_outcomes(self) -> None:
-        """Refuse what programs for several outcomes do not know: their results would ignore it."""
-        if self.never_against is not None:
-            raise InputError("never-against is a limit on accepting and rejecting, not on other decisions")
-        known = ("public", "steady", "crowd", "average", "odds", "none", "added_success", "epsilon")
-        for name in (self.name, *self.limits):
-            if name not in (*known, "multiplier", "posterior_cap", "among"):
-                raise InputError(f"{name} is not defined for several outcomes")
-
     @property
     def spends(self) -> bool:
         """Whether one budget is spent over all papers, so that a price is part of what is frozen."""

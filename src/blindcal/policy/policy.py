@@ -23,7 +23,7 @@ class Policy:
     """Accept probabilities: public as a function of scores and secret, sampled once with secret coins.
 
     The last axis is the secrets, leading axes are instances. A belief or a policy without instances
-    broadcasts over the other's. A table of probabilities `[secret, decision]`, as `least_loss` returns it, is
+    broadcasts over the other's. A table of probabilities `[secret, decision]` is
     not a policy; its column for the decision "accept" is.
 
     Attributes:

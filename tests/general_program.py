@@ -1,0 +1,87 @@
+"""An oracle: the least expected loss of any decisions under any guarantee, written from the definitions."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any, NamedTuple
+
+import highspy
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from blindcal.compute.highs import load_model, solve_model
+from blindcal.policy.guarantee import UNLIMITED, Guarantee
+
+
+class LeastLoss(NamedTuple):
+    """`chance[secret, decision]`, its expected loss, and the chance of a correct guess, mean over slots."""
+
+    chance: np.ndarray
+    loss: float
+    success: float
+
+
+def least_loss(
+    weight: ArrayLike,
+    loss: ArrayLike,
+    labels: ArrayLike | None = None,
+    guarantee: Guarantee = UNLIMITED,
+    *,
+    success: float | None = None,
+) -> LeastLoss:
+    """The best `P(d | r)` for `weight[r]`, `loss[r, d]` and `labels[slot, r]`, below zero for nobody.
+
+    One program for everything: `p[r, d]`, then `t[slot, d]`, the mass of the best guess, then `lo[d]` and
+    `hi[d]`, between which the probabilities of a decision lie.
+    """
+    w, cost = np.asarray(weight, dtype=float), np.asarray(loss, dtype=float)
+    n, decisions = cost.shape
+    slots = np.arange(n)[None, :] if labels is None else np.asarray(labels)
+    tops = np.array([_best(w, slot) for slot in slots])
+    most = [] if success is None else [max(success, tops.mean())]
+    most += [tops.mean() + guarantee.added_success] if guarantee.name == "average" else []
+    caps = guarantee.caps(tops) if guarantee.capped else None
+    epsilon = 0.0 if guarantee.name == "public" else guarantee.epsilon
+    p = np.arange(n * decisions).reshape(n, decisions)
+    t = p.size + np.arange(len(slots) * decisions).reshape(-1, decisions)
+    low, high = (p.size + t.size + k * decisions + np.arange(decisions) for k in range(2))
+    rows = list[tuple[float, list[Any], list[Any]]]()
+    for (k, slot), d in product(enumerate(slots), range(decisions)):
+        for named in (np.flatnonzero(slot == y) for y in set(slot[slot >= 0])):
+            rows.append((0.0, [*p[named, d], t[k, d]], [*w[named], -1.0]))
+            if caps is not None:
+                rows.append((0.0, [*p[:, d]], [*(w * (np.isin(np.arange(n), named) - caps[k]))]))
+    rows += [(len(slots) * min(most), [*t.ravel()], [1.0] * t.size)] if most else []
+    for r, d in product(range(n), range(decisions)):
+        rows += [(0.0, [p[r, d], high[d]], [1.0, -1.0]), (0.0, [low[d], p[r, d]], [1.0, -1.0])]
+    if epsilon is not None:
+        rows += [(0.0, [high[d], low[d]], [np.exp(-epsilon), -1.0]) for d in range(decisions)]
+    if guarantee.multiplier is not None:
+        rows.append((guarantee.multiplier, [*high], [1.0] * decisions))
+    upper = np.array([ceiling for ceiling, _, _ in rows] + [1.0] * n)
+    lower = np.where(np.arange(len(upper)) < len(rows), -highspy.kHighsInf, 1.0)
+    rows += [(1.0, [*p[r]], [1.0] * decisions) for r in range(n)]
+    where = np.repeat(np.arange(len(rows)), [len(columns) for _, columns, _ in rows])
+    columns, values = (np.concatenate([row[k] for row in rows]) for k in (1, 2))
+    size = high[-1] + 1
+    matrix = sparse.csc_array(sparse.coo_array((values, (where, columns)), shape=(len(rows), size)))
+    objective = np.zeros(size)
+    objective[p] = w[:, None] * cost
+    solver = load_model(matrix, objective, (np.zeros(size), np.ones(size)), (lower, upper))
+    status = solve_model(solver)
+    if status != highspy.HighsModelStatus.kOptimal:
+        solver.clearSolver()
+        solver.setOptionValue("presolve", "off")
+        status = solve_model(solver)
+    assert status == highspy.HighsModelStatus.kOptimal, solver.modelStatusToString(status)
+    chance = np.clip(np.asarray(solver.getSolution().col_value)[p], 0.0, 1.0)
+    chance /= chance.sum(axis=1, keepdims=True)
+    mass = w[:, None] * chance
+    guessed = sum(_best(column, slot) for column in mass.T for slot in slots) / len(slots)
+    return LeastLoss(chance, float((mass * cost).sum()), float(guessed))
+
+
+def _best(mass: np.ndarray, slot: np.ndarray) -> float:
+    """The largest mass that one label has."""
+    return float(np.bincount(slot[slot >= 0], mass[slot >= 0]).max())
