@@ -27,7 +27,6 @@ from blindcal.planning.expected_errors import expected_figures
 from blindcal.planning.request import Quota, Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, TrueReviewers, assemble
-from blindcal.posterior.loads import loads_digest
 from blindcal.posterior.paper import PaperCase
 from blindcal.verification import verify
 from machines import conference as conference_files
@@ -36,7 +35,7 @@ from machines import request as request_of
 
 UNLIMITED = Guarantee("none", epsilon=None)
 ALL = ("continuous", "rounded", "uncertain", "exact number", "budget", "tied", "large pools")
-LISTED, BUDGET, LOADED = ("exact number",), ("budget",), ("loads",)
+LISTED, BUDGET = ("exact number",), ("budget",)
 SMALL = ALL[:-1]
 _STEP = 31
 Plans = tuple[Sequence[PaperPlan], float | None]
@@ -111,11 +110,6 @@ def record_of(**values: Any) -> Change:
     return forge
 
 
-def record_alone(**values: Any) -> Change:
-    """The same, with the public texts as they were."""
-    return lambda _, made: replace(made, record=replace(made.record, **values))
-
-
 def texts_of(change: Callable[[Record], dict[str, str]]) -> Change:
     return lambda _, made: replace(made, record=replace(made.record, **change(made.record)))
 
@@ -179,39 +173,6 @@ def with_other_coin(name: str, *values: object) -> Change:
 def facts_of(scene: Scene, paper: PaperRecord, record: Record) -> dict[str, Any]:
     given = paper.release, paper.paper, paper.public, paper.reviewers, record.first_accept
     return coin_facts(scene.request, *given)
-
-
-def loads_of(change: Callable[[Sequence[Any]], Sequence[Any]]) -> Change:
-    """Somebody's load as another one; the digest in the settings is that of all loads."""
-
-    def forge(scene: Scene, made: Draft) -> Draft | None:
-        place = int(scene.rng.integers(len(made.record.loads)))
-        loads = [list(change(one) if i == place else one) for i, one in enumerate(made.record.loads)]
-        digest = loads_digest(tuple((name, least, most) for name, least, most in loads))
-        values = {"loads": loads, "settings": {**made.record.settings, "loads": digest}}
-        return replace(made, record=replace(made.record, **values))
-
-    return forge
-
-
-def tilt_of(change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> Change:
-    """Other beliefs for the same loads."""
-    return lambda _, made: replace(
-        made, record=replace(made.record, tilt=change(json.loads(json.dumps(made.record.tilt))))
-    )
-
-
-def moved_factor(step: float) -> Change:
-    def change(tilt: dict[str, Any]) -> dict[str, Any]:
-        if tilt["reviewers"]:
-            who = min(tilt["reviewers"])
-            return {**tilt, "reviewers": {**tilt["reviewers"], who: tilt["reviewers"][who] + step}}
-        # The least likely set that is possible.
-        *_, log = tilt["papers"][min(tilt["papers"])]
-        log[log.index(min(one for one in log if one > -1e5))] += step
-        return tilt
-
-    return tilt_of(change)
 
 
 def ordered(order: Callable[[list[PaperRecord]], list[PaperRecord]]) -> Change:
@@ -532,28 +493,6 @@ FORGERIES: dict[str, Forgery] = {
     "an earlier decision": Forgery(
         one_paper(lambda scene, paper: replace(paper, earlier=((scene.request.conference, 1, "p9"),)))
     ),
-    "a load widened": Forgery(loads_of(lambda one: (one[0], one[1], one[2] + 2)), kinds=LOADED),
-    "a load that is no number": Forgery(loads_of(lambda one: (one[0], one[1], "many")), kinds=LOADED),
-    "a load upside down": Forgery(loads_of(lambda one: (one[0], one[2] + 1, one[1])), kinds=LOADED),
-    "a load without an end": Forgery(record_alone(loads=[["r0", 1]]), kinds=LOADED),
-    "no loads": Forgery(record_alone(loads=()), kinds=LOADED),
-    "loads where there are none": Forgery(record_alone(loads=[["r0", 0, 9]]), kinds=SMALL),
-    "a tilt moved": Forgery(moved_factor(0.1), kinds=LOADED),
-    "a tilt out of range": Forgery(moved_factor(1e9), kinds=LOADED),
-    "a tilt for nobody": Forgery(tilt_of(lambda one: {**one, "reviewers": {}, "papers": {}}), kinds=LOADED),
-    "a tilt of no shape": Forgery(tilt_of(lambda one: {"reviewers": [1.0]}), kinds=LOADED),
-    "no tilt": Forgery(tilt_of(lambda _: None), kinds=LOADED),
-    "a tilt that is further off": Forgery(tilt_of(lambda one: {**one, "furthest": 0.5}), kinds=LOADED),
-    "a tilt where there are no loads": Forgery(
-        tilt_of(lambda _: {"reviewers": {"r0": 1.0}, "papers": {}, "furthest": 0.0}), kinds=SMALL
-    ),
-    "a tilt moved by an amendment": Forgery(moved_factor(0.1), correction="scores", kinds=LOADED),
-    "a tilt moved a little by an amendment": Forgery(
-        moved_factor(2.0**-20), correction="scores", kinds=LOADED
-    ),
-    "a load widened by an amendment": Forgery(
-        loads_of(lambda one: (one[0], one[1], one[2] + 2)), correction="scores", kinds=LOADED
-    ),
     "a raw decision": Forgery(one_paper(lambda _, paper: replace(paper, raw_accepted=0.5))),
     "a word in the public table": Forgery(texts_of(other_word)),
     "fewer wrong decisions in public": Forgery(certificate_of(expected_wrong=0.0)),
@@ -694,8 +633,8 @@ def sealed(folder: Path, kind: str, seed: int, correction: str, forgery: Forgery
         correct(folder, what)
         with open_ledger(path, secret) as ledger:
             past = PriorDecisions(ledger)
-            frozen = (past.record(0).bar, past.record(0).load_tilt) if ledger.releases else (None, None)
-            conference, truth = request.prepared(read(folder, kind), *frozen)
+            frozen = past.record(0).bar if ledger.releases else None
+            conference, truth = request.prepared(read(folder, kind), frozen)
             scene = Scene(request, past, conference, truth, np.random.default_rng(seed))
             made = release(scene, forgery if number == forged_at else None, number, what)
             if made is None:

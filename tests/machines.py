@@ -8,7 +8,6 @@ import os
 import platform
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from blindcal.deciding.release import decide, select
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import Inputs, read_inputs
-from blindcal.posterior.loads import read_loads
 from blindcal.verification import verify
 
 # Narrowest first. What a kernel needs: only those below the machine's own can be chosen, and a wider one ends
@@ -36,7 +34,6 @@ KINDS = (
     "exact number",
     "budget",
     "tied",
-    "loads",
 )
 
 
@@ -104,10 +101,6 @@ def conference(folder: Path, kind: str, seed: int) -> Inputs:
         ("pools", pools),
     ):
         (folder / f"{name}.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    if kind == "loads":
-        written = Counter(line.split(",")[1] for line in lines[1:])
-        loads = [f"r{j},{written[f'r{j}']},{written[f'r{j}'] + j % 2}" for j in range(people)]
-        (folder / "loads.csv").write_text("\n".join(["reviewer,least,most", *loads]) + "\n", encoding="utf-8")
     return read(folder, kind)
 
 
@@ -126,8 +119,6 @@ def request(folder: Path, kind: str, seed: int) -> Request:
         return Request(Guarantee("average", 0.002, None), accept_rate=0.4)
     if kind == "exact number":
         return Request(guarantee, accept=3, wait_list=1)
-    if kind == "loads":
-        return Request(guarantee, accept_rate=0.4, loads=read_loads(folder / "loads.csv"))
     return Request(guarantee, accept_rate=0.4)
 
 

@@ -105,8 +105,6 @@ RECORD = {
     "selection": {"accept": 3, "wait_list": 0, "cuts": {"": [None, None]}, "ranked": 1},
     "decisions": "paper,decision\n",
     "certificate": "{}\n",
-    "loads": [["r0", 1, 1]],
-    "tilt": {"reviewers": {"r0": 0.5}, "papers": {}, "furthest": 0.0},
 }
 
 

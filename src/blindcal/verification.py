@@ -71,7 +71,6 @@ from blindcal.posterior.acceptance_bar import choose_bar
 from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers, assemble, track_level
 from blindcal.posterior.inputs import Inputs, check_inputs
 from blindcal.posterior.large_pools import PackedLayout
-from blindcal.posterior.loads import LoadTilt
 from blindcal.posterior.paper import PaperCase, belief_by_entry
 
 __all__ = ["Verification", "verify"]
@@ -99,7 +98,6 @@ _CHECK_OF_RECORD_FIELD = {
     "redecided": "settings",
     "first_accept": "settings",
     "scores": "settings",
-    "loads": "settings",
     "price": "bar and price",
     "commitment": "commitment",
     "fit": "calibration check",
@@ -122,7 +120,7 @@ _CHECK_OF_PAPER_FIELD = {
     "corrected": "public data",
 }
 Prepare = Callable[..., Conference]
-"""A function of cases, accept rate and bar (one of them None), and loads, that prepares a conference."""
+"""A function of cases, accept rate and bar (one of them None) that prepares a conference."""
 
 
 @dataclass(frozen=True)
@@ -273,7 +271,6 @@ def verify_latest(
     loaded, truth = request.prepared(
         inputs,
         None if first else record.bar,
-        None if first else record.load_tilt,
         workers=workers,
         progress=progress,
     )
@@ -401,14 +398,13 @@ def _recorded_input(past: PriorDecisions, index: int, prepare: Prepare) -> tuple
     """The input of a release as on record; the bar of a first release is derived again."""
     record = past.record(index)
     request, first = record.request, record.release == 1
-    cases = [replace(recorded_case(paper, record), settled=False, loads=None) for paper in record.papers]
+    cases = [replace(recorded_case(paper, record), settled=False) for paper in record.papers]
     rate: LevelByTrack | None = request.accept_rate if first else None
     if first and request.quota is not None:
         # The share that the requested number is.
         rate = shares(request.quota, [case.track for case in cases])
     bar = request.bar if first else record.bar
-    tilt = None if first else record.load_tilt
-    return prepare(cases, rate, bar, loads=request.loads, tilt=tilt), _recorded_reviewers(record)
+    return prepare(cases, rate, bar), _recorded_reviewers(record)
 
 
 def _release_checks(
@@ -422,16 +418,8 @@ def _release_checks(
     stored, before, tables = past.record(index), past.before(index), past.tables(index)
     conference, truth = given
     wrong_bar = conference.bar != stored.bar and not _near_bar(stored.bar, conference)
-    near = _near_tilt(stored.load_tilt, conference.tilt)
-    # The tilt is frozen in the first release; there, one that was made up is not applied.
-    first = next(iter(before.of(stored.conference)), stored if near else None)
-    wrong_bar |= not near or (first is not None and stored.tilt != first.tilt)
     cases = [replace(case, bar=track_level(stored.bar, case.track)) for case in conference.cases]
-    tilt = conference.tilt if first is None else first.load_tilt
-    if tilt is not None and conference.tilt != tilt:
-        cases = [tilt.applied(replace(case, loads=None)) for case in cases]
-    tilt = conference.tilt if tilt is None else tilt
-    conference = replace(conference, bar=stored.bar, cases=tuple(cases), tilt=tilt)
+    conference = replace(conference, bar=stored.bar, cases=tuple(cases))
     planned, recorded = dict[str, PaperPlan](), dict[str, PaperPlan]()
     replay = _replay_tables(stored, tables, planned, recorded)
     name, again = f"release {stored.release}", stored.redecided
@@ -460,11 +448,6 @@ def _release_checks(
     costlier = _costlier_tables(drafted, recorded, planned)
     yield Check(f"{name}: tables as good as those planned here", len(drafted.cases), costlier)
     yield _decisions_check(name, drafted, planned, tables, past.ledger.key)
-
-
-def _near_tilt(stored: LoadTilt | None, computed: LoadTilt | None) -> bool:
-    """Whether another machine may have computed this tilt."""
-    return stored == computed or (stored is not None and computed is not None and stored.near(computed))
 
 
 def _near_bar(stored: LevelByTrack, conference: Conference) -> bool:

@@ -9,7 +9,7 @@ from math import exp
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
-from studies import audit, load_sweep, misfits, no_history, no_history_sizes
+from studies import audit, misfits, no_history, no_history_sizes
 
 from blindcal.checks import Array, Integers
 from blindcal.policy.guarantee import Guarantee
@@ -105,16 +105,6 @@ def authors(every: Integers, weight: Array) -> Array:
 
 def pairs(every: Integers, weight: Array) -> Array:
     return np.array([[(i != j) * weight @ (every[:, i] == every[:, j]) for j in range(8)] for i in range(8)])
-
-
-def test_one_cell_of_the_sweep_over_loads() -> None:
-
-    found = load_sweep.added((16, 2, 3))
-    assert found is not None
-    alone, default, full, error = found
-    assert 0.0 < alone < 100.0
-    assert full + 6 * error > 0.0
-    assert default < full + 6 * error
 
 
 def test_papers_of_other_worlds() -> None:

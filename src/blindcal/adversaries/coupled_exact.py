@@ -199,7 +199,6 @@ def is_small(views: Sequence[View], loads: Mapping[str, int], options: int = 2) 
 
 def exact_finding(views: Sequence[View], loads: Mapping[str, int], policy: str) -> Finding:
     """The exact success in naming a reviewer, over all assignments and, before the draw, all outcomes."""
-    views = [view.without_loads() for view in views]
     alone = network(views, loads, [view.weight for view in views])
     sums, tops = alone.sums, [chances.max(axis=1) for chances in exact_reviewers(alone)]
     scale = sums.masses([view.weight[:, None] for view in views])[0][0]
@@ -307,7 +306,6 @@ def erasure_bound(views: Sequence[View], loads: Mapping[str, int], policy: str =
     nothing (chance 1 - kappa) or a draw of Bernoulli(q(r)) sees no less than the decisions. The bound is the
     success of that adversary, who also sees the decision on the paper itself (docs/explanation/theory.md).
     """
-    views = [view.without_loads() for view in views]
     made = network(views, loads, [view.weight for view in views])
     sums, accepts = made.sums, [view.accept[policy] for view in views]
     kappa = np.array([np.ptp(accept) for accept in accepts])

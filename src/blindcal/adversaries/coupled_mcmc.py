@@ -538,7 +538,6 @@ def coupled_findings(
     It is exact if everything can be summed, else estimated by walks, which continue from the folder `keep` if
     they were interrupted. Raw and public decisions do not depend on the reviewers, so they add nothing.
     """
-    views = [view.without_loads() for view in views]
     if is_small(views, loads):
         return [exact_finding(views, loads, policy) for policy in policies]
     if not all(view.outcome is not None for view in views):
@@ -595,7 +594,6 @@ def erasure_estimate(
     whose own draw was erased counts as many times as it takes to make up for the others. The error is over
     the draws.
     """
-    views = [view.without_loads() for view in views]
     accepts = [view.accept[policy] for view in views]
     kappa = np.array([np.ptp(accept) for accept in accepts])
     if any(len(view.scores) != 1 for view in views) or kappa.max() == 1.0:

@@ -50,8 +50,7 @@ class View:
     given the scores, and `log_prior` its log prior. `accept` has the accept probabilities under every policy,
     and `outcome` the likelihood of the published decision, if there is one. `exact` is false if the tuples
     are a sample because there are too many to list. `reviewers` has the candidates' calibrations; None if
-    `weight` contains more than prior, scores and calibration. `unloaded` is `weight` without public loads, if
-    there are any.
+    `weight` contains more than prior, scores and calibration.
     """
 
     paper: str
@@ -65,11 +64,6 @@ class View:
     truth: tuple[int, ...] | None = field(default=None, repr=False)
     exact: bool = True
     reviewers: Reviewer | None = field(default=None, repr=False)
-    unloaded: Array | None = field(default=None, repr=False)
-
-    def without_loads(self) -> View:
-        """The same paper for someone who knows nobody's load, if `weight` is that of someone who does."""
-        return self if self.unloaded is None else replace(self, weight=self.unloaded, unloaded=None)
 
     def mass(self, policy: str) -> Array:
         """`[outcome, tuple]`: P(tuple, outcome | scores); after publication P(tuple | scores, decision)."""
@@ -104,7 +98,6 @@ def case_view(case: PaperCase, policy: Policy, raw: float) -> View:
         rows, favor = sample.rows, sample.favor
         weight = np.full(len(rows), 1.0 / len(rows))
         chosen = case.layout.expected(policy.accept, rows)
-    known = case.loads is not None and sample is None
     right = float(weight @ favor)
     accept = {
         "raw": np.full(weight.shape, raw),
@@ -122,7 +115,6 @@ def case_view(case: PaperCase, policy: Policy, raw: float) -> View:
         accept=accept,
         exact=sample is None,
         reviewers=case.reviewers,
-        unloaded=replace(case, loads=None).belief.weight if known else None,
     )
 
 

@@ -54,7 +54,7 @@ from blindcal.policy.average_case import average_frontier
 from blindcal.policy.pareto_frontier import Frontier, frontier
 from blindcal.policy.policy import Policy, epsilon_policy
 from blindcal.posterior.belief import Belief, pair_belief
-from blindcal.posterior.loads import fixed_loads, read_loads
+from blindcal.posterior.loads import read_loads
 from blindcal.project.settings import parse_grid
 from blindcal.project.workflow import Adversaries, adversary_findings
 from blindcal.reviews import BETTER
@@ -338,7 +338,7 @@ def audit_venue(
             refuse_published(file)
     venue = read_venue(decisions, scores, reviewers, pools, bar=bar, grid=parse_grid(grid), better=better)
     views = venue.views
-    known = None if loads is None else fixed_loads(read_loads(loads))
+    known = None if loads is None else read_loads(loads)
     given = Adversaries(prior or (), evidence or (), learns=learns)
     with hired(processes, None) as workers:
         findings = adversary_findings(

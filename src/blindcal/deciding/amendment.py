@@ -370,10 +370,10 @@ def renamed_reviewers(changes: Changes) -> tuple[str, ...]:
 
 
 def recorded_case(paper: PaperRecord, record: Record) -> PaperCase:
-    """The public case of a paper as it was recorded, with the bar and the loads of its record."""
+    """The public case of a paper as it was recorded, with the bar of its record."""
     grid, track, sets = (paper.public[name] for name in ("grid", "track", "sets"))
     pool = PoolRows.of(paper.public["pool"])
-    case = PaperCase(
+    return PaperCase(
         paper=paper.paper,
         scores=tuple(paper.public["scores"]),
         candidates=pool.candidates,
@@ -385,8 +385,6 @@ def recorded_case(paper: PaperRecord, record: Record) -> PaperCase:
         sets=None if sets is None else tuple((tuple(who), number) for who, number in sets),
         settled=bool(paper.earlier),
     )
-    tilt = record.load_tilt
-    return case if tilt is None else tilt.applied(case)
 
 
 def common_tolerance(past: PriorDecisions, cases: Sequence[PaperCase]) -> float:

@@ -318,25 +318,6 @@ _POOLS = (
         optional=True,
     ),
 )
-_LOADS = (
-    POSITIVE.field("reviewers", "Of this number of people the load, or a range of it, is public."),
-    COUNT.field("least", "The smallest load among them."),
-    COUNT.field("most", "The largest load among them."),
-    TEXT.field("digest", "Digest of the loads, which anyone who has the table can compute."),
-    _choice("exact", "tilt").field(
-        "method",
-        "exact: beliefs are those of someone who knows all scores and loads. tilt: they are tilted, so that "
-        "everyone's expected load is the stated one.",
-        _either(
-            lambda content: content["loads"]["method"] == "exact",
-            "For someone who knows these loads and all scores, and sees the decision on one paper, the "
-            "promise holds exactly.",
-            "The promise holds for a belief in which everyone's expected load is the stated one. For "
-            "someone who knows the loads exactly it is close to that, and not exact.",
-        ),
-    ),
-    DECIMAL.figure("furthest", "The largest difference of an expected load from the stated one, in reviews."),
-)
 _DECIDED_AGAIN = (
     COUNT.field(
         "papers",
@@ -488,13 +469,6 @@ _DECIDED: Sequence[Field] = (
     ),
     Field("scale", None, "The scores, as they were given.", withheld=True, fields=_SCALE),
     Field("pools", None, "Who may have reviewed.", fields=_POOLS),
-    Field(
-        "loads",
-        None,
-        "Only if review loads are public: the figures are for someone who knows them.",
-        optional=True,
-        fields=_LOADS,
-    ),
     Field(
         "decided_again",
         None,

@@ -23,11 +23,11 @@ from blindcal.deciding.ledger import PaperRecord, Record, certificate_json
 from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.io.atomic_files import to_jsonable
 from blindcal.io.tables import format_table
-from blindcal.planning.expected_errors import ASSUMPTIONS, LOADED, SELECTED, Figures, Standing, summary
+from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED, Figures, Standing, summary
 from blindcal.planning.ranking_and_wait_list import ACCEPT, REJECT, WAIT
 from blindcal.planning.request import Number, Quota
 from blindcal.policy.guarantee import LIMITS, Guarantee
-from blindcal.posterior.loads import Loads, LoadTilt, components, loads_digest, success_limits
+from blindcal.posterior.loads import components, success_limits
 
 # Figures have nine decimals. Sums differ by far less than 1e-10 from one kind of machine to another.
 _DECIMALS, _MACHINES, _NOTHING = 10**9, Fraction(1, 10**10), 1e-12
@@ -89,7 +89,7 @@ def certificate_text(
     It is public unless scores are confidential; then `public_certificate` says what is public.
     """
     request, papers = record.request, record.papers
-    guarantee, loads = request.guarantee, request.loads
+    guarantee = request.guarantee
     claims, figures = [claim_of(paper) for paper in papers], [figures_of(paper) for paper in papers]
     private = stated(summary(claims, figures), guarantee)
     numbers = private if listing is None else stated(summary(claims, listing.figures), guarantee)
@@ -106,7 +106,6 @@ def certificate_text(
         "requested": _requested(record.settings, listing),
         "scale": _scale(papers, request.better),
         "pools": _pools(papers, guarantee),
-        **_loads(loads, record.load_tilt),
         "success_any_prior": _any_prior(papers, claims),
         **moved_to_scale(record.settings),
         "calibration_fit": record.fit,
@@ -127,7 +126,7 @@ def certificate_text(
         "commitment": record.commitment,
         "key_fingerprint": key_fingerprint,
         "release_counter": counter,
-        "assumptions": [*ASSUMPTIONS, *(LOADED if loads else ()), *(() if listing is None else SELECTED)],
+        "assumptions": [*ASSUMPTIONS, *(() if listing is None else SELECTED)],
     }
     if listing is not None:
         content["selection"] = {
@@ -141,22 +140,6 @@ def certificate_text(
             # By the bar another number would be accepted: what does so is no measure for this list.
             content = without_comparisons(content)
     return certificate_json(in_format(content, certificate_format))
-
-
-def _loads(loads: Loads, tilt: LoadTilt | None) -> dict[str, Any]:
-    """What is public of everybody's load, and how beliefs use it; empty if nothing is."""
-    if tilt is None:
-        return {}
-    return {
-        "loads": {
-            "reviewers": len(loads),
-            "least": min(least for _, least, _ in loads),
-            "most": max(most for _, _, most in loads),
-            "digest": loads_digest(loads),
-            "method": "exact" if tilt.exact else "tilt",
-            "furthest": tilt.furthest,
-        }
-    }
 
 
 def _any_prior(papers: Sequence[PaperRecord], claims: Sequence[Claim]) -> float:

@@ -126,8 +126,6 @@ def draft(
     number, accept = len(records) + 1, first_accept(past, request)
     if records and conference.bar != records[0].bar:
         raise InputError("an amendment must be prepared with the frozen bar")
-    if records and conference.tilt != records[0].load_tilt:
-        raise InputError("an amendment must be prepared with the frozen tilt of its loads")
     last = records[-1].selection if records and changes.public and request.quota else None
     part = _to_decide(conference, changes)
     before = earlier_by_public_data(past, conference, request, changes.decided, others)
@@ -162,8 +160,6 @@ def draft(
         first_accept=accept,
         redecided=bool(redecide and (changes.pools or changes.grid)),
         scores=request.scores,
-        loads=tuple(list(load) for load in request.loads),
-        tilt=None if conference.tilt is None else as_recorded(conference.tilt.content),
     )
     policies = PolicyTables({case.paper: plan.packed for case, plan in zip(part.cases, plans, strict=True)})
     return Draft(with_texts(record, past.ledger), part.cases, policies, changes)

@@ -73,7 +73,6 @@ from blindcal.io.tables import StrPath, quote_cell
 from blindcal.planning.request import Number, Request, recorded_request
 from blindcal.policy.guarantee import LIMITS
 from blindcal.posterior.conference import LevelByTrack
-from blindcal.posterior.loads import LoadTilt, loads_digest
 from blindcal.reviews import original_scores
 
 RECORD_FORMAT = 1
@@ -176,10 +175,6 @@ class Record:
     # Whether papers with corrected pools or calibration were decided again; else they stand
     redecided: bool = False
     scores: str = "public"  # "public" or "confidential"
-    # Everybody's load as it was given: reviewer, least, most; empty if none is public
-    loads: Sequence[Sequence[Any]] = field(default=(), repr=False)
-    # What they change in beliefs, frozen with the bar; None without loads
-    tilt: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
     def published(self) -> dict[str, str]:
@@ -192,13 +187,7 @@ class Record:
     @property
     def request(self) -> Request:
         """The request of this release."""
-        loads = tuple((name, least, most) for name, least, most in self.loads)
-        return recorded_request(self.conference, self.settings, self.selection, self.scores, loads)
-
-    @cached_property
-    def load_tilt(self) -> LoadTilt | None:
-        """What public loads change in beliefs."""
-        return LoadTilt.from_content(self.tilt)
+        return recorded_request(self.conference, self.settings, self.selection, self.scores)
 
     @cached_property
     def certificate_format(self) -> int:
@@ -245,7 +234,6 @@ class Ledger:
             content = json.loads(head.part("record"))
             papers = _papers_of(content)
             record = _from_json(Record, {**content, "papers": papers})
-            _check_loads(record)
             later = later_format({"format": record.certificate_format}, CERTIFICATE_FORMAT)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError, StopIteration):
             raise changed_record(head.path) from None
@@ -345,18 +333,6 @@ def _papers_of(content: dict[str, Any]) -> tuple[PaperRecord, ...]:
 
 def _from_json(kind: type[_T], content: Mapping[str, Any]) -> _T:
     return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in content.items()})
-
-
-def _check_loads(record: Record) -> None:
-    """Raises an error if the loads and the tilt of a record cannot be those of a release."""
-    loads = tuple((name, least, most) for name, least, most in record.loads)
-    names = [str(name) for name, _, _ in loads]
-    if (record.load_tilt is None) != (not loads) or names != sorted({*names}):
-        raise ValueError("loads must name everyone once, and have a tilt")
-    if record.settings.get("loads") != (loads_digest(loads) if loads else None):
-        raise ValueError("loads must be those of the settings")
-    if not all(type(least) is type(most) is int and 0 <= least <= most for _, least, most in loads):
-        raise ValueError("loads must be numbers of reviews")
 
 
 def _entry_of(head: RecordHead) -> ReleaseEntry:

@@ -320,8 +320,7 @@ def decide(
     if latest is not None:
         _refuse_other_readers(latest, request)
         frozen, inputs = latest.bar, inputs.on_grid(latest.grid)
-    tilt = None if latest is None else latest.load_tilt
-    conference, truth = request.prepared(inputs, frozen, tilt, workers=workers, progress=progress)
+    conference, truth = request.prepared(inputs, frozen, workers=workers, progress=progress)
     fit = check_calibration(conference.cases, request.better)
     # A conference that was decided once can be returned and corrected even if its calibration does not fit.
     refuse_misfit(fit, despite_misfit=despite_misfit or frozen is not None)

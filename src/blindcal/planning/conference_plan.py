@@ -9,7 +9,6 @@ the input.
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -46,9 +45,8 @@ from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import Conference, LevelByTrack, members_of
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.large_pools import PackedLayout, TableLayout, pack_layout
-from blindcal.posterior.loads import Loads
 from blindcal.posterior.paper import PaperCase, TupleSample
-from blindcal.reviews import Reviews, similar_id_warnings
+from blindcal.reviews import similar_id_warnings
 
 A_MINUTE = 55.0
 """How many seconds an answer is refined: with starting and printing, a minute."""
@@ -520,19 +518,6 @@ def quota_remarks(request: Request) -> list[str]:
     ]
 
 
-def load_remarks(reviews: Reviews, loads: Loads) -> list[str]:
-    """A remark for the chair alone if people have other numbers of reviews than was stated. CONFIDENTIAL."""
-    written = Counter(reviews.reviewers[index] for index in reviews.reviewer)
-    other = sum(not least <= written[name] <= most for name, least, most in loads)
-    if not other:
-        return []
-    return [
-        f"CONFIDENTIAL: {other:,} of those listed wrote another number of reviews than `loads` says. "
-        "Promises are for someone who believes `loads`. Do not correct the table from the reviews: it would "
-        "then depend on who wrote them"
-    ]
-
-
 def input_remarks(inputs: Inputs, conference: Conference, request: Request) -> list[str]:
     """Remarks on the input files, before anything is planned."""
     reviews = inputs.reviews
@@ -547,7 +532,6 @@ def input_remarks(inputs: Inputs, conference: Conference, request: Request) -> l
             f"the scores are taken as rounded to {_grid_text(reviews.grid.tolist())}, by those that were "
             "given: `grid` says which can be given, or none if any number can be"
         )
-    remarks += load_remarks(reviews, request.loads)
     remarks += [*pool_remarks(conference), *crowd_remarks(conference, request.guarantee)]
     return [*remarks, *bar_remarks(conference, request.bar)]
 

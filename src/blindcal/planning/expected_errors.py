@@ -50,14 +50,6 @@ ASSUMPTIONS = (
     "published lists of reviewers, a wrong description of how reviewers score, and anyone who holds the key "
     "or the private log.",
 )
-LOADED = (
-    "Loads: it is taken as public how many reviews everybody has, as stated before reviews came in. Figures "
-    "are those of someone who knows all scores and these loads and sees the decision on one paper: exactly "
-    "if the method is exact; else of someone who expects these loads and takes papers as independent. All "
-    "decisions together may tell them more. Papers that came later, or whose scores changed, are not "
-    "planned for that.",
-)
-"""What is assumed if loads are public."""
 SELECTED = (
     "The final list: papers are ranked by the chance that each is right to accept, given its scores and its "
     "private decision, to 6 decimals, ties by mean score, then by id, and the best are accepted. The list "

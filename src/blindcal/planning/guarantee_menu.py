@@ -231,8 +231,7 @@ def prepared_sample(
     """
     reviews = inputs.reviews
     rate, bar = request.levels(inputs)
-    # Loads couple papers, and say nothing about some of them.
-    if len(reviews.papers) > MOST_WEIGHED and not whole and not request.loads:
+    if len(reviews.papers) > MOST_WEIGHED and not whole:
         refuse_mismatches(reviews, inputs.parameters, inputs.pools, inputs.sources)
         left_out = _by_digest(reviews.papers)[MOST_WEIGHED:]
         inputs = replace(inputs, reviews=reviews.without([reviews.papers[index] for index in left_out]))
@@ -240,7 +239,6 @@ def prepared_sample(
         accept_rate=rate,
         bar=bar,
         better=request.better,
-        loads=request.loads,
         workers=workers,
         progress=progress,
     )

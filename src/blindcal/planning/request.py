@@ -19,7 +19,6 @@ from blindcal.io.cells import count, id_problem
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers, paper_tracks
 from blindcal.posterior.inputs import Inputs, check_inputs
-from blindcal.posterior.loads import Loads, LoadTilt, loads_digest
 from blindcal.reviewers.calibration import Scale
 from blindcal.reviews import check_better
 
@@ -153,8 +152,6 @@ class Request:
         scale: Shift and stretch of the calibration; not requested but taken from it when it is used.
         scores: "public" if readers of the public files may see the scores of all papers, else
             "confidential".
-        loads: How many reviews everybody has, if that is public beforehand (see `read_loads`): promises are
-            then for someone who knows it. Never count it from the reviews.
 
     Example:
         >>> Request(Guarantee("steady", epsilon=2.0), "icx2027", accept_rate=0.25).checked().quota is None
@@ -172,7 +169,6 @@ class Request:
     wait_list: Number = 0
     scale: tuple[float, float] | None = None
     scores: str = "public"
-    loads: Loads = ()
 
     @property
     def quota(self) -> Quota | None:
@@ -188,8 +184,7 @@ class Request:
         acceptance = {"accept_rate": self.accept_rate, "bar": self.bar, "better": self.better}
         # Releases made before it had no such setting.
         moved = {} if self.scale is None else {"scale": list(self.scale)}
-        known = {"loads": loads_digest(self.loads)} if self.loads else {}
-        return {"guarantee": self.guarantee.name, **self.guarantee.recorded, **acceptance, **moved, **known}
+        return {"guarantee": self.guarantee.name, **self.guarantee.recorded, **acceptance, **moved}
 
     def on_scale(self, scale: Scale | None) -> Request:
         """The same request for a calibration that was moved like this."""
@@ -227,22 +222,19 @@ class Request:
         self,
         inputs: Inputs,
         frozen: LevelByTrack | None = None,
-        tilt: LoadTilt | None = None,
         *,
         workers: Workers = 1,
         progress: Progress = no_progress,
     ) -> tuple[Conference, TrueReviewers]:
         """The public side of these inputs, and the true reviewers.
 
-        An earlier release's `frozen` bar replaces the one that was requested, and its `tilt` that of loads.
+        An earlier release's `frozen` bar replaces the one that was requested.
         """
         rate, bar = self.levels(inputs) if frozen is None else (None, frozen)
         return inputs.prepared(
             accept_rate=rate,
             bar=bar,
             better=self.better,
-            loads=self.loads,
-            tilt=tilt,
             workers=workers,
             progress=progress,
         )
@@ -276,16 +268,13 @@ def recorded_request(
     settings: Mapping[str, Any],
     selection: Mapping[str, Any] | None = None,
     scores: str = "public",
-    loads: Loads = (),
 ) -> Request:
     """The request that a record with these settings, this selection and such `scores` was made for."""
     guarantee = Guarantee.from_record(settings["guarantee"], settings)
     acceptance = settings["accept_rate"], settings["bar"], settings["better"]
     scale, quota = settings.get("scale"), selection or {"accept": None, "wait_list": 0}
     moved = None if scale is None else (scale[0], scale[1])
-    return Request(
-        guarantee, conference, *acceptance, quota["accept"], quota["wait_list"], moved, scores, loads
-    )
+    return Request(guarantee, conference, *acceptance, quota["accept"], quota["wait_list"], moved, scores)
 
 
 def _groups(inputs: Inputs, quota: Quota) -> list[str]:

@@ -9,8 +9,8 @@ has the least error among those with, for every review l of every coupled paper,
 and the epsilon of one paper. Then `E max_y P(A_l = y | H)` never grows (tower rule), and all decisions
 together make no best guess likelier on average (docs/explanation/theory.md has the proof). The condition is
 linear in the table, given the *pairwise* chances of who wrote review l and who reviewed paper t. These are
-sums over assignments: exactly by `LoadSums` if loads are few and small, or over assignments that are listed
-or were sampled. Linear programs are solved to 1e-9, so "nothing" is up to that for each paper.
+sums over assignments: exactly by `AssignmentSums` if loads are few and small, or over assignments that are
+listed or were sampled. Linear programs are solved to 1e-9, so "nothing" is up to that for each paper.
 
 It is a mechanism for research: tables depend on private decisions, and its cost grows with the reviews of the
 component.

@@ -158,7 +158,7 @@ def kinds_of_papers(cases: Sequence[PaperCase]) -> tuple[list[PaperCase], list[i
     representatives: list[PaperCase] = []
     kind = []
     for case in cases:
-        parts = (case.candidates, case.inclusion, case.parameters, case.grid, case.sets, case.loads)
+        parts = (case.candidates, case.inclusion, case.parameters, case.grid, case.sets)
         index = kinds.setdefault((case.scores, case.bar, case.track, *map(id, parts)), len(representatives))
         if index == len(representatives):
             representatives.append(case)

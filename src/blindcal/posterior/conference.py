@@ -42,7 +42,6 @@ from blindcal.io.atomic_files import read_table
 from blindcal.io.cells import Column, count
 from blindcal.io.tables import input_error
 from blindcal.posterior.acceptance_bar import choose_bar
-from blindcal.posterior.loads import Loads, LoadTilt, load_tilt
 from blindcal.posterior.paper import MOST_LISTED, PaperCase
 from blindcal.reviewers.calibration import FIELDS
 from blindcal.reviews import Reviews
@@ -90,14 +89,12 @@ class Conference:
         accept_rate: The share that the bar was chosen for, likewise; None if the bar was given.
         raw_accept: For each case 1 if its mean score accepts the paper and 0 if it rejects it. Papers tied at
             the line get the share of them that fits.
-        tilt: What public loads change in the beliefs of the cases; None without loads.
     """
 
     cases: tuple[PaperCase, ...]
     bar: LevelByTrack
     accept_rate: LevelByTrack | None
     raw_accept: tuple[float, ...]
-    tilt: LoadTilt | None = None
 
 
 def prepare(
@@ -107,8 +104,6 @@ def prepare(
     *,
     accept_rate: LevelByTrack | None = None,
     bar: LevelByTrack | None = None,
-    loads: Loads = (),
-    tilt: LoadTilt | None = None,
     sources: Sources | None = None,
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
@@ -123,8 +118,6 @@ def prepare(
             papers on average over the public belief. One number, or one for each track, which then has its
             own bar; single tracks may also have 0 or 1.
         bar: Instead of it, the bar itself, in units of quality; likewise.
-        loads: Everybody's load, if it is public: beliefs are then those of someone who knows it.
-        tilt: What loads change, if it was found before.
         sources: The names of the files, for messages.
         workers: How many processes share the work, or a cluster's pool; results are the same.
         advance: Called with a number of papers as they are weighed.
@@ -157,7 +150,7 @@ def prepare(
         public_case(paper, scores, pools[paper], parameters, tracks[paper], grid, shared)
         for paper, scores in _scores(reviews).items()
     ]
-    return assemble(cases, accept_rate, bar, loads=loads, tilt=tilt, workers=workers, advance=advance)
+    return assemble(cases, accept_rate, bar, workers=workers, advance=advance)
 
 
 def assemble(
@@ -165,20 +158,13 @@ def assemble(
     accept_rate: LevelByTrack | None,
     bar: LevelByTrack | None,
     *,
-    loads: Loads = (),
-    tilt: LoadTilt | None = None,
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
 ) -> Conference:
     """A conference from cases: the bar, given or chosen for the accept rate, and the raw decisions.
 
-    Beliefs are those of someone who knows the loads, if they are given. Tracks with levels of their own are
-    handled one by one.
+    Tracks with levels of their own are handled one by one.
     """
-    if loads:
-        tilt = load_tilt(cases, loads, workers=workers) if tilt is None else tilt
-        tilted = [tilt.applied(case) for case in cases]
-        return replace(assemble(tilted, accept_rate, bar, workers=workers, advance=advance), tilt=tilt)
     if isinstance(accept_rate, Mapping) or isinstance(bar, Mapping):
         return _track_by_track(cases, accept_rate, bar, workers=workers, advance=advance)
     height, share = choose_bar(cases, accept_rate, bar, workers=workers, advance=advance)

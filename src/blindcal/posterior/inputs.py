@@ -29,7 +29,6 @@ from blindcal.posterior.conference import (
     read_reviewers,
     true_reviewers,
 )
-from blindcal.posterior.loads import Loads, LoadTilt
 from blindcal.posterior.reuse_guard import read_scale, refuse_reused
 from blindcal.reviewers.calibration import Scale
 from blindcal.reviews import Reviews, missing_withdrawn_warnings, orient_reviewers, orient_reviews
@@ -61,8 +60,6 @@ class Inputs:
         accept_rate: LevelByTrack | None = None,
         bar: LevelByTrack | None = None,
         better: str = "high",
-        loads: Loads = (),
-        tilt: LoadTilt | None = None,
         workers: Workers = 1,
         progress: Progress = no_progress,
     ) -> tuple[Conference, TrueReviewers]:
@@ -72,8 +69,6 @@ class Inputs:
             accept_rate: The share to accept, as for `prepare`; give it or `bar`.
             bar: The bar itself, as for `prepare`.
             better: The better end of the scale, `high` or `low`.
-            loads: Everybody's load, if it is public.
-            tilt: What loads change, if it was found before.
             workers: How many processes share the work, or a cluster's pool; results are the same.
             progress: Called as work goes on; silent by default.
         """
@@ -86,8 +81,6 @@ class Inputs:
                 self.pools,
                 accept_rate=accept_rate,
                 bar=bar,
-                loads=loads,
-                tilt=tilt,
                 sources=self.sources,
                 workers=workers,
                 advance=advance,

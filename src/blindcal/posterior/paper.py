@@ -74,7 +74,6 @@ class PaperCase(PaperData):
             to list. A setting, not a fact about the paper.
         promise: The guarantee that aggregated tables are laid out for. A setting likewise.
         settled: Whether public information alone decides the paper, which then reveals nothing to anyone.
-        loads: What public loads change in the belief; None if none are known.
 
     Example:
         >>> known = (1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)
@@ -130,10 +129,8 @@ class PaperCase(PaperData):
     def log_evidence(self) -> float:
         """Log density (or probability) of the scores, up to a constant that the pool fixes.
 
-        It is minus infinity if floating-point numbers cannot hold it. Loads do not enter.
+        It is minus infinity if floating-point numbers cannot hold it.
         """
-        if self.loads is not None:
-            return replace(self, loads=None).log_evidence
         if self.sets is not None:
             try:
                 return float(np.logaddexp.reduce(tuple_posteriors(self, self.tuples)[0]))
@@ -166,10 +163,10 @@ class PaperCase(PaperData):
         """Equal numbers for slots with the same score, and for candidates with the same public data.
 
         `*` is nobody and like no one. If assignments were sampled, who was drawn with whom tells everyone
-        apart, and so does who fits whose load.
+        apart.
         """
         tied = np.unique(self.scores, return_inverse=True)[1]
-        if self.sets is not None or (self.loads is not None and self.loads.by_set):
+        if self.sets is not None:
             return tied, np.arange(len(self.candidates))
         return tied, _kinds_of_candidates(self.promised(LayoutTarget()))
 
@@ -203,9 +200,8 @@ def _kinds_of_candidates(case: PaperCase) -> Integers:
     """`[candidate]`: equal numbers for equal public data, cached while a paper is worked on."""
     shared, without = shared_part(case.parameters)
     alike = np.delete(_first_alike(shared), without)
-    if len(set(case.inclusion)) > 1 or case.loads is not None:
-        factors = (0.0,) * len(case.candidates) if case.loads is None else case.loads.log
-        alike = _numbered(zip(alike.tolist(), case.inclusion, factors, strict=True))
+    if len(set(case.inclusion)) > 1:
+        alike = _numbered(zip(alike.tolist(), case.inclusion, strict=True))
     named = np.arange(alike.size) != (NOBODY if case.outsider is None else case.outsider)
     numbers = np.full(alike.size, NOBODY, dtype=np.int64)
     numbers[named] = _numbered(alike[named].tolist())

@@ -26,7 +26,6 @@ from blindcal.assignment.prior import (
     log_prior,
     log_set_prior,
     seat_probabilities,
-    sets_of,
     tuple_halves,
     tuples_of_sets,
 )
@@ -69,29 +68,6 @@ _TOO_FINE = (
 
 
 @dataclass(frozen=True)
-class LoadFactors:
-    """What public loads change in the belief about one paper (`posterior.loads` finds it).
-
-    Attributes:
-        log: The log of the factor of each candidate's odds or, if `by_set`, of the prior of each set of
-            reviewers, in the order of `sets_of`.
-        by_set: Whether the belief is exact for the loads; else it is tilted, candidate by candidate.
-    """
-
-    log: tuple[float, ...]
-    by_set: bool = False
-
-    def of(self, rows: Integers, tuples: Integers) -> Array:
-        """The log factor of some tuples, out of all `tuples` of the paper."""
-        log = np.array(self.log)
-        if not self.by_set:
-            return np.asarray(log[rows].sum(axis=1))
-        sets, base = sets_of(tuples)[0], int(tuples.max()) + 1
-        place_value = base ** np.arange(tuples.shape[1] - 1, -1, -1)
-        return np.asarray(log[np.searchsorted(sets @ place_value, np.sort(rows, axis=1) @ place_value)])
-
-
-@dataclass(frozen=True)
 class PaperData:
     """What is public about one paper; `PaperCase` explains the fields."""
 
@@ -104,7 +80,6 @@ class PaperData:
     grid: tuple[float, ...] | None = None
     track: str = field(default="", kw_only=True)
     sets: Sets | None = field(default=None, kw_only=True, repr=False)
-    loads: LoadFactors | None = field(default=None, kw_only=True, repr=False)
 
     @property
     def outsider(self) -> int | None:
@@ -121,17 +96,14 @@ class PaperData:
     def log_prior(self, rows: Integers) -> Array:
         """Log probability of some tuples before any score is seen, up to a constant."""
         if self.sets is not None:
-            prior = log_set_prior(self.sets, rows)
-        else:
-            prior = log_prior(self.inclusion, rows, self.outsider)
-        return prior if self.loads is None else prior + self.loads.of(rows, self.tuples)
+            return log_set_prior(self.sets, rows)
+        return log_prior(self.inclusion, rows, self.outsider)
 
     @property
     def seat_log_odds(self) -> Array:
-        """Log odds of each candidate's seat (`*` has several): the prior's, times the factor of the loads."""
+        """Log odds of each candidate's seat (`*` has several)."""
         reviews = len(self.scores)
-        odds = np.asarray(log_odds(seat_probabilities(self.inclusion, reviews, self.outsider), reviews))
-        return odds if self.loads is None else odds + self.by_seat(np.array(self.loads.log))
+        return np.asarray(log_odds(seat_probabilities(self.inclusion, reviews, self.outsider), reviews))
 
     def by_seat(self, values: Any) -> Any:
         """Values of candidates (along the last axis) by seat: `*` has one seat for each review."""

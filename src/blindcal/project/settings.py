@@ -26,7 +26,6 @@ from blindcal.io.cells import Column, cell_problem, id_problem, number_text
 from blindcal.io.tables import StrPath, decode_utf8, input_error
 from blindcal.planning.request import Request, known_readers
 from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee, Limit
-from blindcal.posterior.loads import read_loads
 
 FILE = "conference.toml"
 Kind = Literal["text", "texts", "file", "files", "pools", "number", "papers", "limit", "grid", "flag"]
@@ -88,13 +87,6 @@ SECTIONS: Mapping[str, Mapping[str, Declaration]] = {
             "everyone",
             "Who may have reviewed each paper: a table paper,reviewer[,probability], or paper,conflict "
             '(everyone else is a candidate), or "everyone". Never list only those who did review.',
-        ),
-        "loads": Declaration(
-            "file",
-            "inputs/loads.csv",
-            "If review loads are public: a table reviewer,load or reviewer,least,most. "
-            "Fixed before reviews come in, never counted from them. Promises are then for someone who "
-            "knows it.",
         ),
         "distinct-papers": Declaration(
             "flag",
@@ -402,8 +394,7 @@ def folder_request(folder: Folder, *, yes_leak: bool = False) -> Request:
     for name in ("reviews", "reviewers", "pools", "key", "out"):
         folder.required(name)
     parse_grid(folder.text("grid") or None)
-    loads = read_loads(folder.text("loads")) if folder.text("loads") else ()
-    return replace(request, scores=known_readers(folder.text("scores")), loads=loads)
+    return replace(request, scores=known_readers(folder.text("scores")))
 
 
 _LIMITS = {setting_name(name): name for name in LIMITS}

@@ -54,7 +54,7 @@ from blindcal.io.tables import format_table
 from blindcal.planning.conference_plan import Answer, answer, plan_remarks
 from blindcal.planning.request import Request
 from blindcal.posterior.inputs import Inputs, read_inputs
-from blindcal.posterior.loads import fixed_loads, read_loads
+from blindcal.posterior.loads import read_loads
 from blindcal.posterior.reuse_guard import read_scale, reuse_warnings
 from blindcal.project.create import past_table
 from blindcal.project.imports import (
@@ -597,9 +597,7 @@ def audit_folder(
     given = adversaries or Adversaries()
     release = open_release(release_of(folder), key_of(folder, key))
     views, loads = release.views, given.loads
-    known = (
-        None if loads is None else true_loads(views) if loads == "true" else fixed_loads(read_loads(loads))
-    )
+    known = None if loads is None else true_loads(views) if loads == "true" else read_loads(loads)
     more = adversary_findings(views, given, known, workers=workers, progress=progress)
     findings = findings_of(views, better=release.record.request.better)
     exactly = (
