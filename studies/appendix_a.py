@@ -29,7 +29,6 @@ READINGS = {"text": "variance of noise", "script": "standard deviation of noise"
 STYLES = {
     "raw": ("no calibration (raw)", "tab:red", "s", "--"),
     "standardized": ("within-conference (standardized)", "tab:green", "^", "-."),
-    "isotonic": ("isotonic", "tab:gray", "x", ":"),
     "offsets": ("offsets", "tab:olive", "v", ":"),
     "hierarchical": ("hierarchical", "tab:purple", "D", "-"),
     "maximum_likelihood": ("known parameters (maximum likelihood)", "tab:blue", "o", "-"),

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from blindcal.adversaries.coupled_mcmc import _largest_disagreement
-from blindcal.calibrators import isotonic, raw, standardized
+from blindcal.calibrators import raw, standardized
 from blindcal.calibrators.assessment import assess
 from blindcal.errors import InputError
 from blindcal.fitting.diagnostics import _curvature_variance, mean_score_skewness
@@ -70,8 +70,6 @@ def calibrators() -> None:
     print(f"chances of being accepted: all {chances.pop()}" if len(chances) == 1 else chances)
     flat = table([(f"p{i}", "r0", 0.1) for i in range(1000)])
     print(f"standardized: at most {np.abs(standardized(flat).quality).max()}")
-    qualities = {float(q) for v in VALUES for q in isotonic(equal(6, v)).quality}
-    print("isotonic qualities: all 0" if qualities == {0.0} else qualities)
     same = table([(f"p{i}", f"r{j}", 0.1 * (i % 4) + 0.1) for i in range(12) for j in range(3)])
     found = assess(same)
     print(f"assessed: {found.verdict}, {'something' if found.predictions else 'nothing'} to predict")

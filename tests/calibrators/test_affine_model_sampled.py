@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blindcal as bc
-from blindcal.calibrators import hierarchical, isotonic, offsets, raw, standardized
+from blindcal.calibrators import hierarchical, offsets, raw, standardized
 from small_reviews import tables
 
 
@@ -61,7 +61,7 @@ def test_sampled_methods_say_what_they_leave_to_the_model() -> None:
 
 def test_single_reviews_leave_errors_unknown_and_say_so() -> None:
     table = {"paper": [1, 2, 3], "reviewer": [1, 1, 1], "score": [1, 2, 3]}
-    for method in (raw, standardized, isotonic):
+    for method in (raw, standardized):
         result = method(bc.Reviews.from_table(table))
         assert np.isnan(result.standard_error).all()
         assert "standard errors are unknown" in result.notes[0]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import blindcal as bc
-from blindcal.calibrators import METHODS, hierarchical, isotonic, offsets, raw, standardized
+from blindcal.calibrators import METHODS, hierarchical, offsets, raw, standardized
 from blindcal.calibrators.results import batch_of
 from blindcal.errors import InputError
 from small_reviews import conference
@@ -24,7 +24,7 @@ def test_row_order_does_not_matter(method: object) -> None:
     assert (one.probability_accepted(0.3) == two.probability_accepted(0.3)).all()
 
 
-@pytest.mark.parametrize("method", [standardized, isotonic, offsets, hierarchical])
+@pytest.mark.parametrize("method", [standardized, offsets, hierarchical])
 def test_scores_in_another_unit_give_the_same_quality(method: object) -> None:
     reviews = conference(6)
     columns = reviews.columns()

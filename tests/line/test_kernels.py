@@ -22,7 +22,6 @@ def test_verdicts_about_what_is_zero_but_for_roundoff_are_those_of_every_kernel(
         "raw ranks: all 1",
         "chances of being accepted: all 0.5",
         "standardized: at most 0.0",
-        "isotonic qualities: all 0",
         "assessed: not worth it, nothing to predict",
         "bend: 0.0",
         "curved: nothing to compare",

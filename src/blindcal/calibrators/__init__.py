@@ -1,8 +1,7 @@
-"""Calibration without privacy: reviews to one quality per paper, by seven methods.
+"""Calibration without privacy: reviews to one quality per paper, by six methods.
 
     raw(reviews)                             mean score
     standardized(reviews)                    each reviewer's scores to mean 0, sd 1, then the mean
-    isotonic(reviews)                        each reviewer some increasing function, least squares
     offsets(reviews)                         reviewers differ in leniency, all estimated
     hierarchical(reviews)                    reviewers differ in leniency and slope, all estimated
     maximum_likelihood(reviews, reviewers)   reviewers known
@@ -27,10 +26,9 @@ has the sampler. Imports: verification and earlier.
 
 from blindcal.calibrators.affine_model import hierarchical, maximum_likelihood, offsets, posterior
 from blindcal.calibrators.assessment import Assessment, assess
-from blindcal.calibrators.isotonic_regression import isotonic
 from blindcal.calibrators.results import Calibration, raw, standardized
 
-METHODS = {method.__name__: method for method in (raw, standardized, isotonic, offsets, hierarchical)}
+METHODS = {method.__name__: method for method in (raw, standardized, offsets, hierarchical)}
 
 __all__ = [
     "METHODS",
@@ -38,7 +36,6 @@ __all__ = [
     "Calibration",
     "assess",
     "hierarchical",
-    "isotonic",
     "maximum_likelihood",
     "offsets",
     "posterior",

@@ -24,7 +24,6 @@ from blindcal.calibrators.affine_model import (
     offsets_quality,
     posterior_quality,
 )
-from blindcal.calibrators.isotonic_regression import isotonic_quality
 from blindcal.calibrators.results import raw_quality, standardized_quality
 from blindcal.checks import Array
 from blindcal.compute.parallel import Workers, available_cores, unordered_results
@@ -47,7 +46,6 @@ _METHODS: dict[str, Method] = {
     "standardized": lambda drawn: standardized_quality(drawn.batch),
     "maximum_likelihood": lambda drawn: maximum_likelihood_quality(drawn.batch, *drawn.parameters),
     "posterior": lambda drawn: posterior_quality(drawn.batch, *drawn.parameters),
-    "isotonic": lambda drawn: isotonic_quality(drawn.batch),
     "offsets": lambda drawn: offsets_quality(drawn.batch),
     "hierarchical": lambda drawn: hierarchical_quality(drawn.batch),
 }
