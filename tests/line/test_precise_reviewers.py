@@ -144,8 +144,10 @@ def test_a_tuple_too_unlikely_for_a_float_does_nothing_that_no_other_does() -> N
         policy, _ = certify(belief, np.array([1.0, 1.0, 0.0]), guarantee)
         assert policy.probability(2) == 1
         assert keeps_guarantee(belief, policy, guarantee)
-    policy, _ = certify(belief, np.array([0.75, 0.5, 0.0]), Guarantee("none", epsilon=None))
-    assert policy.probability(2) == Fraction(1, 2)
+    # A table that is better than the public decision keeps its range.
+    divided = Belief([0.6, 0.4, 0.0], [0.9, 0.2, 0.1])
+    policy, _ = certify(divided, np.array([0.75, 0.25, 0.0]), Guarantee("none", epsilon=None))
+    assert policy.probability(2) == Fraction(1, 4)
 
 
 def test_far_scores_leave_tuples_of_weight_zero_that_decide_like_others() -> None:
