@@ -8,11 +8,10 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from blindcal.assignment.candidates import AllBut, SharedTuple
 from blindcal.assignment.prior import inclusion, sets_of
 from blindcal.errors import InputError
 from blindcal.posterior import loads as loads_module
-from blindcal.posterior.loads import AssignmentSums, components, exact_beliefs, read_loads, tilted_beliefs
+from blindcal.posterior.loads import AssignmentSums, exact_beliefs, read_loads, tilted_beliefs
 from blindcal.posterior.paper import PaperCase
 from sizes import count
 
@@ -150,12 +149,3 @@ def test_tables_of_loads() -> None:
     ):
         with pytest.raises(InputError, match=message):
             read_loads(table)
-
-
-def test_the_components_of_committees_are_those_of_their_pools() -> None:
-    one, two = SharedTuple("abcd"), SharedTuple("efg")
-    first, second, third = AllBut(one, (0,)), AllBut(one, (1, 2, 3)), AllBut(one, (3,))
-    pools = [first, AllBut(two, (0, 1)), second, third, ("e", "f"), two]
-    for some in (pools, pools[:4], pools[:2], pools[2:]):
-        found, plain = components(some), components([tuple(pool) for pool in some])
-        assert np.array_equal(np.equal.outer(found, found), np.equal.outer(plain, plain))

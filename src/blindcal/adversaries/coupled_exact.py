@@ -8,16 +8,7 @@ else `coupled_mcmc` draws assignments. `*`, anyone not listed for a paper, has t
 wrote: their number is known if all loads are. It may have written several reviews of a paper, and is never a
 correct guess.
 
-The second part bounds the gain without computing it, for any prior over whole assignments, within a
-*component* of papers that share people, directly or through others (docs/explanation/theory.md has proofs):
-
-    odds between two reviewers move by at most e^(sum_j epsilon_j)
-    success(all decisions) <= success(own decision) prod_j (1 + kappa_j)
-    success(all decisions) <= 1 - (1 - success(own decision)) prod_j (1 - kappa_j)
-    added success <= sqrt(sum_j capacity_j / 2)                            (in nats)
-
-over the other papers of the component, with kappa_j the range of a table (over all papers in the first and
-the last line). For the stated prior and loads `erasure_bound` is smaller.
+`erasure_bound` bounds the gain for the stated prior and loads (docs/explanation/theory.md has the proof).
 """
 
 from __future__ import annotations
@@ -27,22 +18,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice, product
-from math import inf
 from operator import getitem
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import rel_entr
 
 from blindcal.adversaries.findings import Finding
 from blindcal.adversaries.single_paper import AUTHOR, View
-from blindcal.adversaries.single_paper import authors as reviewers_of
 from blindcal.assignment.candidates import OUTSIDER
 from blindcal.assignment.prior import NOBODY
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
-from blindcal.policy.policy import Policy
-from blindcal.posterior.loads import MOST_TERMS, AssignmentSums, components, review_flow
+from blindcal.posterior.loads import MOST_TERMS, AssignmentSums, review_flow
 
 LOADS = "knows everyone's load"
 MOST_OUTCOMES = 60_000
@@ -224,50 +211,6 @@ def _in_parts(options: Sequence[int]) -> Iterator[Integers]:
 
 
 @dataclass(frozen=True)
-class CoupledBound:
-    """Bounds on what all decisions together tell a coupled adversary about one paper's reviews.
-
-    They hold for every prior over whole assignments, because they depend on the tables alone. With V the
-    adversary's success from scores and loads, and V' that with the paper's own decision as well,
-
-        success <= min(V' factor, 1 - (1 - V') hidden, V + added)
-    """
-
-    papers: int  # the size of the component
-    epsilon: float  # no log odds between two reviewers change by more
-    factor: float  # `prod (1 + kappa_j)` over the other papers, with kappa_j the range of paper j's table
-    hidden: float  # `prod (1 - kappa_j)` over them: the chance that their decisions depend on no reviewer
-    added: float  # pinsker's inequality for the capacities of all tables
-
-    def success(self, alone: float, own: float) -> float:
-        """The largest success, from that before any decision and that with the paper's own decision."""
-        return min(own * self.factor, 1.0 - (1.0 - own) * self.hidden, alone + self.added, 1.0)
-
-
-def coupled_bounds(views: Sequence[View], policy: str = "chosen") -> list[CoupledBound]:
-    """For each paper, bounds that hold against every coupled adversary, under any prior."""
-    group = components([view.names for view in views])
-    policies = [Policy(view.accept[policy]) for view in views]
-    epsilon = np.array([float(table.epsilon) for table in policies])
-    kappa = np.array([float(np.ptp(table.accept)) for table in policies])
-    nats = np.array([capacity(table.accept) for table in policies])
-    bounds = []
-    for number, mine in enumerate(group):
-        inside = group == mine
-        others = inside & (np.arange(len(views)) != number)
-        bounds.append(
-            CoupledBound(
-                papers=int(inside.sum()),
-                epsilon=float(epsilon[inside].sum()),
-                factor=float((1.0 + kappa[others]).prod()),
-                hidden=float((1.0 - kappa[others]).prod()),
-                added=float(np.sqrt(0.5 * nats[inside].sum())),
-            )
-        )
-    return bounds
-
-
-@dataclass(frozen=True)
 class ErasureBound:
     """How often a coupled adversary is right at most, mean over all reviews, for the stated prior and loads.
 
@@ -275,28 +218,11 @@ class ErasureBound:
         baseline: From scores and loads alone, exactly.
         own: With the decision on the review's own paper, exactly.
         erasure: With all decisions, at most: the erasure bound for this prior.
-        any_prior: With all decisions, at most, from `own` and the ranges of the tables alone.
     """
 
     baseline: float
     own: float
     erasure: float
-    any_prior: float
-
-
-def any_prior_bound(views: Sequence[View], policy: str = "chosen") -> float:
-    """How often anyone is right with all decisions at most, if papers taken one by one are as believed.
-
-    It is the mean over all reviews of `CoupledBound.success`, whatever the prior over whole assignments.
-    """
-    limits, reviews = 0.0, 0
-    for view, limit in zip(views, coupled_bounds(views, policy), strict=True):
-        undecided = replace(view, outcome=None)
-        masses = (undecided.alone, undecided.mass(policy))
-        alone, own = (reviewers_of(undecided, mass).max(axis=2).sum(axis=0) for mass in masses)
-        limits += sum(limit.success(a, o) for a, o in zip(alone.tolist(), own.tolist(), strict=True))
-        reviews += len(view.scores)
-    return limits / reviews
 
 
 def erasure_bound(views: Sequence[View], loads: Mapping[str, int], policy: str = "chosen") -> ErasureBound:
@@ -335,49 +261,15 @@ def erasure_bound(views: Sequence[View], loads: Mapping[str, int], policy: str =
             hidden = np.flatnonzero(choices[:, number] == 0)
             others = np.delete(chance[hidden], number, axis=1).prod(axis=1)
             bound[number] += float(best_after(number, mass[:, hidden]) @ others / scale[0])
-    each = zip(coupled_bounds(views, policy), alone, own, made.slots, strict=True)
-    limits = [limit.success(a / slots, o / slots) * slots for limit, a, o, slots in each]
-    parts = (float(sum(part)) / made.reviews for part in (alone, own, bound, limits))
+    parts = (float(sum(part)) / made.reviews for part in (alone, own, bound))
     return ErasureBound(*parts)
 
 
-def coupled_limits(views: Sequence[View], loads: Mapping[str, int] | None = None) -> dict[str, float]:
+def erasure_limit(views: Sequence[View], loads: Mapping[str, int] | None) -> float | None:
     """How often a reviewer is named with all decisions together at most, on average over the decisions.
 
-    `any_prior` depends on the tables alone. `erasure` is for the stated prior and these loads, if there are
-    few enough assignments to sum.
+    It is for the stated prior and these loads; None if there are too many assignments to sum.
     """
     undecided = [replace(view, outcome=None) for view in views]
-    if loads is None or not is_small(undecided, loads, options=3):
-        return {"any_prior": any_prior_bound(views)}
-    bound = erasure_bound(undecided, loads)
-    return {"erasure": bound.erasure, "any_prior": bound.any_prior}
-
-
-_BISECTIONS = 60
-
-
-def capacity(accept: Array) -> float:
-    """The capacity, in nats, of the channel from a tuple to its decision.
-
-    It is the radius of the accept probabilities in relative entropy: the least `middle` of the largest
-    divergence. Any `middle` gives an upper bound, so stopping the bisection early is safe.
-    """
-    low, high = float(accept.min()), float(accept.max())
-    if low == high:
-        return 0.0
-    left, right = low, high
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (left + right)
-        if _bernoulli_divergence(low, middle) < _bernoulli_divergence(high, middle):
-            left = middle
-        else:
-            right = middle
-    return min(max(_bernoulli_divergence(end, middle) for end in (low, high)) for middle in (left, right))
-
-
-def _bernoulli_divergence(one: float, other: float) -> float:
-    """Relative entropy of two Bernoulli distributions, in nats."""
-    if not 0.0 < other < 1.0:
-        return 0.0 if one == other else inf
-    return float(rel_entr(one, other) + rel_entr(1.0 - one, 1.0 - other))
+    small = loads is not None and is_small(undecided, loads, options=3)
+    return erasure_bound(undecided, loads).erasure if loads is not None and small else None

@@ -117,8 +117,8 @@ class Findings:
         bits: By policy, the mutual information of a decision and a reviewer, mean over the reviews.
         largest_rise: By policy, the largest increase of a best guess's probability by a decision.
         exposures: All reviews under the chosen policy, the most exposed first.
-        limits: How often a reviewer is named with all decisions together at most, as proved before the draw:
-            `any_prior`, and `erasure` for known loads (`coupled_exact.coupled_limits`).
+        erasure: How often a reviewer is named with all decisions together at most, for the stated prior and
+            known loads, as proved before the draw (`coupled_exact.erasure_limit`); None if it is not known.
     """
 
     papers: int
@@ -129,7 +129,7 @@ class Findings:
     bits: dict[str, float]
     largest_rise: dict[str, float]
     exposures: tuple[Exposure, ...] = field(repr=False)
-    limits: Mapping[str, float] = field(default_factory=dict)
+    erasure: float | None = None
 
     def to_frame(self) -> Any:
         """One row per adversary, question and policy, as a pandas data frame; needs pandas."""

@@ -42,10 +42,6 @@ _QUESTIONS = {
     "whole tuple": "all its reviewers",
     "link": "same person's reviews",
 }
-_LIMITS = {
-    "erasure": "for the stated prior and these loads (erasure bound)",
-    "any_prior": "whatever the prior over assignments (ranges of the tables)",
-}
 Priors = Annotated[
     list[str] | None,
     typer.Option(
@@ -161,10 +157,9 @@ def say_findings(findings: Findings) -> None:
     )
     if findings.sampled:
         say(f"{count(findings.sampled, 'paper')} with large pools: estimated from a sample of tuples")
-    if findings.limits:
+    if findings.erasure is not None:
         say("a review's reviewer named with all decisions together, proved before the draw: at most")
-    for name, limit in findings.limits.items():
-        say(f"  {points(limit)} % {_LIMITS[name]}")
+        say(f"  {points(findings.erasure)} % for the stated prior and these loads (erasure bound)")
 
 
 def _say_adversaries(findings: Sequence[Finding]) -> None:

@@ -579,14 +579,6 @@ _REVEALED: Sequence[Field] = (
             "{multiplier:.3g} times as large, on average over the decisions that a paper can get.",
         ),
     ),
-    SHARE.figure(
-        "success_any_prior",
-        "How often a reviewer is named with all decisions together at most, whatever the prior over whole "
-        "assignments with this success paper by paper: min(V prod(1 + k), 1 - (1 - V) prod(1 - k)), with V "
-        "the success and k, of each other paper that shares candidates, its multiplier less 1.",
-        "Someone who combines the decisions on all papers is right in at most {success_any_prior:percent} "
-        "of tries, whatever they know of how papers were assigned.",
-    ),
 )
 _ERRORS: Sequence[Field] = (
     SHARE.figure(

@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from math import ceil, fsum, isinf
+from math import ceil, isinf
 from typing import Any
-
-import numpy as np
 
 from blindcal.assignment.candidates import OUTSIDER, union
 from blindcal.certify.claims import Claim
@@ -27,7 +25,6 @@ from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED, Figures, St
 from blindcal.planning.ranking_and_wait_list import ACCEPT, REJECT, WAIT
 from blindcal.planning.request import Number, Quota
 from blindcal.policy.guarantee import LIMITS, Guarantee
-from blindcal.posterior.loads import components, success_limits
 
 # Figures have nine decimals. Sums differ by far less than 1e-10 from one kind of machine to another.
 _DECIMALS, _MACHINES, _NOTHING = 10**9, Fraction(1, 10**10), 1e-12
@@ -106,7 +103,6 @@ def certificate_text(
         "requested": _requested(record.settings, listing),
         "scale": _scale(papers, request.better),
         "pools": _pools(papers, guarantee),
-        "success_any_prior": _any_prior(papers, claims),
         **moved_to_scale(record.settings),
         "calibration_fit": record.fit,
         "guarantee": guarantee.name,
@@ -140,19 +136,6 @@ def certificate_text(
             # By the bar another number would be accepted: what does so is no measure for this list.
             content = without_comparisons(content)
     return certificate_json(in_format(content, certificate_format))
-
-
-def _any_prior(papers: Sequence[PaperRecord], claims: Sequence[Claim]) -> float:
-    """How often a reviewer is named with all decisions together at most, whatever the prior."""
-    group = components(_candidates(papers))
-    kappa = np.array([claim.multiplier - 1.0 for claim in claims])
-    success = np.array([float(claim.success) for claim in claims])
-    reviews = np.array([claim.reviews for claim in claims], dtype=np.float64)
-    limits = np.ones(len(papers))
-    for number in np.unique(group):
-        inside = group == number
-        limits[inside] = success_limits(success[inside] / reviews[inside], kappa[inside])
-    return upwards(min(fsum(limits * reviews) / fsum(reviews), 1.0))
 
 
 def _requested(settings: Mapping[str, Any], listing: Listing | None) -> dict[str, Any]:

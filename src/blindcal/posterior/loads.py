@@ -25,7 +25,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
-from blindcal.assignment.candidates import OUTSIDER, AllBut, union
+from blindcal.assignment.candidates import OUTSIDER, union
 from blindcal.assignment.prior import sets_of
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError, Problem
@@ -204,52 +204,6 @@ def _tuples_and_load(cases: Sequence[PaperCase], loads: Mapping[str, int]) -> tu
     number = {name: index for index, name in enumerate(people)}
     tuples = [np.array([number[name] for name in case.candidates])[case.tuples] for case in cases]
     return tuples, np.array([load[name] for name in people])
-
-
-def success_limits(own: Array, kappa: Array) -> Array:
-    """How often a reviewer is named with all decisions at most, under any prior over whole assignments.
-
-    Args:
-        own: For each paper of a component the success with its own decision.
-        kappa: The ranges of their tables: the largest less the smallest accept probability.
-
-    Returns:
-        `min(V prod (1 + kappa), 1 - (1 - V) prod (1 - kappa))` for each V of `own`, over the other papers.
-
-    Example:
-        >>> success_limits(np.array([0.5, 0.1]), np.array([0.25, 0.5]))
-        array([0.75 , 0.125])
-    """
-    with np.errstate(over="ignore", under="ignore"):
-        # For each factor the product of all others, which may be 0.
-        factors, ones = np.stack([1.0 + kappa, 1.0 - kappa]), np.ones((2, 1))
-        before, after = np.cumprod(factors, axis=1), np.cumprod(factors[:, ::-1], axis=1)[:, ::-1]
-        grown, hidden = np.hstack([ones, before[:, :-1]]) * np.hstack([after[:, 1:], ones])
-        return np.asarray(np.minimum(np.minimum(own * grown, 1.0 - (1.0 - own) * hidden), 1.0))
-
-
-def components(pools: Sequence[Sequence[str]]) -> Integers:
-    """The connected component of each paper: papers that share people, directly or through others."""
-    # Loaded here, as in `blindcal.reviews`: it takes long, and few commands need it.
-    from scipy.sparse.csgraph import connected_components
-
-    alike: dict[object, list[Sequence[str]]] = {}
-    # Any two pools that lack less than half of one committee have somebody in common.
-    kinds = [
-        id(pool.shared) if isinstance(pool, AllBut) and 2 * len(pool.without) < len(pool.shared) else id(pool)
-        for pool in pools
-    ]
-    for kind, pool in zip(kinds, pools, strict=True):
-        alike.setdefault(kind, []).append(pool)
-    groups = {kind: (number, union(group)) for number, (kind, group) in enumerate(alike.items())}
-    names = union([members for _, members in groups.values()])
-    people = {name: len(groups) + index for index, name in enumerate(names)}
-    row = [number for number, members in groups.values() for _ in members]
-    column = [people[name] for _, members in groups.values() for name in members]
-    size = len(groups) + len(people)
-    graph = csr_array((np.ones(len(row)), (row, column)), shape=(size, size))
-    label = connected_components(graph, directed=False)[1]
-    return np.array([label[groups[kind][0]] for kind in kinds], dtype=np.int64)
 
 
 def read_loads(path: str | os.PathLike[str] | Any) -> dict[str, int]:

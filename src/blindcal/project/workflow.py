@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from blindcal.adversaries.coupled_exact import coupled_limits, true_loads
+from blindcal.adversaries.coupled_exact import erasure_limit, true_loads
 from blindcal.adversaries.coupled_mcmc import coupled_findings
 from blindcal.adversaries.findings import Finding, Findings, OpenedRelease, findings_of, open_release
 from blindcal.adversaries.learned_calibration import learning_findings
@@ -605,7 +605,7 @@ def audit_folder(
         "gains is an upper bound"
     )
     remarks = [*interrupted_remarks(folder), *([exactly] if release.record.selection is not None else [])]
-    findings = replace(findings, findings=(*findings.findings, *more), limits=coupled_limits(views, known))
+    findings = replace(findings, findings=(*findings.findings, *more), erasure=erasure_limit(views, known))
     return FolderAudit(findings, release, tuple(remarks))
 
 
