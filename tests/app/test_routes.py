@@ -71,6 +71,14 @@ def look(client: Client) -> str:
     return text
 
 
+def release_shown(client: Client) -> bool:
+    """Release the list that is shown, with what the page's own form has."""
+    page = client.get("/conference/lists").text
+    form = page.split('data-action="select"')[1].split("</form>")[0]
+    hidden = dict(re.findall('<input type="hidden" name="([^"]*)" value="([^"]*)">', form))
+    return client.do("select", sure="yes", **hidden)
+
+
 def test_a_whole_conference_and_no_reviewer_anywhere(
     both: tuple[Client, Session], home: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,8 +112,8 @@ def test_a_whole_conference_and_no_reviewer_anywhere(
     assert "release 1: decided" in seen()
     assert client.do("preview", accept="5", wait_list="1")
     assert "Nothing is released yet" in seen()
-    assert not client.do("select", accept="5", wait_list="1")
-    assert client.do("select", accept="5", wait_list="1", sure="yes")
+    assert not client.do("select", shown="")
+    assert release_shown(client)
     for action, fields in (
         ("report", {}),
         ("verify", {"commitment": ""}),
@@ -149,6 +157,37 @@ def test_a_whole_conference_and_no_reviewer_anywhere(
     assert not [one for one in small.canaries for text in said if one in text]
 
 
+def test_the_list_that_was_shown_is_released_whatever_the_folder_says(
+    both: tuple[Client, Session], home: Path
+) -> None:
+    """An empty wait list means that papers stay there, and not the number in conference.toml."""
+    client, _ = both
+    assert client.do("new", name="icx", accept="3", better="high", scores="public")
+    put_all(client, small_conference(papers=8))
+    assert client.do("import")
+    settings = home / "icx" / "conference.toml"
+    text = settings.read_text(encoding="utf-8")
+    settings.write_text(text.replace("accept = 3", "accept = 3\nwait-list = 4"), encoding="utf-8")
+    assert client.do("decide", sure="yes")
+    client.wait()
+    assert client.do("preview", accept="8", wait_list="")
+    assert "8 accepted, 0 waiting" in client.get("/conference/lists").text
+    assert release_shown(client)
+    assert release_words(home) == {"accept": 8}
+    assert client.do("preview", accept="3", wait_list="4")
+    assert release_shown(client)
+    assert release_words(home, 3) == {"accept": 3, "wait list": 4, "reject": 1}
+    assert client.do("preview", accept="4", wait_list="0")
+    assert "4 accepted, 0 waiting" in client.get("/conference/lists").text
+    assert release_shown(client)
+    assert release_words(home, 4) == {"accept": 4, "reject": 4}
+
+
+def release_words(home: Path, number: int = 2) -> Counter[str]:
+    table = (home / "icx" / "public" / f"release-{number}" / "decisions.csv").read_text(encoding="utf-8")
+    return Counter(line.split(",")[1] for line in table.splitlines()[1:])
+
+
 def test_the_same_conference_by_pages_and_by_commands_is_the_same_byte_for_byte(
     both: tuple[Client, Session], home: Path, tmp_path: Path
 ) -> None:
@@ -170,7 +209,8 @@ def test_the_same_conference_by_pages_and_by_commands_is_the_same_byte_for_byte(
     assert client.do("import")
     assert client.do("amend", reason="three late papers", sure="yes")
     client.wait()
-    assert client.do("select", accept="5", wait_list="2", sure="yes")
+    assert client.do("preview", accept="5", wait_list="2")
+    assert release_shown(client)
     first, second = few.write(tmp_path / "first"), more.write(tmp_path / "second")
     folder = str(apart / "icx")
     files = ("reviews", "reviewers", "pools")
@@ -305,7 +345,7 @@ def test_a_name_with_a_script_in_it_is_text(both: tuple[Client, Session]) -> Non
         ("decide", {"sure": "yes"}, "there is no calibration"),
         ("amend", {"reason": "why"}, "tick that you are sure"),
         ("preview", {"accept": "x"}, "must be a whole number"),
-        ("select", {"accept": "5", "sure": "yes"}, "no release yet"),
+        ("select", {"shown": "5", "sure": "yes"}, "not the list that was shown"),
         ("export", {"to": "csv", "what": "decisions"}, "no release yet"),
         ("report", {}, "no release yet"),
         ("verify", {}, "there is no calibration"),

@@ -20,7 +20,7 @@ from blindcal.planning.guarantee_menu import MENU
 from blindcal.policy.guarantee import Guarantee
 from blindcal.project.create import InitialSettings
 from blindcal.project.settings import folder_request, read_folder
-from blindcal.project.workflow import Adversaries
+from blindcal.project.workflow import Adversaries, select_folder
 from small_conferences import SmallConference, everything, small_conference
 
 pytestmark = pytest.mark.edge
@@ -175,7 +175,11 @@ def test_another_number_is_seen_before_it_is_released(session: Session) -> None:
     _, _, preview = session.result("preview")
     assert (preview.accepted, preview.waiting, len(preview.changes)) == (5, 2, 4)
     assert everything(session.home) == before, "nothing is released"
-    session.select("5", "2")
+    for digest in ("", session.result("preview")[2].digest[:-1]):
+        with pytest.raises(RefusedError, match="not the list that was shown"):
+            session.select(digest)
+    assert everything(session.home) == before
+    session.select(preview.digest)
     release = session.state.release
     assert release is not None
     assert release.path == folder / "public" / "release-2"
@@ -184,6 +188,25 @@ def test_another_number_is_seen_before_it_is_released(session: Session) -> None:
     assert {one.paper: one.decision for one in release.papers if one.paper in words} == words
     request = folder_request(read_folder(folder))
     assert (request.accept, request.wait_list) == (5, 2), "conference.toml has the numbers of the list"
+
+
+def test_a_list_that_is_no_longer_the_one_that_was_shown_is_refused(session: Session) -> None:
+    """Two tabs show two lists, or a command released another one meanwhile."""
+    folder = decided(session, InitialSettings("public", accept="3"))
+    session.preview("5", "2")
+    first = session.result("preview")[2].digest
+    session.preview("6", "1")
+    second = session.result("preview")[2].digest
+    with pytest.raises(RefusedError, match="not the list that was shown"):
+        session.select(first)
+    with pytest.raises(InputError, match="how many papers"):
+        session.preview("", "2")
+    select_folder(read_folder(folder), "4")
+    before = everything(session.home)
+    for digest in (first, second):
+        with pytest.raises(RefusedError, match="not the list that was shown"):
+            session.select(digest)
+    assert everything(session.home) == before
 
 
 def test_decisions_one_by_one_have_no_other_number(session: Session) -> None:

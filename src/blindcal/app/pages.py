@@ -604,7 +604,7 @@ def _lists(session: Session, state: FolderState) -> dict[str, Any]:
         "exact": exact,
         "release": None if release is None else release_view(release),
         "accept": accept or setting_text(settings.get("accept")),
-        "wait_list": wait_list or setting_text(settings.get("wait-list")),
+        "wait_list": wait_list if preview else setting_text(settings.get("wait-list")),
         "preview": preview,
         "waiting": [decided.paper for decided in papers if decided.decision == WAITING],
     }

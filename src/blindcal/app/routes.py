@@ -340,7 +340,7 @@ def _decide(session: Session, fields: Form) -> None:
 
 def _select(session: Session, fields: Form) -> None:
     _sure(fields)
-    session.select(_text(fields, "accept"), _text(fields, "wait_list"))
+    session.select(_text(fields, "shown"))
 
 
 def _audit(session: Session, fields: Form) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 
 from blindcal.app.folder_state import FolderState, Stamp, folder_stamp, read_state
 from blindcal.compute.parallel import Progress
-from blindcal.deciding.release import preview_list
+from blindcal.deciding.release import ListPreview, preview_list
 from blindcal.errors import BlindcalError, InputError, RefusedError
 from blindcal.fitting.committee import read_committee
 from blindcal.importers.people import read_maps
@@ -648,17 +648,23 @@ class Session:
     def preview(self, accept: str, wait_list: str) -> None:
         """What another number of papers would change; nothing is released."""
         with self.changing():
-            folder = self.state.folder
-            number = parse_paper_counts("`accept`", accept or None) or 0
-            waiting = parse_paper_counts("`wait_list`", wait_list or None)
-            listed = preview_list(release_of(folder), key_of(folder), number, waiting)
-            self.keep("preview", (accept, wait_list, listed))
+            self.keep("preview", (accept, wait_list, self._preview(accept, wait_list)))
 
-    def select(self, accept: str, wait_list: str) -> None:
-        """Release a list with another number of papers, and write the numbers into conference.toml."""
+    def _preview(self, accept: str, wait_list: str) -> ListPreview:
+        folder, number = self.state.folder, parse_paper_counts("`accept`", accept or None)
+        if number is None:
+            raise InputError("say how many papers to accept")
+        waiting = parse_paper_counts("`wait_list`", wait_list or None)
+        return preview_list(release_of(folder), key_of(folder), number, waiting)
+
+    def select(self, digest: str) -> None:
+        """Release the list that was shown, by its digest, and write its numbers into conference.toml."""
         with self.changing():
             folder = self.state.folder
-            made = select_folder(folder, accept or None, wait_list or None)
+            accept, wait_list, shown = self.result("preview") or ("", "", None)
+            if shown is None or shown.digest != digest or self._preview(accept, wait_list) != shown:
+                raise RefusedError("this is not the list that was shown last: ask again what would change")
+            made = select_folder(folder, accept, wait_list or None)
             quota = made.outcome.record.request.quota
             if quota is not None:
                 waiting = paper_counts(quota.wait_list) if quota.wait_list else None

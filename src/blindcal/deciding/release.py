@@ -9,6 +9,7 @@ again from the record.
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -585,6 +586,11 @@ class ListPreview:
     waiting: int  # how many would wait
     # The papers whose decision would be another one: paper, decision now, decision then
     changes: tuple[tuple[str, str, str], ...]
+
+    @property
+    def digest(self) -> str:
+        """What tells one preview from another, so that the list that was shown is the one released."""
+        return hashlib.sha256(repr((self.accepted, self.waiting, self.changes)).encode()).hexdigest()
 
 
 def preview_list(
