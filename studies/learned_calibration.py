@@ -7,30 +7,24 @@ Histories, papers and guarantees are those of studies/from_history.py. The certi
 holds the stated calibration with its errors, and takes papers one by one. The same slope and offset stand
 behind all scores that a reviewer gave this year: whoever takes all papers together can learn them. This one
 starts from the stated distribution and draws everybody's slope and offset, the quality of every paper and its
-reviewers in turn (Gibbs sampling, by `learned_calibration`), given all scores and, under a guarantee,
-one decision of every paper, tossed as `decide` does. Its guess is whoever was drawn most often. Every guess
-is judged by the truth: the chance that it is right under the true calibration. `blindcal audit --learns`
-plays the same adversary against a release. Writes docs/numbers/learned_calibration.json and a table of
-docs/evidence/history_and_sharing.md.
+reviewers in turn (Gibbs sampling), given all scores and, under a guarantee, one decision of every paper,
+tossed as `decide` does. What is counted is the probability of each tuple given everybody's slope and offset,
+rather than the tuple that was drawn (Rao-Blackwell); the guess is who is likeliest. Every guess is judged by
+the truth: the chance that it is right under the true calibration. Writes
+docs/numbers/learned_calibration.json and a table of docs/evidence/history_and_sharing.md.
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
 import numpy as np
 
-from blindcal.adversaries.learned_calibration import (
-    CalibrationModel,
-    PaperBlock,
-    StatedReviewers,
-    continue_chains,
-    start_chains,
-    with_decisions,
-)
 from blindcal.checks import Array, Integers
+from blindcal.compute.mcmc import bivariate_draw, bivariate_posterior, conditional_normal
 from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.policy.solver import solve
 from blindcal.posterior.paper import PaperCase
@@ -54,37 +48,91 @@ SHOWN = ("steady and epsilon 2", "average", "full calibration")
 WARMUP = 5  # one sweep of so many is not counted
 
 
-def people_of(rows: Array) -> StatedReviewers:
-    """What is stated of all people: slope, offset, noise, slope_se, offset_se, correlation, noise_se."""
+# Slope and offset in standard units before any review: means 0, variances 1, no covariance.
+STANDARD = np.array([0.0, 0.0, 1.0, 0.0, 1.0])[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """What is stated of everybody: (slope, offset) ~ N(mean, root root'), and the variance of scores."""
+
+    mean: Array  # `[person, 2]`
+    root: Array  # lower triangular roots `[(slope, slope), (offset, slope), (offset, offset)], person`
+    variance: Array  # `[person]`
+
+    def at(self, normal: Array) -> Array:
+        """(slope, offset) `[person, 2]` that are `normal[2, person]` standard units from the mean."""
+        first, both, second = self.root
+        return self.mean + np.stack([first * normal[0], both * normal[0] + second * normal[1]], axis=1)
+
+
+def stated_reviewers(rows: Array) -> Stated:
+    """From rows of slope, offset, noise, slope_se, offset_se, correlation and noise_se."""
     slope, offset, noise, slope_se, offset_se, correlation, noise_se = rows.T
-    covariance = slope_se**2, correlation * slope_se * offset_se, offset_se**2
-    return StatedReviewers(
-        np.stack([slope, offset], axis=1), np.stack(covariance, axis=1), noise**2 + noise_se**2
-    )
+    root = np.stack([slope_se, correlation * offset_se, np.sqrt(1.0 - correlation**2) * offset_se])
+    return Stated(np.stack([slope, offset], axis=1), root, noise**2 + noise_se**2)
 
 
-def sheet(year: Year, tuples: Integers, likely: Array, rows: Array) -> CalibrationModel:
-    """All scores of pools; `tuples[tuple, slot]` are places, the same for all papers.
-    `likely[paper, tuple]`: the probability of the paper's decision; 1 without one."""
-    papers, slots = year.score.shape
-    block = PaperBlock(
-        paper=np.arange(papers),
-        review=np.arange(papers * slots).reshape(papers, slots),
-        rows=tuples,
-        who=np.repeat(year.pool[:, None], slots, axis=1),
-        low=year.score,
-        high=year.score,
-        log_base=np.zeros(likely.shape),
-    )
-    named = np.ones((papers * slots, year.pool.shape[1]), dtype=np.bool_)
-    return with_decisions(CalibrationModel(people_of(rows), (block,), papers, named), likely)
+def positions(tuples: Integers) -> Array:
+    """Which position `[tuple, slot * position]` of the pool each slot of a tuple has, as 0 and 1."""
+    return np.eye(POOL)[tuples].reshape(len(tuples), -1)
 
 
-def learned(seen: CalibrationModel, sweeps: int, rng: np.random.Generator) -> Array:
-    """`[paper, slot, place]`: how likely each candidate is the reviewer, given everything that is seen and
-    what is stated of all people: by one chain from there."""
-    chain = continue_chains(start_chains(seen, [0], 1, 0), seen, sweeps, rng, sweeps // WARMUP)
-    return (chain.tally[0] / chain.seen[0]).reshape(seen.papers, PER_PAPER, POOL)
+def learned(
+    year: Year, tuples: Integers, likely: Array, rows: Array, sweeps: int, rng: np.random.Generator
+) -> Array:
+    """`[paper, slot, position]`: how likely each candidate is the reviewer, given everything that is seen and
+    what is stated of all people: by one chain from there.
+
+    `likely[paper, tuple]` is the probability of the paper's decision, 1 without one.
+    """
+    people, on, papers = stated_reviewers(rows), positions(tuples), np.arange(len(year.pool))
+    drawn, total, skipped = people.mean, np.zeros((*year.score.shape, POOL)), sweeps // WARMUP
+    for sweep in range(sweeps):
+        chance, normal = rng.random(papers.size), rng.standard_normal(papers.size)
+        share = tuple_shares(year, on, drawn, people.variance) * likely
+        share /= share.sum(axis=1, keepdims=True)
+        if sweep >= skipped:
+            total += (share @ on).reshape(total.shape)
+        ends = share.cumsum(axis=1)
+        pick = np.minimum((ends <= chance[:, None] * ends[:, -1:]).sum(axis=1), len(tuples) - 1)
+        who = year.pool[papers[:, None], tuples[pick]]
+        drawn = drawn_calibration(people, year.score, who, drawn, normal, rng.standard_normal(drawn.shape))
+    return total / (sweeps - skipped)
+
+
+def tuple_shares(year: Year, on: Array, drawn: Array, variance: Array) -> Array:
+    """`[paper, tuple]`: the density of a paper's scores under each tuple given everybody's slope and offset,
+    with quality integrated out, as shares of the largest."""
+    a, b, v = (part[year.pool][:, None, :] for part in (*drawn.T, variance))
+    rest = year.score[..., None] - b
+    parts = (np.broadcast_to(a**2 / v, rest.shape), a * rest / v, rest**2 / v + np.log(v))
+    known, pull, square = (part.reshape(len(rest), -1) @ on.T for part in parts)
+    log = -0.5 * (square - pull**2 / (1.0 + known) + np.log(1.0 + known))
+    return np.exp(log - log.max(axis=1, keepdims=True))
+
+
+def drawn_calibration(
+    people: Stated, score: Array, who: Integers, drawn: Array, quality: Array, normal: Array
+) -> Array:
+    """(slope, offset) of everybody given who wrote each review, with the qualities drawn in between.
+
+    `quality` and `normal` are standard normals. In standard units slope and offset have a density even if
+    something is known for certain, which then stays so.
+    """
+    (a, b), v = np.moveaxis(drawn[who], -1, 0), people.variance[who]
+    precision, pull = 1.0 + (a**2 / v).sum(axis=1), (a * (score - b) / v).sum(axis=1)
+    t = conditional_normal(pull, precision, quality)[:, None]
+    slope, offset = np.moveaxis(people.mean[who], -1, 0)
+    first, both, second = people.root[:, who]
+    # score - slope t - offset = u1 (first t + both) + u2 second + noise, for u ~ N(0, I).
+    one, two, rest = first * t + both, second, score - slope * t - offset
+    sums = [
+        np.bincount(who.ravel(), (part / v).ravel(), len(drawn))
+        for part in (one * rest, two * rest, one * one, one * two, two * two)
+    ]
+    after, _ = bivariate_posterior(STANDARD, np.stack(sums))
+    return people.at(bivariate_draw(after, normal.T))
 
 
 def right(true: list[PaperCase], likely: Array, mass: Array, on: Array) -> float:
@@ -104,7 +152,7 @@ def compute(job: tuple[str, int, int], people: int, papers: int, sweeps: int) ->
     rows = fitted_rows(np.random.default_rng([number, length]), crowd, length, others)
     true, held = cases(year, crowd.rows), cases(year, rows)
     tuples = held[0].tuples
-    on = sheet(year, tuples, np.ones((papers, len(tuples))), rows).on[0]
+    on = positions(tuples)
     weight = np.array([case.belief.weight for case in held])
     found = np.empty((len(ADVERSARIES), 1 + len(SHOWN)))
     for column, name in enumerate((None, *SHOWN)):
@@ -115,7 +163,7 @@ def compute(job: tuple[str, int, int], people: int, papers: int, sweeps: int) ->
             accepted = rng.random(papers) < (truth * accept).sum(axis=1) / truth.sum(axis=1)
             likely = np.where(accepted[:, None], accept, 1.0 - accept)
             claimed = accept
-        mass = learned(sheet(year, tuples, likely, rows), sweeps, np.random.default_rng([3, number, column]))
+        mass = learned(year, tuples, likely, rows, sweeps, np.random.default_rng([3, number, column]))
         known = (np.array([case.belief.weight for case in true]) * likely) @ on
         found[0, column] = stated(weight, claimed, on, decided=name is not None)
         found[1, column] = right(true, likely, mass, on)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import stat
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -121,60 +120,6 @@ def test_adversaries_that_know_more(tmp_path: Path, capsys: pytest.CaptureFixtur
         one for one in found if (one["policy"], one["adversary"]) == ("full", "knows everyone's load")
     )
     assert loaded["error"] == 0.0
-
-
-def uncertain() -> SmallConference:
-    """A small conference with standard errors of its calibration."""
-    small = small_conference(papers=4, pool=4, spread=0.4)
-    header, *rows = small.reviewers
-    errors = [(*header, "slope_se", "offset_se"), *((*row, "0.3", "0.8") for row in rows)]
-    return replace(small, reviewers=tuple(errors))
-
-
-def test_an_adversary_that_learns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    decided(uncertain().write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out")
-    command = command_line("audit", tmp_path / "in", tmp_path / "key.bin", tmp_path / "out", "--learns")
-    capsys.readouterr()
-    assert run(command) == 0
-    said = capsys.readouterr().out
-    assert "adversary: learns calibration across papers (measured, no certificate covers it;" in said
-    assert "the same, papers one by one" in said
-    assert "canary" not in said
-    assert run([*command, "--json", "--workers", "1"]) == 0
-    found = json.loads(capsys.readouterr().out)["findings"]
-    learned = [one for one in found if one["adversary"].startswith("learns calibration")]
-    assert [one["question"] for one in learned] == ["author"] * 4 + ["author, papers one by one"] * 4
-    by_policy = {one["policy"]: one for one in learned if one["question"] == "author"}
-    assert by_policy["raw"]["added"] == by_policy["public"]["error"] == 0.0
-    assert 0.0 < by_policy["full"]["error"] < 0.01
-
-
-def test_an_adversary_that_learns_before_the_toss(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = command_line("plan", uncertain().write(tmp_path / "in"), "--learns")
-    assert run(command) == 2
-    assert "--learns goes with --audit" in capsys.readouterr().err
-    assert run([*command, "--audit", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["audit"]["findings"]
-    (full,) = (
-        one
-        for one in found
-        if (one["adversary"][:6], one["question"], one["policy"]) == ("learns", "author", "full")
-    )
-    assert full["added"] > -3 * full["error"]
-
-
-def test_an_amended_release_is_learned_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An earlier decision on the same paper counts with the later one."""
-    small = uncertain()
-    decided(small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out")
-    again = small.with_review(1, score="0.11").write(tmp_path / "in2")
-    decided(again, tmp_path / "key.bin", tmp_path / "out2", "--amend", "--reason", "x")
-    capsys.readouterr()
-    command = command_line(
-        "audit", tmp_path / "in", tmp_path / "key.bin", tmp_path / "out2", "--learns", "--json"
-    )
-    assert run(command) == 0
-    assert json.loads(capsys.readouterr().out)["release"] == 2
 
 
 def test_a_prior_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

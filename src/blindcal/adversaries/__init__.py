@@ -1,8 +1,8 @@
 """What published decisions tell different adversaries about who reviewed what.
 
 In: a belief and a policy, a plan, or a confidential release. Out: chances of naming a reviewer,
-bits, `Findings`. Open `single_paper` first; `side_knowledge`, `coupled_exact`, `coupled_mcmc` and
-`learned_calibration` have stronger adversaries. A new adversary returns a list of `Finding`.
+bits, `Findings`. Open `single_paper` first; `side_knowledge`, `coupled_exact` and `coupled_mcmc` have
+stronger adversaries. A new adversary returns a list of `Finding`.
 Imports: deciding and earlier.
 """
 

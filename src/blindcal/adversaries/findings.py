@@ -65,8 +65,7 @@ class Finding:
 
     Attributes:
         adversary: What the adversary knows, in words.
-        question: "author", "three guesses", "reviewed at all", "whole tuple" or "link"; for an adversary who
-            learns across papers also "author, papers one by one".
+        question: "author", "three guesses", "reviewed at all", "whole tuple" or "link".
         policy: The policy whose decisions it sees: "raw", "public", "chosen" or "full".
         baseline: The chance of a correct answer from the scores alone.
         success: The chance of a correct answer with the decisions.

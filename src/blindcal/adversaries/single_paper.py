@@ -172,8 +172,6 @@ AUTHOR, THREE_GUESSES, MEMBER = "author", "three guesses", "reviewed at all"
 WHOLE, LINK = "whole tuple", "link"
 QUESTIONS = (AUTHOR, THREE_GUESSES, MEMBER, WHOLE)
 """The reviewer of a review, in one guess or three; whether a person reviewed the paper; all its reviewers."""
-ONE_BY_ONE = "author, papers one by one"
-"""The reviewer of a review, for the same adversary if it treated every paper separately."""
 GUESSES = 3
 _GAMES_AT_ONCE = 1 << 22
 Adversary = Callable[[Belief, Policy], Integers]

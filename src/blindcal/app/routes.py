@@ -357,8 +357,7 @@ def _audit(session: Session, fields: Form) -> None:
     if any(text and text not in names for text, names in zip(given, known, strict=True)):
         raise InputError("there is no such table: choose its file first")
     prior, loads = (tables.get(text, text) for text in given)
-    learns = fields.get("learns") == "yes"
-    session.audit(Adversaries([prior] if prior else [], strengths, groups, loads or None, None, learns))
+    session.audit(Adversaries([prior] if prior else [], strengths, groups, loads or None))
 
 
 ACTIONS: Mapping[str, Callable[[Session, Form], None]] = {

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from blindcal.adversaries.findings import Finding, Findings
-from blindcal.adversaries.single_paper import CONSTANT, ONE_BY_ONE
+from blindcal.adversaries.single_paper import CONSTANT
 from blindcal.cli.console import as_options, emit_json, note, number, progress, say, table
 from blindcal.cli.options import (
     ClusterAddress,
@@ -36,7 +36,6 @@ _SHOWN = 10
 _WORDS = {"raw": "raw", "public": "public", "chosen": "decided", "full": "full"}
 _QUESTIONS = {
     "author": "a reviewer",
-    ONE_BY_ONE: "the same, papers one by one",
     "three guesses": "in three guesses",
     "reviewed at all": "yes or no, each candidate",
     "whole tuple": "all its reviewers",
@@ -60,14 +59,6 @@ Evidence = Annotated[
         default=...,
     ),
 ]
-Learns = Annotated[
-    bool,
-    typer.Option(
-        "--learns",
-        help="Also an adversary who uses all papers jointly to refine each reviewer's calibration within its "
-        "standard errors; takes minutes.",
-    ),
-]
 CONFIDENTIAL = "CONFIDENTIAL: for the chair alone; what is below was found with the key."
 
 
@@ -88,7 +79,6 @@ def audit(
         "With --loads: a directory for its owner alone, from which an interrupted run goes on.",
         metavar="DIRECTORY",
     ),
-    learns: Learns = False,
     processes: Processes = None,
     out: Path | None = option(
         "Also write everything as JSON to this file, which only its owner can read.", metavar="FILE"
@@ -110,7 +100,7 @@ def audit(
     if keep is not None and loads is None:
         raise InputError("--keep goes with --loads")
     folder = opened(path)
-    adversaries = Adversaries(prior or (), evidence or (), colluders or (), loads, keep, learns)
+    adversaries = Adversaries(prior or (), evidence or (), colluders or (), loads, keep)
     with hired(processes, None) as workers:
         findings, release, remarks = audit_folder(
             folder, adversaries, key=key, workers=workers, progress=progress

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import Any
 
 from blindcal.adversaries.findings import Findings
-from blindcal.cli.audit import Learns, facts_of, say_findings
+from blindcal.cli.audit import facts_of, say_findings
 from blindcal.cli.console import about, budget_line, emit_json, note, progress, say, say_gap, table
 from blindcal.cli.options import (
     ClusterAddress,
@@ -80,7 +80,6 @@ def plan(
         "come out.",
         "--audit",
     ),
-    learns: Learns = False,
     key: Path | None = option(
         "Also print this key's fingerprint and the commitment, to publish before the draw.", metavar="FILE"
     ),
@@ -104,8 +103,6 @@ def plan(
 
     Example: blindcal plan icx2027 --guarantee 'crowd=10 epsilon=3' --guarantee 'average added-success=0.01'
     """
-    if learns and not audit:
-        raise InputError("--learns goes with --audit")
     given = [checked_consent(parse_guarantee(text), yes_leak=yes_leak) for text in guarantee or ()]
     if out is not None and len(given) > 1:
         raise InputError("--out goes with one --guarantee: its page has the menu")
@@ -136,7 +133,7 @@ def plan(
             planned = _planned(inputs, prepared, request, despite_misfit, workers)
             if out is not None:
                 _write_page(out, planned, answer, workers, hidden=hidden)
-        findings = _audited(planned, learns, workers) if audit and planned is not None else None
+        findings = _audited(planned) if audit and planned is not None else None
     remarks = answer.remarks if planned is None else planned.remarks
     if planned is not None:
         _print_planned(planned)
@@ -242,15 +239,11 @@ def _facts(answer: Answer, request: Request, planned: Plan | None) -> dict[str, 
     }
 
 
-def _audited(planned: Plan, learns: bool, workers: Workers) -> Findings:
+def _audited(planned: Plan) -> Findings:
     # Adversaries take a while to load, and most plans have none.
     from blindcal.adversaries.findings import findings_of, planned_views
-    from blindcal.adversaries.learned_calibration import learning_findings
 
-    views = planned_views(planned)
-    findings = findings_of(views, better=planned.request.better)
-    more = learning_findings(views, workers=workers, progress=progress) if learns else []
-    return replace(findings, findings=(*findings.findings, *more))
+    return findings_of(planned_views(planned), better=planned.request.better)
 
 
 def _print_answer(answer: Answer, request: Request, promise: str | None, fingerprint: str | None) -> None:

@@ -27,7 +27,7 @@ from blindcal.benchmark import (
     measure,
 )
 from blindcal.checks import Array
-from blindcal.cli.audit import Evidence, Learns, Priors, facts_of, say_findings
+from blindcal.cli.audit import Evidence, Priors, facts_of, say_findings
 from blindcal.cli.console import emit_json, note, number, progress, say, table
 from blindcal.cli.options import (
     ClusterAddress,
@@ -314,7 +314,6 @@ def audit_venue(
     loads: Path | None = option(
         "Also an adversary who knows everyone's review load: columns reviewer, load."
     ),
-    learns: Learns = False,
     processes: Processes = None,
     posterior: Path | None = option(
         "Also write how likely each candidate wrote each review, to a table that only its owner can read. It "
@@ -339,7 +338,7 @@ def audit_venue(
     venue = read_venue(decisions, scores, reviewers, pools, bar=bar, grid=parse_grid(grid), better=better)
     views = venue.views
     known = None if loads is None else read_loads(loads)
-    given = Adversaries(prior or (), evidence or (), learns=learns)
+    given = Adversaries(prior or (), evidence or ())
     with hired(processes, None) as workers:
         findings = adversary_findings(
             views, given, known, _FULL, outside=True, workers=workers, progress=progress

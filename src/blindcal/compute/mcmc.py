@@ -1,11 +1,11 @@
 """Parts that all Gibbs samplers share: conditional draws from normal distributions, and diagnostics.
 
-Three samplers are made of them: `calibrators.gibbs` (one year's reviews, many conferences in one chain),
-`fitting.gibbs` (past conferences, reviewers who drift) and `adversaries.learned_calibration` (reviewers
-unknown). Each keeps its own driver: they differ in what is unknown, in the priors of the spreads, and in what
-is kept of a sweep (moments, draws, or chances of tuples), so that a common driver would be a loop with a
-callback for every line. What they do share is the model, `score = slope * quality + offset + noise`, in which
-every quality and every (slope, offset) is normal given everything else.
+Two samplers are made of them: `calibrators.gibbs` (one year's reviews, many conferences in one chain) and
+`fitting.gibbs` (past conferences, reviewers who drift). Each keeps its own driver: they differ in what is
+unknown, in the priors of the spreads, and in what is kept of a sweep (moments or draws), so that a common
+driver would be a loop with a callback for every line. What they do share is the model,
+`score = slope * quality + offset + noise`, in which every quality and every (slope, offset) is normal given
+everything else.
 
 Random numbers are arguments. A caller decides the order in which its generator is used, so its results stay
 the same when the formulas below are shared.

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 from blindcal.adversaries.coupled_exact import erasure_limit, true_loads
 from blindcal.adversaries.coupled_mcmc import coupled_findings
 from blindcal.adversaries.findings import Finding, Findings, OpenedRelease, findings_of, open_release
-from blindcal.adversaries.learned_calibration import learning_findings
 from blindcal.adversaries.side_knowledge import (
     PRIORS,
     author_findings,
@@ -574,7 +573,6 @@ class Adversaries:
     colluders: Sequence[int] = ()  # how many reviewers share what they know, for each group
     loads: str | None = None  # a file of how many reviews everybody wrote, or `true`; None without
     keep: Path | None = None  # a folder from which an interrupted run with `loads` goes on
-    learns: bool = False  # whether one learns from all papers how strict everybody is
 
 
 class FolderAudit(NamedTuple):
@@ -633,8 +631,6 @@ def adversary_findings(
     if loads is not None:
         keep = given.keep
         more += coupled_findings(views, loads, policies, keep=keep, workers=workers, progress=progress)
-    if given.learns:
-        more += learning_findings(views, policies, workers=workers, progress=progress)
     return more
 
 
