@@ -1,23 +1,22 @@
 """Appendix A of the paper: both figures in both readings, with intervals, beside our methods.
 
-    python studies/appendix_a.py [--trials 300] [--workers N] [--folder .cache/appendix_a]
+    python studies/appendix_a.py [--trials 300] [--workers N]
 
 Writes docs/figures/appendix_a_*.png, docs/numbers/appendix_a.json and the tables of evidence/calibrators.md.
-Stopped and started again, it goes on where it was.
 """
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib import pyplot as plt
 
 from blindcal.checks import Array
-from blindcal.simulation.parameter_sweep import Setting, Sweep, sweep
-from blindcal.simulation.population import paper_population
+from blindcal.compute.parallel import available_cores
+from blindcal.paper import appendix_a
+from blindcal.paper.ranking_errors import SimulatedErrors
 from stated import DOCS, keep, refuse_trials
 
 NOISE = [step / 20 for step in range(11)]
@@ -36,34 +35,18 @@ STYLES = {
 }
 
 
-def compute(trials: int, workers: int | None, folder: Path | None, seed: int = 1) -> dict[str, Sweep]:
-    """One sweep over the noise levels for each reading."""
-    populations = {reading: [paper_population(noise, reading) for noise in NOISE] for reading in READINGS}
-    grids = {
-        "text": [Setting(population) for population in populations["text"]],
-        "script": [Setting(population, stacked=True) for population in populations["script"]],
-    }
-    options = {"trials": trials, "seed": seed, "workers": workers, "folder": folder}
-    # A sweep for each method: the conferences are the same, and one method can be computed again alone.
-    return {
-        reading: _beside([sweep(settings, [method], **options) for method in STYLES])
-        for reading, settings in grids.items()
-    }
+def compute(trials: int, workers: int) -> dict[str, SimulatedErrors]:
+    """All methods at all noise levels, for each reading."""
+    options = {"trials": trials, "workers": workers}
+    return {reading: appendix_a(NOISE, list(STYLES), reading=reading, **options) for reading in READINGS}
 
 
-def _beside(parts: list[Sweep]) -> Sweep:
-    """Sweeps of the same conferences through different methods, as one."""
-    methods = tuple(name for part in parts for name in part.methods)
-    return Sweep(parts[0].settings, methods, np.concatenate([part.errors for part in parts], axis=1))
-
-
-def samplers(trials: int, workers: int | None, folder: Path | None, seed: int = 1) -> str:
+def samplers(trials: int, workers: int) -> str:
     """Both ways to draw assignments under the script's population, as a table."""
     methods, levels = ["raw", "standardized", "maximum_likelihood"], [0.0, 0.25, 0.5]
     rows = []
     for stacked, way in ((True, "stacked"), (False, "uniform")):
-        grid = [Setting(paper_population(noise, "script"), stacked=stacked) for noise in levels]
-        result = sweep(grid, methods, trials=trials, seed=seed, workers=workers, folder=folder)
+        result = appendix_a(levels, methods, stacked=stacked, trials=trials, workers=workers)
         for k, measure in enumerate(MEASURES.values()):
             for m, method in enumerate(methods):
                 cells = _cells(result.mean[:, m, k], result.standard_error[:, m, k], digits=4)
@@ -71,7 +54,7 @@ def samplers(trials: int, workers: int | None, folder: Path | None, seed: int = 
     return _markdown(["", "", "assignments", *map(str, levels)], sorted(rows))
 
 
-def draw(results: dict[str, Sweep]) -> None:
+def draw(results: dict[str, SimulatedErrors]) -> None:
     """One figure for each measure, one panel for each reading; bars are 95 % intervals of the mean."""
     mpl.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False})
     (DOCS / "figures").mkdir(parents=True, exist_ok=True)
@@ -94,7 +77,7 @@ def draw(results: dict[str, Sweep]) -> None:
         plt.close(figure)
 
 
-def tables(results: dict[str, Sweep]) -> dict[str, str]:
+def tables(results: dict[str, SimulatedErrors]) -> dict[str, str]:
     """Markdown tables by the name under which docs/evidence/calibrators.md holds them."""
     shown = [NOISE.index(noise) for noise in TABLED]
     built = {}
@@ -114,7 +97,7 @@ def _cells(mean: Array, error: Array, digits: int = 3) -> list[str]:
     return [f"{a:.{digits}f} ± {b:.{digits}f}" for a, b in zip(mean, error, strict=True)]
 
 
-def _comparisons(results: dict[str, Sweep], method: str, against: str) -> str:
+def _comparisons(results: dict[str, SimulatedErrors], method: str, against: str) -> str:
     """Mean paired difference `method - against` and, in brackets, how many standard errors it is."""
     rows = []
     for reading, result in results.items():
@@ -128,7 +111,7 @@ def _comparisons(results: dict[str, Sweep], method: str, against: str) -> str:
     return _markdown(["noise", *map(str, TABLED)], rows)
 
 
-def _ratios(results: dict[str, Sweep], shown: list[int]) -> str:
+def _ratios(results: dict[str, SimulatedErrors], shown: list[int]) -> str:
     """How many times smaller known parameters make the error of each other method."""
     rows = []
     for reading, result in results.items():
@@ -146,7 +129,7 @@ def _markdown(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def sentences(results: dict[str, Sweep]) -> dict[str, list[str]]:
+def sentences(results: dict[str, SimulatedErrors]) -> dict[str, list[str]]:
     """What the page says in words: how far standardizing is behind, how far `hierarchical` is ahead."""
     behind = min(
         float(ratio)
@@ -172,7 +155,7 @@ def sentences(results: dict[str, Sweep]) -> dict[str, list[str]]:
     }
 
 
-def _factors(results: dict[str, Sweep]) -> list[str]:
+def _factors(results: dict[str, SimulatedErrors]) -> list[str]:
     """How much larger the Kendall-tau distance is without known parameters, at four noise levels."""
     places = [("script", 0.05), ("script", 0.25), ("script", 0.5), ("text", 0.5)]
     raw, best = (
@@ -190,7 +173,7 @@ def _factors(results: dict[str, Sweep]) -> list[str]:
     ]
 
 
-def _standard_errors(result: Sweep, method: str, against: str, k: int) -> Array:
+def _standard_errors(result: SimulatedErrors, method: str, against: str, k: int) -> Array:
     """The mean paired difference `method - against` in standard errors, at every noise level."""
     m, a = (result.methods.index(name) for name in (method, against))
     difference = result.errors[:, m, k] - result.errors[:, a, k]
@@ -201,14 +184,13 @@ def _standard_errors(result: Sweep, method: str, against: str, k: int) -> Array:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=300)
-    parser.add_argument("--workers", type=int, default=None)
-    parser.add_argument("--folder", type=Path, default=Path(".cache/appendix_a"))
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     command = f"python studies/appendix_a.py --trials {options.trials}"
     refuse_trials("appendix_a", command)
-    results = compute(options.trials, options.workers, options.folder)
+    results = compute(options.trials, options.workers)
     draw(results)
-    compared = samplers(4_000, options.workers, options.folder)
+    compared = samplers(4_000, options.workers)
     built = {name: text.split("\n") for name, text in (tables(results) | {"samplers": compared}).items()}
     keep("appendix_a", command, {"docs/evidence/calibrators.md": built}, sentences(results))
 

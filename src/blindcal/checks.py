@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from numbers import Real
 from types import UnionType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -104,3 +106,11 @@ def roundoff(values: Array) -> float:
     (True, False)
     """
     return float(values.size * np.finfo(np.float64).eps * np.abs(values).max(initial=0.0))
+
+
+def import_matplotlib(what: str) -> Any:
+    """Matplotlib, which `what` needs and nothing else does."""
+    try:
+        return import_module("matplotlib")
+    except ImportError:
+        raise InputError(f"{what} needs Matplotlib: pip install 'blindcal[figures]'") from None

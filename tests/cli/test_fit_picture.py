@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from pathlib import Path
 from types import ModuleType
@@ -71,7 +70,7 @@ def test_nothing_is_fitted_where_the_picture_cannot_be_drawn(monkeypatch: pytest
     def missing(name: str) -> ModuleType:
         raise ImportError(name)
 
-    monkeypatch.setattr(importlib, "import_module", missing)
+    monkeypatch.setattr("blindcal.checks.import_module", missing)
     with pytest.raises(InputError, match=r"pip install 'blindcal\[figures\]'"):
         check_picture(Path("a.svg"))
     assert not Path("icx/inputs/reviewers.csv").exists()

@@ -81,15 +81,15 @@ def test_importing_the_package_leaves_interrupts_alone(tmp_path: Path) -> None:
 import signal
 import blindcal
 try:
-    blindcal.simulation.parameter_sweep
+    blindcal.simulation.population
 except KeyboardInterrupt:
-    blindcal.simulation.parameter_sweep
+    blindcal.simulation.population
     print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
 """
     paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {
         **os.environ,
-        "TARGET": "blindcal.simulation.parameter_sweep",
+        "TARGET": "blindcal.simulation.population",
         "PYTHONPATH": os.pathsep.join(paths),
     }
     with subprocess_code(program, env=environment) as child:

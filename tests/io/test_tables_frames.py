@@ -16,7 +16,6 @@ from blindcal.io import tables
 from blindcal.policy import average_frontier, solve, spend
 from blindcal.policy.budget import allocate
 from blindcal.report.guarantee_survey import survey
-from blindcal.simulation.parameter_sweep import Setting, sweep
 from blindcal.simulation.population import Population, simulate
 from small_conferences import read_small, small_conference
 
@@ -37,7 +36,7 @@ def results() -> dict[str, object]:
         "audit": bc.audit(ONE, bc.Policy([0.75, 0.25])),
         "games": bc.play(BELIEF, POLICY, 10, np.random.default_rng(1)),
         "average frontier": average_frontier((bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.5))),
-        "sweep": sweep([Setting(Population(), papers=8, reviewers=8)], ["raw"], trials=2, seed=1),
+        "ranking errors": bc.paper.appendix_a([0.1], ["raw"], trials=2),
         "figure": bc.paper.figure("6"),
         "solution": solve(ONE, bc.Guarantee("steady", epsilon=2.0)),
         "allocation": allocate(front.conference_error, front.adversary_error, conference_limit=0.3),
@@ -64,11 +63,6 @@ def test_the_numbers_are_in_their_rows() -> None:
     audited = bc.audit(ONE, bc.Policy([0.75, 0.25]))
     row = audited.to_frame().iloc[0]
     assert (row.success, row.multiplier) == (float(audited.success), audited.multiplier)
-    swept = sweep([Setting(Population(), papers=8, reviewers=8)], ["raw", "posterior"], trials=3, seed=1)
-    rows = swept.to_frame()
-    assert len(rows) == 1 * 2 * 2 * 3
-    chosen = rows[(rows.method == "posterior") & (rows.measure == "messy_middle") & (rows.trial == 2)]
-    assert chosen.error.item() == swept.errors[0, 1, 1, 2]
 
 
 def test_whole_conferences_have_frames_too(tmp_path: Path) -> None:

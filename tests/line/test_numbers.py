@@ -191,17 +191,12 @@ def test_the_caption_of_the_score_plane() -> None:
 def test_the_tables_of_appendix_a_that_are_quick() -> None:
     """Every cell of the methods that need no sampling, as the text has it (in both readings if long)."""
     import appendix_a
-    from blindcal.simulation.parameter_sweep import Setting, sweep
-    from blindcal.simulation.population import paper_population
+    from blindcal.paper import appendix_a as simulated
 
     tables = kept("appendix_a")["tables"]["docs/evidence/calibrators.md"]
     for reading in ("text", "script")[: count(1, 2)]:
-        grid = [
-            Setting(paper_population(noise, reading), stacked=reading == "script")
-            for noise in appendix_a.TABLED
-        ]
         for method in ("raw", "standardized", "maximum_likelihood", "posterior"):
-            found = sweep(grid, [method], trials=300, seed=1, workers=1)
+            found = simulated(appendix_a.TABLED, [method], reading=reading, trials=300)
             for k, measure in enumerate(appendix_a.MEASURES):
                 cells = appendix_a._cells(found.mean[:, 0, k], found.standard_error[:, 0, k])
                 assert f"| `{method}` | {' | '.join(cells)} |" in tables[f"{reading}_{measure}"]

@@ -43,7 +43,6 @@ TEXTS = {".py", ".md", ".toml", ".txt", ".csv", ".json", ".cff", ""}
 OUTSIDE_THE_CORE = (
     "blindcal.app",
     "blindcal.cli",
-    "blindcal.simulation.parameter_sweep",
     "blindcal.report.html_page",
 )
 

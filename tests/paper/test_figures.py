@@ -13,6 +13,7 @@ import pytest
 
 from blindcal import InputError, Policy, paper
 from blindcal.paper.figures import FIGURES, NOISY, Figure
+from blindcal.paper.ranking_errors import NOISES
 
 STORED = Path(__file__).parents[1] / "vectors" / "paper_figures.json"
 TRIALS = 2
@@ -24,11 +25,11 @@ def data(name: str) -> dict[str, object]:
     return {
         "title": found.title,
         "caption": found.caption,
-        "points": [[*row[:3], round(row[3], 12), round(row[4], 12)] for row in thinned(found)],
+        "points": [[*row[:4], *(round(number, 12) for number in row[4:])] for row in thinned(found)],
     }
 
 
-def thinned(found: Figure) -> list[tuple[str, str, str, float, float]]:
+def thinned(found: Figure) -> list[tuple[str, str, str, str, float, float, float]]:
     rows = found.rows()
     return rows if len(rows) < 200 else rows[::10]
 
@@ -39,8 +40,8 @@ def test_every_figure_is_what_was_stored(name: str) -> None:
     assert [found["title"], found["caption"]] == [stored["title"], stored["caption"]]
     points, expected = (one["points"] for one in (found, stored))
     assert isinstance(points, list)
-    assert [row[:3] for row in points] == [row[:3] for row in expected]
-    np.testing.assert_allclose([row[3:] for row in points], [row[3:] for row in expected], atol=1e-9)
+    assert [row[:4] for row in points] == [row[:4] for row in expected]
+    np.testing.assert_allclose([row[4:] for row in points], [row[4:] for row in expected], atol=1e-9)
 
 
 def test_figure_5_has_the_adversary_error_that_is_written_in_each_region() -> None:
@@ -109,12 +110,32 @@ def test_figure_3_depends_on_trials_and_seed() -> None:
     rows = json.loads(STORED.read_text(encoding="utf-8"))["3"]["points"]
     other = paper.figure("3", trials=TRIALS, seed=2).rows()
     assert len(rows) == len(other)
-    assert rows[0][4] != round(other[0][4], 12)
+    assert rows[0][5] != round(other[0][5], 12)
 
 
 def test_a_figure_that_there_is_not_is_refused() -> None:
     with pytest.raises(InputError, match="one of 1, 2, 3, 4, 5, 6, cases, limit, found '7'"):
-        paper.figure("7")
+        paper.figure(7)
+
+
+@pytest.mark.edge
+def test_every_figure_has_one_row_a_point_with_panel_measure_and_error() -> None:
+    pytest.importorskip("pandas")
+    frame = paper.figure(3, trials=TRIALS).to_frame()
+    assert frame.columns.tolist() == ["panel", "measure", "kind", "label", "x", "y", "error"]
+    for _, rows in frame.groupby(["panel", "measure", "label"]):
+        assert rows.x.tolist() == list(NOISES)
+    errors = paper.appendix_a(reading="script", trials=TRIALS)
+    own = frame[(frame.panel == "as in the script") & (frame.measure == "messy-middle error")]
+    rows = own[own.label == "known parameters"]
+    assert rows.y.tolist() == errors.mean[:, 2, 1].tolist()
+    assert rows.error.tolist() == errors.standard_error[:, 2, 1].tolist()
+    for name in FIGURES:
+        rows = paper.figure(name, trials=TRIALS).to_frame()
+        # The eight cases and Figure 3 have several panels, told apart by panel and measure.
+        keys = ["panel", "measure", "kind", "label", "x", "y"]
+        assert not rows.duplicated(keys).any() or name != "3"
+        assert (rows.error > 0).any() == (name == "3")
 
 
 if __name__ == "__main__":

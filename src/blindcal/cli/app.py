@@ -86,14 +86,9 @@ RESEARCH = {
         ),
         "average": ("research:average", "Show the errors of two papers, averaged over all possible scores."),
         "bench": ("research:bench", "Measure a mechanism on fixed instances, beside ours."),
-        "simulate": ("research:simulate", "Compare calibration methods on simulated conferences."),
         "paper": (
             "paper:paper",
             "List what the paper has, answer in its letters, and draw its figures again.",
-        ),
-        "audit-venue": (
-            "research:audit_venue",
-            "Say what the decisions of a venue without protection reveal.",
         ),
     },
 }

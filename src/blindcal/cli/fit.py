@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from blindcal.checks import import_matplotlib
 from blindcal.cli.console import CONFIDENTIAL, emit_json, note, progress, say, table
 from blindcal.cli.options import (
     PICTURE_FORMATS,
@@ -17,7 +18,6 @@ from blindcal.cli.options import (
     decimal,
     flag,
     folder_argument,
-    import_matplotlib,
     numeric,
     option,
     say_next_step,

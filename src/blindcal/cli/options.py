@@ -6,7 +6,6 @@ file cannot know. Readers of a release have no folder: `report` and `export` als
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import re
@@ -156,14 +155,6 @@ def hired(processes: int | None, cluster: str | None) -> Iterator[Workers]:
 
 
 PICTURE_FORMATS = ("svg", "png", "pdf")
-
-
-def import_matplotlib(what: str) -> Any:
-    """Matplotlib, which `what` needs and the command line alone does not."""
-    try:
-        return importlib.import_module("matplotlib")
-    except ImportError:
-        raise InputError(f"{what} needs Matplotlib: pip install 'blindcal[figures]'") from None
 
 
 Reviewers = Annotated[

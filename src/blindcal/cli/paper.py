@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import io
-import re
-import textwrap
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from blindcal.checks import Array
 from blindcal.cli.console import emit_json, number, say, table
 from blindcal.cli.options import (
     PICTURE_FORMATS,
@@ -21,7 +16,6 @@ from blindcal.cli.options import (
     by_option,
     decimals,
     hired,
-    import_matplotlib,
     numeric,
     option,
     probability,
@@ -30,7 +24,8 @@ from blindcal.cli.options import (
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import write_bytes
 from blindcal.paper import ITEMS
-from blindcal.paper.figures import FIGURES, Corner, Curve, Figure, Panel, figure
+from blindcal.paper.drawing import COLUMNS, Figure, render
+from blindcal.paper.figures import FIGURES, figure
 from blindcal.paper.theorems import algorithm_1, algorithm_3, setting, theorem_4_2, theorem_4_5, to_letters
 
 _WHAT = ("items", "letters", "figure", "table", "all")
@@ -158,9 +153,10 @@ def _files(figures: list[Figure], what: str, forms: list[str], out: Path) -> dic
 def _table(drawing: Figure) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("panel", "kind", "label", "x", "y"))
-    for title, kind, label, x, y in drawing.rows():
-        writer.writerow((title.replace("\n", " "), kind, label, f"{x:.10g}", f"{y:.10g}"))
+    writer.writerow(COLUMNS)
+    for *words, x, y, error in drawing.rows():
+        numbers = [f"{x:.10g}", f"{y:.10g}", "" if np.isnan(error) else f"{error:.10g}"]
+        writer.writerow([*(word.replace("\n", " ") for word in words), *numbers])
     return text.getvalue()
 
 
@@ -171,165 +167,3 @@ def _report(drawing: Figure) -> dict[str, object]:
         for c in panel.corners
     ]
     return {"name": drawing.name, "title": drawing.title, "caption": drawing.caption, "corners": corners}
-
-
-# --- The figures of the paper drawn as a journal would print them, the same bytes every time
-
-_WIDTH, _HEIGHT, _CAPTION = 3.3, 2.6, 0.145
-_STYLE = {
-    "font.size": 8,
-    "font.family": "sans-serif",
-    "axes.linewidth": 0.6,
-    "axes.titlesize": 8,
-    "legend.fontsize": 7,
-    "svg.hashsalt": "blindcal",
-    "svg.fonttype": "none",
-    "pdf.fonttype": 42,
-}
-_LINES: dict[str, dict[str, Any]] = {
-    "frontier": {"color": "#c0392b", "linewidth": 2.4, "zorder": 4, "solid_capstyle": "butt"},
-    "relation": {"color": "#2c5f8a", "linewidth": 1.3, "zorder": 3},
-    "scores": {"color": "0.45", "linewidth": 0.8, "linestyle": ":", "zorder": 2},
-    "level": {"color": "0.3", "linewidth": 0.8, "linestyle": "--", "zorder": 3},
-    "raw": {"color": "#c0392b", "marker": "s", "linestyle": "--"},
-    "standardized": {"color": "#27823b", "marker": "^", "linestyle": "-."},
-    "maximum_likelihood": {"color": "#2c5f8a", "marker": "o", "linestyle": "-"},
-}
-_SQUARE = np.array([[0.0, 1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0, 0.0]])
-_FILLS = ("#e6eef6", "#f6e7e4", "#e8f1e6")
-_MATH = {"Phi_1": "Φ₁", "Phi_2": "Φ₂", "Phi": "Φ", "q1": "q₁", "q2": "q₂", "sigma": "σ", "e0": "e₀"}
-
-
-def render(figure: Figure, form: str) -> bytes:
-    """The figure with its caption below, in one of `PICTURE_FORMATS`."""
-    matplotlib = import_matplotlib("a figure")
-    count = len(figure.panels)
-    columns = 1 if count == 1 else 2 if count <= 4 else 4
-    rows = -(-count // columns)
-    width = 3.9 if columns == 1 else _WIDTH * columns if columns == 2 else 2.5 * columns
-    height = (4.3 if figure.panels[0].regions else _HEIGHT) if columns < 4 else 2.3
-    title = f"Figure {figure.name}. {figure.title}" if figure.name.isdigit() else figure.title
-    caption = textwrap.wrap(symbols(f"{title}. {figure.caption}"), round(18.5 * width))
-    below = _CAPTION * (len(caption) + 1)
-    with matplotlib.rc_context(_STYLE):
-        whole = rows * height + below + 0.25
-        canvas = importlib.import_module("matplotlib.figure").Figure(figsize=(width, whole))
-        share = below / whole
-        grid = canvas.subplots(rows, columns, squeeze=False).ravel()
-        for axis, panel in zip(grid, figure.panels, strict=True):
-            _draw(axis, panel)
-            if columns == 4:
-                axis.label_outer()
-        _legend(canvas, share)
-        canvas.text(0.03, share - 0.01, "\n".join(caption), va="top", fontsize=7, linespacing=1.3)
-        canvas.tight_layout(rect=(0, share + 0.25 / whole, 1, 1))
-        data = io.BytesIO()
-        canvas.savefig(data, format=form, dpi=200, metadata=_PLAIN[form])
-    return data.getvalue()
-
-
-# No dates or versions in the file.
-_PLAIN: dict[str, dict[str, Any]] = {
-    "svg": {"Date": None, "Creator": None},
-    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-    "png": {"Software": ""},
-}
-
-
-def symbols(text: str) -> str:
-    """What the core writes in letters, as the paper prints it."""
-    return re.sub("|".join(_MATH), lambda match: _MATH[match[0]], text)
-
-
-def _draw(axis: Any, panel: Panel) -> None:
-    if panel.regions:
-        _draw_regions(axis, panel)
-    else:
-        axis.spines[["top", "right"]].set_visible(False)
-    shades = np.linspace(0.75, 0.0, len(panel.curves))
-    for curve, shade in zip(panel.curves, shades, strict=True):
-        _line(axis, curve, str(shade), inside=bool(panel.regions))
-    for corner in panel.corners:
-        _mark(axis, corner, panel)
-    right, top = panel.reach
-    axis.set_xlim(-0.06 * right, 1.06 * right)
-    axis.set_ylim(-0.08 * top, 1.08 * top)
-    axis.set_title(symbols(panel.title))
-    axis.set_xlabel(symbols(panel.x_label))
-    axis.set_ylabel(symbols(panel.y_label))
-
-
-def _draw_regions(axis: Any, panel: Panel) -> None:
-    """Filled regions in the unit square, each with its formula in it."""
-    for region, fill in zip(panel.regions, _FILLS, strict=True):
-        axis.fill(region.x, region.y, facecolor=fill, edgecolor="0.6", linewidth=0.8, zorder=1)
-        axis.text(*region.place, symbols(region.label), ha="center", va="center", fontsize=7, zorder=4)
-    axis.plot(*_SQUARE, color="black", linewidth=0.7, zorder=2)
-    axis.set_aspect("equal")
-    axis.spines[:].set_visible(False)
-
-
-def _line(axis: Any, curve: Curve, shade: str, inside: bool) -> None:
-    """A line; inside a square the label of a level stands on it."""
-    style = dict(_LINES.get(curve.kind, {"color": shade, "linewidth": 1.5}))
-    if curve.bar is not None:
-        style |= {"markersize": 3, "capsize": 1.5, "linewidth": 1}
-        axis.errorbar(curve.x, curve.y, curve.bar, label=symbols(curve.label), **style)
-    elif inside and curve.kind == "level":
-        name, _, value = curve.label.rpartition(" ")
-        axis.plot(curve.x, curve.y, label=f"{name} constant", **style)
-        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
-        middle = float(curve.x.mean()), float(curve.y.mean())
-        axis.text(*middle, value, ha="center", va="center", fontsize=6.5, bbox=box, zorder=5)
-    else:
-        axis.plot(curve.x, curve.y, label=symbols(curve.label), **style)
-
-
-def _mark(axis: Any, corner: Corner, panel: Panel) -> None:
-    """A dot and its number in a circle, on the side away from the lines."""
-    axis.plot(corner.x, corner.y, "o", color="black", markersize=3, zorder=5, clip_on=False)
-    axis.annotate(
-        corner.name,
-        (corner.x, corner.y),
-        xytext=tuple(9.0 * _away(panel, corner)),
-        textcoords="offset points",
-        ha="center",
-        va="center",
-        fontsize=6.5,
-        annotation_clip=False,
-        zorder=6,
-        bbox={"boxstyle": "circle,pad=0.18", "facecolor": "white", "edgecolor": "0.3", "linewidth": 0.5},
-    )
-
-
-def _away(panel: Panel, corner: Corner) -> Array:
-    """The direction, of eight, in which the lines are farthest."""
-    scale = np.array(panel.reach)
-    here = np.array([corner.x, corner.y]) / scale
-    angles = np.arange(8) * np.pi / 4 + np.pi / 4
-    directions = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-    candidates = here + 0.09 * directions
-    frame = [_along(Curve("frame", "", *_SQUARE))] if panel.regions else []
-    points = np.concatenate([*frame, *(_along(curve) / scale for curve in panel.curves)])
-    inside = ((candidates > -0.02) & (candidates < 1.1)).all(axis=1)
-    distance = np.linalg.norm(candidates[:, None] - points, axis=-1).min(axis=1)
-    best: Array = directions[int(np.argmax(distance + inside))]
-    return best
-
-
-def _along(curve: Curve) -> Array:
-    parts = np.linspace(0.0, len(curve.x) - 1.0, 40 * len(curve.x))
-    places = np.arange(len(curve.x))
-    return np.stack([np.interp(parts, places, curve.x), np.interp(parts, places, curve.y)], axis=-1)
-
-
-def _legend(canvas: Any, share: float) -> None:
-    """One legend for all panels if they share it, else one in each."""
-    named = [dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True)) for axis in canvas.axes]
-    known = {label: handle for handles in named for label, handle in handles.items()}
-    if len(known) <= 4:
-        ncols, placement = 2 if len(canvas.axes) == 1 else 4, {"loc": "lower center", "frameon": False}
-        canvas.legend(known.values(), known.keys(), bbox_to_anchor=(0.5, share), ncols=ncols, **placement)
-    else:
-        for axis in canvas.axes:
-            axis.legend(frameon=False)

@@ -1,4 +1,4 @@
-"""`blindcal research`: two papers and two reviewers, simulations, and other venues.
+"""`blindcal research`: two papers and two reviewers, and mechanisms of one's own.
 
 `pair` and `average` say what calibrating two papers costs in privacy. The command `paper` has a
 module of its own.
@@ -6,12 +6,10 @@ module of its own.
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import asdict
 
 import numpy as np
 
-from blindcal.adversaries.findings import findings_of, posterior_table, read_venue
 from blindcal.adversaries.single_paper import audit
 from blindcal.benchmark import (
     INSTANCES,
@@ -26,40 +24,24 @@ from blindcal.benchmark import (
     load,
     measure,
 )
-from blindcal.checks import Array
-from blindcal.cli.audit import Evidence, Priors, facts_of, say_findings
-from blindcal.cli.console import emit_json, note, number, progress, say, table
+from blindcal.cli.console import emit_json, number, progress, say, table
 from blindcal.cli.options import (
-    ClusterAddress,
     Noise,
     Prior,
-    Processes,
     Reviewers,
     argument,
-    by_option,
     decimal,
     decimals,
-    hired,
     numeric,
     option,
     probability,
     reviewer_pair,
-    whole,
-    word,
 )
 from blindcal.errors import InputError
-from blindcal.io.atomic_files import check_targets, refuse_published, write_json, write_table
-from blindcal.io.cells import count
 from blindcal.policy.average_case import average_frontier
 from blindcal.policy.pareto_frontier import Frontier, frontier
 from blindcal.policy.policy import Policy, epsilon_policy
 from blindcal.posterior.belief import Belief, pair_belief
-from blindcal.posterior.loads import read_loads
-from blindcal.project.settings import parse_grid
-from blindcal.project.workflow import Adversaries, adversary_findings
-from blindcal.reviews import BETTER
-from blindcal.simulation.parameter_sweep import MEASURES, METHODS, Setting, Sweep, sweep, tasks_in
-from blindcal.simulation.population import paper_population
 
 
 def pair(
@@ -193,182 +175,6 @@ def average(
         share = f", {number(100 * rule.fraction, 1)} % of it where it is exactly that"
         tie = "" if rule.fraction >= 1.0 else share
         say(f"Rule: spend wherever the price of privacy is at most {number(rule.price)}{tie}.")
-
-
-# --- `blindcal research simulate`: how much each way of calibrating helps, on simulated conferences
-
-_METHODS = "raw,standardized,maximum_likelihood,posterior,hierarchical"
-_OPTIONS = ("papers", "reviewers", "per_paper", "noise", "trials", "seed", "reading", "methods")
-_READINGS = {
-    "text": "noise is a variance, offsets have variance 0.5",
-    "script": "noise is a standard deviation, offsets have standard deviation 0.5",
-}
-
-
-def simulate(
-    papers: int = numeric(whole, "Papers in a conference.", default=100),
-    reviewers: int = numeric(
-        whole, "Reviewers in a conference, with loads as even as possible.", default=100
-    ),
-    per_paper: int = numeric(whole, "Reviews per paper.", default=3),
-    noise: str = option("Noise levels, separated by commas.", default="0,0.25,0.5"),
-    trials: int = numeric(whole, "Simulated conferences at each noise level.", default=100),
-    seed: int = numeric(whole, "The same seed gives the same numbers.", default=1),
-    reading: str = option(
-        "text: noise values are variances and offsets have variance 0.5; script: they are standard "
-        "deviations and offsets have standard deviation 0.5.",
-        default="text",
-    ),
-    methods: str = option(f"One or more of {', '.join(METHODS)}, separated by commas.", default=_METHODS),
-    processes: Processes = None,
-    cluster: ClusterAddress = None,
-    folder: Path | None = option("Keep finished parts here; the same command then resumes."),
-    intervals: bool = option("Add standard errors to the JSON.", default=False),
-) -> None:
-    """Compare calibration methods on simulated conferences.
-
-    Reviewers are miscalibrated: slopes are Exp(1), qualities N(0,1), assignments uniformly random.
-    kendall_tau: share of pairs of papers in the wrong order. messy_middle: share of the papers around the cut
-    (ranks 11-40 of 100) decided wrongly if the best quarter is accepted. Numbers do not depend on the number
-    of workers.
-
-    Example: blindcal research simulate --noise 0,0.25,0.5 --trials 100 --seed 1 --reading script
-    """
-    levels, names = _levels(noise), methods.split(",")
-    work = f"simulating {count(trials * len(levels), 'conference')}"
-    try:
-        settings = [
-            Setting(paper_population(level, reading), papers, reviewers, per_paper) for level in levels
-        ]
-        with hired(processes, cluster) as workers, progress(work, tasks_in(settings, trials)) as advance:
-            result = sweep(
-                settings, names, trials=trials, seed=seed, workers=workers, folder=folder, progress=advance
-            )
-    except InputError as error:
-        raise InputError(by_option(str(error), _OPTIONS)) from None
-    errors = {"standard_errors": _by_method(result, result.standard_error)} if intervals else {}
-    emit_json({"noise": levels, "methods": _by_method(result, result.mean), **errors})
-    size = f"{papers} papers, {reviewers} reviewers, {per_paper} reviews per paper"
-    say(f"{trials} conferences per line: {size}")
-    say(f"{_READINGS[reading]}; standard errors after +-")
-    mean, spread = result.mean, result.standard_error
-    rows = [
-        (f"{level:g}", method, *(_cell(mean[n, m, k], spread[n, m, k]) for k in range(len(MEASURES))))
-        for n, level in enumerate(levels)
-        for m, method in enumerate(result.methods)
-    ]
-    table(["noise", "method", *MEASURES], rows)
-
-
-def _levels(text: str) -> list[float]:
-    try:
-        levels = [float(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(f"--noise must be numbers separated by commas, found {text!r}") from None
-    if len(set(levels)) < len(levels):
-        raise InputError(f"--noise must list each level once, found {text!r}")
-    return levels
-
-
-def _by_method(result: Sweep, value: Array) -> dict[str, dict[str, list[float]]]:
-    """`value[setting, method, measure]` under the names of the methods and measures."""
-    return {
-        method: {measure: value[:, m, k].tolist() for k, measure in enumerate(MEASURES)}
-        for m, method in enumerate(result.methods)
-    }
-
-
-def _cell(mean: float, error: float) -> str:
-    return number(mean, 3) + ("" if np.isnan(error) else f" +-{number(error, 3)}")
-
-
-# --- `blindcal research audit-venue`: what the decisions of a venue reveal that decided by calibrated scores
-
-_FULL = ("full",)
-
-
-def audit_venue(
-    decisions: Path = argument("What the venue decided: columns paper, decision (accept or reject)."),
-    scores: Path = option(
-        "The scores it published: columns paper, score; one row per review, in any order.", default=...
-    ),
-    reviewers: Path = option(
-        "The calibrations it used: columns reviewer, slope, offset, noise, as for plan.", default=...
-    ),
-    pools: Path = option(
-        "Who may have reviewed each paper: columns paper, reviewer, optionally probability. Or sampled "
-        "assignments: draw, paper, reviewer. Or conflicts, if everyone else is a candidate: paper, conflict. "
-        "Or the word everyone.",
-        default=...,
-    ),
-    bar: float | None = numeric(decimal, "The acceptance bar, as a quality (N(0,1) over papers)."),
-    grid: str | None = option(
-        "The scores reviewers can give: 1..10, or a list such as 1,3,5, or none if any number can be given. "
-        "Unless given, they are recognized in the scores."
-    ),
-    better: str = word(
-        BETTER, "Which scores are better, high or low; public data cannot show it.", default="high"
-    ),
-    prior: Priors = None,
-    evidence: Evidence = None,
-    loads: Path | None = option(
-        "Also an adversary who knows everyone's review load: columns reviewer, load."
-    ),
-    processes: Processes = None,
-    posterior: Path | None = option(
-        "Also write how likely each candidate wrote each review, to a table that only its owner can read. It "
-        "names people: keep it confidential."
-    ),
-    out: Path | None = option("Also write everything as JSON to this file, which only its owner can read."),
-) -> None:
-    """Say what the decisions of a venue without protection reveal.
-
-    The venue decided by calibrated scores. The command needs only what such a venue may have published:
-    decisions, scores and a table of calibrations, but no key and no true reviewers. It assumes that a paper
-    was accepted if its calibrated reviewers say that it is more likely above the bar than below. Without
-    --bar, the bar is the one at which as many papers are accepted on average as were.
-
-    Example: blindcal research audit-venue decisions.csv --scores scores.csv --reviewers reviewers.csv --pools
-    pools.csv
-    """
-    check_targets(out, posterior)
-    for file in (out, posterior):
-        if file is not None:
-            refuse_published(file)
-    venue = read_venue(decisions, scores, reviewers, pools, bar=bar, grid=parse_grid(grid), better=better)
-    views = venue.views
-    known = None if loads is None else read_loads(loads)
-    given = Adversaries(prior or (), evidence or ())
-    with hired(processes, None) as workers:
-        findings = adversary_findings(
-            views, given, known, _FULL, outside=True, workers=workers, progress=progress
-        )
-    summary = findings_of(views, _FULL, better=better)
-    summary = replace(summary, findings=(*summary.findings, *findings))
-    facts = facts_of(
-        summary,
-        bar=venue.bar,
-        accepted=venue.accepted,
-        better=better,
-        unexplained=len(venue.unexplained),
-        confidential=True,
-        notes=[],
-    )
-    if out is not None:
-        write_json(out, facts, confidential=True)
-    if posterior is not None:
-        write_table(posterior, posterior_table(views, better=better), confidential=True)
-    if venue.unexplained:
-        note(
-            f"for {count(len(venue.unexplained), 'paper')} no candidates lead to the decision that was "
-            "published, which then says nothing: are bar, calibration and pools those of the venue?"
-        )
-    emit_json(facts)
-    say(f"{count(venue.accepted, 'paper')} accepted; taken to be decided at a bar of {number(venue.bar, 3)}")
-    say_findings(summary)
-    for file in (out, posterior):
-        if file is not None:
-            say(f"wrote {file} (CONFIDENTIAL, never share)")
 
 
 # --- `blindcal research bench`: where a mechanism lies against the frontier, and beside ours

@@ -1,7 +1,7 @@
 """The paper's own items under their own numbers and letters; docs/research/paper.md lists them all.
 
-In: beliefs about two assignments, made in the paper's letters (`setting`). Out: its theorems and algorithms
-and Appendix B (`theorems`), and the data of its figures (`figures`). Open `theorems` first.
+In: beliefs about two assignments, made in the paper's letters (`setting`). Out: its theorems, algorithms and
+Appendix B (`theorems`), its simulations (`ranking_errors`), its figures (`figures`). Open `theorems` first.
 Imports: simulation and earlier.
 """
 
@@ -12,6 +12,7 @@ from blindcal.lazy_names import lazy_names
 if TYPE_CHECKING:
     from blindcal.paper import figures as figures
     from blindcal.paper.figures import figure as figure
+    from blindcal.paper.ranking_errors import appendix_a as appendix_a
     from blindcal.paper.theorems import INTERIOR as INTERIOR
     from blindcal.paper.theorems import PAPER_1 as PAPER_1
     from blindcal.paper.theorems import PAPER_2 as PAPER_2
@@ -52,7 +53,7 @@ ITEMS = {
     "Theorem 4.6": "theorem_4_6",
     "Algorithm 3": "algorithm_3",
     **{f"Figure {number}": f"figures.figure_{number}" for number in range(1, 7)},
-    "Appendix A": "figures.figure_3",
+    "Appendix A": "appendix_a",
     "Definition B.1": "definition_b_1",
     "Definition B.2": "definition_b_2",
     "Proposition B.3": "proposition_b_3",

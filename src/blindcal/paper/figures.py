@@ -1,24 +1,21 @@
 """The figures of the paper as data: every curve, corner and region computed by the functions of this package.
 
 Figures 1 to 6 have their own numbers. `cases` shows the eight noisy cases side by side, of which the paper
-draws one, and `limit` how the noisy frontier becomes the noiseless one. Nothing is drawn here: the command
-`blindcal research paper` does that.
+draws one, and `limit` how the noisy frontier becomes the noiseless one. `drawing` draws them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from blindcal.checks import Array
 from blindcal.compute.parallel import Workers
 from blindcal.errors import InputError
-from blindcal.io.tables import data_frame
+from blindcal.paper.drawing import Corner, Curve, Figure, Panel, Region
+from blindcal.paper.ranking_errors import MEASURES, NOISES, READINGS, appendix_a
 from blindcal.paper.theorems import (
     Segment,
     algorithm_3,
@@ -30,8 +27,6 @@ from blindcal.paper.theorems import (
 )
 from blindcal.policy.pareto_frontier import frontier
 from blindcal.posterior.belief import Belief
-from blindcal.simulation.parameter_sweep import Setting, sweep
-from blindcal.simulation.population import paper_population
 
 __all__ = ["Figure", "figure"]
 
@@ -40,98 +35,12 @@ CONFERENCE, ADVERSARY = "conference error", "adversary error"
 NOISELESS = (0.65, 0.35, 0.0, 1.0)
 NOISY = (0.35, 0.65, 0.1, 0.72)
 AGREEING = (0.35, 0.65, 0.1, 0.3)
-NOISES = tuple(step / 20 for step in range(11))
 METHODS = {
     "raw": "no calibration",
     "standardized": "within-conference calibration",
     "maximum_likelihood": "known parameters",
 }
-READINGS = {"text": "variance of the noise", "script": "standard deviation of the noise"}
 _LIMIT = (0.8, 0.5, 0.3, 0.15, 0.0)
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """A line through points."""
-
-    kind: str  # how to draw it, such as `frontier`, `relation` or `level`
-    label: str  # its text in the legend
-    x: Array  # the abscissas of the points
-    y: Array  # their ordinates
-    # Half the width of the 95 % interval at each point; None if nothing was simulated
-    bar: Array | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Corner:
-    """A point with a name."""
-
-    name: str  # such as 1
-    meaning: str  # what it is in the paper's letters
-    x: float  # its abscissa
-    y: float  # its ordinate
-
-
-@dataclass(frozen=True, eq=False)
-class Region:
-    """A polygon."""
-
-    label: str  # what holds in it
-    x: Array  # the abscissas of its vertices
-    y: Array  # their ordinates
-    place: tuple[float, float]  # the point at which the label is written
-
-
-@dataclass(frozen=True, eq=False)
-class Panel:
-    """One pair of axes, and what is drawn on them."""
-
-    title: str  # their title
-    x_label: str  # what the first axis measures
-    y_label: str  # what the second axis measures
-    curves: tuple[Curve, ...]  # the lines
-    corners: tuple[Corner, ...] = ()  # the points
-    regions: tuple[Region, ...] = ()  # the polygons
-    reach: tuple[float, float] = (1.0, 1.0)  # how far the axes go, from 0
-
-
-@dataclass(frozen=True, eq=False)
-class Figure:
-    """A figure of the paper, as data.
-
-    Attributes:
-        name: Its number, or `cases` or `limit`.
-        title: What it shows.
-        caption: What its corners mean.
-        panels: Its pairs of axes.
-    """
-
-    name: str
-    title: str
-    caption: str
-    panels: tuple[Panel, ...]
-
-    def to_frame(self) -> Any:
-        """One row per point that is drawn, as a pandas data frame; needs pandas."""
-        names = ("panel", "kind", "label", "x", "y")
-        return data_frame(dict(zip(names, zip(*self.rows(), strict=True), strict=True)))
-
-    def rows(self) -> list[tuple[str, str, str, float, float]]:
-        """Panel, kind, label, x, y of every point that is drawn."""
-        return [
-            (panel.title, kind, label, float(x), float(y))
-            for panel in self.panels
-            for kind, label, xs, ys in _drawn(panel)
-            for x, y in zip(np.atleast_1d(xs), np.atleast_1d(ys), strict=True)
-        ]
-
-
-def _drawn(panel: Panel) -> list[tuple[str, str, ArrayLike, ArrayLike]]:
-    return [
-        *((curve.kind, curve.label, curve.x, curve.y) for curve in panel.curves),
-        *(("region", region.label, region.x, region.y) for region in panel.regions),
-        *(("corner", f"{corner.name}: {corner.meaning}", corner.x, corner.y) for corner in panel.corners),
-    ]
 
 
 def figure_1() -> Figure:
@@ -375,22 +284,22 @@ FIGURES: dict[str, Callable[[], Figure]] = {
 }
 
 
-def figure(name: str, trials: int = 100, seed: int = 1, workers: Workers = 1) -> Figure:
-    """A figure of the paper by its name.
+def figure(name: str | int, trials: int = 100, seed: int = 1, workers: Workers = 1) -> Figure:
+    """A figure of the paper by its number or name.
 
     Args:
-        name: `1` to `6`, `cases` or `limit`. The other arguments are for Figure 3 alone.
+        name: 1 to 6, `cases` or `limit`. The other arguments are for Figure 3 alone.
         trials: How many conferences are simulated for each of its points.
         seed: That of these simulations; the same seed gives the same figure.
         workers: How many processes share the work, or a cluster's pool; results are the same.
 
     Example:
-        >>> figure("5").title
+        >>> figure(5).title
         'The optimization in the square of (q1, q2), with noise'
     """
-    if name not in FIGURES:
-        raise InputError(f"a figure must be one of {', '.join(FIGURES)}, found {name!r}")
-    return figure_3(trials, seed, workers) if name == "3" else FIGURES[name]()
+    if str(name) not in FIGURES:
+        raise InputError(f"a figure must be one of {', '.join(FIGURES)}, found {str(name)!r}")
+    return figure_3(trials, seed, workers) if str(name) == "3" else FIGURES[str(name)]()
 
 
 _NOISELESS_CORNERS = ("0", "min(u,v)/(u+v)", "max(u,v)/(u+v)", "1")
@@ -459,19 +368,18 @@ def _example(sigma: float) -> Belief:
 
 
 def _simulated(reading: str, trials: int, seed: int, workers: Workers) -> list[Panel]:
-    grid = [Setting(paper_population(noise, reading), stacked=reading == "script") for noise in NOISES]
-    letters = sweep(grid, list(METHODS), trials=trials, seed=seed, workers=workers)
-    noise, bars = np.array(NOISES), np.nan_to_num(1.96 * letters.standard_error)
+    errors = appendix_a(methods=list(METHODS), reading=reading, trials=trials, seed=seed, workers=workers)
+    noise = np.array(NOISES)
     return [
         Panel(
             f"as in the {reading}",
             READINGS[reading],
             measure,
             tuple(
-                Curve(method, name, noise, letters.mean[:, m, k], bars[:, m, k])
+                Curve(method, name, noise, errors.mean[:, m, k], errors.standard_error[:, m, k])
                 for m, (method, name) in enumerate(METHODS.items())
             ),
             reach=(0.5, 0.45),
         )
-        for k, measure in enumerate(("Kendall-tau distance", "messy-middle error"))
+        for k, measure in enumerate(MEASURES)
     ]

@@ -27,7 +27,7 @@ from blindcal.adversaries.side_knowledge import (
     evidence_findings,
     prior_findings,
 )
-from blindcal.adversaries.single_paper import POLICIES, View
+from blindcal.adversaries.single_paper import View
 from blindcal.assignment.similarity import Similarity, read_similarity
 from blindcal.checks import open_interval_rule
 from blindcal.compute.parallel import Progress, Workers, no_progress
@@ -611,26 +611,21 @@ def adversary_findings(
     views: Sequence[View],
     given: Adversaries,
     loads: Mapping[str, int] | None,
-    policies: Sequence[str] = POLICIES,
     *,
-    outside: bool = False,
     workers: Workers = 1,
     progress: Progress = no_progress,
 ) -> list[Finding]:
-    """What the adversaries beside those who are always played find, by `policies`; `loads`: what one knows.
-
-    `outside`: whether the true reviewers are not known, and so no co-reviewer is played.
-    """
+    """What the adversaries beside those who are always played find; `loads`: what one knows."""
     more = [
-        *(finding for name in given.priors for finding in prior_findings(views, prior_of(name), policies)),
-        *(finding for strength in given.evidence for finding in evidence_findings(views, strength, policies)),
-        *(finding for number in given.colluders for finding in collusion_findings(views, number, policies)),
-        *(() if outside else co_reviewer_findings(views, policies)),
-        *author_findings(views, policies),
+        *(finding for name in given.priors for finding in prior_findings(views, prior_of(name))),
+        *(finding for strength in given.evidence for finding in evidence_findings(views, strength)),
+        *(finding for number in given.colluders for finding in collusion_findings(views, number)),
+        *co_reviewer_findings(views),
+        *author_findings(views),
     ]
     if loads is not None:
         keep = given.keep
-        more += coupled_findings(views, loads, policies, keep=keep, workers=workers, progress=progress)
+        more += coupled_findings(views, loads, keep=keep, workers=workers, progress=progress)
     return more
 
 

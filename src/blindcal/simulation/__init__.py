@@ -1,8 +1,7 @@
 """Made-up conferences with known qualities, to see how well each method does.
 
-In: a population of reviewers, numbers of papers and reviews. Out: simulated conferences, ranking
-errors, and sweeps over many settings on all cores. Open `population` first. Imports: calibrators
-and earlier.
+In: a population of reviewers, numbers of papers and reviews. Out: simulated conferences, and ranking errors.
+Open `population` first. Imports: calibrators and earlier.
 """
 
 from typing import TYPE_CHECKING
@@ -11,7 +10,6 @@ from blindcal.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from blindcal.simulation import metrics as metrics
-    from blindcal.simulation import parameter_sweep as parameter_sweep
     from blindcal.simulation import population as population
 else:
     __all__, __getattr__, __dir__ = lazy_names(__name__)
