@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ ROWS = [
     ("B", "3", "bob", 4.0, 3),
     ("B", "3", "ann", 3.0, 3),
 ]
+PEOPLE, PAPERS = 60, 90  # of the drawn years
 NAMES = ("conference", "paper", "reviewer", "score", "confidence")
 
 
@@ -55,3 +57,31 @@ def short_fits(patch: pytest.MonkeyPatch, folder: Path) -> None:
         patch.setattr(estimate, name, 60)
     patch.setattr("blindcal.cli.fit.available_cores", lambda: 1)
     patch.chdir(folder)
+
+
+def lenient_year(rng: np.random.Generator, offset: np.ndarray, middle: float, name: str) -> Reviews:
+    """A conference on the scale 1..10; three reviews a paper, habits that last."""
+    who = np.argsort(rng.random((PAPERS, PEOPLE)), axis=1)[:, :3]
+    quality = rng.standard_normal((PAPERS, 1))
+    score = middle + 1.5 * (quality + offset[who] + 0.7 * rng.standard_normal(who.shape))
+    table = {
+        "conference": [name] * who.size,
+        "paper": [f"{name}p{i}" for i in np.repeat(np.arange(PAPERS), 3)],
+        "reviewer": [f"r{j}" for j in who.ravel()],
+        "score": np.clip(np.round(score), 1.0, 10.0).ravel(),
+    }
+    return Reviews.from_table(table, grid=np.arange(1.0, 11.0))
+
+
+def turned(reviews: Reviews) -> Reviews:
+    """The same reviews on the reversed scale."""
+    return replace(reviews, score=11.0 - reviews.score)
+
+
+def lenient_years(seed: int, middle: float = 6.5, spread: float = 0.3) -> tuple[dict[str, Reviews], Reviews]:
+    """Two past years and this one, whose means differ a little."""
+    rng = np.random.default_rng([43, seed])
+    offset = 0.6 * rng.standard_normal(PEOPLE)
+    names = ("25", "26", "27")
+    one, two, now = (lenient_year(rng, offset, middle + spread * rng.standard_normal(), n) for n in names)
+    return {"25": one, "26": two}, now

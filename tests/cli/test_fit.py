@@ -18,6 +18,7 @@ from blindcal.cli.console import CONFIDENTIAL
 from blindcal.project import read_folder
 from blindcal.reviews import Reviews
 from commands import call
+from small_pasts import lenient_years, turned
 
 pytestmark = pytest.mark.edge
 TABLE = Path("icx/inputs/reviewers.csv")
@@ -157,6 +158,52 @@ def test_both_ends_of_a_scale_may_be_the_better_one(folder: Path) -> None:
     code, _, err = call("fit", "icx")
     assert code == 0, err
     assert TABLE.read_text() == first
+
+
+@pytest.fixture
+def reversed_years(files: None) -> dict[str, Reviews]:
+    """Other years, both past ones on the reversed scale; returned as they were before."""
+    pasts, now = lenient_years(1)
+    Path("reviews.csv").unlink()
+    now.write("reviews.csv")
+    for name, past in pasts.items():
+        turned(past).write(f"20{name}.csv")
+    Path("committee.csv").write_text("reviewer\n" + "".join(f"r{i}\n" for i in range(60)))
+    return pasts
+
+
+def test_past_years_on_the_reversed_scale_are_refused_until_the_chair_says_so(
+    reversed_years: dict[str, Reviews],
+) -> None:
+    make("reviews.csv", "committee.csv", past=("2025.csv", "2026.csv"))
+    code, _, err = call("fit", "icx")
+    assert code == 2
+    assert 'likeliest is past-better = ["25=low", "26=low"]' in " ".join(err.split())
+    edit("# past-better =", "past-better =")
+    edit('"2021=low"', '"25=low", "26=low"')
+    assert call("fit", "icx")[0] == 0
+    table = TABLE.read_text()
+    for name, past in reversed_years.items():
+        past.write(f"{name}.csv")
+        Path("icx/inputs/past", f"20{name}.csv").write_bytes(Path(f"{name}.csv").read_bytes())
+    edit('"25=low", "26=low"', '"25=high"')
+    assert call("fit", "icx")[0] == 0
+    assert TABLE.read_text() == table
+
+
+def test_a_new_folder_with_reversed_years_is_made_without_a_calibration(
+    reversed_years: dict[str, Reviews],
+) -> None:
+    given = ("--reviews", "reviews.csv", "--committee", "committee.csv")
+    pasts = ("--past", "2025.csv", "--past", "2026.csv")
+    code, _, err = call("new", "icx", *given, *pasts, "--scores", "public", "--accept", "30%")
+    assert code == 0, err
+    assert "there is no calibration yet: past scores look mirrored" in " ".join(err.split())
+    assert not TABLE.exists()
+    edit("# past-better =", "past-better =")
+    edit('"2021=low"', '"25=low", "26=low"')
+    assert call("fit", "icx")[0] == 0
+    assert call("plan", "icx")[0] == 0
 
 
 @pytest.mark.parametrize(

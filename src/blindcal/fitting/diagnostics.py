@@ -148,8 +148,9 @@ def diagnose(
     chains: Sequence[Moments],
     people: Sequence[str],
     forecast: Forecast | None,
+    asked: Sequence[str] = (),
 ) -> FitDiagnostics:
-    """What there is to say about a fit that is for these people."""
+    """What there is to say about a fit that is for these people; `asked` are questions to the chair."""
     traces = moments.traces
     known = dict(zip(history.reviewers, parameters(moments.reviewers).T, strict=True))
     rows = {name: known[name] for name in people if name in known}
@@ -173,7 +174,7 @@ def diagnose(
         forecast=forecast,
         notes=(),
     )
-    return replace(checks, notes=tuple(_notes(checks, history)))
+    return replace(checks, notes=(*asked, *_notes(checks, history)))
 
 
 def variance_shares(traces: Array) -> dict[str, Estimate]:

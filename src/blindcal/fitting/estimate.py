@@ -26,6 +26,7 @@ from blindcal.checks import Array, Integers, check_type, strictly_within
 from blindcal.compute.parallel import Progress, no_progress, parallel_map
 from blindcal.errors import InputError, RefusedError
 from blindcal.fitting.diagnostics import FitDiagnostics, diagnose, forecast_last_conference
+from blindcal.fitting.direction import direction
 from blindcal.fitting.gibbs import Moments, chain, parameters, pooled_moments
 from blindcal.fitting.history import (
     DatedSums,
@@ -196,7 +197,8 @@ def fit(
             read. By default the scale is that of the last past conference.
         better: The better end of this year's scale, `high` or `low`, and of past ones unless `past_better`
             says otherwise.
-        past_better: The better end at past conferences, by name, if it was another.
+        past_better: The better end at past conferences, by name, if it was another, or if scores look
+            mirrored and are not.
         same: The present ids of people who had others, by their old ids.
         scale: That of an earlier fit for the same reviews, to be kept in place of `this_year`: one corrected
             score then does not move every paper.
@@ -205,7 +207,8 @@ def fit(
         progress: Called as work goes on; silent by default.
 
     Raises:
-        InputError: If the past reviews cannot tell quality from noise, or are on another scale.
+        InputError: If the past reviews cannot tell quality from noise, are on another scale, or look
+            mirrored and `past_better` does not say that they are not.
 
     Example:
         >>> papers = [f"p{i}" for i in range(12) for _ in range(3)]
@@ -224,6 +227,8 @@ def fit(
     if not own:
         raise InputError("give at least one table of past reviews")
     pasts = past_conferences(own, better=better, past_better=past_better, same=same)
+    turned = None if this_year is None else orient_reviews(this_year, better)
+    asked = direction(pasts, past_better or (), turned).notes()
     shared = _dated_sums(tables, pasts, same or {})
     history = build_history(pasts, shared)
     chains, held = _run_chains(pasts, shared, history, sweeps, workers, progress)
@@ -240,7 +245,7 @@ def fit(
         roster=orient_reviewers(rows, better),
         reviews={**{name: counts.get(name, 0) for name in people}, ANYONE: len(history)},
         scale=moved,
-        checks=diagnose(history, moments, chains, people, forecast),
+        checks=diagnose(history, moments, chains, people, forecast, asked),
         conferences=history.conferences,
         shared=tuple(sums.conference for _, sums in shared),
         better=better,

@@ -104,6 +104,7 @@ class PastConference:
     confidence: Array
     grid: Array | None
     better: str
+    this_year: str = "high"  # the better end of the scale that it is brought to
 
 
 def fingerprint_of_past(past: PastConference) -> Fingerprint:
@@ -159,6 +160,7 @@ def _conferences_of_table(
                 confidence=confidence[rows],
                 grid=grid,
                 better=check_better(ends.get(name, better)),
+                this_year=better,
             )
         )
     return conferences
@@ -271,10 +273,10 @@ def build_history(pasts: Sequence[PastConference], shared: Sequence[DatedSums] =
     """Past conferences, oldest first, as one history, with what others shared."""
     sizes = [len(past.score) for past in pasts]
     conference = np.repeat(np.arange(len(pasts)), sizes)
-    upright = [_upright(past) for past in pasts]
-    middle = np.array([score.mean() for score, _, _ in upright])
-    width = np.array([score.std() for score, _, _ in upright])
-    columns = (np.concatenate(part) for part in zip(*upright, strict=True))
+    turned = [upright(past) for past in pasts]
+    middle = np.array([score.mean() for score, _, _ in turned])
+    width = np.array([score.std() for score, _, _ in turned])
+    columns = (np.concatenate(part) for part in zip(*turned, strict=True))
     score, low, high = ((column - middle[conference]) / width[conference] for column in columns)
     time, shared_time = _times(conference, len(pasts), shared)
     everyone = [past.reviewer for past in pasts] + [sums.reviewers for _, sums in shared]
@@ -318,12 +320,22 @@ def _times(conference: Integers, pasts: int, shared: Sequence[DatedSums]) -> tup
     return own[conference], others.astype(np.int64)
 
 
-def _upright(past: PastConference) -> tuple[Array, Array, Array]:
-    """Scores with high ones better, and the ends of the cell that each was rounded from."""
-    sign = 1.0 if past.better == "high" else -1.0
-    score = sign * past.score
-    low, high = rounding_cells(past.score, past.grid)
-    return (score, low, high) if past.better == "high" else (score, -high, -low)
+def upright(past: PastConference) -> tuple[Array, Array, Array]:
+    """Scores with high ones better, and the ends of the cell that each was rounded from.
+
+    A scale whose better end is not this year's is mirrored between its ends, so that it stays where it was.
+    """
+    cells = past.score, *rounding_cells(past.score, past.grid)
+    if past.better != past.this_year:
+        levels = past.score if past.grid is None else past.grid
+        cells = _mirrored(cells, float(levels.min() + levels.max()))
+    return cells if past.this_year == "high" else _mirrored(cells, 0.0)
+
+
+def _mirrored(cells: tuple[Array, Array, Array], ends: float) -> tuple[Array, Array, Array]:
+    """Scores and cells on the reversed scale, the sum of whose ends is `ends`."""
+    score, low, high = cells
+    return ends - score, ends - high, ends - low
 
 
 def rounding_cells(score: Array, grid: Array | None) -> tuple[Array, Array]:

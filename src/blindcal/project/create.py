@@ -27,6 +27,7 @@ from blindcal.deciding.release import copied_remarks
 from blindcal.errors import InputError, Problem, RefusedError
 from blindcal.exporters.formats import read_titles
 from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_names
+from blindcal.fitting.direction import MirroredError
 from blindcal.fitting.estimate import Fitted, fit
 from blindcal.fitting.history import in_year_order, order_remarks, past_people
 from blindcal.fitting.received_sums import SharedSums, has_share_statement, read_shared_sums, statement_path
@@ -551,15 +552,18 @@ def _calibrated(
     reviewers = past_people(tables, names)
     people = match_people(contents.committee, [*reviewers.values()], same)
     people.refuse_strangers()
-    fitted = fit(
-        tables,
-        committee=contents.committee,
-        this_year=this_year,
-        better=better,
-        same=people.same,
-        workers=workers,
-        progress=progress,
-    )
+    try:
+        fitted = fit(
+            tables,
+            committee=contents.committee,
+            this_year=this_year,
+            better=better,
+            same=people.same,
+            workers=workers,
+            progress=progress,
+        )
+    except MirroredError as error:
+        return contents, [f"there is no calibration yet: {error}. Then `blindcal fit {folder}`"]
     remarks = order_remarks(reviewers, contents.committee, people.same)
     remarks += people.remarks(inputs / "reviewers.csv.people.csv")
     return replace(contents, fitted=fitted, people=people), remarks

@@ -104,7 +104,9 @@ SECTIONS: Mapping[str, Mapping[str, Declaration]] = {
             "CONFIDENTIAL: reviews of past conferences, oldest first, for `fit`.",
         ),
         "past-better": Declaration(
-            "texts", ["2021=low"], "Past conferences whose better scores were at the other end."
+            "texts",
+            ["2021=low"],
+            "The better end of past scales: where it was another than this year's, or where `fit` asks.",
         ),
         "same": Declaration("file", "inputs/same.csv", "People whose id changed since: a table old,new."),
         "reviewers": Declaration(
