@@ -32,15 +32,12 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 INSTRUMENTED = [
     "blindcal.importers", "blindcal.io", "blindcal.io.cells", "blindcal.reviews", "blindcal.project",
-    "blindcal.assignment.candidates", "blindcal.assignment.similarity", "blindcal.exporters.formats",
+    "blindcal.pools.candidates", "blindcal.exporters.formats",
     "blindcal.posterior.reuse_guard", "blindcal.fitting.committee", "blindcal.fitting.received_sums",
     "blindcal.posterior.conference", "blindcal.deciding.ledger", "blindcal.deciding.ledger",
 ]  # fmt: skip
 
 with atheris.instrument_imports(include=INSTRUMENTED):
-    from blindcal.assignment.candidates import conflicts_in, first_row, pools_of, read_draws, read_pools
-    from blindcal.assignment.similarity import Similarity, read_papers, read_similarity
-    from blindcal.assignment.similarity import read_conflicts as read_barred
     from blindcal.deciding.key_and_coins import Key
     from blindcal.deciding.ledger import read_ledger, read_published
     from blindcal.errors import BlindcalError, InputError
@@ -51,6 +48,7 @@ with atheris.instrument_imports(include=INSTRUMENTED):
     from blindcal.importers.people import read_codes, read_conflicts, read_map, read_people
     from blindcal.importers.raw_export import Choices
     from blindcal.io.tables import format_table
+    from blindcal.pools.candidates import conflicts_in, first_row, pools_of, read_pools, read_similarity
     from blindcal.posterior.conference import read_reviewers
     from blindcal.posterior.reuse_guard import Fingerprint, overlap, read_fingerprints, read_scale
     from blindcal.project.settings import read_folder
@@ -70,7 +68,6 @@ CHOICES = [
 _BOOK = (ROOT / "tests" / "vectors" / "exports" / "cmt" / "resaved-2021.xlsx").read_bytes()
 _FOLDER = tempfile.TemporaryDirectory(prefix="fuzzed-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
 FILE = Path(_FOLDER.name) / "fuzzed"
-KNOWN = Similarity.dense(["1", "2"], ["a", "b"], [[1.0, 0.5], [0.0, 1.0]])
 NOW = Fingerprint("now", frozenset({("x", "a", 1.0), ("x", "b", 2.0), ("y", "a", 2.0)}))
 KEY = Key(bytes(32))
 
@@ -99,12 +96,6 @@ def in_zip(data: bytes) -> bytes:
     return packed.getvalue()
 
 
-def matrix(**arrays: object) -> bytes:
-    packed = io.BytesIO()
-    np.savez(packed, **{name: np.asarray(value) for name, value in arrays.items()})
-    return packed.getvalue()
-
-
 PACKINGS = [
     lambda data: data,
     gzip.compress,
@@ -113,13 +104,6 @@ PACKINGS = [
         (lambda data, part=part: repacked(_BOOK, f"xl/{part}.xml", data))
         for part in ("worksheets/sheet1", "sharedStrings", "workbook")
     ),
-]
-DENSE = matrix(papers=["1", "2"], reviewers=["a", "b"], similarity=[[1.0, 0.5], [0.0, 2.0]])
-SPARSE = matrix(papers=["1", "2"], reviewers=["a"], similarity=[1.0, 0.5], paper=[0, 1], reviewer=[0, 0])
-MATRICES = [
-    lambda data: data,
-    *((lambda data, part=part: repacked(DENSE, f"{part}.npy", data)) for part in ("papers", "similarity")),
-    *((lambda data, part=part: repacked(SPARSE, f"{part}.npy", data)) for part in ("paper", "similarity")),
 ]
 
 
@@ -190,14 +174,11 @@ def reviews(data: bytes, first: int, second: int) -> None:
 
 def pools(data: bytes, first: int, second: int) -> None:
     path = put(data)
-    if first % 3 == 0:
+    if first % 2 == 0:
         found = read_pools(path)
         check_rows(data, sum(map(len, found.values())))
         rows = [(paper, who, chance) for paper, pool in found.items() for who, chance in pool.items()]
         same(read_pools(put(columns_of(rows, "paper", "reviewer", "probability"))), found)
-    elif first % 3 == 1:
-        drawn = read_draws(path)
-        check_rows(data, sum(len(s) * n for pool in drawn.values() for s, n in pool.sets.items()))
     else:
         pools_of(path, ("1", "2"), ("a", "b"))
     first_row(path, {"a"})
@@ -205,23 +186,16 @@ def pools(data: bytes, first: int, second: int) -> None:
 
 
 def similarities(data: bytes, first: int, second: int) -> None:
-    if first % 3 == 2:
-        found = read_similarity(put(MATRICES[second % len(MATRICES)](data)))
-    else:
-        found = read_similarity(put(data), bids=first % 3 == 1)
-    value = found.value.toarray()
-    if not (np.isfinite(value).all() and (value >= 0).all()):
+    found = read_similarity(put(data))
+    check_rows(data, sum(map(len, found.values())))
+    rows = [(paper, who, value) for paper, row in found.items() for who, value in row.items()]
+    if not all(0 <= value < np.inf for _, _, value in rows):
         raise FoundError("a similarity that is none")
-    again = matrix(papers=found.papers, reviewers=found.reviewers, similarity=value)
-    same(read_similarity(put(again)).value.toarray().tolist(), value.tolist())
-
-
-def barred(data: bytes, first: int, second: int) -> None:
-    check_rows(data, len(read_barred(put(data), KNOWN)))
+    same(read_similarity(put(columns_of(rows, "paper", "reviewer", "similarity"))), found)
 
 
 def lists(data: bytes, first: int, second: int) -> None:
-    [read_papers, read_titles, read_committee, read_aliases, read_decided][first % 5](put(data))
+    [read_titles, read_committee, read_aliases, read_decided][first % 4](put(data))
 
 
 def calibrations(data: bytes, first: int, second: int) -> None:
@@ -306,11 +280,6 @@ _SEALED = (
 )
 
 
-def _npy(archive: bytes, part: str) -> bytes:
-    with zipfile.ZipFile(io.BytesIO(archive)) as packed:
-        return packed.read(f"{part}.npy")
-
-
 READERS = [
     Reader(imports, {}),
     Reader(people, {(0, 0): _LISTS}),
@@ -321,8 +290,7 @@ READERS = [
         pools,
         {
             (0, 0): (b"paper,reviewer,probability\n1,a,0.5\n1,b,0.5\n2,*,1\n",),
-            (1, 0): (b"draw,paper,reviewer\n1,1,a\n1,1,b\n2,1,c\n2,2,a\n",),
-            (2, 0): (b"paper,conflict\n1,a\n",),
+            (1, 0): (b"paper,conflict\n1,a\n",),
         },
     ),
     Reader(
@@ -330,20 +298,15 @@ READERS = [
         {
             (0, 0): (b"paper,reviewer,similarity\n1,a,0.5\n2,b,1e-3\n",),
             (1, 0): (b"paper,reviewer,bid\n1,a,yes\n1,b,maybe\n2,a,conflict\n2,b,3\n",),
-            (2, 0): (DENSE, SPARSE),
-            **{(2, 1 + i): (_npy(DENSE, part),) for i, part in enumerate(("papers", "similarity"))},
-            **{(2, 3 + i): (_npy(SPARSE, part),) for i, part in enumerate(("paper", "similarity"))},
         },
     ),
-    Reader(barred, {(0, 0): (b"paper,conflict\n1,a\n2,b\n",)}),
     Reader(
         lists,
         {
-            (0, 0): (b"paper,title\n1,T\n2,\n",),
-            (1, 0): (b'paper,title\n1,"T, U"\n',),
-            (2, 0): (b"reviewer,track\na,main\na,short\nb,\n",),
-            (3, 0): (b"old,new\na,b\nb,c\n",),
-            (4, 0): (b"paper,decision,raw_decision,advice,track,wait_list\n1,accept,tie,leave,m,\n",),
+            (0, 0): (b'paper,title\n1,"T, U"\n2,\n',),
+            (1, 0): (b"reviewer,track\na,main\na,short\nb,\n",),
+            (2, 0): (b"old,new\na,b\nb,c\n",),
+            (3, 0): (b"paper,decision,raw_decision,advice,track,wait_list\n1,accept,tie,leave,m,\n",),
         },
     ),
     Reader(

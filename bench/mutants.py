@@ -70,12 +70,8 @@ TESTS = {
         "planning/conference_plan_papers deciding/release verification_checks attacks "
         "posterior/large_pools planning/guarantee_menu"
     ),
-    "assignment/candidates": (
-        "assignment/candidates posterior/conference line/outsiders posterior/large_pools sampled_assignments "
-        "cli/decide"
-    ),
-    "assignment/sampling": (
-        "assignment/sampling_halving assignment/sampling assignment/sampling_marginal_probabilities"
+    "pools/candidates": (
+        "pools/candidates posterior/conference line/outsiders posterior/large_pools cli/decide"
     ),
     "deciding/ledger": (
         "deciding/ledger deciding/ledger_files attacks verification_checks deciding/amendment cli/decide"

@@ -13,7 +13,7 @@ from stated import DOCS
 
 # When; the commands; a note below them; what may be published then. Lines are separated by bars.
 STEPS = (
-    ("Before reviews", "new|import|assign", "committee, conflicts,|past years", "key's|fingerprint"),
+    ("Before reviews", "new|import|pools", "committee, conflicts,|past years", "key's|fingerprint"),
     ("Reviews are in", "import|fit|plan", "is it worth it?|choose a guarantee", "commitment|(optional)"),
     ("Decide, once", "decide", "back up key and|private log", "decisions.csv|certificate.json"),
     (

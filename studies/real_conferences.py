@@ -6,9 +6,10 @@ FOLDER holds the scores of ICLR 2018, 2024 and 2026 (iclr/), the bids of AAMAS 2
 studies/real_raters.py. Scores, grids, numbers of reviews and accept rates are the venues' own. Who reviewed
 what is not public, so reviewers are drawn: the public scores fix their mean and how much of the spread lies
 within papers, and what part of that is the reviewers' own offset and slope is taken from NIPS 2014 and from
-real raters (`assess`). Candidates are those whom `assign` draws for a paper of AAMAS 2021, or by simulated
-expertise. Of each paper's candidates some are drawn as its reviewers, their parameters from the posterior
-given the scores that they gave, all others from the crowd: so scores and reviewers fit together.
+real raters (`assess`). Candidates are those of a paper of AAMAS 2021 if its bids, or simulated expertise, are
+assigned at random with capped chances. Of each paper's candidates some are drawn as its reviewers, their
+parameters from the posterior given the scores that they gave, all others from the crowd: so scores and
+reviewers fit together.
 Wrong decisions are expected values over the public belief. Writes docs/numbers/real_conferences.json, the
 tables of docs/evidence/real_conferences.md and docs/figures/real_conferences.png.
 """
@@ -24,23 +25,22 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib import pyplot as plt
-from scipy.optimize import root
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linprog, root
 from scipy.special import ndtr
 
 import blindcal as bc
-from assigning import similarity_of
 from blindcal.adversaries.findings import Finding, finding_about, paper_findings
 from blindcal.adversaries.side_knowledge import collusion_findings, evidence_findings
 from blindcal.adversaries.single_paper import THREE_GUESSES, View, case_view, rises
-from blindcal.assignment.candidates import SampledPool
-from blindcal.assignment.sampling import assign
-from blindcal.assignment.similarity import Similarity
 from blindcal.certify.claims import certify
 from blindcal.checks import Array
 from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import Policy
 from blindcal.policy.solver import solve
+from blindcal.pools.prior import all_tuples, inclusion, log_prior
 from blindcal.posterior.conference import Conference, assemble
 from blindcal.posterior.paper import PaperCase
 from real_raters import SETS, load
@@ -57,7 +57,9 @@ MENU = {
 }
 DEFAULT, FULL = "steady, epsilon 2", "full calibration"
 STRENGTH, COLLUDERS = 1.5, 20
-CAP, TIGHT, DRAWS, LOAD, REVIEWS = 0.5, 0.3, 64, 6, (3, 4, 5)
+CAP, TIGHT, LOAD, REVIEWS = 0.5, 0.3, 6, (3, 4, 5)
+YES, MAYBE, CONFLICT = 3, 2, 255
+ROUNDING = 1e-9
 TOPICS, EXPERTISE = 25, 0.1
 OTHERS, HISTORY = 3, 10
 BANK, QUALITY = 2000, np.linspace(-4.5, 4.5, 181)
@@ -237,25 +239,63 @@ def authors_of(crowd: Crowd, scores: Sequence[float], rng: np.random.Generator) 
     return float(QUALITY[at]), crowd.parameters[who]
 
 
-Candidates = dict[int, list[tuple[str, SampledPool]]]
-"""For each number of reviews the pools that `assign` drew, one for each paper."""
+@dataclass(frozen=True, eq=False)
+class Bids:
+    """How well everybody fits every paper, `value[paper, reviewer]`, and who may not review what."""
+
+    value: Array
+    barred: NDArray[np.bool_]
 
 
-def candidates(similarity: Similarity, cap: float = CAP) -> Candidates:
-    found = {}
-    for reviews in REVIEWS:
-        drawn = assign(similarity, per_paper=reviews, per_reviewer=LOAD, cap=cap, draws=DRAWS, seed=bytes(32))
-        found[reviews] = sorted(drawn.pools().items())
-    return found
+def bids_of(folder: Path) -> Bids:
+    """The bids of AAMAS 2021: yes counts 1, maybe one half."""
+    bids = np.load(folder / "aamas2021.npz")["bids"].T
+    return Bids(np.select([bids == YES, bids == MAYBE], [1.0, 0.5], 0.0), bids == CONFLICT)
 
 
-def expertise(papers: int, people: int) -> Similarity:
+Candidates = dict[int, list[tuple[str, dict[str, float]]]]
+"""For each number of reviews the pools of a randomized assignment, one for each paper."""
+
+
+def candidates(bids: Bids, cap: float = CAP) -> Candidates:
+    return {reviews: pools_of(marginals(bids, reviews, cap)) for reviews in REVIEWS}
+
+
+def pools_of(chance: Array) -> list[tuple[str, dict[str, float]]]:
+    return [
+        (f"p{paper:03d}", {f"r{who:03d}": float(row[who]) for who in np.flatnonzero(row)})
+        for paper, row in enumerate(chance)
+    ]
+
+
+def marginals(bids: Bids, reviews: int, cap: float) -> Array:
+    """`[paper, reviewer]`: the chances of the greatest expected similarity, each at most `cap`.
+
+    Every paper has `reviews` reviewers and nobody more than `LOAD` papers on average (Jecmen et al. 2020).
+    """
+    papers, people = bids.value.shape
+    paper, reviewer = np.nonzero(~bids.barred)
+    column, one = np.arange(paper.size), np.ones(paper.size)
+    solved = linprog(
+        -bids.value[paper, reviewer],
+        A_ub=sparse.csr_array((one, (reviewer, column)), (people, paper.size)),
+        b_ub=np.full(people, float(LOAD)),
+        A_eq=sparse.csr_array((one, (paper, column)), (papers, paper.size)),
+        b_eq=np.full(papers, float(reviews)),
+        bounds=(0.0, cap),
+        method="highs-ds",
+    )
+    chance = np.zeros(bids.value.shape)
+    chance[paper, reviewer] = np.where(solved.x < ROUNDING, 0.0, solved.x)
+    return chance
+
+
+def expertise(papers: int, people: int) -> Bids:
     """Everybody and every paper has a mixture of topics; similarity is how well they go together."""
     rng = np.random.default_rng(13)
     about = rng.dirichlet(np.full(TOPICS, EXPERTISE), papers)
     knows = rng.dirichlet(np.full(TOPICS, EXPERTISE), people)
-    names = [f"p{i:03d}" for i in range(papers)], [f"r{j:03d}" for j in range(people)]
-    return Similarity.dense(*names, about @ knows.T, np.zeros((papers, people), dtype=np.bool_))
+    return Bids(about @ knows.T, np.zeros((papers, people), dtype=np.bool_))
 
 
 @dataclass(frozen=True)
@@ -267,17 +307,25 @@ class Drawn:
     authors: tuple[str, ...]
 
 
+def drawn_authors(
+    rng: np.random.Generator, names: Sequence[str], chances: tuple[float, ...], reviews: int
+) -> tuple[str, ...]:
+    """Who wrote the reviews, in any order: a tuple drawn from the prior."""
+    rows = all_tuples(len(names), reviews)
+    weight = np.exp(log_prior(chances, rows))
+    return tuple(names[j] for j in rows[rng.choice(len(rows), p=weight / weight.sum())])
+
+
 def drawn_papers(found: Published, crowd: Crowd, pools: Candidates) -> list[Drawn]:
     """Every paper with the pool of a paper drawn for it, and reviewers who fit its scores."""
     drawn = []
     for number, scores in enumerate(found.scores):
         rng = np.random.default_rng([17, number])
         paper, pool = pools[len(scores)][rng.integers(len(pools[len(scores)]))]
-        sets, times = zip(*sorted(pool.sets.items()), strict=True)
-        together = sets[rng.choice(len(sets), p=np.array(times) / sum(times))]
         names = sorted(pool)
+        chances = inclusion([pool[name] for name in names], len(scores))
+        authors = drawn_authors(rng, names, chances, len(scores))
         anyone = rng.integers(len(crowd.parameters), size=len(names))
-        authors = tuple(rng.permutation(together).tolist())
         quality, theirs = authors_of(crowd, scores, rng)
         rows = dict(zip(names, crowd.parameters[anyone], strict=True))
         rows.update(zip(authors, theirs, strict=True))
@@ -285,11 +333,10 @@ def drawn_papers(found: Published, crowd: Crowd, pools: Candidates) -> list[Draw
             paper=f"{number:04d} with the pool of {paper}",
             scores=scores,
             candidates=tuple(names),
-            inclusion=tuple(pool[name] for name in names),
+            inclusion=chances,
             parameters=tuple((*map(float, rows[name]), 0.0, 0.0, 0.0, 0.0) for name in names),
             bar=0.0,
             grid=crowd.grid,
-            sets=pool.by_place(names),
         )
         drawn.append(Drawn(case, quality, authors))
     return drawn
@@ -540,11 +587,11 @@ def main() -> None:
         print("real_conferences needs --data FOLDER with the public tables; nothing done")
         return
     splits = sorted([NIPS, *(split_of(options.data, name) for name in RATERS)], key=lambda one: one.own)
-    similarity = similarity_of(options.data / "bids")
+    similarity = bids_of(options.data / "bids")
     bids = candidates(similarity)
     others = {
         f"bids, cap {TIGHT:g}": candidates(similarity, TIGHT),
-        "expertise, cap 0.5": candidates(expertise(*map(len, (similarity.papers, similarity.reviewers)))),
+        "expertise, cap 0.5": candidates(expertise(*similarity.value.shape)),
     }
     cells, apart = list[Cell](), dict[str, list[Cell]]((name, []) for name in others)
     for venue in VENUES:

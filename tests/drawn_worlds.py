@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from blindcal.assignment.prior import inclusion
+from blindcal.pools.prior import inclusion
 from blindcal.posterior.paper import PaperCase
 
 Array = NDArray[np.float64]

@@ -9,7 +9,7 @@ LAYERS = [
     "compute",
     "reviews",
     "reviewers",
-    "assignment",
+    "pools",
     "posterior",
     "policy",
     "certify",

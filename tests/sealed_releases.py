@@ -35,7 +35,6 @@ PAPER = PaperRecord(
         "grid": None,
         "pool": [["a", 0.5, 1.0], ["b", 0.5, 2.0]],
         "track": "",
-        "sets": None,
     },
     reviewers=("a", "b"),
     secret=0,

@@ -3,7 +3,7 @@
     Reviews -> Reviewers -> Candidates -> Belief -> Policy -> Plan -> Release -> Verification -> Report
 
 One frozen type for each stage, pure functions between them. The names below follow that order;
-everything else is in its package, which loads when first used: `bc.reviewers`, `bc.fitting`, `bc.assignment`,
+everything else is in its package, which loads when first used: `bc.reviewers`, `bc.fitting`, `bc.pools`,
 `bc.posterior`, `bc.policy`, `bc.certify`, `bc.planning`, `bc.deciding`, `bc.sharing`, `bc.adversaries`,
 `bc.calibrators`, `bc.simulation`, `bc.paper` for the paper's own items under their own numbers, and
 `bc.benchmark` to measure a mechanism of your own.
@@ -18,7 +18,6 @@ from blindcal.lazy_names import lazy_names
 if TYPE_CHECKING:
     from blindcal import adversaries as adversaries
     from blindcal import app as app
-    from blindcal import assignment as assignment
     from blindcal import benchmark as benchmark
     from blindcal import calibrators as calibrators
     from blindcal import certify as certify
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from blindcal import paper as paper
     from blindcal import planning as planning
     from blindcal import policy as policy
+    from blindcal import pools as pools
     from blindcal import posterior as posterior
     from blindcal import private_sharing as private_sharing
     from blindcal import project as project

@@ -22,7 +22,6 @@ from blindcal.adversaries.side_knowledge import (
 )
 from blindcal.adversaries.side_knowledge import _informed_view as informed
 from blindcal.adversaries.single_paper import View, case_view
-from blindcal.assignment.similarity import Similarity
 from blindcal.errors import InputError
 from blindcal.policy.policy import Policy
 from blindcal.posterior.paper import PaperCase
@@ -63,7 +62,7 @@ def test_a_candidate_who_is_certain_leaves_the_likelihood_of_the_other_tuples() 
     assert np.count_nonzero(density) == 4
     np.testing.assert_allclose(with_prior(view, "uniform").weight, density / density.sum(), rtol=1e-6)
     near = np.array([0.5, 0.9, 0.2])
-    similarity = Similarity.dense(["p"], ["a", "b", "c"], near[None, :])
+    similarity = {"p": dict(zip("abc", near.tolist(), strict=True))}
     weight = density * near[view.rows].prod(axis=1)
     np.testing.assert_allclose(with_similarity(view, similarity).weight, weight / weight.sum(), rtol=1e-6)
 
@@ -183,7 +182,10 @@ def test_a_prior_by_similarities_equals_a_list_of_all_tuples() -> None:
         views = random_views(rng, 3)
         people = sorted({name for view in views for name in view.names})
         near = rng.random((3, len(people))) * (rng.random((3, len(people))) < 0.9) + 0.01 * (number % 2)
-        similarity = Similarity.dense([view.paper for view in views], people, near)
+        similarity = {
+            view.paper: dict(zip(people, row, strict=True))
+            for view, row in zip(views, near.tolist(), strict=True)
+        }
         priors = []
         for view, row in zip(views, near, strict=True):
             by_name = dict(zip(people, row, strict=True))
@@ -216,8 +218,8 @@ def test_a_prior_by_similarities_equals_a_list_of_all_tuples() -> None:
 def test_a_paper_without_similarities_cannot_be_weighed() -> None:
     (view,) = random_views(np.random.default_rng(14), 1)
     with pytest.raises(InputError, match="no one of the pool"):
-        with_similarity(view, Similarity.dense(["other"], list(view.names), np.ones((1, len(view.names)))))
+        with_similarity(view, {"other": dict.fromkeys(view.names, 1.0)})
     # Strangers are as near as the row of anyone not listed says.
     outside = replace(view, names=(*view.names[:-1], "*"), rows=np.where(view.rows == 3, -1, view.rows))
-    alike = Similarity.dense([view.paper], [*view.names[:-1], "*"], np.ones((1, len(view.names))))
+    alike = {view.paper: dict.fromkeys([*view.names[:-1], "*"], 1.0)}
     np.testing.assert_allclose(with_similarity(outside, alike).weight, with_prior(view, "uniform").weight)

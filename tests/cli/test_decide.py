@@ -362,27 +362,6 @@ def test_grids_uncertain_reviewers_and_outsiders(small: SmallConference, tmp_pat
     assert decided(renamed.write(tmp_path / "in"), key, out, 'grid = "-9..9"')[0] == table, "still `*`"
 
 
-def test_pools_from_sampled_assignments(small: SmallConference, tmp_path: Path) -> None:
-    """Three draws of who reviewed what stand for the pools. Their sets say more than the table of their
-    shares: two of the three draws have the true reviewers together."""
-    pools = [row[:2] for row in small.pools[1:]]
-    true = {row[:2] for row in small.reviews[1:]}
-    draws = [("draw", "paper", "reviewer")]
-    draws += [(name, *pair) for name in ("one", "two") for pair in pools if pair in true]
-    draws += [("three", *pair) for pair in pools if pair not in true]
-    shares = [("paper", "reviewer", "probability")]
-    shares += [(*pair, repr(2 / 3 if pair in true else 1 / 3)) for pair in pools]
-    tables = []
-    for index, rows in enumerate((draws, shares)):
-        folder = replace(small, pools=tuple(rows)).write(tmp_path / f"in{index}")
-        key = tmp_path / f"chair{index}" / "key.bin"
-        key.parent.mkdir()
-        key.write_bytes(bytes(32))
-        key.chmod(0o600)
-        tables.append(decided(folder, key, tmp_path / f"out{index}")[1]["success_scores_only"])
-    assert tables[0] > tables[1] + 0.05
-
-
 def test_commitment_can_be_published_before_the_draw(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

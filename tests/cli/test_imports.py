@@ -257,7 +257,6 @@ def test_papers_that_the_export_calls_withdrawn_are_listed_or_kept(folder: Path)
         ("conflicts", "paper,conflict\n1,a\n"),
         ("conflicts", "paper,action,email\n1,conflict,idle@example.org\n"),
         ("pools", "paper,reviewer,probability\n1,a,0.5\n1,b,0.5\n"),
-        ("pools", "draw,paper,reviewer\n1,1,a\n2,1,b\n"),
         ("reviewers", "reviewer,slope,offset,noise\na,1,3,1\n"),
         ("titles", "paper,title\n1,On Widgets\n"),
         ("same", "old,new\nada@old.org,ada@example.edu\n"),

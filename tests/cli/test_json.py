@@ -27,7 +27,7 @@ CASES = {
     "export": (["in", "--to", "csv", "--out", "e.csv"], None),
     "report": (["in", "--out", "r.html"], None),
     "audit": (["in", "--key", "key.bin"], None),
-    "assign": (["--bids", "nowhere.csv"], None),
+    "pools": (["in", "nowhere.csv", "--per-paper", "1", "--assume", "bidders"], None),
     "share": (["nowhere.csv"], None),
     "pair": ([*PAIR, "--scores", "1"], [*PAIR, "--scores", "0.9,0.4"]),
     "average": (["--reviewer", "1,0"], [*PAIR, "--max-error", "0.2"]),

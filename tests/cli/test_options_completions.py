@@ -55,7 +55,7 @@ def offered(monkeypatch: pytest.MonkeyPatch, line: str) -> list[str]:
         ("blindcal export icx2026 --to ", [*FORMATS]),
         ("blindcal export icx2026 --what a", ["advice"]),
         ("blindcal import icx2027 x.csv --system hot", ["hotcrp"]),
-        ("blindcal assign icx2027 --assume e", ["eligible"]),
+        ("blindcal pools icx2027 bids.csv --assume b", ["bidders"]),
         ("blindcal select icx2", ["icx2026", "icx2027"]),
         ("blindcal report icx2027 --confid", ["--confidential"]),
     ],

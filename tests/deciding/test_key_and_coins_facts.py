@@ -18,7 +18,6 @@ PUBLIC = {
     "grid": None,
     "pool": [["a", 0.5, 1.0], ["b", 0.5, 1.0]],
     "track": "",
-    "sets": None,
 }
 FACTS = {
     "request": REQUEST,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.assignment.candidates import SharedTuple, all_but
 from blindcal.deciding.key_and_coins import Key, read_key
 from blindcal.deciding.ledger import Record, ledger_folder, read_head, read_ledger
 from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.errors import VerificationError
+from blindcal.pools.candidates import SharedTuple, all_but
 from sealed_releases import PAPER, RECORD, forge, sealed
 
 

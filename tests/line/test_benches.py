@@ -12,7 +12,6 @@ from sizes import count
 
 BENCH = Path(__file__).parents[2] / "bench"
 SMALL = {
-    "bench_assigning": ["--papers", "100"],
     "bench_certificates": [],
     "bench_committee": ["--papers", "2", "--candidates", "8", "--reviews", "2", "--workers", "1"],
     "bench_coupled_audit": ["--papers", "12", "--pool", "6", "--reviews", "2", "--workers", "1"],

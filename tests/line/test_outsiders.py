@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from blindcal.adversaries.single_paper import audit, guess, play
-from blindcal.assignment.prior import all_tuples, inclusion, log_prior
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import ExactPolicy
 from blindcal.deciding.draft import true_secret
@@ -22,6 +21,7 @@ from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import Policy
 from blindcal.policy.solver import private_policy, solve
+from blindcal.pools.prior import all_tuples, inclusion, log_prior
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.paper import PaperCase, secret_of

@@ -105,7 +105,7 @@ def test_two_secrets_load_neither_solver_nor_conference_nor_more_of_scipy_than_t
 import sys, blindcal as bc
 pair = bc.pair_belief((bc.Affine(1.2, 0.3), bc.Affine(0.8, -0.3)), [0.9, 0.4])
 pair.frontier().policy(adversary_error=0.1)
-slow = {"blindcal.assignment", "blindcal.posterior.conference", "highspy", "scipy.special"}
+slow = {"blindcal.pools", "blindcal.posterior.conference", "highspy", "scipy.special"}
 print(sorted(slow & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

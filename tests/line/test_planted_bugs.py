@@ -344,7 +344,7 @@ def lists_follow_from_the_private_decisions_alone(folder: Path) -> None:
     request = Request(Guarantee("average", epsilon=None), accept=3)
     plans_, _ = plans.plan_conference(conference, request.guarantee)
     lists: dict[tuple[bool, ...], set[str]] = {}
-    for number, who in product(range(20), (truth, {paper: one[::-1] for paper, one in truth.items()})):
+    for number, who in product(range(60), (truth, {paper: one[::-1] for paper, one in truth.items()})):
         past = PriorDecisions(ledger_module.Ledger(folder, Key(bytes([number]) * 32), ()))
         made = draft.draft(conference, who, request, past, lambda *_: (plans_, None), "").record
         lists.setdefault(tuple(p.accepted for p in made.papers), set()).add(made.decisions)

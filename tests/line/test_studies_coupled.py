@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import permutations, product
-
 import numpy as np
 import pytest
 
 pytest.importorskip("joblib")
 
-from studies.coupled_draws import Paper, feasible, named
 from studies.from_history import PER_PAPER, POOL, Year, cases, drawn_people, drawn_year
 from studies.learned_calibration import learned, positions, right
 
@@ -17,39 +14,6 @@ from blindcal.simulation.population import prototype_population
 from sizes import count
 
 pytestmark = pytest.mark.edge
-
-
-def drawn_papers(rng: np.random.Generator) -> list[Paper]:
-    """Three papers with two reviews each by two of four people."""
-    found = []
-    for _ in range(3):
-        sets = ((0, 1), (1, 2), (0, 3))
-        who = np.array([order for one in sets for order in permutations(one)])
-        weight = rng.dirichlet(np.ones(len(who)))
-        found.append(Paper(sets, np.repeat(np.arange(3), 2), who, weight, rng.random(len(who))))
-    return found
-
-
-def listed(papers: list[Paper], outcomes: tuple[int, ...], most: int) -> float:
-    """The same by going through every tuple of all papers."""
-    mass = np.zeros((3, 2, 4))
-    for rows in product(range(6), repeat=3):
-        who = [paper.who[row] for paper, row in zip(papers, rows, strict=True)]
-        if np.bincount(np.concatenate(who), minlength=4).max() > most:
-            continue
-        parts = zip(papers, rows, outcomes, strict=True)
-        chance = np.prod([p.weight[r] * (p.accept[r] if o else 1 - p.accept[r]) for p, r, o in parts])
-        for index, slots in enumerate(who):
-            mass[index, [0, 1], slots] += chance
-    return float(mass.max(axis=2).sum())
-
-
-def test_combinations_of_sets_are_all_that_meet_the_loads() -> None:
-    papers = drawn_papers(np.random.default_rng(1))
-    for outcomes in product((0, 1), repeat=3):
-        assert named(papers, feasible(papers), outcomes) == pytest.approx(listed(papers, outcomes, 2))
-        free = np.ones_like(feasible(papers))
-        assert named(papers, free, outcomes) == pytest.approx(listed(papers, outcomes, 9))
 
 
 def test_who_has_nothing_to_learn_believes_what_each_paper_says() -> None:

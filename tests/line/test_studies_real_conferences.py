@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -10,8 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blindcal.assignment.candidates import SampledPool
-from blindcal.assignment.similarity import Similarity
 from sizes import count
 
 pytest.importorskip("matplotlib").use("Agg")
@@ -35,13 +34,13 @@ def made_up(papers: int) -> Any:
     return study.Published(VENUE, scores, [sum(one) / len(one) > 5.0 for one in scores])
 
 
-def pools() -> dict[int, list[tuple[str, SampledPool]]]:
-    rng, names = np.random.default_rng(2), [f"r{j}" for j in range(9)]
-    found = {}
-    for reviews in study.REVIEWS:
-        sets = {tuple(sorted(rng.choice(names, reviews, replace=False).tolist())): 1 for _ in range(8)}
-        found[reviews] = [("p", SampledPool(sets))]
-    return found
+def pools() -> dict[int, list[tuple[str, dict[str, float]]]]:
+    rng = np.random.default_rng(2)
+    names = [f"r{j}" for j in range(7)]
+    return {
+        reviews: [("p", dict(zip(names, rng.uniform(0.3, 1.0, 7).tolist(), strict=True)))]
+        for reviews in study.REVIEWS
+    }
 
 
 def test_the_latent_model_has_the_moments_of_the_scores() -> None:
@@ -146,9 +145,22 @@ def test_published_papers_are_those_that_were_decided(tmp_path: Path) -> None:
 
 
 def test_expertise_makes_pools_for_every_number_of_reviews() -> None:
-    similarity = study.expertise(8, 12)
-    assert isinstance(similarity, Similarity)
-    found = study.candidates(similarity)
+    found = study.candidates(study.expertise(8, 12))
     assert {reviews: len(found[reviews]) for reviews in study.REVIEWS} == {3: 8, 4: 8, 5: 8}
-    sizes = {reviews: {len(one) for _, pool in all_ for one in pool.sets} for reviews, all_ in found.items()}
-    assert sizes == {reviews: {reviews} for reviews in study.REVIEWS}
+    for reviews, every in found.items():
+        sums = [sum(pool.values()) for _, pool in every]
+        assert sums == pytest.approx([reviews] * 8)
+        load = Counter[str]()
+        for _, pool in every:
+            assert max(pool.values()) <= study.CAP + 1e-9
+            load.update(pool)
+        assert max(load.values()) <= study.LOAD + 1e-9
+
+
+def test_chances_are_those_of_the_most_similarity() -> None:
+    """Two papers and three people, by hand: the best person has both papers as often as the cap allows."""
+    value = np.array([[3.0, 2.0, 0.0], [3.0, 0.0, 1.0]])
+    barred = np.array([[False] * 3, [False, True, False]])
+    assert study.marginals(study.Bids(value, barred), 1, 0.6) == pytest.approx(
+        np.array([[0.6, 0.4, 0.0], [0.6, 0.0, 0.4]])
+    )

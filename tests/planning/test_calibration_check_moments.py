@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blindcal.assignment.candidates import AllBut, SharedTuple
 from blindcal.planning.calibration_check import (
     below,
     check_calibration,
@@ -16,6 +15,7 @@ from blindcal.planning.calibration_check import (
     slope_on_predictions,
     squared_deviation,
 )
+from blindcal.pools.candidates import AllBut, SharedTuple
 from blindcal.posterior.paper import PaperCase
 from drawn_worlds import Drawn, scores_of, with_outsiders
 from sizes import count

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm, truncnorm
 
-from blindcal.assignment.candidates import SharedTuple, all_but
-from blindcal.assignment.prior import inclusion
 from blindcal.errors import InputError
+from blindcal.pools.candidates import SharedTuple, all_but
+from blindcal.pools.prior import inclusion
 from blindcal.posterior import acceptance_bar
 from blindcal.posterior.acceptance_bar import choose_bar, review_sites, tuple_qualities
 from blindcal.posterior.paper import PaperCase

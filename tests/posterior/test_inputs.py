@@ -56,10 +56,6 @@ FORMS = {
         "paper,reviewer,probability\np1,a,0.75\np1,b,0.5\np2,b,1\np2,c,0.25\n",
         {"p1": {"a": 0.75, "b": 0.5}, "p2": {"b": 1.0, "c": 0.25}},
     ),
-    "draws": (
-        "draw,paper,reviewer\n1,p1,a\n1,p1,b\n1,p2,b\n2,p1,a\n2,p1,c\n2,p2,c\n3,p1,a\n4,p2,c\n",
-        {"p1": {"a": 0.75, "b": 0.25, "c": 0.25}, "p2": {"b": 0.25, "c": 0.5}},
-    ),
     "conflicts": ("paper,conflict\np1,c\np2,a\n", {"p1": {"a": 1, "b": 1}, "p2": {"b": 1, "c": 1}}),
 }
 

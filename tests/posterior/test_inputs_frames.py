@@ -28,11 +28,6 @@ POOLS = {
     "probability": [0.5, 1.0, 0.5, 0.25, 0.75, 1.0, 0.5, 0.5, 1.0],
 }
 CONFLICTS = {"paper": ["p1"], "conflict": ["cleo"]}
-DRAWS = {
-    "draw": ["1", "1", "2", "2", "1", "1", "1", "1", "2", "2", "2", "2"],
-    "paper": ["p1", "p1", "p1", "p1", "p2", "p2", "p3", "p3", "p2", "p2", "p3", "p3"],
-    "reviewer": ["ada", "ben", "ada", "ben", "ben", "cleo", "ada", "cleo", "ben", "cleo", "ada", "cleo"],
-}
 
 
 class Polars:
@@ -59,7 +54,7 @@ def written(columns: dict[str, list[Any]], path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("pools", [POOLS, CONFLICTS, DRAWS], ids=["pools", "conflicts", "draws"])
+@pytest.mark.parametrize("pools", [POOLS, CONFLICTS], ids=["pools", "conflicts"])
 @pytest.mark.parametrize(
     "frame",
     [dict, Polars, pytest.param(pandas, marks=pytest.mark.edge)],

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chi2
 
-from blindcal.assignment.candidates import AllBut, everyone
 from blindcal.certify.claims import keeps_guarantee
 from blindcal.certify.exact import UNIT, ExactPolicy
 from blindcal.compute import parallel
@@ -27,6 +26,7 @@ from blindcal.policy.accept_lp import EntryProgram
 from blindcal.policy.budget import explore
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import accept_program
+from blindcal.pools.candidates import AllBut, everyone
 from blindcal.posterior import paper as paper_module
 from blindcal.posterior.conference import MOST_REVIEWS, Conference, assemble, prepare, true_reviewers
 from blindcal.posterior.large_pools import pack_layout

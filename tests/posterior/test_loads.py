@@ -8,8 +8,8 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from blindcal.assignment.prior import inclusion, sets_of
 from blindcal.errors import InputError
+from blindcal.pools.prior import inclusion, sets_of
 from blindcal.posterior import loads as loads_module
 from blindcal.posterior.loads import AssignmentSums, exact_beliefs, read_loads, tilted_beliefs
 from blindcal.posterior.paper import PaperCase

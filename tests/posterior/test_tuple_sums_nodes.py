@@ -11,8 +11,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from blindcal.assignment.prior import log_odds
 from blindcal.errors import InputError
+from blindcal.pools.prior import log_odds
 from blindcal.posterior.paper import PaperCase
 from blindcal.posterior.tuple_sums import QuadratureNodes, quadrature_nodes
 from random_cases import random_case

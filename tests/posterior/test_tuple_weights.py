@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
-from blindcal.assignment.prior import inclusion, log_prior
+from blindcal.pools.prior import inclusion, log_prior
 from blindcal.posterior.paper import PaperCase
 from blindcal.posterior.tuple_weights import (
     SharedLikelihoods,

@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from blindcal.adversaries.findings import Finding
 from blindcal.adversaries.single_paper import AUTHOR, View
-from blindcal.assignment.candidates import OUTSIDER
-from blindcal.assignment.prior import NOBODY
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
+from blindcal.pools.candidates import OUTSIDER
+from blindcal.pools.prior import NOBODY
 from blindcal.posterior.loads import MOST_TERMS, AssignmentSums, review_flow
 
 LOADS = "knows everyone's load"

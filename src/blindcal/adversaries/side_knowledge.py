@@ -21,11 +21,10 @@ from scipy.sparse import csr_array
 
 from blindcal.adversaries.findings import Finding, paper_findings
 from blindcal.adversaries.single_paper import AUTHOR, POLICIES, View, authors, rises
-from blindcal.assignment.candidates import OUTSIDER
-from blindcal.assignment.similarity import Similarity
 from blindcal.checks import Array, Integers
 from blindcal.compute.parallel import Workers, parallel_map
 from blindcal.errors import InputError
+from blindcal.pools.candidates import OUTSIDER, Similarity
 
 PRIORS = ("given", "uniform", "sharpened")
 _SHARPENING = 1.0
@@ -55,10 +54,8 @@ def with_similarity(view: View, similarity: Similarity) -> View:
 
     A candidate without a similarity has 0, and cannot have reviewed.
     """
-    column = {name: index for index, name in enumerate(similarity.reviewers)}
-    known = view.paper in similarity.papers
-    row = similarity.value[[similarity.papers.index(view.paper)]].toarray()[0] if known else []
-    similar = np.array([row[column[name]] if known and name in column else 0.0 for name in view.names])
+    row = similarity.get(view.paper, {})
+    similar = np.array([row.get(name, 0.0) for name in view.names])
     # Nobody (-1) is the last entry: an outsider is as similar as `*` is.
     stranger = similar[view.names.index(OUTSIDER)] if OUTSIDER in view.names else 0.0
     product = np.append(similar, stranger)[view.rows].prod(axis=1)

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from blindcal.assignment.candidates import OUTSIDER
 from blindcal.certify.claims import Claim, claim
 from blindcal.certify.exact import exact_policy
 from blindcal.checks import Array, Integers, check_type
@@ -30,6 +29,7 @@ from blindcal.deciding.ledger import Record
 from blindcal.errors import InputError
 from blindcal.io.tables import long_frame
 from blindcal.policy.policy import LabelSums, Policy, evidence_policy, label_sums
+from blindcal.pools.candidates import OUTSIDER
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.paper import PaperCase
 from blindcal.posterior.tuple_weights import tuple_posteriors

@@ -22,7 +22,6 @@ from blindcal.app.session import (
     Session,
     setting_text,
 )
-from blindcal.assignment.candidates import EVERYONE
 from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder
 from blindcal.deciding.release import first_of_key
 from blindcal.errors import BlindcalError, InputError, Problem, unexpected
@@ -36,6 +35,7 @@ from blindcal.planning.calibration_check import FITS
 from blindcal.planning.conference_plan import Answer
 from blindcal.planning.request import Quota, Request
 from blindcal.policy.guarantee import GUARANTEES
+from blindcal.pools.candidates import EVERYONE
 from blindcal.project.imports import FolderImport
 from blindcal.project.settings import SECTIONS, SETTINGS
 from blindcal.project.workflow import FolderAudit, FolderFit, FolderRelease, FolderVerification, ReleaseExport

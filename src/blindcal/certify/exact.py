@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blindcal.assignment.prior import NOBODY
 from blindcal.checks import Array, Integers
 from blindcal.policy.policy import Policy
+from blindcal.pools.prior import NOBODY
 from blindcal.posterior.belief import Belief
 
 Exact = NDArray[np.object_]

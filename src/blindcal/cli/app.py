@@ -50,7 +50,7 @@ COMMANDS = {
     },
     "Chair, before reviews are in": {
         "new": ("imports:new", "Make a conference's folder and its key, with or without reviews."),
-        "assign": ("assign:assign", "Assign reviewers to papers at random, and keep the prior."),
+        "pools": ("pools:pools", "Write down who may have reviewed each paper, from bids or similarities."),
     },
     "Chair, once reviews are in": {
         "import": ("imports:import_", "Bring reviews, past years, candidates or conflicts into a folder."),

@@ -36,7 +36,6 @@ from math import comb, isfinite, sqrt
 import numpy as np
 from scipy.special import bdtrc, gammainc
 
-from blindcal.assignment.candidates import OUTSIDER
 from blindcal.certify.exact import ExactPolicy, PolicyTables
 from blindcal.checks import Array
 from blindcal.deciding.key_and_coins import as_recorded, input_stamp, public_facts
@@ -45,6 +44,7 @@ from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.errors import InputError, RefusedError
 from blindcal.io.cells import count
 from blindcal.planning.request import Number, Request
+from blindcal.pools.candidates import OUTSIDER
 from blindcal.posterior.conference import Conference, TrueReviewers, track_level
 from blindcal.posterior.paper import PaperCase
 from blindcal.reviews import Reviews
@@ -61,15 +61,8 @@ _STANDARD_ERRORS = 5.0
 
 
 _KINDS_OF_CHANGE = ("new", "late", "scores", "pools", "grid", "tracks", "reviewers", "returned")
-# The kind of change for each public fact. If assignments were sampled, the sets of people that were drawn are
-# part of the pools: inclusion probabilities can agree although the sets differ.
-_PUBLIC_FACTS = (
-    ("scores", "scores"),
-    ("pools", "pool"),
-    ("pools", "sets"),
-    ("grid", "grid"),
-    ("tracks", "track"),
-)
+# The kind of change for each public fact.
+_PUBLIC_FACTS = (("scores", "scores"), ("pools", "pool"), ("grid", "grid"), ("tracks", "track"))
 
 
 @dataclass(frozen=True)
@@ -371,7 +364,7 @@ def renamed_reviewers(changes: Changes) -> tuple[str, ...]:
 
 def recorded_case(paper: PaperRecord, record: Record) -> PaperCase:
     """The public case of a paper as it was recorded, with the bar of its record."""
-    grid, track, sets = (paper.public[name] for name in ("grid", "track", "sets"))
+    grid, track = paper.public["grid"], paper.public["track"]
     pool = PoolRows.of(paper.public["pool"])
     return PaperCase(
         paper=paper.paper,
@@ -382,7 +375,6 @@ def recorded_case(paper: PaperRecord, record: Record) -> PaperCase:
         bar=track_level(record.bar, track),
         grid=None if grid is None else tuple(grid),
         track=track,
-        sets=None if sets is None else tuple((tuple(who), number) for who, number in sets),
         settled=bool(paper.earlier),
     )
 

@@ -13,7 +13,6 @@ from fractions import Fraction
 from math import ceil, isinf
 from typing import Any
 
-from blindcal.assignment.candidates import OUTSIDER, union
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR
 from blindcal.deciding.certificate_fields import in_format, without_comparisons
@@ -25,6 +24,7 @@ from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED, Figures, St
 from blindcal.planning.ranking_and_wait_list import ACCEPT, REJECT, WAIT
 from blindcal.planning.request import Number, Quota
 from blindcal.policy.guarantee import LIMITS, Guarantee
+from blindcal.pools.candidates import OUTSIDER, union
 
 # Figures have nine decimals. Sums differ by far less than 1e-10 from one kind of machine to another.
 _DECIMALS, _MACHINES, _NOTHING = 10**9, Fraction(1, 10**10), 1e-12

@@ -178,8 +178,7 @@ def public_facts(case: PaperCase) -> dict[str, Any]:
     """The public facts about a paper, with numbers as in the files."""
     pool = PoolRows(case.candidates, case.inclusion, case.parameters)
     grid = None if case.grid is None else list(case.grid)
-    sets = None if case.sets is None else [[list(who), number] for who, number in case.sets]
-    return {"scores": list(case.scores), "grid": grid, "pool": pool, "track": case.track, "sets": sets}
+    return {"scores": list(case.scores), "grid": grid, "pool": pool, "track": case.track}
 
 
 def coin_facts(

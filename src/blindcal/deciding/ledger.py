@@ -42,7 +42,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
-from blindcal.assignment.candidates import union
 from blindcal.certify.exact import ExactPolicy, PackedPolicy, PolicyTables, pack_policy
 from blindcal.deciding.certificate_fields import CERTIFICATE_FORMAT, public_fields
 from blindcal.deciding.key_and_coins import (
@@ -72,6 +71,7 @@ from blindcal.io.atomic_files import (
 from blindcal.io.tables import StrPath, quote_cell
 from blindcal.planning.request import Number, Request, recorded_request
 from blindcal.policy.guarantee import LIMITS
+from blindcal.pools.candidates import union
 from blindcal.posterior.conference import LevelByTrack
 from blindcal.reviews import original_scores
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.assignment.candidates import SharedTuple, all_but, shared_part
 from blindcal.checks import Integers
 from blindcal.io.atomic_files import EncodedList, canonical_json
+from blindcal.pools.candidates import SharedTuple, all_but, shared_part
 
 
 class PoolRows(EncodedList):

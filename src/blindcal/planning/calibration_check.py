@@ -24,12 +24,12 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import ndtr
 
-from blindcal.assignment.candidates import OUTSIDER, shared_part, union
-from blindcal.assignment.prior import candidate_seats, seat_probabilities
 from blindcal.checks import Array, Integers, roundoff
 from blindcal.errors import InputError
 from blindcal.io.cells import count
 from blindcal.io.tables import data_frame
+from blindcal.pools.candidates import OUTSIDER, shared_part, union
+from blindcal.pools.prior import candidate_seats, seat_probabilities
 from blindcal.posterior.paper import PaperCase
 from blindcal.reviewers.base import Booleans
 

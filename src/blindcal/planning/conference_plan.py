@@ -16,7 +16,6 @@ from math import inf, isinf
 from time import monotonic
 from typing import Any
 
-from blindcal.assignment.candidates import OUTSIDER
 from blindcal.certify.claims import Claim, certify
 from blindcal.certify.exact import ExactPolicy, PackedPolicy, pack_policy
 from blindcal.checks import Array
@@ -41,6 +40,7 @@ from blindcal.planning.request import Request, check_types
 from blindcal.policy.budget import exploration_steps, success_limits
 from blindcal.policy.guarantee import PUBLIC, Guarantee
 from blindcal.policy.solver import solve
+from blindcal.pools.candidates import OUTSIDER
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import Conference, LevelByTrack, members_of
 from blindcal.posterior.inputs import Inputs

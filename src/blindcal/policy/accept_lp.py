@@ -20,13 +20,13 @@ import highspy
 import numpy as np
 from scipy import sparse
 
-from blindcal.assignment.prior import NOBODY
 from blindcal.checks import Array, Integers
 from blindcal.compute.highs import load_model, solve_model
 from blindcal.errors import CertificateError
 from blindcal.io.tables import long_frame
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import TIE_TOLERANCE
+from blindcal.pools.prior import NOBODY
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.large_pools import AggregatedBelief, LayoutTarget
 from blindcal.posterior.paper import PaperCase

@@ -3,7 +3,7 @@
 In: reviews, calibration, candidates. Out: `Belief`: the weight of every tuple of reviewers and the
 decision it favors, for a pair of papers, a paper, or a `Conference` with its acceptance bar. Open
 `belief` first, then `paper` and `tuple_weights`; `tuple_sums` and `large_pools` do without listing tuples.
-Imports: assignment and earlier.
+Imports: pools and earlier.
 """
 
 from typing import TYPE_CHECKING

@@ -29,11 +29,11 @@ from hashlib import sha256
 import numpy as np
 from scipy.special import ndtr
 
-from blindcal.assignment.candidates import shared_part
-from blindcal.assignment.prior import candidate_seats, tuple_count
 from blindcal.checks import Array, Integers
 from blindcal.compute.parallel import Workers, parallel_map
 from blindcal.errors import InputError
+from blindcal.pools.candidates import shared_part
+from blindcal.pools.prior import candidate_seats, tuple_count
 from blindcal.posterior.paper import PaperCase
 from blindcal.posterior.tuple_weights import (
     UNWEIGHABLE,
@@ -158,7 +158,7 @@ def kinds_of_papers(cases: Sequence[PaperCase]) -> tuple[list[PaperCase], list[i
     representatives: list[PaperCase] = []
     kind = []
     for case in cases:
-        parts = (case.candidates, case.inclusion, case.parameters, case.grid, case.sets)
+        parts = (case.candidates, case.inclusion, case.parameters, case.grid)
         index = kinds.setdefault((case.scores, case.bar, case.track, *map(id, parts)), len(representatives))
         if index == len(representatives):
             representatives.append(case)
@@ -185,7 +185,7 @@ def approximate_evidence(case: PaperCase) -> tuple[Array, Array]:
 def tuple_qualities(case: PaperCase) -> tuple[Array, Array, Array]:
     """Median and precision of quality under each tuple (or each sampled tuple), and the tuple's weight."""
     tuples = tuple_count(len(case.candidates), len(case.scores), case.outsider is not None)
-    if case.sets is not None or tuples <= MAX_LISTED:
+    if tuples <= MAX_LISTED:
         return _weighed(case, few=True)
     return _weighed_sample(replace(case, bar=0.0))
 

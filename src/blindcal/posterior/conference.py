@@ -13,19 +13,22 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from fractions import Fraction
 from itertools import compress
-from math import factorial
 from typing import Any
 
 import numpy as np
 
-from blindcal.assignment.candidates import (
-    BEFOREHAND,
+from blindcal.checks import numbers, strictly_within, within
+from blindcal.compute.parallel import Workers
+from blindcal.errors import InputError, Problem
+from blindcal.io.atomic_files import read_table
+from blindcal.io.cells import Column, count
+from blindcal.io.tables import input_error
+from blindcal.pools.candidates import (
     CAUSES,
     OUTSIDER,
     CommitteePool,
     MissingReviewer,
     Pools,
-    SampledPool,
     SharedTuple,
     all_but,
     conflicts_in,
@@ -34,13 +37,7 @@ from blindcal.assignment.candidates import (
     shared_part,
     union,
 )
-from blindcal.assignment.prior import Sets, inclusion, tuple_count
-from blindcal.checks import numbers, strictly_within, within
-from blindcal.compute.parallel import Workers
-from blindcal.errors import InputError, Problem
-from blindcal.io.atomic_files import read_table
-from blindcal.io.cells import Column, count
-from blindcal.io.tables import input_error
+from blindcal.pools.prior import inclusion, tuple_count
 from blindcal.posterior.acceptance_bar import choose_bar
 from blindcal.posterior.paper import MOST_LISTED, PaperCase
 from blindcal.reviewers.calibration import FIELDS
@@ -126,7 +123,7 @@ def prepare(
         InputError: Lists every problem of the input.
 
     Example:
-        >>> from blindcal.assignment.candidates import everyone
+        >>> from blindcal.pools.candidates import everyone
         >>> reviews = Reviews.from_table({"paper": ["p", "q"], "reviewer": ["ada", "ben"], "score": [3, 1]})
         >>> known = dict.fromkeys(["ada", "ben"], (1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0))
         >>> conference = prepare(reviews, known, everyone(reviews.papers, list(known)), bar=1.0)
@@ -247,7 +244,7 @@ def true_reviewers(conference: Conference, reviews: Reviews) -> dict[str, tuple[
         reviews: The reviews, which name their reviewers.
 
     Example:
-        >>> from blindcal.assignment.candidates import everyone
+        >>> from blindcal.pools.candidates import everyone
         >>> reviews = Reviews.from_table({"paper": ["p", "p"], "reviewer": ["ada", "ben"], "score": [3, 1]})
         >>> known = dict.fromkeys(["ada", "ben"], (1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0))
         >>> conference = prepare(reviews, known, everyone(reviews.papers, list(known)), bar=1.0)
@@ -290,11 +287,10 @@ def public_case(
     shared, key = shared or _Shared(), (id(pool), len(scores))
     if key not in shared.parts:
         shared.parts[key] = _candidates(pool, len(scores), parameters, shared)
-    candidates, chances, rows, sets = shared.parts[key]
-    return PaperCase(paper, scores, candidates, chances, rows, 0.0, grid, track=track, sets=sets)
+    return PaperCase(paper, scores, *shared.parts[key], 0.0, grid, track=track)
 
 
-_Candidates = tuple[Sequence[str], tuple[float, ...], Sequence[tuple[float, ...]], Sets | None]
+_Candidates = tuple[Sequence[str], tuple[float, ...], Sequence[tuple[float, ...]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,22 +305,15 @@ class _Shared:
 def _candidates(
     pool: Mapping[str, float], reviews: int, parameters: Parameters, shared: _Shared
 ) -> _Candidates:
-    """Candidates, their chances and their calibration, for a paper with so many reviews; and drawn sets."""
+    """Candidates, their chances and their calibration, for a paper with so many reviews."""
     if isinstance(pool, CommitteePool) and OUTSIDER not in pool:
         return _committee(pool, reviews, parameters, shared)
-    drawn = pool.of(reviews) if isinstance(pool, SampledPool) else None
-    pool = pool if drawn is None else drawn
     names = sorted(pool)
     outsider = names.index(OUTSIDER) if OUTSIDER in names else None
     chances = inclusion([pool[name] for name in names], reviews, outsider)
     possible = [chance > 0.0 for chance in chances]
     kept = tuple(compress(names, possible))
-    return (
-        kept,
-        tuple(compress(chances, possible)),
-        _calibration(kept, parameters),
-        None if drawn is None else drawn.by_place(names),
-    )
+    return kept, tuple(compress(chances, possible)), _calibration(kept, parameters)
 
 
 def _committee(pool: CommitteePool, reviews: int, parameters: Parameters, shared: _Shared) -> _Candidates:
@@ -335,7 +324,7 @@ def _committee(pool: CommitteePool, reviews: int, parameters: Parameters, shared
     size = len(pool), reviews
     if size not in shared.chances:
         shared.chances[size] = inclusion([1.0] * len(pool), reviews)
-    return pool.candidates, shared.chances[size], all_but(shared.rows[id(names)], without), None
+    return pool.candidates, shared.chances[size], all_but(shared.rows[id(names)], without)
 
 
 def _calibration(names: Sequence[str], parameters: Parameters) -> tuple[tuple[float, ...], ...]:
@@ -409,9 +398,7 @@ def refuse_mismatches(
     pairs = {paper: (who, pools.get(paper)) for paper, who in by_slot.items()}
     shared = {(id(pool), len(who)): (len(who), pool) for who, pool in pairs.values()}
     checked = {key: pool_problems(*pair) for key, pair in shared.items()}
-    broken = {
-        paper: checked[id(pool), len(who)] or _drawn_apart(who, pool) for paper, (who, pool) in pairs.items()
-    }
+    broken = {paper: checked[id(pool), len(who)] for paper, (who, pool) in pairs.items()}
     # Nobody is missing from a pool that has `*`.
     missing = {
         paper: [name for name in who if pool and not max(pool.get(name, 0.0), pool.get(OUTSIDER, 0.0)) > 0.0]
@@ -513,21 +500,10 @@ def members_of(pools: Iterable[Mapping[str, float]]) -> set[str]:
     return union([pool.candidates if isinstance(pool, CommitteePool) else pool for pool in pools])
 
 
-def _drawn_apart(who: Sequence[str], pool: Mapping[str, float] | None) -> list[tuple[str, str]]:
-    """A broken rule, and the detail of the message, if a paper's reviewers are together in no draw."""
-    if not isinstance(pool, SampledPool) or not pool.keys() >= set(who):
-        return []
-    together = tuple(sorted(who)) in pool.of(len(who)).sets
-    rule = f"must have a paper's reviewers together in some draw {BEFOREHAND}"
-    return [] if together else [(rule, "them apart")]
-
-
 def pool_problems(reviews: int, pool: Mapping[str, float] | None) -> list[tuple[str, str]]:
     """The rules that a pool breaks for a paper with this many reviews, whoever wrote them."""
     if pool is None:
         return [(_POOL_RULE, "none")]
-    if isinstance(pool, SampledPool):
-        return _draw_problems(reviews, pool)
     problems = []
     everyone = isinstance(pool, CommitteePool)
     positive = len(pool) if everyone else sum(chance > 0.0 for chance in pool.values())
@@ -538,14 +514,3 @@ def pool_problems(reviews: int, pool: Mapping[str, float] | None) -> list[tuple[
     elif reviews > MOST_REVIEWS and tuple_count(positive, reviews, outside) > MOST_LISTED:
         problems.append((f"must be small if a paper has over {MOST_REVIEWS} reviews", f"{positive}"))
     return problems
-
-
-def _draw_problems(reviews: int, pool: SampledPool) -> list[tuple[str, str]]:
-    """The rules that the sampled reviewers of one paper break."""
-    if pool.least < reviews:
-        rule = "must have at least as many reviewers of a paper in every draw as the paper has reviews"
-        return [(rule, f"{pool.least}")]
-    drawn = pool.of(reviews)
-    if len(drawn.sets) * factorial(reviews) > MOST_LISTED:
-        return [(f"must have few draws if a paper has {reviews} reviews", f"{len(drawn.sets)} sets")]
-    return []

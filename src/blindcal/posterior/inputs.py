@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.assignment.candidates import EVERYONE, OUTSIDER, Pools, is_everyone, pools_of
 from blindcal.checks import check_type
 from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import is_path, source_name
 from blindcal.io.cells import count, number_text
+from blindcal.pools.candidates import EVERYONE, OUTSIDER, Pools, is_everyone, pools_of
 from blindcal.posterior.conference import (
     Conference,
     LevelByTrack,

@@ -25,13 +25,13 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
-from blindcal.assignment.candidates import OUTSIDER, union
-from blindcal.assignment.prior import sets_of
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_table
 from blindcal.io.cells import Column, count
 from blindcal.io.tables import input_error
+from blindcal.pools.candidates import OUTSIDER, union
+from blindcal.pools.prior import sets_of
 from blindcal.posterior.paper import PaperCase
 from blindcal.posterior.tuple_weights import normalize
 

@@ -16,10 +16,10 @@ from typing import Self
 
 import numpy as np
 
-from blindcal.assignment.candidates import OUTSIDER, shared_part
-from blindcal.assignment.prior import NOBODY, candidate_seats, tuple_count
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
+from blindcal.pools.candidates import OUTSIDER, shared_part
+from blindcal.pools.prior import NOBODY, candidate_seats, tuple_count
 from blindcal.posterior.belief import Belief, unchecked_belief
 from blindcal.posterior.large_pools import (
     AggregatedBelief,
@@ -68,8 +68,6 @@ class PaperCase(PaperData):
         bar: The quality above which the paper should be accepted; qualities are N(0, 1).
         grid: The scores that reviewers can give; None if scores are not rounded.
         track: Empty unless each track has a bar of its own.
-        sets: If assignments were sampled, the sets of candidates that may have reviewed the paper, and in how
-            many draws each did; None: the maximum-entropy prior of `inclusion`.
         most_listed: With more tuples of reviewers than this, they are aggregated; None: as many as are quick
             to list. A setting, not a fact about the paper.
         promise: The guarantee that aggregated tables are laid out for. A setting likewise.
@@ -95,7 +93,7 @@ class PaperCase(PaperData):
         """Whether every tuple has an accept probability of its own."""
         tuples = tuple_count(len(self.candidates), len(self.scores), OUTSIDER in self.candidates)
         most = _MOST_LISTED.get(len(self.scores), MOST_LISTED)
-        return self.sets is not None or tuples <= (most if self.most_listed is None else self.most_listed)
+        return tuples <= (most if self.most_listed is None else self.most_listed)
 
     def promised(self, promise: LayoutTarget) -> Self:
         """The same paper, to be decided under this guarantee."""
@@ -131,11 +129,6 @@ class PaperCase(PaperData):
 
         It is minus infinity if floating-point numbers cannot hold it.
         """
-        if self.sets is not None:
-            try:
-                return float(np.logaddexp.reduce(tuple_posteriors(self, self.tuples)[0]))
-            except InputError:
-                return -np.inf
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             nodes, scale = quadrature_nodes(self)
             if not np.isfinite(scale):
@@ -162,12 +155,9 @@ class PaperCase(PaperData):
     def look_alikes(self) -> tuple[Integers, Integers]:
         """Equal numbers for slots with the same score, and for candidates with the same public data.
 
-        `*` is nobody and like no one. If assignments were sampled, who was drawn with whom tells everyone
-        apart.
+        `*` is nobody and like no one.
         """
         tied = np.unique(self.scores, return_inverse=True)[1]
-        if self.sets is not None:
-            return tied, np.arange(len(self.candidates))
         return tied, _kinds_of_candidates(self.promised(LayoutTarget()))
 
 

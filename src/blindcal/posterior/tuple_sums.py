@@ -22,8 +22,8 @@ import numpy as np
 from scipy import fft, sparse
 from scipy.special import sici
 
-from blindcal.assignment.prior import candidate_seats
 from blindcal.checks import Array, Integers
+from blindcal.pools.prior import candidate_seats
 from blindcal.posterior.tuple_weights import PaperData, panel_spacing, shared_likelihoods
 
 # Nodes of a quadrature over quality.

@@ -17,20 +17,17 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from blindcal.assignment.candidates import OUTSIDER, shared_part
-from blindcal.assignment.prior import (
-    Sets,
+from blindcal.checks import Array, Integers
+from blindcal.errors import InputError
+from blindcal.pools.candidates import OUTSIDER, shared_part
+from blindcal.pools.prior import (
     all_tuples,
     candidate_seats,
     log_odds,
     log_prior,
-    log_set_prior,
     seat_probabilities,
     tuple_halves,
-    tuples_of_sets,
 )
-from blindcal.checks import Array, Integers
-from blindcal.errors import InputError
 from blindcal.reviewers.affine import Affine, known_affine
 from blindcal.reviewers.base import Reviewer
 from blindcal.reviewers.quadrature import NODES, gauss_legendre_panels
@@ -79,7 +76,6 @@ class PaperData:
     bar: float
     grid: tuple[float, ...] | None = None
     track: str = field(default="", kw_only=True)
-    sets: Sets | None = field(default=None, kw_only=True, repr=False)
 
     @property
     def outsider(self) -> int | None:
@@ -89,14 +85,10 @@ class PaperData:
     @property
     def tuples(self) -> Integers:
         """`[n, k]`: the candidate index in each slot, for every tuple; only `*` may stand twice."""
-        if self.sets is not None:
-            return tuples_of_sets(self.sets)
         return all_tuples(len(self.candidates), len(self.scores), self.outsider)
 
     def log_prior(self, rows: Integers) -> Array:
         """Log probability of some tuples before any score is seen, up to a constant."""
-        if self.sets is not None:
-            return log_set_prior(self.sets, rows)
         return log_prior(self.inclusion, rows, self.outsider)
 
     @property
@@ -136,8 +128,6 @@ def normalize(log_weight: Array) -> Array:
 
 def tuple_posteriors(case: PaperData, rows: Integers | None = None) -> tuple[Array, Array]:
     """The log weight (up to a constant) and the favor of these tuples, or of all tuples of the paper."""
-    # Sampled assignments have few tuples, which are not all combinations of two halves.
-    rows = case.tuples if rows is None and case.sets is not None else rows
     some = case.tuples if rows is None else rows
     prior = case.log_prior(some)
     # Overflow is refused below, for all tuples at once.

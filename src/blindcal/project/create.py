@@ -18,7 +18,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from blindcal.assignment.candidates import pools_of
 from blindcal.checks import Array
 from blindcal.compute.parallel import Progress, no_progress
 from blindcal.deciding.key_and_coins import Key, make_key, read_key
@@ -48,6 +47,7 @@ from blindcal.io.tables import format_table, input_error
 from blindcal.planning.conference_plan import stray_remarks
 from blindcal.planning.request import WHOLE, Quota, known_readers, shares
 from blindcal.policy.guarantee import Guarantee
+from blindcal.pools.candidates import pools_of
 from blindcal.posterior.conference import paper_tracks, read_reviewers
 from blindcal.posterior.reuse_guard import (
     Fingerprint,

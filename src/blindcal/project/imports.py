@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from blindcal.assignment.candidates import CAUSES, EVERYONE, Pools, conflicts_in, everyone, pools_of
 from blindcal.deciding.ledger import latest_release, ledger_folder
 from blindcal.errors import InputError, Problem
 from blindcal.fitting.committee import read_committee, read_names
@@ -34,6 +33,7 @@ from blindcal.importers.sheet import find_table
 from blindcal.io.atomic_files import lock, make_folder, read_bytes, write_bytes, write_table
 from blindcal.io.cells import count
 from blindcal.io.tables import decode_utf8, input_error
+from blindcal.pools.candidates import CAUSES, EVERYONE, Pools, conflicts_in, everyone, pools_of
 from blindcal.posterior.conference import Sources, read_reviewers, refuse_mismatches
 from blindcal.posterior.reuse_guard import Fingerprint, fingerprint_of_reviews, refuse_reused, reuse_warnings
 from blindcal.project.create import (
@@ -66,7 +66,7 @@ _PEOPLE = {"reviewer", "email", "e-mail", "email address", "reviewer email", "pr
 _COLUMNS = {
     "same": lambda names: {"old", "new"} <= names,
     "reviewers": lambda names: {"reviewer", "slope", "offset", "noise"} <= names,
-    "pools": lambda names: {"paper", "reviewer"} < names <= {"paper", "reviewer", "probability", "draw"},
+    "pools": lambda names: {"paper", "reviewer"} < names <= {"paper", "reviewer", "probability"},
     "titles": lambda names: names == {"paper", "title"},
     "committee": lambda names: bool(names & _PEOPLE) and not names & {*_PAPERS, "score", "signature"},
 }

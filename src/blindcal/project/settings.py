@@ -19,13 +19,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from blindcal.assignment.candidates import EVERYONE
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_bytes
 from blindcal.io.cells import Column, cell_problem, id_problem, number_text
 from blindcal.io.tables import StrPath, decode_utf8, input_error
 from blindcal.planning.request import Request, known_readers
 from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee, Limit
+from blindcal.pools.candidates import EVERYONE
 
 FILE = "conference.toml"
 Kind = Literal["text", "texts", "file", "files", "pools", "number", "papers", "limit", "grid", "flag"]

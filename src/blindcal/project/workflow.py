@@ -28,7 +28,6 @@ from blindcal.adversaries.side_knowledge import (
     prior_findings,
 )
 from blindcal.adversaries.single_paper import View
-from blindcal.assignment.similarity import Similarity, read_similarity
 from blindcal.checks import open_interval_rule
 from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.deciding.ledger import (
@@ -52,6 +51,7 @@ from blindcal.io.cells import count
 from blindcal.io.tables import format_table
 from blindcal.planning.conference_plan import Answer, answer, plan_remarks
 from blindcal.planning.request import Request
+from blindcal.pools.candidates import Similarity, read_similarity
 from blindcal.posterior.inputs import Inputs, read_inputs
 from blindcal.posterior.loads import read_loads
 from blindcal.posterior.reuse_guard import read_scale, reuse_warnings

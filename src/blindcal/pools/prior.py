@@ -6,8 +6,6 @@ and every order of a set over the slots is equally likely. The probabilities the
 two reviews, products of (1, .5, .5) would lead to (.8, .6, .6), and the certificate would be too good.
 `log_odds` finds the odds.
 
-If the assignment was drawn by a sampler, the sets of reviewers in its draws are the prior instead.
-
 `*`, the outsider, may have written several reviews. It counts as one more candidate (a *seat*) for each
 review, all alike; its number is the expected count of reviews that they wrote together.
 """
@@ -16,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import permutations
 from math import comb, perm
 
 import numpy as np
@@ -26,8 +23,6 @@ from blindcal.errors import InputError
 
 NOBODY = -1
 """The label of `*`, who is never named: never a correct guess."""
-Sets = tuple[tuple[tuple[int, ...], int], ...]
-"""Sets of candidates by index, ascending, and in how many draws each stands."""
 
 _PATIENCE = 20
 _CONVERGED = 1e-14
@@ -208,24 +203,10 @@ def tuple_halves(
     return first, second, pair_index
 
 
-@lru_cache(maxsize=16)
-def tuples_of_sets(sets: Sets) -> Integers:
-    """`[n, k]`: every order of every set, in lexicographic order."""
-    rows = np.array(sorted(order for people, _ in sets for order in permutations(people)), dtype=np.int64)
-    rows.setflags(write=False)
-    return rows
-
-
 def sets_of(tuples: Integers) -> tuple[Integers, Integers]:
     """The sets of reviewers among some tuples, `[set, slot]` in lexicographic order, and each tuple's set."""
     sets, index = np.unique(np.sort(tuples, axis=1), axis=0, return_inverse=True)
     return sets, index.ravel()
-
-
-def log_set_prior(sets: Sets, rows: Integers) -> Array:
-    """Log P(tuple) up to a constant: every order of a set is equally likely; -inf for sets not drawn."""
-    log = {people: np.log(number) for people, number in sets}
-    return np.array([log.get(tuple(row), -np.inf) for row in np.sort(rows, axis=1).tolist()])
 
 
 def log_prior(chances: tuple[float, ...], rows: Integers, outsider: int | None = None) -> Array:

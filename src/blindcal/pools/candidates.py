@@ -1,11 +1,10 @@
 """The candidates of each paper: who may have reviewed it, and with which probability.
 
 A pool gives each candidate's probability of having reviewed the paper; `prior` extends it to tuples. Pools
-are read from files (`pools_of`), or assumed for an assignment that is already made (`assumed_pools`). If the
-assignment was drawn by a known sampler, its own distribution is the prior: `SampledPool` has the sets of
-reviewers that a paper got in each of its draws. `*` is anyone not listed by name.
+are read from a file (`pools_of`), such as the marginal probabilities of an assignment that was drawn at
+random, or assumed from bids or similarities (`assumed_pools`). `*` is anyone not listed by name.
 
-An assumed prior is an assumption about what the adversary knows. The guarantee holds against someone who
+An assumed pool is an assumption about what the adversary knows. The guarantee holds against someone who
 knows just that; someone who knows more can do better.
 
 `missing_reviewers` finds out why a reviewer is not in the pool of a paper. A message may say how many there
@@ -17,35 +16,26 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from itertools import chain, combinations, pairwise
-from math import comb, gcd, lcm
+from itertools import chain, pairwise
 from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from blindcal.assignment.prior import Sets, inclusion
-from blindcal.assignment.similarity import Similarity
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import is_path, read_table
-from blindcal.io.cells import Column, natural_key
+from blindcal.io.cells import Column, cell_problem, natural_key
 from blindcal.io.tables import StrPath, input_error
+from blindcal.pools.prior import inclusion
 
 _T = TypeVar("_T")
 OUTSIDER = "*"
 EVERYONE = "everyone"
 Pools = Mapping[str, Mapping[str, float]]
 """For each paper its candidates and their probabilities, before scaling."""
-
-_KINDS = ("draw", "reviewer", "conflict")
-_DRAWN_OUTSIDER = (
-    "must be a person: * cannot be drawn for a paper. If others may have reviewed too, give pools with "
-    "probabilities (pools.csv) and add * to every paper"
-)
 
 
 class SharedTuple(tuple[_T, ...]):
@@ -182,71 +172,6 @@ class CommitteePool(Mapping[str, float]):
         return len(self.candidates)
 
 
-@dataclass(frozen=True, eq=False)
-class SampledPool(Mapping[str, float]):
-    """The sets of reviewers of a paper in sampled assignments, one of which, each equally likely, is true.
-
-    As a mapping, a pool has the share of draws of each candidate. The shares alone do not say who may have
-    reviewed with whom: teams {a, b} and {c, d} have the same ones as any two of the four.
-
-    Attributes:
-        sets: In how many draws each set of reviewers had the paper.
-
-    Example:
-        >>> pool = SampledPool({("a", "b"): 1, ("c", "d"): 1})
-        >>> dict(pool)
-        {'a': 0.5, 'b': 0.5, 'c': 0.5, 'd': 0.5}
-    """
-
-    sets: Mapping[tuple[str, ...], int]
-
-    @cached_property
-    def _chances(self) -> dict[str, float]:
-        """The share of draws of each candidate."""
-        draws, number = sum(self.sets.values()), Counter[str]()
-        for people, times in self.sets.items():
-            number.update(dict.fromkeys(people, times))
-        return {name: number[name] / draws for name in sorted(number)}
-
-    def __getitem__(self, name: str) -> float:
-        return self._chances[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._chances)
-
-    def __len__(self) -> int:
-        return len(self._chances)
-
-    @property
-    def least(self) -> int:
-        """The least number of reviewers that the paper has in any draw."""
-        return min(map(len, self.sets))
-
-    def of(self, reviews: int) -> SampledPool:
-        """The pool for this many reviews: of those drawn, each group of that size is equally likely.
-
-        Example:
-            >>> SampledPool({("a", "b"): 1, ("a", "c"): 1}).of(1).sets
-            Counter({('a',): 2, ('b',): 1, ('c',): 1})
-        """
-        ways = {len(people): comb(len(people), reviews) for people in self.sets}
-        even, sets = lcm(*ways.values()), Counter[tuple[str, ...]]()
-        for people, times in self.sets.items():
-            for group in combinations(people, reviews):
-                sets[group] += times * (even // ways[len(people)])
-        return SampledPool(sets)
-
-    def by_place(self, names: Sequence[str]) -> Sets:
-        """The sets by the candidates' indices among `names`, sorted, with counts in lowest terms."""
-        index, least = {name: number for number, name in enumerate(names)}, gcd(*self.sets.values())
-        return tuple(
-            sorted(
-                (tuple(sorted(index[name] for name in people)), times // least)
-                for people, times in self.sets.items()
-            )
-        )
-
-
 def read_pools(path: StrPath | Any) -> dict[str, dict[str, float]]:
     """Each paper's candidates with their probabilities, from a table.
 
@@ -278,29 +203,6 @@ def read_pools(path: StrPath | Any) -> dict[str, dict[str, float]]:
     return pools
 
 
-def read_draws(path: StrPath | Any) -> dict[str, SampledPool]:
-    """Sampled assignments `draw,paper,reviewer`: for each paper, its sets of reviewers and their counts."""
-    columns = [Column("draw", "id"), Column("paper", "id"), Column("reviewer", "id", secret=True)]
-    table = read_table(path, columns, name="`pools`")
-    people_of, twice = table.text("reviewer"), "must not stand twice on one paper of one draw"
-    problems = table.repeated("reviewer", "paper", "draw", rule=twice)
-    for row, reviewer in zip(table.rows, people_of, strict=True):
-        if reviewer == OUTSIDER:
-            problems.append(Problem(table.file, row, "reviewer", _DRAWN_OUTSIDER))
-    if problems:
-        raise input_error(sorted(problems))
-    drawn: dict[tuple[str, str], list[str]] = {}
-    for draw, paper, reviewer in zip(table.text("draw"), table.text("paper"), people_of, strict=True):
-        drawn.setdefault((paper, draw), []).append(reviewer)
-    draws, counted = len(set(table.text("draw"))), dict[str, Counter[tuple[str, ...]]]()
-    for (paper, _), people in drawn.items():
-        counted.setdefault(paper, Counter())[tuple(sorted(people))] += 1
-    # A draw that leaves a paper out assigns it the empty set.
-    for sets in counted.values():
-        sets.update({(): draws - sets.total()} if sets.total() < draws else {})
-    return {paper: SampledPool(sets) for paper, sets in sorted(counted.items())}
-
-
 def everyone(
     papers: Iterable[str], reviewers: Sequence[str], conflicts: Iterable[tuple[str, str]] = ()
 ) -> dict[str, CommitteePool]:
@@ -329,18 +231,15 @@ def is_everyone(source: object) -> bool:
 def pools_of(source: StrPath | Any, papers: Iterable[str], reviewers: Iterable[str]) -> Pools:
     """The pools that a file or a data frame describes; its columns say how.
 
-    A table `paper,reviewer[,probability]` has candidates; `draw,paper,reviewer`, sampled assignments of which
-    one is the true one; `paper,conflict`, everyone except these. The word `everyone` in place of a file means
-    that there are no conflicts.
+    A table `paper,reviewer[,probability]` has candidates; `paper,conflict`, everyone except these. The word
+    `everyone` in place of a file means that there are no conflicts.
     """
     people = sorted(set(reviewers) - {OUTSIDER})
     if is_everyone(source):
         return everyone(papers, people)
     columns = [Column("paper", "id"), Column("probability", "text", required=False, empty=True)]
-    columns += [Column(name, "id", required=False, secret=name != "draw") for name in _KINDS]
+    columns += [Column(name, "id", required=False, secret=True) for name in ("reviewer", "conflict")]
     table = read_table(source, columns, name="`pools`")
-    if "draw" in table:
-        return read_draws(source)
     if "conflict" in table and "reviewer" not in table:
         return everyone(papers, people, zip(table.text("paper"), table.text("conflict"), strict=True))
     return read_pools(source)
@@ -367,14 +266,65 @@ def conflicts_in(source: StrPath) -> set[tuple[str, str]]:
     return set(zip(table.text("paper"), table.text("conflict"), strict=True))
 
 
+Similarity = Mapping[str, Mapping[str, float]]
+"""For each paper how well reviewers fit it, at least 0; one who is not listed has 0."""
+BIDS = {"yes": 1.0, "maybe": 0.5, "no": 0.0, "conflict": 0.0}
+"""What a bid that is a word counts."""
+_BID_RULE = f"must be a number of at least 0, or one of {', '.join(BIDS)}"
+_ONE_OF_BOTH = "must have one more column: similarity, or bid (a number, or yes, maybe, no, conflict)"
+
+
+def read_similarity(path: StrPath | Any) -> dict[str, dict[str, float]]:
+    """How well each reviewer fits each paper, from bids or similarities.
+
+    Args:
+        path: A table `paper,reviewer,similarity`, or `paper,reviewer,bid` with numbers or the words yes,
+            which counts 1, maybe 0.5, no and conflict 0.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "bids.csv"
+        ...     _ = path.write_text("paper,reviewer,bid\\np,ada,yes\\np,ben,maybe\\nq,ben,conflict\\n")
+        ...     read_similarity(path)
+        {'p': {'ada': 1.0, 'ben': 0.5}, 'q': {'ben': 0.0}}
+    """
+    names = [Column("paper", "id", secret=True), Column("reviewer", "id", secret=True)]
+    number, bid = Column("similarity", "number", required=False, low=0.0), Column("bid", required=False)
+    table = read_table(path, [*names, number, bid])
+    if ("similarity" in table) == ("bid" in table):
+        raise input_error([Problem(table.file, None, None, _ONE_OF_BOTH)])
+    problems = table.repeated("reviewer", "paper", rule="must not be listed twice for one paper")
+    values: Sequence[float | None]
+    if "bid" in table:
+        counted = {text: _bid(text) for text in dict.fromkeys(table.text("bid"))}
+        values = [counted[text] for text in table.text("bid")]
+    else:
+        values = table.number("similarity").tolist()
+    similarity: dict[str, dict[str, float]] = {}
+    rows = zip(table.rows, table.text("paper"), table.text("reviewer"), values, strict=True)
+    for row, paper, reviewer, value in rows:
+        if value is None:
+            problems.append(Problem(table.file, row, "bid", _BID_RULE))
+        else:
+            similarity.setdefault(paper, {})[reviewer] = value
+    if problems:
+        raise input_error(sorted(problems))
+    return similarity
+
+
+def _bid(text: str) -> float | None:
+    """What a bid counts; None if it is neither a word for one nor a number of at least 0."""
+    if text.casefold() in BIDS:
+        return BIDS[text.casefold()]
+    return None if cell_problem(text, Column("bid", "number", low=0.0)) else float(text)
+
+
 ASSUMPTIONS = {
-    "eligible": (
-        "everyone without a conflict is as likely to have reviewed a paper: against someone who knows the "
-        "conflicts, and neither bids nor similarities nor how papers were assigned"
-    ),
     "bidders": (
-        "everyone with a similarity above 0 and no conflict is as likely: against someone who knows who "
-        "could be asked, and not how papers were assigned among them"
+        "everyone with a bid or similarity above 0 and no conflict is as likely: against someone who knows "
+        "who could be asked, and not how papers were assigned among them"
     ),
     "similarity": (
         "chances are in proportion to similarity: against someone who knows all similarities and takes the "
@@ -385,16 +335,19 @@ ASSUMPTIONS = {
 """What each kind of pool assumes, in a sentence."""
 
 
-def assumed_pools(similarity: Similarity, assume: str, per_paper: int) -> dict[str, dict[str, float]]:
+def assumed_pools(
+    similarity: Similarity, assume: str, per_paper: int, conflicts: Collection[tuple[str, str]] = ()
+) -> dict[str, dict[str, float]]:
     """Each paper's candidates with probabilities, for an assignment that was made without any.
 
     Args:
-        similarity: Of papers and reviewers; nobody with a conflict is a candidate.
-        assume: `eligible`, `bidders` or `similarity`; `ASSUMPTIONS` says what each assumes.
+        similarity: Of papers and reviewers, or bids.
+        assume: `bidders` or `similarity`; `ASSUMPTIONS` says what each assumes.
         per_paper: How many reviews each paper has, which its probabilities sum to.
+        conflicts: Pairs `(paper, reviewer)`, who are no candidates.
 
     Example:
-        >>> similarity = Similarity.dense(["p"], ["a", "b", "c"], [[3.0, 1.0, 0.0]])
+        >>> similarity = {"p": {"a": 3.0, "b": 1.0, "c": 0.0}}
         >>> assumed_pools(similarity, "similarity", 1)
         {'p': {'a': 0.75, 'b': 0.25}}
         >>> assumed_pools(similarity, "bidders", 1)
@@ -404,26 +357,24 @@ def assumed_pools(similarity: Similarity, assume: str, per_paper: int) -> dict[s
         raise InputError(f"`assume` must be one of {', '.join(ASSUMPTIONS)}, found {assume!r}")
     if per_paper < 1:
         raise InputError(f"`per_paper` must be at least 1, found {per_paper}")
-    pools, few = {}, []
-    for index, paper in enumerate(similarity.papers):
-        value = similarity.value[[index]].toarray()[0]
-        weight = {"eligible": np.ones(value.size), "bidders": (value > 0) * 1.0, "similarity": value}[assume]
-        weight = np.where(similarity.barred[[index]].toarray()[0], 0.0, weight)
-        who = np.flatnonzero(weight)
-        if who.size < per_paper:
-            few.append(f"{paper!r} with {who.size}")
-            continue
-        chances = inclusion(weight[who].tolist(), per_paper)
-        pools[paper] = {
-            similarity.reviewers[j]: chance for j, chance in zip(who.tolist(), chances, strict=True)
+    weights = {
+        paper: {
+            name: value if assume == "similarity" else 1.0
+            for name, value in sorted(row.items())
+            if value > 0.0 and (paper, name) not in conflicts
         }
-    if few:
+        for paper, row in sorted(similarity.items())
+    }
+    if few := [f"{paper!r} with {len(pool)}" for paper, pool in weights.items() if len(pool) < per_paper]:
         more = f" and {len(few) - 3} more" if len(few) > 3 else ""
         raise InputError(
             f"every paper must have {per_paper} candidates if `assume` is {assume}, found "
             f"{', '.join(few[:3])}{more}"
         )
-    return pools
+    return {
+        paper: dict(zip(pool, inclusion(list(pool.values()), per_paper), strict=True))
+        for paper, pool in weights.items()
+    }
 
 
 # At most this many names are compared letter by letter, which takes milliseconds per name.

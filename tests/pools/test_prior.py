@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from blindcal.assignment.prior import (
+from blindcal.errors import InputError
+from blindcal.pools.prior import (
     all_tuples,
     inclusion,
     log_odds,
@@ -19,7 +20,6 @@ from blindcal.assignment.prior import (
     realized_inclusion,
     tuple_halves,
 )
-from blindcal.errors import InputError
 from sizes import count
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blindcal.assignment.candidates import NameDirectory, missing_reviewers
+from blindcal.pools.candidates import NameDirectory, missing_reviewers
 
 
 def test_close_ids_are_shown_and_not_taken_for_misspelled() -> None:
