@@ -1,0 +1,301 @@
+"""What decisions by this year's evidence tell about who wrote what, by listing all assignments.
+
+The evidence of every paper depends on which reviews have a writer in common, so the secret is the assignment
+of the whole conference. An observer sees all scores and all private decisions, and believes every assignment
+equally likely in which nobody writes two reviews of a paper or has a conflict with it, and everybody wrote
+as many reviews as they did (or any number). There are two of them: one knows everyone's strictness, the
+other only how it is spread. They are asked for the writer of a review, and for another review by the same
+person.
+
+Scores are `quality + strictness + noise`, all normal. So every assignment has a likelihood, and its evidence
+gives each decision a chance. If there are too many assignments to list, `this_year_mcmc` draws some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blindcal.adversaries.single_paper import AUTHOR, LINK
+from blindcal.checks import Array, Integers
+from blindcal.errors import InputError
+from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.solver import private_policy
+from blindcal.posterior.levels import LevelCase
+from blindcal.reviews import Reviews
+
+STRICTNESS = "knows everyone's strictness"
+NOTHING = "knows nobody's strictness"
+Bools = NDArray[np.bool_]
+Tables = Mapping[str, tuple[float, float]]
+"""For each paper the accept chances if its evidence is to reject, and if it is to accept."""
+
+# Conferences with at most so many assignments, papers by lot and cells of an array are enumerated.
+_MOST_ASSIGNMENTS, MOST_LOTS, _MOST_CELLS = 1 << 17, 12, 1 << 26
+_AT_ONCE = 256
+# Without noise no two assignments could be compared.
+LEAST_NOISE = 1e-6
+_TINY = 1e-300
+
+
+def tables_of(cases: Sequence[LevelCase], guarantee: Guarantee) -> Tables:
+    """The best table of each paper under a guarantee."""
+    each = ((case.paper, private_policy(case.belief, guarantee).accept.tolist()) for case in cases)
+    return {paper: (low, high) for paper, (low, high) in each}
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """A conference in arrays, its reviews sorted by paper and score. Confidential: it has the true writers.
+
+    Scores, strictness and bars are in standard deviations of quality, relative to the center of the paper's
+    area. With the names of `posterior.levels`, `residual` and `known` are `a u` and `a c` of a review.
+    """
+
+    papers: tuple[str, ...]
+    people: tuple[str, ...]
+    paper: Integers = field(repr=False)
+    score: Array = field(repr=False)
+    given: Array = field(repr=False)  # the scores as they were given
+    truth: Integers = field(repr=False)
+    residual: Array = field(repr=False)
+    known: Array = field(repr=False)
+    bar: Array = field(repr=False)
+    accept: Array = field(repr=False)  # [paper, level]
+    allowed: Bools = field(repr=False)  # [paper, person]
+    load: Integers | None = field(repr=False)
+    disagreement: float
+    strictness: float
+    corrected: float  # the strictness that the evidence corrects for
+    decided: Bools | None = field(repr=False)  # [paper]
+
+    @cached_property
+    def lots(self) -> Integers:
+        """The papers whose decision depends on their evidence."""
+        return np.flatnonzero(self.accept[:, 0] != self.accept[:, 1])
+
+    @cached_property
+    def lot_rows(self) -> tuple[Integers, Integers]:
+        """The reviews of these papers, and where those of each begin among them."""
+        rows = np.flatnonzero(np.isin(self.paper, self.lots))
+        return rows, np.searchsorted(self.paper[rows], self.lots)
+
+    @property
+    def noise(self) -> float:
+        """The variance of a score about quality and strictness."""
+        return max(self.disagreement - self.strictness, LEAST_NOISE)
+
+    @property
+    def first(self) -> Integers:
+        """The first review of each paper."""
+        return np.searchsorted(self.paper, np.arange(len(self.papers)))
+
+    @property
+    def apart(self) -> Bools:
+        """Which pairs of reviews are of different papers."""
+        return np.asarray(self.paper[:, None] != self.paper)
+
+    def chance(self, level: Bools, accepted: Bools) -> Array:
+        """`[..., lot]`: the chance of decisions, given the evidence of the papers by lot."""
+        low, high = self.accept[self.lots].T
+        accept = np.where(level, high, low)
+        return np.asarray(np.where(accepted, accept, 1.0 - accept))
+
+    def person_sums(self, writer: Integers, *of: Array) -> list[Array]:
+        """`[assignment, person]` of each: its sums over everybody's reviews."""
+        size = len(self.people)
+        cell = (writer + size * np.arange(len(writer))[:, None]).ravel()
+        parts = (np.broadcast_to(part, writer.shape).astype(np.float64).ravel() for part in of)
+        shape = len(writer), size
+        return [np.asarray(np.bincount(cell, part, size * len(writer)).reshape(shape)) for part in parts]
+
+    def levels(self, writer: Integers, g: Array, h: Array) -> Bools:
+        """`[assignment, lot]`: whether the corrected quality lies above the bar (`corrected_qualities`).
+
+        `writer[assignment, review]`; `g` and `h` are its `person_sums`.
+        """
+        rows, starts = self.lot_rows
+        own = np.take_along_axis(g, writer[:, rows], 1) - self.residual[rows]
+        others = np.take_along_axis(h, writer[:, rows], 1) - self.known[rows]
+        remaining = self.corrected / (1.0 + self.corrected * others)
+        precision = 1.0 / (self.disagreement - self.corrected + remaining)
+        corrected = precision * (self.score[rows] - remaining * own)
+        total = 1.0 + np.add.reduceat(precision, starts, axis=1)
+        return np.asarray(np.add.reduceat(corrected, starts, axis=1) > self.bar[self.lots] * total)
+
+
+def observe(
+    reviews: Reviews,
+    cases: Sequence[LevelCase],
+    tables: Tables,
+    decisions: Mapping[str, bool] | None = None,
+    *,
+    loads: Mapping[str, int] | None = None,
+    free: bool = False,
+    conflicts: Collection[tuple[str, str]] = (),
+) -> Observed:
+    """What observers know and what they are asked for. CONFIDENTIAL.
+
+    Args:
+        reviews: This year's, high scores better.
+        cases: The papers, with their bars.
+        tables: The accept chances of each paper.
+        decisions: The private decisions; None before the draw.
+        loads: How many reviews everybody wrote; by default the true numbers.
+        free: Whether observers know no loads; `loads` then only names the people.
+        conflicts: Pairs of person and paper.
+    """
+    model, case_of = cases[0].model, {case.paper: case for case in cases}
+    center = np.array([model.moments.area(case_of[name].area) for name in reviews.papers])
+    order = np.lexsort((reviews.score, reviews.paper))
+    paper, given = reviews.paper[order], reviews.score[order]
+    score = (given - model.moments.center) / model.moments.spread - center[paper]
+    slots = np.bincount(paper)
+    mean = np.bincount(paper, score) / (slots + model.moments.disagreement)
+    gain = np.array([model.gain(int(k)) for k in slots])[paper]
+    corrected = model.strictness if model.corrects else 0.0
+    weight = 1.0 / np.maximum(model.moments.disagreement - gain * corrected, _TINY)
+    true = [reviews.reviewers[who] for who in reviews.reviewer[order]]
+    counts = {name: true.count(name) for name in reviews.reviewers} if loads is None else dict(loads)
+    people = tuple(sorted(counts))
+    index = {name: number for number, name in enumerate(people)}
+    missing = set(true) - set(people)
+    if missing:
+        raise InputError(f"`loads` must name everyone who reviewed, found {len(missing)} who are missing")
+    allowed = np.ones((len(reviews.papers), len(people)), dtype=np.bool_)
+    for person, name in conflicts:
+        if person in index and name in case_of:
+            allowed[reviews.papers.index(name), index[person]] = False
+    decided = None if decisions is None else np.array([decisions[name] for name in reviews.papers])
+    return Observed(
+        papers=reviews.papers,
+        people=people,
+        paper=paper,
+        score=score,
+        given=given,
+        truth=np.array([index[name] for name in true], dtype=np.int64),
+        residual=weight * (score - mean[paper]),
+        known=weight * gain,
+        bar=np.array([case_of[name].bar for name in reviews.papers]) - center,
+        accept=np.array([tables[name] for name in reviews.papers], dtype=np.float64),
+        allowed=allowed,
+        load=None if free else np.array([counts[name] for name in people], dtype=np.int64),
+        disagreement=model.moments.disagreement,
+        strictness=model.strictness,
+        corrected=corrected,
+        decided=decided,
+    )
+
+
+# --- All assignments.
+
+
+def all_assignments(seen: Observed) -> Integers | None:
+    """`[assignment, review]`: the writers; None if there are too many to list."""
+    most = np.full(len(seen.people), len(seen.papers)) if seen.load is None else seen.load
+    found, used = np.zeros((1, 0), dtype=np.int64), np.zeros((1, most.size), dtype=np.int64)
+    for number, slots in enumerate(np.bincount(seen.paper).tolist()):
+        able = np.flatnonzero(seen.allowed[number]).tolist()
+        if float(len(able)) ** slots > _MOST_ASSIGNMENTS:
+            return None
+        tuples = np.array(list(permutations(able, slots)), dtype=np.int64).reshape(-1, slots)
+        if len(found) * len(tuples) * most.size > _MOST_CELLS:
+            return None
+        added = (tuples[:, :, None] == np.arange(most.size)).sum(axis=1)
+        total = used[:, None, :] + added
+        possible = (total <= most).all(axis=2)
+        if seen.load is not None:
+            possible &= (most - total <= seen.allowed[number + 1 :].sum(axis=0)).all(axis=2)
+        before, after = np.nonzero(possible)
+        if len(before) > _MOST_ASSIGNMENTS:
+            return None
+        found, used = np.hstack([found[before], tuples[after]]), total[before, after]
+    return found
+
+
+def likelihoods(seen: Observed, writer: Integers, offset: Array | None) -> Array:
+    """P(assignment | scores) of these assignments, with everybody's strictness if it is known."""
+    rest = np.broadcast_to(seen.score, writer.shape) - (0.0 if offset is None else offset[writer])
+    spread = ~seen.apart + seen.noise * np.eye(seen.paper.size)
+    logs = np.empty(len(writer))
+    for part in np.array_split(np.arange(len(writer)), -(-len(writer) // _AT_ONCE)):
+        every = spread[None]
+        if offset is None:
+            every = every + seen.strictness * (writer[part][:, :, None] == writer[part][:, None, :])
+        solved = np.linalg.solve(every, rest[part][:, :, None])[:, :, 0]
+        logs[part] = -0.5 * ((rest[part] * solved).sum(axis=1) + np.linalg.slogdet(every)[1])
+    weight = np.exp(logs - logs.max())
+    return np.asarray(weight / weight.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The chance that the best guess about a review is right, mean over reviews and for each review.
+
+    `baseline` and `before` are from the scores alone, `success` and `after` with the decisions; `rise` is the
+    largest increase by one outcome. `error` is the standard error of what is added, and `apart` the number of
+    standard errors by which starts of walks differ.
+    """
+
+    baseline: float
+    success: float
+    before: Array = field(repr=False)
+    after: Array = field(repr=False)
+    rise: Array = field(repr=False)
+    guess: Integers = field(repr=False)
+    error: float = 0.0
+    apart: float = 0.0
+
+
+def enumerated(seen: Observed, writer: Integers, offset: Array | None) -> dict[str, Answers]:
+    """The exact answers, for the decisions that were made or on average over all that can be."""
+    weight, lots = likelihoods(seen, writer, offset), seen.lots
+    levels = np.zeros((len(writer), 0), dtype=np.bool_)
+    if lots.size:
+        levels = seen.levels(writer, *seen.person_sums(writer, seen.residual, seen.known))
+    # Assignments with the same evidence have the same chances of all decisions.
+    _, first, key = np.unique(levels, axis=0, return_index=True, return_inverse=True)
+    key = key.ravel()
+    reviews = seen.paper.size
+    names, same = np.zeros((len(first), reviews, len(seen.people))), np.zeros((len(first), reviews, reviews))
+    for review, who in enumerate(writer.T):
+        np.add.at(names[:, review], (key, who), weight)
+        np.add.at(same[:, review], key, weight[:, None] * (writer == who[:, None]))
+    chances = list(_outcome_chances(seen, levels[first]))
+    total = np.bincount(key, weight).astype(np.float64)
+    return {
+        AUTHOR: _answers(names, total, chances, seen.decided is not None),
+        LINK: _answers(same * seen.apart, total, chances, seen.decided is not None),
+    }
+
+
+def _answers(mass: Array, weight: Array, chances: Sequence[Array], published: bool) -> Answers:
+    """From `mass[evidence, review, guess]` and the chances of outcomes given the evidence."""
+    alone = mass.sum(axis=0)
+    before, guess = alone.max(axis=1), alone.argmax(axis=1)
+    after, rise = np.zeros_like(before), np.full_like(before, -np.inf)
+    for chance in chances:
+        possible = chance @ weight > 0.0
+        joint, total = np.tensordot(chance[possible], mass, axes=1), chance[possible] @ weight
+        best = joint.max(axis=2) / total[:, None]
+        rise = np.maximum(rise, best.max(axis=0) - before)
+        after += best[0] if published else total @ best
+        guess = joint[0].argmax(axis=1) if published else guess
+    return Answers(float(before.mean()), float(after.mean()), before, after, rise, guess)
+
+
+def _outcome_chances(seen: Observed, levels: Bools) -> Iterator[Array]:
+    """`[outcome, evidence]`: chances of the decisions that were made, or of all that can be, in parts."""
+    lots = seen.lots
+    if seen.decided is not None:
+        yield seen.chance(levels, seen.decided[lots]).prod(axis=1)[None]
+        return
+    for start in range(0, 1 << lots.size, _AT_ONCE):
+        outcomes = np.arange(start, min(start + _AT_ONCE, 1 << lots.size))
+        accepted = (outcomes[:, None, None] >> np.arange(lots.size)) & 1 == 1
+        yield seen.chance(levels, accepted).prod(axis=2)
