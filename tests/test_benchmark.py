@@ -6,22 +6,190 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal, norm
 
-from blindcal import Belief, InputError, Policy, audit
-from blindcal.benchmark import HINT, INSTANCES, MECHANISMS, instance, measure, run
+from blindcal import Affine, Belief, InputError, Policy, audit, private_policy
+from blindcal.benchmark import (
+    INSTANCES,
+    MECHANISMS,
+    SEQUENCES,
+    Instance,
+    SequentialMechanism,
+    all_decisions,
+    best_guesses,
+    instance,
+    measure,
+    nothing_added,
+    run,
+    shared_reviewers,
+)
+from blindcal.policy.guarantee import Guarantee
 from general_program import least_loss
+from sizes import count
+
+# Papers, secrets of all papers together, and assignments.
+PUBLISHED = {
+    "pair with noise": (1, 2, None),
+    "papers, pools of 4": (12, 144, None),
+    "papers, pools of 8": (8, 448, None),
+    "papers, pools of 40": (4, 6240, None),
+    "the paper's two reviewers": (2, 4, 2),
+    "matching of 2": (2, 4, 2),
+    "matching of 3": (3, 9, 6),
+    "matching of 4": (4, 16, 24),
+    "two reviews each, 3 papers": (3, 18, 48),
+    "two reviews each, 4 papers": (4, 48, 1440),
+    "conference": (30, 1800, None),
+}
+
+
+@pytest.mark.parametrize("name", INSTANCES)
+def test_an_instance_is_what_was_published(name: str) -> None:
+    found = instance(name)
+    papers, secrets, assignments = PUBLISHED[name]
+    assert (len(found.beliefs), sum(one.weight.size for one in found.beliefs)) == (papers, secrets)
+    for belief in found.beliefs:
+        assert belief.weight.sum() == pytest.approx(1.0)
+    if assignments is None:
+        assert found.assignments is found.chance is None
+        return
+    assert found.assignments is not None
+    assert found.chance is not None
+    assert len(np.unique(found.assignments, axis=0)) == len(found.assignments) == assignments
+    assert found.chance.sum() == pytest.approx(1.0)
+
+
+# --- Three papers with two reviews each by three people, everyone with two: all of it by enumeration.
+
+Who = tuple[tuple[int, int], ...]
+
+
+class Enumerated:
+    """The same conference listed by hand: densities from SciPy, assignments from all products."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.slope = np.exp(rng.normal(0.0, 0.5, 3))
+        self.offset, self.noise = rng.normal(0.0, 0.7, 3), rng.uniform(0.3, 0.8, 3)
+        self.score = np.sort(rng.normal(0.0, 1.2, (3, 2)), axis=1)
+        self.pairs = list(permutations(range(3), 2))
+        self.density = [{pair: self._density(own, pair) for pair in self.pairs} for own in self.score]
+        self.favor = [{pair: self._favor(own, pair) for pair in self.pairs} for own in self.score]
+        joint = {
+            who: float(np.prod([self.density[i][pair] for i, pair in enumerate(who)]))
+            for who in product(self.pairs, repeat=3)
+            if all(sum(person in pair for pair in who) == 2 for person in range(3))
+        }
+        self.joint = {who: mass / sum(joint.values()) for who, mass in joint.items()}
+
+    def _density(self, score: np.ndarray, pair: tuple[int, int]) -> float:
+        a, b, s = self.slope[list(pair)], self.offset[list(pair)], self.noise[list(pair)]
+        return float(multivariate_normal(b, np.outer(a, a) + np.diag(s**2)).pdf(score))
+
+    def _favor(self, score: np.ndarray, pair: tuple[int, int]) -> float:
+        a, b, s = self.slope[list(pair)], self.offset[list(pair)], self.noise[list(pair)]
+        precision = 1.0 + float((a**2 / s**2).sum())
+        return float(norm.cdf((a * (score - b) / s**2).sum() / np.sqrt(precision)))
+
+    def instance(self) -> Instance:
+        return shared_reviewers("x", self.score, Affine(self.slope, self.offset, self.noise), 2)
+
+    def named(self, known: Instance, ways: list[dict[int, tuple[Policy, bool]]]) -> float:
+        """The chance of naming a reviewer, mean over the six reviews, summed over all decisions."""
+        total = 0.0
+        for way in ways:
+            mass = {who: chance * self.chance(known, way, who) for who, chance in self.joint.items()}
+            for paper, slot in product(range(3), range(2)):
+                total += max(
+                    sum(m for who, m in mass.items() if who[paper][slot] == person) for person in range(3)
+                )
+        return total / 6
+
+    def ways(self, known: Instance, step: SequentialMechanism) -> list[dict[int, tuple[Policy, bool]]]:
+        """Every way in which all papers may be decided, with the tables that led to it."""
+        ways: list[dict[int, tuple[Policy, bool]]] = [{}]
+        for _ in range(3):
+            longer = []
+            for way in ways:
+                paper, policy = step(known, {i: yes for i, (_, yes) in way.items()})
+                longer += [{**way, paper: (policy, yes)} for yes in (True, False)]
+            ways = [way for way in longer if any(self.chance(known, way, who) > 0.0 for who in self.joint)]
+        return ways
+
+    def chance(self, known: Instance, way: dict[int, tuple[Policy, bool]], who: Who) -> float:
+        return float(np.prod([self.accepts(known, p, i, who[i], yes) for i, (p, yes) in way.items()]))
+
+    def accepts(self, known: Instance, policy: Policy, paper: int, pair: tuple[int, int], yes: bool) -> float:
+        labels = known.beliefs[paper].labels
+        assert labels is not None
+        (secret,) = np.flatnonzero((pair == labels.T).all(axis=1))
+        accept = float(policy.accept[secret])
+        return accept if yes else 1.0 - accept
+
+
+def test_several_reviews_a_paper_against_enumeration() -> None:
+    """Twenty-five instances: baseline, what all decisions add, and errors; a sequence that adds nothing."""
+    rng = np.random.default_rng(46)
+    largest = 0.0
+    for _ in range(count(25, 100)):
+        listed = Enumerated(rng)
+        known = listed.instance()
+        baseline = listed.named(known, [{}])
+        for name in ("full calibration", "crowd of 10, epsilon 3", "average"):
+            policies = [MECHANISMS[name](belief) for belief in known.beliefs]
+            found = measure(MECHANISMS[name], name, known)
+            separate = listed.ways(known, lambda _, decided, p=policies: (len(decided), p[len(decided)]))
+            assert found.baseline == pytest.approx(baseline, abs=1e-9)
+            assert found.coupled == pytest.approx(listed.named(known, separate) - baseline, abs=1e-9)
+            wrong = sum(
+                chance
+                * sum(
+                    yes * (1 - listed.favor[i][who[i]]) + (1 - yes) * listed.favor[i][who[i]]
+                    for i, yes in enumerate(
+                        listed.accepts(known, policies[i], i, who[i], True) for i in range(3)
+                    )
+                )
+                / 3
+                for who, chance in listed.joint.items()
+            )
+            assert found.error == pytest.approx(wrong, abs=1e-9)
+            largest = max(largest, found.coupled)
+        sequence = measure(nothing_added, "nothing added", known)
+        assert sequence.coupled == pytest.approx(
+            listed.named(known, listed.ways(known, nothing_added)) - baseline, abs=1e-9
+        )
+        assert sequence.coupled < 1e-7
+    assert largest > 0.05, "guarantees for each paper can add much"
 
 
 @pytest.mark.parametrize("name", ["pair with noise", "matching of 3", "papers, pools of 4"])
 def test_no_mechanism_lies_beyond_the_frontier(name: str) -> None:
     for found in run(MECHANISMS, [name]):
         assert found.wasted >= -1e-9, found.mechanism
-        assert found.success >= found.scores_only - 1e-9
-        if found.mechanism in ("full calibration", "public", "average"):
-            # Full calibration and the best policy without added success are ends of the frontier.
-            assert found.mechanism == "public" or found.wasted == pytest.approx(0.0, abs=1e-7)
-        if found.mechanism.startswith("steady"):
-            assert found.rise == pytest.approx(0.0, abs=1e-8)
+        assert found.added >= -1e-9
+        assert found.coupled >= -1e-9
+        if found.mechanism in ("full calibration", "average"):
+            assert found.wasted == pytest.approx(0.0, abs=1e-7)
+        if found.mechanism.startswith(("public", "steady", "average", "crowd")):
+            assert found.added == pytest.approx(0.0, abs=1e-8), "no pool here has a crowd of ten"
+        if instance(name).assignments is None:
+            assert found.coupled == pytest.approx(found.added, abs=1e-12)
+
+
+def test_average_can_add_far_more_than_full_calibration_where_papers_share_reviewers() -> None:
+    """By all decisions of `matching of 3`: 24.67 points against 1.36 (docs/howto/choose_a_guarantee.md)."""
+    found = {score.mechanism: score for score in run(MECHANISMS, ["matching of 3"])}
+    assert round(100 * found["average"].coupled, 2) == 24.67
+    assert round(100 * found["full calibration"].coupled, 2) == 1.36
+    assert found["average"].added == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_default_guarantee_is_among_the_mechanisms() -> None:
+    rises = 0
+    for belief in instance("papers, pools of 40").beliefs:
+        default = private_policy(belief, Guarantee()).accept
+        assert np.array_equal(MECHANISMS["crowd of 10, epsilon 3"](belief).accept, default)
+        rises += not np.array_equal(MECHANISMS["steady, epsilon 3"](belief).accept, default)
+    assert rises > 0, "a crowd of ten lets people rise where pools are larger"
 
 
 def test_the_least_error_is_that_of_a_program() -> None:
@@ -29,42 +197,45 @@ def test_the_least_error_is_that_of_a_program() -> None:
     policy = MECHANISMS["three in four"](belief)
     success = 1.0 - float(policy.adversary_error(belief))
     program = least_loss(belief.weight, np.stack([1 - belief.favor, belief.favor], axis=-1), success=success)
-    one = type(instance("matching of 3"))("one", (belief,))
-    assert measure(MECHANISMS["three in four"], "x", one).least == pytest.approx(program.loss, abs=1e-9)
+    found = measure(MECHANISMS["three in four"], "x", Instance("one", (belief,)))
+    assert found.error - found.wasted == pytest.approx(program.loss, abs=1e-9)
 
 
-def test_a_hint_is_counted_by_going_through_secret_hint_and_outcome() -> None:
+def test_numbers_of_one_paper_are_those_of_its_audit() -> None:
     belief = Belief([0.5, 0.3, 0.2], [0.9, 0.2, 0.6])
     policy = Policy([0.9, 0.3, 0.4])
-    found = measure(lambda _: policy, "x", type(instance("matching of 3"))("one", (belief,)))
-    after = before = 0.0
-    for hint in range(3):
-        told = [w * ((HINT if r == hint else 0.0) + (1 - HINT) / 3) for r, w in enumerate(belief.weight)]
-        before += max(told)
-        for chance in (policy.accept, 1.0 - policy.accept):
-            after += max(one * p for one, p in zip(told, chance, strict=True))
-    assert found.hinted == pytest.approx(after - before)
-    assert np.isnan(found.coupled)
-    assert found.epsilon == pytest.approx(float(audit(belief, policy).epsilon))
+    found, claim = measure(lambda _: policy, "x", Instance("one", (belief,))), audit(belief, policy)
+    assert found.baseline == pytest.approx(float(claim.success_scores_only))
+    assert found.coupled == pytest.approx(float(claim.added))
+    assert found.added == pytest.approx(float(claim.added))
+    assert found.epsilon == pytest.approx(float(claim.epsilon))
+    assert found.rise == pytest.approx(float(claim.largest_rise))
+    assert found.error == pytest.approx(float(policy.conference_error(belief)))
 
 
-@pytest.mark.parametrize("name", ["three in four", "average", "full calibration"])
-def test_the_coupled_adversary_goes_through_matchings_and_outcomes(name: str) -> None:
+def test_an_adversary_of_ones_own_takes_the_place_of_the_best() -> None:
     known = instance("matching of 3")
-    mechanism = MECHANISMS[name]
-    accept = [mechanism(belief).accept for belief in known.beliefs]
-    alone = decided = 0.0
-    matchings = dict(zip(permutations(range(3)), known.chance, strict=True))
-    for paper in range(3):
-        alone += max(sum(w for m, w in matchings.items() if m[paper] == r) for r in range(3)) / 3
-    for outcome in product((True, False), repeat=3):
-        mass = {
-            m: w * np.prod([accept[i][m[i]] if yes else 1 - accept[i][m[i]] for i, yes in enumerate(outcome)])
-            for m, w in matchings.items()
-        }
-        for paper in range(3):
-            decided += max(sum(w for m, w in mass.items() if m[paper] == r) for r in range(3)) / 3
-    assert measure(mechanism, "x", known).coupled == pytest.approx(decided - alone)
+
+    def first_reviewer(part: Instance, outcomes: np.ndarray) -> float:
+        """Always names person 0 for the first paper: right as often as before, whatever is decided."""
+        assignments, chance = part.joint
+        return float((outcomes * chance)[:, assignments[:, 0] == 0].sum())
+
+    found = measure(MECHANISMS["full calibration"], "x", known, first_reviewer)
+    assignments, chance = known.joint
+    assert found.baseline == pytest.approx(chance[assignments[:, 0] == 0].sum())
+    assert found.coupled == pytest.approx(0.0, abs=1e-12)
+
+
+def test_every_assignment_has_its_outcomes() -> None:
+    known = instance("two reviews each, 4 papers")
+    outcomes, wrong, tables = all_decisions(lambda belief: Policy(0.2 + 0.6 * belief.favor), known)
+    assert outcomes.sum(axis=0) == pytest.approx(np.ones(1440))
+    assert wrong.shape == (1440,)
+    # Each paper's table is used once for each way in which the papers before it were decided.
+    assert len(tables) == 1 + 2 + 4 + 8
+    nothing = np.ones((1, 1440))
+    assert best_guesses(known, outcomes) >= best_guesses(known, nothing) - 1e-12
 
 
 @pytest.mark.parametrize("bad", [lambda belief: belief.favor, lambda belief: Policy([0.5])])
@@ -74,11 +245,28 @@ def test_what_is_no_policy_is_refused(bad: object) -> None:
         measure(bad, "x", instance("pair with noise"))
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: instance("pairs"), r"must be one of pair with noise; .*, found 'pairs'"),
+        (lambda: instance("conference").joint, "whose papers share reviewers, not 'conference'"),
+        (
+            lambda: shared_reviewers("x", [[0.1, 0.2]] * 3, Affine([1.0] * 3, [0.0] * 3, [0.5] * 3), 1),
+            "no assignment of 3 papers has these loads",
+        ),
+    ],
+)
+def test_what_there_is_not_is_refused(call: object, message: str) -> None:
+    assert callable(call)
+    with pytest.raises(InputError, match=message):
+        call()
+
+
 def test_results_are_a_frame() -> None:
     pandas = pytest.importorskip("pandas")
     from blindcal.benchmark import results_frame
 
-    found = results_frame(run({"public": MECHANISMS["public"]}, INSTANCES[:2]))
+    found = results_frame(run({"public": MECHANISMS["public"], **SEQUENCES}, ["matching of 2", INSTANCES[0]]))
     assert isinstance(found, pandas.DataFrame)
-    assert found.instance.tolist() == list(INSTANCES[:2])
-    assert found.added.tolist() == pytest.approx((found.success - found.scores_only).tolist(), abs=1e-12)
+    assert found.columns.tolist()[:4] == ["mechanism", "instance", "baseline", "coupled"]
+    assert found.mechanism.tolist() == ["public", *SEQUENCES, "public"]

@@ -37,7 +37,6 @@ CASES = {
     ),
     "assess": (["in/nowhere.csv"], None),
     "paper": (["figure", "7"], ["table", "1"]),
-    "bench": (["nowhere:policy"], ["--only", "pair with noise"]),
     "import": (["nowhere", "in/reviews.csv"], None),
     "fit": (["nowhere"], None),
     "app": (["in"], None),

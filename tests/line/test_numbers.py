@@ -245,3 +245,24 @@ def test_what_fitted_offsets_give_away() -> None:
         assert fitted_on_itself.sentences(fitted_on_itself.compute()) == kept("fitted_on_itself")["sentences"]
     leak = fitted_on_itself.Leak(0.125, 0.4, 900)
     assert fitted_on_itself.sentences(leak) == kept("fitted_on_itself")["sentences"]
+
+
+def test_the_results_of_mechanisms_are_those_of_this_code() -> None:
+    """The file that others extend, and the tables of its page, computed again."""
+    import csv
+
+    import mechanisms
+
+    found = mechanisms.compute()
+    tables = kept("mechanisms")["tables"]["docs/research/benchmark.md"]
+    assert mechanisms.tables(found) == tables
+    assert mechanisms.sentences(found) == kept("mechanisms")["sentences"]
+    text = (ROOT / "docs" / "research" / "benchmark.csv").read_text(encoding="utf-8")
+    stored = list(csv.DictReader(text.splitlines()))
+    again = list(csv.DictReader(mechanisms.results(found).splitlines()))
+    assert [(row["mechanism"], row["instance"]) for row in stored] == [
+        (row["mechanism"], row["instance"]) for row in again
+    ]
+    for old, new in zip(stored, again, strict=True):
+        for column in list(old)[2:]:
+            assert float(new[column]) == pytest.approx(float(old[column]), abs=2e-7, nan_ok=True), old

@@ -85,7 +85,6 @@ RESEARCH = {
             "Show the belief, the frontier and a policy for two papers and two reviewers.",
         ),
         "average": ("research:average", "Show the errors of two papers, averaged over all possible scores."),
-        "bench": ("research:bench", "Measure a mechanism on fixed instances, beside ours."),
         "paper": (
             "paper:paper",
             "List what the paper has, answer in its letters, and draw its figures again.",

@@ -1,35 +1,15 @@
-"""`blindcal research`: two papers and two reviewers, and mechanisms of one's own.
-
-`pair` and `average` say what calibrating two papers costs in privacy. The command `paper` has a
-module of its own.
-"""
+"""`blindcal research pair` and `average`: what calibrating two papers of two reviewers costs in privacy."""
 
 from __future__ import annotations
-
-from dataclasses import asdict
 
 import numpy as np
 
 from blindcal.adversaries.single_paper import audit
-from blindcal.benchmark import (
-    INSTANCES,
-    MECHANISMS,
-    SEQUENCES,
-    BenchmarkScore,
-    Mechanism,
-    SequentialMechanism,
-    best_guesses,
-    instance,
-    is_sequence,
-    load,
-    measure,
-)
-from blindcal.cli.console import emit_json, number, progress, say, table
+from blindcal.cli.console import emit_json, number, say, table
 from blindcal.cli.options import (
     Noise,
     Prior,
     Reviewers,
-    argument,
     decimal,
     decimals,
     numeric,
@@ -175,68 +155,3 @@ def average(
         share = f", {number(100 * rule.fraction, 1)} % of it where it is exactly that"
         tie = "" if rule.fraction >= 1.0 else share
         say(f"Rule: spend wherever the price of privacy is at most {number(rule.price)}{tie}.")
-
-
-# --- `blindcal research bench`: where a mechanism lies against the frontier, and beside ours
-
-_HEADINGS = ("mechanism", "wrong", "wasted", "added", "hinted", "coupled", "wrong then", "rise", "epsilon")
-
-
-def bench(
-    mechanism: str | None = argument(
-        "A function from a belief to a policy, or from an instance and the decisions so far to the next "
-        "paper and its policy, in a module of this folder or of Python; none: ours.",
-        metavar="[MODULE:FUNCTION]",
-        default=None,
-    ),
-    only: str | None = option(
-        f"One instance: {'; '.join(INSTANCES)}; or MODULE:FUNCTION, which makes one.", metavar="INSTANCE"
-    ),
-    adversary: str | None = option(
-        "Who sees all decisions, in place of the one who knows the matching: a function of an instance and "
-        "the chances of all decisions under each matching.",
-        metavar="MODULE:FUNCTION",
-    ),
-) -> None:
-    """Measure a mechanism on fixed instances, beside ours.
-
-    Instances are two reviewers, papers with pools, matchings and a conference. wrong: share of wrong
-    decisions, in percent; wasted: how much of it another policy would save while revealing as much. added:
-    percentage points by which naming a reviewer became likelier; hinted: the same for an adversary with a
-    hint; coupled: the same for an adversary who knows that a matching couples the papers and sees all
-    decisions; wrong then: wrong decisions for someone who knows the matching. rise: the most by which one
-    outcome raised a best guess; all decisions together, if they are a sequence. epsilon: that of the worst
-    paper.
-
-    The module is imported, so run this on code that you trust.
-
-    Example: blindcal research bench my_module:policy --only "papers, pools of 4"
-    """
-    chosen = [instance(score) for score in ((only,) if only is not None else INSTANCES)]
-    mechanisms: dict[str, Mechanism | SequentialMechanism] = {**MECHANISMS, **SEQUENCES}
-    if mechanism is not None:
-        mechanisms = {mechanism: load(mechanism), **mechanisms}
-    guesses = best_guesses if adversary is None else load(adversary)
-    with progress("measuring mechanisms", len(chosen) * len(mechanisms)) as advance:
-        scores = []
-        for benchmark_instance in chosen:
-            for name, function in mechanisms.items():
-                if benchmark_instance.assignments is not None or not is_sequence(function):
-                    scores.append(measure(function, name, benchmark_instance, guesses))
-                advance(1)
-    more = [asdict(score) | {"added": score.added, "wasted": score.wasted} for score in scores]
-    emit_json({"scores": more})
-    for benchmark_instance in chosen:
-        mine = [score for score in scores if score.instance == benchmark_instance.name]
-        before = number(100 * mine[0].scores_only, 1)
-        say(f"{benchmark_instance.name}: a reviewer is named from the scores alone with {before} %")
-        if (known := mine[0].coupled_before) == known:
-            say(f"who knows the matching is right with {number(100 * known, 1)} % from the scores alone")
-        table(_HEADINGS, [_row(score) for score in mine])
-        say()
-
-
-def _row(score: BenchmarkScore) -> tuple[str, ...]:
-    percents = (score.error, score.wasted, score.added, score.hinted, score.coupled, score.coupled_error)
-    shown = ["-" if value != value else number(100 * max(value, 0.0), 2) for value in percents]
-    return (score.mechanism, *shown, number(score.rise, 3), number(score.epsilon, 2))
