@@ -7,6 +7,7 @@ given moment and then does not come back for minutes, so that no test depends on
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -92,7 +93,10 @@ def test_ctrl_c_while_tables_are_certified_leaves_the_answer(tmp_path: Path) -> 
     plan = command_line("plan", folder, "--full")
     moment = "worker:blindcal.planning.conference_plan:_certify_table"
     done = _run([sys.executable, "-B", "-m", "blindcal", *plan], site, tmp_path, moment)
-    assert (done.returncode, done.stderr) == (130, "blindcal: interrupted\n")
+    *notes, last = done.stderr.splitlines()
+    assert (done.returncode, last) == (130, "blindcal: interrupted")
+    # On a busy machine the first estimate is said while the others are made.
+    assert all(re.match(r"blindcal: from \d+ papers so far: ", line) for line in notes), notes
     assert "xpected gain: " in done.stdout.splitlines()[0]
     assert "planned: " not in done.stdout
 
