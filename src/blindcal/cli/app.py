@@ -1,7 +1,7 @@
 """All commands: a name, a summary, and the function behind it, which is imported when the command is used.
 
-`blindcal --help`, `--version` and the completion of a command's name import no command: loading NumPy and
-SciPy takes a second, and a command should load only what it runs.
+`blindcal --help`, `--version` and the completion of a command's name import no command, because NumPy, SciPy
+and the package take most of a second to load. A command that works on a folder loads most of the package.
 """
 
 from __future__ import annotations
