@@ -108,7 +108,7 @@ def test_several_maps_are_one(folder: Path) -> None:
 
 
 def test_json_says_the_same(folder: Path) -> None:
-    code, out, _ = imported(BY_NAME["hotcrp/scores-2026.csv"], "--json")
+    code, out, _ = imported(BY_NAME["hotcrp/scores-2026.csv"], "--json", "--keep", "1,3")
     report = json.loads(out)
     assert code == 0
     assert (report["system"], report["score_field"], report["confidence_field"]) == (
@@ -119,7 +119,7 @@ def test_json_says_the_same(folder: Path) -> None:
     assert report["scale"]["levels"] == [1, 2, 3, 4, 5]
     assert [report["reviews"][name] for name in ("reviews", "papers", "reviewers")] == [5, 3, 3]
     assert {"what": "the order of rows", "why": "it can reveal who wrote a review"} in report["dropped"]
-    assert report["warnings"][1:] == ["1 review without a score left out (row 6)"]
+    assert report["warnings"][2:] == ["1 review without a score left out (row 6)"]
     assert report["wrote"] == ["icx/inputs/reviews.csv", "icx/inputs/titles.csv"]
     assert report["files"][0]["as"] == "reviews"
 
@@ -240,13 +240,13 @@ def test_papers_that_the_export_calls_withdrawn_are_listed_or_kept(folder: Path)
     assert f"left out of the decisions: 1 paper withdrawn: {gone} (delete the line under [withdrawn]" in told
     assert read_folder(folder).withdrawn == {gone: "withdrawn, as the export says"}
     assert gone in {row["paper"] for row in table(folder / "inputs" / "reviews.csv")}
-    code, told, _ = call("import", "two", "rqc.json", "--keep-withdrawn")
+    code, told, _ = call("import", "two", "rqc.json", "--keep", gone)
     assert (code, "left out" in told, read_folder("two").withdrawn) == (0, False, {})
     export["papers"][0]["status"] = "submitted"
     Path("rqc.json").write_text(json.dumps(export))
     code, _, err = call("import", "icx", "rqc.json", "--as", "reviews")
     assert code == 0
-    assert "lists 1 paper that this export does not call withdrawn under [withdrawn]" in err
+    assert "lists 1 paper that this export does not call withdrawn or decided under [withdrawn]" in err
 
 
 @pytest.mark.parametrize(
@@ -341,13 +341,78 @@ def test_withdrawn_papers_are_asked_about_only_if_they_would_be_decided(folder: 
     assert told not in out
 
 
-def test_a_past_year_shows_what_the_site_calls_its_decisions(folder: Path) -> None:
-    Path("2026.csv").write_text(
-        "paper,title,decision,email,OveMer\n1,W,Accept (talk),a,3\n2,X,Rejected,a,2\n3,Y,,a,1\n"
+def test_no_decision_word_is_learned(folder: Path) -> None:
+    """One desk reject, and all of the past: papers were once desk rejected by the words of such a file."""
+    Path("now.csv").write_text(
+        "paper,title,decision,email,OveMer\n1,W,Desk rejected,a,3\n2,X,,a,2\n3,Y,Accept (talk),a,1\n"
     )
+    Path("2026.csv").write_text(
+        "paper,title,decision,email,OveMer\n1,T,Accept (talk),a,5\n2,U,Desk rejected,a,1\n3,V,Rejected,a,4\n"
+    )
+    assert call("import", "icx", "now.csv")[0] == 0
     assert call("import", "icx", "2026.csv", "--as", "past")[0] == 0
-    settings = read_folder(folder).settings
-    assert (settings["accepted"], settings["rejected"]) == ("Accept (talk)", "Rejected")
+    assert not {"accepted", "rejected"} & read_folder(folder).settings.keys()
+
+
+def decided_by_hand(*decisions: str) -> None:
+    """A file of scores of a site that has made these decisions already."""
+    papers = list(enumerate(decisions, start=1))
+    rows = [
+        f"{paper},P{paper},{decision},{who}@x.org,{paper % 5 + 1}"
+        for paper, decision in papers
+        for who in "ab"
+    ]
+    Path("now.csv").write_text("\n".join(["paper,title,decision,email,OveMer", *rows, ""]))
+
+
+def test_papers_that_are_decided_already_are_left_out_and_kept_by_name_alone(folder: Path) -> None:
+    decided_by_hand("Early reject", "", "Accept as talk", "", "Early reject", "Withdrawn by chair")
+    code, out, _ = call("import", "icx", "now.csv")
+    assert code == 0
+    early, talk = "decided already (Early reject)", "decided already (Accept as talk)"
+    for line in (f"2 papers {early}: 1, 5", f"1 paper {talk}: 3"):
+        assert f"left out of the decisions: {line} (delete the line under [withdrawn]" in out
+    assert read_folder(folder).withdrawn == {
+        "1": f"{early}, as the export says",
+        "3": f"{talk}, as the export says",
+        "5": f"{early}, as the export says",
+        "6": "withdrawn, as the export says",
+    }
+    assert call("new", "two")[0] == 0
+    code, _, err = call("import", "two", "now.csv", "--keep", "1,2")
+    assert (code, "--keep: the export does not call paper '2' withdrawn" in err) == (2, True)
+    code, out, _ = call("import", "two", "now.csv", "--keep", "1, 5")
+    assert (code, "Early reject" in out, [*read_folder("two").withdrawn]) == (0, False, ["3", "6"])
+
+
+def test_a_site_that_has_decided_everything_is_no_list_of_papers_to_decide(folder: Path) -> None:
+    decided_by_hand("Accepted", "Rejected", "Accepted")
+    code, _, err = call("import", "icx", "now.csv")
+    assert code == 2
+    assert "no paper is left to decide: 2 papers decided already (Accepted): 1, 3; 1 paper" in err
+    assert "give --as past; to decide papers all the same, name them with --keep" in err
+    assert call("new", "two", "--reviews", "now.csv", "--scores", "public")[0] == 2
+    assert call("import", "icx", "now.csv", "--keep", "1,2,3")[0] == 0
+    assert read_folder(folder).withdrawn == {}
+
+
+def test_decisions_that_blindcal_made_and_the_site_shows_are_its_own(decided: Path) -> None:
+    """The export that is downloaded for a correction has our decisions, and others by hand on new papers."""
+    with (decided / "public" / "release-1" / "decisions.csv").open(encoding="utf-8") as file:
+        ours = {row["paper"]: f"{row['decision'].title()}ed" for row in csv.DictReader(file)}
+    export = [*csv.DictReader(Path("downloads/scores.csv").read_text().splitlines())]
+    export += [{**row, "paper": "999", "title": "Late"} for row in export[:2]]
+    header = ["paper", "title", "decision", *[name for name in export[0] if name not in ("paper", "title")]]
+    with Path("again.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, header)
+        writer.writeheader()
+        writer.writerows({**row, "decision": ours.get(row["paper"], "Early reject")} for row in export)
+    before = read_folder(decided).withdrawn
+    code, out, err = call("import", "icx", "again.csv", "--as", "reviews")
+    assert code == 0, err
+    assert "1 paper decided already (Early reject): 999" in out
+    why = "decided already (Early reject), as the export says"
+    assert read_folder(decided).withdrawn == {**before, "999": why}
 
 
 def test_past_years_come_in_order_and_a_corrected_one_keeps_its_place(folder: Path) -> None:

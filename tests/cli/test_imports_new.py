@@ -421,6 +421,8 @@ def withdrawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """HotCRP's JSON in which two papers were withdrawn and one desk rejected: options of `new` for it."""
     monkeypatch.chdir(tmp_path)
     export = json.loads((SYSTEMS / "hotcrp-3.4-jsonrqc-metareview-round.json").read_text(encoding="utf-8"))
+    for paper in export["papers"]:
+        paper |= {"status": "submitted", "decision": ""}
     for place, status in ((3, "withdrawn"), (8, "deskrejected"), (29, "withdrawn")):
         export["papers"][place]["status"] = status
     Path("rqc.json").write_text(json.dumps(export), encoding="utf-8")

@@ -30,7 +30,7 @@ def test_a_plain_release_is_exported(small: SmallConference, tmp_path: Path) -> 
     target = tmp_path / "table.csv"
     code, said, err = call("export", str(out), "--to", "csv", "--out", str(target))
     assert (code, err) == (0, "")
-    assert said.endswith(f"wrote {target} (decisions for csv)\n")
+    assert f"wrote {target} (decisions for csv)\n  accept: 1 paper\n" in said
     expected = [row[:2] for row in rows(out / "decisions.csv")]
     assert rows(target) == expected
     before = target.read_bytes()
@@ -101,6 +101,17 @@ def test_the_latest_complete_release_of_a_folder_is_exported(folder: Path) -> No
     assert Path("o.csv").read_text() == "1,Accept (Poster),\n"
 
 
+def test_words_for_decisions_are_printed_with_how_many_papers_have_them(folder: Path) -> None:
+    code, out, _ = call("export", "icx", "--to", "hotcrp", "--out", "h.csv")
+    assert code == 0
+    assert "wrote h.csv (decisions for hotcrp)\n  yes: 4 papers\n  no: 2 papers\n" in out
+    assert sorted(row[2] for row in rows(Path("h.csv"))[1:]) == ["no"] * 2 + ["yes"] * 4
+    code, out, _ = call("export", "icx", "--to", "hotcrp", "--rejected", "Thanks", "--out", "i.csv", "--json")
+    assert (code, json.loads(out)["words"]) == (0, {"yes": 4, "Thanks": 2})
+    code, out, _ = call("export", "icx", "--to", "csv", "--what", "advice", "--out", "a.csv", "--json")
+    assert (code, json.loads(out)["words"]) == (0, {})
+
+
 def test_advice_says_whom_it_is_for(folder: Path) -> None:
     code, out, _ = call("export", "icx", "--to", "csv", "--what", "advice", "--out", "a.csv")
     assert (code, "Advice is for area chairs" in out) == (0, True)
@@ -139,7 +150,7 @@ def test_words_of_the_folder_are_for_systems_that_have_words(folder: Path) -> No
 @pytest.mark.parametrize(
     ("to", "line"),
     [
-        ("hotcrp", "upload it under Assignments > Bulk update; if HotCRP answers `No decisions match`"),
+        ("hotcrp", "more than one matches, give the exact names of yours with --accepted and --rejected"),
         ("easychair", "a list to type from: we know of no upload of decisions to EasyChair"),
         ("cmt", "a list to type from: we know of no upload of decisions to CMT"),
     ],

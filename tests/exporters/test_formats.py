@@ -30,10 +30,10 @@ def rows(data: bytes) -> list[list[str]]:
 def test_hotcrp_reads_a_bulk_assignment() -> None:
     assert rows(export(PAPERS, "hotcrp")) == [
         ["paper", "action", "decision"],
-        ["2", "decision", "Accepted"],
-        ["10", "decision", "Rejected"],
-        ["11", "decision", "Rejected"],
-        ["12", "decision", "Accepted"],
+        ["2", "decision", "yes"],
+        ["10", "decision", "no"],
+        ["11", "decision", "no"],
+        ["12", "decision", "yes"],
     ]
     words = export(PAPERS, "hotcrp", accepted="Accept, minor", rejected='No "thanks"')
     assert rows(words)[1:3] == [["2", "decision", "Accept, minor"], ["10", "decision", 'No "thanks"']]
@@ -161,7 +161,7 @@ BAD = {
     "line": ({"rejected": "a\nb"}, "`rejected` must be words"),
     "same": ({"accepted": "Reject"}, "must be different words"),
     "advice": ({"what": "advice", "accepted": "Yes"}, "must be left out: these are words for decisions"),
-    "waiting": ({"waiting": "Accepted"}, "must be different words"),
+    "waiting": ({"waiting": "yes"}, "must be different words"),
 }
 
 

@@ -60,7 +60,12 @@ def test_proposals_that_are_no_longer_there_are_withdrawn() -> None:
     states = {"A": "submitted", "B": "withdrawn", "C": "canceled", "D": "deleted", "E": "rejected"}
     reviews = [{"submission": {"code": c, "state": s}, "user": "a", "score": 1} for c, s in states.items()]
     export = pretalx.read(OpenedExport("x.json", value=reviews, is_json=True), Choices())
-    assert export.withdrawn == {"B": "withdrawn", "C": "withdrawn", "D": "deleted"}
+    assert export.withdrawn == {
+        "B": "withdrawn",
+        "C": "withdrawn",
+        "D": "deleted",
+        "E": "decided already (rejected)",
+    }
     assert export.warnings == ()
     codes = [{"submission": "A", "user": "a", "score": 1, "Updated": "today"}]
     export = pretalx.read(OpenedExport("x.json", value=codes, is_json=True), Choices())

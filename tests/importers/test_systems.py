@@ -82,7 +82,7 @@ def test_what_is_read_of_each_file_and_what_is_left_out(name: str) -> None:
         said = [*map(str, imported.dropped), *imported.warnings]
         counts = [line for line in said if line[0].isdigit()]
         assert counts == [*expected.left]
-        assert imported.withdrawn == {}
+        assert {*imported.withdrawn.values()} <= {"decided already (Accepted)", "decided already (Rejected)"}
     found = (imported and expected.reviews, conflicts and len(conflicts), committee and len(committee))
     assert found == (expected.reviews, expected.conflicts, expected.people)
 
@@ -228,9 +228,10 @@ def test_papers_that_openreview_calls_withdrawn_are_known_and_their_reviews_stay
     notes[3]["ddate"] = 1700000000000
     imported = openreview(notes)
     expected = dict(zip(map(number, (notes[0], notes[1], notes[3])), WITHDRAWN, strict=True))
+    expected |= {number(notes[2]): "decided already (rejected)"}
     assert imported.withdrawn == expected
     assert len(imported.reviews) == 90, "past reviews of such papers still calibrate"
-    assert len(imported.reviews.without(imported.withdrawn)) == 81
+    assert len(imported.reviews.without(imported.withdrawn)) == 78
     assert not {*imported.reviews.without(imported.withdrawn).papers} & expected.keys()
 
 
@@ -262,11 +263,16 @@ def test_papers_that_hotcrp_calls_withdrawn_are_known() -> None:
     second |= {"status": "deskrejected"}
     third |= {"status": "reject", "decision": "Desk reject"}
     imported = import_reviews(json.dumps(export).encode(), "rqc.json")
-    assert imported.withdrawn == {"28": "withdrawn", "29": "desk rejected", "30": "desk rejected"}
-    assert len(imported.reviews.without(imported.withdrawn).papers) == 27
+    withdrawn = ["withdrawn", "desk rejected", "desk rejected"]
+    assert [imported.withdrawn[paper] for paper in ("28", "29", "30")] == withdrawn
+    decided = {"decided already (Accepted)", "decided already (Rejected)"}
+    assert {*imported.withdrawn.values()} == {*withdrawn, *decided}, "the site had decided all papers"
     assert [row for row in imported.columns()["round"] if row] == ["R2"]
     table = b"paper,title,decision,email,OveMer\n1,W,Desk rejected,a@x.org,3\n2,V,Rejected,a@x.org,4\n"
-    assert import_reviews(table, "scores.csv").withdrawn == {"1": "desk rejected"}
+    assert import_reviews(table, "scores.csv").withdrawn == {
+        "1": "desk rejected",
+        "2": "decided already (Rejected)",
+    }
 
 
 def test_a_submission_without_reviews_leaves_all_numbers_as_they_are() -> None:

@@ -72,6 +72,9 @@ LABELS: Mapping[str, str] = {
     "yes_leak": "“Let decisions reveal who reviewed”",
     "commitment": "“Commitment”",
     "same": "“people whose id changed”",
+    "keep": "“Decide all the same”",
+    "accepted": "“Accepted papers are called”",
+    "rejected": "“Rejected papers are called”",
 }
 """What messages call by the names of arguments, by the names that these pages have for them."""
 _BUTTONS = {
@@ -623,6 +626,7 @@ def _results(session: Session, state: FolderState) -> dict[str, Any]:
         "export_remarks": [] if export is None else [plain(remark) for remark in export.remarks],
         "overridden": state.folder.overridden,
         "words": {name: setting_text(settings.get(name)) for name in ("accepted", "rejected")},
+        "sent": {} if export is None else {word: count(n, "paper") for word, n in export.words.items()},
         "public": settings.get("scores") != CONFIDENTIAL,
     }
 

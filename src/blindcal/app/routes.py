@@ -280,7 +280,8 @@ def _read(session: Session, fields: Form) -> None:
             {name: kind for name, kind in _named(fields, "kind:").items() if kind},
             {name: year.strip() for name, year in _named(fields, "year:").items() if year.strip()},
             choices,
-            *(fields.get(name) == "yes" for name in ("keep_withdrawn", "codes")),
+            _text(fields, "keep"),
+            fields.get("codes") == "yes",
         )
     )
 

@@ -36,6 +36,7 @@ from blindcal.project.imports import (
     FolderImport,
     Source,
     check_sources,
+    papers_of,
     read_import,
     resolved_kinds,
     write_import,
@@ -172,14 +173,14 @@ class Reading:
         kinds: What a file is, by its name, where a person said so; else its content shows it.
         years: The name of a past conference, by that of its file.
         choices: How exports are read if their content leaves it open.
-        keep_withdrawn: Whether papers that the export calls withdrawn are decided.
+        keep: Papers to decide though the export calls them withdrawn or decided, as text.
         codes: Whether codes replace reviewers' ids; once they do, they always do.
     """
 
     kinds: Mapping[str, str] = field(default_factory=dict)
     years: Mapping[str, str] = field(default_factory=dict)
     choices: Choices = field(default_factory=Choices)
-    keep_withdrawn: bool = False
+    keep: str = ""
     codes: bool = False
 
 
@@ -454,10 +455,10 @@ class Session:
             return Checked(None, kinds, errors)
         try:
             check_sources(sources)
-            kept, codes = self.reading.keep_withdrawn, self.codes
+            keep, codes = papers_of(self.reading.keep), self.codes
             coded = codes if self.reading.codes or codes.exists() else None
             refuse_published(codes)
-            brought = read_import(folder, sources, choices, keep_withdrawn=kept, codes=coded)
+            brought = read_import(folder, sources, choices, keep=keep, codes=coded)
         except BlindcalError as error:
             return Checked(None, kinds, {"": error})
         return Checked(brought, kinds, {})

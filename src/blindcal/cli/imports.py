@@ -20,7 +20,7 @@ from blindcal.importers import FORMATS
 from blindcal.importers.normalize import Imported, withdrawn_lines
 from blindcal.importers.people import read_maps
 from blindcal.importers.plain_table import columns_of
-from blindcal.importers.raw_export import METAREVIEWS, SILENT, Choices, Unit
+from blindcal.importers.raw_export import LISTED_BY_HAND, METAREVIEWS, Choices, Unit
 from blindcal.io.atomic_files import read_bytes, refuse_published
 from blindcal.io.cells import count, number_text
 from blindcal.planning.request import SCORES
@@ -38,6 +38,7 @@ from blindcal.project.imports import (
     KINDS,
     FolderImport,
     folder_reviews,
+    papers_of,
     read_import,
     resolved_kinds,
     write_import,
@@ -91,8 +92,10 @@ def import_(
     people: list[Path] | None = option(
         "A table of who is behind the ids: signature, profile_id; repeatable.", "--map", metavar="<path>"
     ),
-    keep_withdrawn: bool = flag(
-        "Decide papers that the export calls withdrawn, desk rejected or deleted too.", "--keep-withdrawn"
+    keep: str | None = option(
+        "Papers to decide though the export calls them withdrawn, desk rejected, deleted or decided: their "
+        "ids, like 4,9,17.",
+        metavar="PAPERS",
     ),
     codes: Path | None = option(
         "Replace reviewers with codes, and keep in this file who has which; people already in it keep theirs."
@@ -104,8 +107,8 @@ def import_(
     Exports of HotCRP, OpenReview, CMT, EasyChair and pretalx, and any table, are recognized from their
     content. Reports what was recognized, what was dropped, and why; times, review numbers and the order of
     rows are always dropped. Titles, tracks, conflicts and a committee come along if the export has them and
-    the folder does not. Papers that the export calls withdrawn, desk rejected or deleted are listed under
-    [withdrawn], and so left out of the decisions. Earlier files are kept: a correction goes into
+    the folder does not. Papers that the export calls withdrawn, desk rejected, deleted or decided already are
+    listed under [withdrawn], and so left out of the decisions. Earlier files are kept: a correction goes into
     FOLDER/inputs/correction-1, and FOLDER/conference.toml then names it. Decisions are not touched: `decide
     --amend` follows a correction. All is written, or nothing.
 
@@ -129,7 +132,7 @@ def import_(
         if len(sources) != 1 or sources[0].kind != "past":
             raise InputError("--name is for one past conference: give one file, with --as past")
         sources = (sources[0]._replace(name=name),)
-    brought = read_import(conference, sources, choices, keep_withdrawn=keep_withdrawn, codes=codes)
+    brought = read_import(conference, sources, choices, keep=papers_of(keep or ""), codes=codes)
     if not dry_run:
         write_import(conference, brought, codes)
     reviews = _reviews_after(conference, brought)
@@ -255,7 +258,7 @@ def say_contents(contents: FolderContents, withdrawn: Mapping[str, str]) -> None
         field = "" if same else f", score {past.score_field}"
         say(f"past: {name}, {count(len(past.reviews), 'review')}{field}{''.join(left)}")
         for line in past.warnings:
-            if SILENT.format("") not in line:  # past papers are not decided
+            if LISTED_BY_HAND not in line:  # past papers are not decided
                 years.setdefault(line, []).append(name)
     for line, names in years.items():
         if imported is None or line not in imported.warnings:
@@ -315,7 +318,7 @@ _KEY_ADVICE = (
 # `plan` says more precisely whether calibration is worth it; here it is estimated for so many seconds.
 _SECONDS = 5.0
 # Arguments of the importers that only `blindcal import` has as options.
-_READING = re.compile("`(?:best_first|columns|format|map|score_field|unit)`")
+_READING = re.compile("`(?:best_first|columns|format|keep|map|score_field|unit)`")
 
 
 def new(
@@ -364,8 +367,8 @@ def new(
     `verify FOLDER` need no other option: FOLDER/conference.toml has them all, each with what it means, for
     you to read and change. FOLDER/public may be sent to people who may see the scores, as stated by
     --scores; the key and its private log lie beside FOLDER. Papers that the export calls withdrawn,
-    desk rejected or deleted are listed under [withdrawn], and so left out of the decisions. All is written,
-    or nothing.
+    desk rejected, deleted or decided already are listed under [withdrawn], and so left out of the decisions.
+    All is written, or nothing.
 
     Example: blindcal new icx2027 --reviews export.csv --committee pc.csv --past 2026.csv --accept 25%
     --scores confidential

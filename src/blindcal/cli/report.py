@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import fill
 
-from blindcal.cli.console import emit_json, note, progress, say
+from blindcal.cli.console import as_options, emit_json, note, progress, say
 from blindcal.cli.options import (
     ClusterAddress,
     Processes,
@@ -139,10 +139,12 @@ def export(
     accept = sum(paper.decision == "accept" for paper in papers)
     note(*made.remarks)
     facts = {"papers": len(papers), "accepted": accept, "overridden": overridden, "out": out, "notes": []}
-    emit_json({**facts, "release": release, "to": to, "what": what})
+    emit_json({**facts, "release": release, "to": to, "what": what, "words": made.words})
     say(f"{count(len(papers), 'paper')}, {accept:,} accepted, from {release}")
     say(f"wrote {out} ({what} for {to})")
+    for decision, number in made.words.items():
+        say(f"  {decision}: {count(number, 'paper')}")
     if FORMATS[to].upload and what == "decisions":
-        say(FORMATS[to].upload.format(out=out))
+        say(as_options(FORMATS[to].upload.format(out=out)))
     if what == "advice":
         say(ADVICE_WARNING)

@@ -130,21 +130,15 @@ def export(
     Example:
         >>> paper = DecidedPaper("12", "accept", "reject", "raise", title="On Widgets")
         >>> export([paper], "hotcrp").decode().split()
-        ['paper,action,decision', '12,decision,Accepted']
+        ['paper,action,decision', '12,decision,yes']
         >>> export([paper], "openreview", accepted="Accept").decode()
         '12,Accept,\\n'
         >>> export([paper], "csv", "advice").decode().split("\\n")[:2]
         ['paper,title,advice', '12,On Widgets,raise']
     """
-    if to not in FORMATS:
-        raise InputError(f"`to` must be one of {', '.join(FORMATS)}, found {to!r}")
     if what not in WHAT:
         raise InputError(f"`what` must be one of {', '.join(WHAT)}, found {what!r}")
-    system = FORMATS[to]
-    words = {"accept": accepted or system.accepted, "reject": rejected or system.rejected}
-    if waiting is not None or not system.upload:
-        words[WAITING] = waiting or WAITING
-    _check_words(words)
+    words, system = decision_words(to, accepted, rejected, waiting), FORMATS[to]
     why = system.own_words or ("these are words for decisions" if what == "advice" else "")
     if why and any(word is not None for word in (accepted, rejected, waiting)):
         raise InputError(f"`accepted`, `rejected` and `waiting` must be left out: {why}")
@@ -152,6 +146,20 @@ def export(
     if what == "advice" and not system.advice:
         raise InputError(f"{to} takes decisions alone: export advice as csv or xlsx, for area chairs alone")
     return system.write(kept, what, words)
+
+
+def decision_words(
+    to: str, accepted: str | None = None, rejected: str | None = None, waiting: str | None = None
+) -> dict[str, str]:
+    """What a system calls each decision that its file can have; the arguments are those of `export`."""
+    if to not in FORMATS:
+        raise InputError(f"`to` must be one of {', '.join(FORMATS)}, found {to!r}")
+    system = FORMATS[to]
+    words = {"accept": accepted or system.accepted, "reject": rejected or system.rejected}
+    if waiting is not None or not system.upload:
+        words[WAITING] = waiting or WAITING
+    _check_words(words)
+    return words
 
 
 def _check_words(words: Mapping[str, str]) -> None:
@@ -224,10 +232,13 @@ _BY_HAND = "a list to type from: we know of no upload of decisions to {}"
 FORMATS: Mapping[str, Format] = {
     "hotcrp": Format(
         _hotcrp,
-        "Accepted",
-        "Rejected",
-        "upload it under Assignments > Bulk update; if HotCRP answers `No decisions match`, your site has "
-        "other words for accepted and rejected papers",
+        # Not words: HotCRP takes a word that is no whole name of a decision for part of one, so `Rejected`
+        # would be `Desk rejected` on a site that says `Reject`. With these it finds the only one, or refuses.
+        "yes",
+        "no",
+        "upload it under Assignments > Bulk update, whose preview shows what becomes of each paper. HotCRP "
+        "takes yes and no for your site's only decision that accepts and the only one that rejects; if it "
+        "answers that more than one matches, give the exact names of yours with `accepted` and `rejected`",
         worded=True,
     ),
     "openreview": Format(

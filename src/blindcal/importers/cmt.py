@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 
 from blindcal.importers.raw_export import (
-    SILENT,
     Choices,
     Dropped,
     RawExport,
     RawReview,
     dropped_columns,
     export_error,
+    silent,
 )
 from blindcal.importers.scores import (
     choose_score_field,
@@ -75,7 +75,7 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         dropped=(*dict.fromkeys(item for part in parts for item in part.dropped), *others),
         warnings=(
             *dict.fromkeys(line for part in parts for line in part.warnings),
-            SILENT.format("CMT's export of reviews"),
+            silent("CMT's export of reviews"),
         ),
         problems=tuple(problem for part in parts for problem in part.problems),
     )

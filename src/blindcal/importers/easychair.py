@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from blindcal.errors import Problem
 from blindcal.importers.raw_export import (
     METAREVIEWS,
-    SILENT,
     Choices,
     Dropped,
     RawExport,
@@ -17,6 +16,7 @@ from blindcal.importers.raw_export import (
     dropped_columns,
     dropped_count,
     export_error,
+    silent,
     withdrawn_papers,
 )
 from blindcal.importers.scores import find_scores
@@ -85,7 +85,7 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
             *subs,
             *(() if "member #" in table else [_NUMBERLESS]),
             *_namesakes(reviewers),
-            *(() if titles else [SILENT.format("EasyChair's table of reviews alone")]),
+            *(() if titles else [silent("EasyChair's table of reviews alone")]),
         ),
     )
 
@@ -253,8 +253,18 @@ def _submissions(opened: OpenedExport) -> tuple[dict[str, str], dict[str, str], 
     papers = table.column("#")
     titles = dict(zip(papers, table.column("title"), strict=True))
     deleted = ["deleted" * (cell.strip().casefold() == "yes") for cell in table.column(_DELETED)]
-    withdrawn = withdrawn_papers(zip(papers, deleted, table.column("decision"), strict=True))
+    decisions = map(_decision, table.column("decision"))
+    withdrawn = withdrawn_papers(zip(papers, deleted, decisions, strict=True))
     return titles, dict(zip(papers, table.column("track name"), strict=True)), withdrawn
+
+
+def _decision(cell: str) -> str:
+    """The decision that was made; `accept?` and `reject?` are proposals.
+
+    >>> [_decision(cell) for cell in ("reject", "no decision", "accept?")]
+    ['reject', '', '']
+    """
+    return "" if cell.strip().casefold() == "no decision" or cell.strip().endswith("?") else cell
 
 
 def _members(opened: OpenedExport) -> list[tuple[str, str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from blindcal.errors import Problem
@@ -16,6 +16,7 @@ from blindcal.importers.raw_export import (
     dropped_columns,
     dropped_count,
     export_error,
+    silent,
     withdrawn_papers,
 )
 from blindcal.importers.scores import find_scores, score_shaped
@@ -47,8 +48,8 @@ _NOT_FIELDS = {
 }
 _KEPT_FIELDS = ("object", "pid", "round", "reviewer", "reviewer_email")
 _SILENT = (
-    "HotCRP's CSV does not say which reviews are metareviews, nor which papers were withdrawn: if there are "
-    "any, import the JSON (jsonrqc) instead"
+    "HotCRP's CSV does not say which reviews are metareviews: if there are any, import the JSON (jsonrqc) "
+    "instead"
 )
 _METAREVIEW = "5"
 _UNFINISHED = frozenset(("empty", "acknowledged", "draft", "delivered", "pending"))
@@ -64,7 +65,7 @@ def recognize(opened: OpenedExport, choices: Choices) -> str | None:
         return None
     if "pid" in table:
         return "HotCRP reviews from its batch script"
-    return "HotCRP scores" if "decision" in table or _keyworded(table) else "HotCRP reviews"
+    return "HotCRP scores" if _shows_decisions(table) else "HotCRP reviews"
 
 
 def read(opened: OpenedExport, choices: Choices) -> RawExport:
@@ -106,20 +107,29 @@ def _read_table(table: HeadedTable, choices: Choices) -> RawExport:
     known = (paper, "title", "email", "reviewername", "round")
     cells = zip(table.rows, *map(table.column, known), strict=True)
     rows = [_row(number, p, who, name, stage, title) for (number, _), p, title, who, name, stage in cells]
-    used = [*map(str, known), "status"]
+    used = [*map(str, known), "status", "decision"]
     unused = [name for name in table.names if name.casefold() in _NOT_SCORES.difference(used)]
     columns = {name: table.column(name) for name in names}
     export = _raw_export(
         table.file, table.row, rows, table.column("status"), columns, choices, unused, {}, _keyworded(table)
     )
-    words = table.column("decision")
+    decisions = zip(table.column(paper), table.column("decision"), strict=True)
     return replace(
         export,
         problems=(*export.problems, *table.problems, *table.repeated([*used, *names])),
-        warnings=(_SILENT,),
-        withdrawn=withdrawn_papers(zip(table.column(paper), words, strict=True)),
-        decision_words=_decision_words((word, "") for word in words),
+        warnings=(
+            _SILENT,
+            silent("HotCRP's table of scores", "withdrawn")
+            if _shows_decisions(table)
+            else silent("HotCRP's CSV of reviews"),
+        ),
+        withdrawn=withdrawn_papers((number, "", word) for number, word in decisions),
     )
+
+
+def _shows_decisions(table: HeadedTable) -> bool:
+    """Whether a paper without a decision has none: the scores have the column if any paper has one."""
+    return "pid" not in table and ("decision" in table or _keyworded(table))
 
 
 def _row(number: int, paper: str, who: str, name: str, stage: str, title: str) -> RawReview:
@@ -168,25 +178,33 @@ def _read_json(opened: OpenedExport, choices: Choices) -> RawExport:
         opened.file, None, rows, statuses, columns, choices, dropped, forms[0] if forms else {}
     )
     papers = _papers(opened.value) or [paper for paper, _ in pairs]
-    listed = [paper for item in tops for paper in json_objects(item.get("papers"))]
     return replace(
         export,
         dropped=(
             *export.dropped,
             *dropped_count(len(pairs) - len(numbered), "metareview", METAREVIEWS),
         ),
+        warnings=() if _papers(opened.value) else (silent("HotCRP's JSON of reviews"),),
         titles={json_cell(paper.get("pid")): json_cell(paper.get("title")) for paper in papers},
         tracks={json_cell(paper.get("pid")): json_cell(paper.get("submission_class")) for paper in papers},
         conflicts=tuple(_conflicts(papers)),
-        # A desk rejection may be a status, or a decision of that name.
         withdrawn=withdrawn_papers(
-            (json_cell(p.get("pid")), json_cell(p.get("status")), json_cell(p.get("decision")))
-            for p in papers
-        ),
-        decision_words=_decision_words(
-            (json_cell(paper.get("decision")), json_cell(paper.get("status"))) for paper in listed
+            (json_cell(paper.get("pid")), json_cell(paper.get("status")), _decision(paper))
+            for paper in papers
         ),
     )
+
+
+def _decision(paper: Item) -> str:
+    """The decision on a paper; none if it is one that leaves a paper open, such as Discuss.
+
+    >>> _decision({"status": "reject", "decision": "Early reject"})
+    'Early reject'
+    >>> _decision({"status": "submitted", "decision": "Discuss"})
+    ''
+    """
+    status = json_cell(paper.get("status"))
+    return "" if status == "submitted" else json_cell(paper.get("decision"))
 
 
 def _json_row(number: int, paper: Item, review: Item) -> RawReview:
@@ -276,22 +294,3 @@ def _letters(form: Mapping[str, object], score: str) -> tuple[str, ...]:
     if isinstance(start, str) and re.fullmatch(r"[A-Z]", start) and ord(start) + count <= ord("Z") + 1:
         return tuple(chr(ord(start) + index) for index in range(count))
     return ()
-
-
-def _decision_words(decided: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The site's words for its decisions, from each paper's decision and status.
-
-    Without a status the word must say it itself; of several words for one decision none is taken.
-
-    >>> _decision_words([("Accept (talk)", ""), ("Rejected", ""), ("", "")])
-    {'accept': 'Accept (talk)', 'reject': 'Rejected'}
-    >>> _decision_words([("A", "accept")])
-    {'accept': 'A'}
-    """
-    words: dict[str, set[str]] = {"accept": set(), "reject": set()}
-    for word, status in {(word.strip(), status) for word, status in decided if word.strip()}:
-        said = [kind for kind in words if kind == status]
-        kinds = said or [kind for kind in words if kind in word.casefold()]
-        if len(kinds) == 1:
-            words[kinds[0]].add(word)
-    return {kind: min(spellings) for kind, spellings in words.items() if len(spellings) == 1}

@@ -48,14 +48,12 @@ class Imported:
     tracks: Mapping[str, str]  # by paper, for those papers that have one
     committee: Mapping[str, str]  # the name of everyone known, by id; empty if there is only the id
     conflicts: tuple[tuple[str, str], ...]  # pairs of paper and reviewer
-    # Of the papers that have reviews, those that the system says were withdrawn, desk rejected or deleted,
-    # each with which of it; `reviews` still has theirs, which serve a later calibration
+    # Of the papers that have reviews, those that the system says were withdrawn, desk rejected, deleted or
+    # decided already, each with which of it; `reviews` still has theirs, which serve a later calibration
     withdrawn: Mapping[str, str]
     # The file, or the sheet of it, and the row that each review stands in, in the order of `reviews`: for
     # messages
     sources: tuple[tuple[str, int], ...]
-    # What the site calls its decisions, by `accept` and `reject`, if the export shows it
-    decision_words: Mapping[str, str]
     # For the chair, what the export was taken for; it names nobody, nor do the next two
     recognized: tuple[str, ...]
     dropped: tuple[Dropped, ...]  # what goes no further
@@ -111,7 +109,6 @@ def gather(export: RawExport, choices: Choices) -> Imported:
         conflicts=tuple(sorted(pair for pair in pairs if not any(map(id_problem, pair)))),
         withdrawn={paper: became[paper] for paper in reviews.papers if paper in became},
         sources=tuple((rows[i].file or export.file, rows[i].row) for i in reviews.row),
-        decision_words=dict(export.decision_words),
         recognized=(*export.said, *(["decimals written with a comma"] if score.commas else [])),
         dropped=(*export.dropped, Dropped("the order of rows", "it can reveal who wrote a review")),
         warnings=(*export.warnings, *_warnings(export, scored, rows, sure, titles, people)),
@@ -290,7 +287,7 @@ def _committee(rows: Sequence[RawReview], export: RawExport, people: Mapping[str
 
 
 def withdrawn_lines(withdrawn: Mapping[str, str]) -> list[str]:
-    """Sentences about withdrawn papers: how many, why, and which.
+    """Sentences about papers that are not decided: how many, why, and which.
 
     Example:
         >>> withdrawn_lines({"4": "withdrawn", "9": "desk rejected", "17": "withdrawn"})

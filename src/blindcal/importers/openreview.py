@@ -15,6 +15,7 @@ from blindcal.importers.raw_export import (
     Dropped,
     RawExport,
     RawReview,
+    decided_status,
     dropped_columns,
     dropped_count,
     export_error,
@@ -34,7 +35,7 @@ from blindcal.importers.sheet import (
 NAME, TITLE = "openreview", "OpenReview"
 # `.../-/Official_Review`; in the oldest venues `/-/Paper12/Official_Review` or `/-/paper12/meta/review`.
 _KIND = re.compile(r"/-/(?:[A-Za-z_]+[0-9]+/)?([A-Za-z0-9_/-]+)$")
-_OFFICIAL = "official_review"
+_OFFICIAL, _REJECTED = "official_review", "Rejected_Submission"
 _REVIEW = re.compile(r"(?!.*(?:meta|ethics|desk)).*review", re.I)
 # The number of a paper in an invitation or a signature; a part of the venue may be numbered too (`/Round1/`).
 _NUMBER = re.compile(r"/[A-Za-z_]+([0-9]+)/(?:-/|[a-z]+/)?[^/]+$")
@@ -163,7 +164,8 @@ def _sorted(opened: OpenedExport) -> _Notes:
     conflicts = [edge for edge in edges if json_cell(edge.get("invitation")).endswith("/-/Conflict")]
     groups = [group for page in top for group in json_objects(page.get("groups"))]
     became = {_forum(note): _what_became(note) for note in notes if _is_submission(note)}
-    withdrawn = {forum: what for forum, what in became.items() if what}
+    made = {_forum(note): decided_status(_content(note, "decision")) for note in rest if _decides(note)}
+    withdrawn = {forum: what for forum in became | made if (what := became.get(forum) or made.get(forum))}
     deleted = len(notes) - len(live)
     replies = [note for note in live if not _is_submission(note)]
     people = _people_behind(groups, {_signature(note) for note in reviews})
@@ -171,11 +173,16 @@ def _sorted(opened: OpenedExport) -> _Notes:
 
 
 def _what_became(submission: Item) -> str | None:
-    """Whether a paper was deleted, withdrawn or desk rejected: by its venue, on API 1 by its invitation."""
+    """What became of a paper that is not to be decided: by its venue, on API 1 by its invitation."""
     if submission.get("ddate"):
         return "deleted"
     venue = _content(submission, "venueid") or json_cell(submission.get("invitation"))
-    return withdrawal_status(venue.rpartition("/")[2])
+    kind = venue.rpartition("/")[2]
+    return withdrawal_status(kind) or (decided_status("rejected") if kind == _REJECTED else None)
+
+
+def _decides(note: Item) -> bool:
+    return any(kind.casefold() == "decision" for kind in _kinds(note))
 
 
 def _is_submission(note: Item) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from blindcal.importers.raw_export import (
-    SILENT,
     Choices,
     RawExport,
     RawReview,
     dropped_columns,
     export_error,
+    silent,
     withdrawn_papers,
 )
 from blindcal.importers.scores import choose_score_field, score_shaped
@@ -40,7 +40,8 @@ _COLUMNS = (
 _PEOPLE = {"reviewer name", "reviewer email"}
 _UNTICKED = "must have the column Proposal ID: tick it in pretalx's export"
 _HIDDEN = "must say who the reviewers are: tick Reviewer email in pretalx's export"
-_STATELESS = SILENT.format("pretalx's export") + "; the API with expand=submission says it"
+_DECIDED = {"accepted", "confirmed", "rejected"}
+_STATELESS = silent("pretalx's export") + "; the API with expand=submission says it"
 _BY_NAME = "there are no emails: reviewers of one name are taken as one person; tick Reviewer email"
 
 
@@ -148,10 +149,13 @@ def _read_api(opened: OpenedExport, choices: Choices) -> RawExport:
 
 
 def _withdrawn(reviews: list[Item]) -> dict[str, str]:
-    """What became of each proposal that is no longer there, by its state."""
+    """What became of each proposal that is no longer there or is decided, by its state."""
     papers = [paper for review in reviews if isinstance(paper := review.get("submission"), dict)]
     states = [(json_cell(paper.get("code")), json_cell(paper.get("state"))) for paper in papers]
-    return withdrawn_papers((c, "withdrawn" if state == "canceled" else state) for c, state in states)
+    return withdrawn_papers(
+        (code, "withdrawn" if state == "canceled" else state, state if state in _DECIDED else "")
+        for code, state in states
+    )
 
 
 def _score(

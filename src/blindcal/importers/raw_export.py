@@ -72,9 +72,9 @@ class RawExport:
 
     `best_first`: the order of the score's letters where the export has it. `titles`, `tracks`: by paper;
     `committee`: names by id; `conflicts`: pairs of paper and reviewer. `withdrawn`: by paper, why it is
-    not to be decided, one of `WITHDRAWN`. `decision_words`: what the site calls `accept` and
-    `reject`. `said`: what was recognized; `dropped`: what goes no further; `warnings`: what to look at; these
-    are for the chair and name nobody. `problems`: those of the form, such as a row with too many cells.
+    not to be decided, one of `WITHDRAWN` or `DECIDED` with the decision. `said`: what was recognized;
+    `dropped`: what goes no further; `warnings`: what to look at; these are for the chair and name nobody.
+    `problems`: those of the form, such as a row with too many cells.
     """
 
     format: str
@@ -88,18 +88,14 @@ class RawExport:
     committee: Mapping[str, str] = field(default_factory=dict)
     conflicts: Sequence[tuple[str, str]] = ()
     withdrawn: Mapping[str, str] = field(default_factory=dict)
-    decision_words: Mapping[str, str] = field(default_factory=dict)
     said: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     warnings: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
-WITHDRAWN = ("withdrawn", "desk rejected", "deleted")
-SILENT = (
-    "{} does not say which papers were withdrawn or desk rejected: list such papers under [withdrawn] of "
-    "conference.toml, or they are decided"
-)
+WITHDRAWN, DECIDED = ("withdrawn", "desk rejected", "deleted"), "decided already"
+LISTED_BY_HAND = "list such papers under [withdrawn] of conference.toml, or they are decided"
 METAREVIEWS = "they sum up reviews and are none themselves"
 TIMES, ORDINALS, TEXTS, UNUSED = (
     "times can reveal who wrote a review",
@@ -133,6 +129,11 @@ def dropped_count(number: int, what: str, why: str, more: str = "") -> list[Drop
     return [Dropped(count(number, what) + more, why)] if number else []
 
 
+def silent(export: str, status: str = "withdrawn, desk rejected or decided already") -> str:
+    """A warning that an `export` does not tell papers of a `status` apart, which are not to be decided."""
+    return f"{export} does not say which papers were {status}: {LISTED_BY_HAND}"
+
+
 def listed(names: Sequence[str], most: int = 12) -> str:
     """Names in a row, long ones cut, and how many more there are."""
     short = [name if len(name) <= 60 else name[:57] + "..." for name in names[:most]]
@@ -144,10 +145,23 @@ def export_error(file: str, rule: str, found: str | None = None, row: int | None
     return input_error([Problem(file, row, None, rule, found)])
 
 
-def withdrawn_papers(words: Iterable[tuple[str, *tuple[str, ...]]]) -> dict[str, str]:
-    """Which papers were withdrawn, and the like: of tuples of a paper and what the system says of it."""
-    became = {paper: next(filter(None, map(withdrawal_status, said)), None) for paper, *said in words}
-    return {paper: what for paper, what in became.items() if what}
+def withdrawn_papers(papers: Iterable[tuple[str, str, str]]) -> dict[str, str]:
+    """Which papers are not to be decided, and why: of each paper, its status, and the decision made on it.
+
+    >>> withdrawn_papers([("1", "", "Early reject"), ("2", "withdrawn", "Accept"), ("3", "submitted", "")])
+    {'1': 'decided already (Early reject)', '2': 'withdrawn'}
+    """
+    became = {
+        paper: withdrawal_status(status) or withdrawal_status(decision) or decided_status(decision)
+        for paper, status, decision in papers
+    }
+    return {paper: why for paper, why in became.items() if why}
+
+
+def decided_status(decision: str) -> str | None:
+    """`DECIDED`, with the decision in a system's own words; None without one."""
+    words = " ".join(decision.split())
+    return f"{DECIDED} ({listed([words])})" if words else None
 
 
 def withdrawal_status(text: str) -> str | None:

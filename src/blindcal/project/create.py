@@ -31,9 +31,9 @@ from blindcal.fitting.estimate import Fitted, fit
 from blindcal.fitting.history import in_year_order, order_remarks, past_people
 from blindcal.fitting.received_sums import SharedSums, has_share_statement, read_shared_sums, statement_path
 from blindcal.importers import MAX_EXPORT, import_reviews
-from blindcal.importers.normalize import Imported
+from blindcal.importers.normalize import Imported, withdrawn_lines
 from blindcal.importers.people import read_conflicts, read_people, team_codes
-from blindcal.importers.raw_export import Choices
+from blindcal.importers.raw_export import DECIDED, Choices
 from blindcal.io.atomic_files import (
     RELEASES_FOLDER,
     check_new_folder,
@@ -303,7 +303,7 @@ def create_folder(
     check_scores(contents, None)
     remarks += score_remarks(contents, None)
     if (imported := contents.imported) is not None:
-        grid, withdrawn = grid_text(imported.reviews.grid), dict(imported.withdrawn)
+        grid, withdrawn = grid_text(imported.reviews.grid), left_out(imported)
         _check_quota(imported.reviews.without(withdrawn), wishes.accept, str(given.reviews))
         remarks += (*reuse_warnings(past_footprints(contents), imported.reviews),)
     check_files(contents)
@@ -334,6 +334,30 @@ def create_example(folder: Path, drawn: PooledConference) -> None:
         )
         given = SourceFiles(reviews, pools=pools, reviewers=reviewers)
         create_folder(folder, given, InitialSettings("public", accept_rate=RATE), key_beside(folder))
+
+
+def left_out(imported: Imported, keep: Collection[str] = (), ours: Collection[str] = ()) -> dict[str, str]:
+    """Why papers of an export are not decided, by paper.
+
+    `keep`: papers that are decided all the same, named one by one. `ours`: papers whose decisions are
+    blindcal's own.
+    """
+    if unknown := [paper for paper in keep if paper not in imported.withdrawn]:
+        raise InputError(
+            f"`keep`: the export does not call paper {unknown[0]!r} withdrawn, desk rejected, deleted or "
+            "decided: it is decided anyway, or has no reviews"
+        )
+    gone = {
+        paper: why
+        for paper, why in imported.withdrawn.items()
+        if paper not in keep and not (paper in ours and why.startswith(DECIDED))
+    }
+    if len(gone) == len(imported.reviews.papers):
+        raise InputError(
+            f"no paper is left to decide: {'; '.join(withdrawn_lines(gone))}. If these are the reviews of a "
+            "past conference, give --as past; to decide papers all the same, name them with `keep`"
+        )
+    return gone
 
 
 def withdrawn_reasons(withdrawn: Mapping[str, str]) -> dict[str, str]:
@@ -582,21 +606,11 @@ def _settings(
         "accept-rate": wishes.accept_rate,
         "accept": wishes.accept if isinstance(number, dict) else number,
         **guarantee_settings(Guarantee()),
-        **decision_words(contents),
         "key": os.path.relpath(key, folder),
         "out": RELEASES_FOLDER,
         "numbered": True,
     }
     return {name: value for name, value in chosen.items() if value is not None}
-
-
-def decision_words(contents: FolderContents) -> dict[str, Value]:
-    """What the system calls its decisions, as the latest export that has them shows."""
-    latest = [contents.imported, *[*contents.past.values()][::-1]]
-    exports = [export for export in latest if isinstance(export, Imported)]
-    words = next((export.decision_words for export in exports if export.decision_words), {})
-    names = {"accept": "accepted", "reject": "rejected"}
-    return {names[kind]: word for kind, word in words.items()}
 
 
 def _remarks(contents: FolderContents, folder: Path, given: SourceFiles) -> list[str]:

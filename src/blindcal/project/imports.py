@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from blindcal.deciding.ledger import latest_release, ledger_folder
 from blindcal.errors import InputError, Problem
+from blindcal.exporters.formats import read_decided
 from blindcal.fitting.committee import read_committee, read_names
 from blindcal.fitting.received_sums import has_share_statement
 from blindcal.importers import MAX_EXPORT
@@ -42,9 +43,9 @@ from blindcal.project.create import (
     SourceFiles,
     check_files,
     check_scores,
-    decision_words,
     grid_text,
     input_settings,
+    left_out,
     past_footprints,
     read_contents,
     score_remarks,
@@ -169,12 +170,12 @@ def read_import(
     sources: Sequence[Source],
     choices: Choices,
     *,
-    keep_withdrawn: bool = False,
+    keep: Collection[str] = (),
     codes: Path | None = None,
 ) -> FolderImport:
     """Read files and check them with what a folder holds; nothing is written. No file: the folder as it is.
 
-    `keep_withdrawn`: whether papers that the export calls withdrawn, desk rejected or deleted are decided.
+    `keep`: papers to decide though the export calls them withdrawn, desk rejected, deleted or decided.
     `codes`: a table of codes that replace reviewers' ids; people in it keep theirs.
     """
     contents, remarks = _read(folder, sources, choices)
@@ -187,15 +188,13 @@ def read_import(
     if imported is not None:
         remarks += _conflict_remarks(folder, contents)
         settings |= {} if "grid" in folder.settings else {"grid": grid_text(imported.reviews.grid)}
-    words = decision_words(contents)
-    settings |= {name: word for name, word in words.items() if name not in folder.settings}
     grid = folder.text("grid") or None
     check_scores(contents, grid)
     remarks += score_remarks(contents, grid)
     check_files(contents)
     if this_year is not None:
         remarks += (*reuse_warnings([*_earlier(folder, contents), *past_footprints(contents)], this_year),)
-    gone = {} if imported is None or keep_withdrawn else imported.withdrawn
+    gone = {} if imported is None else left_out(imported, keep, _released(folder))
     withdrawn = {paper: status for paper, status in gone.items() if paper not in folder.withdrawn}
     remarks += _restored_remarks(folder, contents)
     places, unchanged = _places(folder, contents.data)
@@ -208,6 +207,11 @@ def read_import(
     return FolderImport(
         tuple(sources), contents, written, settings, withdrawn, known, names, remarks, refusals
     )
+
+
+def papers_of(text: str) -> list[str]:
+    """The papers that a text such as `4, 9,17` names."""
+    return [paper.strip() for paper in text.split(",") if paper.strip()]
 
 
 def write_import(folder: Folder, brought: FolderImport, codes: Path | None = None) -> None:
@@ -429,6 +433,14 @@ def _conflict_remarks(folder: Folder, contents: FolderContents) -> tuple[str, ..
     )
 
 
+def _released(folder: Folder) -> set[str]:
+    """The papers of the latest release: what a system calls decided there are blindcal's own decisions."""
+    out = folder.text("out")
+    release = (latest_release(out) if folder.numbered else Path(out)) if out else None
+    table = None if release is None else release / "decisions.csv"
+    return {decided.paper for decided in read_decided(table)} if table and table.is_file() else set()
+
+
 def _restored_remarks(folder: Folder, contents: FolderContents) -> tuple[str, ...]:
     """Papers that an earlier export called withdrawn, and this one does not."""
     if contents.imported is None:
@@ -437,7 +449,7 @@ def _restored_remarks(folder: Folder, contents: FolderContents) -> tuple[str, ..
     back = said - contents.imported.withdrawn.keys()
     if not back:
         return ()
-    papers = f"{count(len(back), 'paper')} that this export does not call withdrawn"
+    papers = f"{count(len(back), 'paper')} that this export does not call withdrawn or decided"
     return (f"{folder.file} lists {papers} under [withdrawn]: delete the line of a paper to decide it",)
 
 

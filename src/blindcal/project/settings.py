@@ -165,8 +165,8 @@ SECTIONS: Mapping[str, Mapping[str, Declaration]] = {
         "accepted": Declaration(
             "text",
             "Accept (Oral)",
-            "What your system calls an accepted paper, for `export` to HotCRP, OpenReview, EasyChair and "
-            "CMT; HotCRP refuses a word that it does not know.",
+            "What your system calls an accepted paper, exactly, for `export` to HotCRP, OpenReview, "
+            "EasyChair and CMT.",
         ),
         "rejected": Declaration("text", "Reject", "And a rejected one."),
     },
@@ -598,8 +598,8 @@ encrypted disk, so that destroying that disk's password deletes it.
 """
 
 _NOTES = """
-# ---- Withdrawn papers ----
-# Left out by every command, whatever the tables say. If they are decided already, run `decide` with
+# ---- Papers that were withdrawn, desk rejected, deleted or decided already ----
+# Left out by every command, whatever the tables say. If blindcal decided them, run `decide` with
 # --amend --reason: the private log then says that they were withdrawn. One line for each:
 [withdrawn]
 {withdrawn}

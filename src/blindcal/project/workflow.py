@@ -10,6 +10,7 @@ folders that were published with the key.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -41,7 +42,15 @@ from blindcal.deciding.ledger import (
 from blindcal.deciding.release import Outcome, decide, select
 from blindcal.errors import BlindcalError, InputError
 from blindcal.exporters import FORMATS, export
-from blindcal.exporters.formats import WAITING, DecidedPaper, decided_of, read_decided, read_titles
+from blindcal.exporters.formats import (
+    DECISIONS,
+    WAITING,
+    DecidedPaper,
+    decided_of,
+    decision_words,
+    read_decided,
+    read_titles,
+)
 from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_committee, read_names
 from blindcal.fitting.estimate import Fitted, check_fit_targets, fit
 from blindcal.fitting.history import fingerprint_of_past, order_remarks, past_conferences, past_people
@@ -398,6 +407,7 @@ class ReleaseExport:
     to: str  # the system
     data: bytes  # the bytes of the file
     papers: tuple[DecidedPaper, ...]  # the papers, with decisions by hand in place of blindcal's
+    words: Mapping[str, int]  # how many papers each word for a decision stands at
     remarks: tuple[str, ...]  # what the chair should know, a sentence each
 
 
@@ -437,8 +447,14 @@ def export_release(
             for name, word in (("accepted", accepted), ("rejected", rejected))
         )
     data = export(papers, to, what, accepted=accepted, rejected=rejected, waiting=waiting)
-    remarks = _export_remarks(papers, to, waiting) if what == "decisions" else ()
-    return ReleaseExport(f"{what}-{to}.{FORMATS[to].ending}", to, data, tuple(papers), remarks)
+    remarks, words = tuple[str, ...](), dict[str, int]()
+    if what == "decisions":
+        remarks, number = _export_remarks(papers, to, waiting), Counter(paper.decision for paper in papers)
+        called = decision_words(to, accepted, rejected, waiting).items()
+        words = {
+            word: number[decision] for decision, word in called if number[decision] or decision in DECISIONS
+        }
+    return ReleaseExport(f"{what}-{to}.{FORMATS[to].ending}", to, data, tuple(papers), words, remarks)
 
 
 def _export_remarks(papers: Sequence[DecidedPaper], to: str, waiting: str | None) -> tuple[str, ...]:
