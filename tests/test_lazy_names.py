@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from types import ModuleType
@@ -72,3 +73,10 @@ def test_only_what_is_used_is_loaded() -> None:
     assert set(done.stdout.split()) == {
         *("blindcal.policy", "blindcal.policy.policy", "blindcal.posterior", "blindcal.posterior.belief")
     }
+
+
+def test_the_help_of_the_package_names_what_is_there() -> None:
+    named = set(re.findall(r"`bc\.(\w+)`", bc.__doc__ or ""))
+    assert len(named) > 10
+    assert named <= set(dir(bc))
+    assert all(getattr(bc, name) for name in named)

@@ -4,9 +4,9 @@
 
 One frozen type for each stage, pure functions between them. The names below follow that order;
 everything else is in its package, which loads when first used: `bc.reviewers`, `bc.fitting`, `bc.pools`,
-`bc.posterior`, `bc.policy`, `bc.certify`, `bc.planning`, `bc.deciding`, `bc.sharing`, `bc.adversaries`,
-`bc.calibrators`, `bc.simulation`, `bc.paper` for the paper's own items under their own numbers, and
-`bc.benchmark` to measure a mechanism of your own.
+`bc.posterior`, `bc.policy`, `bc.certify`, `bc.planning`, `bc.deciding`, `bc.private_sharing`,
+`bc.adversaries`, `bc.calibrators`, `bc.simulation`, `bc.paper` for the paper's own items under their own
+numbers, and `bc.benchmark` to measure a mechanism of your own.
 """
 
 from __future__ import annotations

@@ -69,3 +69,11 @@ def test_bad_input_is_named(call: object, message: str) -> None:
     assert callable(call)
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_proposition_b_3_at_an_epsilon_whose_factor_is_no_float() -> None:
+    """e^800 overflows and e^-800 is 0 as a float: the response is then always the truth."""
+    assert paper.proposition_b_3([0.0, 800.0]).tolist() == [
+        [[0.5, 0.5], [0.5, 0.5]],
+        [[1.0, 0.0], [0.0, 1.0]],
+    ]

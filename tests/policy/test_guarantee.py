@@ -7,8 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from blindcal import Belief, private_policy
 from blindcal.errors import InputError
-from blindcal.policy.guarantee import MOST_EPSILON, NAMES, Guarantee
+from blindcal.policy.guarantee import MOST_EPSILON, NAMES, PUBLIC, UNLIMITED, Guarantee
+from blindcal.project.settings import parse_guarantee
 
 ALLOWED = {
     "added_success": (0.0, 1.0),
@@ -64,3 +66,32 @@ def test_a_limit_on_odds_is_never_missing() -> None:
     assert Guarantee("odds") == Guarantee("odds", epsilon=3.0)
     with pytest.raises(InputError, match="`epsilon` must be a number with `guarantee` odds, found None"):
         Guarantee("odds", epsilon=None)
+
+
+def test_a_name_alone_means_what_its_docstring_says() -> None:
+    """In Python only the guarantees that limit every single decision come with an epsilon."""
+    alone = {name: Guarantee(name).limits for name in NAMES}
+    assert alone == {
+        "public": {},
+        "steady": {"epsilon": 3.0},
+        "crowd": {"epsilon": 3.0, "among": 10},
+        "average": {},
+        "odds": {"epsilon": 3.0},
+        "none": {},
+    }
+    assert Guarantee() == Guarantee("crowd", among=10, epsilon=3.0)
+    assert Guarantee("none") == UNLIMITED
+    assert Guarantee("public") == PUBLIC
+    belief = Belief([0.6, 0.4], [0.9, 0.2])
+    assert private_policy(belief, Guarantee("none")).accept.tolist() == [1.0, 0.0]
+    assert Guarantee("steady", epsilon=None).limits == {}
+    with pytest.raises(InputError, match="`epsilon` must be a number with `guarantee` odds, found None"):
+        Guarantee("odds", epsilon=None)
+
+
+@pytest.mark.parametrize("name", ["steady", "crowd", "average", "odds"])
+def test_a_chair_who_names_no_epsilon_has_one_of_3(name: str) -> None:
+    """The default of conference.toml and of the command line: also with `average`."""
+    assert parse_guarantee(name).epsilon == 3.0
+    assert parse_guarantee(f"{name} epsilon=1").epsilon == 1.0
+    assert parse_guarantee("none").epsilon is parse_guarantee("public").epsilon is None

@@ -2,7 +2,8 @@
 
 In: a belief and a policy, a plan, or a confidential release. Out: chances of naming a reviewer,
 bits, `Findings`. Open `single_paper` first; `side_knowledge`, `coupled_exact` and `coupled_mcmc` have
-stronger adversaries, `this_year_exact` and `this_year_mcmc` those of decisions by this year's evidence. A new adversary returns a list of `Finding`.
+stronger adversaries, `this_year_exact` and `this_year_mcmc` those of decisions by this year's evidence. A new
+adversary returns a list of `Finding`.
 Imports: deciding and earlier.
 """
 

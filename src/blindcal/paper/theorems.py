@@ -390,8 +390,12 @@ def definition_b_2(gamma: ArrayLike) -> Array:
         array([[0.25, 0.75],
                [0.75, 0.25]])
     """
-    g = positive("gamma", gamma)
-    kept, flipped = 1.0 / (1.0 + g), g / (1.0 + g)
+    return _response(positive("gamma", gamma))
+
+
+def _response(gamma: Array) -> Array:
+    """`chance[..., x, output]`: the true bit has probability `1/(1+gamma)`."""
+    kept, flipped = 1.0 / (1.0 + gamma), gamma / (1.0 + gamma)
     return np.stack([np.stack([kept, flipped], axis=-1), np.stack([flipped, kept], axis=-1)], axis=-2)
 
 
@@ -411,7 +415,7 @@ def proposition_b_3(epsilon: ArrayLike) -> Array:
         array([[0.75, 0.25],
                [0.25, 0.75]])
     """
-    return definition_b_2(np.exp(-nonnegative("epsilon", epsilon)))
+    return _response(np.exp(-nonnegative("epsilon", epsilon)))
 
 
 def response_policy(belief: Belief, epsilon: ArrayLike) -> Policy:

@@ -33,8 +33,17 @@ class GuaranteeKind:
     limited: bool = True  # whether limits with a default go with it if a chair does not mention them
     # The limits that it cannot do without, and their values if a chair does not mention them
     needs: Mapping[str, float] = field(default_factory=dict)
+    epsilon: float | None = None  # the epsilon that goes with it if none is given in Python
 
 
+class _ByName:
+    """An epsilon that was not given: it follows from the name of the guarantee."""
+
+    def __repr__(self) -> str:
+        return "by name"
+
+
+_BY_NAME: Any = _ByName()
 _CROWD = (
     "For someone with only public information and the stated prior: after a decision, no named person is "
     "likelier than 1 in {among:g} to have written a given review, or than the likeliest person was by the "
@@ -56,11 +65,13 @@ GUARANTEES: Mapping[str, GuaranteeKind] = {
         "no decision makes the best guess likelier",
         "To someone with only public information, no decision makes the best guess of who wrote a review any "
         "likelier than it is from the scores alone.",
+        epsilon=3.0,
     ),
     "crowd": GuaranteeKind(
         "nobody is likelier than 1 in so many, unless the scores alone said so",
         _CROWD,
         needs={"among": 10},
+        epsilon=3.0,
     ),
     "average": GuaranteeKind(
         "the best guess is no likelier on average",
@@ -72,6 +83,7 @@ GUARANTEES: Mapping[str, GuaranteeKind] = {
         "For someone who sees the scores, no single decision changes the odds about who reviewed what by "
         "more than a factor of {epsilon:factor}, whatever else they know.",
         needs={"epsilon": 3.0},
+        epsilon=3.0,
     ),
     "none": GuaranteeKind(
         "full calibration",
@@ -91,7 +103,7 @@ class Limit:
     settings have it with hyphens. Texts may quote values of the guarantee, like `{epsilon:factor}`.
     """
 
-    default: float | None  # its value if nothing else is said
+    default: float | None  # its value in settings that do not mention it
     low: float  # its lowest value
     high: float  # its highest value
     sentence: str  # what it limits, for chairs and for readers of the certificate's schema
@@ -132,9 +144,10 @@ class Limit:
             raise InputError(f"{name} goes with the guarantee {named} only, found it with {guarantee}")
 
 
-def _limit(default: float | None, low: float, high: float, **row: Any) -> Any:
-    """A field of `Guarantee` with its row of the table of limits."""
-    return field(default=default, metadata={"limit": Limit(default, low, high, **row)})
+def _limit(default: Any, low: float, high: float, chair: float | None = None, **row: Any) -> Any:
+    """A field of `Guarantee` with its row of the table of limits; `chair`: a default of settings alone."""
+    set_by_chairs = default if chair is None else chair
+    return field(default=default, metadata={"limit": Limit(set_by_chairs, low, high, **row)})
 
 
 @dataclass(frozen=True)
@@ -147,7 +160,9 @@ class Guarantee:
     or than the best guess from the scores alone; `average`: the best guess is no likelier on average over the
     two outcomes, which is zero added success; `odds`: no decision changes anyone's odds by more than a factor
     of e^epsilon, whatever they know; `none`: full calibration, for comparison. The other fields are further
-    limits for every paper; None means no limit.
+    limits for every paper; None means no limit. `steady`, `crowd` and `odds`, which limit every single
+    decision, come with an epsilon of 3 unless another is given, the others without one. (A conference.toml
+    has an epsilon of 3 with `average` too, unless it says otherwise.)
 
     Attributes:
         name: `public`, `steady`, `crowd`, `average`, `odds` or `none`.
@@ -169,8 +184,8 @@ class Guarantee:
         >>> Guarantee()
         Guarantee(name='crowd', added_success=0.0, epsilon=3.0, multiplier=None, posterior_cap=None,
                   never_against=None, among=10)
-        >>> Guarantee("steady").limits
-        {'epsilon': 3.0}
+        >>> Guarantee("steady").limits, Guarantee("average").limits, Guarantee("none").limits
+        ({'epsilon': 3.0}, {}, {})
     """
 
     # The default follows from what each guarantee keeps and reveals: studies/committees.py.
@@ -191,7 +206,8 @@ class Guarantee:
         always_recorded=True,
     )
     epsilon: float | None = _limit(
-        3.0,
+        _BY_NAME,
+        chair=3.0,
         low=0.0,
         high=MOST_EPSILON,
         bounds="epsilon",
@@ -255,6 +271,8 @@ class Guarantee:
     def __post_init__(self) -> None:
         if self.name not in NAMES:
             raise InputError(f"`guarantee` must be one of {', '.join(NAMES)}, found {self.name!r}")
+        if self.epsilon is _BY_NAME:
+            object.__setattr__(self, "epsilon", GUARANTEES[self.name].epsilon)
         for name, value in GUARANTEES[self.name].needs.items():
             if getattr(self, name) is None and LIMITS[name].default is not None:
                 raise InputError(f"`{name}` must be a number with `guarantee` {self.name}, found None")
