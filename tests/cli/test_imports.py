@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("typer")
 
+import plain_files
 from blindcal.cli.console import CONFIDENTIAL
 from blindcal.project import imports as module
 from blindcal.project import read_folder
@@ -352,6 +353,17 @@ def test_no_decision_word_is_learned(folder: Path) -> None:
     assert call("import", "icx", "now.csv")[0] == 0
     assert call("import", "icx", "2026.csv", "--as", "past")[0] == 0
     assert not {"accepted", "rejected"} & read_folder(folder).settings.keys()
+
+
+@pytest.mark.parametrize(
+    "shape", ["google_form", "microsoft_form", "german", "ojs_report", "transposed_matrix"]
+)
+def test_a_table_of_reviews_is_never_taken_for_the_committee(folder: Path, shape: str) -> None:
+    Path("table").write_bytes(getattr(plain_files, shape)())
+    before = everything(Path.cwd())
+    for chosen in ((), ("--as", "committee")):
+        code, _, err = call("import", "icx", "table", *chosen)
+        assert (code, everything(Path.cwd())) == (2, before), err
 
 
 def decided_by_hand(*decisions: str) -> None:

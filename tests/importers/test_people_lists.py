@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+import plain_files
 from blindcal.errors import InputError
 from blindcal.importers import import_reviews
 from blindcal.importers.people import read_conflicts, read_people
@@ -56,6 +57,35 @@ def test_conflicts_of_both_shapes() -> None:
     pairs, what = read_conflicts(BULK, "bulk.csv", {"ada@example.edu": "ada"})
     assert pairs == (("1", "ada"),)
     assert what == "a HotCRP bulk assignment: 2 rows that are no conflict left out"
+
+
+REVIEWS = {
+    "a Google form": plain_files.google_form(),
+    "a Microsoft form": plain_files.microsoft_form(),
+    "a German sheet": plain_files.german(),
+    "a report of OJS": plain_files.ojs_report(),
+    "a transposed matrix": plain_files.transposed_matrix(),
+}
+
+
+@pytest.mark.parametrize("shape", REVIEWS)
+def test_a_table_of_reviews_is_no_list_of_people(shape: str) -> None:
+    """The committee would be those who reviewed, which is secret: also if a person says that it is one."""
+    with pytest.raises(InputError, match=r"must have one row for each person|looks like scores|about papers"):
+        read_people(REVIEWS[shape], "x")
+
+
+def test_a_list_of_people_may_say_more_of_them_but_has_one_row_for_each() -> None:
+    extra = b"email,name,load,topic: AI,topic: DB\nada@x.org,Ada,3,2,0\nbo@x.org,Bo,4,0,-1\n"
+    expected = {"ada@x.org": "Ada", "bo@x.org": "Bo"}
+    assert read_people(extra, "pc.csv") == expected
+    assert read_people(extra + b"bo@x.org,Bo,4,0,-1\n", "pc.csv") == expected, "the same row again"
+    with pytest.raises(InputError, match=r"one row for each person.*found 1 with several"):
+        read_people(extra + b"bo@x.org,Bo,5,0,-1\n", "pc.csv")
+    numbers = b"email,a,b,c,d\nada@x.org,1,2,3,4\n"
+    assert read_people(numbers, "pc.csv") == {"ada@x.org": ""}
+    with pytest.raises(InputError, match="looks like scores, with a column for each paper, found 5 columns"):
+        read_people(b"email,a,b,c,d,e\nada@x.org,1,,3,4,5\nbo@x.org,,2,3,4,5\n", "pc.csv")
 
 
 BAD = {

@@ -76,7 +76,8 @@ _SCORELESS = (
 )
 _UNKNOWN = (
     f"must be an export that is recognized ({_TITLES}) or a table whose columns are named with "
-    "`columns` paper=...,reviewer=...,score=..."
+    "`columns` paper=...,reviewer=...,score=...; or, if it is a list of people with one row for each, give "
+    "--as committee"
 )
 _AVERAGES = {f"{word} {what}" for word in ("average", "avg", "mean") for what in ("rating", "score")}
 _AVERAGES |= {"min rating", "max rating", "num submitted reviewers"}

@@ -14,6 +14,7 @@ from blindcal.importers.hotcrp import read_conflicts as hotcrp_conflicts
 from blindcal.importers.open import open_export
 from blindcal.importers.pretalx import team_sheet
 from blindcal.importers.raw_export import export_error
+from blindcal.importers.scores import score_shaped
 from blindcal.importers.sheet import HeadedTable, MixedListError, OpenedExport, find_only_table
 from blindcal.io.cells import Column, count, id_problem, normalize_id, unescape
 from blindcal.io.tables import Problems, Table, input_error, parse_table
@@ -155,6 +156,12 @@ _PAPERS = ("paper", "paper id", "pid", "submission #", "submission", "proposal i
 # What may stand in a table of papers and emails that is a list of conflicts, and no list of reviews.
 _PLAIN = {*_PAPERS, *_MAILS, *(name for group in _NAMES for name in group)}
 _PLAIN |= {"title", "paper title", "affiliation", "reviewer name"}
+# What a list of people may say of each of them; beside any other column it may be a table of reviews.
+_PERSONAL = {"", *_IDS, *(name for group in _NAMES for name in group), "#", "person #", "member #", "code"}
+_PERSONAL |= {"affiliation", "institution", "organization", "country", "web page", "orcid", "collaborators"}
+_PERSONAL |= {"role", "roles", "tags", "follow", "track", "area", "areas", "topics", "expertise", "keywords"}
+# So many further columns of numbers are scores, a column for each paper.
+_MATRIX = 5
 # HotCRP's lists of conflicts (pcconf) and of preferences (allrevpref) say with a word that there is one.
 _TYPE, _WORD = "conflicttype", "conflict"
 _PEOPLE = (
@@ -165,6 +172,11 @@ _REVIEWS = (
     "must be a list of people, and this one is about papers: who reviewed is secret, so everyone who may "
     "have reviewed must be listed, without looking at the reviews"
 )
+_SEVERAL = (
+    "must have one row for each person, and this looks like a table of reviews: who reviewed is secret, so "
+    "everyone who may have reviewed must be listed, without looking at the reviews"
+)
+_SCORES = "must be a list of people, and this one looks like scores, with a column for each paper"
 _CONFLICTS = (
     "must be a list of conflicts: a table with the columns paper and conflict (or paper and email, with at "
     "most titles and names besides), HotCRP's pcconf, allrevpref, jsonrqc or bulk assignment (paper, action, "
@@ -191,12 +203,34 @@ def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None)
     if table.first(*_PAPERS, "signature") is not None:
         raise export_error(file, _REVIEWS)
     ids = _ids(table, table.first(*_IDS), people)
+    _refuse_reviews(table, ids)
     parts = next((group for group in _NAMES if all(name in table for name in group)), ())
     names = zip(*(table.column(name) for name in parts), strict=True) if parts else [()] * len(ids)
     name_of: dict[str, str] = {}
     for who, name in zip(ids, names, strict=True):
         name_of[who] = name_of.get(who) or " ".join(" ".join(name).split())
     return dict(sorted(name_of.items()))
+
+
+def lists_people(names: frozenset[str]) -> bool:
+    """Whether a table with columns of these `names`, in lower case, can only be a list of people."""
+    others = {name for name in names - _PERSONAL if not name.startswith("topic")}
+    return bool(names & {*_IDS}) and not others
+
+
+def _refuse_reviews(table: HeadedTable, ids: Sequence[str]) -> None:
+    """Refuse a table of reviews: people have several rows in it, or there is a column for each paper."""
+    if lists_people(frozenset(table.folded)):
+        return
+    rows: dict[str, set[tuple[str, ...]]] = {}
+    for who, (_, cells) in zip(ids, table.rows, strict=True):
+        rows.setdefault(who, set()).add(tuple(cell.strip() for cell in cells))
+    if several := sum(len(different) > 1 for different in rows.values()):
+        raise export_error(table.file, _SEVERAL, f"{several:,} with several")
+    others = [name for name in table.names if not lists_people(frozenset((name.casefold(), _IDS[0])))]
+    numbers = [name for name in others if score_shaped(table.column(name))]
+    if len(numbers) >= _MATRIX:
+        raise export_error(table.file, _SCORES, f"{len(numbers):,} columns of numbers")
 
 
 def read_conflicts(data: bytes, file: str, people: Mapping[str, str] | None = None) -> tuple[Pairs, str]:

@@ -27,7 +27,7 @@ from blindcal.importers.detect import recognized
 from blindcal.importers.easychair import committee_table
 from blindcal.importers.normalize import Imported, coded
 from blindcal.importers.open import open_export
-from blindcal.importers.people import new_codes, read_codes
+from blindcal.importers.people import lists_people, new_codes, read_codes
 from blindcal.importers.pretalx import team_sheet
 from blindcal.importers.raw_export import Choices
 from blindcal.importers.sheet import find_table
@@ -62,14 +62,13 @@ KINDS = ("reviews", "past", "committee", "conflicts", "pools", "reviewers", "tit
 """What a file can be brought into a folder as."""
 
 _PAPERS = {"paper", "paper id", "pid", "submission #", "submission", "proposal id", "#"}
-_PEOPLE = {"reviewer", "email", "e-mail", "email address", "reviewer email", "profile_id", "profile"}
 # Kinds of table that their columns show, tried in this order; anything else is an export of reviews.
 _COLUMNS = {
     "same": lambda names: {"old", "new"} <= names,
     "reviewers": lambda names: {"reviewer", "slope", "offset", "noise"} <= names,
     "pools": lambda names: {"paper", "reviewer"} < names <= {"paper", "reviewer", "probability"},
     "titles": lambda names: names == {"paper", "title"},
-    "committee": lambda names: bool(names & _PEOPLE) and not names & {*_PAPERS, "score", "signature"},
+    "committee": lists_people,
 }
 _NAME = re.compile(r"[^\W_][\w .+()-]*")
 
