@@ -78,7 +78,7 @@ def drawn(
 
 def planned(conference: Conference, guarantee: bc.Guarantee) -> list[View]:
     """The views of the papers with the tables that the library plans."""
-    plans, _ = plan_conference(conference, guarantee)
+    plans = plan_conference(conference, guarantee)
     return [
         case_view(case, plan.policy, raw)
         for case, plan, raw in zip(conference.cases, plans, conference.raw_accept, strict=True)

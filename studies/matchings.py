@@ -106,9 +106,7 @@ def planned(drawn: Drawn, bar: float, guarantee: bc.Guarantee) -> tuple[Array, f
     rows = np.column_stack([drawn.slope, drawn.offset, drawn.noise, np.zeros((count, 4))]).tolist()
     parameters = {name: tuple(row) for name, row in zip(people, rows, strict=True)}
     pools = {paper: dict.fromkeys(people, 1.0 / count) for paper in papers}
-    plans, _ = bc.planning.plan_conference(
-        bc.posterior.prepare(reviews, parameters, pools, bar=bar), guarantee
-    )
+    plans = bc.planning.plan_conference(bc.posterior.prepare(reviews, parameters, pools, bar=bar), guarantee)
     # Cases are sorted by paper, candidates by name: here both are the order of the arrays.
     return np.array([plan.policy.accept for plan in plans]), max(plan.claim.largest_rise for plan in plans)
 

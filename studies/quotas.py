@@ -59,7 +59,7 @@ def cost(job: tuple[str, str, int]) -> Cost:
     """One conference under one guarantee."""
     regime, name, seed = job
     found = conference(REGIMES[regime], seed)
-    plans, _ = plan_conference(found, GUARANTEES[name])
+    plans = plan_conference(found, GUARANTEES[name])
     figures = [one.figures for one in plans]
     ranks = [both_ranks(case.paper, case.scores, one) for case, one in zip(found.cases, figures, strict=True)]
     listed = listed_figures(figures, ranks, [WHOLE] * PAPERS, Quota(ACCEPTED))

@@ -34,11 +34,11 @@ from machines import read
 from machines import request as request_of
 
 UNLIMITED = Guarantee("none", epsilon=None)
-ALL = ("continuous", "rounded", "uncertain", "exact number", "budget", "tied", "large pools")
-LISTED, BUDGET = ("exact number",), ("budget",)
+ALL = ("continuous", "rounded", "uncertain", "exact number", "average", "tied", "large pools")
+LISTED, ADDS = ("exact number",), ("continuous",)
 SMALL = ALL[:-1]
 _STEP = 31
-Plans = tuple[Sequence[PaperPlan], float | None]
+Plans = Sequence[PaperPlan]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Scene:
 
 
 Change = Callable[[Scene, Draft], Draft | None]
-Forger = Callable[[Scene, Conference, Guarantee, float | None], Plans]
+Forger = Callable[[Scene, Conference, Guarantee], Plans]
 
 
 @dataclass(frozen=True)
@@ -217,17 +217,17 @@ def replanned(
 
 
 def fully_calibrated(some: Callable[[int], int]) -> Forger:
-    def planner(scene: Scene, part: Conference, guarantee: Guarantee, price: float | None) -> Plans:
-        honest, price = plan_conference(part, guarantee, price)
+    def planner(scene: Scene, part: Conference, guarantee: Guarantee) -> Plans:
+        honest = plan_conference(part, guarantee)
         free = replace(part, cases=tuple(replace(case, settled=False) for case in part.cases))
-        loose, _ = plan_conference(free, UNLIMITED, None)
+        loose = plan_conference(free, UNLIMITED)
         same = [
             one.policy.numerator.size == two.policy.numerator.size
             for one, two in zip(honest, loose, strict=True)
         ]
         places = [place for place, plan in enumerate(loose) if same[place] and np.ptp(plan.policy.accept)]
         tables = {part.cases[place].paper: loose[place].policy for place in places[: some(len(places))]}
-        return replanned(scene, honest, part, tables), price
+        return replanned(scene, honest, part, tables)
 
     return planner
 
@@ -235,11 +235,9 @@ def fully_calibrated(some: Callable[[int], int]) -> Forger:
 def bent(to: float) -> Forger:
     """The entry of the true reviewers alone, moved to where the coin falls on the other side."""
 
-    def planner(scene: Scene, part: Conference, guarantee: Guarantee, price: float | None) -> Plans:
-        honest, price = plan_conference(part, guarantee, price)
-        made = draft(
-            scene.conference, scene.truth, scene.request, scene.past, lambda *_: (honest, price), "typo"
-        )
+    def planner(scene: Scene, part: Conference, guarantee: Guarantee) -> Plans:
+        honest = plan_conference(part, guarantee)
+        made = draft(scene.conference, scene.truth, scene.request, scene.past, lambda *_: honest, "typo")
         tables = {}
         for case, plan in zip(part.cases, honest, strict=True):
             paper = next(one for one in made.record.papers if one.paper == case.paper)
@@ -253,7 +251,7 @@ def bent(to: float) -> Forger:
             if draw(scene.key, facts, new.probability(paper.secret)) != paper.accepted:
                 tables[case.paper] = new
                 break
-        return replanned(scene, honest, part, tables), price
+        return replanned(scene, honest, part, tables)
 
     return planner
 
@@ -261,58 +259,50 @@ def bent(to: float) -> Forger:
 def nudged(step: float) -> Forger:
     """Every entry of every table raised."""
 
-    def planner(scene: Scene, part: Conference, guarantee: Guarantee, price: float | None) -> Plans:
-        honest, price = plan_conference(part, guarantee, price)
+    def planner(scene: Scene, part: Conference, guarantee: Guarantee) -> Plans:
+        honest = plan_conference(part, guarantee)
         tables = {
             case.paper: ExactPolicy(
                 (plan.policy.numerator * (1 - step) + UNIT * step).astype(np.int64).clip(0, UNIT)
             )
             for case, plan in zip(part.cases, honest, strict=True)
         }
-        return replanned(scene, honest, part, tables), price
+        return replanned(scene, honest, part, tables)
 
     return planner
 
 
-def public_tables(scene: Scene, part: Conference, guarantee: Guarantee, price: float | None) -> Plans:
-    honest, price = plan_conference(part, guarantee, price)
-    plain, _ = plan_conference(part, Guarantee("public", epsilon=None), None)
+def public_tables(scene: Scene, part: Conference, guarantee: Guarantee) -> Plans:
+    honest = plan_conference(part, guarantee)
+    plain = plan_conference(part, Guarantee("public", epsilon=None))
     tables = {
         case.paper: two.policy
         for case, one, two in zip(part.cases, honest, plain, strict=True)
         if one.policy.numerator.size == two.policy.numerator.size
     }
-    return replanned(scene, honest, part, tables), price
+    return replanned(scene, honest, part, tables)
 
 
-def constants_turned(scene: Scene, part: Conference, guarantee: Guarantee, price: float | None) -> Plans:
-    honest, price = plan_conference(part, guarantee, price)
+def constants_turned(scene: Scene, part: Conference, guarantee: Guarantee) -> Plans:
+    honest = plan_conference(part, guarantee)
     tables = {
         case.paper: ExactPolicy(UNIT - plan.policy.numerator)
         for case, plan in zip(part.cases, honest, strict=True)
         if not np.ptp(plan.policy.accept)
     }
-    return replanned(scene, honest, part, tables), price
+    return replanned(scene, honest, part, tables)
 
 
-def thin(scene: Scene, part: Conference, guarantee: Guarantee, price: float | None) -> Plans:
+def thin(scene: Scene, part: Conference, guarantee: Guarantee) -> Plans:
     """Epsilon without a limit, next to no cost."""
-    honest, price = plan_conference(part, guarantee, price)
+    honest = plan_conference(part, guarantee)
     tables = {}
     for case, plan in zip(part.cases, honest, strict=True):
         if plan.policy.ends[1] == 0:
             numerator = plan.policy.numerator.copy()
             numerator[0] = UNIT // 10**9
             tables[case.paper] = ExactPolicy(numerator)
-    return replanned(scene, honest, part, tables), price
-
-
-def dearer(factor: float) -> Forger:
-    def planner(scene: Scene, part: Conference, guarantee: Guarantee, price: float | None) -> Plans:
-        found = plan_conference(part, guarantee, price)[1] or 0.0
-        return plan_conference(part, guarantee, found * factor)
-
-    return planner
+    return replanned(scene, honest, part, tables)
 
 
 def moved_bar(off: float) -> Change:
@@ -341,7 +331,6 @@ def other_table(change: Callable[[ExactPolicy], ExactPolicy]) -> Change:
 def tossed_again(scene: Scene, made: Draft) -> Draft | None:
     """A second coin for a paper whose decision stands, or that public data alone decide."""
     past, request, record = scene.past, scene.request, made.record
-    first = past.of(request.conference)[0]
     changed, tables = {}, dict(made.policies.packed)
     for place, case in enumerate(scene.conference.cases):
         if case.paper not in past.latest(request.conference):
@@ -351,7 +340,7 @@ def tossed_again(scene: Scene, made: Draft) -> Draft | None:
             cases=(replace(case, settled=False),),
             raw_accept=(scene.conference.raw_accept[place],),
         )
-        plans, _ = plan_conference(part, request.guarantee, first.price)
+        plans = plan_conference(part, request.guarantee)
         raw, earlier = part.raw_accept[0], ((request.conference, 1, case.paper),)
         again = decide_paper(
             scene.key,
@@ -361,7 +350,6 @@ def tossed_again(scene: Scene, made: Draft) -> Draft | None:
             scene.truth[case.paper],
             plans[0],
             raw,
-            first.price,
             record.first_accept,
             earlier,
         )
@@ -409,8 +397,7 @@ def look_alike_tossed(scene: Scene, made: Draft) -> Draft | None:
     case = scene.conference.cases[place]
     raw = scene.conference.raw_accept[place]
     part = replace(scene.conference, cases=(replace(case, settled=False),), raw_accept=(raw,))
-    price = scene.past.of(scene.request.conference)[0].price
-    plans, _ = plan_conference(part, scene.request.guarantee, price)
+    plans = plan_conference(part, scene.request.guarantee)
     if not np.ptp(plans[0].policy.accept):
         return None
     coin = decide_paper(
@@ -421,7 +408,6 @@ def look_alike_tossed(scene: Scene, made: Draft) -> Draft | None:
         scene.truth["p9"],
         plans[0],
         raw,
-        price,
         made.record.first_accept,
     )
     tables = PolicyTables({**made.policies.packed, "p9": plans[0].packed})
@@ -461,10 +447,8 @@ FORGERIES: dict[str, Forgery] = {
     "public tables": Forgery(planner=public_tables),
     "constants turned": Forgery(planner=constants_turned, kinds=SMALL),
     "a thin table": Forgery(planner=thin, kinds=("continuous", "uncertain")),
-    "a bar moved up": Forgery(moved_bar(1e-4), kinds=("continuous", "rounded", "uncertain", "budget")),
-    "a bar moved down": Forgery(moved_bar(-1e-3), kinds=("continuous", "rounded", "uncertain", "budget")),
-    "a price moved": Forgery(planner=dearer(1 + 1e-5), kinds=BUDGET),
-    "a price doubled": Forgery(planner=dearer(2.0), kinds=BUDGET),
+    "a bar moved up": Forgery(moved_bar(1e-4), kinds=("continuous", "rounded", "uncertain", "average")),
+    "a bar moved down": Forgery(moved_bar(-1e-3), kinds=("continuous", "rounded", "uncertain", "average")),
     "coins of another release": Forgery(with_other_coin("release", 2, 3, 4)),
     "coins of another conference": Forgery(with_other_coin("conference", *"abc")),
     "coins of another number": Forgery(with_other_coin("accept", 2, 4, 5), kinds=LISTED),
@@ -473,13 +457,12 @@ FORGERIES: dict[str, Forgery] = {
     "another number of the release": Forgery(record_of(release=2)),
     "decided again, said of a first release": Forgery(record_of(redecided=True)),
     "another number requested first": Forgery(record_of(first_accept=2)),
-    "another price on record": Forgery(record_of(price=0.25)),
     "another commitment": Forgery(record_of(commitment="ab" * 32)),
     "a calibration that fits": Forgery(record_of(fit={"verdict": "fits"})),
     "reviewers recorded wrongly": Forgery(other_reviewers),
     "success lowered": Forgery(figures_of("claim", "success", 0.999)),
     "success lowered a little": Forgery(figures_of("claim", "success", 1 - 1e-6)),
-    "added success lowered": Forgery(figures_of("claim", "added", 0.9), kinds=BUDGET),
+    "added success lowered": Forgery(figures_of("claim", "added", 0.9), kinds=ADDS),
     "epsilon lowered": Forgery(figures_of("claim", "epsilon", 1 - 1e-12)),
     "multiplier lowered": Forgery(figures_of("claim", "multiplier", 1 - 1e-12)),
     "posterior lowered": Forgery(figures_of("claim", "largest_posterior", 0.99)),
@@ -601,8 +584,7 @@ def release(scene: Scene, forgery: Forgery | None, number: int, correction: str)
         forger = forgery.planner
         made = drafted(scene, lambda *planned: forger(scene, *planned), number, correction)
         same = all(np.array_equal(made.policies[k].accept, honest.policies[k].accept) for k in made.policies)
-        price = made.record.price == honest.record.price
-        return None if same and price else (made, stamp)
+        return None if same else (made, stamp)
     assert forgery.change is not None
     changed = forgery.change(scene, honest)
     if changed is None or (changed.record == honest.record and changed.policies is honest.policies):

@@ -40,7 +40,7 @@ def least_loss(
     slots = np.arange(n)[None, :] if labels is None else np.asarray(labels)
     tops = np.array([_best(w, slot) for slot in slots])
     most = [] if success is None else [max(success, tops.mean())]
-    most += [tops.mean() + guarantee.added_success] if guarantee.name == "average" else []
+    most += [tops.mean()] if guarantee.name == "average" else []
     caps = guarantee.caps(tops) if guarantee.capped else None
     epsilon = 0.0 if guarantee.name == "public" else guarantee.epsilon
     p = np.arange(n * decisions).reshape(n, decisions)

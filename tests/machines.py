@@ -32,7 +32,7 @@ KINDS = (
     "large pools",
     "amended",
     "exact number",
-    "budget",
+    "average",
     "tied",
 )
 
@@ -115,8 +115,8 @@ def request(folder: Path, kind: str, seed: int) -> Request:
         Guarantee("average", epsilon=2.0),
         Guarantee("steady", epsilon=None),
     )[seed % 3]
-    if kind == "budget":
-        return Request(Guarantee("average", 0.002, None), accept_rate=0.4)
+    if kind == "average":
+        return Request(Guarantee("average", epsilon=None), accept_rate=0.4)
     if kind == "exact number":
         return Request(guarantee, accept=3, wait_list=1)
     return Request(guarantee, accept_rate=0.4)

@@ -25,7 +25,7 @@ KEY = bytes(range(100, 132))
 
 
 def releases() -> Iterator[tuple[SmallConference, tuple[str, ...]]]:
-    """A first release with somebody outside the pools, an amendment, a budget under another name, and a list
+    """A first release with somebody outside the pools, an amendment, *average* under another name, and a list
     with confidential scores: together they have most sentences that a certificate can have."""
     first = with_outsider(small_conference(papers=6))
     yield first, ()
@@ -39,7 +39,6 @@ def releases() -> Iterator[tuple[SmallConference, tuple[str, ...]]]:
             'grid = "-9..9"',
             "distinct-papers = true",
             'guarantee = "average"',
-            "added-success = 0.01",
             "multiplier = 1.5",
             "posterior-cap = 0.95",
         ),

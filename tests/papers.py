@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import permutations
-from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import norm
 
-from blindcal.policy.budget import success_limits
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.belief import Belief
@@ -40,15 +38,6 @@ def solved(belief: Belief, guarantee: Guarantee) -> np.ndarray:
     return least_loss(belief.weight, loss, belief.labels, replace(guarantee, never_against=None)).chance[:, 0]
 
 
-class Solved(NamedTuple):
-    """The best policies of a conference, in its order, and the price of a budget that they share."""
-
-    accept: tuple[np.ndarray, ...]
-    price: float | None
-
-
-def solve_all(conference: Conference, guarantee: Guarantee, *, price: float | None = None) -> Solved:
-    """Every paper within its share, as a plan solves them."""
-    shares, spent = success_limits(conference, guarantee, price=price)
-    jobs = zip(conference.cases, shares, strict=True)
-    return Solved(tuple(solve(case, guarantee, success=share).accept for case, share in jobs), spent)
+def solve_all(conference: Conference, guarantee: Guarantee) -> tuple[np.ndarray, ...]:
+    """The best policy of every paper, as a plan solves them."""
+    return tuple(solve(case, guarantee).accept for case in conference.cases)

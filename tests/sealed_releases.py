@@ -29,7 +29,6 @@ PAPER = PaperRecord(
     paper="p1",
     release=1,
     earlier=(),
-    price=None,
     public={
         "scores": [1.5, 2.0],
         "grid": None,
@@ -49,7 +48,6 @@ RECORD = Record(
     reason="",
     settings={"epsilon": 2.0},
     bar=0.5,
-    price=None,
     commitment="",
     papers=(PAPER,),
     fit={},

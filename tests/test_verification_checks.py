@@ -31,7 +31,6 @@ from blindcal.verification import (
     _chernoff_bound,
     _close,
     _differences,
-    _near_price,
     checks_of,
     refuse_failed,
 )
@@ -40,7 +39,7 @@ from small_conferences import loaded, small_conference
 KEY = Key(bytes(range(32)))
 REQUEST = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
 EXACTLY = Request(Guarantee("steady", epsilon=2.0), accept=6, wait_list=2)
-BUDGET = Request(Guarantee("average", 0.004, None), accept_rate=0.4)
+AVERAGE = Request(Guarantee("average", epsilon=None), accept_rate=0.4)
 Forgery = Callable[[Draft], Draft]
 
 
@@ -81,7 +80,7 @@ def other_number(figures: dict[str, Any], part: str, name: str) -> dict[str, Any
     return content
 
 
-@pytest.mark.parametrize("request_", [REQUEST, BUDGET], ids=("steady", "budget"))
+@pytest.mark.parametrize("request_", [REQUEST, AVERAGE], ids=("steady", "average"))
 def test_an_honest_record_passes(
     tmp_path: Path, honest: tuple[Conference, TrueReviewers], request_: Request
 ) -> None:
@@ -96,7 +95,6 @@ RECORD = {
     "reason": "made up",
     "settings": {"guarantee": "steady"},
     "bar": 0.123,
-    "price": 0.5,
     "commitment": "00" * 32,
     "redecided": True,
     "first_accept": 3,
@@ -175,7 +173,6 @@ PAPER: dict[str, Callable[[PaperRecord], Any]] = {
     "paper": lambda p: "p99",
     "release": lambda p: 2,
     "earlier": lambda p: (("conference", 1, "p03"),),
-    "price": lambda p: 0.25,
     "public": lambda p: {**p.public, "scores": [s + 0.5 for s in p.public["scores"]]},
     "reviewers": lambda p: p.reviewers[::-1],
     "secret": lambda p: p.secret + 1,
@@ -244,9 +241,7 @@ def test_tables_that_follow_the_true_reviewers(
     """Constant tables keep every limit; those that were chosen by who wrote the reviews leak all the same."""
     conference, truth = honest
 
-    def by_truth(
-        part: Conference, guarantee: Guarantee, price: float | None
-    ) -> tuple[list[PaperPlan], float | None]:
+    def by_truth(part: Conference, guarantee: Guarantee) -> list[PaperPlan]:
         plans = []
         for case, raw in zip(part.cases, part.raw_accept, strict=True):
             place = {name: i for i, name in enumerate(case.candidates)}
@@ -254,7 +249,7 @@ def test_tables_that_follow_the_true_reviewers(
             table = np.full(len(case.tuples), float(case.belief.favor[row] > 0.5))
             plan = plan_paper(case.belief, table, raw, guarantee)
             plans.append(replace(plan, packed=pack_policy(ExactPolicy((table * UNIT).astype(np.int64)))))
-        return plans, price
+        return plans
 
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:
         release(conference, truth, REQUEST, ledger, by_truth)
@@ -281,7 +276,7 @@ def test_a_bar_picked_by_hand(tmp_path: Path, honest: tuple[Conference, TrueRevi
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:
         made = draft(picked, truth, REQUEST, PriorDecisions(ledger), plan_conference, "")
         sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, picked, truth, REQUEST))
-        with pytest.raises(VerificationError, match="bar and price"):
+        with pytest.raises(VerificationError, match="release 1: bar"):
             refuse_failed(checked(sealed, conference, truth, REQUEST))
 
 
@@ -301,23 +296,6 @@ def test_what_nearly_agrees() -> None:
     assert not any(_close(other, numbers, 1e-9) for other in others)
 
 
-def test_a_price_picked_by_hand(tmp_path: Path, honest: tuple[Conference, TrueReviewers]) -> None:
-    conference, truth = honest
-
-    def dearer(
-        part: Conference, guarantee: Guarantee, price: float | None
-    ) -> tuple[list[PaperPlan], float | None]:
-        return plan_conference(part, guarantee, 3.0)
-
-    with open_ledger(tmp_path / "key.bin", KEY) as ledger:
-        release(conference, truth, BUDGET, ledger, dearer)
-    with (
-        open_ledger(tmp_path / "key.bin", KEY) as ledger,
-        pytest.raises(VerificationError, match="bar and price"),
-    ):
-        refuse_failed(checked(ledger, conference, truth, BUDGET))
-
-
 def shifted(conference: Conference, bar: float) -> Conference:
     return replace(conference, bar=bar, cases=tuple(replace(case, bar=bar) for case in conference.cases))
 
@@ -333,23 +311,14 @@ def test_a_bar_that_is_nearly_right(
         made = draft(near, truth, REQUEST, PriorDecisions(ledger), plan_conference, "")
         sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, conference, truth, REQUEST))
         failed = [c.name for c in checked(sealed, conference, truth, REQUEST) if c.failed]
-    assert "release 1: bar and price" in failed
-
-
-def test_a_price_is_the_one_computed_or_the_neighbor_that_a_rounding_leads_to() -> None:
-    assert _near_price(0.0407661, 0.040766087844937696) == 0.0407661
-    assert _near_price(0.0407662, 0.040766087844937696) != 0.0407662
-    assert _near_price(0.0407661, 0.04076615 * (1 - 1e-9)) == 0.0407661
-    assert _near_price(0.0407662, 0.04076615 * (1 - 1e-9)) == 0.0407662, "a rounding away from it"
+    assert "release 1: bar" in failed
 
 
 def planner_of(tables: PolicyTables) -> Planner:
     """A planner that claims of these tables what they promise, exactly."""
 
-    def planner(
-        part: Conference, guarantee: Guarantee, price: float | None
-    ) -> tuple[list[PaperPlan], float | None]:
-        honest, price = plan_conference(part, guarantee, price)
+    def planner(part: Conference, guarantee: Guarantee) -> list[PaperPlan]:
+        honest = plan_conference(part, guarantee)
         return [
             replace(
                 plan,
@@ -360,7 +329,7 @@ def planner_of(tables: PolicyTables) -> Planner:
                 ),
             )
             for case, plan, raw in zip(part.cases, honest, part.raw_accept, strict=True)
-        ], price
+        ]
 
     return planner
 
@@ -378,22 +347,18 @@ def sealed_checks(
 def test_tables_that_were_chosen_otherwise_are_found(
     tmp_path: Path, honest: tuple[Conference, TrueReviewers]
 ) -> None:
-    """Whatever they claim of themselves is right: but they leak more, or cost more, or overdraw."""
+    """Whatever they claim of themselves is right: but they leak more, or cost more."""
 
-    def loose(part: Conference, _: Guarantee, price: float | None) -> tuple[list[PaperPlan], float | None]:
-        return plan_conference(part, Guarantee("none", epsilon=None), price)
+    def loose(part: Conference, _: Guarantee) -> list[PaperPlan]:
+        return plan_conference(part, Guarantee("none", epsilon=None))
 
-    def worse(part: Conference, _: Guarantee, price: float | None) -> tuple[list[PaperPlan], float | None]:
-        return plan_conference(part, Guarantee("public", epsilon=None), price)
-
-    def priced(part: Conference, _: Guarantee, price: float | None) -> tuple[list[PaperPlan], float | None]:
-        return plan_conference(part, REQUEST.guarantee, price)[0], 0.125
+    def worse(part: Conference, _: Guarantee) -> list[PaperPlan]:
+        return plan_conference(part, Guarantee("public", epsilon=None))
 
     found = (
         (REQUEST, loose, "limits of each table"),
         (REQUEST, worse, "tables as good as those planned here"),
-        (REQUEST, priced, "bar and price"),
-        (BUDGET, loose, "the budget"),
+        (AVERAGE, loose, "limits of each table"),
     )
     for index, (request, planner, name) in enumerate(found):
         with pytest.raises(VerificationError, match=name):
@@ -472,9 +437,9 @@ def test_amended_tables_that_leak_are_found(tmp_path: Path, honest: tuple[Confer
     moved = [replace(c, scores=tuple(s + 0.25 for s in c.scores)) for c in conference.cases]
     corrected = replace(conference, cases=tuple(moved))
 
-    def leaking(part: Conference, _: Guarantee, price: float | None) -> tuple[list[PaperPlan], float | None]:
+    def leaking(part: Conference, _: Guarantee) -> list[PaperPlan]:
         free = replace(part, cases=tuple(replace(case, settled=False) for case in part.cases))
-        return plan_conference(free, Guarantee("none", epsilon=None), price)
+        return plan_conference(free, Guarantee("none", epsilon=None))
 
     for index, planner in enumerate((plan_conference, leaking)):
         path = key_in(tmp_path / f"{index}")
@@ -572,53 +537,6 @@ def test_a_table_of_the_same_cost_chosen_for_its_decision_is_found(tmp_path: Pat
         tables = PolicyTables({"p0": pack_policy(ExactPolicy(np.array([accept, UNIT])))})
         checks = sealed_checks(key_in(tmp_path / f"{accept}"), given, limits, planner_of(tables))
         assert [check.name for check in checks if check.failed] == failed
-
-
-def test_papers_added_within_what_is_left_of_a_budget(tmp_path: Path) -> None:
-    """At the frozen price they would overdraw it: an honest second release passes. One with tables that cost
-    the same at its price and overdraw the budget does not."""
-
-    def full(
-        part: Conference, guarantee: Guarantee, price: float | None
-    ) -> tuple[list[PaperPlan], float | None]:
-        price = plan_conference(part, guarantee, price)[1]
-        return plan_conference(part, Guarantee("none", epsilon=None), None)[0], price
-
-    conference, truth = loaded(small_conference(seed=2, papers=16, pool=6))
-    like = conference.cases[9]
-    names = [f"p{number:02d}" for number in range(8, 16)]
-    cases = (*conference.cases[:8], *(replace(like, paper=name) for name in names))
-    truth = {**truth, **dict.fromkeys(names, truth[like.paper])}
-    first = assemble(cases[:8], 0.4, None)
-    whole = assemble(cases, None, first.bar)
-    request = Request(Guarantee("average", 0.02, None), accept_rate=0.4)
-    for planner, over in ((plan_conference, False), (full, True)):
-        for now, plans in ((first, plan_conference), (whole, planner)):
-            with open_ledger(key_in(tmp_path / f"{over}"), KEY) as ledger:
-                made = draft(now, truth, request, PriorDecisions(ledger), plans, "late")
-                sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, now, truth, request))
-        assert len({paper.price for paper in made.record.papers}) == 2, "not at the frozen price"
-        failed = [check.name for check in checked(sealed, whole, truth, request) if check.failed]
-        assert failed == ["release 2: the budget"] * over
-
-
-def test_a_corrected_paper_under_a_budget_passes(
-    tmp_path: Path, honest: tuple[Conference, TrueReviewers]
-) -> None:
-    """What is said of it is what its first decision promised; what its new table costs is its own."""
-    conference, truth = honest
-    with open_ledger(tmp_path / "key.bin", KEY) as ledger:
-        made = draft(conference, truth, BUDGET, PriorDecisions(ledger), plan_conference, "")
-        commit(ledger, made.record, made.policies, input_stamp(KEY, conference, truth, BUDGET))
-    place = max(range(16), key=lambda one: made.record.papers[one].figures["added"])
-    assert made.record.papers[place].figures["added"] > 0
-    cases = list(conference.cases)
-    cases[place] = replace(cases[place], scores=tuple(score + 0.25 for score in cases[place].scores))
-    corrected = replace(conference, cases=tuple(cases))
-    with open_ledger(tmp_path / "key.bin", KEY) as ledger:
-        made = draft(corrected, truth, BUDGET, PriorDecisions(ledger), plan_conference, "typo")
-        sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, corrected, truth, BUDGET))
-    refuse_failed(checked(sealed, corrected, truth, BUDGET))
 
 
 def test_tables_that_differ_in_rationals_alone_differ() -> None:

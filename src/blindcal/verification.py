@@ -12,8 +12,8 @@ the recorded tables are compared with the new ones:
   digits explain. Nor may tables differ more at the true reviewers than on average over the belief. An honest
   release fails either of the last two tests with a probability below `_FALSE_ALARM`.
 
-A bar or a price must be the one computed here or, if that is a rounding error away from another, its
-neighbor. No slack enters a coin: a holder of the key could otherwise choose among decisions.
+A bar must be the one computed here or, if that is a rounding error away from another, its neighbor. No slack
+enters a coin: a holder of the key could otherwise choose among decisions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ from blindcal.deciding.draft import (
     Draft,
     PlannedTables,
     Planner,
-    budget_left,
     draft,
     ranked_again,
     true_secret,
@@ -61,11 +60,10 @@ from blindcal.deciding.release import check_paths
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.io.cells import count, natural_sorted
 from blindcal.io.tables import StrPath, data_frame
-from blindcal.planning.conference_plan import PaperPlan, plan_conference, planning_steps
+from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.planning.expected_errors import expected_figures
 from blindcal.planning.request import Request, shares
 from blindcal.policy.accept_lp import MAX_EXACT_TUPLES
-from blindcal.policy.budget import frozen_price
 from blindcal.policy.guarantee import LIMITS, PUBLIC, Guarantee
 from blindcal.posterior.acceptance_bar import choose_bar
 from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers, assemble, track_level
@@ -85,8 +83,8 @@ at most among 2,200 papers that were decided and verified on other kinds of mach
 away and changes a decision, its maker chose that decision."""
 # Figures that are sums agree up to this; those of the calibration check are rounded to four decimals.
 _FIGURES_SLACK, _FIT_SLACK = 1e-9, 1.5e-4
-# The numerical error of a bar (in the share of papers it is for) and of a price (relative to it).
-_BAR_ERROR, _PRICE_ERROR = 1e-9, 1e-8
+# The numerical error of a bar, in the share of papers it is for.
+_BAR_ERROR = 1e-9
 # How often an honest release fails the comparison of decisions, at most.
 _FALSE_ALARM = 1e-6
 # For each field of a record, and of a paper in it, the check that reports it.
@@ -98,7 +96,6 @@ _CHECK_OF_RECORD_FIELD = {
     "redecided": "settings",
     "first_accept": "settings",
     "scores": "settings",
-    "price": "bar and price",
     "commitment": "commitment",
     "fit": "calibration check",
     "selection": "number accepted",
@@ -109,7 +106,6 @@ _CHECK_OF_PAPER_FIELD = {
     "paper": "public data",
     "release": "earlier decisions",
     "earlier": "earlier decisions",
-    "price": "bar and price",
     "public": "public data",
     "reviewers": "reviewers",
     "secret": "accept probabilities",
@@ -311,9 +307,7 @@ def _changed_files(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> list
 
 def _steps(record: Record) -> int:
     """The number of steps it takes to plan the papers that a release decided."""
-    drawn = [recorded_case(paper, record) for paper in record.papers if paper.release == record.release]
-    price = None if record.release == 1 else record.price
-    return planning_steps(drawn, record.request.guarantee, price)
+    return sum(paper.release == record.release for paper in record.papers)
 
 
 def _releases_with_input(
@@ -443,8 +437,6 @@ def _release_checks(
     ]
     beyond = sum(parallel_map(partial(_beyond_limits, guarantee=guarantee), jobs, workers=workers))
     yield Check(f"{name}: limits of each table", len(drafted.cases), beyond)
-    if guarantee.spends:
-        yield _budget_check(name, drafted, recorded, before)
     costlier = _costlier_tables(drafted, recorded, planned)
     yield Check(f"{name}: tables as good as those planned here", len(drafted.cases), costlier)
     yield _decisions_check(name, drafted, planned, tables, past.ledger.key)
@@ -467,12 +459,6 @@ def _near_bar(stored: LevelByTrack, conference: Conference) -> bool:
     return True
 
 
-def _near_price(stored: float, computed: float) -> float:
-    """The stored price if it is the computed price or its neighbor by a rounding error; else the computed."""
-    ends = [frozen_price(computed * (1.0 + error)) for error in (-_PRICE_ERROR, _PRICE_ERROR)]
-    return stored if stored in ends else computed
-
-
 def _replay_tables(
     stored: Record, tables: PolicyTables, here: dict[str, PaperPlan], sealed: dict[str, PaperPlan]
 ) -> Callable[[Conference, PlannedTables], PlannedTables]:
@@ -480,17 +466,13 @@ def _replay_tables(
 
     It keeps the planned tables in `here` and the recorded ones in `sealed`.
     """
-    prices = [paper.price for paper in stored.papers if paper.release == stored.release]
 
-    def replay(part: Conference, planned: PlannedTables) -> PlannedTables:
-        plans, computed = planned
+    def replay(part: Conference, plans: PlannedTables) -> PlannedTables:
         promise = stored.request.guarantee.promise
         here.update({case.paper: plan for case, plan in zip(part.cases, plans, strict=True)})
         for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
             sealed[case.paper] = _replayed_plan(case.promised(promise), plan, tables.get(case.paper), raw)
-        if computed is not None and prices and prices[0] is not None:
-            computed = _near_price(prices[0], computed)
-        return [sealed[case.paper] for case in part.cases], computed
+        return [sealed[case.paper] for case in part.cases]
 
     return replay
 
@@ -510,7 +492,7 @@ def _compare_records(
 ) -> dict[str, list[int]]:
     """For each check, the number of items and the number of those that differ."""
     tallies: dict[str, list[int]] = {
-        name: [0, 0] for name in (*_CHECK_OF_RECORD_FIELD.values(), *_CHECK_OF_PAPER_FIELD.values())
+        name: [0, 0] for name in ("bar", *_CHECK_OF_RECORD_FIELD.values(), *_CHECK_OF_PAPER_FIELD.values())
     }
 
     def tally(name: str, wrong: bool) -> None:
@@ -522,7 +504,7 @@ def _compare_records(
     expected = ranked_again(replace(made.record, papers=stored.papers, fit=stored.fit))
     expected = with_texts(expected, before.ledger, stored.certificate_format)
     expected = replace(expected, fit=made.record.fit)
-    tally("bar and price", wrong_bar)
+    tally("bar", wrong_bar)
     for name, check in _CHECK_OF_RECORD_FIELD.items():
         recorded, derived = getattr(stored, name), getattr(expected, name)
         tally(check, not (_close(recorded, derived, _FIT_SLACK) if name == "fit" else recorded == derived))
@@ -559,7 +541,7 @@ def _as_floats(figures: Mapping[str, Any]) -> dict[str, Any]:
     claimed = {
         name: value / CLAIM_DENOMINATOR if name in SUMS else value for name, value in figures["claim"].items()
     }
-    return {**figures, "added": figures["added"] / CLAIM_DENOMINATOR, "claim": claimed}
+    return {**figures, "claim": claimed}
 
 
 def _close(recorded: Any, derived: Any, slack: float) -> bool:
@@ -600,28 +582,12 @@ def _beyond_limits(
     return not keeps_guarantee(belief, table.policy, limits, slack=_WEIGHT_SLACK)
 
 
-def _budget_check(name: str, made: Draft, sealed: Mapping[str, PaperPlan], before: PriorDecisions) -> Check:
-    """Whether all tables together, with those of earlier releases, keep the shared budget."""
-    claims = [plan.claim for plan in sealed.values()]
-    spent, reached = (sum((getattr(c, part) for c in claims), Fraction(0)) for part in ("added", "success"))
-    left = budget_left(before, made.record.request, made.cases)
-    return Check(f"{name}: the budget", 1, int(spent > left + _WEIGHT_SLACK * reached))
-
-
 def _costlier_tables(made: Draft, sealed: Mapping[str, PaperPlan], here: Mapping[str, PaperPlan]) -> int:
-    """The number of recorded tables that cost more wrong decisions than those planned here.
-
-    Under a shared budget, success costs its price: papers may share the budget differently at the same price.
-    """
-    prices = {paper.paper: paper.price for paper in made.record.papers}
-    costs = [
-        [_cost(plans[case.paper], prices[case.paper]) for plans in (sealed, here)] for case in made.cases
-    ]
-    return sum(cost > own + _slack(case) for case, (cost, own) in zip(made.cases, costs, strict=True))
-
-
-def _cost(plan: PaperPlan, price: float | None) -> float:
-    return plan.figures.wrong + (price or 0.0) * float(plan.claim.success)
+    """The number of recorded tables that cost more wrong decisions than those planned here."""
+    return sum(
+        sealed[case.paper].figures.wrong > here[case.paper].figures.wrong + _slack(case)
+        for case in made.cases
+    )
 
 
 def _slack(case: PaperCase) -> float:

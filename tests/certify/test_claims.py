@@ -15,7 +15,6 @@ from blindcal.certify.claims import certify, claim
 from blindcal.certify.claims import keeps_guarantee as kept
 from blindcal.certify.exact import UNIT, ExactPolicy, weight_integers
 from blindcal.errors import CertificateError
-from blindcal.planning.expected_errors import budget_excess
 from blindcal.policy import guarantee as guarantee_module
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.belief import Belief
@@ -34,7 +33,7 @@ MENU = (
     Guarantee("average", epsilon=2.0),
     Guarantee("average", epsilon=3.0, multiplier=1.5),
     Guarantee("public", epsilon=None),
-    Guarantee("average", added_success=0.01, epsilon=1.5),
+    Guarantee("average", epsilon=1.5),
 )
 PARTS = (0.0, 1e-308, 1e-301, 1e-300, 1e-17, 1e-9, 0.1, 1 / 3, 1.0)
 
@@ -88,7 +87,7 @@ def test_a_limit_that_nothing_compares_is_never_certified(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("limit", guarantee_module.LIMITS)
 def test_every_limit_is_compared_or_has_another_place(limit: str) -> None:
-    """A table that breaks one limit alone is found; a budget is that of all papers together."""
+    """A table that breaks one limit alone is found."""
     belief, table = Belief([0.6, 0.4], [0.9, 0.1]), ExactPolicy(np.array([UNIT, 0]))
     breaks = {
         "epsilon": Guarantee("none", epsilon=9.0),
@@ -100,8 +99,6 @@ def test_every_limit_is_compared_or_has_another_place(limit: str) -> None:
     against = ExactPolicy(np.array([0, 0]))
     if limit == "never_against":
         assert not kept(belief, against, Guarantee("none", epsilon=None, never_against=0.8))
-    elif limit == "added_success":
-        assert budget_excess([claim(belief, table)], Guarantee("average", 0.3, None))
     else:
         assert not kept(belief, table, breaks[limit])
 
@@ -178,7 +175,7 @@ def test_a_posterior_cap_above_it_is_kept() -> None:
 
 def test_never_against_stays_exact_through_the_repair() -> None:
     rng = np.random.default_rng(4)
-    guarantee = Guarantee("average", added_success=0.05, epsilon=None, never_against=0.95)
+    guarantee = Guarantee("none", epsilon=None, never_against=0.95)
     belief = random_paper(rng, 6, 2)
     policy, _ = certify(belief, np.full(belief.weight.size, 0.25), guarantee, mixed=0.001)
     assert all(policy.probability(int(r)) == 1 for r in np.flatnonzero(belief.favor >= 0.95))

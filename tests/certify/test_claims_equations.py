@@ -115,7 +115,7 @@ def test_a_label_that_several_share_is_pinned_by_its_share() -> None:
 
 @pytest.mark.parametrize(
     "guarantee",
-    [Guarantee("none", epsilon=2.0), Guarantee("public", epsilon=2.0), Guarantee("average", 0.1)],
+    [Guarantee("none", epsilon=2.0), Guarantee("public", epsilon=2.0), Guarantee("none", epsilon=None)],
     ids=lambda g: g.name,
 )
 def test_a_guarantee_that_pins_nobody_leaves_the_table_as_it_is(guarantee: Guarantee) -> None:

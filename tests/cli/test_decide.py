@@ -304,16 +304,15 @@ def test_an_amendment_with_unchanged_public_data_stays_steady(small: SmallConfer
 @pytest.mark.parametrize(
     "options",
     [
-        ['guarantee = "average"', "added-success = 0.02"],
         ['guarantee = "average"'],
         ['guarantee = "public"'],
     ],
-    ids=["budget", "average", "public"],
+    ids=["average", "public"],
 )
 def test_amendments_under_other_guarantees(
     options: list[str], small: SmallConference, tmp_path: Path
 ) -> None:
-    """Scores, pools and reviewers changed at once, under a frozen price if there is one; then verified."""
+    """Scores, pools and reviewers changed at once; then verified."""
     key = tmp_path / "key.bin"
     table, _ = decided(small.write(tmp_path / "in"), key, tmp_path / "out", *options)
     changed = swapped(small).with_review(3, score="1.75")
@@ -439,7 +438,7 @@ BAD = {
     "multiplier above 2": ({}, ["multiplier = 3"]),
     "posterior cap below 0": ({}, ["posterior-cap = -0.1"]),
     "never against 0.5": ({}, ["never-against = 0.5"]),
-    "added success with steady": ({}, ["added-success = 0.1"]),
+    "a crowd with steady": ({}, ["among = 10"]),
     "grid that scores do not keep": ({}, ['grid = "1..10"']),
     "grid that is none": ({}, ['grid = "a..b"']),
 }
@@ -467,10 +466,9 @@ def test_bad_input_is_refused_and_nothing_is_written(
     [
         (["posterior-cap = 0.2"], 5),
         (["never-against = 0.51"], 5),
-        (['guarantee = "average"', "added-success = 1", 'epsilon = "none"'], 2),
         (["--amend", "--reason", "x"], 2),
     ],
-    ids=["cap", "never against", "half of full calibration", "nothing to amend"],
+    ids=["cap", "never against", "nothing to amend"],
 )
 def test_a_run_that_fails_while_it_plans_leaves_nothing(
     options: list[str], code: int, small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -486,12 +484,11 @@ SETTINGS = {
     'accept-rate = "25%"': "column accept-rate: must be a number, like 0.25",
     "posterior-cap = 50": "posterior cap must lie in [0, 1], found 50",
     "never-against = 95": "never-against must be between 0.5 and 1, ends excluded, found 95",
-    "added-success = 50": "added success must lie in [0, 1], found 50",
     'epsilon = "0,5"': 'column epsilon: must be a number, or "none"',
     "epsilon = -1": "epsilon must lie in [0, 700], found -1",
     "multiplier = 3": "multiplier must lie in [1, 2], found 3",
     'guarantee = "private"': "guarantee must be one of",
-    "added-success = 0.1": "added success goes with the guarantee average only",
+    "among = 10": "among goes with the guarantee crowd and average only",
     'guarantee = "public"|epsilon = 5': "epsilon has no effect with guarantee public: leave it out",
     'guarantee = "public"|epsilon = 2': "epsilon has no effect with guarantee public: leave it out",
     'guarantee = "none"|--yes-leak|epsilon = 1': "epsilon has no effect with guarantee none",
@@ -622,37 +619,18 @@ def test_full_calibration_needs_to_be_asked_for_twice(small: SmallConference, tm
     assert certificate["expected_wrong"] == pytest.approx(certificate["expected_wrong_fully_calibrated"])
 
 
-@pytest.mark.parametrize(
-    "options", [["public"], ["average", 'epsilon = "none"'], ["average", "added-success = 0.02"]]
-)
+@pytest.mark.parametrize("options", [["public"], ["average", 'epsilon = "none"'], ["average", "among = 3"]])
 def test_every_guarantee_of_the_menu(options: list[str], small: SmallConference, tmp_path: Path) -> None:
     folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
     _, certificate = decided(folder, key, tmp_path / "out", f'guarantee = "{options[0]}"', *options[1:])
     assert certificate["guarantee"] == options[0]
-    assert certificate["added_success"] <= (0.02 if "added-success = 0.02" in options else 0.0)
+    assert certificate["added_success"] == 0.0
     if options == ["public"]:
         assert certificate["epsilon"] == 0
         assert certificate["multiplier"] == 1
         assert certificate["expected_wrong"] == pytest.approx(certificate["expected_wrong_public"])
     worst, best = certificate["expected_wrong_public"], certificate["expected_wrong_fully_calibrated"]
     assert best - 1e-12 <= certificate["expected_wrong"] <= worst + 1e-12
-
-
-def test_a_budget_is_shown_as_a_share_of_what_full_calibration_reveals(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder, budget = small.write(tmp_path / "in"), ('guarantee = "average"', "added-success = 0.01")
-    _, certificate = decided(folder, tmp_path / "key.bin", tmp_path / "out", *budget)
-    alone, success, full = (
-        float(str(certificate[name]))
-        for name in ("success_scores_only", "success", "success_fully_calibrated")
-    )
-    share = (success - alone) / (full - alone)
-    assert certificate["added_share_of_full"] == pytest.approx(share, abs=1e-7)
-    line = f"the budget: {100 * share:.1f} % of what full calibration would reveal about reviewers here\n"
-    assert line in capsys.readouterr().out
-    assert run(command_line("plan", folder, *budget, "--full")) == 0
-    assert line in capsys.readouterr().out
 
 
 KILLED = [("first", 0), ("amended", 0), *([("first", 1), ("amended", 1)] if count(0, 1) else [])]

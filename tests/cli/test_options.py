@@ -71,8 +71,8 @@ def test_a_refused_number_says_what_was_meant() -> None:
 
 
 def test_a_message_starts_with_the_option_of_its_name() -> None:
-    names = ["epsilon", "added success", "per_paper"]
-    assert by_option("added success must be", names) == "--added-success must be"
+    names = ["epsilon", "posterior cap", "per_paper"]
+    assert by_option("posterior cap must be", names) == "--posterior-cap must be"
     assert by_option("per_paper must be", names) == "--per-paper must be"
     for message in ("epsilons must be", "the epsilon must be", "success must be"):
         assert by_option(message, names) == message

@@ -129,10 +129,9 @@ def test_ctrl_c_prints_what_is_known(
 def test_a_plan_repeats_every_limit_that_was_asked_for(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    limits = ["epsilon = 2", "multiplier = 1.5", "posterior-cap = 0.999", "added-success = 0.02"]
+    limits = ["epsilon = 2", "multiplier = 1.5", "posterior-cap = 0.999", "among = 3"]
     lines, _ = _said(small, tmp_path / "in", capsys, 'guarantee = "average"', *limits, "--full")
-    more = "up to 2 percentage points more reviewers named"
-    words = f"average, {more}, epsilon 2, multiplier 1.5, posterior cap 0.999"
+    words = "average, epsilon 2, multiplier 1.5, posterior cap 0.999, among 3"
     assert any(line.startswith(f"planned: {words}. Expected: ") for line in lines)
     assert any("nothing was drawn" in line for line in lines)
 

@@ -49,7 +49,7 @@ def table(*rows: tuple[str, str, float]) -> Reviews:
 def test_twelve_decisions_about_one_paper_reveal_what_one_does_not() -> None:
     """Why: under steady no decision makes a guess likelier, and twelve independent ones do."""
     conference, _ = loaded(small_conference(seed=10, papers=12, pool=6))
-    plans, _ = plan_conference(conference, REQUEST.guarantee)
+    plans = plan_conference(conference, REQUEST.guarantee)
     case, plan = conference.cases[5], plans[5]
     belief = case.belief
     accept = belief.spread(plan.policy.accept)

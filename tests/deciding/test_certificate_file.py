@@ -37,7 +37,7 @@ from small_conferences import loaded, small_conference
 
 def test_a_raw_tie_is_stated_as_a_tie_and_the_advice_is_the_decision():
     def record(paper: str, accepted: bool, raw: float) -> PaperRecord:
-        return PaperRecord(paper, 1, (), None, {}, (), 0, ("1", "2"), accepted, raw, {})
+        return PaperRecord(paper, 1, (), {}, (), 0, ("1", "2"), accepted, raw, {})
 
     papers = [record("a", True, 0.5), record("b", False, 0.5), record("c", True, 1.0), record("d", True, 0.0)]
     papers += [record("e", False, 1.0), record("f", False, 0.0)]
@@ -53,7 +53,7 @@ def test_a_raw_tie_is_stated_as_a_tie_and_the_advice_is_the_decision():
 
 def test_the_decisions_of_a_list_are_its_own_and_who_waits_is_not_accepted():
     def record(paper: str, raw: float, track: str = "") -> PaperRecord:
-        return PaperRecord(paper, 1, (), None, {"track": track}, (), 0, ("1", "2"), True, raw, {})
+        return PaperRecord(paper, 1, (), {"track": track}, (), 0, ("1", "2"), True, raw, {})
 
     words, waiting = ["accept", "wait list", "reject", "wait list", "wait list"], ["", 1, "", 3, 2]
     raws = (0.0, 1.0, 0.5, 0.0, 0.5)

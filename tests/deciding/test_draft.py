@@ -259,7 +259,7 @@ def test_a_first_release_has_no_reason_and_is_the_same_again(tmp_path: Path, giv
 def test_the_sealed_probability_is_that_of_the_true_reviewers(given: Given) -> None:
     """For every order of the two of a paper, by a list of all tuples."""
     conference, _ = given
-    plans, _ = plan_conference(conference, REQUEST.guarantee)
+    plans = plan_conference(conference, REQUEST.guarantee)
     case, plan = next(
         (case, plan)
         for case, plan in zip(conference.cases, plans, strict=True)
@@ -272,7 +272,7 @@ def test_the_sealed_probability_is_that_of_the_true_reviewers(given: Given) -> N
         assert rows[paper.secret] == who == paper.reviewers
         numerator, denominator = (int(part, 16) for part in paper.probability)
         assert Fraction(numerator, denominator) == plan.policy.probability(paper.secret)
-        assert (paper.raw_accepted, paper.figures["added"]) == (
+        assert (paper.raw_accepted, paper.figures["claim"]["added"]) == (
             0.5,
             int(plan.claim.added * CLAIM_DENOMINATOR),
         )

@@ -35,9 +35,9 @@ GUARANTEES = (
     Guarantee("steady", epsilon=2.0),
     AVERAGE,
     Guarantee("none", epsilon=1.0),
-    Guarantee("average", 0.02, None),
+    Guarantee("average", epsilon=2.0),
     Guarantee("crowd", among=4, epsilon=None),
-    Guarantee("average", 0.01, None, among=3),
+    Guarantee("average", epsilon=None, among=3),
     Guarantee("steady", epsilon=3.0, multiplier=1.4),
 )
 TINY = Fraction(1, 10**12)
@@ -52,7 +52,7 @@ def planned(
     request = Request(guarantee, accept=accept, wait_list=wait_list).checked()
     close = small_conference(seed=seed, papers=papers, noise=1.0, spread=0.3)
     conference, truth = loaded(close, accept_rate=accept / papers)
-    plans, _ = plan_conference(conference, guarantee)
+    plans = plan_conference(conference, guarantee)
     return conference, truth, request, plans
 
 
@@ -61,7 +61,7 @@ def first_release(
 ) -> Record:
     """The first release, by the door that `decide` goes through, without any file."""
     past = PriorDecisions(Ledger(Path(), key, ()))
-    return draft(conference, truth, request, past, lambda *_: (plans, None), "").record
+    return draft(conference, truth, request, past, lambda *_: plans, "").record
 
 
 def with_decisions(record: Record, decisions: Sequence[int], quota: Quota) -> list[str]:

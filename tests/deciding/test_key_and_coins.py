@@ -31,7 +31,6 @@ FACTS = {
     "bar": 0.5,
     "pool": [["r1", 0.5, 1, 0, 0.5], ["r2", 0.5, 2, 0, 0.5]],
     "settings": {"guarantee": "steady", "epsilon": 2},
-    "price": None,
     "reviewers": ["r1", "r2"],
 }
 
@@ -100,7 +99,6 @@ def test_each_part_of_the_input_has_a_coin_of_its_own() -> None:
         "bar": 0.25,
         "pool": [["r1", 0.5, 1, 0, 0.5], ["r2", 0.5, 2, 0.125, 0.5]],
         "settings": {"guarantee": "steady", "epsilon": 1},
-        "price": 0.5,
         "reviewers": ["r2", "r1"],
     }
     assert set(changes) == set(FACTS)

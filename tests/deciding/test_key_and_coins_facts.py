@@ -45,7 +45,7 @@ def test_every_fact_moves_the_coin(name: str) -> None:
 
 
 def test_nothing_that_is_computed_enters_a_coin() -> None:
-    """Given data alone: whoever could move a bar or a price within a slack could choose the coins."""
+    """Given data alone: whoever could move a bar within a slack could choose the coins."""
     moved = replace(CASE, bar=CASE.bar + 0.001)
     assert public_facts(CASE) == public_facts(moved)
     assert coin_facts(**FACTS).keys() == {

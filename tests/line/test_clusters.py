@@ -43,7 +43,7 @@ from small_conferences import (
 )
 
 STEADY = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
-SPENDING = Request(Guarantee("average", added_success=0.02, epsilon=2.0), accept_rate=0.4)
+AVERAGE = Request(Guarantee("average", epsilon=2.0), accept_rate=0.4)
 
 
 class Recorder:
@@ -97,7 +97,7 @@ def sent(small: SmallConference, folder: Path, request: Request) -> list[bytes]:
     return recorder.sent
 
 
-@pytest.mark.parametrize("request_", [STEADY, SPENDING], ids=["steady", "spending"])
+@pytest.mark.parametrize("request_", [STEADY, AVERAGE], ids=["steady", "average"])
 def test_what_is_sent_does_not_depend_on_who_reviewed_what_nor_on_the_key(
     request_: Request, tmp_path: Path
 ) -> None:

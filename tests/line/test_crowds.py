@@ -39,7 +39,7 @@ GUARANTEES = (
     Guarantee("average", among=4, epsilon=None),
     Guarantee("crowd", among=5, epsilon=None, multiplier=1.5),
     Guarantee("crowd", among=10, epsilon=3.0),
-    Guarantee("average", 0.02, None, among=3),
+    Guarantee("average", epsilon=2.0, among=3),
     Guarantee("crowd", among=6, epsilon=None),
     Guarantee("average", among=2, epsilon=1.5),
 )
@@ -196,7 +196,7 @@ def worst(paper: Listed, accept: Table, guarantee: Guarantee) -> Worst:
             for name, part in mass.items():
                 reviewed[name] += part / total
         of_paper = max(of_paper, *reviewed.values())
-    if guarantee.name == "average" and not guarantee.spends:
+    if guarantee.name == "average":
         assert success <= sum(tops) + TINY
     if guarantee.epsilon is not None:
         for side in (outcome(accept, True).values(), outcome(accept, False).values()):

@@ -342,11 +342,11 @@ def lists_follow_from_the_private_decisions_alone(folder: Path) -> None:
     small = small_conference(seed=8, papers=6, noise=1.0, spread=0.3)
     conference, truth = loaded(small.write(folder / "in"), rate=0.5)
     request = Request(Guarantee("average", epsilon=None), accept=3)
-    plans_, _ = plans.plan_conference(conference, request.guarantee)
+    plans_ = plans.plan_conference(conference, request.guarantee)
     lists: dict[tuple[bool, ...], set[str]] = {}
     for number, who in product(range(60), (truth, {paper: one[::-1] for paper, one in truth.items()})):
         past = PriorDecisions(ledger_module.Ledger(folder, Key(bytes([number]) * 32), ()))
-        made = draft.draft(conference, who, request, past, lambda *_: (plans_, None), "").record
+        made = draft.draft(conference, who, request, past, lambda *_: plans_, "").record
         lists.setdefault(tuple(p.accepted for p in made.papers), set()).add(made.decisions)
         assert [row.split(",")[1] for row in made.decisions.splitlines()].count("accept") == 3
     assert {len(texts) for texts in lists.values()} == {1}

@@ -90,7 +90,7 @@ def test_a_rise_stated_as_zero_is_one_or_the_paper_is_refused(noise: float) -> N
     for trial in range(count(12, 100)):
         case = precise_case(rng, noise, close=trial % 3 > 0)
         try:
-            plans, _ = plan_conference(Conference((case,), case.bar, None, (False,)), STEADY)
+            plans = plan_conference(Conference((case,), case.bar, None, (False,)), STEADY)
         except InputError:
             continue
         planned += 1
@@ -157,5 +157,5 @@ def test_far_scores_leave_tuples_of_weight_zero_that_decide_like_others() -> Non
     case = PaperCase("p", (-1.0,), ("a", "b", "c"), (0.4, 0.4, 0.2), rows, 0.0)
     assert case.belief.weight[2] == 0.0
     assert case.belief.favor[2] > 0.5 > case.belief.favor[:2].max()
-    plans, _ = plan_conference(Conference((case,), 0.0, None, (False,)), Guarantee("none", epsilon=None))
+    plans = plan_conference(Conference((case,), 0.0, None, (False,)), Guarantee("none", epsilon=None))
     assert [plans[0].policy.probability(r) for r in range(3)] == [0, 0, 0]

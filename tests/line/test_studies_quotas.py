@@ -17,7 +17,7 @@ def test_a_conference_played_many_times(name: str, monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(quotas, setting, value)
     stated = quotas.cost(("prototype", name, 3))
     found = quotas.conference(quotas.REGIMES["prototype"], 3)
-    plans, _ = plan_conference(found, quotas.GUARANTEES[name])
+    plans = plan_conference(found, quotas.GUARANTEES[name])
     rng, draws = np.random.default_rng(4), 20_000
     accepted, good, favors = (np.empty((draws, 30)) for _ in range(3))
     for i, (case, plan) in enumerate(zip(found.cases, plans, strict=True)):

@@ -22,7 +22,6 @@ from small_conferences import read_small, small_conference
 REQUEST = Request(Guarantee("steady", epsilon=2.0), "c", accept_rate=0.4)
 LIMITS = {
     "name": "average",
-    "added_success": 0.1,
     "epsilon": 1.0,
     "multiplier": 1.5,
     "posterior_cap": 0.9,
@@ -64,7 +63,6 @@ def test_the_names_of_settings_are_those_that_sealed_records_have() -> None:
     request = Request(Guarantee(**LIMITS), "c", accept_rate=0.25, better="low")
     assert request.settings == {
         "guarantee": "average",
-        "added_success": 0.1,
         "epsilon": 1.0,
         "multiplier": 1.5,
         "posterior_cap": 0.9,

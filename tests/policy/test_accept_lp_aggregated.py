@@ -45,8 +45,8 @@ def test_aggregated_tables_keep_every_guarantee_and_their_bound_is_below_the_opt
         assert solved.error - solved.bound <= 1e-6 + 1e-9
 
 
-def test_prices_and_budgets_on_success_are_aggregated_too():
-    guarantee = Guarantee("average", added_success=0.01, epsilon=None)
+def test_prices_and_limits_on_success_are_aggregated_too():
+    guarantee = Guarantee("none", epsilon=None)
     rng = np.random.default_rng(32)
     for _ in range(count(4, 30)):
         case = random_case(rng, 9, 3)

@@ -1,4 +1,4 @@
-"""Guarantees: the ends of every limit are allowed or not as its rule says, and what is spent."""
+"""Guarantees: the ends of every limit are allowed or not as its rule says."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import pytest
 
 from blindcal import Belief, private_policy
 from blindcal.errors import InputError
-from blindcal.policy.guarantee import MOST_EPSILON, NAMES, PUBLIC, UNLIMITED, Guarantee
+from blindcal.policy.guarantee import MOST_EPSILON, PUBLIC, UNLIMITED, Guarantee
 from blindcal.project.settings import parse_guarantee
 
 ALLOWED = {
-    "added_success": (0.0, 1.0),
     "epsilon": (0.0, MOST_EPSILON),
     "multiplier": (1.0, 2.0),
     "posterior_cap": (0.0, 1.0),
@@ -44,16 +43,6 @@ def test_never_against_is_refused_at_both_ends() -> None:
         with pytest.raises(InputError, match="`never_against`"):
             Guarantee("steady", never_against=value, epsilon=2.0)
     assert Guarantee("steady", never_against=math.nextafter(0.5, 1.0), epsilon=2.0).never_against > 0.5
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_only_the_average_has_a_budget_and_spends_it(name: str) -> None:
-    assert not Guarantee(name, epsilon=2.0).spends
-    if name == "average":
-        assert Guarantee(name, added_success=5e-324, epsilon=2.0).spends
-    else:
-        with pytest.raises(InputError, match=f"goes with the guarantee average only, found it with {name}"):
-            Guarantee(name, added_success=5e-324, epsilon=2.0)
 
 
 def test_a_bad_name_is_quoted_beside_the_good_ones() -> None:

@@ -38,10 +38,9 @@ def guarantee_text(guarantee: Guarantee) -> str:
         ("public epsilon=none", Guarantee("public", epsilon=None)),
         ("none", Guarantee("none", epsilon=None)),
         (" full ", Guarantee("none", epsilon=None)),
-        ("average added-success=0.02", Guarantee("average", 0.02, 3.0)),
         (
             "steady never-against=0.95  multiplier=1.5 posterior-cap=.9",
-            Guarantee("steady", 0.0, 3.0, 1.5, 0.9, 0.95),
+            Guarantee("steady", 3.0, 1.5, 0.9, 0.95),
         ),
     ],
 )
@@ -54,7 +53,7 @@ def test_a_text_names_a_guarantee_and_its_limits_in_any_order(text: str, guarant
     "guarantee",
     [
         replace(one, multiplier=multiplier, posterior_cap=cap, never_against=against)
-        for one in [*MENU, Guarantee("average", 0.1 + 0.2, 1e-7)]
+        for one in [*MENU, Guarantee("average", 1e-7), Guarantee("odds", 0.1 + 0.2)]
         for multiplier in (None, 1.25)
         for cap in (None, 0.1)
         for against in (None, 0.95)
@@ -63,7 +62,7 @@ def test_a_text_names_a_guarantee_and_its_limits_in_any_order(text: str, guarant
         Guarantee("crowd", epsilon=2.0),
         Guarantee("crowd", among=7, epsilon=None),
         Guarantee("average", among=12, epsilon=3.0),
-        Guarantee("average", added_success=0.05, epsilon=None, among=2),
+        Guarantee("average", epsilon=None, among=2),
     ],
     ids=guarantee_text,
 )
@@ -84,13 +83,12 @@ def test_a_guarantee_reads_back_from_its_text_and_from_settings(guarantee: Guara
         ("steady epsilon=", "`epsilon` must be a number or none, found ''"),
         ("steady epsilon=-1", r"`epsilon` must lie in \[0, 700\], found -1"),
         ("steady multiplier=none", "`multiplier` must be a number, found 'none'"),
-        ("steady added-success=0.1", "`added_success` goes with the guarantee average only"),
         ("odds epsilon=none", "`epsilon` must be a number, found 'none'"),
         ("steady among=10", "`among` goes with the guarantee crowd and average only, found it with steady"),
         ("none among=10", "`among` goes with the guarantee crowd and average only, found it with none"),
         ("crowd among=1", r"`among` must lie in \[2, 1e\+06\], found 1"),
         ("crowd among=2.5", "`among` must be a whole number, found 2.5"),
-        ("crowd added-success=0.1", "`added_success` goes with the guarantee average only"),
+        ("average added-success=0.1", ".*"),
         ("steady multiplier=2.5", r"`multiplier` must lie in \[1, 2\]"),
         ("steady posterior-cap=1.5", r"`posterior_cap` must lie in \[0, 1\]"),
         ("steady never-against=0.5", "`never_against` must"),
@@ -183,7 +181,6 @@ better = "low"
 scores = "public"
 accept-rate = 0.25
 guarantee = "average"
-added-success = 0.01
 epsilon = "none"
 key = "../icx.key"
 out = "public"
@@ -198,7 +195,7 @@ def test_what_a_folder_requests(tmp_path: Path) -> None:
     (tmp_path / "icx" / "conference.toml").write_text(SETTINGS)
     folder = read_folder(tmp_path / "icx")
     request = folder_request(folder)
-    assert request.guarantee == Guarantee("average", 0.01, None)
+    assert request.guarantee == Guarantee("average", epsilon=None)
     assert (request.conference, request.accept_rate, request.better) == ("icx", 0.25, "low")
     assert (request.bar, request.accept, request.wait_list) == (None, None, 0)
     assert folder.grid == [1, 2, 3, 4, 5]
@@ -214,7 +211,7 @@ def test_what_a_folder_requests(tmp_path: Path) -> None:
     [
         ("accept-rate = 0.25\n", "", "give one of `accept_rate`"),
         ('out = "public"\n', "", "conference.toml: must set out"),
-        ('guarantee = "average"\nadded-success = 0.01', 'guarantee = "none"', "needs `yes_leak`"),
+        ('guarantee = "average"', 'guarantee = "none"', "needs `yes_leak`"),
         ('"1..5"', '"1-5"', "write 1..5"),
     ],
 )

@@ -280,7 +280,7 @@ def _slacks(
 
     Quantities that depend on weights may exceed their limit by `slack`, relative to it.
     """
-    table = _Compared(case, outcomes, ends, unit, slack, guarantee.spends)
+    table = _Compared(case, outcomes, ends, unit, slack)
     slacks: list[Exact] = []
     for name, value in {guarantee.name: 0.0, **guarantee.limits}.items():
         if name not in _COMPARISONS:
@@ -298,7 +298,6 @@ class _Compared:
     ends: tuple[int, int]
     unit: int
     slack: Fraction
-    spends: bool
 
     def within(self, caps: Sequence[_Cap]) -> Iterator[Exact]:
         """Nobody is likelier than the cap of the slot, after either outcome."""
@@ -308,9 +307,9 @@ class _Compared:
                 yield most * top * total - whole * bottom * part
 
     def average(self) -> Iterator[Exact]:
-        """Nobody overtakes the likeliest of the slot; a budget is spent over all papers: `budget_excess`."""
+        """Nobody overtakes the likeliest of the slot."""
         most, whole = self.slack.denominator + self.slack.numerator, self.slack.denominator
-        for _, parts in () if self.spends else self.outcomes:
+        for _, parts in self.outcomes:
             for part, prior in zip(parts, self.case.prior, strict=True):
                 yield most * part[prior.argmax()] - whole * part
 
@@ -348,7 +347,7 @@ def _constant_caps(case: ExactCase, cap: float) -> list[_Cap]:
 
 
 # Every guarantee and every limit has a row here, or it is not certified. Forced decisions (`never_against`)
-# are compared where they are made, `_forced`; a budget (`added_success`) is shared by all papers.
+# are compared where they are made, `_forced`.
 _COMPARISONS: Mapping[str, Callable[[_Compared, float], Iterable[Exact]]] = {
     "public": lambda table, _: [_one(table.ends[0] - table.ends[1])],
     "steady": lambda table, _: table.within(_crowd_caps(table.case, None)),
@@ -356,7 +355,6 @@ _COMPARISONS: Mapping[str, Callable[[_Compared, float], Iterable[Exact]]] = {
     "average": lambda table, _: table.average(),
     "odds": lambda table, _: (),
     "none": lambda table, _: (),
-    "added_success": lambda table, _: (),
     "epsilon": lambda table, value: table.odds(exponential_below(value)),
     "multiplier": lambda table, value: table.guesses(Fraction(value)),
     "posterior_cap": lambda table, value: table.within(_constant_caps(table.case, value)),
@@ -573,7 +571,7 @@ def _equations(case: ExactCase, guarantee: Guarantee) -> list[_Equation]:
     """The labels whose share must not move: (slot, label, other label or None for everyone, whole, prior)."""
     rows: list[_Equation] = []
     capped = guarantee.name == "steady" or guarantee.among is not None
-    average = guarantee.name == "average" and not guarantee.spends
+    average = guarantee.name == "average"
     caps = _crowd_caps(case, guarantee.among)
     for slot, (prior, top, cap) in enumerate(zip(case.prior, case.top, caps, strict=True)):
         pinned = set(_labels_at(prior, cap[0] * case.total, cap[1])) if capped else set()

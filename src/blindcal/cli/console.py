@@ -183,13 +183,6 @@ def say_gap(gap: float) -> None:
         )
 
 
-def budget_line(share: float) -> str:
-    """A budget of added success beside what it is a part of."""
-    return (
-        f"the budget: {number(100 * share, 1)} % of what full calibration would reveal about reviewers here"
-    )
-
-
 def number(value: float, digits: int = 4) -> str:
     """A number for people; what rounds to zero has no sign."""
     return f"{value:z.{digits}f}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from blindcal.cli.console import budget_line, emit_json, note, progress, say, say_gap
+from blindcal.cli.console import emit_json, note, progress, say, say_gap
 from blindcal.cli.options import (
     ClusterAddress,
     FolderPath,
@@ -112,8 +112,6 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
         f"chance of naming a reviewer: {percent(certificate['success_scores_only'])} "
         f"from the scores alone, {percent(certificate['success'])} with the decisions"
     )
-    if certificate["limits"]["added_success"]:
-        say(budget_line(certificate["added_share_of_full"]))
     full = certificate.get("expected_wrong_fully_calibrated")
     say(
         f"expected wrong decisions: {percent(certificate['expected_wrong'])} "

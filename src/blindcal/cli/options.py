@@ -243,8 +243,7 @@ Leak = Annotated[
     bool,
     typer.Option(
         "--yes-leak",
-        help="Allow decisions to reveal reviewers: the guarantee none, or a budget that reveals at least "
-        "half of what full calibration would.",
+        help="Allow decisions to reveal reviewers, as the guarantee none does.",
     ),
 ]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from blindcal.adversaries.findings import Findings
 from blindcal.cli.audit import facts_of, say_findings
-from blindcal.cli.console import about, budget_line, emit_json, note, progress, say, say_gap, table
+from blindcal.cli.console import about, emit_json, note, progress, say, say_gap, table
 from blindcal.cli.options import (
     ClusterAddress,
     FolderPath,
@@ -101,7 +101,7 @@ def plan(
     calibration. The numbers are estimated from some of the papers, with standard errors, and refined until a
     minute is over; Ctrl-C ends it with what is known. Nothing is decided, drawn or frozen.
 
-    Example: blindcal plan icx2027 --guarantee 'crowd=10 epsilon=3' --guarantee 'average added-success=0.01'
+    Example: blindcal plan icx2027 --guarantee 'crowd=10 epsilon=3' --guarantee average
     """
     given = [checked_consent(parse_guarantee(text), yes_leak=yes_leak) for text in guarantee or ()]
     if out is not None and len(given) > 1:
@@ -222,7 +222,7 @@ def _write_page(out: Path, planned: Plan, answer: Answer, workers: Workers, *, h
 
 def _facts(answer: Answer, request: Request, planned: Plan | None) -> dict[str, Any]:
     """The answer as JSON has it; with the numbers of the certificate if every paper is planned."""
-    exact = {} if planned is None else {**stated(planned.summary, request.guarantee), "price": planned.price}
+    exact = {} if planned is None else stated(planned.summary, request.guarantee)
     return {
         "advice": advice(answer.menu, answer.chosen),
         "papers": answer.menu.papers,
@@ -292,8 +292,6 @@ def _print_planned(planned: Plan) -> None:
         f"{percent(facts['success'])} of reviewers named "
         f"({percent(facts['success_scores_only'])} from the scores alone)"
     )
-    if request.guarantee.spends:
-        say(budget_line(facts["added_share_of_full"]))
 
 
 def fit_line(fit: CalibrationCheck) -> str:

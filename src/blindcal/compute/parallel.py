@@ -234,11 +234,6 @@ def _one_by_one(
             advance(1)
 
 
-def scaled_progress(advance: Callable[[int], None] | None, steps: int) -> Callable[[int], None] | None:
-    """Progress in which every item that is done counts as this many steps."""
-    return None if advance is None else lambda items: advance(steps * items)
-
-
 # --- A Dask cluster in place of this machine's processes: the same results, computed by other machines.
 #
 #     with connected("tls://scheduler.example.org:8786") as cluster:

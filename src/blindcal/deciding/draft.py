@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 from blindcal.certify.claims import Claim
-from blindcal.certify.exact import CLAIM_DENOMINATOR, PolicyTables, downward
+from blindcal.certify.exact import PolicyTables
 from blindcal.deciding.amendment import (
     Changes,
     PriorDecisions,
@@ -64,7 +63,6 @@ from blindcal.planning.ranking_and_wait_list import (
     with_raw_decision,
 )
 from blindcal.planning.request import Number, Quota, Request
-from blindcal.policy.budget import frozen_price
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, TrueReviewers, best_by_mean
 from blindcal.posterior.large_pools import TableLayout
@@ -81,10 +79,10 @@ _WORST_CLAIMS = (
     "largest_posterior_paper",
     "largest_factor",
 )
-PlannedTables = tuple[Sequence[PaperPlan], float | None]
-"""The certified tables of a conference, and their price."""
-Planner = Callable[[Conference, Guarantee, float | None], PlannedTables]
-"""A function of conference, guarantee and frozen price (or None) that plans the tables."""
+PlannedTables = Sequence[PaperPlan]
+"""The certified tables of a conference."""
+Planner = Callable[[Conference, Guarantee], PlannedTables]
+"""A function of conference and guarantee that plans the tables."""
 
 
 def as_planned(_: Conference, planned: PlannedTables) -> PlannedTables:
@@ -129,16 +127,13 @@ def draft(
     last = records[-1].selection if records and changes.public and request.quota else None
     part = _to_decide(conference, changes)
     before = earlier_by_public_data(past, conference, request, changes.decided, others)
-    frozen = records[0].price if records else None
-    left = budget_left(past, request, part.cases)
-    plans, price = replayed(part, _plan_within_budget(part, request.guarantee, frozen, planner, left))
-    price = None if price is None else frozen_price(price)
+    plans = replayed(part, planner(part, request.guarantee) if part.cases else ())
     fresh = {}
     for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
         earlier, reviewers = before.get(case.paper, ()), truth[case.paper]
         claim = _claim_of_paper(past, plan.claim, earlier, (request.conference, case.paper))
         fresh[case.paper] = decide_paper(
-            past.ledger.key, request, number, case, reviewers, plan, raw, price, accept, earlier, claim
+            past.ledger.key, request, number, case, reviewers, plan, raw, accept, earlier, claim
         )
     papers = [fresh.get(case.paper) or _standing_decision(old[case.paper], case) for case in conference.cases]
     # With the cuts of the last list if papers changed since, else ranked as a whole.
@@ -150,7 +145,6 @@ def draft(
         reason=reason if records or before else "",
         settings=as_recorded(request.settings),
         bar=conference.bar,
-        price=frozen if records else price,
         commitment=commitment_to_input(past.ledger.key, conference, recorded, request, accept),
         papers=tuple(papers),
         fit=check_calibration(conference.cases, request.better).public,
@@ -173,32 +167,6 @@ def _to_decide(conference: Conference, changes: Changes) -> Conference:
         for index in chosen
     )
     return replace(conference, cases=cases, raw_accept=tuple(conference.raw_accept[i] for i in chosen))
-
-
-def budget_left(past: PriorDecisions, request: Request, cases: Sequence[PaperCase]) -> Fraction:
-    """The rest of a shared budget for these cases, in correct guesses.
-
-    Every review adds its share to the budget, and every decision so far has spent what its claim says.
-    """
-    reviews = {paper.paper: len(paper.reviewers) for paper in past.latest(request.conference).values()}
-    reviews |= {case.paper: len(case.scores) for case in cases}
-    used = sum(p.figures["added"] for ref, p in past.tossed.items() if ref[0] == request.conference)
-    return Fraction(request.guarantee.added_success) * sum(reviews.values()) - Fraction(
-        used, CLAIM_DENOMINATOR
-    )
-
-
-def _plan_within_budget(
-    part: Conference, guarantee: Guarantee, frozen: float | None, planner: Planner, left: Fraction
-) -> PlannedTables:
-    """Tables at the frozen price, or within the rest of the budget if that price would overdraw it."""
-    if not part.cases:
-        return (), frozen
-    plans, price = planner(part, guarantee, frozen)
-    if frozen is None or sum((plan.claim.added for plan in plans), Fraction(0)) <= left:
-        return plans, price
-    reviews = sum(len(case.scores) for case in part.cases)
-    return planner(part, replace(guarantee, added_success=downward(max(left, Fraction(0)) / reviews)), None)
 
 
 def _standing_decision(paper: PaperRecord, case: PaperCase) -> PaperRecord:
@@ -230,7 +198,6 @@ def decide_paper(
     reviewers: tuple[str, ...],
     plan: PaperPlan,
     raw: float,
-    price: float | None = None,
     accept: Number | None = None,
     earlier: tuple[Reference, ...] = (),
     stated: Claim | None = None,
@@ -239,20 +206,17 @@ def decide_paper(
     public, secret = public_facts(case), true_secret(key, request, release, case, reviewers, plan.layout)
     probability = plan.policy.probability(secret)
     facts = coin_facts(request, release, case.paper, public, reviewers, accept)
-    figures = {"claim": claim_json(stated or plan.claim), **figures_json(plan.figures)}
     return PaperRecord(
         paper=case.paper,
         release=release,
         earlier=earlier,
-        price=price,
         public=public,
         reviewers=reviewers,
         secret=secret,
         probability=(f"{probability.numerator:x}", f"{probability.denominator:x}"),
         accepted=draw(key, facts, probability),
         raw_accepted=raw,
-        # A shared budget counts the success that this decision alone adds.
-        figures={**figures, "added": int(plan.claim.added * CLAIM_DENOMINATOR)},
+        figures={"claim": claim_json(stated or plan.claim), **figures_json(plan.figures)},
     )
 
 

@@ -4,8 +4,8 @@ A coin is derived by a pseudorandom function, HMAC-SHA-256 of everything that sh
 that stays with the chair forever. The same input always gets the same decision; an input that changed in any
 part gets an independent coin. Without the key, nobody can tell the coins from fair ones.
 
-Only given data enter a coin: scores, pools, calibration, settings, reviewers. A bar, a price or any other
-computed number does not: whoever could choose such a number within some tolerance could choose the coins.
+Only given data enter a coin: scores, pools, calibration, settings, reviewers. A bar or any other computed
+number does not: whoever could choose such a number within some tolerance could choose the coins.
 The same encoding identifies an input and commits to it.
 """
 

@@ -133,7 +133,6 @@ class PaperRecord:
     paper: str  # id of the paper
     release: int  # the release that drew the coin
     earlier: tuple[Reference, ...]  # earlier decisions about its reviews, under any name
-    price: float | None  # price of a shared budget at which its table was solved
     public: Mapping[str, Any]  # its public facts
     reviewers: tuple[str, ...] = field(repr=False)  # its reviewers
     secret: int = field(repr=False)  # index of the tuple of reviewers in its table
@@ -160,7 +159,6 @@ class Record:
     reason: str = field(repr=False)  # the chair's reason for an amendment; else empty
     settings: Mapping[str, Any]  # settings of the request, as they enter the coins
     bar: LevelByTrack  # quality from which accepting is right, or one per track
-    price: float | None  # wrong decisions per added correct guess if papers share a budget; else None
     commitment: str  # the commitment to key and input
     # For each paper its public facts, its reviewers and its decision
     papers: tuple[PaperRecord, ...] = field(repr=False)

@@ -57,12 +57,10 @@ from blindcal.planning.conference_plan import (
     input_remarks,
     plan_conference,
     plan_remarks,
-    planning_steps,
     quota_remarks,
 )
 from blindcal.planning.ranking_and_wait_list import ACCEPT, REJECT, WAIT
 from blindcal.planning.request import WHOLE, Number, Quota, Request, check_types
-from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.paper import PaperCase
@@ -198,10 +196,6 @@ def check_writable(out: StrPath) -> None:
     check_writable_folder(folder, existing)
 
 
-# A budget that reveals this share of what full calibration would needs the chair's consent, `yes_leak`.
-_MOST_SPENT_WITHOUT_CONSENT = 0.5
-
-
 @dataclass(frozen=True)
 class Outcome:
     """A release, and how it came about.
@@ -272,7 +266,7 @@ def decide(
         reason: The reason for the amendment, for the record.
         redecide: With `amend`, decide papers with corrected pools or calibration again, from their public
             data alone; else their decisions stand.
-        yes_leak: The chair's consent to decisions that reveal half or more of what full calibration would.
+        yes_leak: The chair's consent to decisions without a guarantee.
         despite_misfit: Decide even if the calibration does not fit the scores at all.
         distinct_papers: The chair's word that papers with the same reviewers, and the same score from each,
             are different papers, as with a jury; otherwise they are refused as one paper under several ids.
@@ -325,9 +319,11 @@ def decide(
     fit = check_calibration(conference.cases, request.better)
     # A conference that was decided once can be returned and corrected even if its calibration does not fit.
     refuse_misfit(fit, despite_misfit=despite_misfit or frozen is not None)
-    work = f"deciding {count(len(conference.cases), 'paper')}"
-    steps = planning_steps(conference.cases, request.guarantee)
-    with open_ledger(key, secret) as ledger, progress(work, steps) as advance:
+    papers = len(conference.cases)
+    with (
+        open_ledger(key, secret) as ledger,
+        progress(f"deciding {count(papers, 'paper')}", papers) as advance,
+    ):
         releases = ledger.of(request.conference)
         outcome = release(
             conference,
@@ -470,9 +466,11 @@ def release(
     refuse_unannounced(past, changes, conference, truth, request, amend, reason)
     if vacant is not None:
         check_vacant(vacant, None)
+    if not releases and request.guarantee.name == "none" and not yes_leak:
+        raise InputError(
+            "without a guarantee every decision may reveal who reviewed the paper: that needs `yes_leak`"
+        )
     drafted = draft(conference, truth, request, past, planner, reason if amend else "", redecide=redecide)
-    if not releases:
-        _refuse_leak(drafted.record, request.guarantee, yes_leak)
     commit(ledger, drafted.record, drafted.policies, stamp)
     return Outcome(drafted.record, "amended" if releases else "new", changes)
 
@@ -490,22 +488,6 @@ def _refuse_other_number(record: Record, request: Request) -> None:
 
 def _number_text(number: Number | None) -> str:
     return ",".join(f"{k}={v}" for k, v in number.items()) if isinstance(number, Mapping) else str(number)
-
-
-def _refuse_leak(record: Record, guarantee: Guarantee, yes_leak: bool) -> None:
-    """Refuses full calibration, or a budget that comes near to it, unless the chair consents."""
-    if yes_leak:
-        return
-    if guarantee.name == "none":
-        raise InputError(
-            "without a guarantee every decision may reveal who reviewed the paper: that needs `yes_leak`"
-        )
-    share = json.loads(record.certificate)["added_share_of_full"]
-    if guarantee.spends and share >= _MOST_SPENT_WITHOUT_CONSENT:
-        raise InputError(
-            f"this budget lets the decisions reveal {100 * share:.0f} % of what full calibration would "
-            "reveal here: choose a smaller one, or allow it with `yes_leak`"
-        )
 
 
 # --- Selection: another number of accepted papers, from private decisions that were drawn once.

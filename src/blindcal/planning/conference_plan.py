@@ -19,13 +19,12 @@ from typing import Any
 from blindcal.certify.claims import Claim, certify
 from blindcal.certify.exact import ExactPolicy, PackedPolicy, pack_policy
 from blindcal.checks import Array
-from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map, scaled_progress
-from blindcal.errors import CertificateError
+from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
 from blindcal.io.atomic_files import read_table
 from blindcal.io.cells import Column, count, loose_id, number_text
 from blindcal.io.tables import StrPath, data_frame
 from blindcal.planning.calibration_check import CalibrationCheck, check_calibration, refuse_misfit
-from blindcal.planning.expected_errors import Figures, budget_excess, expected_figures, summary
+from blindcal.planning.expected_errors import Figures, expected_figures, summary
 from blindcal.planning.guarantee_menu import (
     MENU,
     MOST_WEIGHED,
@@ -37,7 +36,6 @@ from blindcal.planning.guarantee_menu import (
 )
 from blindcal.planning.ranking_and_wait_list import both_ranks, listed_figures
 from blindcal.planning.request import Request, check_types
-from blindcal.policy.budget import exploration_steps, success_limits
 from blindcal.policy.guarantee import PUBLIC, Guarantee
 from blindcal.policy.solver import solve
 from blindcal.pools.candidates import OUTSIDER
@@ -50,11 +48,6 @@ from blindcal.reviews import similar_id_warnings
 
 A_MINUTE = 55.0
 """How many seconds an answer is refined: with starting and printing, a minute."""
-# The least weight of the constant when a table is mixed to repay a budget: it exceeds the rounding of a
-# table, so every round of repayment makes progress.
-_LEAST_MIX = 2.0**-40
-# Certifying a table takes about as long as solving for it, which counts as 2 steps of progress.
-_STEPS_PER_PAPER = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +58,6 @@ class Plan:
         conference: Public side of the conference, with its bar.
         request: The request that was planned.
         papers: One `PaperPlan` per paper, in the order of `conference.cases`.
-        price: Wrong decisions per added correct guess if papers share a budget; else None.
         fit: How well the calibration predicts the scores.
         remarks: Remarks for the chair, in words.
     """
@@ -73,7 +65,6 @@ class Plan:
     conference: Conference
     request: Request
     papers: tuple[PaperPlan, ...]
-    price: float | None
     fit: CalibrationCheck
     remarks: tuple[str, ...]
 
@@ -154,9 +145,8 @@ def plan_prepared(
     fit = check_calibration(conference.cases, request.better)
     refuse_misfit(fit, despite_misfit=despite_misfit)
     papers = len(conference.cases)
-    steps = planning_steps(conference.cases, request.guarantee)
-    with progress(f"planning {count(papers, 'paper')}", steps) as advance:
-        plans, price = plan_conference(conference, request.guarantee, workers=workers, advance=advance)
+    with progress(f"planning {count(papers, 'paper')}", papers) as advance:
+        plans = plan_conference(conference, request.guarantee, workers=workers, advance=advance)
     numbers = summary([paper.claim for paper in plans], planned_figures(conference, request, plans))
     remarks = (
         *input_remarks(inputs, conference, request),
@@ -164,7 +154,7 @@ def plan_prepared(
         *plan_remarks(numbers, request.guarantee.never_against),
         *quota_remarks(request),
     )
-    return Plan(conference, request, tuple(plans), price, fit, remarks)
+    return Plan(conference, request, tuple(plans), fit, remarks)
 
 
 @dataclass(frozen=True)
@@ -303,7 +293,6 @@ def plan_paper(
     raw_accept: float,
     guarantee: Guarantee,
     *,
-    mixed: float = 0.0,
     sample: TupleSample | None = None,
     bound: float = inf,
 ) -> PaperPlan:
@@ -311,12 +300,11 @@ def plan_paper(
 
     `belief`: public belief over the tuples of reviewers that may have reviewed the paper. `accept`: accept
     probability of each tuple, or of each entry of the table if tuples share entries. `raw_accept`: 1 if the
-    mean score accepts the paper, 0 if not; at a tie, the share of the tied papers that fits. `mixed`: initial
-    weight of the constant that the table is mixed with. `sample`: tuples drawn from the belief if there are
-    too many to list. `bound`: an error that no table can beat, which gives the `gap` of the figures; unknown
-    by default.
+    mean score accepts the paper, 0 if not; at a tie, the share of the tied papers that fits. `sample`:
+    tuples drawn from the belief if there are too many to list. `bound`: an error that no table can beat,
+    which gives the `gap` of the figures; unknown by default.
     """
-    policy, claim = certify(belief, accept, guarantee, mixed=mixed)
+    policy, claim = certify(belief, accept, guarantee)
     figures = expected_figures(belief, policy.accept, raw_accept, sample=sample, bound=bound)
     return PaperPlan(pack_policy(policy), claim, figures)
 
@@ -324,111 +312,48 @@ def plan_paper(
 def plan_conference(
     conference: Conference,
     guarantee: Guarantee,
-    price: float | None = None,
     *,
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
     kept: Callable[[PaperCase, PaperPlan], PaperPlan] | None = None,
-) -> tuple[list[PaperPlan], float | None]:
+) -> list[PaperPlan]:
     """Solves and certifies every paper of a conference.
 
     Args:
         conference: Public side of the conference, the first item that `Inputs.prepared` returns.
         guarantee: The limits that every paper must keep.
-        price: Frozen price of an earlier release, in wrong decisions per added correct guess; by default the
-            price that spends the budget.
         workers: Number of processes, or a cluster's pool; results are the same.
-        advance: Called with the number of steps done, `planning_steps` in all.
+        advance: Called with the number of papers done.
         kept: Called with each paper and its plan as soon as that is made, and returns what is kept of it; all
             by default. It runs in this process.
 
     Returns:
-        One plan per paper, and the price of a shared budget, to be frozen (None if nothing is shared).
+        One plan per paper.
 
     Example:
         >>> rows = ((1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0))
         >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), rows, bar=0.0)
         >>> conference = Conference((case,), 0.0, None, (1.0,))
-        >>> plans, price = plan_conference(conference, Guarantee("none", epsilon=None))
-        >>> plans[0].policy.accept, plans[0].claim.success, price
-        (array([1., 0.]), Fraction(1, 1), None)
+        >>> plans = plan_conference(conference, Guarantee("none", epsilon=None))
+        >>> plans[0].policy.accept, plans[0].claim.success
+        (array([1., 0.]), Fraction(1, 1))
     """
-    shares, spent = success_limits(conference, guarantee, price=price, workers=workers, advance=advance)
-    step = scaled_progress(advance, _STEPS_PER_PAPER)
-    jobs = list(zip(conference.cases, shares, conference.raw_accept, strict=True))
+    jobs = list(zip(conference.cases, conference.raw_accept, strict=True))
 
-    def keep(job: tuple[PaperCase, float | None, float], paper: _BoundedPlan) -> _BoundedPlan:
-        return paper if kept is None else replace(paper, plan=kept(job[0], paper.plan))
+    def keep(job: tuple[PaperCase, float], plan: PaperPlan) -> PaperPlan:
+        return plan if kept is None else kept(job[0], plan)
 
     solved = partial(_solve_and_certify, guarantee=guarantee)
-    bounded = parallel_map(solved, jobs, workers=workers, advance=step, kept=keep)
-    if price is None:
-        return _within_budget(conference, bounded, guarantee), spent
-    # At a frozen price the budget of this part is not known here; `deciding.draft` checks what is left.
-    return [paper.plan for paper in bounded], spent
+    return parallel_map(solved, jobs, workers=workers, advance=advance, kept=keep)
 
 
-def planning_steps(cases: Sequence[PaperCase], guarantee: Guarantee, price: float | None = None) -> int:
-    """The number of progress steps that `plan_conference` takes for these papers."""
-    return _STEPS_PER_PAPER * len(cases) + exploration_steps(cases, guarantee, price)
-
-
-@dataclass(frozen=True, eq=False)
-class _BoundedPlan:
-    """A paper's plan, and the error that no table can beat."""
-
-    plan: PaperPlan
-    bound: float
-
-
-def _solve_and_certify(job: tuple[PaperCase, float | None, float], guarantee: Guarantee) -> _BoundedPlan:
-    """Solves and certifies one paper, computing its posterior once."""
-    case, success, raw = job
+def _solve_and_certify(job: tuple[PaperCase, float], guarantee: Guarantee) -> PaperPlan:
+    """Solves and certifies one paper, computing its posterior once; a settled one must reveal nothing."""
+    case, raw = job
     case = case.promised(guarantee.promise)
-    solution = solve(case, guarantee, success=success)
-    plan = _certify_table((case, solution.accept, raw, solution.bound), guarantee, 0.0)
-    return _BoundedPlan(plan, solution.bound)
-
-
-def _within_budget(
-    conference: Conference, planned: Sequence[_BoundedPlan], guarantee: Guarantee
-) -> list[PaperPlan]:
-    """The plans, changed where needed so that their exact claims stay within the whole budget.
-
-    Rounding to exact tables can overdraw the budget by a little. The paper that adds most success repays it,
-    its table mixed with the constant; others follow if need be. With weight w of the constant, a table adds
-    at most 1-w of what it added, so a weight of excess/added repays the excess.
-    """
-    plans = [paper.plan for paper in planned]
-    papers = list(zip(conference.cases, planned, conference.raw_accept, strict=True))
-    for index in sorted(range(len(plans)), key=lambda paper: plans[paper].claim.added, reverse=True):
-        over, added = budget_excess([plan.claim for plan in plans], guarantee), plans[index].claim.added
-        if not over:
-            return plans
-        if added > 0:
-            weight = min(1.0, float(over / added) * (1 + 2**-20) + _LEAST_MIX)
-            plans[index] = _mix_and_certify(papers[index], guarantee, weight)
-    if budget_excess([plan.claim for plan in plans], guarantee):
-        raise CertificateError("the budget of added success cannot be kept with the other limits")
-    return plans
-
-
-def _mix_and_certify(
-    job: tuple[PaperCase, _BoundedPlan, float], guarantee: Guarantee, mixed: float
-) -> PaperPlan:
-    """Mixes a certified table with the constant and certifies it again."""
-    case, bounded, raw = job
-    return _certify_table((case, bounded.plan.policy.accept, raw, bounded.bound), guarantee, mixed)
-
-
-def _certify_table(
-    job: tuple[PaperCase, Array, float, float], guarantee: Guarantee, mixed: float
-) -> PaperPlan:
-    """Certifies the table of one paper; a settled paper must reveal nothing further."""
-    case, accept, raw, bound = job
-    case = case.promised(guarantee.promise)
-    guarantee = PUBLIC if case.settled else guarantee
-    plan = plan_paper(case.belief, accept, raw, guarantee, mixed=mixed, sample=case.sample, bound=bound)
+    solution = solve(case, guarantee)
+    certified = PUBLIC if case.settled else guarantee
+    plan = plan_paper(case.belief, solution.accept, raw, certified, sample=case.sample, bound=solution.bound)
     return plan if case.listed else replace(plan, packed_layout=pack_layout(case.layout))
 
 

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import upward
 from blindcal.checks import Array
-from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import TIE_TOLERANCE
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.paper import TupleSample
@@ -224,15 +223,6 @@ def evidence_probability(of: Belief | TupleSample, side: int) -> float:
     """The probability that the true tuple's evidence is on one side: 1 for accepting, -1 for rejecting."""
     favored = side * (of.favor - 0.5) > 0.0
     return float(of.weight[favored].sum() if isinstance(of, Belief) else favored.mean())
-
-
-def budget_excess(claims: Sequence[Claim], guarantee: Guarantee) -> Fraction:
-    """By how much the added success, summed over reviews, exceeds the requested budget, exactly; else 0."""
-    if not guarantee.spends:
-        return Fraction(0)
-    reviews = sum(c.reviews for c in claims)
-    added = sum((c.added for c in claims), Fraction(0))
-    return max(Fraction(0), added - Fraction(guarantee.added_success) * reviews)
 
 
 def summary(claims: Sequence[Claim], numbers: Sequence[Figures]) -> dict[str, float | int]:

@@ -38,7 +38,6 @@ from blindcal.planning.expected_errors import (
     success_by_slot,
 )
 from blindcal.planning.request import Request
-from blindcal.policy.budget import PRICES, explore
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.acceptance_bar import approximate_evidence, kinds_of_papers
@@ -341,10 +340,10 @@ def _clock(step: Callable[[int], None], start: float, seconds: int) -> Callable[
 
 @dataclass(frozen=True, eq=False)
 class _Solved:
-    """One paper: under each guarantee its error and success, one for each price if a budget is shared."""
+    """One paper: under each guarantee its error and success."""
 
-    error: tuple[Array, ...]
-    success: tuple[Array, ...]
+    error: tuple[float, ...]
+    success: tuple[float, ...]
     gap: float
     right: float
     full: float
@@ -356,30 +355,17 @@ class _Solved:
 def _solve_under_guarantees(case: PaperCase, guarantees: tuple[Guarantee, ...]) -> _Solved:
     """One paper under every guarantee, with its posterior computed once."""
     belief, reviews = case.belief, len(case.scores)
-    solutions = [_solutions(case, guarantee) for guarantee in guarantees]
+    solutions = [solve(case.promised(guarantee.promise), guarantee) for guarantee in guarantees]
     return _Solved(
-        error=tuple(error for error, _, _ in solutions),
-        success=tuple(reviews * success for _, success, _ in solutions),
-        gap=max((gap for _, _, gap in solutions), default=0.0),
+        error=tuple(solution.error for solution in solutions),
+        success=tuple(reviews * solution.success for solution in solutions),
+        gap=max((max(0.0, solution.error - solution.bound) for solution in solutions), default=0.0),
         right=float(belief.weight @ belief.favor),
         full=fully_calibrated_error(belief, case.sample),
         scores_only=float(success_by_slot(belief, np.ones_like(belief.weight)).sum()),
         named_fully=fully_calibrated_success(belief, case.sample),
         reviews=reviews,
     )
-
-
-def _solutions(case: PaperCase, guarantee: Guarantee) -> tuple[Array, Array, float]:
-    """Error, success and gap of a paper's best policy; at each price of a budget that papers share."""
-    if not guarantee.spends:
-        solution = solve(case.promised(guarantee.promise), guarantee)
-        gap = max(0.0, solution.error - solution.bound)
-        return np.array([solution.error]), np.array([solution.success]), gap
-    points = {price: (error, success) for price, error, success in explore((case, PRICES), guarantee)}
-    # A price that was left out has the same best policy as the one before.
-    filled = [points[max(known for known in points if known <= price)] for price in PRICES]
-    error, success = np.array(filled).T
-    return error, success, 0.0
 
 
 def _estimated(
@@ -403,11 +389,9 @@ def _estimated(
     choices = []
     for index, guarantee in enumerate(guarantees):
         error, success = (
-            np.stack([getattr(paper, name)[index] for paper in solved]) for name in ("error", "success")
+            np.array([getattr(paper, name)[index] for paper in solved]) for name in ("error", "success")
         )
-        added = success - before[:, None]
-        mix = _spent(sample, added, guarantee.added_success * reviews)
-        gain, named = sample.by_stake(raw - error @ mix), sample.by_stake(added @ mix)
+        gain, named = sample.by_stake(raw - error), sample.by_stake(success - before)
         wrong = by_mean.less(gain)
         kept = gain.value / most.value if most.value > 0.0 else 1.0
         choices.append(
@@ -443,23 +427,6 @@ def _estimated(
         success_scores_only_se=sample.plain(before - only * number).error / reviews,
         added_fully_calibrated_se=revealed.error / reviews,
     )
-
-
-def _spent(sample: _Sample, added: Array, budget: float) -> Array:
-    """How much of each price's policies to use: two neighbors, mixed so that the budget is spent.
-
-    Mixing two neighbors spends the budget at most, and errs at most as much as the best price between them.
-    """
-    mix = np.zeros(added.shape[1])
-    totals = [sample.by_stake(column).value for column in added.T]
-    if len(totals) == 1 or totals[0] <= budget:
-        mix[0] = 1.0
-        return mix
-    last = next((index for index, total in enumerate(totals) if total <= budget), len(totals) - 1)
-    more, less = totals[last - 1], totals[last]
-    mix[last - 1] = max(0.0, (budget - less) / (more - less)) if more > less else 0.0
-    mix[last] = 1.0 - mix[last - 1]
-    return mix
 
 
 @dataclass(frozen=True, eq=False)

@@ -233,7 +233,7 @@ class AcceptProgram:
         self._solver: Any = None
         self._start: Any = None
         self._range: tuple[float, float] | None = None
-        self._counts = guarantee.spends
+        self._counts = False
         self.searched = False
         self.dual = self.unpriced()
 
@@ -305,7 +305,7 @@ class AcceptProgram:
         one_sided = (self.lean >= -TIE_TOLERANCE).all() or (self.lean <= TIE_TOLERANCE).all()
         if one_sided:
             return self._solved(np.full(self.size, float((self.lean > TIE_TOLERANCE).any())))
-        average = self.guarantee.name == "average" and not self.guarantee.spends
+        average = self.guarantee.name == "average"
         if (self.guarantee.capped and not self._out_of_reach()) or average or counted:
             return None
         return self._solved(self._evidence())
@@ -346,7 +346,7 @@ class AcceptProgram:
         if self._counts:
             blocks.append(_RowBlock(zero, -1.0, 0.0, -infinite, zero))
             blocks.append(_RowBlock(zero, 0.0, 1.0, c.mass, infinite))
-        if name == "average" and not self.guarantee.spends:
+        if name == "average":
             blocks.append(_RowBlock(zero, -1.0, 0.0, c.mass - c.top, zero))
         cost = np.concatenate([-self.lean, np.zeros(1 + 2 * c.size.size)])
         # The first row defines P(accept) as the sum of x; the last one limits success.
@@ -662,12 +662,7 @@ class EntryProgram:
         if self._coarse.searched:
             yield self._coarse.dual, (1.0,)
         guarantee, penalties = self._coarse.guarantee, self.case.layout.handicap
-        if (
-            penalties is None
-            or not penalties.any()
-            or guarantee.name not in ("steady", "crowd", "average")
-            or guarantee.spends
-        ):
+        if penalties is None or not penalties.any() or guarantee.name not in ("steady", "crowd", "average"):
             return
         c = self._coarse.classes
         group, kind = self.case.look_alikes

@@ -166,8 +166,6 @@ class Guarantee:
 
     Attributes:
         name: `public`, `steady`, `crowd`, `average`, `odds` or `none`.
-        added_success: With `average` alone, how much likelier the best guess may become on average over all
-            reviews, from 0 to 1; spent where it buys most.
         epsilon: The most by which the logarithm of an outcome's chance may differ between two secrets.
         multiplier: The factor, from 1 to 2, by which anyone's best guess may gain at most, whatever they
             know.
@@ -175,36 +173,21 @@ class Guarantee:
         never_against: A tuple of reviewers whose evidence for one side is at least this, strictly between 1/2
             and 1, is always decided that way; None: any may be decided against.
         among: The size of the crowd, 10 by default with `crowd`. With `average` both promises hold: that of
-            the crowd after every decision, and that of `average`, whose `added_success` may go with it.
+            the crowd after every decision, and that of `average`.
 
     Raises:
         InputError: The name is unknown, or a limit is out of its range.
 
     Example:
         >>> Guarantee()
-        Guarantee(name='crowd', added_success=0.0, epsilon=3.0, multiplier=None, posterior_cap=None,
-                  never_against=None, among=10)
+        Guarantee(name='crowd', epsilon=3.0, multiplier=None, posterior_cap=None, never_against=None,
+                  among=10)
         >>> Guarantee("steady").limits, Guarantee("average").limits, Guarantee("none").limits
         ({'epsilon': 3.0}, {}, {})
     """
 
     # The default follows from what each guarantee keeps and reveals: studies/committees.py.
     name: str = "crowd"
-    added_success: float = _limit(
-        0.0,
-        low=0.0,
-        high=1.0,
-        absent=0.0,
-        only_with=("average",),
-        replaces="average",
-        bounds="added_success",
-        example=0.01,
-        sentence="How much likelier a correct guess of who wrote a review may become, mean over reviews.",
-        promise="Over all reviews, decisions let at most {added_success:hundred more reviewer} in 100 "
-        "reviews be named than the scores alone do.",
-        summary="up to {added_success:hundred percentage point} more reviewers named",
-        always_recorded=True,
-    )
     epsilon: float | None = _limit(
         _BY_NAME,
         chair=3.0,
@@ -298,7 +281,7 @@ class Guarantee:
 
         Example:
             >>> list(Guarantee().recorded.values())
-            [0.0, 3.0, None, None, None, 10]
+            [3.0, None, None, None, 10]
         """
         kept = [name for name, limit in LIMITS.items() if limit.always_recorded or name in self.limits]
         return {name: getattr(self, name) for name in kept}
@@ -313,11 +296,6 @@ class Guarantee:
         """
         values: dict[str, Any] = {key: limit.absent for key, limit in LIMITS.items()}
         return cls(name, **values | {key: limits[key] for key in LIMITS if limits.get(key) is not None})
-
-    @property
-    def spends(self) -> bool:
-        """Whether one budget is spent over all papers, so that a price is part of what is frozen."""
-        return self.name == "average" and self.added_success > 0
 
     @property
     def figure_limits(self) -> dict[str, float]:

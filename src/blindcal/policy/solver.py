@@ -57,8 +57,7 @@ def solve(
     Args:
         of: One belief without leading axes, or one paper.
         guarantee: What the decision may reveal; by default a crowd of 10, with an epsilon of 3.
-        success: A further limit, on the adversary's chance of a correct guess, mean over the slots. A budget
-            (`added_success`) is that of this one belief, unless `success` is its share of it.
+        success: A further limit, on the adversary's chance of a correct guess, mean over the slots.
 
     Example:
         >>> solution = solve(Belief([0.6, 0.4], [0.9, 0.2]), Guarantee("average", epsilon=None))
@@ -207,8 +206,7 @@ def _success_limit(belief: Belief, guarantee: Guarantee, success: float | None) 
     alone: Array = label_tops(belief.weight, belief.labels).mean(axis=-1)
     if guarantee.name != "average":
         return None if success is None else np.full(alone.shape, success)
-    most = np.minimum(alone + guarantee.added_success, 1.0)
-    return most if success is None else np.minimum(most, np.maximum(success, alone))
+    return alone
 
 
 def _within_range(belief: Belief, guarantee: Guarantee) -> Array:
@@ -332,9 +330,7 @@ def _keeps_limits(points: Array, weight: Array, limits: _Limits) -> NDArray[np.b
 
 def _by_program(belief: Belief, guarantee: Guarantee, success: float | None) -> Solution:
     """The program's policy, repaired so that outcomes rarer than the solver sees keep their limits too."""
-    allowed = _success_limit(belief, guarantee, success) if guarantee.spends else success
-    most = None if allowed is None else float(allowed)
-    solution = AcceptProgram(secret_classes(belief), guarantee).solve(success=most)
+    solution = AcceptProgram(secret_classes(belief), guarantee).solve(success=success)
     if not guarantee.capped:
         return solution
     accept = 1.0 - _repaired(belief, 1.0 - solution.accept, guarantee)
