@@ -58,7 +58,7 @@ TESTS = {
         "posterior/large_pools posterior/tuple_sums policy/accept_lp_aggregated line/outsiders"
     ),
     "policy/budget": (
-        "policy/budget policy/budget_papers planning/conference_plan_papers deciding/release "
+        "policy/budget "
         "policy/accept_lp planning/guarantee_menu attacks"
     ),
     "certify/exact": (
@@ -82,7 +82,7 @@ TESTS = {
     ),
     "deciding/release": ("deciding/amendment attacks verification_checks cli/decide"),
     "policy/accept_lp": (
-        "policy/accept_lp policy/solver policy/budget_papers policy/accept_lp_aggregated "
+        "policy/accept_lp policy/solver policy/accept_lp_aggregated "
         "planning/conference_plan_papers line/outsiders posterior/large_pools certify/claims "
         "policy/accept_lp_symmetry"
     ),
