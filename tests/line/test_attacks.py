@@ -449,7 +449,7 @@ def test_never_against_is_part_of_what_is_checked(sure: float) -> None:
     assert keeps_guarantee(belief, table, asked) == (sure > 0.95)
 
 
-@pytest.mark.parametrize("name", ["public", "steady", "none"])
+@pytest.mark.parametrize("name", ["public", "steady", "crowd"])
 @pytest.mark.parametrize("scores", [(-1e300, 1e300), (-1e155, 1e155), (1.0, 1e200)])
 def test_weights_that_are_no_numbers_are_refused_and_not_certified(
     name: str, scores: tuple[float, float], key: Path
