@@ -55,8 +55,8 @@ def _limit_setting(limit: Limit) -> Declaration:
 def setting_name(name: str) -> str:
     """The name in settings of a field.
 
-    >>> setting_name("added_success")
-    'added-success'
+    >>> setting_name("posterior_cap")
+    'posterior-cap'
     """
     return name.replace("_", "-")
 
