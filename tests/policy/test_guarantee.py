@@ -9,7 +9,7 @@ import pytest
 
 from blindcal import Belief, private_policy
 from blindcal.errors import InputError
-from blindcal.policy.guarantee import MOST_EPSILON, PUBLIC, UNLIMITED, Guarantee
+from blindcal.policy.guarantee import MOST_EPSILON, NAMES, PUBLIC, UNLIMITED, Guarantee
 from blindcal.project.settings import parse_guarantee
 
 ALLOWED = {
