@@ -57,10 +57,7 @@ TESTS = {
     "posterior/large_pools": (
         "posterior/large_pools posterior/tuple_sums policy/accept_lp_aggregated line/outsiders"
     ),
-    "policy/budget": (
-        "policy/budget "
-        "policy/accept_lp planning/guarantee_menu attacks"
-    ),
+    "policy/budget": ("policy/budget policy/accept_lp planning/guarantee_menu attacks"),
     "certify/exact": (
         "certify/exact certify/claims precise_reviewers line/outsiders posterior/large_pools deciding/ledger "
         "certify/exact_rounding attacks planning/conference_plan_papers"

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from blindcal import Belief, Policy, private_policy
+from blindcal.policy import solver
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import pair_policy
+from sizes import count
 from strategies import limits
 
 STEPS = 400
@@ -61,3 +64,33 @@ def test_no_policy_on_a_grid_is_better_and_the_best_one_keeps_the_limits(name: s
         others = (weight * (grid * (1 - favor) + (1 - grid) * favor)).sum(axis=1)
         assert error <= others[kept(weight, grid, chosen, 0.0)].min() + 1e-11
         assert others[kept(weight, grid, chosen, 2 / STEPS)].min() <= error + 1 / STEPS
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        Guarantee("steady"),
+        Guarantee("steady", epsilon=None),
+        Guarantee(),
+        Guarantee("crowd", among=2, epsilon=0.5),
+        *(Guarantee("average", epsilon=epsilon) for epsilon in (0.0, 0.1, 2.0, 30.0)),
+    ],
+    ids=lambda guarantee: f"{guarantee.name} {guarantee.epsilon}",
+)
+def test_closed_forms_of_many_pairs_are_the_best_of_all_crossings(guarantee: Guarantee) -> None:
+    """Weights from equal to 1 and 0, favors from equal to certain: as the general search, which keeps every
+    limit, and no worse than it."""
+    rng = np.random.default_rng(46)
+    pairs = count(4_000, 100_000)
+    weight, favor = rng.dirichlet([0.7, 0.7], pairs), rng.random((pairs, 2))
+    weight[:20], weight[20:24], weight[24:28] = 0.5, [1.0, 0.0], [1.0 - 1e-12, 1e-12]
+    favor[10:30] = np.round(2.0 * favor[10:30]) / 2.0
+    favor[40:60, 1] = 1.0 - favor[40:60, 0]
+    belief = Belief(weight / weight.sum(axis=1, keepdims=True), favor)
+    success = belief.weight.max(axis=1) if guarantee.name == "average" else None
+    limits = solver._limits(belief.weight, guarantee, success)
+    searched = solver._best_corner(belief.weight, belief.favor, limits)
+    found = private_policy(belief, guarantee)
+    assert solver._keeps_limits(found.accept[None], belief.weight, limits).all()
+    errors = found.conference_error(belief), Policy(searched).conference_error(belief)
+    np.testing.assert_allclose(*errors, atol=2e-12)

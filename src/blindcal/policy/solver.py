@@ -9,7 +9,7 @@ there are too many. Every limit is linear in the policy. A plan solves each pape
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
@@ -240,7 +240,18 @@ class _Limits:
 
 def pair_policy(weight: Array, favor: Array, guarantee: Guarantee, success: Array | None = None) -> Array:
     """`accept[..., 2]` of least conference error under a guarantee and within `success[...]`, if given."""
+    constants = [np.ones_like(weight), np.zeros_like(weight)]
+    if guarantee.name in ("steady", "crowd"):
+        # No cap leaves the heavier secret room to rise, so the other one may not either.
+        return _least_error(constants, weight, favor)
     flat_weight, flat_favor = weight.reshape(-1, 2), favor.reshape(-1, 2)
+    only_epsilon = guarantee.epsilon is not None and guarantee.multiplier is None and not guarantee.capped
+    if only_epsilon and success is not None and not (success > weight.max(axis=-1)).any():
+        corner = _average_corner(weight, favor, guarantee)
+        limits = _limits(flat_weight, guarantee, success.reshape(-1))
+        # Chances that are too close to 1 for a float to keep the limits go through all crossings.
+        if _keeps_limits(corner.reshape(1, -1, 2), flat_weight, limits).all():
+            return _least_error([*constants, corner], weight, favor)
     accept = np.empty_like(flat_weight)
     for start in range(0, len(accept), _CHUNK):
         rows = slice(start, start + _CHUNK)
@@ -248,6 +259,32 @@ def pair_policy(weight: Array, favor: Array, guarantee: Guarantee, success: Arra
         limits = _limits(flat_weight[rows], guarantee, allowed)
         accept[rows] = _best_corner(flat_weight[rows], flat_favor[rows], limits)
     return accept.reshape(weight.shape)
+
+
+def _least_error(choices: Sequence[Array], weight: Array, favor: Array) -> Array:
+    """Of some policies the one of least error, for each pair."""
+    error = np.stack([(weight * (one * (1.0 - favor) + (1.0 - one) * favor)).sum(axis=-1) for one in choices])
+    # Of equal errors the first one: a constant decision is preferred to randomness that buys nothing.
+    first = np.argmax(error <= error.min(axis=0) + 1e-15, axis=0)
+    return np.asarray(np.choose(first[..., None], choices))
+
+
+def _average_corner(weight: Array, favor: Array, guarantee: Guarantee) -> Array:
+    """The corner of *average* with an epsilon: success as from the scores alone, odds within a factor.
+
+    Let the heavier secret favor accepting, x and y be its accept probability and that of the other one, and w
+    and v their weights. It stays the best guess after a rejection if `v(1-y) <= w(1-x)`; epsilon allows
+    `x <= e^eps y` and `1-y <= e^eps (1-x)`. With r = min(w/v, e^eps) the two borders that bind are
+    `1-y = r(1-x)` and `x = e^eps y`. If it favors rejecting, the two decisions change places.
+    """
+    grown = np.inf if guarantee.epsilon is None else np.exp(guarantee.epsilon)
+    heavy, light = weight.max(axis=-1), weight.min(axis=-1)
+    ratio = np.minimum(np.divide(heavy, light, out=np.full_like(heavy, np.inf), where=light > 0.0), grown)
+    x = (ratio - 1.0) / np.maximum(ratio - 1.0 / grown, np.finfo(np.float64).tiny)
+    is_heavy = weight >= heavy[..., None]
+    corner = np.where(is_heavy, x[..., None], (x / grown)[..., None])
+    accepts = np.where(is_heavy, favor, -np.inf).max(axis=-1) > 0.5
+    return np.asarray(np.where(accepts[..., None], corner, 1.0 - corner))
 
 
 def _limits(weight: Array, guarantee: Guarantee, success: Array | None) -> _Limits:
