@@ -57,7 +57,7 @@ MENU = {
 }
 DEFAULT, FULL = "steady, epsilon 2", "full calibration"
 STRENGTH, COLLUDERS = 1.5, 20
-CAP, TIGHT, LOAD, REVIEWS = 0.5, 0.3, 6, (3, 4, 5)
+CAP, TIGHT, LOAD, REVIEWS = 0.5, 0.4, 6, (3, 4, 5)
 YES, MAYBE, CONFLICT = 3, 2, 255
 ROUNDING = 1e-9
 TOPICS, EXPERTISE = 25, 0.1

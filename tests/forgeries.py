@@ -16,7 +16,6 @@ import numpy as np
 from blindcal.certify.claims import claim
 from blindcal.certify.exact import UNIT, ExactPolicy, PolicyTables, pack_policy
 from blindcal.deciding.amendment import Changes, PriorDecisions, stamp_of
-from blindcal.deciding.certificate_file import probability_of
 from blindcal.deciding.draft import Draft, decide_paper, draft, ranked_again, with_texts
 from blindcal.deciding.key_and_coins import Key, coin_facts, draw, write_bytes
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, commit, open_ledger, publish
@@ -32,6 +31,7 @@ from blindcal.verification import verify
 from machines import conference as conference_files
 from machines import read
 from machines import request as request_of
+from sealed_releases import probability_of
 
 UNLIMITED = Guarantee("none", epsilon=None)
 ALL = ("continuous", "rounded", "uncertain", "exact number", "average", "tied", "large pools")

@@ -107,3 +107,9 @@ def forge(
 def _with(content: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in content.items() if name not in fields}
     return kept | {name: value for name, value in fields.items() if value is not None}
+
+
+def probability_of(paper: PaperRecord) -> Fraction:
+    """The exact accept probability that a paper's coin was compared with."""
+    top, bottom = paper.probability
+    return Fraction(int(top, 16), int(bottom, 16))

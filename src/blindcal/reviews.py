@@ -390,15 +390,6 @@ def orient_reviewers(
     }
 
 
-def orient_scores(scores: Iterable[float], better: str) -> tuple[float, ...]:
-    """Scores with high ones the better ones, lowest first.
-
-    >>> orient_scores([1.0, 5.0], "low")
-    (-5.0, -1.0)
-    """
-    return tuple(sorted(0.0 - score if check_better(better) == "low" else score for score in scores))
-
-
 def original_scores(scores: Iterable[float], better: str) -> list[float]:
     """Upright scores as the chair knows them, lowest first."""
     return sorted(0.0 - score if better == "low" else score for score in scores)

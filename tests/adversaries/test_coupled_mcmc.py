@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from blindcal.adversaries import coupled_mcmc
-from blindcal.adversaries.coupled_exact import erasure_bound, exact_reviewers, network
-from blindcal.adversaries.coupled_mcmc import Walks, coupled_findings, erasure_estimate, estimate_of, walk
+from blindcal.adversaries.coupled_exact import exact_reviewers, network
+from blindcal.adversaries.coupled_mcmc import Walks, coupled_findings, estimate_of, walk
 from blindcal.adversaries.single_paper import View
 from blindcal.errors import InputError
 from loaded_conferences import assigned, decided, drawn
@@ -126,13 +126,3 @@ def test_walks_that_disagree_say_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(coupled_mcmc, "MOST_STANDARD_ERRORS", -1.0)
     with pytest.raises(InputError, match="do not agree"):
         coupled_findings(views, loads, ["full"], target=1.0, most=1)
-
-
-def test_the_erasure_bound_by_walks_is_that_of_sums() -> None:
-    """Six papers with one review: the estimate is within five standard errors of the exact bound."""
-    rng = np.random.default_rng(79)
-    views, loads = assigned(rng, 6, people=6, most=1)
-    exact = erasure_bound(views, loads)
-    found, error = erasure_estimate(views, loads, draws=count(40, 400), most=4)
-    assert error < 0.05
-    assert abs(found - (exact.erasure - exact.baseline)) < 5.0 * error + 2e-3

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from blindcal.deciding.amendment import FEWEST, PriorDecisions, same_reviews, same_scores
-from blindcal.deciding.certificate_file import claim_of, probability_of
+from blindcal.deciding.certificate_file import claim_of
 from blindcal.deciding.key_and_coins import Key
 from blindcal.deciding.ledger import PaperRecord, open_ledger
 from blindcal.deciding.release import Outcome, release
@@ -23,6 +23,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, TrueReviewers, assemble
 from blindcal.posterior.paper import PaperCase
 from blindcal.verification import checks_of, refuse_failed
+from sealed_releases import probability_of
 from sizes import count
 from small_conferences import loaded, small_conference
 

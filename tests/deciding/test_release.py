@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from blindcal.deciding.amendment import PriorDecisions
-from blindcal.deciding.certificate_file import claim_of, probability_of
+from blindcal.deciding.certificate_file import claim_of
 from blindcal.deciding.key_and_coins import Key, make_key
 from blindcal.deciding.ledger import open_ledger
 from blindcal.deciding.release import Outcome, release
@@ -21,6 +21,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, TrueReviewers, assemble
 from blindcal.verification import checks_of, refuse_failed
 from chances import keys, within
+from sealed_releases import probability_of
 from sizes import count
 from small_conferences import drawn, loaded, small_conference
 

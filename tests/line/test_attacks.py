@@ -17,7 +17,6 @@ import pytest
 from blindcal.certify.claims import keeps_guarantee
 from blindcal.certify.exact import UNIT, ExactPolicy
 from blindcal.deciding.amendment import PriorDecisions
-from blindcal.deciding.certificate_file import probability_of
 from blindcal.deciding.key_and_coins import Key, make_key
 from blindcal.deciding.ledger import Ledger, PaperRecord, ledger_folder, open_ledger, read_ledger
 from blindcal.deciding.release import Outcome, release
@@ -28,7 +27,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import Conference, TrueReviewers, assemble
 from blindcal.verification import Check, checks_of, refuse_failed
-from sealed_releases import forge
+from sealed_releases import forge, probability_of
 from small_conferences import (
     arguments,
     command_line,

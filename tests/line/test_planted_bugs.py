@@ -25,7 +25,7 @@ pytest.importorskip("typer")
 from blindcal.certify import claims, exact
 from blindcal.certify.exact import UNIT, ExactPolicy
 from blindcal.cli import console, run
-from blindcal.deciding import certificate_file, draft, key_and_coins
+from blindcal.deciding import draft, key_and_coins
 from blindcal.deciding import ledger as ledger_module
 from blindcal.deciding import release as release_module
 from blindcal.deciding.amendment import PriorDecisions
@@ -40,6 +40,7 @@ from blindcal.posterior import inputs
 from blindcal.posterior.belief import Belief
 from oracles import Oracle, agree, keeps
 from papers import random_paper, solved
+from sealed_releases import probability_of
 from small_conferences import (
     SmallConference,
     arguments,
@@ -492,7 +493,7 @@ def expectation_under_the_truth(patch: pytest.MonkeyPatch) -> None:
     def under_the_truth(*arguments_: Any, **more: Any) -> ledger_module.PaperRecord:
         paper = real(*arguments_, **more)
         figures = dict(paper.figures)
-        figures["numbers"] = {**figures["numbers"], "wrong": float(certificate_file.probability_of(paper))}
+        figures["numbers"] = {**figures["numbers"], "wrong": float(probability_of(paper))}
         return replace(paper, figures=figures)
 
     patch.setattr(draft, "decide_paper", under_the_truth)
@@ -609,9 +610,7 @@ def probability_in_the_public_table(patch: pytest.MonkeyPatch) -> None:
     real = draft.decisions_text
 
     def telling(papers: Sequence[ledger_module.PaperRecord], *more: Any) -> str:
-        return real(papers, *more).replace(
-            "accept", str(float(certificate_file.probability_of(papers[0]))), 1
-        )
+        return real(papers, *more).replace("accept", str(float(probability_of(papers[0]))), 1)
 
     patch.setattr(draft, "decisions_text", telling)
 
@@ -621,7 +620,7 @@ def list_ranked_by_the_true_reviewers(patch: pytest.MonkeyPatch) -> None:
     """Full calibration for the last places."""
 
     def true_rank(paper: ledger_module.PaperRecord) -> Rank:
-        return rank(paper.paper, [0.0], float(certificate_file.probability_of(paper)))
+        return rank(paper.paper, [0.0], float(probability_of(paper)))
 
     patch.setattr(draft, "own_rank", true_rank)
 

@@ -42,7 +42,6 @@ from blindcal.adversaries.coupled_exact import (
     exact_finding,
     first_assignment,
     is_small,
-    member_rows,
     network,
 )
 from blindcal.adversaries.findings import Finding
@@ -575,66 +574,6 @@ def estimated_finding(name: str, policy: str, alone: GuessEstimate, decided: Gue
         return Finding(name, AUTHOR, policy, alone.success, alone.success)
     error = float(np.hypot(alone.error, decided.error))
     return Finding(name, AUTHOR, policy, alone.success, decided.success, error)
-
-
-def erasure_estimate(
-    views: Sequence[View],
-    loads: Mapping[str, int],
-    policy: str = "chosen",
-    *,
-    draws: int = 16,
-    target: float = TARGET,
-    most: int = 40,
-    seed: int = 0,
-) -> tuple[float, float]:
-    """What all decisions add at most by `coupled_exact.erasure_bound`, and its standard error, by walks.
-
-    It is for conferences of papers with one review whose assignments are too many to sum. Each draw takes an
-    assignment from the belief, then erases papers and draws the others; walks weigh what is left. A paper
-    whose own draw was erased counts as many times as it takes to make up for the others. The error is over
-    the draws.
-    """
-    accepts = [view.accept[policy] for view in views]
-    kappa = np.array([np.ptp(accept) for accept in accepts])
-    if any(len(view.scores) != 1 for view in views) or kappa.max() == 1.0:
-        raise InputError("`erasure_estimate` needs papers with one review, and tables that exclude no one")
-    rng, added = np.random.default_rng([seed, 1]), []
-    made = network(views, loads, [view.weight for view in views])
-    alone = walk(made, target=target, most=most)
-    before = _success_by_review(alone.state, flat_network(made).named)
-    for _ in range(draws):
-        truth = alone.state.drawn[rng.choice(alone.share.size, p=alone.share)]
-        masses, hidden = [], rng.random(len(views)) >= kappa
-        for number, (view, accept) in enumerate(zip(views, accepts, strict=True)):
-            who = int(np.flatnonzero(member_rows(view)[:, 0] == truth[number])[0])
-            q = (accept - accept.min()) / max(kappa[number], _TINY)
-            likelihood = q if rng.random() < q[who] else 1.0 - q
-            masses.append(view.weight if hidden[number] else view.weight * likelihood)
-        after = walk(network(views, loads, masses), target=target, most=most)
-        if not after.agrees:
-            raise InputError("walks from different starts do not agree, so nothing can be said of the bound")
-        gains = _success_with_own_decision(views, accepts, after.state) - before
-        added.append(float((gains * hidden / (1.0 - kappa)).mean()))
-    return float(np.mean(added)), float(np.std(added, ddof=1) / np.sqrt(draws))
-
-
-def _success_by_review(walks: Walks, named: NDArray[np.bool_], chance: Array | float = 1.0) -> Array:
-    """`[review]`: the middle of the two estimates of `estimate_success`, for each review."""
-    tally = walks.tally * chance * named
-    whole, reviews, low = tally.sum(axis=0), np.arange(tally.shape[1]), np.zeros(tally.shape[1])
-    for origin in np.unique(walks.start):
-        own = tally[walks.start == origin].sum(axis=0)
-        low += own[reviews, (whole - own).argmax(axis=1)]
-    return np.asarray(0.5 * (low + whole.max(axis=1)) / walks.seen.sum())
-
-
-def _success_with_own_decision(views: Sequence[View], accepts: Sequence[Array], walks: Walks) -> Array:
-    """`[paper]`: the success with the decision on the paper itself, for papers with one review."""
-    accept, named = np.zeros(walks.tally.shape[1:]), np.zeros(walks.tally.shape[1:], dtype=np.bool_)
-    for number, view in enumerate(views):
-        who = member_rows(view)[:, 0]
-        accept[number, who], named[number, who] = accepts[number], view.rows[:, 0] >= 0
-    return _success_by_review(walks, named, accept) + _success_by_review(walks, named, 1.0 - accept)
 
 
 def _advance_part(job: tuple[int, Walks], table: FlatNetwork, steps: int, seed: int) -> Walks:

@@ -260,9 +260,3 @@ def claim_of(paper: PaperRecord) -> Claim:
     content = dict(paper.figures["claim"])
     sums = {name: Fraction(content[name], CLAIM_DENOMINATOR) for name in SUMS}
     return Claim(**{**content, **sums, **{name: float(content[name]) for name in UNBOUNDED}})
-
-
-def probability_of(paper: PaperRecord) -> Fraction:
-    """The exact accept probability that a paper's coin was compared with."""
-    top, bottom = paper.probability
-    return Fraction(int(top, 16), int(bottom, 16))

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -28,7 +27,6 @@ from scipy.optimize import linprog
 
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
-from blindcal.posterior.loads import AssignmentSums
 
 _TOLERANCE, _ROUNDING = 1e-10, 1e-8
 MOST_REVIEWS = 60
@@ -71,29 +69,6 @@ class ListedPrior:
             flat = np.bincount(own * size + here, weight, len(rows) * size).astype(np.float64)
             joint.append(flat.reshape(len(rows), size))
         return joint
-
-
-@dataclass(frozen=True, eq=False)
-class SummedPrior:
-    """All assignments that keep everybody's load, with weights of their papers, by sums."""
-
-    tuples: Sequence[Integers]  # as in `CoupledPrior`; everybody has a load
-    weights: Sequence[Array] = field(repr=False)  # `weights[paper][tuple]`, by the paper's own scores
-    load: Integers = field(repr=False)  # how many reviews everybody has
-
-    @cached_property
-    def _sums(self) -> AssignmentSums:
-        return AssignmentSums(self.tuples, self.load)
-
-    def pairwise(self, likelihoods: Sequence[Array], paper: int) -> list[Array]:
-        """The chances of two papers' tuples together: one case of the sums for each tuple of the paper."""
-        size = len(self.tuples[paper])
-        masses = [
-            np.repeat((weight * likelihood)[:, None], size, axis=1)
-            for weight, likelihood in zip(self.weights, likelihoods, strict=True)
-        ]
-        masses[paper] = np.diag(masses[paper][:, 0])
-        return [mass / mass.sum() for mass in self._sums.masses(masses)[1]]
 
 
 def reviewer_masses(tuples: Integers, joint: Array) -> list[Array]:
