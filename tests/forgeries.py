@@ -15,15 +15,15 @@ import numpy as np
 
 from blindcal.certify.claims import claim
 from blindcal.certify.exact import UNIT, ExactPolicy, PolicyTables, pack_policy
-from blindcal.deciding.amendment import Changes, PriorDecisions, stamp_of
-from blindcal.deciding.draft import Draft, decide_paper, draft, ranked_again, with_texts
+from blindcal.deciding.amendment import PriorDecisions, stamp_of
+from blindcal.deciding.draft import Draft, decide_paper, draft, with_texts
 from blindcal.deciding.key_and_coins import Key, coin_facts, draw, write_bytes
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, commit, open_ledger, publish
-from blindcal.deciding.release import reselected
+from blindcal.deciding.lists import ranked, ranked_again
 from blindcal.errors import BlindcalError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.planning.expected_errors import expected_figures
-from blindcal.planning.request import Quota, Request
+from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, TrueReviewers, assemble
 from blindcal.posterior.paper import PaperCase
@@ -171,7 +171,7 @@ def with_other_coin(name: str, *values: object) -> Change:
 
 
 def facts_of(scene: Scene, paper: PaperRecord, record: Record) -> dict[str, Any]:
-    given = paper.release, paper.paper, paper.public, paper.reviewers, record.first_accept
+    given = paper.release, paper.paper, paper.public, paper.reviewers
     return coin_facts(scene.request, *given)
 
 
@@ -182,6 +182,15 @@ def ordered(order: Callable[[list[PaperRecord]], list[PaperRecord]]) -> Change:
         return replace(made, record=with_texts(ranked_again(record), scene.ledger))
 
     return forge
+
+
+def ranked_anew(scene: Scene, made: Draft) -> Draft | None:
+    """The list of an amendment by cuts of its own, so that other papers than the corrected one change."""
+    quota = made.record.request.quota
+    selection = None if quota is None else ranked(made.record.papers, quota)
+    if selection == made.record.selection:
+        return None
+    return replace(made, record=with_texts(replace(made.record, selection=selection), scene.ledger))
 
 
 def selected(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Change:
@@ -350,7 +359,6 @@ def tossed_again(scene: Scene, made: Draft) -> Draft | None:
             scene.truth[case.paper],
             plans[0],
             raw,
-            record.first_accept,
             earlier,
         )
         if again.accepted != record.papers[place].accepted:
@@ -408,7 +416,6 @@ def look_alike_tossed(scene: Scene, made: Draft) -> Draft | None:
         scene.truth["p9"],
         plans[0],
         raw,
-        made.record.first_accept,
     )
     tables = PolicyTables({**made.policies.packed, "p9": plans[0].packed})
     return papers(scene, replace(made, policies=tables), {place: coin})
@@ -456,7 +463,6 @@ FORGERIES: dict[str, Forgery] = {
     "a reason": Forgery(record_of(reason="made up")),
     "another number of the release": Forgery(record_of(release=2)),
     "decided again, said of a first release": Forgery(record_of(redecided=True)),
-    "another number requested first": Forgery(record_of(first_accept=2)),
     "another commitment": Forgery(record_of(commitment="ab" * 32)),
     "a calibration that fits": Forgery(record_of(fit={"verdict": "fits"})),
     "reviewers recorded wrongly": Forgery(other_reviewers),
@@ -492,7 +498,6 @@ FORGERIES: dict[str, Forgery] = {
     "a cut moved": Forgery(
         selected(lambda one: {**one, "cuts": {"": [one["cuts"][""][1], one["cuts"][""][1]]}}), kinds=LISTED
     ),
-    "a list ranked before": Forgery(selected(lambda one: {**one, "ranked": 0}), kinds=LISTED),
     "a corrected paper, fully calibrated": Forgery(
         planner=fully_calibrated(lambda n: n), correction="scores", kinds=SMALL
     ),
@@ -519,21 +524,10 @@ FORGERIES: dict[str, Forgery] = {
     "claims of a corrected paper": Forgery(
         figures_of("claim", "epsilon", 0.5), correction="scores", kinds=SMALL
     ),
-    "another number requested first, later": Forgery(
-        record_of(first_accept=1), correction="scores", kinds=LISTED
-    ),
     "cuts moved by an amendment": Forgery(
         selected(lambda one: {**one, "cuts": {"": [None, None]}}), correction="scores", kinds=LISTED
     ),
-    "ranked anew by an amendment": Forgery(
-        selected(lambda one: {**one, "ranked": 2}), correction="scores", kinds=LISTED
-    ),
-    "cuts moved by select": Forgery(
-        selected(lambda one: {**one, "cuts": {"": [one["cuts"][""][1]] * 2}}),
-        correction="select",
-        kinds=LISTED,
-    ),
-    "a decision changed by select": Forgery(standing_changed, correction="select", kinds=LISTED),
+    "ranked anew by an amendment": Forgery(ranked_anew, correction="scores", kinds=LISTED),
     "an earlier release, bent": Forgery(planner=bent(0.0), correction="scores", first=True, kinds=SMALL),
     "an earlier decision, changed": Forgery(
         one_paper(lambda _, paper: replace(paper, accepted=not paper.accepted)),
@@ -596,9 +590,6 @@ def release(scene: Scene, forgery: Forgery | None, number: int, correction: str)
 
 
 def drafted(scene: Scene, planner: Any, number: int, correction: str) -> Draft:
-    if number == 2 and correction == "select":
-        record = reselected(scene.past.of(scene.request.conference)[-1], Quota(2, 1))
-        return Draft(with_texts(record, scene.ledger), (), PolicyTables({}), Changes())
     reason = "typo" if number > 1 else ""
     return draft(scene.conference, scene.truth, scene.request, scene.past, planner, reason)
 
@@ -622,7 +613,6 @@ def sealed(folder: Path, kind: str, seed: int, correction: str, forgery: Forgery
             if made is None:
                 return False
             record, stamp = made[0].record, made[1]
-            stamp = ledger.releases[-1].input if what == "select" else stamp
             commit(ledger, record, made[0].policies, stamp)
         publish(record, folder / "out" / f"{number}")
     return True

@@ -1,5 +1,5 @@
-"""`decide` and `select` killed at each call, and many starts at once: run by tests/cli/test_decide.py and
-tests/cli/test_decide_select.py.
+"""`decide` killed at each call, with files and in a folder, and many starts at once: run by
+tests/cli/test_decide.py.
 
 A small process that may fork. A run dies at a given call, so that nothing depends on the clock.
 """
@@ -36,7 +36,7 @@ key = "../chair/key.bin"
 out = "public"
 numbered = true
 """
-TWO = ("select", "--accept", "2")
+TWO = ("decide", *AMEND)
 READ = (("report", "--text"), ("audit",))
 SECOND = "icx/public/release-2"
 
@@ -169,14 +169,15 @@ def other_input(chair: Chair, inputs: Path, number: int) -> bool:
     return done and chair.releases == number and code(chair.verify(inputs, "new")) == 0
 
 
-def selected(work: Path, named: int, step: int) -> dict[str, int]:
-    """Kill `select` of a conference's folder at every `step`-th call; then, each in a copy, start it again,
-    decide again, select another number, and read what is published."""
-    start = Chair.new(work / "start")
-    inputs = SMALL.write(start.home / "icx" / "inputs")
+def in_a_folder(work: Path, named: int, step: int) -> dict[str, int]:
+    """Kill an amendment of a conference's folder at every `step`-th call; then, each in a copy, start it
+    again, decide without amending, make another correction, and read what is published."""
+    start, (first, second, _) = Chair.new(work / "start"), corrections()
+    inputs = first.write(start.home / "icx" / "inputs")
     (start.home / "icx" / "conference.toml").write_text(SETTINGS)
     assert code(on_folder(start, "decide")) == 0
     warm(work, inputs)
+    second.write(inputs)
     expected = start.copy(work / "expected")
     with contextlib.redirect_stdout(io.StringIO()) as said:
         done = [run(on_folder(expected, *command)) for command in (TWO, *READ)]
@@ -197,7 +198,7 @@ def selected(work: Path, named: int, step: int) -> dict[str, int]:
             known.append(chair.names)
             seen["states"] += 1
             seen["wrong"] += sum(not good for good in go_on(work, chair, expected, sealed, begun))
-    raise RuntimeError("the list was never made")
+    raise RuntimeError("the amendment was never made")
 
 
 def on_folder(chair: Chair, command: str, *more: str) -> list[str]:
@@ -205,7 +206,7 @@ def on_folder(chair: Chair, command: str, *more: str) -> list[str]:
 
 
 def go_on(work: Path, chair: Chair, expected: Chair, sealed: bool, begun: bool) -> Iterator[bool]:
-    """What a chair can do after a kill: the list that was begun is completed, whichever way it goes on."""
+    """What a chair can do after a kill: what was begun is completed, whichever way it goes on."""
     for command in READ:
         yield code(on_folder(chair, *command)) == 0
     whole = expected.published(SECOND)
@@ -214,11 +215,12 @@ def go_on(work: Path, chair: Chair, expected: Chair, sealed: bool, begun: bool) 
     yield {name for name, _ in again.names} == {name for name, _ in expected.names}
     yield again.published(SECOND) == whole
     yield code(on_folder(again, "verify")) == 0
-    decided = chair.copy(work / "decided")
-    yield code(on_folder(decided, "decide")) == 0
-    yield decided.published(SECOND) == (whole if begun else {})
+    plain = chair.copy(work / "decided")
+    yield code(on_folder(plain, "decide")) == (0 if sealed else 3)
+    yield plain.published(SECOND) == (whole if sealed else {})
     other = chair.copy(work / "other")
-    yield code(on_folder(other, "select", "--accept", "3")) == 0
+    corrections()[2].write(other.home / "icx" / "inputs")
+    yield code(on_folder(other, *TWO)) == 0
     yield other.releases == 2 + sealed
     yield other.published(SECOND) == whole if begun else True
     yield code(on_folder(other, "verify")) == 0

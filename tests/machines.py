@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from blindcal.deciding.key_and_coins import make_key
-from blindcal.deciding.release import decide, select
+from blindcal.deciding.release import decide
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import Inputs, read_inputs
@@ -144,8 +144,6 @@ def decide_all(home: Path, conferences: int) -> None:
                 amend=True,
                 reason="typo",
             )
-        if kind == "exact number":
-            select(folder / "out" / "release-1", key, folder / "out", 2, 1, numbered=True)
 
 
 def verify_all(home: Path, conferences: int) -> Iterator[dict[str, object]]:

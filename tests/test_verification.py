@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from blindcal.deciding.key_and_coins import make_key
-from blindcal.deciding.release import decide, select
+from blindcal.deciding.release import decide
 from blindcal.errors import InputError, VerificationError
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
@@ -85,26 +85,6 @@ def test_the_input_of_an_earlier_release_is_recognized(
         VerificationError, match=r"^release 2: .*The input given is that of release 1, not the"
     ):
         stale.raise_if_not()
-
-
-def test_another_list_of_the_same_papers_has_the_same_input(key_path: Path, tmp_path: Path) -> None:
-    """Where something else of the latest list does not agree, its input is not called that of an earlier
-    one."""
-    inputs = read_small(small_conference(), tmp_path / "in")
-    decide(inputs, Request(Guarantee("steady", epsilon=2.0), accept=2), key_path, tmp_path / "out")
-    select(tmp_path / "out", key_path, tmp_path / "out2", 3)
-    assert verify(inputs, key_path, tmp_path / "out2").agrees
-    (tmp_path / "out2" / "certificate.json").unlink()
-    found = verify(inputs, key_path, tmp_path / "out2")
-    assert (found.record.release, found.earlier, failed(found)) == (2, (), {"published files"})
-    with pytest.raises(VerificationError, match=r"^release 2: [^.]*\. published files: [^.]*\.json\)$"):
-        found.raise_if_not()
-    changed = read_small(small_conference().with_review(1, score="9.99"), tmp_path / "in2")
-    late = Request(Guarantee("steady", epsilon=2.0), accept=3)
-    decide(changed, late, key_path, tmp_path / "out3", amend=True, reason="mistyped")
-    assert verify(changed, key_path).earlier == ()
-    with pytest.raises(VerificationError, match=r"^release 3: .*The input given is that of release 2, not"):
-        verify(inputs, key_path).raise_if_not()
 
 
 def test_the_steps_of_every_release_are_counted(decided: Inputs, key_path: Path, tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ import pytest
 from blindcal.certify.claims import claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR, UNIT, ExactPolicy, PolicyTables, pack_policy
 from blindcal.deciding.amendment import PriorDecisions
-from blindcal.deciding.draft import Draft, Planner, draft, ranked_again, with_texts
+from blindcal.deciding.draft import Draft, Planner, draft, with_texts
 from blindcal.deciding.key_and_coins import Key, input_stamp
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, commit, open_ledger
+from blindcal.deciding.lists import ranked_again
 from blindcal.deciding.release import release
 from blindcal.errors import InputError, VerificationError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference, plan_paper
@@ -97,10 +98,9 @@ RECORD = {
     "bar": 0.123,
     "commitment": "00" * 32,
     "redecided": True,
-    "first_accept": 3,
     "scores": "confidential",
     "fit": {"verdict": "fits"},
-    "selection": {"accept": 3, "wait_list": 0, "cuts": {"": [None, None]}, "ranked": 1},
+    "selection": {"accept": 3, "wait_list": 0, "cuts": {"": [None, None]}},
     "decisions": "paper,decision\n",
     "certificate": "{}\n",
 }
@@ -138,7 +138,6 @@ LISTS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "no cut": lambda s: {**s, "cuts": {"": [None, None]}},
     "the cut of the wait list": lambda s: {**s, "cuts": {"": [s["cuts"][""][1], s["cuts"][""][1]]}},
     "a better cut": lambda s: {**s, "cuts": {"": [["0.999999999", "9", "p00"], s["cuts"][""][1]]}},
-    "cuts of another release": lambda s: {**s, "ranked": 0},
 }
 
 

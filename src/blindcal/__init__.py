@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from blindcal.deciding.key_and_coins import make_key as make_key
     from blindcal.deciding.release import Outcome as Outcome
     from blindcal.deciding.release import decide as decide
-    from blindcal.deciding.release import select as select
     from blindcal.errors import BlindcalError as BlindcalError
     from blindcal.errors import CertificateError as CertificateError
     from blindcal.errors import InputError as InputError

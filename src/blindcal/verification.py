@@ -33,14 +33,13 @@ from blindcal.certify.claims import claim, keeps_guarantee
 from blindcal.certify.exact import CLAIM_DENOMINATOR, ExactPolicy, PackedPolicy, PolicyTables, pack_policy
 from blindcal.checks import Array
 from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
-from blindcal.deciding.amendment import PriorDecisions, first_accept, recorded_case
+from blindcal.deciding.amendment import PriorDecisions, recorded_case
 from blindcal.deciding.certificate_file import SUMS
 from blindcal.deciding.draft import (
     Draft,
     PlannedTables,
     Planner,
     draft,
-    ranked_again,
     true_secret,
     with_texts,
 )
@@ -55,6 +54,7 @@ from blindcal.deciding.ledger import (
     published_problems,
     read_ledger,
 )
+from blindcal.deciding.lists import list_problems, ranked_again
 from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.deciding.release import check_paths
 from blindcal.errors import InputError, RefusedError, VerificationError
@@ -94,7 +94,6 @@ _CHECK_OF_RECORD_FIELD = {
     "reason": "settings",
     "settings": "settings",
     "redecided": "settings",
-    "first_accept": "settings",
     "scores": "settings",
     "commitment": "commitment",
     "fit": "calibration check",
@@ -186,6 +185,7 @@ def verify(
     published: StrPath | Sequence[StrPath] = (),
     conference: str = "conference",
     commitment: str | None = None,
+    lists: Sequence[StrPath] = (),
     workers: Workers = 1,
     progress: Progress = no_progress,
 ) -> Verification:
@@ -202,6 +202,7 @@ def verify(
         conference: Name of the conference in the ledger, as in the request.
         commitment: The commitment that was published before decisions could be known. Without it, several
             keys or inputs may have been tried.
+        lists: Files of lists with other numbers of papers that were printed from the private log.
         workers: Number of processes, or a cluster's pool; results are the same.
         progress: Called as work goes on; silent by default.
 
@@ -229,6 +230,7 @@ def verify(
         out,
         published=published,
         commitment=commitment,
+        lists=lists,
         workers=workers,
         progress=progress,
     )
@@ -254,6 +256,7 @@ def verify_latest(
     *,
     published: StrPath | Sequence[StrPath] = (),
     commitment: str | None = None,
+    lists: Sequence[StrPath] = (),
     workers: Workers = 1,
     progress: Progress = no_progress,
 ) -> Verification:
@@ -276,6 +279,7 @@ def verify_latest(
         prepare, folder = partial(assemble, workers=workers), None if out is None else Path(out)
         checks = checks_of(loaded, truth, request, past, planner, prepare, folder, workers)
     checks += _published_check(past.ledger, certificates)
+    checks += [_printed_check(record, path) for path in lists]
     if commitment is not None:
         recorded = past.of(record.conference)[0].commitment
         checks.append(Check("commitment published beforehand", 1, int(commitment.strip() != recorded)))
@@ -287,6 +291,13 @@ def _published_check(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> li
     """Whether published certificates, and the files beside them, are those of this ledger."""
     problems = published_problems(ledger, seen) or _changed_files(ledger, seen)
     return [Check("published earlier", len(seen), len(problems), "; ".join(problems))] if seen else []
+
+
+def _printed_check(record: Record, path: StrPath) -> Check:
+    """Whether a printed list has the best papers by the private decisions, whatever their number."""
+    wrong, papers, missing = list_problems(record, path)
+    note = f"{count(missing, 'paper')} of the release not in it: only withdrawn papers may be missing"
+    return Check(f"printed list {path}", papers, len(wrong), note if missing else "", tuple(wrong))
 
 
 def _changed_files(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> list[str]:
@@ -320,7 +331,6 @@ def _releases_with_input(
         )
         if release.input == stamp_as_recorded(past, record_of_release, conference, truth)
     )
-    # A list with other numbers has the input of the list before it.
     return () if record.release in same else same
 
 
@@ -371,8 +381,7 @@ def stamp_as_recorded(
 ) -> str:
     """The stamp of an input with the reviewers on record, because reviewers are compared separately."""
     names = {**truth, **_recorded_reviewers(record)}
-    accept = first_accept(past, record.request)
-    return input_stamp(past.ledger.key, conference, names, record.request, accept)
+    return input_stamp(past.ledger.key, conference, names, record.request)
 
 
 def _recorded_reviewers(record: Record) -> TrueReviewers:
@@ -608,7 +617,7 @@ def _decisions_check(
     because a holder of the key could have chosen that table for its decision.
     """
     papers = {paper.paper: paper for paper in made.record.papers}
-    request, accept = made.record.request, made.record.first_accept
+    request = made.record.request
     different, suspicious, at_truth, on_average = [], 0, [], []
     for case in made.cases:
         paper, plan, table = papers[case.paper], here[case.paper], tables.get(case.paper)
@@ -616,7 +625,7 @@ def _decisions_check(
             continue
         secret = true_secret(key, request, paper.release, case, paper.reviewers, plan.layout)
         stored, own = (policy.probability(secret) for policy in (table, plan.policy))
-        facts = coin_facts(request, paper.release, paper.paper, paper.public, paper.reviewers, accept)
+        facts = coin_facts(request, paper.release, paper.paper, paper.public, paper.reviewers)
         belief = case.promised(request.guarantee.promise).belief
         at_truth.append(abs(float(stored - own)))
         on_average.append(float(belief.weight @ belief.spread(_differences(table, plan.policy))))

@@ -71,12 +71,12 @@ def look(client: Client) -> str:
     return text
 
 
-def release_shown(client: Client) -> bool:
-    """Release the list that is shown, with what the page's own form has."""
+def printed_as_shown(client: Client) -> bool:
+    """Print the list that is shown, with what the page's own form has."""
     page = client.get("/conference/lists").text
-    form = page.split('data-action="select"')[1].split("</form>")[0]
+    form = page.split('data-action="print"')[1].split("</form>")[0]
     hidden = dict(re.findall('<input type="hidden" name="([^"]*)" value="([^"]*)">', form))
-    return client.do("select", sure="yes", **hidden)
+    return client.do("print", to="csv", **hidden)
 
 
 def test_a_whole_conference_and_no_reviewer_anywhere(
@@ -111,9 +111,11 @@ def test_a_whole_conference_and_no_reviewer_anywhere(
     client.wait()
     assert "release 1: decided" in seen()
     assert client.do("preview", accept="5", wait_list="1")
-    assert "Nothing is released yet" in seen()
-    assert not client.do("select", shown="")
-    assert release_shown(client)
+    assert "5 accepted, 1 waiting" in seen()
+    assert not client.do("print", shown="", to="csv")
+    assert printed_as_shown(client)
+    assert "confidential until you give it out" in seen()
+    assert client.get("/conference/download/printed").text.startswith("paper,")
     for action, fields in (
         ("report", {}),
         ("verify", {"commitment": ""}),
@@ -172,14 +174,14 @@ def test_the_list_that_was_shown_is_released_whatever_the_folder_says(
     client.wait()
     assert client.do("preview", accept="8", wait_list="")
     assert "8 accepted, 0 waiting" in client.get("/conference/lists").text
-    assert release_shown(client)
+    assert printed_as_shown(client)
     assert release_words(home) == {"accept": 8}
     assert client.do("preview", accept="3", wait_list="4")
-    assert release_shown(client)
+    assert printed_as_shown(client)
     assert release_words(home, 3) == {"accept": 3, "wait list": 4, "reject": 1}
     assert client.do("preview", accept="4", wait_list="0")
     assert "4 accepted, 0 waiting" in client.get("/conference/lists").text
-    assert release_shown(client)
+    assert printed_as_shown(client)
     assert release_words(home, 4) == {"accept": 4, "reject": 4}
 
 
@@ -210,7 +212,7 @@ def test_the_same_conference_by_pages_and_by_commands_is_the_same_byte_for_byte(
     assert client.do("amend", reason="three late papers", sure="yes")
     client.wait()
     assert client.do("preview", accept="5", wait_list="2")
-    assert release_shown(client)
+    assert printed_as_shown(client)
     first, second = few.write(tmp_path / "first"), more.write(tmp_path / "second")
     folder = str(apart / "icx")
     files = ("reviews", "reviewers", "pools")
@@ -221,7 +223,6 @@ def test_the_same_conference_by_pages_and_by_commands_is_the_same_byte_for_byte(
         ["import", folder, str(second / "reviews.csv"), "--as", "reviews"],
         ["import", folder, str(second / "pools.csv"), "--as", "pools"],
         ["decide", folder, "--amend", "--reason", "three late papers"],
-        ["select", folder, "--accept", "5", "--wait-list", "2"],
     ):
         code, _, error = call(*command)
         assert code == 0, error
@@ -345,7 +346,7 @@ def test_a_name_with_a_script_in_it_is_text(both: tuple[Client, Session]) -> Non
         ("decide", {"sure": "yes"}, "there is no calibration"),
         ("amend", {"reason": "why"}, "tick that you are sure"),
         ("preview", {"accept": "x"}, "must be a whole number"),
-        ("select", {"shown": "5", "sure": "yes"}, "not the list that was shown"),
+        ("print", {"shown": "5", "to": "csv"}, "not the list that was shown"),
         ("export", {"to": "csv", "what": "decisions"}, "no release yet"),
         ("report", {}, "no release yet"),
         ("verify", {}, "there is no calibration"),

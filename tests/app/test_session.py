@@ -20,7 +20,7 @@ from blindcal.planning.guarantee_menu import MENU
 from blindcal.policy.guarantee import Guarantee
 from blindcal.project.create import InitialSettings
 from blindcal.project.settings import folder_request, read_folder
-from blindcal.project.workflow import Adversaries, select_folder
+from blindcal.project.workflow import Adversaries
 from small_conferences import SmallConference, everything, small_conference
 
 pytestmark = pytest.mark.edge
@@ -168,45 +168,40 @@ def test_a_line_that_is_not_in_the_menu_is_refused(session: Session) -> None:
         session.choose_guarantee(len(MENU))
 
 
-def test_another_number_is_seen_before_it_is_released(session: Session) -> None:
-    folder = decided(session, InitialSettings("public", accept="3"))
+def test_what_is_printed_is_what_was_shown(session: Session) -> None:
+    decided(session, InitialSettings("public", accept="3"))
     before = everything(session.home)
     session.preview("5", "2")
     _, _, preview = session.result("preview")
     assert (preview.accepted, preview.waiting, len(preview.changes)) == (5, 2, 4)
-    assert everything(session.home) == before, "nothing is released"
     for digest in ("", session.result("preview")[2].digest[:-1]):
         with pytest.raises(RefusedError, match="not the list that was shown"):
-            session.select(digest)
-    assert everything(session.home) == before
-    session.select(preview.digest)
-    release = session.state.release
-    assert release is not None
-    assert release.path == folder / "public" / "release-2"
-    assert release.public["accepted"] == 5
+            session.print_list(digest, "csv", "")
+    session.print_list(preview.digest, "csv", "")
+    made = session.result("printed")
+    assert made.confidential
     words = {paper: word for paper, _, word in preview.changes}
-    assert {one.paper: one.decision for one in release.papers if one.paper in words} == words
-    request = folder_request(read_folder(folder))
-    assert (request.accept, request.wait_list) == (5, 2), "conference.toml has the numbers of the list"
+    assert {one.paper: one.decision for one in made.papers if one.paper in words} == words
+    assert [row.split(b",")[1] for row in made.data.splitlines()].count(b"accept") == 5
+    assert everything(session.home) == before, "nothing is recorded, published or changed"
 
 
 def test_a_list_that_is_no_longer_the_one_that_was_shown_is_refused(session: Session) -> None:
-    """Two tabs show two lists, or a command released another one meanwhile."""
-    folder = decided(session, InitialSettings("public", accept="3"))
+    """Two tabs show two lists, or a paper was withdrawn meanwhile."""
+    decided(session, InitialSettings("public", accept="3"))
     session.preview("5", "2")
     first = session.result("preview")[2].digest
     session.preview("6", "1")
-    second = session.result("preview")[2].digest
+    second = session.result("preview")[2]
     with pytest.raises(RefusedError, match="not the list that was shown"):
-        session.select(first)
+        session.print_list(first, "csv", "")
     with pytest.raises(InputError, match="how many papers"):
         session.preview("", "2")
-    select_folder(read_folder(folder), "4")
-    before = everything(session.home)
-    for digest in (first, second):
+    session.withdraw(second.text.splitlines()[1].split(",")[0], "by its authors")
+    for digest in (first, second.digest):
         with pytest.raises(RefusedError, match="not the list that was shown"):
-            session.select(digest)
-    assert everything(session.home) == before
+            session.print_list(digest, "csv", "")
+    assert session.result("printed") is None
 
 
 def test_decisions_one_by_one_have_no_other_number(session: Session) -> None:

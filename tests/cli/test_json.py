@@ -103,20 +103,6 @@ def test_notes_are_in_the_object(small: SmallConference, capsys: pytest.CaptureF
         assert json.loads(said.out)["verified"] is False if command is verify else said.out == ""
 
 
-def test_a_list_is_one_object(small: SmallConference, capsys: pytest.CaptureFixture[str]) -> None:
-    folder, key = small.write(Path("in")), with_key(Path("key.bin"))
-    given = (folder, key, Path("out"), "accept = 2", "numbered = true")
-    assert run(command_line("decide", *given)) == 0
-    capsys.readouterr()
-    select = command_line("select", *given, "--json", "--accept")
-    assert run([*select, "3"]) == 0
-    said = capsys.readouterr()
-    assert (json.loads(said.out)["how"], said.err) == ("selected", "")
-    assert run([*select, "9"]) == 2
-    said = capsys.readouterr()
-    assert (json.loads(said.err).keys(), said.out) == ({"error"}, "")
-
-
 def test_what_was_noted_before_an_error_is_beside_it(capsys: pytest.CaptureFixture[str]) -> None:
     def noted(*_: object, **__: object) -> int:
         console.note("something")
@@ -139,4 +125,4 @@ def _noted(capsys: pytest.CaptureFixture[str], stream: str) -> None:
 
 def test_every_command_is_tried() -> None:
     names = {command.name for group in (app, research) for command in group.registered_commands}
-    assert names == {*CASES, "plan", "decide", "select", "verify"}
+    assert names == {*CASES, "plan", "decide", "verify"}

@@ -56,7 +56,7 @@ def offered(monkeypatch: pytest.MonkeyPatch, line: str) -> list[str]:
         ("blindcal export icx2026 --what a", ["advice"]),
         ("blindcal import icx2027 x.csv --system hot", ["hotcrp"]),
         ("blindcal pools icx2027 bids.csv --assume b", ["bidders"]),
-        ("blindcal select icx2", ["icx2026", "icx2027"]),
+        ("blindcal export icx2", ["icx2026", "icx2027"]),
         ("blindcal report icx2027 --confid", ["--confidential"]),
     ],
 )
@@ -66,9 +66,7 @@ def test_tab_offers_what_can_stand_there(
     assert offered(monkeypatch, line) == expected
 
 
-@pytest.mark.parametrize(
-    "command", ["fit", "plan", "decide", "select", "verify", "audit", "report", "export"]
-)
+@pytest.mark.parametrize("command", ["fit", "plan", "decide", "verify", "audit", "report", "export"])
 def test_every_command_on_a_folder_offers_folders(
     command: str, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

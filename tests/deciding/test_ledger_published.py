@@ -12,7 +12,7 @@ from blindcal.deciding import ledger
 from blindcal.deciding.certificate_fields import _limit_field
 from blindcal.deciding.key_and_coins import make_key
 from blindcal.deciding.ledger import confidential_assumptions, public_decisions
-from blindcal.deciding.release import decide, select
+from blindcal.deciding.release import decide
 from blindcal.errors import InputError, RefusedError
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import LIMITS, Guarantee
@@ -65,15 +65,12 @@ def test_published_files_hold_decisions_and_nothing_else_of_the_scores(tmp_path:
     assert content == outcome.certificate
     assert content.keys() == KNOWN
     assert content["scores"] == "confidential"
-    assert content["selection"].keys() == {"accept", "wait_list", "waiting", "bar_for"}
+    assert content["selection"].keys() == {"accept", "wait_list", "waiting"}
     assert content["decided_again"] == {"papers": 0, "corrected": 0}
     assumptions = confidential_assumptions(content["format"])
     assert content["assumptions"][: len(assumptions)] == assumptions
     assert set(outcome.full_certificate) > {"success", "epsilon", "bar", "calibration_fit", "scale"}
     assert verify(inputs, tmp_path / "key", tmp_path / "out").agrees
-    again = select(tmp_path / "out", tmp_path / "key", tmp_path / "three", 3)
-    assert again.certificate.keys() == KNOWN
-    assert verify(inputs, tmp_path / "key", tmp_path / "three").agrees
 
 
 @pytest.mark.parametrize("move", [0.013, -0.02])

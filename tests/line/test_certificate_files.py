@@ -22,10 +22,8 @@ from make_archive import ARCHIVE, with_outsider
 from small_conferences import (
     SmallConference,
     arguments,
-    command_line,
     decided,
     small_conference,
-    with_key,
 )
 
 pytestmark = pytest.mark.edge
@@ -105,20 +103,12 @@ def test_it_is_as_its_schema_says_and_says_all_that_was_asked(case: tuple[str, P
         assert certificate["largest_posterior_scores_only"] == certificate["largest_posterior"]
 
 
-def test_another_list_and_confidential_scores_have_fewer_figures(tmp_path: Path) -> None:
+def test_confidential_scores_have_fewer_figures(tmp_path: Path) -> None:
     folder, key = small_conference().write(tmp_path / "in"), tmp_path / "key.bin"
     _, certificate = decided(folder, key, tmp_path / "out", "accept = 2", 'scores = "confidential"')
     VALIDATOR.validate(certificate)
     assert not VALIDATOR.is_valid({**certificate, "scores": "public"})
     assert not VALIDATOR.is_valid({**certificate, "success": 0.5})
-    other = (folder, with_key(tmp_path / "other.bin"), tmp_path / "public")
-    settings = ("accept = 2", 'conference = "other"', "numbered = true")
-    assert call(*command_line("decide", *other, *settings))[0] == 0
-    certificate = json.loads((tmp_path / "public" / "release-1" / "certificate.json").read_text())
-    assert call(*command_line("select", *other, *settings, "--accept", "4"))[0] == 0
-    fewer = json.loads((tmp_path / "public" / "release-2" / "certificate.json").read_text())
-    VALIDATOR.validate(fewer)
-    assert fewer.keys() < certificate.keys()
 
 
 def test_there_is_no_date_in_it_so_the_same_key_and_input_are_the_same_bytes(tmp_path: Path) -> None:

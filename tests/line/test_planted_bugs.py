@@ -27,6 +27,7 @@ from blindcal.certify.exact import UNIT, ExactPolicy
 from blindcal.cli import console, run
 from blindcal.deciding import draft, key_and_coins
 from blindcal.deciding import ledger as ledger_module
+from blindcal.deciding import lists as lists_module
 from blindcal.deciding import release as release_module
 from blindcal.deciding.amendment import PriorDecisions
 from blindcal.deciding.key_and_coins import Key, draw
@@ -44,7 +45,6 @@ from sealed_releases import probability_of
 from small_conferences import (
     SmallConference,
     arguments,
-    command_line,
     sealed_tables,
     small_conference,
     swapped,
@@ -353,37 +353,6 @@ def lists_follow_from_the_private_decisions_alone(folder: Path) -> None:
     assert {len(texts) for texts in lists.values()} == {1}
 
 
-def another_number_tosses_no_coin(folder: Path) -> None:
-    """A number changed by `select`, then a paper that comes later: its coin does not depend on it."""
-    small, tossed = small_conference(seed=4), []
-    first = replace(small, reviews=tuple(row for row in small.reviews if row[0] != "p05"))
-    with pytest.MonkeyPatch.context() as watch:
-        real = draft.draw
-
-        def watched(key: Key, facts: Mapping[str, object], accept: Fraction) -> bool:
-            tossed.append(dict(facts))
-            return real(key, facts, accept)
-
-        watch.setattr(draft, "draw", watched)
-        later = []
-        for number in ("3", "4"):
-            key = a_chair(folder, f"chair{number}")
-            given = (folder / "in", key, folder / f"out{number}", "numbered = true")
-            first.write(folder / "in")
-            codes = [said_by(command_line("decide", *given, "accept = 2"))]
-            codes += [said_by(command_line("select", *given, "accept = 2", "--accept", number))]
-            small.write(folder / "in")
-            more = (f"accept = {number}", "--amend", "--reason", "x")
-            codes += [said_by(command_line("decide", *given, *more))]
-            assert [code for code, _ in codes] == [0, 0, 0], codes
-            later.append(tossed[-1])
-    assert later[0] == later[1]
-    assert later[0]["paper"] == "p05"
-
-
-# Bugs
-
-
 @caught_by(coin_is_compared_exactly)
 def probability_off_by_one_percent(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
@@ -622,16 +591,10 @@ def list_ranked_by_the_true_reviewers(patch: pytest.MonkeyPatch) -> None:
     def true_rank(paper: ledger_module.PaperRecord) -> Rank:
         return rank(paper.paper, [0.0], float(probability_of(paper)))
 
-    patch.setattr(draft, "own_rank", true_rank)
+    patch.setattr(lists_module, "own_rank", true_rank)
 
 
 @caught_by(lists_follow_from_the_private_decisions_alone)
 def private_decisions_published(patch: pytest.MonkeyPatch) -> None:
     real = draft.decisions_text
     patch.setattr(draft, "decisions_text", lambda papers, *_: real(papers))
-
-
-@caught_by(another_number_tosses_no_coin)
-def number_accepted_in_the_coins(patch: pytest.MonkeyPatch) -> None:
-    """The number of today, which `select` may have changed, instead of the first one."""
-    patch.setattr(draft, "first_accept", lambda past, request: request.accept)

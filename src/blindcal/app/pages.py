@@ -82,7 +82,6 @@ _BUTTONS = {
     "fit": "“Calibrate”",
     "plan": "“Compare”",
     "decide": "“Decide”",
-    "select": "“Lists”",
     "new": "“Make the folder”",
 }
 KIND_LABELS: Mapping[str, str] = {
@@ -551,7 +550,6 @@ def _made_lines(made: FolderRelease) -> list[str]:
         "new": "decided",
         "stored": "nothing changed: these decisions were made before, and nothing was drawn",
         "amended": "amended",
-        "selected": "another list, for which nothing was drawn",
     }[outcome.how]
     changes = outcome.changes
     kinds = (
@@ -599,6 +597,7 @@ def release_view(release: LatestRelease) -> dict[str, Any]:
 
 def _lists(session: Session, state: FolderState) -> dict[str, Any]:
     accept, wait_list, preview = session.result("preview") or ("", "", None)
+    printed: ReleaseExport | None = session.result("printed")
     settings = state.folder.settings
     release = state.release
     exact = release is not None and "selection" in release.certificate
@@ -610,6 +609,10 @@ def _lists(session: Session, state: FolderState) -> dict[str, Any]:
         "wait_list": wait_list if preview else setting_text(settings.get("wait-list")),
         "preview": preview,
         "waiting": [decided.paper for decided in papers if decided.decision == WAITING],
+        "formats": list(FORMATS),
+        "printed": printed,
+        "upload": "" if printed is None else plain(FORMATS[printed.to].upload.format(out=printed.name)),
+        "printed_remarks": [] if printed is None else [plain(remark) for remark in printed.remarks],
     }
 
 

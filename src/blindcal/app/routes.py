@@ -237,14 +237,15 @@ def _page(session: Session, which: int) -> Response:
 def _download(session: Session, name: str) -> Response:
     with session.lock:
         release = None if session.path is None else session.state.release
-        pages, export = session.result("report"), session.result("export")
+        pages = session.result("report")
+        files = {name: session.result(name) for name in ("export", "printed")}
     kind = _DOWNLOADS.get(name, "application/octet-stream")
     if release is not None and name in PUBLISHED:
         data = read_bytes(release.path / name)
     elif pages is not None and name in _REPORTS:
         data = pages[_REPORTS.index(name)].encode()
-    elif export is not None and name == "export":
-        name, data = export.name, export.data
+    elif (made := files.get(name)) is not None:
+        name, data = made.name, made.data
     else:
         raise HTTPException(404)
     return Response(data, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'})
@@ -339,9 +340,8 @@ def _decide(session: Session, fields: Form) -> None:
     session.decide(reason=fields.get("reason"), redecide=redecide, misfit=misfit, leak=leak)
 
 
-def _select(session: Session, fields: Form) -> None:
-    _sure(fields)
-    session.select(_text(fields, "shown"))
+def _print(session: Session, fields: Form) -> None:
+    session.print_list(*(_text(fields, name) for name in ("shown", "to", "waiting")))
 
 
 def _audit(session: Session, fields: Form) -> None:
@@ -384,7 +384,7 @@ ACTIONS: Mapping[str, Callable[[Session, Form], None]] = {
     "decide": _decide,
     "amend": _decide,
     "preview": lambda session, fields: session.preview(_text(fields, "accept"), _text(fields, "wait_list")),
-    "select": _select,
+    "print": _print,
     "report": lambda session, fields: session.report(),
     "export": lambda session, fields: session.export(fields.get("to", ""), fields.get("what", ""), fields),
     "verify": lambda session, fields: session.verify(fields.get("commitment", "")),

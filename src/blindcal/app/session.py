@@ -22,7 +22,7 @@ from typing import Any
 
 from blindcal.app.folder_state import FolderState, Stamp, folder_stamp, read_state
 from blindcal.compute.parallel import Progress
-from blindcal.deciding.release import ListPreview, preview_list
+from blindcal.deciding.lists import PrintedList
 from blindcal.errors import BlindcalError, InputError, RefusedError
 from blindcal.fitting.committee import read_committee
 from blindcal.importers.people import read_maps
@@ -47,8 +47,6 @@ from blindcal.project.settings import (
     Folder,
     Value,
     guarantee_settings,
-    paper_counts,
-    parse_paper_counts,
     parse_setting,
     read_folder,
     setting_name,
@@ -61,10 +59,9 @@ from blindcal.project.workflow import (
     export_release,
     fit_folder,
     folder_inputs,
-    key_of,
+    folder_list,
     release_of,
     report_release,
-    select_folder,
     settings_of,
     verify_folder,
 )
@@ -647,30 +644,23 @@ class Session:
         self.start("decided", "deciding", step)
 
     def preview(self, accept: str, wait_list: str) -> None:
-        """What another number of papers would change; nothing is released."""
+        """What a list of another number of papers would change; nothing is drawn, released or given out."""
         with self.changing():
             self.keep("preview", (accept, wait_list, self._preview(accept, wait_list)))
 
-    def _preview(self, accept: str, wait_list: str) -> ListPreview:
-        folder, number = self.state.folder, parse_paper_counts("`accept`", accept or None)
-        if number is None:
-            raise InputError("say how many papers to accept")
-        waiting = parse_paper_counts("`wait_list`", wait_list or None)
-        return preview_list(release_of(folder), key_of(folder), number, waiting)
+    def _preview(self, accept: str, wait_list: str) -> PrintedList:
+        return folder_list(self.state.folder, accept, wait_list or None)
 
-    def select(self, digest: str) -> None:
-        """Release the list that was shown, by its digest, and write its numbers into conference.toml."""
-        with self.changing():
+    def print_list(self, digest: str, to: str, waiting: str) -> None:
+        """A file of the list that was shown, by its digest, for a system or as a table."""
+        with self.lock:
             folder = self.state.folder
             accept, wait_list, shown = self.result("preview") or ("", "", None)
             if shown is None or shown.digest != digest or self._preview(accept, wait_list) != shown:
                 raise RefusedError("this is not the list that was shown last: ask again what would change")
-            made = select_folder(folder, accept, wait_list or None)
-            quota = made.outcome.record.request.quota
-            if quota is not None:
-                waiting = paper_counts(quota.wait_list) if quota.wait_list else None
-                change_settings(folder, {"accept": paper_counts(quota.accept), "wait-list": waiting})
-            self.keep("decided", made)
+            release = release_of(folder)
+            made = export_release(folder, release, to, waiting=waiting or None, printed=shown)
+            self.keep("printed", made)
 
     def export(self, to: str, what: str, words: Mapping[str, str]) -> None:
         """A file of the decisions for another system."""

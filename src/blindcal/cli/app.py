@@ -60,8 +60,10 @@ COMMANDS = {
     },
     "Chair, once papers are decided": {
         "report": ("report:report", "Explain a release and its certificate, on a page or as text."),
-        "export": ("report:export", "Write the decisions for a conference system, or as a table."),
-        "select": ("decide:select", "Accept another number of papers than was decided."),
+        "export": (
+            "report:export",
+            "Write decisions, or a list of another number, for a system or a table.",
+        ),
         "audit": ("audit:audit", "Play adversaries against published decisions, and say what they gain."),
     },
     "Chair, between conferences": {

@@ -18,6 +18,7 @@ from blindcal.cli.options import (
     ClusterAddress,
     FolderPath,
     KeyFile,
+    PrintedLists,
     Processes,
     Published,
     decimal,
@@ -195,6 +196,7 @@ def verify(
     commitment: str | None = option(
         "The commitment that was published before decisions could be known, to check it."
     ),
+    lists: PrintedLists = None,
     processes: Processes = None,
     cluster: ClusterAddress = None,
 ) -> None:
@@ -213,6 +215,7 @@ def verify(
             key=key,
             published=published or (),
             commitment=commitment,
+            lists=lists or (),
             workers=workers,
             progress=progress,
         )

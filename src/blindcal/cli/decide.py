@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +23,8 @@ from blindcal.deciding.amendment import Changes
 from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder
 from blindcal.deciding.release import Outcome, first_of_key
 from blindcal.io.cells import count, number_text
-from blindcal.planning.request import Quota
-from blindcal.project.workflow import decide_folder, key_of, opened, select_folder
-from blindcal.report.wording import percent, quota_line
+from blindcal.project.workflow import decide_folder, key_of, opened
+from blindcal.report.wording import percent
 
 # How many of the changed papers are named; with --json, all of them.
 _SHOWN = 20
@@ -171,49 +169,3 @@ def _print_changes(changes: Changes, papers: int) -> None:
 
 def _shown(value: float | str) -> str:
     return value if isinstance(value, str) else number_text(value)
-
-
-# --- `blindcal select`: another number of papers accepted, from the private decisions that were drawn once
-
-
-def select(
-    path: FolderPath,
-    accept: str | None = option(
-        "How many papers to accept, exactly; or how many of each track: main=40,short=10.  [default: as "
-        "conference.toml says]",
-        metavar="NUMBER",
-    ),
-    wait_list: str | None = option(
-        "How many more papers are on the wait list, in their order; or how many of each track.  [default: "
-        "those who wait now, less those accepted now]",
-        metavar="NUMBER",
-    ),
-    key: KeyFile = None,
-) -> None:
-    """Accept another number of papers of a conference that was decided with such a number.
-
-    Nothing is drawn and no input is read: papers are ranked again by their private decisions, which stay
-    in the private log. The list becomes the next release of the folder, and is recorded as one. What the
-    certificate promises holds for all lists together. A waiting paper keeps waiting or is accepted, unless
-    --wait-list is given.
-
-    Example: blindcal select icx2027 --accept 55 --wait-list 10
-    """
-    folder = opened(path)
-    outcome, public = select_folder(folder, accept, wait_list, key=key)
-    certificate, facts = outcome.full_certificate, _facts(outcome, public)
-    note(*outcome.remarks)
-    emit_json(facts)
-    result = "already so" if outcome.how == "stored" else f"release {outcome.record.release}"
-    counted = f"{count(certificate['papers'], 'paper')}, {certificate['accepted']:,} accepted"
-    say(f"{counted}{waiting(certificate)}; {result}, nothing was drawn")
-    wrong, raw = (100 * certificate[name] for name in ("expected_wrong", "expected_wrong_raw"))
-    say(f"expected wrong decisions: {wrong:.1f} % (by mean scores {raw:.1f} %){_bar_for(certificate)}")
-    say(f"public: {facts['decisions']}, {facts['certificate_file']}")
-    say_next("select", folder)
-
-
-def _bar_for(certificate: Mapping[str, Any]) -> str:
-    """For which number of papers the bar is, if it is another one than is accepted."""
-    was, now = (Quota(certificate["selection"][name]) for name in ("bar_for", "accept"))
-    return "" if was == now else f", by the bar that was set for {quota_line(was).removeprefix('exactly ')}"

@@ -6,7 +6,6 @@ file cannot know. Readers of a release have no folder: `report` and `export` als
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,10 +20,9 @@ from blindcal.cli.console import note, quiet, say
 from blindcal.compute.parallel import Workers, available_cores, connected
 from blindcal.deciding.ledger import latest_release
 from blindcal.errors import InputError
-from blindcal.io.atomic_files import read_bytes
 from blindcal.io.cells import Column, cell_problem, count
 from blindcal.project.imports import decided, plan_refusals
-from blindcal.project.settings import FILE, Folder, number_hint, paper_counts, read_folder, toml_value
+from blindcal.project.settings import FILE, Folder, number_hint, read_folder
 from blindcal.project.workflow import interrupted_remarks, release_of
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.base import Reviewer
@@ -227,6 +225,14 @@ ReleasePath = Annotated[
 KeyFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="The key, if it lies elsewhere than conference.toml says.")
 ]
+PrintedLists = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--list",
+        help="A list of another number of papers, as `export --accept` writes it for csv; may be repeated.",
+        metavar="FILE",
+    ),
+]
 Published = Annotated[
     list[Path] | None,
     typer.Option(
@@ -267,8 +273,6 @@ def say_next(command: str, folder: Folder) -> None:
     step = f"blindcal report {path} --out {path.name}.html"
     if command == "report":
         step = f"blindcal export {path} --to csv --out {path.name}.csv"
-    elif command == "select" and (lines := _other_numbers(folder)):
-        step = f"write {' and '.join(lines)} into {folder.file}, then {step}"
     elif command != "plan":
         step = f"back up the key with its private log, then {step}"
     elif latest_release(out) is not None or os.path.lexists(Path(out) / "certificate.json"):
@@ -276,17 +280,6 @@ def say_next(command: str, folder: Folder) -> None:
     else:
         step = f"write what you choose into {folder.file}, then blindcal decide {path}"
     say(f"next: {step}")
-
-
-def _other_numbers(folder: Folder) -> list[str]:
-    """The numbers of a list just made that conference.toml does not have, as it should."""
-    made = json.loads(read_bytes(release_of(folder) / "certificate.json"))["requested"]
-    numbers = {name: paper_counts(made[name.replace("-", "_")]) for name in ("accept", "wait-list")}
-    return [
-        f"{name} = {toml_value(number)}"
-        for name, number in numbers.items()
-        if str(number) != folder.settings.get(name, "0")
-    ]
 
 
 def say_next_step(path: Path, *, refit: bool = False) -> None:

@@ -22,7 +22,7 @@ from blindcal.errors import InputError
 from blindcal.exporters import FORMATS, WHAT
 from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
 from blindcal.io.cells import count
-from blindcal.project.workflow import export_release, report_release
+from blindcal.project.workflow import export_release, folder_list, report_release
 from blindcal.report.wording import explain_certificate, read_certificate
 
 _WIDTH = 96
@@ -116,7 +116,19 @@ def export(
     waiting: str | None = option(
         "What it calls the wait list; without it, its papers are not sent to a system."
     ),
-    key: Path | None = option("The key, for --what advice if scores are confidential.", metavar="FILE"),
+    accept: str | None = option(
+        "Another number of papers than was released, in confidence; or how many of each track: "
+        "main=40,short=10.",
+        metavar="NUMBER",
+    ),
+    wait_list: str | None = option(
+        "With --accept: how many more are on the wait list; or how many of each track.  [default: those who "
+        "wait in the release, less those accepted here]",
+        metavar="NUMBER",
+    ),
+    key: Path | None = option(
+        "The key, for --accept, and for --what advice if scores are confidential.", metavar="FILE"
+    ),
 ) -> None:
     """Write the decisions of a release for a conference system, or as a CSV or XLSX table.
 
@@ -127,23 +139,36 @@ def export(
     might run as a formula is written as text. Titles, your words for decisions, and decisions that you made
     by hand are taken from conference.toml.
 
+    --accept prints the best papers by the private decisions, whatever their number, without those that
+    conference.toml calls withdrawn: nothing is drawn, recorded or published, and what the certificate
+    promises holds for all lists together. Such a file is confidential until you give it out; `verify --list`
+    checks it.
+
     Example: blindcal export icx2027 --to hotcrp --out decisions-hotcrp.csv
     """
     folder, release = opened_release(path)
-    made = export_release(
-        folder, release, to, what, accepted=accepted, rejected=rejected, waiting=waiting, key=key
-    )
-    write_bytes(out, made.data)
+    if wait_list is not None and accept is None:
+        raise InputError("--wait-list goes with --accept")
+    if accept is not None and folder is None:
+        raise InputError("--accept needs the conference's folder, whose key has the private log")
+    printed = None
+    if accept is not None and folder is not None:
+        printed = folder_list(folder, accept, wait_list, key=key)
+    words = {"accepted": accepted, "rejected": rejected, "waiting": waiting}
+    made = export_release(folder, release, to, what, **words, printed=printed, key=key)
+    write_bytes(out, made.data, confidential=made.confidential)
     papers = made.papers
     overridden = sum(paper.overridden for paper in papers)
-    accept = sum(paper.decision == "accept" for paper in papers)
+    accepts = sum(paper.decision == "accept" for paper in papers)
     note(*made.remarks)
-    facts = {"papers": len(papers), "accepted": accept, "overridden": overridden, "out": out, "notes": []}
+    facts = {"papers": len(papers), "accepted": accepts, "overridden": overridden, "out": out, "notes": []}
     emit_json({**facts, "release": release, "to": to, "what": what, "words": made.words})
-    say(f"{count(len(papers), 'paper')}, {accept:,} accepted, from {release}")
+    say(f"{count(len(papers), 'paper')}, {accepts:,} accepted, from {release}")
     say(f"wrote {out} ({what} for {to})")
     for decision, number in made.words.items():
         say(f"  {decision}: {count(number, 'paper')}")
+    if made.confidential:
+        say(f"CONFIDENTIAL until you give it out, and no release: {out}")
     if FORMATS[to].upload and what == "decisions":
         say(as_options(FORMATS[to].upload.format(out=out)))
     if what == "advice":

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from blindcal.deciding.key_and_coins import commitment as commitment
     from blindcal.deciding.key_and_coins import draw as draw
     from blindcal.deciding.key_and_coins import make_key as make_key
+    from blindcal.deciding.lists import PrintedList as PrintedList
+    from blindcal.deciding.lists import printed_list as printed_list
     from blindcal.deciding.release import Outcome as Outcome
     from blindcal.deciding.release import decide as decide
-    from blindcal.deciding.release import select as select
 else:
     __all__, __getattr__, __dir__ = lazy_names(__name__)

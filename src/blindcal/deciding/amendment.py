@@ -43,7 +43,7 @@ from blindcal.deciding.ledger import Ledger, PaperRecord, Record, Reference
 from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.errors import InputError, RefusedError
 from blindcal.io.cells import count
-from blindcal.planning.request import Number, Request
+from blindcal.planning.request import Request
 from blindcal.pools.candidates import OUTSIDER
 from blindcal.posterior.conference import Conference, TrueReviewers, track_level
 from blindcal.posterior.paper import PaperCase
@@ -245,12 +245,6 @@ def earlier_by_public_data(
     return earlier_decisions(past, request.conference, decided, present, near, others=others)
 
 
-def first_accept(past: PriorDecisions, request: Request) -> Number | None:
-    """The number of papers that was requested first; `select` may have changed it since."""
-    records = past.of(request.conference)
-    return records[0].first_accept if records else request.accept
-
-
 def recorded_truth(
     past: PriorDecisions, truth: TrueReviewers, request: Request, changes: Changes
 ) -> TrueReviewers:
@@ -275,7 +269,7 @@ def stamp_of(
     others = amend and not past.of(request.conference)
     changes = changes_since(past, conference, truth, request, others=others, redecide=redecide)
     recorded = recorded_truth(past, truth, request, changes)
-    return input_stamp(past.ledger.key, conference, recorded, request, first_accept(past, request))
+    return input_stamp(past.ledger.key, conference, recorded, request)
 
 
 def refuse_unannounced(

@@ -108,16 +108,10 @@ class Field:
     form: str = ""  # how people write its value, if not as others of its kind
     # Whether it depends on scores, so that it is not published if these are confidential
     withheld: bool = False
-    # Whether it compares with decisions by the bar, so that a list of another number of papers than the bar
-    # was set for does not have it
-    by_the_bar: bool = False
     optional: bool = False  # whether it can be missing for another reason
     nullable: bool = False  # whether it can be null
     fields: tuple[Field, ...] = ()  # the fields of an object
     since: int = 1  # the first format that has it
-
-
-_NOT_OF_ANOTHER_LIST = " Not of a list of another number of papers than the bar was set for."
 
 
 def _either(test: Callable[[Content], object], yes: str, no: str) -> Callable[[Content], str]:
@@ -235,20 +229,9 @@ _SELECTION = (
     COUNT.field("waiting", "How many papers are on it.", "{selection.waiting:count paper} on the wait list."),
     SHARE.figure(
         "expected_wrong_private",
-        f"expected_wrong if the private decisions were published.{_NOT_OF_ANOTHER_LIST}",
+        "expected_wrong if the private decisions were published.",
         "The expected share of wrong decisions if the private decisions had been published as they are. The "
         "list that was published has {expected_wrong:percent}.",
-        by_the_bar=True,
-    ),
-    ACCEPTED.field(
-        "bar_for",
-        "How many papers, or how many of each track, the bar was set for: those of the first list.",
-        _either(
-            lambda content: content["selection"]["bar_for"] == content["selection"]["accept"],
-            "The bar was set for this number of papers.",
-            "The bar was set for this number of papers, and another is accepted. A wrong decision is still "
-            "one on the wrong side of that bar; what would be decided by the bar itself is not compared.",
-        ),
     ),
 )
 _SCALE = (
@@ -594,30 +577,27 @@ _ERRORS: Sequence[Field] = (
     ),
     SHARE.figure(
         "expected_wrong_public",
-        f"The same if they were decided by public information alone.{_NOT_OF_ANOTHER_LIST}",
+        "The same if they were decided by public information alone.",
         "Decided by public information alone, {in_papers.expected_wrong_public:expected} would be.",
-        by_the_bar=True,
     ),
     SHARE.figure(
         "expected_wrong_fully_calibrated",
-        f"The same with full calibration, which would reveal reviewers.{_NOT_OF_ANOTHER_LIST}",
+        "The same with full calibration, which would reveal reviewers.",
         "Decided with full calibration, which would reveal reviewers, "
         "{in_papers.expected_wrong_fully_calibrated:expected} would be: reviews are noisy, and some errors "
         "cannot be avoided.",
-        by_the_bar=True,
     ),
     SHARE.figure(
         "against_evidence",
         "Mean chance that a paper is decided against what its true reviewers' calibrated scores speak for; "
-        f"over the public belief.{_NOT_OF_ANOTHER_LIST}",
+        "over the public belief.",
         "Privacy has a price: {in_papers.against_evidence:expected} papers are expected to be decided "
         "against what their own reviewers' corrected scores indicate. Which ones is known only to those who "
         "hold the private log.",
-        by_the_bar=True,
     ),
     SHARE.figure(
         "gap",
-        f"By how much expected_wrong may exceed the least that the guarantee allows.{_NOT_OF_ANOTHER_LIST}",
+        "By how much expected_wrong may exceed the least that the guarantee allows.",
         _either(
             lambda content: content["gap"] < ROUNDING,
             "No other decisions that keep the promise have fewer expected errors, but for rounding.",
@@ -625,7 +605,6 @@ _ERRORS: Sequence[Field] = (
             "wrong ones: tables of large pools are approximate, and some are repaired to keep it exactly.",
         ),
         form="negligible",
-        by_the_bar=True,
     ),
     COUNT.figure(
         "decided_by_public_information",
@@ -684,11 +663,6 @@ def public_fields(content: Content) -> dict[str, Any]:
     return _kept(content, FIELDS, lambda row: not row.withheld)
 
 
-def without_comparisons(content: Content) -> dict[str, Any]:
-    """The same certificate without fields that compare with decisions by the bar."""
-    return _kept(content, FIELDS, lambda row: not row.by_the_bar)
-
-
 def in_format(content: Content, number: int) -> dict[str, Any]:
     """The same certificate in format `number`: without the fields of later ones."""
     return _kept({**content, "format": number}, FIELDS, lambda row: row.since <= number)
@@ -722,21 +696,17 @@ def certificate_schema(number: int = CERTIFICATE_FORMAT) -> dict[str, Any]:
         "on any day. If scores are confidential, the public certificate has no figure that depends on them.",
         **schema,
         "if": {"properties": {"scores": {"const": "public"}}},
-        "then": {"required": [row.name for row in fields if row.withheld and not _may_be_missing(row)]},
+        "then": {"required": [row.name for row in fields if row.withheld and not row.optional]},
     }
 
 
-def _may_be_missing(row: Field) -> bool:
-    return row.optional or row.by_the_bar
-
-
 def _object_schema(fields: Sequence[Field]) -> dict[str, Any]:
-    figures = [row.name for row in fields if row.withheld and not _may_be_missing(row)]
-    together = {**_together(figures), **_together([row.name for row in fields if row.by_the_bar])}
+    figures = [row.name for row in fields if row.withheld and not row.optional]
+    together = _together(figures)
     return {
         "type": "object",
         "additionalProperties": False,
-        "required": [row.name for row in fields if not row.withheld and not _may_be_missing(row)],
+        "required": [row.name for row in fields if not row.withheld and not row.optional],
         **({"dependentRequired": together} if together else {}),
         "properties": {row.name: {**_schema(row), "description": row.description} for row in fields},
     }
@@ -771,7 +741,7 @@ def _problems(
     for row in fields:
         name, value = f"{within}{row.name}", content.get(row.name)
         if value is None:
-            if not (row.nullable or _may_be_missing(row) or (row.withheld and not figures)):
+            if not (row.nullable or row.optional or (row.withheld and not figures)):
                 yield name, _rule(row)
         elif row.fields and isinstance(value, Mapping):
             yield from _problems(value, figures, row.fields, f"{name}.")

@@ -15,14 +15,14 @@ from typing import Any
 
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR
-from blindcal.deciding.certificate_fields import in_format, without_comparisons
+from blindcal.deciding.certificate_fields import in_format
 from blindcal.deciding.ledger import PaperRecord, Record, certificate_json
 from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.io.atomic_files import to_jsonable
 from blindcal.io.tables import format_table
 from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED, Figures, Standing, summary
 from blindcal.planning.ranking_and_wait_list import ACCEPT, REJECT, WAIT
-from blindcal.planning.request import Number, Quota
+from blindcal.planning.request import Quota
 from blindcal.policy.guarantee import LIMITS, Guarantee
 from blindcal.pools.candidates import OUTSIDER, union
 
@@ -39,7 +39,6 @@ class Listing:
     """The final list of a release that accepts an exact number of papers."""
 
     quota: Quota  # how many papers are accepted, and how many wait
-    bar_for: Number  # the number of papers, or that of each track, that the bar was set for
     decisions: Sequence[str]  # the decision on each paper
     # The place of each paper on the wait list; empty for papers that are not on it
     waiting: Sequence[int | str]
@@ -129,12 +128,8 @@ def certificate_text(
             "accept": listing.quota.accept,
             "wait_list": listing.quota.wait_list,
             "waiting": listing.count(WAIT),
-            "bar_for": listing.bar_for,
             "expected_wrong_private": private["expected_wrong"],
         }
-        if listing.quota.accept != listing.bar_for:
-            # By the bar another number would be accepted: what does so is no measure for this list.
-            content = without_comparisons(content)
     return certificate_json(in_format(content, certificate_format))
 
 

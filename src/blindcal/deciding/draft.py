@@ -5,16 +5,13 @@ release. A decision stands once it is published, because a second draw about the
 more. So only new papers get a coin. A paper whose scores changed is decided from its new public data alone,
 and corrected pools, calibration or names leave a decision as it is.
 
-If a number of papers was requested, the private decisions are ranked into a final list. A first list, and a
-list with other numbers, is ranked as a whole. An amendment keeps the cuts of the list before it: changed
-papers are compared with these cuts, and the decision on no other paper changes.
+If a number of papers was requested, the private decisions are ranked into a final list (`lists`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import PolicyTables
@@ -23,18 +20,15 @@ from blindcal.deciding.amendment import (
     PriorDecisions,
     changes_since,
     earlier_by_public_data,
-    first_accept,
     recorded_truth,
 )
 from blindcal.deciding.certificate_fields import CERTIFICATE_FORMAT
 from blindcal.deciding.certificate_file import (
-    Listing,
     certificate_text,
     claim_json,
     claim_of,
     decisions_text,
     figures_json,
-    figures_of,
 )
 from blindcal.deciding.key_and_coins import (
     Key,
@@ -46,25 +40,13 @@ from blindcal.deciding.key_and_coins import (
     uniform,
 )
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, Reference
+from blindcal.deciding.lists import listing, ranked
 from blindcal.errors import InputError
 from blindcal.planning.calibration_check import check_calibration
 from blindcal.planning.conference_plan import PaperPlan
-from blindcal.planning.ranking_and_wait_list import (
-    ACCEPT,
-    WAIT,
-    Rank,
-    RankPair,
-    both_ranks,
-    cuts_by_track,
-    cuts_from_json,
-    cuts_json,
-    list_decision,
-    listed_figures,
-    with_raw_decision,
-)
-from blindcal.planning.request import Number, Quota, Request
+from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
-from blindcal.posterior.conference import Conference, TrueReviewers, best_by_mean
+from blindcal.posterior.conference import Conference, TrueReviewers
 from blindcal.posterior.large_pools import TableLayout
 from blindcal.posterior.paper import PaperCase, secret_of
 
@@ -121,10 +103,9 @@ def draft(
     records, old = past.of(request.conference), past.latest(request.conference)
     others = not records and bool(reason.strip())
     changes = changes_since(past, conference, truth, request, others=others, redecide=redecide)
-    number, accept = len(records) + 1, first_accept(past, request)
+    number = len(records) + 1
     if records and conference.bar != records[0].bar:
         raise InputError("an amendment must be prepared with the frozen bar")
-    last = records[-1].selection if records and changes.public and request.quota else None
     part = _to_decide(conference, changes)
     before = earlier_by_public_data(past, conference, request, changes.decided, others)
     plans = replayed(part, planner(part, request.guarantee) if part.cases else ())
@@ -133,11 +114,12 @@ def draft(
         earlier, reviewers = before.get(case.paper, ()), truth[case.paper]
         claim = _claim_of_paper(past, plan.claim, earlier, (request.conference, case.paper))
         fresh[case.paper] = decide_paper(
-            past.ledger.key, request, number, case, reviewers, plan, raw, accept, earlier, claim
+            past.ledger.key, request, number, case, reviewers, plan, raw, earlier, claim
         )
     papers = [fresh.get(case.paper) or _standing_decision(old[case.paper], case) for case in conference.cases]
-    # With the cuts of the last list if papers changed since, else ranked as a whole.
-    selection = last if request.quota is None or last is not None else ranked(papers, request.quota, number)
+    selection = None
+    if request.quota is not None:
+        selection = records[-1].selection if records else ranked(papers, request.quota)
     recorded = recorded_truth(past, truth, request, changes)
     record = Record(
         conference=request.conference,
@@ -145,13 +127,12 @@ def draft(
         reason=reason if records or before else "",
         settings=as_recorded(request.settings),
         bar=conference.bar,
-        commitment=commitment_to_input(past.ledger.key, conference, recorded, request, accept),
+        commitment=commitment_to_input(past.ledger.key, conference, recorded, request),
         papers=tuple(papers),
         fit=check_calibration(conference.cases, request.better).public,
         decisions="",
         certificate="",
         selection=selection,
-        first_accept=accept,
         redecided=bool(redecide and (changes.pools or changes.grid)),
         scores=request.scores,
     )
@@ -198,14 +179,13 @@ def decide_paper(
     reviewers: tuple[str, ...],
     plan: PaperPlan,
     raw: float,
-    accept: Number | None = None,
     earlier: tuple[Reference, ...] = (),
     stated: Claim | None = None,
 ) -> PaperRecord:
     """Draws the coin of one paper; `stated` is its claim, by default that of its table."""
     public, secret = public_facts(case), true_secret(key, request, release, case, reviewers, plan.layout)
     probability = plan.policy.probability(secret)
-    facts = coin_facts(request, release, case.paper, public, reviewers, accept)
+    facts = coin_facts(request, release, case.paper, public, reviewers)
     return PaperRecord(
         paper=case.paper,
         release=release,
@@ -259,96 +239,3 @@ def with_texts(record: Record, ledger: Ledger, certificate_format: int | None = 
     final_list, number = listing(record), certificate_format or CERTIFICATE_FORMAT
     text = certificate_text(record, final_list, ledger.fingerprint, ledger.counter + 1, number)
     return replace(record, decisions=decisions_text(record.papers, final_list), certificate=text)
-
-
-def ranked(papers: Sequence[PaperRecord], quota: Quota, release: int) -> dict[str, Any]:
-    """The final list of a release, ranked as a whole."""
-    tracks = [track_of(paper) for paper in papers]
-    quota.check(tracks)
-    cuts = cuts_by_track([own_rank(paper) for paper in papers], tracks, quota)
-    return {
-        "accept": _plain_numbers(quota.accept),
-        "wait_list": _plain_numbers(quota.wait_list),
-        "cuts": cuts_json(cuts),
-        "ranked": release,
-    }
-
-
-def ranked_again(record: Record) -> Record:
-    """The record with its list ranked again, unless it keeps the cuts of another release."""
-    quota, selection = record.request.quota, record.selection
-    if quota is None or selection is None or selection["ranked"] != record.release:
-        return record
-    return replace(record, selection=ranked(record.papers, quota, record.release))
-
-
-def listing(record: Record) -> Listing | None:
-    """The final list of a release; None if the private decisions are published."""
-    quota, selection = record.request.quota, record.selection
-    if quota is None or selection is None or record.first_accept is None:
-        return None
-    cuts = cuts_from_json(selection["cuts"])
-    ranks, tracks = [own_rank(paper) for paper in record.papers], [track_of(paper) for paper in record.papers]
-    decisions = [list_decision(rank, cuts[track]) for rank, track in zip(ranks, tracks, strict=True)]
-    figures = listed_figures(
-        [figures_of(paper) for paper in record.papers],
-        [_ranks_by_decision(paper) for paper in record.papers],
-        tracks,
-        quota,
-        None if selection["ranked"] == record.release else cuts,
-    )
-    raw = _raw_decisions(record.papers, tracks, decisions)
-    figures = [
-        own if share == paper.raw_accepted else with_raw_decision(own, share)
-        for own, paper, share in zip(figures, record.papers, raw, strict=True)
-    ]
-    return Listing(
-        quota, record.first_accept, decisions, _wait_list_positions(ranks, tracks, decisions), raw, figures
-    )
-
-
-def _raw_decisions(
-    papers: Sequence[PaperRecord], tracks: Sequence[str], decisions: Sequence[str]
-) -> list[float]:
-    """The decisions by mean score if as many papers of each track were accepted."""
-    shares = [0.0] * len(papers)
-    for track in set(tracks):
-        members = [index for index, other in enumerate(tracks) if other == track]
-        places = sum(decisions[index] == ACCEPT for index in members)
-        best = best_by_mean([papers[index].public["scores"] for index in members], places)
-        for index, share in zip(members, best, strict=True):
-            shares[index] = share
-    return shares
-
-
-def own_rank(paper: PaperRecord) -> Rank:
-    """The rank of a paper, given its private decision."""
-    return _ranks_by_decision(paper)[int(paper.accepted)]
-
-
-def track_of(paper: PaperRecord) -> str:
-    """The track of a paper; empty if tracks have no bars of their own."""
-    return str(paper.public["track"])
-
-
-def _ranks_by_decision(paper: PaperRecord) -> RankPair:
-    return both_ranks(paper.paper, paper.public["scores"], figures_of(paper))
-
-
-def _wait_list_positions(
-    ranks: Sequence[Rank], tracks: Sequence[str], decisions: Sequence[str]
-) -> list[int | str]:
-    """The position of each paper on the wait list of its track; empty if it is not on it."""
-    waiting = sorted(
-        (track, rank, index)
-        for index, (rank, track) in enumerate(zip(ranks, tracks, strict=True))
-        if decisions[index] == WAIT
-    )
-    positions: list[int | str] = [""] * len(ranks)
-    for number, (track, _, index) in enumerate(waiting):
-        positions[index] = 1 + number - sum(other < track for other, _, _ in waiting)
-    return positions
-
-
-def _plain_numbers(number: int | Mapping[str, int]) -> int | dict[str, int]:
-    return dict(number) if isinstance(number, Mapping) else number

@@ -26,7 +26,7 @@ from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import canonical_parts, read_bytes, write_bytes
 from blindcal.io.tables import StrPath
-from blindcal.planning.request import Number, Request
+from blindcal.planning.request import Request
 from blindcal.posterior.conference import Conference, TrueReviewers
 from blindcal.posterior.paper import PaperCase
 
@@ -187,41 +187,30 @@ def coin_facts(
     paper: str,
     public: Mapping[str, Any],
     reviewers: Sequence[str],
-    accept: Number | None,
 ) -> dict[str, Any]:
-    """All given data that shaped a decision: the facts that its coin is derived from.
-
-    `accept` is the number of papers that was requested first, because it led to the bar. `select` changes the
-    number without a draw, and a paper that comes later is decided as if it had been there.
-    """
+    """All given data that shaped a decision: the facts that its coin is derived from."""
     return {
         "conference": request.conference,
         "release": release,
         "paper": paper,
         **public,
         "settings": request.settings,
-        "accept": accept,
+        "accept": request.accept,
         "reviewers": list(reviewers),
     }
 
 
-def input_stamp(
-    key: Key, conference: Conference, truth: TrueReviewers, request: Request, accept: Number | None = None
-) -> str:
-    """A stamp that identifies an input, whatever the order of its rows; without the key it reveals nothing.
-
-    `accept` is the number of papers that was requested first, by default the number requested now.
-    """
-    accept = request.accept if accept is None else accept
+def input_stamp(key: Key, conference: Conference, truth: TrueReviewers, request: Request) -> str:
+    """Identifies an input, whatever the order of its rows; without the key it reveals nothing."""
     papers = {case.paper: [public_facts(case), list(truth[case.paper])] for case in conference.cases}
-    return key.stamp("input", {"settings": request.settings, "accept": accept, "papers": papers}).hex()
+    return key.stamp(
+        "input", {"settings": request.settings, "accept": request.accept, "papers": papers}
+    ).hex()
 
 
-def commitment_to_input(
-    key: Key, conference: Conference, truth: TrueReviewers, request: Request, accept: Number | None = None
-) -> str:
+def commitment_to_input(key: Key, conference: Conference, truth: TrueReviewers, request: Request) -> str:
     """The commitment to the key and the whole input, which can be published before the draw."""
-    return input_commitment(key, request.conference, input_stamp(key, conference, truth, request, accept))
+    return input_commitment(key, request.conference, input_stamp(key, conference, truth, request))
 
 
 def as_recorded(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -69,7 +69,7 @@ from blindcal.io.atomic_files import (
     write_bytes,
 )
 from blindcal.io.tables import StrPath, quote_cell
-from blindcal.planning.request import Number, Request, recorded_request
+from blindcal.planning.request import Request, recorded_request
 from blindcal.policy.guarantee import LIMITS
 from blindcal.pools.candidates import union
 from blindcal.posterior.conference import LevelByTrack
@@ -165,11 +165,9 @@ class Record:
     fit: Mapping[str, Any]  # how well the calibration predicts the scores, as in the certificate
     decisions: str = field(repr=False)  # full text of `decisions.csv`; `published` has the public text
     certificate: str = field(repr=False)  # full text of `certificate.json`; `published` has the public text
-    # If a number of papers was requested: `accept`, `wait_list`, the `cuts` of the final list, and the
-    # release in which it was `ranked`; else None
+    # If a number of papers was requested: `accept`, `wait_list` and the `cuts` of the final list, which are
+    # those of the first release; else None
     selection: Mapping[str, Any] | None = field(default=None, repr=False)
-    # The number of papers that was requested first, which set the bar and enters the coins; else None
-    first_accept: Number | None = None
     # Whether papers with corrected pools or calibration were decided again; else they stand
     redecided: bool = False
     scores: str = "public"  # "public" or "confidential"

@@ -9,7 +9,6 @@ again from the record.
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -28,12 +27,11 @@ from blindcal.deciding.amendment import (
     renamed_reviewers,
     stamp_of,
 )
-from blindcal.deciding.draft import Planner, draft, listing, ranked, track_of, with_texts
+from blindcal.deciding.draft import Planner, draft
 from blindcal.deciding.key_and_coins import KEY_BYTES, Key, read_key
 from blindcal.deciding.ledger import (
     Ledger,
     Record,
-    ReleaseEntry,
     all_published,
     check_published,
     check_vacant,
@@ -44,7 +42,6 @@ from blindcal.deciding.ledger import (
     publish,
     published_at,
     read_ledger,
-    read_published,
     release_folder,
 )
 from blindcal.errors import InputError, RefusedError
@@ -59,8 +56,7 @@ from blindcal.planning.conference_plan import (
     plan_remarks,
     quota_remarks,
 )
-from blindcal.planning.ranking_and_wait_list import ACCEPT, REJECT, WAIT
-from blindcal.planning.request import WHOLE, Number, Quota, Request, check_types
+from blindcal.planning.request import Number, Request, check_types
 from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.paper import PaperCase
@@ -202,8 +198,7 @@ class Outcome:
 
     Attributes:
         record: The confidential record.
-        how: "new", "stored" (nothing was drawn), "amended", or "selected" (another number of papers accepted,
-            nothing was drawn).
+        how: "new", "stored" (nothing was drawn) or "amended".
         changes: The papers that differ from the release before; empty for a first release.
         remarks: Remarks for the chair, in words.
     """
@@ -420,11 +415,6 @@ def _superseded(outcome: Outcome, releases: int) -> list[str]:
     number = record.release
     if outcome.how != "stored" or number == releases:
         return []
-    if record.selection is not None:
-        return [
-            f"this is the list of release {number}: release {releases} came after it and replaced it. "
-            "blindcal select accepts another number of papers, as they stand now"
-        ]
     return [
         f"this input is that of release {number}, and so are these decisions: release {releases} came after "
         "it and replaced it. To decide by this input again, give `amend` `reason`"
@@ -452,17 +442,15 @@ def release(
     `ledger.publish` does that after the release is in the ledger. A folder that must be `vacant` for a new
     release is checked before anything is drawn.
     """
-    past = PriorDecisions(ledger)
-    stamp = stamp_of(past, conference, truth, request, amend=amend, redecide=redecide)
-    releases = ledger.of(request.conference)
-    same = [release for release in releases if release.input == stamp]
-    listed = [release for release in same if ledger.record(release).request.quota == request.quota]
-    others = amend and not releases
-    changes = changes_since(past, conference, truth, request, others=others, redecide=redecide)
-    if listed and (not amend or (same[-1] == releases[-1] and not changes.decided)):
-        return Outcome(ledger.record(listed[-1]), "stored", remarks=renamed_reviewers(changes))
+    past, releases = PriorDecisions(ledger), ledger.of(request.conference)
     if releases:
         _refuse_other_number(past.of(request.conference)[-1], request)
+    stamp = stamp_of(past, conference, truth, request, amend=amend, redecide=redecide)
+    same = [release for release in releases if release.input == stamp]
+    others = amend and not releases
+    changes = changes_since(past, conference, truth, request, others=others, redecide=redecide)
+    if same and (not amend or (same[-1] == releases[-1] and not changes.decided)):
+        return Outcome(ledger.record(same[-1]), "stored", remarks=renamed_reviewers(changes))
     refuse_unannounced(past, changes, conference, truth, request, amend, reason)
     if vacant is not None:
         check_vacant(vacant, None)
@@ -476,180 +464,15 @@ def release(
 
 
 def _refuse_other_number(record: Record, request: Request) -> None:
-    """Refuses another number of accepted papers: `select` changes it, because no coin depends on it."""
+    """Refuses another number of accepted papers: one is released, and any other is printed."""
     if record.request.quota != request.quota:
         was = record.request
         raise RefusedError(
             f"`accept` is {_number_text(was.accept)} and `wait_list` {_number_text(was.wait_list)} since "
-            f"release {record.release}, and deciding does not change them: blindcal select does, "
-            "without a draw"
+            f"release 1 and cannot be changed: `blindcal export --accept` prints a list of another number, "
+            "without a draw or a release"
         )
 
 
 def _number_text(number: Number | None) -> str:
     return ",".join(f"{k}={v}" for k, v in number.items()) if isinstance(number, Mapping) else str(number)
-
-
-# --- Selection: another number of accepted papers, from private decisions that were drawn once.
-#
-# A new list is a release. It is recorded and counted like any other, so that a correction starts from the
-# cuts that were published last, and an auditor can make the list again. Nothing is drawn, and no input is
-# read.
-
-
-def select(
-    published: StrPath,
-    key: StrPath,
-    out: StrPath,
-    accept: Number,
-    wait_list: Number | None = None,
-    *,
-    numbered: bool = False,
-) -> Outcome:
-    """Accepts another number of papers of a conference that was decided with such a number.
-
-    Papers are ranked again by their private decisions as they stand, including amendments. The same numbers
-    return the stored list.
-
-    Args:
-        published: The folder of an earlier release of the conference.
-        key: The file of the key that decided the papers.
-        out: The folder for the new list.
-        accept: The exact number of accepted papers: one number, or one per track, as when they were decided.
-        wait_list: The number of further papers that wait, in the same form. By default every paper that is
-            accepted or waits now is accepted or waits; only another number makes papers leave the list.
-        numbered: Whether the list gets a folder of its own in `out`, as in `decide`.
-
-    Example:
-        >>> from blindcal import Guarantee, Request, decide, make_key
-        >>> from blindcal.posterior.inputs import example_inputs
-        >>> from pathlib import Path
-        >>> from tempfile import TemporaryDirectory
-        >>> folder = TemporaryDirectory()
-        >>> inputs = example_inputs()
-        >>> key, out = Path(folder.name) / "key.bin", Path(folder.name) / "out"
-        >>> _ = make_key(key)
-        >>> _ = decide(inputs, Request(Guarantee("steady"), accept=1), key, out)
-        >>> select(out, key, Path(folder.name) / "two", accept=2).certificate["accepted"]
-        2
-        >>> folder.cleanup()
-    """
-    check_paths(published=published, key=key, out=out)
-    quota, key, out = Quota(accept, wait_list or 0), Path(key), Path(out)
-    check_apart(key, out)
-    check_writable(out)
-    if not key.exists():
-        raise InputError(f"there is no key {key}: give the key that the papers were decided with")
-    secret = read_key(key)
-    certificate = read_published(published)
-    certificates = published_at(out, numbered)
-    if certificate is None:
-        raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
-    for folder in (key.parent, out):
-        remove_stale_files(folder)
-    with open_ledger(key, secret) as ledger:
-        check_published(ledger, [certificate, *certificates])
-        content = json.loads(certificate.text)
-        releases = ledger.of(content["conference"])
-        outcome = _select(ledger, releases, quota, wait_list is None, out, numbered)
-        publish(outcome.record, release_folder(out, outcome.record.release) if numbered else out)
-        completed = finish_interrupted(ledger, content["conference"], out) if numbered else ()
-    given, latest = content["release"], releases[-1].number
-    older = f"{published} is release {given}: the papers are ranked as they stand since release {latest}"
-    remarks = (*completed, *([] if given == latest else [older]), *outcome.remarks)
-    return replace(outcome, remarks=remarks)
-
-
-@dataclass(frozen=True)
-class ListPreview:
-    """A list with another number of papers before it is released. CONFIDENTIAL."""
-
-    accepted: int  # how many papers would be accepted
-    waiting: int  # how many would wait
-    # The papers whose decision would be another one: paper, decision now, decision then
-    changes: tuple[tuple[str, str, str], ...]
-
-    @property
-    def digest(self) -> str:
-        """What tells one preview from another, so that the list that was shown is the one released."""
-        return hashlib.sha256(repr((self.accepted, self.waiting, self.changes)).encode()).hexdigest()
-
-
-def preview_list(
-    published: StrPath, key: StrPath, accept: Number, wait_list: Number | None = None
-) -> ListPreview:
-    """What `select` would change with the same arguments, with nothing recorded or published."""
-    check_paths(published=published, key=key)
-    quota, certificate = Quota(accept, wait_list or 0), read_published(published)
-    if certificate is None:
-        raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
-    with open_ledger(Path(key), read_key(key)) as ledger:
-        latest = ledger.record(ledger.of(json.loads(certificate.text)["conference"])[-1])
-    drafted = reselected(latest, quota, wait_list is None)
-    before, after = _decisions_by_paper(latest), _decisions_by_paper(drafted)
-    words = list(after.values())
-    changes = tuple((paper, word, after[paper]) for paper, word in before.items() if after[paper] != word)
-    return ListPreview(words.count(ACCEPT), words.count(WAIT), changes)
-
-
-def _select(
-    ledger: Ledger, releases: Sequence[ReleaseEntry], quota: Quota, waiting: bool, out: Path, numbered: bool
-) -> Outcome:
-    """The latest list if it has these numbers, else a new, recorded list; `waiting` keeps the wait list."""
-    latest = ledger.record(releases[-1])
-    drafted = reselected(latest, quota, waiting)
-    if drafted.selection is not None and latest.selection is not None:
-        same = ("accept", "wait_list", "cuts")
-        if [drafted.selection[name] for name in same] == [latest.selection[name] for name in same]:
-            return Outcome(latest, "stored")
-    check_vacant(release_folder(out, drafted.release) if numbered else out, None)
-    drafted = with_texts(drafted, ledger)
-    commit(ledger, drafted, {}, releases[-1].input)
-    return Outcome(drafted, "selected", remarks=_leaving_remarks(latest, drafted))
-
-
-def _with_wait_list(latest: Record, quota: Quota) -> Quota:
-    """The quota with a wait list that leaves nobody out who is accepted or waits now."""
-    words = _decisions_by_paper(latest)
-    tracks = {paper.paper: track_of(paper) for paper in latest.papers}
-    waiting = {
-        group: max(0, sum(word != REJECT for word in here) - quota.of(group)[0])
-        for group in quota.groups
-        if WAIT in (here := [word for paper, word in words.items() if tracks[paper] == group])
-    }
-    return replace(quota, wait_list=waiting if quota.tracks else waiting.get(WHOLE, 0))
-
-
-def _leaving_remarks(latest: Record, drafted: Record) -> tuple[str, ...]:
-    """A remark on papers that waited and are rejected now."""
-    before, after = _decisions_by_paper(latest), _decisions_by_paper(drafted)
-    left = [paper for paper, word in before.items() if word == WAIT and after[paper] == REJECT]
-    if not left:
-        return ()
-    return (f"{count(len(left), 'paper')} no longer on the wait list: {', '.join(left)}",)
-
-
-def _decisions_by_paper(record: Record) -> dict[str, str]:
-    """The decision on each paper of a list."""
-    papers, final_list = [paper.paper for paper in record.papers], listing(record)
-    return {} if final_list is None else dict(zip(papers, final_list.decisions, strict=True))
-
-
-def reselected(latest: Record, quota: Quota, waiting: bool = False) -> Record:
-    """The next release, with the same private decisions ranked again; its texts are still to be written.
-
-    With `waiting`, every paper that is accepted or waits now is accepted or waits.
-    """
-    before = latest.request.quota
-    if before is None:
-        raise RefusedError(
-            "these papers were decided one by one, by a share or a bar: only where `accept` was given "
-            "when they were decided can another number be chosen"
-        )
-    if set(before.tracks) != set(quota.tracks):
-        given = ", ".join(before.tracks) or "none: give one number"
-        raise RefusedError(f"`accept` must be about the tracks that each have a bar ({given})")
-    if waiting:
-        quota = _with_wait_list(latest, quota)
-    selection = ranked(latest.papers, quota, latest.release + 1)
-    return replace(latest, release=latest.release + 1, reason="", redecided=False, selection=selection)

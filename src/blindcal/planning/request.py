@@ -1,8 +1,7 @@
 """What a chair requests: a guarantee, how many papers to accept, and which end of the scale is better.
 
-A `Quota` is an exact number of papers, of the conference or of each track. No coin depends on it. It may be
-changed after the draw: every number accepted, every split by track and every wait list is a function of the
-same private decisions.
+A `Quota` is an exact number of papers, of the conference or of each track. Every number accepted, every split
+by track and every wait list is a function of the same private decisions.
 """
 
 from __future__ import annotations
@@ -137,8 +136,7 @@ _DIGITS = 4
 class Request:
     """What a chair requests, with one of `accept_rate`, `bar` and `accept`.
 
-    It is frozen with the first release: later releases may only change data, and `select` may only change
-    `accept` and `wait_list`.
+    It is frozen with the first release: later releases may only change data.
 
     Attributes:
         guarantee: What the decision on every paper must keep.

@@ -572,14 +572,14 @@ _WIDTH = 100
 
 
 _OPENING = """\
-{name}: what `blindcal fit`, `plan`, `decide`, `select`, `verify`, `audit`, `report` and `export` read \
+{name}: what `blindcal fit`, `plan`, `decide`, `verify`, `audit`, `report` and `export` read \
 when they are given this folder.
 
 Files are named relative to this folder. A line that starts with # does nothing: remove the # to use it.
 
 Once papers are decided, the share to accept, the guarantee with its limits and the better end of the \
-scale are frozen: with other values `decide` is refused. Another exact number of papers is what `select` \
-is for.
+scale are frozen: with other values `decide` is refused. A list of another number of papers is what \
+`export --accept` prints.
 
 WHAT IS SECRET. inputs/ says who reviewed what: confidential. {out}/ is made to be sent on as it is, to \
 everyone who may see the scores: if that is not everyone, scores must be "confidential" below. The key \

@@ -39,7 +39,8 @@ from blindcal.deciding.ledger import (
     read_record,
     release_folder,
 )
-from blindcal.deciding.release import Outcome, decide, select
+from blindcal.deciding.lists import PrintedList, printed_list
+from blindcal.deciding.release import Outcome, decide
 from blindcal.errors import BlindcalError, InputError
 from blindcal.exporters import FORMATS, export
 from blindcal.exporters.formats import (
@@ -371,26 +372,6 @@ def decide_folder(
     return FolderRelease(outcome, _public(folder, outcome.record.release))
 
 
-def select_folder(
-    folder: Folder, accept: str | None = None, wait_list: str | None = None, *, key: Path | None = None
-) -> FolderRelease:
-    """Accepts another number of papers in a folder that was decided with such a number, as `select` does.
-
-    `accept`: how many papers, or how many of each track, as text; by default as the folder says. `wait_list`:
-    how many more wait, in the same form; by default those who wait now.
-    """
-    number = folder.required("accept") if accept is None else accept
-    outcome = select(
-        release_of(folder),
-        key_of(folder, key),
-        folder.required("out"),
-        parse_paper_counts("`accept`", number) or 0,
-        parse_paper_counts("`wait_list`", wait_list),
-        numbered=folder.numbered,
-    )
-    return FolderRelease(outcome, _public(folder, outcome.record.release))
-
-
 def _public(folder: Folder, release: int) -> Path:
     out = Path(folder.required("out"))
     return release_folder(out, release) if folder.numbered else out
@@ -409,6 +390,22 @@ class ReleaseExport:
     papers: tuple[DecidedPaper, ...]  # the papers, with decisions by hand in place of blindcal's
     words: Mapping[str, int]  # how many papers each word for a decision stands at
     remarks: tuple[str, ...]  # what the chair should know, a sentence each
+    confidential: bool = False  # whether it is a list that was not released
+
+
+def folder_list(
+    folder: Folder, accept: str, wait_list: str | None = None, *, key: Path | None = None
+) -> PrintedList:
+    """The list of another number of papers than was released, for the chair alone; nothing is drawn.
+
+    `accept`: how many papers, or how many of each track, as text. `wait_list`: how many more wait, in the
+    same form; by default those who wait in the release. Papers that the folder calls withdrawn are left out.
+    """
+    number = parse_paper_counts("`accept`", accept)
+    if number is None:
+        raise InputError("say how many papers to accept")
+    record = read_record(release_of(folder), key_of(folder, key))
+    return printed_list(record, number, parse_paper_counts("`wait_list`", wait_list), folder.withdrawn)
 
 
 def export_release(
@@ -420,19 +417,26 @@ def export_release(
     accepted: str | None = None,
     rejected: str | None = None,
     waiting: str | None = None,
+    printed: PrintedList | None = None,
     key: Path | None = None,
 ) -> ReleaseExport:
     """The decisions of a release for a conference system, or as a table.
 
     `folder`: the conference's folder, whose titles, words and decisions by hand are used; None without. `to`:
     the system or kind of table, one of `exporters.FORMATS`. `waiting`: what it calls the wait list; without
-    it, its papers are not sent to a system.
+    it, its papers are not sent to a system. `printed`: a list of another number in place of the release's.
     """
     settings: Mapping[str, Any] = {} if folder is None else folder.settings
     titles = str(settings["titles"]) if "titles" in settings else None
     by_hand = {} if folder is None else folder.overridden
     edits = {paper: text.split(":")[0] for paper, text in by_hand.items()}
-    papers = read_decided(release, titles, edits)
+    if printed is not None:
+        gone = () if folder is None else folder.withdrawn
+        edits = {paper: word for paper, word in edits.items() if paper not in gone}
+        text = printed.text if what == "advice" else printed.public
+        papers = decided_of(text.encode(), "the printed list", titles, edits)
+    else:
+        papers = read_decided(release, titles, edits)
     if what == "advice" and not all(paper.advice for paper in papers):
         secret = key if folder is None else key_of(folder, key)
         if secret is None:
@@ -454,7 +458,20 @@ def export_release(
         words = {
             word: number[decision] for decision, word in called if number[decision] or decision in DECISIONS
         }
-    return ReleaseExport(f"{what}-{to}.{FORMATS[to].ending}", to, data, tuple(papers), words, remarks)
+    if printed is not None:
+        remarks = (*_changed_words(printed), *remarks)
+    name = f"{what}-{to}.{FORMATS[to].ending}"
+    return ReleaseExport(name, to, data, tuple(papers), words, remarks, printed is not None)
+
+
+def _changed_words(printed: PrintedList) -> tuple[str, ...]:
+    """Remarks on the papers that the printed list decides otherwise than the release."""
+    words = sorted({(then, now) for _, then, now in printed.changes})
+    return tuple(
+        f"{then} in the release, {now} here: "
+        + ", ".join(paper for paper, *both in printed.changes if both == [then, now])
+        for then, now in words
+    )
 
 
 def _export_remarks(papers: Sequence[DecidedPaper], to: str, waiting: str | None) -> tuple[str, ...]:
@@ -507,12 +524,8 @@ def report_release(
     elif folder is None:
         remarks += ["without the conference's folder the page has no menu and no gray zone"]
     else:
-        # The menu is about as many papers as the bar was set for.
-        only = "expected_wrong_fully_calibrated" not in certificate
         with folder_inputs(folder) as inputs:
-            survey = survey_release(
-                inputs, certificate, papers, only=only, workers=workers, progress=progress
-            )
+            survey = survey_release(inputs, certificate, papers, workers=workers, progress=progress)
     if has_figures(certificate):
         notes = tuple(plan_remarks(certificate, certificate["limits"].get("never_against")))
     titles = None if folder is None else folder.settings.get("titles")
@@ -548,12 +561,14 @@ def verify_folder(
     key: Path | None = None,
     published: Sequence[Path] = (),
     commitment: str | None = None,
+    lists: Sequence[Path] = (),
     workers: Workers = 1,
     progress: Progress = no_progress,
 ) -> FolderVerification:
     """Checks the latest release of a folder with the key, from the files that were decided.
 
-    `commitment`: what was published before decisions could be known; None if nothing was.
+    `commitment`: what was published before decisions could be known; None if nothing was. `lists`: tables of
+    lists with another number of papers, as `export` writes them.
     """
     check_calibrated(folder)
     past, record = latest(key_of(folder, key), folder.text("conference"))
@@ -573,6 +588,7 @@ def verify_folder(
             out,
             published=[*published, *releases_of(folder)],
             commitment=commitment,
+            lists=lists,
             workers=workers,
             progress=progress,
         )

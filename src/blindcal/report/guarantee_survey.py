@@ -99,7 +99,6 @@ def survey_release(
     certificate: Mapping[str, Any],
     decided: Sequence[DecidedPaper],
     *,
-    only: bool = False,
     workers: Workers = 1,
     progress: Progress = no_progress,
 ) -> Survey:
@@ -119,7 +118,7 @@ def survey_release(
             "they fit the scores in another way"
         )
     chosen = certified_guarantee(certificate)
-    return survey(conference, chosen, better=better, only=only, workers=workers, progress=progress)
+    return survey(conference, chosen, better=better, workers=workers, progress=progress)
 
 
 def _most_solved(cases: Sequence[PaperCase]) -> int:

@@ -17,7 +17,6 @@ from blindcal.exporters.formats import WAITING, DecidedPaper
 from blindcal.io.cells import count
 from blindcal.planning.calibration_check import FITS
 from blindcal.planning.guarantee_menu import Menu
-from blindcal.planning.request import Quota
 from blindcal.policy.guarantee import Guarantee
 from blindcal.report.charts import WIDTH, Bar, Histogram, Span, bars, histogram, spans
 from blindcal.report.guarantee_survey import Survey
@@ -42,7 +41,6 @@ from blindcal.report.wording import (
     papers_text,
     percent,
     points,
-    quota_line,
 )
 
 MOST_LISTED = 1000
@@ -124,10 +122,9 @@ def facts(report: Report) -> dict[str, Any]:
     """Everything that the page of a `report` says, in words or as geometry, by the names of its template."""
     content, survey = report.certificate, report.survey
     papers, tossed = content["papers"], bool(report.decided)
-    by_the_bar = "expected_wrong_fully_calibrated" in content
-    names = ("", "_raw", "_fully_calibrated") if by_the_bar else ("", "_raw")
+    names = ("", "_raw", "_fully_calibrated")
     wrong = {name: content[f"expected_wrong{name}"] * papers for name in names}
-    against_evidence = content["against_evidence"] * papers if by_the_bar else 0.0
+    against_evidence = content["against_evidence"] * papers
     return {
         **_common(report),
         "notes": report.notes if report.confidential else (),
@@ -135,9 +132,7 @@ def facts(report: Report) -> dict[str, Any]:
         "number": {name or "_now": expected(value) for name, value in wrong.items()},
         "saved": wrong["_raw"] - wrong[""],
         "saved_text": expected(abs(_tenths(wrong["_raw"]) - _tenths(wrong[""]))),
-        "by_the_bar": by_the_bar,
-        "bar_for": None if by_the_bar else quota_line(Quota(content["selection"]["bar_for"])),
-        "cost": expected(max(_tenths(wrong[""]) - _tenths(wrong.get("_fully_calibrated", 0.0)), 0.0)),
+        "cost": expected(max(_tenths(wrong[""]) - _tenths(wrong["_fully_calibrated"]), 0.0)),
         "against": expected(against_evidence),
         "about": _in_letters(wrong) | {"against": about(against_evidence)},
         "wrong_bars": _wrong_bars(content, wrong, tossed),

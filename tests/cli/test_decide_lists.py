@@ -1,4 +1,4 @@
-"""`blindcal select`: another number of papers, in words and in JSON, and what other commands say of it."""
+"""An exact number of papers by command: what is said of it and of tracks, and folders cut off half-way."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytest.importorskip("typer")
 from blindcal.cli import run
 from commands import plain
 from sizes import count
-from small_conferences import SmallConference, arguments, command_line, everything, with_key
+from small_conferences import SmallConference, arguments, command_line, with_key
 from stress import stress
 
 pytestmark = pytest.mark.edge
@@ -22,7 +22,7 @@ def numbered(public: Path, release: int) -> Path:
     return public / f"release-{release}"
 
 
-def test_another_number_later(
+def test_an_exact_number_of_papers(
     small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, key, out = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin"), tmp_path / "out"
@@ -33,24 +33,12 @@ def test_another_number_later(
     assert table.splitlines()[0] == b"paper,decision,raw_decision,advice,wait_list"
     certificate = json.loads((numbered(out, 1) / "certificate.json").read_bytes())
     assert (certificate["accepted"], certificate["selection"]["waiting"]) == (2, 1)
-    command = command_line("select", *given, "--accept", "4")
-    assert run(command) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert said[0] == "6 papers, 4 accepted; release 2, nothing was drawn"
-    assert said[1].startswith("expected wrong decisions: ")
-    new = numbered(out, 2)
-    assert said[2] == f"public: {new / 'decisions.csv'}, {new / 'certificate.json'}"
-    assert run([*command, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert (facts["how"], facts["release"], facts["certificate"]["accepted"]) == ("stored", 2, 4)
-    assert run(command) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "6 papers, 4 accepted; already so, nothing was drawn"
     assert run(command_line("verify", *given)) == 0
     said = capsys.readouterr().out
-    assert "release 2: number accepted" in said
+    assert "release 1: number accepted" in said
     assert said.endswith(
-        "decided with: added success 0, among 10, better high, epsilon 3, guarantee crowd; "
-        "exactly 4 papers accepted\n"
+        "decided with: among 10, better high, epsilon 3, guarantee crowd; "
+        "exactly 2 papers accepted and 1 on the wait list\n"
     )
 
 
@@ -76,9 +64,11 @@ def test_tracks_are_those_of_the_reviews(
     certificate = json.loads((numbered(out, 1) / "certificate.json").read_bytes())
     assert certificate["expected_wrong"] == facts["expected_wrong"]
     assert certificate["bar"] == facts["bar"]
-    assert run(command_line("select", *given, "--accept", "main=1,short=2")) == 0
     assert run(command_line("verify", *given)) == 0
-    assert "exactly 1 paper accepted in main, 2 papers accepted in short\n" in capsys.readouterr().out
+    assert (
+        "exactly 2 papers accepted in main, 1 paper accepted in short and 1 on the wait"
+        in capsys.readouterr().out
+    )
 
 
 def test_a_limit_on_evidence_is_said_to_be_about_the_private_decisions(
@@ -93,37 +83,11 @@ def test_a_limit_on_evidence_is_said_to_be_about_the_private_decisions(
     assert told in plain(capsys.readouterr().err)
 
 
-@pytest.mark.parametrize(
-    ("options", "code", "told"),
-    [
-        (["--accept", "7"], 2, "accept 7: there are only 6 papers"),
-        (["--accept", "3", "--wait-list", "4"], 2, "accept 3 and 4 on the wait list: there are only 6 pap"),
-        (["--accept", "0.5"], 2, "for a share of the papers give accept-rate"),
-        (["--accept", "main=2"], 3, "accept must be about the tracks that each have a bar (none: give one"),
-    ],
-)
-def test_what_is_refused(
-    options: list[str],
-    code: int,
-    told: str,
-    small: SmallConference,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
-    given = (folder, key, tmp_path / "out", "accept = 2", "numbered = true")
-    assert run(command_line("decide", *given)) == 0
-    before = everything(tmp_path)
-    assert run(command_line("select", *given, *options)) == code
-    assert told in plain(capsys.readouterr().err)
-    assert everything(tmp_path) == before
-
-
 @pytest.mark.parametrize("named", [0, 1] if count(0, 1) else [0])
 def test_killed_at_any_call_in_a_folder_it_is_finished_by_starting_again(named: int, tmp_path: Path) -> None:
     """Killed before and after each call into the system (some in short): the folder can be read at any time,
-    and the same command, another list or `decide` completes the release that was begun."""
-    seen = stress("selected", tmp_path, "killed_decisions", named=named, step=count(6, 1))
+    and the same command, another correction or `decide` completes the release that was begun."""
+    seen = stress("in_a_folder", tmp_path, "killed_decisions", named=named, step=count(6, 1))
     assert seen["wrong"] == 0
     assert min(seen["sealed"], seen["not_sealed"], seen["begun"]) > 0
     assert seen["states"] >= 4
