@@ -22,7 +22,7 @@ STEPS = (
         "audit: for the|chair alone",
         "report.html",
     ),
-    ("Later", "verify|decide --amend|export --accept|share", "verify: an auditor|with the key", "next releases"),
+    ("Later", "verify|decide --amend|export|share", "verify: an auditor|with the key", "next releases"),
 )
 _WIDTH, _STEP, _TOP, _PUBLIC, _HEIGHT = 900, 176, 54, 206, 290
 
