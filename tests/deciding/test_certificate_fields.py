@@ -16,7 +16,6 @@ from blindcal.deciding.certificate_fields import (
     certificate_schema,
     field_problems,
     public_fields,
-    without_comparisons,
 )
 from blindcal.policy.guarantee import LIMITS
 
@@ -63,8 +62,3 @@ def test_what_is_published_without_scores_has_no_figure(path: Path) -> None:
     assert not withheld & {*public}
     assert "new" not in public
     assert {*content} - {*public} <= withheld
-
-
-def test_a_list_of_another_number_is_not_compared_with_decisions_by_the_bar() -> None:
-    content = {"papers": 3, "gap": 0.0, "selection": {"accept": 2, "expected_wrong_private": 0.1}}
-    assert without_comparisons(content) == {"papers": 3, "selection": {"accept": 2}}

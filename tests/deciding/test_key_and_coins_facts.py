@@ -25,7 +25,6 @@ FACTS = {
     "paper": "p",
     "public": PUBLIC,
     "reviewers": ("a", "b"),
-    "accept": None,
 }
 OTHERS = {
     "request": replace(REQUEST, conference="d"),
@@ -33,7 +32,6 @@ OTHERS = {
     "paper": "q",
     "public": {**PUBLIC, "scores": [1.0, 3.0]},
     "reviewers": ("b", "a"),
-    "accept": 3,
 }
 
 
@@ -42,6 +40,17 @@ def test_every_fact_moves_the_coin(name: str) -> None:
     key = Key(bytes(32))
     one, two = (key.stamp("coin", coin_facts(**facts)) for facts in (FACTS, {**FACTS, name: OTHERS[name]}))
     assert one != two
+
+
+def test_an_exact_number_moves_the_coin() -> None:
+    key, exactly = Key(bytes(32)), replace(REQUEST, accept_rate=None)
+    stamps = {
+        key.stamp("coin", coin_facts(**{**FACTS, "request": replace(exactly, accept=number)}))
+        for number in (1, 2, {"main": 2})
+    }
+    assert len(stamps) == 3
+    waiting = replace(exactly, accept=2, wait_list=3)
+    assert coin_facts(**{**FACTS, "request": waiting})["accept"] == 2
 
 
 def test_nothing_that_is_computed_enters_a_coin() -> None:

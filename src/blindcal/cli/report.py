@@ -148,9 +148,9 @@ def export(
     """
     folder, release = opened_release(path)
     if wait_list is not None and accept is None:
-        raise InputError("--wait-list goes with --accept")
+        raise InputError("`wait_list` goes with `accept`")
     if accept is not None and folder is None:
-        raise InputError("--accept needs the conference's folder, whose key has the private log")
+        raise InputError("`accept` needs the conference's folder, whose key has the private log")
     printed = None
     if accept is not None and folder is not None:
         printed = folder_list(folder, accept, wait_list, key=key)

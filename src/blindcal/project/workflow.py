@@ -401,7 +401,7 @@ def folder_list(
     `accept`: how many papers, or how many of each track, as text. `wait_list`: how many more wait, in the
     same form; by default those who wait in the release. Papers that the folder calls withdrawn are left out.
     """
-    number = parse_paper_counts("`accept`", accept)
+    number = parse_paper_counts("`accept`", accept or None)
     if number is None:
         raise InputError("say how many papers to accept")
     record = read_record(release_of(folder), key_of(folder, key))
