@@ -41,8 +41,8 @@ def agreements() -> None:
         for reviews in (1, 2, 3, 5)
         for papers in (1, 2, 3, 7)
     ]
-    slopes, verdicts = {one.following for one in found}, {one.verdict for one in found}
-    print("following: all None" if slopes == {None} else f"following: {slopes}")
+    mirrored, verdicts = {one.mirrored for one in found}, {one.verdict for one in found}
+    print("mirrored: all None" if mirrored == {None} else f"mirrored: {mirrored}")
     print("fits: all" if verdicts == {"fits"} else {one.notes for one in found})
 
 

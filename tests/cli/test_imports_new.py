@@ -598,9 +598,9 @@ def test_members_by_email_and_past_reviewers_by_name_are_one(easychair: None, tm
     assert code == 0, err
     assert "calibrated: 6 of 8 members found in past reviews" in out
     people = Path("icx/inputs/reviewers.csv.people.csv")
-    assert f"11 past ids taken for a member under another id: {people} lists them" in err
+    assert f"9 past ids taken for a member under another id: {people} lists them" in err
     assert (
-        f"1 past id may be a member's and was left out: write yes or no into the column taken of {people}"
+        f"3 past ids may be a member's and were left out: write yes or no into the column taken of {people}"
         in err
     )
     assert not any(word in out + err for name in MEMBERS for word in name.split() if len(word) > 2)
@@ -614,9 +614,9 @@ def test_members_by_email_and_past_reviewers_by_name_are_one(easychair: None, tm
         ("Søren Holm", "u3@x.org"): ("same name", "yes"),
         ("Wei Wang", "u4@x.org"): ("same name", "no"),
         ("Wei Wang", "u5@x.org"): ("same name", "no"),
-        ("M. Nunez", "u6@x.org"): ("initials", "yes"),
+        ("M. Nunez", "u6@x.org"): ("initials", "no"),
         ("Mo Núñez", "u6@x.org"): ("same name", "yes"),
-        ("E. Fox", "u7@x.org"): ("initials", "yes"),
+        ("E. Fox", "u7@x.org"): ("initials", "no"),
         ("Eva Fox", "u7@x.org"): ("same name", "yes"),
         ("Jo Ng", "u8@x.org"): ("same name", "yes"),
     }
@@ -628,7 +628,7 @@ def test_what_is_left_open_is_settled_by_the_table_itself(easychair: None) -> No
     before = {row["reviewer"]: row["reviews"] for row in rows(Path("icx/inputs/reviewers.csv"))}
     text = people.read_text()
     Path("mine.csv").write_text(
-        text.replace("u5@x.org,same name,no", "u5@x.org,same name,yes").replace("initials,yes", "initials,no")
+        text.replace("u5@x.org,same name,no", "u5@x.org,same name,yes").replace("initials,no", "initials,yes")
     )
     code, out, _ = call("import", "icx", "mine.csv")
     assert (code, out.splitlines()[0]) == (0, "mine.csv: same")
@@ -637,7 +637,7 @@ def test_what_is_left_open_is_settled_by_the_table_itself(easychair: None) -> No
     assert "7 of 8 members found in past reviews" in out
     after = {row["reviewer"]: row["reviews"] for row in rows(Path("icx/inputs/reviewers.csv"))}
     assert int(before["u5@x.org"]) == 0 < int(after["u5@x.org"])
-    assert int(after["u7@x.org"]) < int(before["u7@x.org"])
+    assert int(after["u7@x.org"]) > int(before["u7@x.org"])
     assert after["u4@x.org"] == "0"
 
 

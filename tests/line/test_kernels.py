@@ -17,7 +17,7 @@ def test_verdicts_about_what_is_zero_but_for_roundoff_are_those_of_every_kernel(
     """Scores and offsets that do not differ, in numbers that no float holds exactly."""
     lines = run_as(KERNELS[kernel], program=str(_JUDGED)).splitlines()
     assert lines == [
-        "following: all None",
+        "mirrored: all None",
         "fits: all",
         "raw ranks: all 1",
         "chances of being accepted: all 0.5",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from blindcal.planning.calibration_check import DOUBTFUL, FITS, HOPELESS, _looks_mirrored, check_calibration
+from blindcal.planning.calibration_check import DOUBTFUL, FITS, HOPELESS, check_calibration
 from blindcal.posterior.paper import PaperCase
 from drawn_worlds import Drawn, any_world, centered, for_five_points, mirrored, one_sixty, with_outsiders
 from sizes import count
@@ -119,24 +119,11 @@ def test_mirrored_offsets_are_mostly_seen_in_forty_papers(offset: float, least: 
 
 
 def test_mirrored_offsets_are_seen_for_what_they_are_in_three_hundred_papers() -> None:
-    """Scores that follow the offsets would grow by 1 with them; mirrored ones fall, by 0.3 to 1.5."""
     for seed in range(count(2, 20)):
         found = check_calibration(Drawn(300, 150).cases(np.random.default_rng([9, seed]), mirrored))
         assert found.verdict == DOUBTFUL
         assert found.mirrored is not None
         assert found.mirrored > 3 or found.shift > 0.3
-        assert found.following is not None
-        assert found.following < -0.2
-
-
-def test_rows_given_to_the_wrong_people_are_seen_in_a_large_conference() -> None:
-    for seed in range(count(2, 10)):
-        drawn = Drawn(1500, 300, grid=False)
-        found = check_calibration(
-            drawn.cases(np.random.default_rng([2, seed]), lambda rows: np.roll(rows, 7, axis=0))
-        )
-        assert found.verdict == DOUBTFUL
-        assert "belongs to the person it names" in found.notes[0]
 
 
 def test_a_small_misfit_is_no_matter_however_many_papers_show_it() -> None:
@@ -168,7 +155,7 @@ def test_where_low_is_better_everything_is_shown_as_it_was_given() -> None:
         -high.observed_mean,
         -high.shift,
     )
-    assert (low.stretch, low.shape, low.verdict) == (high.stretch, high.shape, high.verdict)
+    assert (low.stretch, low.verdict) == (high.stretch, high.verdict)
     assert "go from -10 to -1" in low.notes[0]
 
 
@@ -185,7 +172,7 @@ def test_few_scores_or_all_the_same_can_be_judged(scores: tuple[float, ...]) -> 
     names = ("a", "b", "c")
     case = PaperCase("p", scores, names, (len(scores) / 3,) * 3, (row,) * 3, 0.0)
     found = check_calibration([case])
-    assert (found.verdict, found.following, found.mirrored) == (FITS, None, None)
+    assert (found.verdict, found.mirrored) == (FITS, None)
     assert found.observed_mean == pytest.approx(5)
 
 
@@ -268,7 +255,7 @@ def test_a_calibration_beyond_the_end_of_the_grid_does_not_fit(scale: float) -> 
         return np.column_stack([scale * rows[:, 0], np.full(len(rows), 60.0), scale * rows[:, 2]])
 
     found = check_calibration(Drawn().cases(np.random.default_rng(5), all_sixty))
-    assert (found.verdict, found.following) == (HOPELESS, None)
+    assert found.verdict == HOPELESS
     assert found.predicted_mean == pytest.approx(10.0)
     assert np.isfinite([found.shift, found.stretch]).all()
 
@@ -285,7 +272,7 @@ def test_a_constant_added_to_scores_and_offsets_changes_nothing() -> None:
     ]
     plain, moved = check_calibration(cases), check_calibration(added)
     assert moved.verdict == plain.verdict == FITS
-    for name in ("shift", "stretch", "shape", "following", "mirrored"):
+    for name in ("shift", "stretch", "mirrored"):
         assert getattr(moved, name) == pytest.approx(getattr(plain, name), abs=1e-4)
 
 
@@ -297,12 +284,3 @@ def test_a_doubtful_calibration_may_not_fit() -> None:
     found = check_calibration(Drawn(300, 150).cases(np.random.default_rng(5), moved))
     assert found.verdict == DOUBTFUL
     assert found.notes[0].startswith("the calibration may not fit the scores: ")
-
-
-def test_offsets_that_papers_follow_are_not_called_mirrored() -> None:
-    """The evidence for mirroring may exceed its bar by chance where papers do follow their pools."""
-    found = check_calibration(Drawn().cases(np.random.default_rng(5)))
-    lucky = replace(found, mirrored=2.5, following=0.6)
-    assert not _looks_mirrored(lucky)
-    assert _looks_mirrored(replace(lucky, following=0.4))
-    assert _looks_mirrored(replace(lucky, following=None))

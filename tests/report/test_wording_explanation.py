@@ -102,17 +102,16 @@ def test_a_crowd_is_called_hidden_only_if_it_is_one_and_everyone_is_listed(tmp_p
 
 
 def test_a_fit_without_its_optional_parts_is_explained(tmp_path: Path) -> None:
-    """`following` and `mirrored` are numbers or missing: a reader may get either."""
+    """`mirrored` is a number or missing: a reader may get either."""
     decided(small_conference().write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out")
     path = tmp_path / "out" / "certificate.json"
     content = json.loads(path.read_text())
-    for name in ("following", "mirrored"):
-        content["calibration_fit"].pop(name)
+    content["calibration_fit"].pop("mirrored")
     (tmp_path / "short.json").write_text(json.dumps(content))
     told = {
         line.name
         for part in explain_certificate(read_certificate(tmp_path / "short.json"))
         for line in part.lines
     }
-    assert "calibration_fit.shape" in told
-    assert not told & {"calibration_fit.following", "calibration_fit.mirrored"}
+    assert "calibration_fit.stretch" in told
+    assert "calibration_fit.mirrored" not in told

@@ -366,18 +366,6 @@ _CALIBRATION_FIT = (
         "Ratio of the standard deviations.",
         "The scores vary {calibration_fit.stretch:.2f} times as much as predicted.",
     ),
-    NUMBER.field(
-        "shape",
-        "Largest difference of the distribution functions.",
-        "The share of scores up to any value is within {calibration_fit.shape:percent} of the prediction.",
-        form="percent",
-    ),
-    DECIMAL.field(
-        "following",
-        "How much higher the scores of papers with generous candidates are: 1 is as much as predicted, 0 is "
-        "not at all.",
-        nullable=True,
-    ),
     DECIMAL.field(
         "mirrored",
         "Evidence that strict and generous reviewers were exchanged (a logarithm): below 0 speaks against "
@@ -386,8 +374,8 @@ _CALIBRATION_FIT = (
     ),
     COUNT.field(
         "impossible",
-        "Scores that no candidate of their paper gives.",
-        "{calibration_fit.impossible:count score} so far out that no candidate for the paper would give it.",
+        "Scores that no candidate gives.",
+        "{calibration_fit.impossible:count score} so far out that no candidate would give it.",
     ),
     COUNT.field(
         "odd",

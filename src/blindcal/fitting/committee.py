@@ -171,10 +171,9 @@ def match_people(
     """Finds the members of a committee among past reviewers, who may have other ids.
 
     A past id stands for a member if it is the same address but for a tag (`ada+pc@x.org`), or has the same
-    name in any order, with or without accents. It also does if initials, an address like `ada.byron@x.org`
-    or a name that lost its accents leave just one member and one past reviewer. Names count that any of the
-    lists has for an id. Two members, or two reviewers of one conference, are never joined: the pairs are
-    left to the chair.
+    name in any order, with or without accents or the letters that had them, and no other member has it.
+    Names count that any of the lists has for an id. Initials are left to the chair. So are two members, or
+    two reviewers of one conference: they are never joined.
 
     Args:
         members: The name of each member by id, or an empty text; listed without looking at this year's
@@ -187,7 +186,7 @@ def match_people(
         >>> past = {"ada@old.org": "Ada Byron", "Godel, K.": "", "wang@x.org": "Wei Wang", "Wang, Wei": ""}
         >>> people = match_people(members, [past])
         >>> print(people, [(pair.old, pair.why) for pair in people.pairs if pair.taken])
-        2 of 3 members found in past reviews [('ada@old.org', 'same name'), ('Godel, K.', 'initials')]
+        1 of 3 members found in past reviews [('ada@old.org', 'same name')]
     """
     chosen = dict(same or {})
     names = defaultdict[str, set[str]](set)
@@ -196,24 +195,20 @@ def match_people(
             names[_address(who)].add(name)
     everyone = dict.fromkeys(who for people in conferences for who in people)
     past = [who for who in everyone if who not in members and who not in chosen]
-    traits = {who: _traits(who, names[_address(who)]) for who in (*members, *past)}
-    claims = _claims([*members], past, traits)
-    sure = {who: min(claim.members) for who, claim in claims.items() if claim.sure}
+    known = {who: _identity(who, names[_address(who)]) for who in (*members, *past)}
+    near = _nearest(past, [*members], known)
+    sure = {old: min(found) for old, (why, found) in near.items() if why in _SURE and len(found) == 1}
     for people in conferences:
         stands_for = Counter(sure.get(who, chosen.get(who, who)) for who in people)
         sure = {old: new for old, new in sure.items() if old not in people or stands_for[new] == 1}
-    pairs = [
-        Pair(old, new, _REASONS[claim.strength], old in sure)
-        for old, claim in claims.items()
-        for new in sorted(claim.members)
-    ]
+    pairs = [Pair(old, new, why, old in sure) for old, (why, found) in near.items() for new in sorted(found)]
     joined = {**chosen, **sure}
     matched = {joined.get(who, who) for who in everyone} & members.keys()
     return MatchedPeople(len(members), len(matched), joined, tuple(pairs), (_kind(members), _kind(everyone)))
 
 
-_REASONS = ("same address", "same name", "nearly the same name", "initials", "same mailbox elsewhere")
-_NAME, _INITIALS, _MAILBOX = 1, 3, 4
+_SURE = ("same address", "same name", "nearly the same name")
+_REASONS = (*_SURE, "initials", "same mailbox elsewhere")
 _TITLES = {"dr", "prof", "professor", "jr", "sr", "ii", "iii", "phd"}
 _PLAIN = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ß": "ss"}
@@ -226,16 +221,12 @@ _FEWEST_LETTERS = 5
 # A name that more members have is no name: "Program Committee Member".
 _MOST_NAMESAKES = 10
 
-_Traits = tuple[frozenset[str], ...]
-"""What an id can be recognized by, strongest first, as `_REASONS` has it."""
 
+class _Identity(NamedTuple):
+    """What a person can be recognized by."""
 
-class _Claim(NamedTuple):
-    """The members that a past id points to by its strongest trait; `sure` if it can be no other."""
-
-    strength: int
-    members: frozenset[str]
-    sure: bool
+    spelled: frozenset[str]  # names, first names first
+    keys: tuple[frozenset[str], ...]  # texts that two people share if they are alike, for each of `_REASONS`
 
 
 def _address(who: str) -> str:
@@ -268,79 +259,47 @@ def _folded(words: Iterable[str]) -> str:
     return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
-def _traits(who: str, names: Iterable[str]) -> _Traits:
+def _identity(who: str, names: Iterable[str]) -> _Identity:
     mail, profile = "@" in who, _PROFILE.fullmatch(who)
     own = profile[1].replace("_", " ") if profile else "" if mail else who
     listed = [words for words in map(_words, {*names, own}) if len(words) > 1]
     listed = [words for words in listed if not any(map(str.isdigit, "".join(words)))]
-    spelled = {
-        spelling
-        for words in listed
-        for spelling in (_folded(words), _folded(word.translate(_DIGRAPHS) for word in words))
+    spelled = {_folded(words) for words in listed}
+    spelled |= {_folded(word.translate(_DIGRAPHS) for word in words) for words in listed}
+    exact = {" ".join(sorted(name.split())) for name in spelled} | ({_folded([own])} if own else set())
+    # What is left of a name without its accented letters; and an address that spells a name.
+    bare = {"".join(re.findall("[a-z]", "".join(words))) for words in listed}
+    near = {text for text in bare if len(text) >= _FEWEST_LETTERS} | {
+        name.replace(" ", "") for name in spelled
     }
     box = _address(who).split("@")[0] if mail and not listed else ""
     parts = re.findall(r"[^\W\d_]{2,}", box)
-    bare = {"".join(re.findall("[a-z]", "".join(words))) for words in listed}
-    near = {text for text in bare if len(text) >= _FEWEST_LETTERS} | {s.replace(" ", "") for s in spelled}
-    sets = (
-        {_address(who)} if mail else set(),
-        {" ".join(sorted(spelling.split())) for spelling in spelled} | ({_folded([own])} if own else set()),
-        near | ({"".join(parts)} if len(parts) > 1 else set()),
-        spelled,
-        {box} - {""},
-    )
-    return tuple(map(frozenset, sets))
+    near |= {"".join(parts)} if len(parts) > 1 else set()
+    initials = {f"{name[0]} {name.split()[-1]}" for name in spelled}
+    keys = ({_address(who)} if mail else set(), exact, near, initials, {box} - {""})
+    return _Identity(frozenset(spelled), tuple(map(frozenset, keys)))
 
 
-def _claims(members: Sequence[str], past: Sequence[str], traits: Mapping[str, _Traits]) -> dict[str, _Claim]:
-    """For each past id the members that its strongest trait points to."""
-    claims: dict[str, _Claim] = {}
-    for strength in range(len(_REASONS)):
-        open_ids = [who for who in past if who not in claims]
-        nearest = _alike(open_ids, members, traits, strength, _MOST_NAMESAKES)
-        claims |= {who: _Claim(strength, frozenset(pointed_to), False) for who, pointed_to in nearest.items()}
-        # A weak trait must fit no other past reviewer, unless that points to the same member.
-        rivals = _alike([*nearest], past, traits, strength) if strength > _NAME else {}
-        for who, pointed_to in nearest.items():
-            others = [claims.get(rival) for rival in rivals.get(who, ())]
-            alone = all(other is not None and other.members == pointed_to for other in others)
-            sure = len(pointed_to) == 1 and alone and strength < _MAILBOX
-            claims[who] = _Claim(strength, frozenset(pointed_to), sure)
-    return claims
-
-
-def _alike(
-    people: Sequence[str],
-    others: Sequence[str],
-    traits: Mapping[str, _Traits],
-    strength: int,
-    most: int | None = None,
-) -> dict[str, set[str]]:
-    """For each of some people those of the `others` who share a trait; whoever shares none is left out.
-
-    What more than `most` others share is no trait.
-    """
-    by_key = defaultdict[str, list[str]](list)
-    for other in others:
-        for key in _keys(traits[other], strength):
-            by_key[key].append(other)
-    alike = {}
-    for who in people:
-        groups = [by_key[key] for key in _keys(traits[who], strength) if key in by_key]
-        near = {other for group in groups if most is None or len(group) <= most for other in group} - {who}
-        if _PROFILE.fullmatch(who):
-            near = {other for other in near if not _PROFILE.fullmatch(other)}
-        if strength == _INITIALS:
-            near = {other for other in near if _may_be_one(traits[who][_INITIALS], traits[other][_INITIALS])}
-        if near:
-            alike[who] = near
-    return alike
-
-
-def _keys(traits: _Traits, strength: int) -> set[str]:
-    """The words under which people who share a trait are found."""
-    keys = {*traits[strength]}
-    return {f"{key[0]} {key.split()[-1]}" for key in keys} if strength == _INITIALS else keys
+def _nearest(
+    past: Sequence[str], members: Sequence[str], known: Mapping[str, _Identity]
+) -> dict[str, tuple[str, set[str]]]:
+    """The members whom each past id points to by the strongest reason, and that reason; by strength."""
+    near = dict[str, tuple[str, set[str]]]()
+    for strength, why in enumerate(_REASONS):
+        holders = defaultdict[str, list[str]](list)
+        for member in members:
+            for key in known[member].keys[strength]:
+                holders[key].append(member)
+        for old in [who for who in past if who not in near]:
+            groups = [holders[key] for key in known[old].keys[strength] if key in holders]
+            found = {member for group in groups if len(group) <= _MOST_NAMESAKES for member in group}
+            if _PROFILE.fullmatch(old):
+                found = {member for member in found if not _PROFILE.fullmatch(member)}
+            if why == "initials":
+                found = {member for member in found if _may_be_one(known[old].spelled, known[member].spelled)}
+            if found:
+                near[old] = why, found
+    return near
 
 
 def _may_be_one(names: Iterable[str], others: Iterable[str]) -> bool:
