@@ -286,7 +286,7 @@ def test_a_grid_is_recognized_in_whole_scores_and_in_few_that_repeat() -> None:
 TWINS = {
     "paper,reviewer,score\nP2,a,1\np2,b,2\nP3,a,3\n": (["rows 2 and 3 differ"], "P2"),
     "paper,reviewer,score\nP02,a,1\nP3,a,3\nP2,b,2\nP03,b,1\n": (["rows 2 and 4", "1 other paper"], "P02"),
-    "paper,reviewer,score\n7,a,1\n7.0,b,2\n": (["rows 2 and 3 differ"], "7.0"),
+    "paper,reviewer,score\nA7,a,1\nA7.0,b,2\n": (["rows 2 and 3 differ"], "7.0"),
     "paper,reviewer,score\n1,Ann Lee,1\n2,ann lee,2\n": (["2 reviewers differ from another's"], "ann"),
 }
 

@@ -14,6 +14,7 @@ pytest.importorskip("typer")
 
 import plain_files
 from blindcal.cli.console import CONFIDENTIAL
+from blindcal.exporters.formats import read_titles
 from blindcal.project import imports as module
 from blindcal.project import read_folder
 from chair_exports import PEOPLE, options, write_exports
@@ -364,6 +365,68 @@ def test_a_table_of_reviews_is_never_taken_for_the_committee(folder: Path, shape
     for chosen in ((), ("--as", "committee")):
         code, _, err = call("import", "icx", "table", *chosen)
         assert (code, everything(Path.cwd())) == (2, before), err
+
+
+SPREADSHEET = "paper,reviewer,score\n1.0,17.0,3\n1.0,18.0,2\n2.0,17.0,5\n"
+
+
+def test_whole_numbers_of_a_spreadsheet_are_ids_of_whole_numbers(folder: Path) -> None:
+    """Columns of whole numbers with an empty cell come back from a data frame as 1.0."""
+    Path("reviews.csv").write_text(SPREADSHEET)
+    Path("conflicts.csv").write_text("paper,conflict\n1,18\n2.0,18.0\n".replace(",18\n", ",18.0\n", 1))
+    Path("titles.csv").write_text("paper,title\n1.0,On Widgets\n2.0,Gadgets\n")
+    Path("pc.csv").write_text("reviewer\n17.0\n18.0\n")
+    given = ("reviews.csv", "conflicts.csv", "titles.csv", "pc.csv")
+    assert call("import", "icx", *given)[0] == 0
+    inputs = folder / "inputs"
+    assert [(row["paper"], row["reviewer"]) for row in table(inputs / "reviews.csv")] == [
+        ("1", "17"),
+        ("1", "18"),
+        ("2", "17"),
+    ]
+    assert [(row["paper"], row["conflict"]) for row in table(inputs / "conflicts.csv")] == [
+        ("1", "18"),
+        ("2", "18"),
+    ]
+    assert [row["reviewer"] for row in table(inputs / "committee.csv")] == ["17", "18"]
+    names = read_titles(folder / "inputs" / "titles.csv")
+    assert names == {"1": "On Widgets", "2": "Gadgets"}
+
+
+def test_ids_that_are_not_all_whole_numbers_stay(folder: Path) -> None:
+    Path("reviews.csv").write_text("paper,reviewer,score\n1.0,a,3\n1.1,a,2\n2.0,b,5\n")
+    assert call("import", "icx", "reviews.csv")[0] == 0
+    assert [row["paper"] for row in table(folder / "inputs" / "reviews.csv")] == ["1.0", "1.1", "2.0"]
+
+
+OTHERS = {
+    "conflicts": "paper,conflict\nP-1,a\nP-2,a\n",
+    "pools": "paper,reviewer,probability\nP-1,a,1\nP-1,b,1\n",
+    "titles": "paper,title\nP-1,On Widgets\n",
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_a_list_about_other_papers_alone_is_refused(folder: Path, kind: str) -> None:
+    """Conflicts were ignored, and `decide` warned when all was done."""
+    Path("reviews.csv").write_text("paper,reviewer,score\n1,a,3\n2,a,2\n2,b,5\n")
+    Path("list.csv").write_text(OTHERS[kind])
+    assert call("import", "icx", "reviews.csv")[0] == 0
+    before = everything(folder)
+    code, _, err = call("import", "icx", "list.csv", "--as", kind)
+    assert (code, everything(folder)) == (2, before)
+    assert (
+        "list.csv, column paper: must list papers that have reviews: are the ids spelled differently" in err
+    )
+    assert call("new", "two")[0] == 0
+    assert call("import", "two", "list.csv", "--as", kind)[0] == 0, "before reviews are in nobody can tell"
+    if kind != "titles":
+        code, _, err = call("import", "two", "reviews.csv")
+        assert (code, "must list papers that have reviews" in err) == (2, True)
+        code, _, err = call(
+            "new", "icy", "--reviews", "reviews.csv", f"--{kind}", "list.csv", "--scores", "public"
+        )
+        assert (code, "must list papers that have reviews" in err) == (2, True)
 
 
 def decided_by_hand(*decisions: str) -> None:

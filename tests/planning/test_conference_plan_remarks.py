@@ -21,7 +21,7 @@ from blindcal.planning.conference_plan import (
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import prepare
 from blindcal.reviews import Reviews
-from commands import plain
+from commands import call, plain
 from drawn_worlds import Drawn, centered, for_five_points, mirrored, one_sixty
 from small_conferences import (
     SmallConference,
@@ -275,12 +275,15 @@ def test_conflicts_of_unknown_papers_and_people_are_noted(
     assert not any(canary in notes for canary in small.canaries)
 
 
-def test_a_file_of_pools_for_other_papers_altogether_says_so(tmp_path: Path) -> None:
-    path = tmp_path / "conflicts.csv"
-    path.write_text("paper,conflict\nP-1,a\nP-2,a\n", encoding="utf-8")
-    (said,) = stray_remarks(path, ["1", "2"], ["a"])
-    assert "conflicts for 2 papers without any review" in said
-    assert "No paper is in both files" in said
+def test_conflicts_of_other_papers_altogether_are_refused(tmp_path: Path) -> None:
+    """They once were left out with a remark, and the papers decided from public data."""
+    small = small_conference()
+    folder = replace(small, pools=(("paper", "conflict"), ("nowhere", "Nobody"))).write(tmp_path / "in")
+    for command in ("plan", "decide"):
+        code, _, err = call(*command_line(command, folder, with_key(tmp_path / "key.bin"), tmp_path / "out"))
+        assert code == 2
+        assert "pools.csv, column paper: must list papers that have reviews: are the ids" in err
+    assert not (tmp_path / "out").exists()
     assert stray_remarks("everyone", ["1"], ["a"]) == []
 
 

@@ -20,7 +20,7 @@ from blindcal.importers.scores import (
     read_ordered,
     scale_of,
 )
-from blindcal.io.cells import Violation, count, id_problem, normalize_id
+from blindcal.io.cells import Violation, count, id_problem, normalize_id, whole_ids
 from blindcal.io.tables import Problems
 from blindcal.reviews import Reviews
 
@@ -76,13 +76,19 @@ def gather(export: RawExport, choices: Choices) -> Imported:
     """
     people = {_clean(key): _clean(person) for key, person in (choices.people or {}).items()}
     scored = [row for row in export.rows if row.score.strip().casefold() not in _BLANK]
-    rows = [_cleaned(row, people) for row in scored]
+    rows = _whole([_cleaned(row) for row in scored])
+    papers = {_clean(raw.paper): row.paper for raw, row in zip(scored, rows, strict=True)}
+    rows = [row._replace(reviewer=people.get(row.reviewer, row.reviewer)) for row in rows]
     # The order that the export brought along counts if its scores need one.
     brought = export.best_first if is_worded(row.score for row in export.rows) else ()
     log = Problems(export.file)
     log.extend(export.problems)
     score, sure = _scores(rows, choices.best_first or brought, export, log), _confidences(rows, export, log)
-    known = {_clean(paper): _clean(track) for paper, track in export.tracks.items() if track.strip()}
+    known = {
+        papers.get(_clean(paper), _clean(paper)): _clean(track)
+        for paper, track in export.tracks.items()
+        if track.strip()
+    }
     tracks = {**{row.paper: row.track for row in reversed(rows) if row.track}, **known}
     if not _years_mixed(rows, export, log):
         _check_pairs(rows, tracks, export, log)
@@ -93,9 +99,12 @@ def gather(export: RawExport, choices: Choices) -> Imported:
         log.add(None, None, "must have at least one review with a score", "none")
     log.finish()
     check_people([(row.paper, row.reviewer) for row in rows], export.file)
-    reviews, titles = Reviews.from_table(_table(rows, score, sure)), _titles(rows, export)
-    pairs = {(_clean(paper), people.get(_clean(who), _clean(who))) for paper, who in export.conflicts}
-    became = {_clean(paper): what for paper, what in export.withdrawn.items()}
+    reviews, titles = Reviews.from_table(_table(rows, score, sure)), _titles(rows, export, papers)
+    pairs = {
+        (papers.get(_clean(paper), _clean(paper)), people.get(_clean(who), _clean(who)))
+        for paper, who in export.conflicts
+    }
+    became = {papers.get(_clean(paper), paper): what for paper, what in export.withdrawn.items()}
     return Imported(
         format=export.format,
         reviews=reviews,
@@ -150,10 +159,17 @@ def _phrase(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-def _cleaned(row: RawReview, people: Mapping[str, str]) -> RawReview:
-    who = _clean(row.reviewer)
-    paper, track, stage = map(_clean, (row.paper, row.track, row.round))
-    return row._replace(paper=paper, reviewer=people.get(who, who), track=track, round=stage)
+def _cleaned(row: RawReview) -> RawReview:
+    paper, who, track, stage = map(_clean, (row.paper, row.reviewer, row.track, row.round))
+    return row._replace(paper=paper, reviewer=who, track=track, round=stage)
+
+
+def _whole(rows: Sequence[RawReview]) -> list[RawReview]:
+    """The rows with `1.0` as `1` in ids, if all ids of the kind are whole numbers."""
+    papers = whole_ids([row.paper for row in rows])
+    people = whole_ids([row.reviewer for row in rows])
+    ids = zip(rows, papers, people, strict=True)
+    return [row._replace(paper=paper, reviewer=who) for row, paper, who in ids]
 
 
 class _Numbers(NamedTuple):
@@ -266,9 +282,10 @@ def _table(rows: Sequence[RawReview], score: _Numbers, sure: _Numbers | None) ->
     return table
 
 
-def _titles(rows: Sequence[RawReview], export: RawExport) -> dict[str, str]:
+def _titles(rows: Sequence[RawReview], export: RawExport, papers: Mapping[str, str]) -> dict[str, str]:
     titles = {row.paper: _phrase(row.title) for row in reversed(rows)}
-    titles.update((_clean(paper), _phrase(title)) for paper, title in export.titles.items())
+    listed = ((_clean(paper), _phrase(title)) for paper, title in export.titles.items())
+    titles.update((papers.get(paper, paper), title) for paper, title in listed)
     return {paper: title for paper, title in titles.items() if title and not id_problem(paper)}
 
 

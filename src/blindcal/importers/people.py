@@ -16,7 +16,7 @@ from blindcal.importers.pretalx import team_sheet
 from blindcal.importers.raw_export import export_error
 from blindcal.importers.scores import score_shaped
 from blindcal.importers.sheet import HeadedTable, MixedListError, OpenedExport, find_only_table
-from blindcal.io.cells import Column, count, id_problem, normalize_id, unescape
+from blindcal.io.cells import Column, count, id_problem, normalize_id, unescape, whole_ids
 from blindcal.io.tables import Problems, Table, input_error, parse_table
 
 _ORDINAL = re.compile(
@@ -335,4 +335,4 @@ def _ids(
     if not places:
         log.add(None, column, "must have at least one row under the header", "none")
     log.finish()
-    return [(people or {}).get(cells[index], cells[index]) for index in places]
+    return [(people or {}).get(who, who) for who in whole_ids([cells[index] for index in places])]

@@ -1,7 +1,7 @@
 """What one cell of a file may hold, and the rule that a bad one breaks ("must be a number").
 
-Ids stay as they are written, numbers have one grammar, and text that a spreadsheet would run is escaped
-reversibly. The same rules hold for the cells of data frames.
+Ids stay as they are written (but `1.0` is 1 in a column of whole numbers), numbers have one grammar, and text
+that a spreadsheet would run is escaped reversibly. The same rules hold for the cells of data frames.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -34,6 +34,7 @@ _SHAPES = {
     _DATE: "must be a number, not a date (a spreadsheet may have made one of it)",
     re.compile(r"[0-9]+(?:\.[0-9]+)? ?[ :=(/].*", re.DOTALL): "must be a number alone, with nothing after it",
 }
+_WHOLE_ID = re.compile(r"([0-9]+)(?:\.0+)?")
 _EMAIL = re.compile(r"[^\s@/]+@[^\s@/]+\.[^\s@/]+")
 _WORDS = {"nan", "inf", "infinity", "na", "n/a", "none", "null"}
 
@@ -51,8 +52,9 @@ class Column:
     """What a column must hold.
 
     `id` is short text without spaces at its ends or invisible characters, kept as it is written: `007` is not
-    `7`, `NA` is an id; only emails become lower case. `text` is any text. Numbers have one grammar (`-1`,
-    `2.5`, `1e-3`); `empty` allows missing cells (`nan`, or an empty text), `infinite` allows the word `inf`.
+    `7`, `NA` is an id; only emails become lower case, and `1.0` is `1` where all ids are whole. `text` is any
+    text. Numbers have one grammar (`-1`, `2.5`, `1e-3`); `empty` allows missing cells (`nan`, or an empty
+    text), `infinite` allows the word `inf`.
     No cell of a table that has a `secret` column is ever quoted in a message.
     """
 
@@ -140,6 +142,20 @@ def normalize_id(text: str) -> str:
     ('ada@example.edu', 'Ada Byron', '~Ada_Byron1')
     """
     return text.lower() if "@" in text and text.isascii() and _EMAIL.fullmatch(text) else text
+
+
+def whole_ids(ids: Sequence[str]) -> tuple[str, ...]:
+    """The ids of a column; if all are whole numbers, those that a spreadsheet made `1.0` are `1` again.
+
+    >>> whole_ids(["1.0", "2", "10.00"]), whole_ids(["1.0", "1.5"]), whole_ids(["1.0", "A"])
+    (('1', '2', '10'), ('1.0', '1.5'), ('1.0', 'A'))
+    """
+    distinct = {*ids} - {""}
+    matches = {name: _WHOLE_ID.fullmatch(name) for name in distinct}
+    if not all(matches.values()) or all(map(str.isdecimal, distinct)):
+        return tuple(ids)
+    whole = {name: match[1] for name, match in matches.items() if match is not None}
+    return tuple(whole.get(name, name) for name in ids)
 
 
 def escape(text: str) -> str:

@@ -31,6 +31,7 @@ from blindcal.io.cells import (
     escape,
     natural_key,
     number_text,
+    whole_ids,
 )
 
 StrPath = str | os.PathLike[str]
@@ -248,7 +249,10 @@ class _ColumnReader:
         return sorted(problems, key=lambda problem: problem.row or 0)
 
     def values(self) -> tuple[str, ...] | NDArray[np.float64]:
-        return np.array(self.kept, dtype=np.float64) if self.number else tuple(map(str, self.kept))
+        if self.number:
+            return np.array(self.kept, dtype=np.float64)
+        texts = tuple(map(str, self.kept))
+        return whole_ids(texts) if self.column.kind == "id" else texts
 
 
 def _cell_of(value: object, column: Column, number: bool) -> str | None:

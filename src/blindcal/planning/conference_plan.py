@@ -502,11 +502,6 @@ def stray_remarks(
     if unknown := len(named - set(papers)):
         remarks.append(
             f"{table.file} has {what} for {count(unknown, 'paper')} without any review in {reviews}: left out"
-            + (
-                ""
-                if unknown < len(named)
-                else ". No paper is in both files: are the ids spelled differently?"
-            )
         )
     barred = set(table.text("conflict")) if conflicts else set()
     if strangers := len(barred - set(people) - {OUTSIDER}):

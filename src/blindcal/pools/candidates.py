@@ -266,6 +266,21 @@ def conflicts_in(source: StrPath) -> set[tuple[str, str]]:
     return set(zip(table.text("paper"), table.text("conflict"), strict=True))
 
 
+def papers_in(source: StrPath) -> set[str]:
+    """The papers that a file of pools, conflicts or titles lists."""
+    return {*read_table(source, [Column("paper", "id")], extra=True).text("paper")}
+
+
+def refuse_other_papers(source: object, listed: Collection[str], papers: Collection[str]) -> None:
+    """Refuse a file, the `source`, that lists papers, and none of those that have reviews.
+
+    Otherwise its conflicts, say, would be left out in silence.
+    """
+    if listed and papers and {*listed}.isdisjoint(papers):
+        rule = "must list papers that have reviews: are the ids spelled differently?"
+        raise input_error([Problem(str(source), None, "paper", rule, f"none among {len({*listed}):,}")])
+
+
 Similarity = Mapping[str, Mapping[str, float]]
 """For each paper how well reviewers fit it, at least 0; one who is not listed has 0."""
 BIDS = {"yes": 1.0, "maybe": 0.5, "no": 0.0, "conflict": 0.0}

@@ -18,7 +18,15 @@ from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import is_path, source_name
 from blindcal.io.cells import count, number_text
-from blindcal.pools.candidates import EVERYONE, OUTSIDER, Pools, is_everyone, pools_of
+from blindcal.pools.candidates import (
+    EVERYONE,
+    OUTSIDER,
+    Pools,
+    conflicts_in,
+    is_everyone,
+    pools_of,
+    refuse_other_papers,
+)
 from blindcal.posterior.conference import (
     Conference,
     LevelByTrack,
@@ -160,6 +168,8 @@ def read_inputs(
         whole = Reviews.read(reviews, grid=grid)
     else:
         whole = Reviews.from_table(reviews, grid=grid, name=named.reviews)
+    if is_path(pools):
+        refuse_other_papers(named.pools, [paper for paper, _ in conflicts_in(pools)], whole.papers)
     parameters = read_reviewers(reviewers)
     present = whole.without(withdrawn)
     refuse_reused(reviewers, parameters, present)

@@ -47,7 +47,7 @@ from blindcal.io.tables import format_table, input_error
 from blindcal.planning.conference_plan import stray_remarks
 from blindcal.planning.request import WHOLE, Quota, known_readers, shares
 from blindcal.policy.guarantee import Guarantee
-from blindcal.pools.candidates import pools_of
+from blindcal.pools.candidates import papers_in, pools_of, refuse_other_papers
 from blindcal.posterior.conference import paper_tracks, read_reviewers
 from blindcal.posterior.reuse_guard import (
     Fingerprint,
@@ -307,6 +307,8 @@ def create_folder(
         _check_quota(imported.reviews.without(withdrawn), wishes.accept, str(given.reviews))
         remarks += (*reuse_warnings(past_footprints(contents), imported.reviews),)
     check_files(contents)
+    if imported is not None:
+        refuse_other_lists(contents, given.conflicts or "the conflicts", imported.reviews.papers)
     contents, calibration_remarks = _calibrated(contents, folder, grid, wishes.better, workers, progress)
     settings = _settings(folder, key, contents, grid, wishes)
     with staged_folder(folder) as filled:
@@ -464,6 +466,14 @@ def check_files(contents: FolderContents) -> None:
         read_titles(files["titles"])
     if "pools" in files:
         pools_of(files["pools"], () if imported is None else imported.reviews.papers, known)
+
+
+def refuse_other_lists(contents: FolderContents, conflicts: object, papers: Collection[str]) -> None:
+    """Refuse lists that are about none of the `papers` that have reviews; `conflicts` names their file."""
+    refuse_other_papers(conflicts, {paper for paper, _ in contents.conflicts}, papers)
+    for name in ("pools", "titles"):
+        if name in contents.files:
+            refuse_other_papers(contents.files[name], papers_in(contents.files[name]), papers)
 
 
 def check_scores(contents: FolderContents, grid: str | None) -> None:

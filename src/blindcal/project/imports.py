@@ -34,7 +34,16 @@ from blindcal.importers.sheet import find_table
 from blindcal.io.atomic_files import lock, make_folder, read_bytes, write_bytes, write_table
 from blindcal.io.cells import count
 from blindcal.io.tables import decode_utf8, input_error
-from blindcal.pools.candidates import CAUSES, EVERYONE, Pools, conflicts_in, everyone, pools_of
+from blindcal.pools.candidates import (
+    CAUSES,
+    EVERYONE,
+    Pools,
+    conflicts_in,
+    everyone,
+    papers_in,
+    pools_of,
+    refuse_other_papers,
+)
 from blindcal.posterior.conference import Sources, read_reviewers, refuse_mismatches
 from blindcal.posterior.reuse_guard import Fingerprint, fingerprint_of_reviews, refuse_reused, reuse_warnings
 from blindcal.project.create import (
@@ -48,6 +57,7 @@ from blindcal.project.create import (
     left_out,
     past_footprints,
     read_contents,
+    refuse_other_lists,
     score_remarks,
     unlisted_remarks,
     withdrawn_reasons,
@@ -192,6 +202,11 @@ def read_import(
     remarks += score_remarks(contents, grid)
     check_files(contents)
     if this_year is not None:
+        conflicts = next((source.path for source in sources if source.kind == "conflicts"), "the conflicts")
+        refuse_other_lists(contents, conflicts, this_year.papers)
+        if "pools" not in contents.files and not contents.conflicts:
+            own = folder.text("pools")
+            refuse_other_papers(own, papers_in(own) if os.path.isfile(own) else (), this_year.papers)
         remarks += (*reuse_warnings([*_earlier(folder, contents), *past_footprints(contents)], this_year),)
     gone = {} if imported is None else left_out(imported, keep, _released(folder))
     withdrawn = {paper: status for paper, status in gone.items() if paper not in folder.withdrawn}
