@@ -14,14 +14,14 @@ import blindcal as bc
 from blindcal.calibrators.affine_model import hierarchical_quality
 from blindcal.calibrators.gibbs import Batch
 from blindcal.compute.mcmc import rhat
-from blindcal.simulation.population import paper_population, prototype_population, simulate
+from blindcal.simulation.population import paper_population, prototype_population, simulate_many
 
 PAPERS, REVIEWERS, PER_PAPER = 10_000, 8_000, 4
 CONFERENCES = 20
 
 
 def large() -> None:
-    drawn = simulate(np.random.default_rng(1), 1, PAPERS, REVIEWERS, PER_PAPER, prototype_population())
+    drawn = simulate_many(np.random.default_rng(1), 1, PAPERS, REVIEWERS, PER_PAPER, prototype_population())
     reviews = bc.Reviews.from_table(
         {
             "paper": [f"p{i:05d}" for i in np.repeat(np.arange(PAPERS), PER_PAPER)],
@@ -50,7 +50,7 @@ def large() -> None:
 
 
 def many() -> None:
-    drawn = simulate(np.random.default_rng(2), CONFERENCES, 100, 100, 3, paper_population(0.25))
+    drawn = simulate_many(np.random.default_rng(2), CONFERENCES, 100, 100, 3, paper_population(0.25))
     began = time.perf_counter()
     hierarchical_quality(drawn.batch)
     together = time.perf_counter() - began

@@ -5,22 +5,20 @@ from __future__ import annotations
 import time
 from fractions import Fraction
 
-import numpy as np
-
 from blindcal.certify.claims import certify
 from blindcal.deciding.key_and_coins import Key, draw
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.paper import PaperCase
-from blindcal.simulation.population import pooled_conference, prototype_population
+from blindcal.simulation.conference import simulate
 
 PAPERS, POOL, REVIEWS, BAR = 40, 12, 3, 0.67
 
 
 def conference(papers: int = PAPERS) -> Conference:
     """Papers with pools of 12 and 3 reviews: 1,320 tuples each."""
-    drawn = pooled_conference(np.random.default_rng(1), papers, POOL, REVIEWS, prototype_population())
+    drawn = simulate(papers, POOL, REVIEWS, seed=1)
     cases = []
     for i in range(papers):
         who = drawn.pool[i].tolist()

@@ -21,10 +21,8 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
-import numpy as np
-
 import blindcal as bc
-from blindcal.simulation.population import pooled_conference, prototype_population
+from blindcal.simulation.conference import simulate
 
 AVERAGE = ('guarantee = "average"', 'epsilon = "none"')
 FOLDER = """\
@@ -63,7 +61,7 @@ SETTINGS = (
 
 def write(folder: Path, papers: int, pool: int, reviews: int, seed: int = 1) -> None:
     """The three input files of a simulated conference with the prototype's reviewers."""
-    drawn = pooled_conference(np.random.default_rng(seed), papers, pool, reviews, prototype_population())
+    drawn = simulate(papers, pool, reviews, seed=seed)
     tables = {
         "reviews": [("paper", "reviewer", "score")],
         "reviewers": [("reviewer", "slope", "offset", "noise")],

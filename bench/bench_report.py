@@ -12,7 +12,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 from playwright.sync_api import Browser
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
@@ -22,7 +21,7 @@ from blindcal.exporters.formats import read_decided
 from blindcal.report import read_certificate
 from blindcal.report.guarantee_survey import survey
 from blindcal.report.html_page import Report, page
-from blindcal.simulation.population import example_files, pooled_conference, prototype_population
+from blindcal.simulation.conference import example_files, simulate
 from report_page import browser
 
 FEW, MANY = 20, (1_000, 20_000)
@@ -36,7 +35,7 @@ _UNFOLD = """() => new Promise(done => {
 
 def small(folder: Path) -> Report:
     """A report about a few papers."""
-    drawn = pooled_conference(np.random.default_rng(14), FEW, 8, 3, prototype_population())
+    drawn = simulate(FEW, 8, 3, seed=14)
     for name, data in example_files(drawn).items():
         (folder / name).write_bytes(data)
     inputs = bc.read_inputs(*(folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))

@@ -24,7 +24,7 @@ from blindcal.calibrators.affine_model import maximum_likelihood_quality
 from blindcal.calibrators.results import raw_quality, standardized_quality
 from blindcal.checks import Array
 from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error
-from blindcal.simulation.population import Simulation, paper_population, simulate
+from blindcal.simulation.population import Simulation, paper_population, simulate_many
 
 CONFERENCES, PAPERS, PER_PAPER, NOISE = 100, 100, 3, 0.25
 PROMISED, AIM = 50, 150
@@ -122,7 +122,9 @@ def fastest(call: Callable[[], object], repeats: int) -> float:
 
 def fresh(seed: int | np.random.Generator, stacked: bool = False) -> Simulation:
     population = paper_population(NOISE, "script")
-    return simulate(np.random.default_rng(seed), CONFERENCES, PAPERS, PAPERS, PER_PAPER, population, stacked)
+    return simulate_many(
+        np.random.default_rng(seed), CONFERENCES, PAPERS, PAPERS, PER_PAPER, population, stacked
+    )
 
 
 def whole(rng: np.random.Generator) -> Array:

@@ -16,7 +16,7 @@ from itertools import product
 
 import numpy as np
 
-from blindcal.simulation.population import PooledConference, pooled_conference, prototype_population
+from blindcal.simulation.conference import SimulatedConference, simulate
 from stated import keep
 
 _MOST_PAPERS = 9
@@ -33,7 +33,7 @@ class Leak:
 
 def compute(papers: int = 300, pool: int = 8, per_paper: int = 3, seed: int = 1) -> Leak:
     """Reviewers in more than nine pools are not looked at: they keep the chance that the pool gives them."""
-    drawn = pooled_conference(np.random.default_rng(seed), papers, pool, per_paper, prototype_population())
+    drawn = simulate(papers, pool, per_paper, seed=seed)
     score = drawn.score.round(2)
     chance = np.full((papers, per_paper, len(drawn.slope)), 1 / pool)
     for j in range(len(drawn.slope)):
@@ -45,7 +45,7 @@ def compute(papers: int = 300, pool: int = 8, per_paper: int = 3, seed: int = 1)
     return Leak(1 / pool, right / (papers * per_paper), papers * per_paper)
 
 
-def _look_at(j: int, drawn: PooledConference, score: np.ndarray, chance: np.ndarray) -> None:
+def _look_at(j: int, drawn: SimulatedConference, score: np.ndarray, chance: np.ndarray) -> None:
     """Fill in P(j wrote the review) for the papers in whose pools j is."""
     where = np.flatnonzero((drawn.pool == j).any(axis=1))
     if not 0 < where.size <= _MOST_PAPERS:

@@ -22,12 +22,8 @@ from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.paper import PaperCase
-from blindcal.simulation.population import (
-    Population,
-    nips_2014_population,
-    pooled_conference,
-    prototype_population,
-)
+from blindcal.simulation.conference import simulate
+from blindcal.simulation.population import Population, nips_2014_population, prototype_population
 from stated import keep
 
 BAR = float(ndtri(0.75))
@@ -63,7 +59,7 @@ class Sample:
 def cases(population: Population, papers: int, pool: int, seed: int) -> list[PaperCase]:
     """Papers whose pools hardly overlap, so that they are as good as independent."""
     rng = np.random.default_rng(seed)
-    return pooled_conference(rng, papers, pool, REVIEWS, population, reviewers=40 * papers).cases(BAR)
+    return simulate(papers, pool, REVIEWS, population, reviewers=40 * papers, seed=rng).cases(BAR)
 
 
 def solve_all(case: PaperCase, guarantees: tuple[Guarantee, ...]) -> tuple[list[float], list[float]]:

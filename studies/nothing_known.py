@@ -19,7 +19,7 @@ from blindcal.calibrators.results import raw_quality, standardized_quality
 from blindcal.checks import Array
 from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error
-from blindcal.simulation.population import Population, Slopes, simulate
+from blindcal.simulation.population import Population, Slopes, simulate_many
 from stated import keep
 
 METHODS = {
@@ -37,7 +37,9 @@ def errors(job: tuple[Slopes, float, int, int]) -> Array:
     """`[conference, k]`: Kendall-tau and messy middle of each method, then the share of papers covered."""
     slopes, noise, chunk, size = job
     population = Population(slopes=slopes, offset=np.sqrt(0.5), noise=noise)
-    drawn = simulate(np.random.default_rng([51, chunk, round(1000 * noise)]), size, 100, 100, 3, population)
+    drawn = simulate_many(
+        np.random.default_rng([51, chunk, round(1000 * noise)]), size, 100, 100, 3, population
+    )
     found = []
     for method in METHODS.values():
         estimate, error = (part.reshape(size, 100) for part in method(drawn.batch))

@@ -22,12 +22,8 @@ from blindcal.planning.ranking_and_wait_list import acceptance_probabilities, bo
 from blindcal.planning.request import WHOLE, Quota
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, assemble
-from blindcal.simulation.population import (
-    Population,
-    nips_2014_population,
-    pooled_conference,
-    prototype_population,
-)
+from blindcal.simulation.conference import simulate
+from blindcal.simulation.population import Population, nips_2014_population, prototype_population
 from stated import keep
 
 PAPERS, ACCEPTED, POOL, REVIEWS = 200, 50, 12, 3
@@ -51,7 +47,7 @@ class Cost:
 
 
 def conference(population: Population, seed: int) -> Conference:
-    drawn = pooled_conference(np.random.default_rng(seed), PAPERS, POOL, REVIEWS, population)
+    drawn = simulate(PAPERS, POOL, REVIEWS, population, seed=seed)
     return assemble(drawn.cases(0.0), ACCEPTED / PAPERS, None)
 
 

@@ -69,6 +69,10 @@ if TYPE_CHECKING:
     from blindcal.reviewers.base import Reviewer as Reviewer
     from blindcal.reviewers.rounded import Rounded as Rounded
     from blindcal.reviews import Reviews as Reviews
+    from blindcal.simulation.conference import SimulatedConference as SimulatedConference
+    from blindcal.simulation.conference import simulate as simulate
+    from blindcal.simulation.replay import Replay as Replay
+    from blindcal.simulation.replay import replay as replay
     from blindcal.verification import Verification as Verification
     from blindcal.verification import verify as verify
 else:

@@ -34,12 +34,8 @@ from blindcal.policy.solver import private_policy
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.paper import PaperCase
 from blindcal.reviewers.affine import Affine
-from blindcal.simulation.population import (
-    Population,
-    nips_2014_population,
-    pooled_conference,
-    prototype_population,
-)
+from blindcal.simulation.conference import simulate
+from blindcal.simulation.population import Population, nips_2014_population, prototype_population
 
 Mechanism = Callable[[Belief], Policy]
 """From a paper's belief to its policy."""
@@ -176,8 +172,7 @@ def _pair(name: str) -> Instance:
 
 def _pools(name: str, papers: int, pool: int, reviews: int, population: Population, seed: int) -> Instance:
     """Papers whose pools hardly overlap, taken as independent."""
-    rng = np.random.default_rng(seed)
-    drawn = pooled_conference(rng, papers, pool, reviews, population, reviewers=40 * papers)
+    drawn = simulate(papers, pool, reviews, population, reviewers=40 * papers, seed=seed)
     return Instance(name, tuple(case.belief for case in drawn.cases(_BAR)))
 
 

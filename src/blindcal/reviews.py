@@ -20,7 +20,7 @@ from blindcal.checks import Array, Integers, numbers
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import digest, read_table, write_table
 from blindcal.io.cells import Column, count, loose_id, natural_sorted, number_text
-from blindcal.io.tables import Problems, StrPath, Table, table_from_frame
+from blindcal.io.tables import Problems, StrPath, Table, data_frame, table_from_frame
 
 __all__ = ["Reviews"]
 COLUMNS = (
@@ -201,6 +201,10 @@ class Reviews:
         if self.track is not None:
             columns["track"] = [self.tracks[t] if t >= 0 else "" for t in self.track]
         return columns
+
+    def to_frame(self) -> Any:
+        """One row per review, as a pandas data frame; `from_table` reads it back; needs pandas."""
+        return data_frame(self.columns())
 
     def write(self, path: StrPath) -> None:
         """Write the table, readable by its owner only; `Reviews.read` gives equal reviews back."""

@@ -7,13 +7,13 @@ import pytest
 
 import blindcal as bc
 from blindcal.calibrators.assessment import DOUBT
-from blindcal.simulation.population import Population, nips_2014_population, simulate
+from blindcal.simulation.population import Population, nips_2014_population, simulate_many
 
 
 def reviews_of(
     population: Population, seed: int, papers: int = 150, reviewers: int = 100, per_paper: int = 4
 ) -> bc.Reviews:
-    drawn = simulate(np.random.default_rng(seed), 1, papers, reviewers, per_paper, population)
+    drawn = simulate_many(np.random.default_rng(seed), 1, papers, reviewers, per_paper, population)
     paper = np.repeat(np.arange(papers), per_paper)
     return bc.Reviews.from_table(
         {

@@ -9,7 +9,7 @@ from blindcal.calibrators.affine_model import hierarchical_quality, offsets_qual
 from blindcal.calibrators.results import raw_quality, standardized_quality
 from blindcal.checks import Array
 from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error
-from blindcal.simulation.population import Population, simulate
+from blindcal.simulation.population import Population, simulate_many
 from sizes import count
 
 CONFERENCES = count(60, 400)
@@ -27,7 +27,7 @@ def errors(population: Population, seed: int) -> tuple[dict[str, Array], Array]:
     covered = []
     for chunk in range(-(-CONFERENCES // CHUNK)):
         size = min(CHUNK, CONFERENCES - chunk * CHUNK)
-        drawn = simulate(np.random.default_rng([seed, chunk]), size, 100, 100, 3, population)
+        drawn = simulate_many(np.random.default_rng([seed, chunk]), size, 100, 100, 3, population)
         estimate, error = hierarchical_quality(drawn.batch)
         values = {name: method(drawn.batch)[0] for name, method in OTHERS.items()}
         for name, value in {**values, "hierarchical": estimate}.items():

@@ -14,11 +14,7 @@ pytest.importorskip("typer")
 
 from blindcal.cli import demo as module
 from blindcal.posterior.inputs import read_inputs
-from blindcal.simulation.population import (
-    PooledConference,
-    pooled_conference,
-    prototype_population,
-)
+from blindcal.simulation.conference import SimulatedConference, simulate
 from commands import call
 from small_conferences import everything
 
@@ -28,18 +24,20 @@ PAPERS = 24
 
 
 @pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> PooledConference:
+def few(monkeypatch: pytest.MonkeyPatch) -> SimulatedConference:
     """The demo with fewer papers, and the conference that it draws, with the qualities that nobody sees."""
     monkeypatch.setattr(module, "PAPERS", PAPERS)
     monkeypatch.setattr(module, "available_cores", lambda: 1)
-    return pooled_conference(np.random.default_rng(14), PAPERS, 8, 3, prototype_population())
+    return simulate(PAPERS, 8, 3, seed=14)
 
 
 def files(folder: Path) -> list[Path]:
     return [folder / "inputs" / f"{name}.csv" for name in ("reviews", "reviewers", "pools")]
 
 
-def test_what_it_leaves_behind_is_a_conference_that_verifies(few: PooledConference, tmp_path: Path) -> None:
+def test_what_it_leaves_behind_is_a_conference_that_verifies(
+    few: SimulatedConference, tmp_path: Path
+) -> None:
     out = tmp_path / "demo"
     code, said, _ = call("demo", "--out", str(out))
     assert code == 0
@@ -68,7 +66,9 @@ def test_what_it_leaves_behind_is_a_conference_that_verifies(few: PooledConferen
         assert call(command, str(out))[0] == 0, "a folder as any other"
 
 
-def test_it_counts_the_wrong_decisions_that_only_it_can_know(few: PooledConference, tmp_path: Path) -> None:
+def test_it_counts_the_wrong_decisions_that_only_it_can_know(
+    few: SimulatedConference, tmp_path: Path
+) -> None:
     """Qualities above the bar are right to accept, paper by paper in the order of their ids."""
     code, said, _ = call("demo", "--out", str(tmp_path / "demo"), "--json")
     assert code == 0
@@ -84,7 +84,7 @@ def test_it_counts_the_wrong_decisions_that_only_it_can_know(few: PooledConferen
     assert found["certificate"] == json.loads(certificate.read_text())
 
 
-def test_running_it_again_returns_the_stored_decisions(few: PooledConference, tmp_path: Path) -> None:
+def test_running_it_again_returns_the_stored_decisions(few: SimulatedConference, tmp_path: Path) -> None:
     out = tmp_path / "demo"
     assert call("demo", "--out", str(out))[0] == 0
     before = everything(tmp_path)
@@ -94,7 +94,7 @@ def test_running_it_again_returns_the_stored_decisions(few: PooledConference, tm
     assert everything(tmp_path) == before
 
 
-def test_a_folder_that_is_not_its_own_is_left(few: PooledConference, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_its_own_is_left(few: SimulatedConference, tmp_path: Path) -> None:
     mine, out = tmp_path / "mine", tmp_path / "demo"
     mine.mkdir()
     code, _, said = call("demo", "--out", str(mine))
@@ -109,7 +109,7 @@ def test_a_folder_that_is_not_its_own_is_left(few: PooledConference, tmp_path: P
     assert everything(tmp_path) == before
 
 
-def test_the_files_hold_what_was_drawn(few: PooledConference, tmp_path: Path) -> None:
+def test_the_files_hold_what_was_drawn(few: SimulatedConference, tmp_path: Path) -> None:
     assert call("demo", "--out", str(tmp_path / "demo"))[0] == 0
     found = read_inputs(*files(tmp_path / "demo"))
     written = {

@@ -16,7 +16,7 @@ from blindcal.io import tables
 from blindcal.policy import average_frontier, solve, spend
 from blindcal.policy.budget import allocate
 from blindcal.report.guarantee_survey import survey
-from blindcal.simulation.population import Population, simulate
+from blindcal.simulation.population import Population, simulate_many
 from small_conferences import read_small, small_conference
 
 pytestmark = pytest.mark.edge
@@ -87,7 +87,7 @@ def test_whole_conferences_have_frames_too(tmp_path: Path) -> None:
 
 
 def test_calibrators_have_frames_too() -> None:
-    drawn = simulate(np.random.default_rng(1), 1, 12, 12, 3, Population(offset=0.5))
+    drawn = simulate_many(np.random.default_rng(1), 1, 12, 12, 3, Population(offset=0.5))
     table = drawn.reviews()
     found = bc.calibrators.raw(table)
     assert found.to_frame().paper.tolist() == list(table.papers)

@@ -220,7 +220,7 @@ def test_what_was_played_for_the_menu() -> None:
 def test_the_methods_that_need_no_sampling_where_nothing_is_known() -> None:
     import nothing_known
     from blindcal.simulation.metrics import kendall_tau_distance
-    from blindcal.simulation.population import Population, simulate
+    from blindcal.simulation.population import Population, simulate_many
 
     row = next(
         r
@@ -232,7 +232,7 @@ def test_the_methods_that_need_no_sampling_where_nothing_is_known() -> None:
         found = []
         for chunk in range(10):
             rng = np.random.default_rng([51, chunk, round(1000 * noise)])
-            drawn = simulate(rng, nothing_known.CHUNK, 100, 100, 3, population)
+            drawn = simulate_many(rng, nothing_known.CHUNK, 100, 100, 3, population)
             estimate = nothing_known.METHODS["raw"](drawn.batch)[0].reshape(nothing_known.CHUNK, 100)
             found.append(kendall_tau_distance(drawn.quality, estimate))
         assert f"{np.mean(found):.3f}".removeprefix("0") == cell.split(" / ")[0]

@@ -11,7 +11,7 @@ from blindcal.errors import InputError
 from blindcal.paper import appendix_a
 from blindcal.paper.ranking_errors import METHODS, PAPERS, PER_PAPER, REVIEWERS, _Chunk
 from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error
-from blindcal.simulation.population import Simulation, paper_population, simulate
+from blindcal.simulation.population import Simulation, paper_population, simulate_many
 from sizes import count
 
 CHEAP = ["raw", "standardized", "posterior"]
@@ -21,7 +21,7 @@ def drawn_again(noise: float, reading: str, seed: int) -> Simulation:
     """The first conferences at a noise, drawn by the function that everyone can call."""
     chunk = _Chunk(reading, reading == "script", noise, (), seed, 0)
     sizes = 25, PAPERS, REVIEWERS, PER_PAPER
-    return simulate(chunk.rng(), *sizes, paper_population(noise, reading), reading == "script")
+    return simulate_many(chunk.rng(), *sizes, paper_population(noise, reading), reading == "script")
 
 
 @pytest.mark.parametrize("reading", ["text", "script"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, expon, kstest, lognorm, norm
+from scipy.stats import expon, kstest, lognorm, norm
 
 from blindcal.calibrators.affine_model import maximum_likelihood_quality
 from blindcal.calibrators.results import raw_quality, standardized_quality
@@ -14,10 +14,9 @@ from blindcal.simulation.population import (
     Population,
     nips_2014_population,
     paper_population,
-    pooled_conference,
     prototype_population,
     rounded,
-    simulate,
+    simulate_many,
 )
 from sizes import count
 
@@ -44,7 +43,7 @@ def assert_follows(sample, population):
     ],
 )
 def test_parameters_and_scores_follow_their_distributions(population, slope, offset, noise):
-    drawn = simulate(
+    drawn = simulate_many(
         np.random.default_rng(3), 20, papers=100, reviewers=50, per_paper=3, population=population
     )
     assert_follows(drawn.quality, norm())
@@ -70,12 +69,14 @@ def test_scores_on_a_grid_are_the_nearest_points():
     nearest = np.array(grid)[np.abs(score[:, None] - grid).argmin(axis=1)]
     assert (rounded(score, grid) == nearest).all()
     assert rounded([1.5, 3.0, 6.0], grid).tolist() == [2.0, 4.0, 8.0]
-    drawn = simulate(np.random.default_rng(5), 2, 10, 10, 2, Population(slope=2.0, center=4.0, grid=grid))
+    drawn = simulate_many(
+        np.random.default_rng(5), 2, 10, 10, 2, Population(slope=2.0, center=4.0, grid=grid)
+    )
     assert set(np.unique(drawn.score)) <= set(grid)
 
 
 def test_the_batch_is_the_conferences_side_by_side():
-    drawn = simulate(
+    drawn = simulate_many(
         np.random.default_rng(6), 3, papers=4, reviewers=20, per_paper=2, population=prototype_population()
     )
     batch, (slope, offset, noise) = drawn.batch, drawn.parameters
@@ -92,7 +93,7 @@ def test_the_batch_is_the_conferences_side_by_side():
 
 
 def test_one_conference_as_reviews():
-    drawn = simulate(
+    drawn = simulate_many(
         np.random.default_rng(6), 3, papers=12, reviewers=20, per_paper=2, population=prototype_population()
     )
     reviews = drawn.reviews(1)
@@ -119,7 +120,7 @@ SCRIPT = {
 def test_appendix_a_in_the_reading_of_the_script(noise, stacked):
     trials = count(400, 4000)
     population = paper_population(noise, "script")
-    drawn = simulate(np.random.default_rng(7), trials, 100, 100, 3, population, stacked=stacked)
+    drawn = simulate_many(np.random.default_rng(7), trials, 100, 100, 3, population, stacked=stacked)
     methods = (
         raw_quality(drawn.batch),
         standardized_quality(drawn.batch),
@@ -137,34 +138,9 @@ def test_appendix_a_in_the_reading_of_the_script(noise, stacked):
 
 
 def test_known_parameters_without_noise_recover_the_order_exactly():
-    drawn = simulate(np.random.default_rng(8), 20, 100, 100, 3, paper_population(0.0))
+    drawn = simulate_many(np.random.default_rng(8), 20, 100, 100, 3, paper_population(0.0))
     estimate = maximum_likelihood_quality(drawn.batch, *drawn.parameters)[0].reshape(20, 100)
     assert (kendall_tau_distance(drawn.quality, estimate) == 0).all()
-
-
-def test_pools_hold_the_true_reviewers_and_every_candidate_is_equally_likely():
-    papers, pool = count(3000, 30_000), 5
-    drawn = pooled_conference(np.random.default_rng(9), papers, pool, 2, prototype_population(), reviewers=9)
-    assert (np.diff(drawn.pool, axis=1) > 0).all()
-    inside = drawn.reviewer[:, :, None] == drawn.pool[:, None, :]
-    assert inside.any(axis=-1).all()
-    assert (drawn.reviewer[:, 0] != drawn.reviewer[:, 1]).all()
-    assert drawn.probability == pytest.approx(2 / 5)
-    assert (drawn.reviewers.slope[drawn.reviewer] == drawn.slope[drawn.reviewer]).all()
-    expected = drawn.reviewers.score(drawn.quality[:, None])[np.arange(papers)[:, None], drawn.reviewer]
-    assert_follows((drawn.score - expected) / 0.5, norm())
-    # Which place of the sorted pool a true reviewer has, and who is in a pool at all, carry no information.
-    for hits in inside.any(axis=1).sum(axis=0):
-        assert binomtest(int(hits), papers, 2 / 5).pvalue > FALSE_ALARM
-    for member in range(9):
-        hits = int((drawn.pool == member).any(axis=1).sum())
-        assert binomtest(hits, papers, 5 / 9).pvalue > FALSE_ALARM
-
-
-def test_a_pool_may_be_everyone():
-    drawn = pooled_conference(np.random.default_rng(10), 3, 7, 7, nips_2014_population())
-    assert (drawn.pool == np.arange(7)).all()
-    assert (np.sort(drawn.reviewer, axis=1) == np.arange(7)).all()
 
 
 @pytest.mark.parametrize(
@@ -181,12 +157,8 @@ def test_a_pool_may_be_everyone():
         (lambda: paper_population(-0.1), "noise must be at least 0, found -0.1"),
         (lambda: paper_population(0.1, "figure"), "reading must be text or script, found 'figure'"),
         (
-            lambda: simulate(np.random.default_rng(1), 1, 4, 5, 2, nips_2014_population(), stacked=True),
+            lambda: simulate_many(np.random.default_rng(1), 1, 4, 5, 2, nips_2014_population(), stacked=True),
             "stacked assignments need as many reviewers as papers",
-        ),
-        (
-            lambda: pooled_conference(np.random.default_rng(1), 4, 2, 3, nips_2014_population()),
-            "need 1 <= per_paper <= pool <= reviewers, found 3, 2, 4",
         ),
     ],
 )

@@ -65,7 +65,7 @@ from blindcal.project.workflow import (
     settings_of,
     verify_folder,
 )
-from blindcal.simulation.population import example
+from blindcal.simulation.conference import example
 
 PEOPLE_MAP = "map"
 """The kind of a table of who is behind anonymous ids; it is read with the other files, and not kept."""

@@ -22,7 +22,7 @@ from blindcal.project.create import INPUTS, create_example, key_beside
 from blindcal.project.settings import FILE, read_folder
 from blindcal.project.workflow import decide_folder, report_release
 from blindcal.report.wording import certified_steady, papers_text
-from blindcal.simulation.population import PAPERS, POOL, REVIEWS, PooledConference, example, example_files
+from blindcal.simulation.conference import PAPERS, POOL, REVIEWS, SimulatedConference, example, example_files
 
 
 def demo(
@@ -54,7 +54,7 @@ def demo(
     say(f"Now open {report} in a browser: what was promised, what it cost, how to check it.")
 
 
-def _make(drawn: PooledConference, out: Path) -> None:
+def _make(drawn: SimulatedConference, out: Path) -> None:
     """Make the folder; that of an earlier run must have the same inputs."""
     if not out.exists():
         create_example(out, drawn)
@@ -65,7 +65,7 @@ def _make(drawn: PooledConference, out: Path) -> None:
             raise RefusedError(f"{path} is not the demo's: give another --out folder")
 
 
-def _wrong(drawn: PooledConference, decisions: str, bar: float) -> dict[str, int]:
+def _wrong(drawn: SimulatedConference, decisions: str, bar: float) -> dict[str, int]:
     """Papers decided wrongly: only a simulated conference knows its papers' qualities."""
     rows = list(csv.DictReader(io.StringIO(decisions)))
     good = (drawn.quality > bar).tolist()

@@ -30,7 +30,7 @@ from blindcal.errors import InputError
 from blindcal.io.atomic_files import digest
 from blindcal.io.tables import data_frame
 from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error
-from blindcal.simulation.population import Simulation, paper_population, simulate
+from blindcal.simulation.population import Simulation, paper_population, simulate_many
 
 PAPERS, REVIEWERS, PER_PAPER = 100, 100, 3
 NOISES = tuple(step / 20 for step in range(11))
@@ -122,7 +122,7 @@ class _Chunk:
     def errors(self) -> Array:
         """`[method, measure, conference]`."""
         population = paper_population(self.noise, self.reading)
-        drawn = simulate(self.rng(), _CHUNK, PAPERS, REVIEWERS, PER_PAPER, population, self.stacked)
+        drawn = simulate_many(self.rng(), _CHUNK, PAPERS, REVIEWERS, PER_PAPER, population, self.stacked)
         quality = np.stack([_quality(method, drawn) for method in self.methods])
         estimate = quality.reshape(len(self.methods), *drawn.quality.shape)
         return np.stack([measure(drawn.quality, estimate) for measure in MEASURES.values()], axis=1)

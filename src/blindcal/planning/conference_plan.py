@@ -16,6 +16,8 @@ from math import inf, isinf
 from time import monotonic
 from typing import Any
 
+import numpy as np
+
 from blindcal.certify.claims import Claim, certify
 from blindcal.certify.exact import ExactPolicy, PackedPolicy, pack_policy
 from blindcal.checks import Array
@@ -46,6 +48,7 @@ from blindcal.posterior.large_pools import PackedLayout, TableLayout, pack_layou
 from blindcal.posterior.paper import PaperCase, TupleSample
 from blindcal.reviews import similar_id_warnings
 
+_OF_TUPLES = ("weight", "favor", "accept")
 A_MINUTE = 55.0
 """How many seconds an answer is refined: with starting and printing, a minute."""
 
@@ -83,6 +86,35 @@ class Plan:
         names = ("reviews", "success_scores_only", "success", "largest_rise", "epsilon", "largest_posterior")
         claims = {name: [float(getattr(plan.claim, name)) for plan in self.papers] for name in names}
         return data_frame({"paper": [case.paper for case in self.conference.cases], **claims})
+
+    def tables_frame(self) -> Any:
+        """The table of each paper, one row per tuple of reviewers, as a pandas data frame; needs pandas.
+
+        `review 1` is the reviewer of the lowest score; `weight` is the probability of the tuple given the
+        scores, `favor` that accepting is right if it is the true one, `accept` that of accepting the paper
+        then. Papers with too many tuples to list are left out.
+        """
+        listed = [
+            (case, paper)
+            for case, paper in zip(self.conference.cases, self.papers, strict=True)
+            if case.listed
+        ]
+        slots = max((len(case.scores) for case, _ in listed), default=0)
+        columns: dict[str, list[Any]] = {
+            name: [] for name in ("paper", *(f"review {slot + 1}" for slot in range(slots)), *_OF_TUPLES)
+        }
+        for case, paper in listed:
+            names = np.array(case.candidates, dtype=object)[case.tuples]
+            columns["paper"] += [case.paper] * len(names)
+            for slot in range(slots):
+                own = names[:, slot].tolist() if slot < names.shape[1] else [None] * len(names)
+                columns[f"review {slot + 1}"] += own
+            belief = case.belief
+            for name, values in zip(
+                _OF_TUPLES, (belief.weight, belief.favor, paper.policy.accept), strict=True
+            ):
+                columns[name] += values.tolist()
+        return data_frame(columns)
 
     def menu(
         self, *, most: float = MOST_WEIGHED, workers: Workers = 1, progress: Progress = no_progress

@@ -65,7 +65,7 @@ from blindcal.project.settings import (
     parse_paper_counts,
 )
 from blindcal.reviews import Reviews, check_better, infer_grid
-from blindcal.simulation.population import RATE, PooledConference, example_files
+from blindcal.simulation.conference import RATE, SimulatedConference, example_files
 
 INPUTS = "inputs"
 _OWN_COLUMNS = {"paper", "reviewer", "score"}
@@ -326,7 +326,7 @@ def create_folder(
     return CreatedFolder(contents, settings, withdrawn, key, secret, remarks)
 
 
-def create_example(folder: Path, drawn: PooledConference) -> None:
+def create_example(folder: Path, drawn: SimulatedConference) -> None:
     """Makes the folder of a simulated conference, whose scores are public."""
     with TemporaryDirectory() as scratch:
         for name, data in example_files(drawn).items():

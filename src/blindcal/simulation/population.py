@@ -1,7 +1,6 @@
 """Synthetic conferences, many at once, drawn from a population of reviewers (rng passed in).
 
-Quality is N(0,1); reviewer j scores paper i as `slope_j * quality_i + offset_j + noise_j * N(0,1)`. `example`
-is a made-up conference of 200 papers, always the same, and `example_files` has it as a chair's files.
+Quality is N(0,1); reviewer j scores paper i as `slope_j * quality_i + offset_j + noise_j * N(0,1)`.
 """
 
 from __future__ import annotations
@@ -19,13 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from blindcal.calibrators.gibbs import Batch
 from blindcal.checks import Array, Integers, nonnegative, numbers, positive
 from blindcal.errors import InputError
-from blindcal.fitting.estimate import draw_panels
-from blindcal.io.tables import format_table
-from blindcal.posterior.paper import PaperCase
-from blindcal.reviewers.affine import Affine
 from blindcal.reviews import Reviews
 
-__all__ = ["Population", "nips_2014_population", "paper_population", "prototype_population", "simulate"]
+__all__ = ["Population", "nips_2014_population", "paper_population", "prototype_population", "simulate_many"]
 
 # Rejection keeps about exp(-collisions) of its draws; beyond this many a chain is far cheaper.
 _MOST_COLLISIONS = 6.0
@@ -379,7 +374,7 @@ class Simulation:
         return Reviews.from_table({"paper": paper, "reviewer": reviewer, "score": score})
 
 
-def simulate(
+def simulate_many(
     rng: np.random.Generator,
     count: int,
     papers: int,
@@ -401,7 +396,7 @@ def simulate(
             uniform under even loads.
 
     Example:
-        >>> drawn = simulate(np.random.default_rng(1), 2, 4, 4, 3, prototype_population())
+        >>> drawn = simulate_many(np.random.default_rng(1), 2, 4, 4, 3, prototype_population())
         >>> drawn.score.shape, drawn.batch.groups
         ((2, 4, 3), 2)
     """
@@ -417,90 +412,3 @@ def simulate(
     theirs = (value.ravel().take(person) for value in parameters)
     score = population.scores(rng, quality[..., None], *theirs)
     return Simulation(quality, *parameters, reviewer, score)
-
-
-@dataclass(frozen=True, eq=False)
-class PooledConference:
-    """One conference in which the adversary knows a pool of candidates for each paper."""
-
-    quality: Array  # `quality[paper]`. Secret.
-    slope: Array  # `slope[j]` of reviewer j. Public, as the next two.
-    offset: Array  # `offset[j]`
-    noise: Array  # `noise[j]`
-    pool: Integers  # `pool[paper, m]`, the candidates in increasing order, whatever the truth
-    probability: Array  # `probability[paper, m] = k/m`, that of being one of the paper's reviewers
-    reviewer: Integers  # `reviewer[paper, k]`. Secret.
-    score: Array  # `score[paper, k]`, what that reviewer gave
-
-    @property
-    def reviewers(self) -> Affine:
-        """The whole list of reviewers as one array of affine ones (before any rounding to a grid)."""
-        return Affine(self.slope, self.offset, self.noise)
-
-    def cases(self, bar: float) -> list[PaperCase]:
-        """The papers as anyone sees them, with every reviewer's parameters known."""
-        known = np.zeros((self.slope.size, 7))
-        known[:, :3] = np.column_stack([self.slope, self.offset, self.noise])
-        return [
-            PaperCase(
-                paper=f"p{i:05d}",
-                scores=tuple(sorted(self.score[i].tolist())),
-                candidates=tuple(f"r{j:07d}" for j in pool),
-                inclusion=tuple(self.probability[i].tolist()),
-                parameters=tuple(map(tuple, known[pool].tolist())),
-                bar=bar,
-            )
-            for i, pool in enumerate(self.pool)
-        ]
-
-
-def pooled_conference(
-    rng: np.random.Generator,
-    papers: int,
-    pool: int,
-    per_paper: int,
-    population: Population,
-    reviewers: int | None = None,
-) -> PooledConference:
-    """One conference in which each paper has a uniform pool of candidates.
-
-    Its true reviewers are uniform in the pool and independent between papers: no loads are kept. Pools are
-    drawn from so many `reviewers`; by default as many as papers, and at least `pool`.
-    """
-    people = max(papers, pool) if reviewers is None else reviewers
-    if not 1 <= per_paper <= pool <= people:
-        raise InputError(f"need 1 <= per_paper <= pool <= reviewers, found {per_paper}, {pool}, {people}")
-    quality = rng.standard_normal(papers)
-    slope, offset, noise = population.parameters(rng, (people,))
-    drawn = np.sort(draw_panels(rng, papers, people, pool), axis=1)
-    reviewer = rng.permuted(drawn, axis=1)[:, :per_paper]
-    score = population.scores(rng, quality[:, None], slope[reviewer], offset[reviewer], noise[reviewer])
-    probability = np.full((papers, pool), per_paper / pool)
-    return PooledConference(quality, slope, offset, noise, drawn, probability, reviewer, score)
-
-
-PAPERS, POOL, REVIEWS, RATE = 200, 8, 3, 0.25
-_SEED = 14
-
-
-def example(papers: int = PAPERS) -> PooledConference:
-    """The embedded conference, with the qualities that only a made-up one knows."""
-    return pooled_conference(np.random.default_rng(_SEED), papers, POOL, REVIEWS, prototype_population())
-
-
-def example_files(drawn: PooledConference) -> dict[str, bytes]:
-    """What a chair would have: reviews, the reviewers' calibration, and the pools."""
-    papers = np.array([f"P{i + 1:03d}" for i in range(len(drawn.quality))])
-    names = np.array([f"R{j + 1:03d}" for j in range(len(drawn.slope))])
-
-    def pairs(who: Integers) -> dict[str, list[str]]:
-        """The papers and the people of `who[paper, place]`."""
-        return {"paper": papers.repeat(who.shape[1]).tolist(), "reviewer": names[who].ravel().tolist()}
-
-    scores = [round(score, 2) for score in drawn.score.ravel().tolist()]
-    known = {name: getattr(drawn, name).round(3) for name in ("slope", "offset", "noise")}
-    return {
-        "reviews.csv": format_table({**pairs(drawn.reviewer), "score": scores}),
-        "reviewers.csv": format_table({"reviewer": names.tolist(), **known}),
-        "pools.csv": format_table(pairs(drawn.pool)),
-    }

@@ -1,0 +1,187 @@
+"""One simulated conference with pools of candidates, and with the truth that only a simulation knows.
+
+`simulate` draws it, `inputs` hands it over as a chair would, and `replay` plays a plan against its truth.
+`example` is a conference of 200 papers, always the same, and `example_files` has it as a chair's files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from blindcal.checks import Array, Integers
+from blindcal.errors import InputError
+from blindcal.fitting.estimate import draw_panels
+from blindcal.io.tables import data_frame, format_table
+from blindcal.posterior.inputs import Inputs, read_inputs
+from blindcal.posterior.paper import PaperCase
+from blindcal.reviewers.affine import Affine
+from blindcal.simulation.population import Population, prototype_population
+
+__all__ = ["SimulatedConference", "simulate"]
+
+Columns = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedConference:
+    """A conference in which each paper has a uniform pool of candidates, with its truth.
+
+    Attributes:
+        quality: `quality[paper]`. Secret.
+        slope: `slope[j]` of reviewer j. Public, as the next two.
+        offset: `offset[j]`.
+        noise: `noise[j]`.
+        pool: `pool[paper, m]`, the candidates in increasing order, whatever the truth.
+        reviewer: `reviewer[paper, k]`. Secret.
+        score: `score[paper, k]`, what that reviewer gave.
+        grid: The scores that can be given; None if any number can be.
+    """
+
+    quality: Array
+    slope: Array
+    offset: Array
+    noise: Array
+    pool: Integers
+    reviewer: Integers
+    score: Array
+    grid: tuple[float, ...] | None = None
+
+    @property
+    def papers(self) -> tuple[str, ...]:
+        """The ids of papers, which sort like their numbers."""
+        return _ids("P", self.quality.size)
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """The ids of reviewers."""
+        return _ids("R", self.slope.size)
+
+    @property
+    def reviewers(self) -> Affine:
+        """The whole list of reviewers as one array of affine ones (before any rounding to a grid)."""
+        return Affine(self.slope, self.offset, self.noise)
+
+    @property
+    def tables(self) -> dict[str, Columns]:
+        """What a chair has: reviews, the reviewers' calibration, and the pools."""
+        papers, names = np.array(self.papers), np.array(self.people)
+
+        def pairs(who: Integers) -> Columns:
+            """The papers and the people of `who[paper, slot]`."""
+            return {
+                "paper": papers.repeat(who.shape[1]).tolist(),
+                "reviewer": names[who].ravel().tolist(),
+            }
+
+        known = {name: getattr(self, name).tolist() for name in ("slope", "offset", "noise")}
+        return {
+            "reviews": {**pairs(self.reviewer), "score": self.score.ravel().tolist()},
+            "reviewers": {"reviewer": names.tolist(), **known},
+            "pools": pairs(self.pool),
+        }
+
+    def inputs(self) -> Inputs:
+        """The conference as `plan` and `decide` take it, with every reviewer's calibration known exactly."""
+        tables = self.tables
+        grid = () if self.grid is None else self.grid
+        return read_inputs(tables["reviews"], tables["reviewers"], tables["pools"], grid=grid)
+
+    def to_frame(self, table: str = "papers") -> Any:
+        """One of its tables as a pandas data frame; needs pandas.
+
+        Args:
+            table: "papers", which has the true qualities, "reviews", "reviewers" or "pools".
+        """
+        tables = {"papers": {"paper": list(self.papers), "quality": self.quality.tolist()}, **self.tables}
+        if table not in tables:
+            raise InputError(f"table must be one of {', '.join(tables)}, found {table!r}")
+        return data_frame(tables[table])
+
+    def cases(self, bar: float) -> list[PaperCase]:
+        """The papers as anyone sees them, with every reviewer's parameters known."""
+        known = np.zeros((self.slope.size, 7))
+        known[:, :3] = np.column_stack([self.slope, self.offset, self.noise])
+        papers, size = self.pool.shape
+        return [
+            PaperCase(
+                paper=f"p{i:05d}",
+                scores=tuple(sorted(self.score[i].tolist())),
+                candidates=tuple(f"r{j:07d}" for j in pool),
+                inclusion=(self.reviewer.shape[1] / size,) * size,
+                parameters=tuple(map(tuple, known[pool].tolist())),
+                bar=bar,
+                grid=self.grid,
+            )
+            for i, pool in zip(range(papers), self.pool, strict=True)
+        ]
+
+
+def _ids(letter: str, size: int) -> tuple[str, ...]:
+    width = max(3, len(str(size)))
+    return tuple(f"{letter}{number:0{width}d}" for number in range(1, size + 1))
+
+
+PAPERS, POOL, REVIEWS, RATE = 200, 8, 3, 0.25
+
+
+def simulate(
+    papers: int = PAPERS,
+    pool: int = POOL,
+    per_paper: int = REVIEWS,
+    population: Population | None = None,
+    *,
+    reviewers: int | None = None,
+    seed: int | np.random.Generator = 0,
+) -> SimulatedConference:
+    """Draws a conference in which each paper has a uniform pool of candidates.
+
+    Its true reviewers are uniform in the pool and independent between papers: no loads are kept.
+
+    Args:
+        papers: How many papers there are.
+        pool: How many candidates each of them has.
+        per_paper: Reviews that each paper gets.
+        population: How reviewers are drawn and how scores arise; by default `prototype_population`.
+        reviewers: How many people pools are drawn from; by default as many as papers, and at least `pool`.
+        seed: A number, or the generator that everything is drawn with.
+
+    Example:
+        >>> drawn = simulate(papers=5, pool=4, per_paper=2, seed=1)
+        >>> drawn.papers[:2], drawn.pool.shape, drawn.score.shape, drawn.inputs().reviews
+        (('P001', 'P002'), (5, 4), (5, 2), Reviews(10 reviews of 5 papers by 5 reviewers))
+    """
+    rng, population = np.random.default_rng(seed), population or prototype_population()
+    people = max(papers, pool) if reviewers is None else reviewers
+    if not 1 <= per_paper <= pool <= people:
+        raise InputError(f"need 1 <= per_paper <= pool <= reviewers, found {per_paper}, {pool}, {people}")
+    quality = rng.standard_normal(papers)
+    slope, offset, noise = population.parameters(rng, (people,))
+    drawn = np.sort(draw_panels(rng, papers, people, pool), axis=1)
+    reviewer = rng.permuted(drawn, axis=1)[:, :per_paper]
+    score = population.scores(rng, quality[:, None], slope[reviewer], offset[reviewer], noise[reviewer])
+    return SimulatedConference(quality, slope, offset, noise, drawn, reviewer, score, population.grid)
+
+
+_SEED = 14
+
+
+def example(papers: int = PAPERS) -> SimulatedConference:
+    """The embedded conference, with the qualities that only a made-up one knows."""
+    return simulate(papers, seed=_SEED)
+
+
+def example_files(drawn: SimulatedConference) -> dict[str, bytes]:
+    """What a chair would have: reviews, the reviewers' calibration, and the pools; numbers are rounded."""
+    digits = {"score": 2, "slope": 3, "offset": 3, "noise": 3}
+    return {
+        f"{name}.csv": format_table(
+            {
+                column: [round(value, digits[column]) for value in values] if column in digits else values
+                for column, values in table.items()
+            }
+        )
+        for name, table in drawn.tables.items()
+    }
