@@ -191,6 +191,31 @@ def test_past_years_on_the_reversed_scale_are_refused_until_the_chair_says_so(
     assert TABLE.read_text() == table
 
 
+def test_conflicts_after_a_fit_without_a_committee_ask_for_the_committee(files: None) -> None:
+    """Nobody has a conflict with a paper that is theirs; those missing wrote no past review."""
+    make("reviews.csv", past=("2024.csv",))
+    assert call("fit", "icx")[0] == 0
+    Path("conflicts.csv").write_text("paper,conflict\np0,r44\n")
+    code, _, err = call("import", "icx", "conflicts.csv")
+    said = " ".join(err.split())
+    assert (code, "must have a row for everyone who may have reviewed" in said) == (0, True)
+    assert "fitted without a committee: `blindcal import icx FILE --as committee`, then `blindcal fit" in said
+    assert "must hold every reviewer" not in said
+    assert call("import", "icx", "committee.csv")[0] == 0
+    assert call("fit", "icx")[0] == 0
+    assert call("plan", "icx")[0] == 0
+
+
+def test_a_conflict_listed_for_a_reviewer_of_the_paper_is_said_to_be_one(folder: Path) -> None:
+    assert call("fit", "icx")[0] == 0
+    columns = Reviews.read("reviews.csv").columns()
+    Path("conflicts.csv").write_text(f"paper,conflict\n{columns['paper'][0]},{columns['reviewer'][0]}\n")
+    code, _, err = call("import", "icx", "conflicts.csv")
+    assert code == 0
+    assert "column conflict: must not list a reviewer of the paper, found 1 listed" in " ".join(err.split())
+    assert "without one" not in err
+
+
 def test_a_new_folder_with_reversed_years_is_made_without_a_calibration(
     reversed_years: dict[str, Reviews],
 ) -> None:

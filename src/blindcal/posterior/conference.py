@@ -69,11 +69,18 @@ class Sources:
         reviews: The file of reviews.
         reviewers: The file of the calibration.
         pools: The file of candidates.
+        conflicts: Pairs of paper and reviewer that are not in a file yet; by default those of `pools`.
     """
 
     reviews: str
     reviewers: str
     pools: str
+    conflicts: Sequence[tuple[str, str]] = ()
+
+    @property
+    def barred(self) -> set[tuple[str, str]]:
+        """Who cannot have reviewed what."""
+        return {*self.conflicts} or conflicts_in(self.pools)
 
 
 @dataclass(frozen=True)
@@ -406,7 +413,7 @@ def refuse_mismatches(
     }
     problems, outside = list[Problem](), list[MissingReviewer]()
     if any(broken.values()) or any(missing.values()):
-        barred = set[tuple[str, str]]() if sources is None else conflicts_in(sources.pools)
+        barred = set[tuple[str, str]]() if sources is None else sources.barred
         members = members_of(pools.values())
         people = {*parameters, *members, *(name for _, name in barred)}
         shown = _shown_papers(reviews, pools, people, sources)

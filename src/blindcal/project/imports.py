@@ -493,7 +493,7 @@ def _checked(
         parameters = read_reviewers(reviewers)
         refuse_reused(reviewers, parameters, kept)
         pools, named = _pools(folder, contents, kept.papers, [*parameters])
-        refuse_mismatches(kept, parameters, pools, Sources(file, str(reviewers), named))
+        refuse_mismatches(kept, parameters, pools, Sources(file, str(reviewers), named, contents.conflicts))
     except InputError as error:
         return remarks, tuple(str(_in_folder_words(error, folder, committee)).split("\n"))
     return remarks, ()
@@ -550,16 +550,25 @@ def _in_folder_words(error: InputError, folder: Folder, members: Collection[str]
     """
     committee, pools, reviewers = map(folder.text, ("committee", "pools", "reviewers"))
     missing = {who for _, who, cause, _ in error.confidential if cause == "pool"}
-    if not missing or not committee or not (pools == EVERYONE or conflicts_in(pools)):
+    if not missing or not (pools == EVERYONE or conflicts_in(pools)) or not (committee or folder.past):
         return error
     others = [problem for problem in error.problems if problem.rule != CAUSES["pool"][2]]
     fit = f"`blindcal fit {folder.path}`" if folder.past else f"give everyone on it a row in {reviewers}"
-    listed = {*(read_committee(committee) if members is None else members)}
-    if unlisted := len(missing - listed):
+    if members is None:
+        members = read_committee(committee) if committee else ()
+    if not members:
+        rule, number = (
+            "must have a row for everyone who may have reviewed",
+            f"{_people(len(missing))} missing",
+        )
+        file = reviewers
+        bring = f"`blindcal import {folder.path} FILE --as committee`"
+        advice = f"it was fitted without a committee: {bring}, then {fit}"
+    elif unlisted := len(missing - {*members}):
         rule, number = "must list everyone who may have reviewed", f"{_people(unlisted)} missing who reviewed"
         file, advice = committee, f"{_COMPLETE}. Then {fit}"
     else:
-        without = len(listed - {*read_reviewers(reviewers)})
+        without = len({*members} - {*read_reviewers(reviewers)})
         rule, number = f"must have a row for everyone in {committee}", f"{_people(without)} without one"
         file, advice = reviewers, f"the committee has changed since: {fit}"
     refusal = input_error([*others, Problem(file, None, "reviewer", rule, number)])
