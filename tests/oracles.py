@@ -251,9 +251,9 @@ def agree(stated: Claim, true: Oracle, alone: Oracle | None = None) -> None:
         if true.p[d] > 0
     ]
     for said, exact in (
-        (stated.success, true.success),
-        (stated.success_scores_only, alone.scores_only),
-        (stated.added, true.success - true.scores_only),
+        (stated.named, true.success),
+        (stated.named_scores_only, alone.scores_only),
+        (stated.newly_named, true.success - true.scores_only),
     ):
         assert exact <= said <= exact + Fraction(1, CLAIM_DENOMINATOR)
     floats = (
@@ -402,9 +402,9 @@ class NamingAdversary:
         rise = max(0, *(new - old for new, old in posteriors))
         assert stated.reviews == len(self.slots)
         tiny = Fraction(1, 2**79)
-        assert success <= stated.success <= success + tiny
-        assert sum(before) <= stated.success_scores_only <= sum(before) + tiny
-        assert success - sum(before) <= stated.added
+        assert success <= stated.named <= success + tiny
+        assert sum(before) <= stated.named_scores_only <= sum(before) + tiny
+        assert success - sum(before) <= stated.newly_named
         assert rise <= Fraction(stated.largest_rise)
         assert float(rise) >= stated.largest_rise - 1e-15
         assert max(new for new, _ in posteriors) <= Fraction(stated.largest_posterior)

@@ -456,7 +456,7 @@ def _single_papers(mechanism: Any, known: Instance) -> tuple[float, float]:
     """What a decision adds for who looks at its paper alone, and error beyond the frontier; means."""
     pairs = [(belief, _policy(mechanism, belief)) for belief in known.beliefs]
     claims = [audit(belief, policy) for belief, policy in pairs]
-    added = [float(claim.success - claim.success_scores_only) / claim.reviews for claim in claims]
+    added = [float(claim.success - claim.success_scores_only) for claim in claims]
     wasted = [
         float(policy.conference_error(belief)) - _least(belief, 1.0 - float(policy.adversary_error(belief)))
         for belief, policy in pairs

@@ -29,12 +29,11 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.certify.claims import claim, keeps_guarantee
+from blindcal.certify.claims import SUMS, claim, keeps_guarantee
 from blindcal.certify.exact import CLAIM_DENOMINATOR, ExactPolicy, PackedPolicy, PolicyTables, pack_policy
 from blindcal.checks import Array
 from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
 from blindcal.deciding.amendment import PriorDecisions, recorded_case
-from blindcal.deciding.certificate_file import SUMS
 from blindcal.deciding.draft import (
     Draft,
     PlannedTables,

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from scipy.stats import binom
 
+import blindcal as bc
 from blindcal import Affine, Belief, InputError, Policy, audit, frontier, pair_belief, play
 from blindcal.adversaries import guess, posterior, success_of
 from blindcal.adversaries.single_paper import bits
@@ -65,9 +66,9 @@ def the_exact_value(found: Claim, belief: Belief, policy: Policy) -> None:
     success = sum(sum(t) for t in tops) / total
     assert found.reviews == len(before)
     for stated, true in (
-        (found.success, success),
-        (found.success_scores_only, sum(before) / total),
-        (found.added, success - sum(before) / total),
+        (found.named, success),
+        (found.named_scores_only, sum(before) / total),
+        (found.newly_named, success - sum(before) / total),
     ):
         assert 0 <= stated - true < Fraction(1, CLAIM_DENOMINATOR)
     chances = [Fraction(float(a)) for a in policy.accept]
@@ -167,7 +168,7 @@ def test_batches_are_their_instances() -> None:
                 np.testing.assert_array_equal(measure(belief, policy)[i], measure(one, alone))
             stated = audit(one, alone)
             for floats, exact in (
-                (1.0 - policy.adversary_error(belief), float(stated.success) / stated.reviews),
+                (1.0 - policy.adversary_error(belief), float(stated.success)),
                 (policy.epsilon, stated.epsilon),
                 (policy.multiplier, stated.multiplier),
                 (policy.largest_posterior(belief), stated.largest_posterior),
@@ -336,3 +337,38 @@ def test_an_adversary_with_labels_guesses_each_slot() -> None:
     assert found == pytest.approx((first + accepted[0] + accepted[1]) / 2)
     with pytest.raises(InputError, match=r"must guess \[outcome, slot\] = \[2, 2\] labels"):
         success_of(belief, policy, lambda *_: np.zeros((3, 2), dtype=int))
+
+
+def test_success_is_the_mean_over_reviews_wherever_it_stands() -> None:
+    """A paper with two reviews: exactly, played, by an adversary of one's own, by plan and by certificate."""
+    truth = bc.simulate(papers=3, pool=4, per_paper=2, seed=9)
+    plan = bc.plan(truth.inputs(), bc.Request(bc.Guarantee("odds"), bar=0.0))
+    case, own = plan.conference.cases[0], plan.papers[0]
+    policy = Policy(own.policy.accept)
+    found = audit(case.belief, policy)
+    assert found.named == 2 * found.success
+    assert 0.0 < found.success < 1.0
+    exact = float(success_of(case.belief, policy, guess))
+    assert float(found.success) == pytest.approx(exact, abs=1e-12)
+    assert float(1.0 - policy.adversary_error(case.belief)) == pytest.approx(exact, abs=1e-12)
+    games = count(20_000, 200_000)
+    played = play(case.belief, policy, games, np.random.default_rng(1)).success
+    # Five standard errors of a mean of shares.
+    assert float(played) == pytest.approx(exact, abs=5 * 0.5 / np.sqrt(games))
+    claims = [paper.claim for paper in plan.papers]
+    assert plan.summary["success"] == pytest.approx(float(np.mean([claim.success for claim in claims])))
+    assert float(found.added) == pytest.approx(float(found.success - found.success_scores_only), abs=1e-12)
+
+
+@pytest.mark.edge
+def test_success_is_the_mean_in_frames_too() -> None:
+    pytest.importorskip("pandas")
+    truth = bc.simulate(papers=3, pool=4, per_paper=2, seed=9)
+    plan = bc.plan(truth.inputs(), bc.Request(bc.Guarantee("odds"), bar=0.0))
+    frame = plan.to_frame()
+    assert frame.success.tolist() == [float(paper.claim.success) for paper in plan.papers]
+    claim = plan.papers[0].claim.to_frame().iloc[0]
+    assert (claim.success, claim.added) == (
+        float(plan.papers[0].claim.success),
+        float(plan.papers[0].claim.added),
+    )

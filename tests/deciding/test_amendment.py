@@ -170,7 +170,7 @@ def test_thirteen_copies_in_a_row_reveal_no_more_than_the_first(tmp_path: Path) 
             mass = case.belief.weight * np.prod(seen[case.paper], axis=0)
             best = sum(np.bincount(slot, mass).max() for slot in case.tuples.T) / mass.sum()
             assert best <= first.setdefault(case.paper, best) + 1e-12
-            assert best <= float(claim_of(paper).success) + 1e-9 or number == 0
+            assert best <= float(claim_of(paper).named) + 1e-9 or number == 0
     with open_ledger(key, KEY) as ledger:
         refuse_failed(checks_of(*copy, request, PriorDecisions(ledger), plan_conference, assemble))
 

@@ -272,9 +272,9 @@ def test_the_sealed_probability_is_that_of_the_true_reviewers(given: Given) -> N
         assert rows[paper.secret] == who == paper.reviewers
         numerator, denominator = (int(part, 16) for part in paper.probability)
         assert Fraction(numerator, denominator) == plan.policy.probability(paper.secret)
-        assert (paper.raw_accepted, paper.figures["claim"]["added"]) == (
+        assert (paper.raw_accepted, paper.figures["claim"]["newly_named"]) == (
             0.5,
-            int(plan.claim.added * CLAIM_DENOMINATOR),
+            int(plan.claim.newly_named * CLAIM_DENOMINATOR),
         )
         seen.add(paper.probability)
     assert len(seen) > 1, "the table must use the secret"

@@ -75,7 +75,7 @@ def test_frequencies_over_the_belief(planned: tuple[Conference, TrueReviewers, l
     for i, (case, plan) in enumerate(pairs):
         chances = success_by_slot(case.belief.weight, case.tuples, plan)
         total += sum(chances)
-        assert sum(chances) == pytest.approx(float(plan.claim.success), abs=1e-12)
+        assert sum(chances) == pytest.approx(float(plan.claim.named), abs=1e-12)
         for hits, chance in zip(right[i], chances, strict=True):
             assert within(int(hits), draws, chance, tests)
         assert within(int(wrong[i]), draws, plan.figures.wrong, tests)

@@ -181,7 +181,7 @@ def test_a_paper_that_only_outsiders_can_have_reviewed_has_nobody_to_name() -> N
     for guarantee in MENU:
         policy, stated = planned(case, guarantee)
         NamingAdversary(case, policy).check(guarantee, stated)
-        assert stated.success == stated.added == 0
+        assert stated.named == stated.newly_named == 0
         assert stated.largest_posterior == 0.0
     found = menu(Conference((case,), case.bar, None, (True,)))
     assert found.success_scores_only == 0.0
@@ -230,8 +230,8 @@ def test_large_pools_keep_the_promise_over_named_people(guarantee: Guarantee) ->
             before, after = before + tops[0], after + tops[1] + tops[2]
             sides = [(top, one.sum()) for top, one in zip(tops[1:], chances[1:], strict=True)]
             rise = max(rise, *(top / chance - tops[0] for top, chance in sides if chance > 0))
-        assert before == pytest.approx(float(stated.success_scores_only), abs=1e-9)
-        assert after == pytest.approx(float(stated.success), abs=1e-9)
+        assert before == pytest.approx(float(stated.named_scores_only), abs=1e-9)
+        assert after == pytest.approx(float(stated.named), abs=1e-9)
         assert rise <= stated.largest_rise + 1e-8
 
 

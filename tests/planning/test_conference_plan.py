@@ -39,12 +39,12 @@ def test_every_paper_is_planned_in_order_and_keeps_its_promise(guarantee: Guaran
     assert len(found.papers) == len(direct.cases) == 6
     for case, paper in zip(direct.cases, found.papers, strict=True):
         agree(paper.claim, keeps(guarantee, case.belief, paper.policy))
-    assert sum((paper.claim.added for paper in found.papers), Fraction(0)) == 0
+    assert sum((paper.claim.newly_named for paper in found.papers), Fraction(0)) == 0
 
 
 def test_the_summary_is_that_of_the_papers(inputs: Inputs) -> None:
     found = plan(inputs, REQUEST)
-    success = sum((paper.claim.success for paper in found.papers), Fraction(0)) / 12
+    success = sum((paper.claim.named for paper in found.papers), Fraction(0)) / 12
     assert found.summary["success"] == pytest.approx(float(success), abs=1e-15)
     assert found.summary["expected_wrong"] == pytest.approx(sum(p.figures.wrong for p in found.papers) / 6)
     assert found.summary["epsilon"] == max(paper.claim.epsilon for paper in found.papers) <= 2

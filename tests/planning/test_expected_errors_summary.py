@@ -12,9 +12,9 @@ from blindcal.planning.expected_errors import Figures, summary
 
 ONE = Claim(
     reviews=2,
-    success_scores_only=Fraction(3, 4),
-    success=Fraction(7, 8),
-    added=Fraction(1, 8),
+    named_scores_only=Fraction(3, 4),
+    named=Fraction(7, 8),
+    newly_named=Fraction(1, 8),
     largest_rise=0.0625,
     epsilon=1.5,
     multiplier=1.25,

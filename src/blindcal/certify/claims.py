@@ -60,6 +60,10 @@ _PROGRAM_TOLERANCE = 1e-9
 _Equation = tuple[int, int, int | None, int, int]
 
 
+SUMS = ("named_scores_only", "named", "newly_named")
+"""The fields of a claim that are sums over the reviews, exact fractions."""
+
+
 @dataclass(frozen=True)
 class Claim:
     """What one paper's table reveals; every number is exact or the next float toward revealing more.
@@ -68,10 +72,10 @@ class Claim:
 
     Attributes:
         reviews: How many the paper has.
-        success_scores_only: How many of their reviewers the best guesses name on average, before any
-            decision; a multiple of 2^-80, rounded up.
-        success: The same after this decision.
-        added: How much of that is due to this decision, rounded likewise.
+        named_scores_only: How many of their reviewers the best guesses name on average, before any decision;
+            a multiple of 2^-80, rounded up.
+        named: The same after this decision.
+        newly_named: How much of that is due to this decision, rounded likewise.
         largest_rise: The most by which an outcome makes the best guess about a review likelier.
         epsilon: No outcome changes the odds between two tuples of reviewers by more than a factor e^epsilon.
         multiplier: Whatever an adversary believed before, its chance of a correct guess grows by no more than
@@ -86,9 +90,9 @@ class Claim:
     """
 
     reviews: int
-    success_scores_only: Fraction
-    success: Fraction
-    added: Fraction
+    named_scores_only: Fraction
+    named: Fraction
+    newly_named: Fraction
     largest_rise: float
     epsilon: float
     multiplier: float
@@ -99,9 +103,26 @@ class Claim:
     largest_factor: float
     mixed: float = 0.0
 
+    @property
+    def success_scores_only(self) -> Fraction:
+        """The chance that the best guess names a reviewer before any decision, mean over the reviews."""
+        return self.named_scores_only / self.reviews
+
+    @property
+    def success(self) -> Fraction:
+        """The same after this decision."""
+        return self.named / self.reviews
+
+    @property
+    def added(self) -> Fraction:
+        """How much of that is due to this decision."""
+        return self.newly_named / self.reviews
+
     def to_frame(self) -> Any:
-        """One row, as a pandas data frame; needs pandas."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        """One row with means over the reviews, as a pandas data frame; needs pandas."""
+        means = ("success_scores_only", "success", "added")
+        worst = [field.name for field in fields(self) if field.name not in ("reviews", *SUMS)]
+        values = {name: getattr(self, name) for name in ("reviews", *means, *worst)}
         return data_frame({k: [float(v) if isinstance(v, Fraction) else v] for k, v in values.items()})
 
 
@@ -397,9 +418,9 @@ def _claim_of(case: ExactCase, policy: ExactPolicy, outcomes: OutcomeMasses, mix
             factor = max(factor, _largest_ratio(case, parts, unit) * Fraction(case.total * unit, total))
     return Claim(
         reviews=case.reviews,
-        success_scores_only=Fraction(ceiling(sum(case.top), case.total), CLAIM_DENOMINATOR),
-        success=Fraction(ceiling(reached, case.total * unit), CLAIM_DENOMINATOR),
-        added=Fraction(ceiling(reached - before, case.total * unit), CLAIM_DENOMINATOR),
+        named_scores_only=Fraction(ceiling(sum(case.top), case.total), CLAIM_DENOMINATOR),
+        named=Fraction(ceiling(reached, case.total * unit), CLAIM_DENOMINATOR),
+        newly_named=Fraction(ceiling(reached - before, case.total * unit), CLAIM_DENOMINATOR),
         largest_rise=upward(Fraction(rise, CLAIM_DENOMINATOR)),
         epsilon=table_epsilon(policy),
         multiplier=quotient_above(high + unit - low, unit),

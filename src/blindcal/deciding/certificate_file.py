@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import ceil, isinf
 from typing import Any
 
-from blindcal.certify.claims import Claim
+from blindcal.certify.claims import SUMS, Claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR
 from blindcal.deciding.certificate_fields import in_format
 from blindcal.deciding.ledger import PaperRecord, Record, certificate_json
@@ -28,8 +28,6 @@ from blindcal.pools.candidates import OUTSIDER, union
 
 # Figures have nine decimals. Sums differ by far less than 1e-10 from one kind of machine to another.
 _DECIMALS, _MACHINES, _NOTHING = 10**9, Fraction(1, 10**10), 1e-12
-# A certificate calls them so for ever, whatever they are called here: it is made again to be verified.
-SUMS = ("success_scores_only", "success", "added")
 # JSON has no infinity, which these may be.
 UNBOUNDED = ("epsilon", "largest_factor")
 

@@ -51,8 +51,8 @@ from blindcal.posterior.large_pools import TableLayout
 from blindcal.posterior.paper import PaperCase, secret_of
 
 _WORST_CLAIMS = (
-    "success",
-    "added",
+    "named",
+    "newly_named",
     "largest_rise",
     "epsilon",
     "multiplier",

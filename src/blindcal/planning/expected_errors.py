@@ -236,15 +236,15 @@ def summary(claims: Sequence[Claim], numbers: Sequence[Figures]) -> dict[str, fl
         return fsum(getattr(figure, name) for figure in numbers) / papers
 
     added, full = (
-        share([c.added for c in claims]),
+        share([c.newly_named for c in claims]),
         fsum(f.success_fully_calibrated for f in numbers) / reviews,
     )
-    would_add = full - share([c.success_scores_only for c in claims])
+    would_add = full - share([c.named_scores_only for c in claims])
     return {
         "papers": papers,
         "reviews": reviews,
-        "success_scores_only": share([c.success_scores_only for c in claims]),
-        "success": share([c.success for c in claims]),
+        "success_scores_only": share([c.named_scores_only for c in claims]),
+        "success": share([c.named for c in claims]),
         "added_success": added,
         "added_share_of_full": min(1.0, added / would_add) if would_add > _ROUNDING else 0.0,
         "success_fully_calibrated": full,
