@@ -244,6 +244,12 @@ class ConferenceSampler:
             self.stretch_slopes()
         self.draw_noise()
 
+    @property
+    def spreads(self) -> Array:
+        """The draw `[4, conference]` of what `Spreads` holds, in its order."""
+        s, mean = self.state, np.exp(self.state.log_mean)
+        return np.stack([mean, s.spread, 0.0 * mean if self.common else mean * s.variation, s.noise])
+
     # --- qualities and reviewers, given the hyperparameters
 
     def quality_given_reviewers(self) -> tuple[Array, Array]:
@@ -472,14 +478,43 @@ def fit_batch(
     standard = (batch.score - middle[batch.row_group]) / width[batch.row_group]
     rng = np.random.default_rng(seed)
     sampler = ConferenceSampler(copies(batch, standard, chains), common_slope=common_slope, rng=rng)
-    warmup = sweeps // 3
-    for _ in range(warmup):
+    for _ in range(sweeps // 3):
         sampler.sweep()
-    record = _Record(batch, chains, sweeps - warmup, keep)
-    for index in range(sweeps - warmup):
+    kept = sweeps - sweeps // 3
+    every = max(1, kept * chains // keep) if keep else kept + 1
+    papers, reviewers = np.zeros(1), np.zeros(1)
+    hyper, draws = list[Array](), list[tuple[Array, ...]]()
+    for index in range(1, kept + 1):
         sampler.sweep()
-        record.add(sampler, index)
-    return record.fit(middle, width)
+        (mean, precision), (a, b) = sampler.conditional, (sampler.state.slope, sampler.state.offset)
+        papers = papers + np.stack([mean, mean**2, 1 / precision])
+        reviewers = reviewers + np.stack([a, b, a * a, a * b, b * b])
+        hyper.append(sampler.spreads)
+        if index % every == 0:
+            draws.append(tuple(part.reshape(chains, -1) for part in (sampler.state.quality, a, b)))
+    first, second, inner = papers.reshape(3, chains, -1) / kept
+    quality = first.mean(axis=0)
+    # The law of total variance: the mean conditional variance, plus the variance of conditional means.
+    variance = inner.mean(axis=0) + np.maximum(second.mean(axis=0) - quality**2, 0.0)
+    w, m = width[batch.reviewer_group], middle[batch.reviewer_group]
+    slope, offset, aa, ab, bb = (reviewers.reshape(5, chains, -1) / kept).mean(axis=1)
+    cross = ab - slope * offset
+    covariance = np.stack([aa - slope * slope, cross, cross, bb - offset * offset], axis=-1)
+    scaled = np.stack(hyper).reshape(kept, 4, chains, -1) * width
+    spreads = scaled.transpose(1, 0, 2, 3).reshape(4, -1, batch.groups)
+    none = [np.zeros((0, size)) for size in (batch.papers, batch.reviewers, batch.reviewers)]
+    q, all_a, all_b = (np.concatenate(part) for part in zip(*draws, strict=True)) if draws else none
+    return Fit(
+        quality=quality,
+        standard_error=np.sqrt(variance),
+        slope=w * slope,
+        offset=m + w * offset,
+        covariance=(w[:, None] ** 2 * covariance).reshape(-1, 2, 2),
+        noise=spreads[3].mean(axis=0),
+        spreads=Spreads(*spreads),
+        draws=(q, w * all_a, m + w * all_b),
+        chains=chains,
+    )
 
 
 def _scale(batch: Batch) -> tuple[Array, Array]:
@@ -500,59 +535,3 @@ def copies(batch: Batch, score: Array, times: int) -> Batch:
         np.concatenate([batch.paper_group + c * batch.groups for c in range(times)]),
         np.concatenate([batch.reviewer_group + c * batch.groups for c in range(times)]),
     )
-
-
-class _Record:
-    """Running sums over sweeps; chains are the leading axis of every array."""
-
-    def __init__(self, batch: Batch, chains: int, sweeps: int, keep: int) -> None:
-        self.batch, self.chains, self.sweeps = batch, chains, sweeps
-        self.paper_sums = np.zeros((3, chains, batch.papers))
-        self.reviewer_sums = np.zeros((5, chains, batch.reviewers))
-        self.hyper = np.zeros((sweeps, 4, chains, batch.groups))
-        self.every = max(1, sweeps * chains // keep) if keep else 0
-        self.draws: list[tuple[Array, Array, Array]] = []
-
-    def add(self, sampler: ConferenceSampler, index: int) -> None:
-        s = sampler.state
-        mean, precision = sampler.conditional
-        for total, value in zip(self.paper_sums, (mean, mean**2, 1 / precision), strict=True):
-            total += value.reshape(self.chains, -1)
-        a, b = s.slope, s.offset
-        for total, value in zip(self.reviewer_sums, (a, b, a * a, a * b, b * b), strict=True):
-            total += value.reshape(self.chains, -1)
-        mean_slope = np.exp(s.log_mean)
-        slope_spread = 0.0 * mean_slope if sampler.common else mean_slope * s.variation
-        hyper = np.stack([mean_slope, s.spread, slope_spread, s.noise])
-        self.hyper[index] = hyper.reshape(4, self.chains, -1)
-        if self.every and (index + 1) % self.every == 0:
-            shape = (self.chains, -1)
-            self.draws.append((s.quality.reshape(shape), a.reshape(shape), b.reshape(shape)))
-
-    def fit(self, middle: Array, width: Array) -> Fit:
-        batch, n = self.batch, self.sweeps
-        first, second, inner = self.paper_sums / n
-        quality = first.mean(axis=0)
-        # The law of total variance: the mean conditional variance, plus the variance of conditional means.
-        variance = inner.mean(axis=0) + np.maximum(second.mean(axis=0) - quality**2, 0.0)
-        w, m = width[batch.reviewer_group], middle[batch.reviewer_group]
-        a, b, aa, ab, bb = (self.reviewer_sums / n).mean(axis=1)
-        covariance = np.stack([aa - a * a, ab - a * b, ab - a * b, bb - b * b], axis=-1)
-        spreads = (self.hyper * width).transpose(1, 0, 2, 3).reshape(4, -1, batch.groups)
-        return Fit(
-            quality=quality,
-            standard_error=np.sqrt(variance),
-            slope=w * a,
-            offset=m + w * b,
-            covariance=(w[:, None] ** 2 * covariance).reshape(-1, 2, 2),
-            noise=spreads[3].mean(axis=0),
-            spreads=Spreads(*spreads),
-            draws=self._joined(w, m),
-            chains=self.chains,
-        )
-
-    def _joined(self, w: Array, m: Array) -> tuple[Array, Array, Array]:
-        if not self.draws:
-            return np.zeros((0, self.batch.papers)), np.zeros((0, w.size)), np.zeros((0, w.size))
-        q, a, b = (np.concatenate(part) for part in zip(*self.draws, strict=True))
-        return q, w * a, m + w * b

@@ -19,7 +19,7 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -446,63 +446,42 @@ _JUDGED = 20  # reviewers whose offsets are kept, to compare chains by
 TRACES = ("quality", "slope", "offset", "noise", "persistence")
 
 
-def chain(
-    history: History, seed: Sequence[int], sweeps: int, advance: Callable[[int], None] | None = None
-) -> Moments:
+def chain(history: History, seed: Sequence[int], sweeps: int) -> Moments:
     """The moments of one chain; the first third of its sweeps is dropped."""
-    sampler = HistorySampler(history, np.random.default_rng(seed))
-    warmup = sweeps // 3
-    sums = _Sums(history)
-    for index in range(sweeps):
+    sampler, kept = HistorySampler(history, np.random.default_rng(seed)), sweeps - sweeps // 3
+    for _ in range(sweeps // 3):
         sampler.sweep()
-        if index < warmup:
-            sampler.tune()
-        else:
-            sums.add(sampler)
-        if advance is not None:
-            advance(1)
-    return sums.moments()
+        sampler.tune()
+    judged = history.visits.last[:: -(-len(history.reviewers) // _JUDGED)]
+    sums: Sequence[Array] = [np.zeros(1)] * 4
+    draws = list[tuple[Array, Array]]()
+    for _ in range(kept):
+        sampler.sweep()
+        means, trace, offset = _draw(sampler)
+        sums = [total + value for total, value in zip(sums, means, strict=True)]
+        draws.append((trace, offset[judged]))
+    reviewers, anyone, levels, stretch = (total / kept for total in sums)
+    traces, offsets = map(np.array, zip(*draws, strict=True))
+    return Moments(reviewers, anyone, levels, stretch, traces, offsets)
 
 
-class _Sums:
-    """Running sums over the sweeps of a chain."""
-
-    def __init__(self, history: History) -> None:
-        self.shares = history.per_level() / len(history)
-        self.reviewers = np.zeros((7, len(history.reviewers)))
-        self.anyone = np.zeros(7)
-        self.levels = np.zeros(len(history.levels))
-        self.stretch = np.zeros(len(history.conferences))
-        self.traces: list[tuple[float, ...]] = []
-        self.judged = history.visits.last[:: -(-len(history.reviewers) // _JUDGED)]
-        self.offsets: list[Array] = []
-
-    def add(self, sampler: HistorySampler) -> None:
-        s = sampler.state
-        unit, shift = np.exp(s.stretch[-1]), s.shift[-1]
-        # The noise of a review whose confidence is not known: levels as often as they were.
-        typical = unit * np.sqrt(self.shares @ np.exp(2 * s.log_level))
-        self.reviewers += _moments(sampler.next, unit, shift, typical * np.exp(s.log_noise), 0.0)
-        noise, half = typical * np.exp(s.mean_log_noise), s.sd_log_noise**2
-        spread = np.sqrt(np.expm1(half)) * noise * np.exp(half / 2)
-        self.anyone += _moments(sampler.anyone, unit, shift, noise * np.exp(half / 2), spread)
-        self.levels += np.exp(s.log_level)
-        self.stretch += np.exp(s.stretch - s.stretch[-1])
-        (slope, _), (_, offset) = unit**2 * s.covariance
-        variance = (unit * s.mean_slope) ** 2, slope, offset, noise**2 * np.exp(2 * half)
-        self.traces.append((*map(float, variance), s.persistence))
-        self.offsets.append(unit * (s.offset[self.judged] + shift))
-
-    def moments(self) -> Moments:
-        n = len(self.traces)
-        return Moments(
-            reviewers=self.reviewers / n,
-            anyone=self.anyone / n,
-            levels=self.levels / n,
-            stretch=self.stretch / n,
-            traces=np.array(self.traces),
-            offsets=np.array(self.offsets),
-        )
+def _draw(sampler: HistorySampler) -> tuple[Sequence[Array], Array, Array]:
+    """What one draw adds to the means of `Moments`, in their order; its traces; and offsets by visit."""
+    s, reviews = sampler.state, sampler.level_rows
+    unit, shift = np.exp(s.stretch[-1]), s.shift[-1]
+    # The noise of a review whose confidence is not known: levels as often as they were.
+    typical = unit * np.sqrt(reviews / reviews.sum() @ np.exp(2 * s.log_level))
+    noise, half = typical * np.exp(s.mean_log_noise), s.sd_log_noise**2
+    spread = np.sqrt(np.expm1(half)) * noise * np.exp(half / 2)
+    means = (
+        _moments(sampler.next, unit, shift, typical * np.exp(s.log_noise), 0.0),
+        _moments(sampler.anyone, unit, shift, noise * np.exp(half / 2), spread),
+        np.exp(s.log_level),
+        np.exp(s.stretch - s.stretch[-1]),
+    )
+    (slope, _), (_, offset) = unit**2 * s.covariance
+    trace = (unit * s.mean_slope) ** 2, slope, offset, noise**2 * np.exp(2 * half), s.persistence
+    return means, np.array(trace), unit * (s.offset + shift)
 
 
 def _moments(state: Array, unit: float, shift: float, noise: Array, noise_sd: Array | float) -> Array:

@@ -64,7 +64,6 @@ class History:
     visits: Visits
     middle: Array
     width: Array
-    better: tuple[str, ...]
     steps: int
     gathered: StackedSums
 
@@ -306,7 +305,6 @@ def build_history(pasts: Sequence[PastConference], shared: Sequence[DatedSums] =
         visits=visits,
         middle=middle,
         width=width,
-        better=tuple(past.better for past in pasts),
         steps=len(pasts) + len(shared),
         gathered=stack_sums([sums for _, sums in shared], visit[len(time) :]),
     )
