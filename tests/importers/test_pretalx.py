@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from blindcal.importers import pretalx
+from blindcal.importers import import_reviews, pretalx
+from blindcal.importers.people import read_map, read_people
 from blindcal.importers.raw_export import Choices, RawReview
 from blindcal.importers.sheet import OpenedExport
-from exports import refused
+from blindcal.project.create import SourceFiles, read_contents
+from exports import refused, rows
 
 
 def found(*reviews: dict[str, Any], **options: Any) -> list[RawReview]:
@@ -95,3 +98,120 @@ def test_a_category_that_is_called_score_is_not_the_total() -> None:
     assert [row.score for row in found(review)] == ["1"]
     assert [row.score for row in found(review, score_field="Score")] == ["1"]
     assert [row.score for row in found(review, score_field="category Score")] == ["3"]
+
+
+# --- pretalx's organizer export and its lists of teams, as pretalx 2025.2.2 wrote them, and people by
+# email.
+
+
+SYSTEMS = Path(__file__).parents[1] / "systems"
+EXPORT = (SYSTEMS / "pretalx-2025.2.2-export.csv").read_bytes()
+API: list[dict[str, Any]] = json.loads((SYSTEMS / "pretalx-2025.2.2-api.json").read_bytes())
+
+
+def table(data: bytes, **options: object) -> list[dict[str, str]]:
+    return rows(import_reviews(data, "x", Choices(**options)))
+
+
+def dumped(value: object) -> bytes:
+    return json.dumps(value).encode()
+
+
+def people() -> list[dict[str, str]]:
+    """Code, name and email of everyone in the API's answer: the export has the same reviews."""
+    export = json.loads((SYSTEMS / "pretalx-2025.2.2-export.json").read_bytes())
+    found: dict[str, dict[str, str]] = {}
+    for paper in {review["submission"] for review in API}:
+        codes = [review["user"] for review in API if review["submission"] == paper and review["score"]]
+        members = [row for row in export if row["Proposal ID"] == paper and row["Score"]]
+        for code, row in zip(codes, members, strict=True):
+            person = {"code": code, "name": row["Reviewer name"], "email": row["Reviewer email"]}
+            assert found.setdefault(code, person) == person
+    return list(found.values())
+
+
+def teams(*members: dict[str, str], **team: object) -> dict[str, Any]:
+    """An answer of /teams/?expand=members."""
+    first = {"id": 1, "name": "Reviewers", "members": list(members), "is_reviewer": True, **team}
+    crew = {"code": "ORGA00", "name": "Org A", "email": "orga@example.org"}
+    second = {"id": 2, "name": "Crew", "members": [crew], "is_reviewer": False}
+    return {"count": 2, "next": None, "previous": None, "results": [first, second]}
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_the_organizers_export_is_read(form: str) -> None:
+    imported = import_reviews((SYSTEMS / f"pretalx-2025.2.2-export.{form}").read_bytes(), f"x.{form}")
+    assert imported.format == "pretalx"
+    assert imported.recognized[0] == "pretalx's export of reviews"
+    assert (len(imported.reviews), len(imported.reviews.papers)) == (90, 30)
+    assert len(imported.reviews.reviewers) == 20
+    assert all("@" in person for person in imported.reviews.reviewers)
+    assert imported.score_field == "Score"
+    assert imported.titles["DNDY9B"] == "@mention title 2 (2026)", "without the mark of pretalx's writer"
+    assert imported.committee["mo@example.edu"] == "Mo Núñez"
+    assert any("without a score left out" in line for line in imported.warnings)
+
+
+def test_both_forms_of_the_export_and_the_api_have_the_same_reviews() -> None:
+    assert table(EXPORT) == table((SYSTEMS / "pretalx-2025.2.2-export.json").read_bytes())
+    expanded = {person["code"]: person for person in people()}
+    api = [{**review, "user": expanded.get(review["user"])} for review in API]
+    assert table(dumped(api)) == table(EXPORT)
+
+
+def test_a_category_is_chosen_by_one_name_in_the_export_and_the_api() -> None:
+    for name in ("Relevance", "category Relevance"):
+        assert table(EXPORT, score_field=name)[0]["score"] in ("0", "1", "2", "3")
+        category = {"id": 2, "name": {"en": "Relevance"}}
+        scores = [{"category": category, "value": "2.00"}]
+        api = [{**review, "scores": scores} for review in API]
+        assert {row["score"] for row in table(dumped(api), score_field=name)} == {"2"}
+
+
+def test_codes_of_the_api_are_joined_to_emails_by_the_list_of_teams() -> None:
+    """As a map, or as the committee of a new folder: then a past year's emails are the same people."""
+    codes = read_map(dumped(teams(*people())), "teams.json")
+    assert codes[people()[0]["code"]] == people()[0]["email"]
+    assert table(dumped(API), people=codes) == table(EXPORT)
+
+
+def test_the_list_of_teams_is_a_committee() -> None:
+    members = people()
+    unread = {"code": "NEW000", "name": "Zoe Wu", "email": "zoe@example.edu"}
+    committee = read_people(dumped(teams(*members, unread)), "teams.json")
+    assert committee == {person["email"]: person["name"] for person in [*members, unread]}
+    assert "orga@example.org" not in committee, "a team that may not review"
+
+
+def test_a_folder_takes_codes_and_committee_from_one_list(tmp_path: Path) -> None:
+    (tmp_path / "reviews.json").write_bytes(dumped(API))
+    (tmp_path / "teams.json").write_bytes(dumped(teams(*people())))
+    (tmp_path / "past.csv").write_bytes(EXPORT)
+    given = SourceFiles(tmp_path / "reviews.json", tmp_path / "teams.json", [tmp_path / "past.csv"])
+    contents, _ = read_contents(given)
+    assert {*contents.imported.reviews.reviewers} == {*contents.committee}
+    assert {*contents.past["past"].reviews.reviewers} == {*contents.committee}
+    assert not any("not in the map" in line for line in contents.imported.warnings)
+    assert not any("not in the map" in line for line in contents.past["past"].warnings)
+
+
+def test_what_was_left_unticked_is_named() -> None:
+    def without(*names: str) -> bytes:
+        export = json.loads((SYSTEMS / "pretalx-2025.2.2-export.json").read_bytes())
+        return dumped([{key: row[key] for key in row if key not in names} for row in export])
+
+    refused(without("Proposal ID"), "must have the column Proposal ID: tick it in pretalx's export")
+    refused(without("Reviewer name", "Reviewer email"), "tick Reviewer email in pretalx's export")
+    imported = import_reviews(without("Reviewer email"), "x")
+    assert any("reviewers of one name are taken as one person" in line for line in imported.warnings)
+    assert table(without("Score"), score_field="Overall") == table(EXPORT, score_field="Overall")
+
+
+def test_teams_without_their_members_are_refused() -> None:
+    plain = teams(*people())
+    plain["results"][0]["members"] = [person["code"] for person in people()]
+    with pytest.raises(Exception, match=r"fetch the teams with \?expand=members"):
+        read_people(dumped(plain), "teams.json")
+    with pytest.raises(Exception, match="must have a team that may review"):
+        read_people(dumped(teams(*people(), is_reviewer=False)), "teams.json")
+    refused(dumped(teams(*people())), "must hold reviews: this is pretalx's list of teams")

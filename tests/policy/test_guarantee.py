@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from math import exp
 
 import numpy as np
 import pytest
 
-from blindcal import Belief, private_policy
+from blindcal.certify.claims import certify
+from blindcal.certify.exact import UNIT
 from blindcal.errors import InputError
 from blindcal.policy.guarantee import MOST_EPSILON, NAMES, PUBLIC, UNLIMITED, Guarantee
+from blindcal.policy.solver import private_policy, solve
+from blindcal.posterior.belief import Belief
 from blindcal.project.settings import parse_guarantee
+from general_program import least_loss
+from random_cases import random_cases
+from sizes import count
+from strategies import random_beliefs
 
 ALLOWED = {
     "epsilon": (0.0, MOST_EPSILON),
@@ -84,3 +93,66 @@ def test_a_chair_who_names_no_epsilon_has_one_of_3(name: str) -> None:
     assert parse_guarantee(name).epsilon == 3.0
     assert parse_guarantee(f"{name} epsilon=1").epsilon == 1.0
     assert parse_guarantee("none").epsilon is parse_guarantee("public").epsilon is None
+
+
+# --- The guarantee *odds*: three tables by enumeration, the general program, the solver and the exact
+# table.
+
+
+def _best_of_three(belief: Belief, epsilon: float) -> float:
+    """Always accept, always reject, or the evidence with a chance of e^epsilon / (1 + e^epsilon)."""
+    keep = exp(epsilon) / (1.0 + exp(epsilon))
+    right = belief.favor > 0.5
+    tables = [np.ones(right.size), np.zeros(right.size), np.where(right, keep, 1.0 - keep)]
+    return min(float(belief.weight @ (a * (1 - belief.favor) + (1 - a) * belief.favor)) for a in tables)
+
+
+@pytest.mark.parametrize("secrets", [2, 3, 6])
+def test_the_best_table_is_one_of_three_and_the_program_finds_no_better_one(secrets: int) -> None:
+    rng = np.random.default_rng([45, secrets])
+    batch = random_beliefs(rng, count(100, 2_000), secrets)
+    for weight, favor in zip(batch.weight, batch.favor, strict=True):
+        belief, guarantee = (
+            Belief(weight, favor),
+            Guarantee("odds", epsilon=float(rng.choice([0.5, 1, 2, 3]))),
+        )
+        wanted = _best_of_three(belief, guarantee.epsilon)
+        assert float(private_policy(belief, guarantee).conference_error(belief)) == pytest.approx(
+            wanted, abs=1e-12
+        )
+        program = least_loss(weight, np.stack([1 - favor, favor], -1), guarantee=guarantee)
+        assert program.loss == pytest.approx(wanted, abs=1e-7)
+
+
+def test_papers_with_candidates_have_the_same_three_tables() -> None:
+    for case in random_cases(46, count(12, 100), 120):
+        belief = case.belief
+        wanted = _best_of_three(belief, 3.0)
+        assert solve(case, Guarantee("odds")).error == pytest.approx(wanted, abs=1e-8)
+
+
+def test_the_certified_table_keeps_the_factor_exactly() -> None:
+    """Rounded to multiples of 2^-53, randomized response would miss it by a unit."""
+    rng = np.random.default_rng(47)
+    for epsilon in rng.uniform(0.2, 6.0, count(100, 2_000)):
+        guarantee, belief = Guarantee("odds", epsilon=float(epsilon)), Belief([0.49, 0.51], [0.99, 0.01])
+        policy, claim = certify(belief, private_policy(belief, guarantee).accept, guarantee)
+        low, high = policy.ends
+        # The factor to 60 terms of its series, from below.
+        factor, term = Fraction(0), Fraction(1)
+        for n in range(1, 60):
+            factor, term = factor + term, term * Fraction(float(epsilon)) / n
+        for more, less in ((high, low), (policy.denominator - low, policy.denominator - high)):
+            assert more <= factor * less
+        assert claim.epsilon <= epsilon
+        assert float(Fraction(high, policy.denominator)) == pytest.approx(1 / (1 + exp(-epsilon)), abs=1e-12)
+        assert policy.denominator == UNIT
+
+
+def test_a_paper_with_evidence_too_strong_is_not_drawn() -> None:
+    guarantee = Guarantee("odds", epsilon=1.0, never_against=0.95)
+    for favor, wanted in ((0.97, [1.0, 1.0]), (0.9, [0.7310586, 0.2689414])):
+        belief = Belief([0.5, 0.5], [favor, 0.2])
+        policy, claim = certify(belief, private_policy(belief, guarantee).accept, guarantee)
+        assert policy.accept == pytest.approx(wanted)
+        assert claim.epsilon <= 1.0

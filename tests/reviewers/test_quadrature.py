@@ -15,6 +15,7 @@ from blindcal.reviewers.quadrature import (
     ScoreLikelihood,
     drop_repeated_ends,
     evaluate_by_rows,
+    integrate,
     log_evidence,
     log_integral,
     log_joint,
@@ -187,3 +188,17 @@ def test_any_leading_shape_is_its_rows_one_by_one(monkeypatch: pytest.MonkeyPatc
         assert float(found[i, j]) == pytest.approx(float(log_evidence([one, alone], score[i, 0])), abs=1e-12)
     summed = evaluate_by_rows([pool, alone], score, lambda some, rows: rows.sum(axis=-1))
     assert summed.tolist() == np.broadcast_to(score.sum(axis=-1), (2, 3)).tolist()
+
+
+# --- One-dimensional integrals find a kink and state their error.
+
+
+def test_integrate_finds_a_kink_and_states_its_error():
+    cumulative = integrate(lambda x: np.stack([np.abs(x - np.pi / 10), np.exp(x)]), np.array([0.0, 1.0]))
+    kink = np.pi / 10
+    exact = 0.5 * kink**2 + 0.5 * (1 - kink) ** 2, np.e - 1
+    assert np.abs(cumulative.total - exact).max() <= cumulative.error + 1e-15
+    assert cumulative(0.7)[1] == pytest.approx(np.exp(0.7) - 1, abs=1e-14)
+    rng = np.random.default_rng(0)
+    with pytest.raises(bc.BlindcalError, match="did not settle"):
+        integrate(lambda x: rng.random((1, x.size)), np.array([0.0, 1.0]))
