@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+import re
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -219,3 +225,42 @@ def test_price_is_what_a_unit_of_privacy_costs() -> None:
     run, rise = np.diff(front.adversary_error)[:2], np.diff(front.conference_error)[:2]
     np.testing.assert_allclose(run, [0.1, 0.2])
     np.testing.assert_allclose(rise / run, [0.6, 0.8])
+
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "explanation" / "theory.md").read_text(encoding="utf-8")
+RESULT = r"(?:Definition|Theorem|Corollary|Proposition) \d+ \([^)]*\)"
+ROWS = [
+    tuple(cell.strip() for cell in line.strip("| ").split("|"))
+    for line in PAGE.splitlines()
+    if re.match(rf"\| {RESULT}", line)
+]
+
+
+def named(path: str) -> Any:
+    """What a dotted name stands for, a module by module."""
+    parts = path.split(".")
+    for size in range(len(parts), 0, -1):
+        try:
+            return reduce(getattr, parts[size:], importlib.import_module(".".join(parts[:size])))
+        except ModuleNotFoundError:
+            continue
+    raise AssertionError(path)
+
+
+def test_every_numbered_result_is_stated_once_and_listed_in_order() -> None:
+    stated = re.findall(rf"\*\*({RESULT})", PAGE)
+    assert len(stated) == len(set(stated)) > 15
+    assert sorted(stated) == sorted(row[0] for row in ROWS)
+    results = [int(row[0].split()[1]) for row in ROWS if not row[0].startswith("Definition")]
+    assert results == list(range(1, len(results) + 1))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+def test_a_result_has_its_function_and_its_test(row: tuple[str, ...]) -> None:
+    if row[1] == "proof only":
+        assert row[0] == "Proposition 15 (no easy bound)"
+        return
+    assert callable(named(row[1].strip("`")))
+    file, _, test = row[2].strip("`").partition("::")
+    assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8")
