@@ -3,9 +3,11 @@
 Two samplers are made of them: `calibrators.gibbs` (one year's reviews, many conferences in one chain) and
 `fitting.gibbs` (past conferences, reviewers who drift). Each keeps its own driver: they differ in what is
 unknown, in the priors of the spreads, and in what is kept of a sweep (moments or draws), so that a common
-driver would be a loop with a callback for every line. What they do share is the model,
-`score = slope * quality + offset + noise`, in which every quality and every (slope, offset) is normal given
-everything else.
+driver would be a loop with a callback for every line. Above all slopes differ. Those of one conference are
+above 0, which a few reviews a person must not contradict; those that drift from year to year are normal,
+since only then a filter knows all years at once. So neither can stand for the other. What they do share is
+the model, `score = slope * quality + offset + noise`, in which every quality and every (slope, offset) is
+normal given everything else.
 
 Random numbers are arguments. A caller decides the order in which its generator is used, so its results stay
 the same when the formulas below are shared.
