@@ -1,7 +1,7 @@
 """How large a report is and how fast Chromium shows it: 1,000 and 20,000 papers, for everyone and the chair.
 
 A small conference is decided, and its public files are repeated until there are so many papers. Needs an
-installed Chromium, as `studies/report_page.py` does.
+installed Chromium, as `studies/page_pictures.py` does.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from blindcal.report import read_certificate
 from blindcal.report.guarantee_survey import survey
 from blindcal.report.html_page import Report, page
 from blindcal.simulation.conference import example_files, simulate
-from report_page import browser
+from page_pictures import browser
 
 FEW, MANY = 20, (1_000, 20_000)
 _LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd"

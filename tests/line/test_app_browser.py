@@ -21,7 +21,7 @@ from app_clients import served
 from blindcal.app.pages import TABS
 from blindcal.app.server import Listening
 from chair_exports import PEOPLE, write_exports
-from report_page import MISSING, browser, chromium
+from page_pictures import MISSING, browser, chromium
 from small_conferences import small_conference
 
 pytestmark = pytest.mark.edge

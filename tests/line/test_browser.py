@@ -18,7 +18,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 from commands import call
-from report_page import MISSING, browser, chromium
+from page_pictures import MISSING, browser, chromium
 from small_conferences import SmallConference, command_line, decided, small_conference
 
 pytestmark = pytest.mark.edge

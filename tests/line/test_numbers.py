@@ -217,27 +217,6 @@ def test_what_was_played_for_the_menu() -> None:
         assert papers < 4_000_000 or f"played: {100 * mean:.2f} ± {100 * error:.2f} %" in row
 
 
-def test_the_methods_that_need_no_sampling_where_nothing_is_known() -> None:
-    import nothing_known
-    from blindcal.simulation.metrics import kendall_tau_distance
-    from blindcal.simulation.population import Population, simulate_many
-
-    row = next(
-        r
-        for r in kept("nothing_known")["tables"]["docs/evidence/calibrators.md"]["nothing known"]
-        if "`raw`" in r
-    )
-    for noise, cell in zip(nothing_known.NOISES, row.split(" | ")[1:], strict=True):
-        population = Population(slopes="exponential", offset=np.sqrt(0.5), noise=noise)
-        found = []
-        for chunk in range(10):
-            rng = np.random.default_rng([51, chunk, round(1000 * noise)])
-            drawn = simulate_many(rng, nothing_known.CHUNK, 100, 100, 3, population)
-            estimate = nothing_known.METHODS["raw"](drawn.batch)[0].reshape(nothing_known.CHUNK, 100)
-            found.append(kendall_tau_distance(drawn.quality, estimate))
-        assert f"{np.mean(found):.3f}".removeprefix("0") == cell.split(" / ")[0]
-
-
 def test_what_fitted_offsets_give_away() -> None:
     import fitted_on_itself
 

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("matplotlib").use("Agg")
 pytestmark = pytest.mark.edge
 
-frontiers, trapezoids = import_module("studies.frontiers"), import_module("studies.trapezoids")
+frontiers = import_module("studies.frontiers")
 
 
 def test_frontiers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,13 +25,3 @@ def test_frontiers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         error, privacy = panel.policies
         assert (privacy <= np.interp(error, conference, adversary) + 1e-12).all()
     assert frontiers.draw(panels).read_bytes().startswith(b"\x89PNG")
-
-
-def test_trapezoids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trapezoids, "FIGURES", tmp_path)
-    found = trapezoids.compute()
-    for part in found:
-        assert part.conference.shape == (4,)
-        error, privacy = part.strategies
-        assert (privacy <= np.interp(error, part.conference, part.adversary) + 1e-12).all()
-    assert trapezoids.draw(found).read_bytes().startswith(b"\x89PNG")

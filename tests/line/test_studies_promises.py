@@ -8,9 +8,9 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 from scipy.stats import norm
-from studies import matchings, side_evidence
+from studies import matchings
 
-from blindcal import Belief, Guarantee, Policy
+from blindcal import Guarantee, Policy
 
 
 def by_loops(drawn: matchings.Drawn, accept: list[list[float]]) -> tuple[float, float, float, float]:
@@ -87,16 +87,3 @@ def test_all_decisions_together_tell_more_than_any_one_promises() -> None:
         assert found.log_odds > 4.3
         assert found.rise > 0.1
         assert found.added > 0.0
-
-
-def test_a_single_outcome_that_tells_and_an_adversary_with_a_hint() -> None:
-    """accept = (1/3, 0) at weights .6 and .4: an acceptance, chance .2, names the first candidate."""
-    belief = Belief([0.6, 0.4], [0.9, 0.2], np.array([[0, 1]]))
-    mass = side_evidence.masses(belief, np.array([1 / 3, 0.0]), 2)
-    np.testing.assert_allclose(mass, [[[0.2, 0.0]], [[0.4, 0.4]]])
-    assert side_evidence.rise_share(mass, 0.1) == pytest.approx(0.2)
-    assert side_evidence.rise_share(mass, 0.5) == 0.0
-    # A hint that is right 3 times in 4. Without the decision: max(.45, .1) + max(.15, .3). With it, accepted
-    # .15 + .05 whatever the hint; rejected max(.3, .1) twice.
-    assert side_evidence.hinted_gain(mass, 0.75) == pytest.approx(0.2 + 0.6 - 0.75)
-    assert side_evidence.hinted_gain(mass, 0.5) == pytest.approx(0.0)
