@@ -56,7 +56,7 @@ TESTS = {
         "certify/exact certify/claims precise_reviewers line/outsiders posterior/large_pools "
         "deciding/ledger attacks planning/conference_plan"
     ),
-    "deciding/amendment": ("deciding/amendment deciding/draft attacks verification_checks deciding/release"),
+    "deciding/amend": ("deciding/amend deciding/draft attacks verification_checks deciding/release"),
     "planning/conference_plan": (
         "planning/conference_plan deciding/release verification_checks attacks posterior/large_pools "
         "planning/guarantee_menu"
@@ -65,13 +65,13 @@ TESTS = {
         "pools/candidates posterior/conference line/outsiders posterior/large_pools cli/decide"
     ),
     "deciding/ledger": (
-        "deciding/ledger deciding/ledger_files attacks verification_checks deciding/amendment cli/decide"
+        "deciding/ledger deciding/ledger_files attacks verification_checks deciding/amend cli/decide"
     ),
     "deciding/draft": (
-        "deciding/draft deciding/amendment attacks verification_checks deciding/release planted_bugs "
+        "deciding/draft deciding/amend attacks verification_checks deciding/release planted_bugs "
         "cli/decide"
     ),
-    "deciding/release": ("deciding/amendment attacks verification_checks cli/decide"),
+    "deciding/release": ("deciding/amend attacks verification_checks cli/decide"),
     "policy/accept_lp": (
         "policy/accept_lp policy/solver planning/conference_plan line/outsiders posterior/large_pools "
         "certify/claims"

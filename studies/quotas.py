@@ -19,7 +19,7 @@ from blindcal.checks import Array
 from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.planning.conference_plan import plan_conference
 from blindcal.planning.ranking_and_wait_list import acceptance_probabilities, both_ranks, listed_figures
-from blindcal.planning.request import WHOLE, Quota
+from blindcal.planning.request import WHOLE
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, assemble
 from blindcal.simulation.conference import simulate
@@ -58,7 +58,7 @@ def cost(job: tuple[str, str, int]) -> Cost:
     plans = plan_conference(found, GUARANTEES[name])
     figures = [one.figures for one in plans]
     ranks = [both_ranks(case.paper, case.scores, one) for case, one in zip(found.cases, figures, strict=True)]
-    listed = listed_figures(figures, ranks, [WHOLE] * PAPERS, Quota(ACCEPTED))
+    listed = listed_figures(figures, ranks, [WHOLE] * PAPERS, {WHOLE: ACCEPTED})
     accept = np.array([one.standings[1].chance for one in figures if one.standings is not None])
     passed = acceptance_probabilities(ranks, accept.tolist(), ACCEPTED)
     return Cost(

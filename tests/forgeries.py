@@ -15,9 +15,9 @@ import numpy as np
 
 from blindcal.certify.claims import claim
 from blindcal.certify.exact import UNIT, ExactPolicy, PolicyTables, pack_policy
-from blindcal.deciding.amendment import PriorDecisions, stamp_of
+from blindcal.deciding.amend import PriorDecisions, changes_since, recorded_truth
 from blindcal.deciding.draft import Draft, decide_paper, draft, with_texts
-from blindcal.deciding.key_and_coins import Key, coin_facts, draw, write_bytes
+from blindcal.deciding.key_and_coins import Key, coin_facts, draw, input_stamp, write_bytes
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, commit, open_ledger, publish
 from blindcal.deciding.lists import ranked, ranked_again
 from blindcal.errors import BlindcalError
@@ -342,7 +342,7 @@ def tossed_again(scene: Scene, made: Draft) -> Draft | None:
     past, request, record = scene.past, scene.request, made.record
     changed, tables = {}, dict(made.policies.packed)
     for place, case in enumerate(scene.conference.cases):
-        if case.paper not in past.latest(request.conference):
+        if case.paper not in past.latest:
             continue
         part = replace(
             scene.conference,
@@ -350,7 +350,7 @@ def tossed_again(scene: Scene, made: Draft) -> Draft | None:
             raw_accept=(scene.conference.raw_accept[place],),
         )
         plans = plan_conference(part, request.guarantee)
-        raw, earlier = part.raw_accept[0], ((request.conference, 1, case.paper),)
+        raw, earlier = part.raw_accept[0], ((1, case.paper),)
         again = decide_paper(
             scene.key,
             request,
@@ -370,28 +370,6 @@ def standing_changed(scene: Scene, made: Draft) -> Draft | None:
     place = next(i for i, paper in enumerate(made.record.papers) if paper.release < made.record.release)
     paper = made.record.papers[place]
     return papers(scene, made, {place: replace(paper, accepted=not paper.accepted)})
-
-
-def some_decided_again(scene: Scene, made: Draft) -> Draft | None:
-    """Pools were corrected and all papers are said to be decided again: the first one is left as it was."""
-    again = draft(
-        scene.conference, scene.truth, scene.request, scene.past, plan_conference, "typo", redecide=True
-    )
-    differ = [
-        place
-        for place, (one, two) in enumerate(zip(again.record.papers, made.record.papers, strict=True))
-        if one.accepted != two.accepted
-    ]
-    return (
-        papers(scene, again, {place: made.record.papers[place] for place in differ[:1]}) if differ else None
-    )
-
-
-def decided_again_unsaid(scene: Scene, made: Draft) -> Draft | None:
-    again = draft(
-        scene.conference, scene.truth, scene.request, scene.past, plan_conference, "typo", redecide=True
-    )
-    return replace(again, record=replace(again.record, redecided=False))
 
 
 def one_dropped(scene: Scene, made: Draft) -> Draft | None:
@@ -462,7 +440,6 @@ FORGERIES: dict[str, Forgery] = {
     "coins for a bar": Forgery(with_other_coin("bar", 0.1, 0.2, 0.3)),
     "a reason": Forgery(record_of(reason="made up")),
     "another number of the release": Forgery(record_of(release=2)),
-    "decided again, said of a first release": Forgery(record_of(redecided=True)),
     "another commitment": Forgery(record_of(commitment="ab" * 32)),
     "a calibration that fits": Forgery(record_of(fit={"verdict": "fits"})),
     "reviewers recorded wrongly": Forgery(other_reviewers),
@@ -479,9 +456,7 @@ FORGERIES: dict[str, Forgery] = {
     "another tuple": Forgery(one_paper(lambda _, paper: replace(paper, secret=paper.secret + 1))),
     "other scores on record": Forgery(one_paper(public_changed)),
     "a pool in another order": Forgery(one_paper(pool_in_another_order)),
-    "an earlier decision": Forgery(
-        one_paper(lambda scene, paper: replace(paper, earlier=((scene.request.conference, 1, "p9"),)))
-    ),
+    "an earlier decision": Forgery(one_paper(lambda scene, paper: replace(paper, earlier=((1, "p9"),)))),
     "a raw decision": Forgery(one_paper(lambda _, paper: replace(paper, raw_accepted=0.5))),
     "a word in the public table": Forgery(texts_of(other_word)),
     "fewer wrong decisions in public": Forgery(certificate_of(expected_wrong=0.0)),
@@ -509,9 +484,6 @@ FORGERIES: dict[str, Forgery] = {
     "a standing paper": Forgery(standing_changed, correction="scores"),
     "a name corrected for another coin": Forgery(tossed_again, correction="names", kinds=SMALL),
     "pools corrected for another coin": Forgery(tossed_again, correction="pools", kinds=SMALL),
-    "some decided again": Forgery(some_decided_again, correction="pools", kinds=SMALL),
-    "decided again, unsaid": Forgery(decided_again_unsaid, correction="pools", kinds=SMALL),
-    "decided again, said of scores": Forgery(record_of(redecided=True), correction="scores"),
     "a new paper, fully calibrated": Forgery(
         planner=fully_calibrated(lambda n: n), correction="new", kinds=SMALL
     ),
@@ -566,10 +538,16 @@ def correct(folder: Path, correction: str) -> None:
         path.write_text("".join(",".join(line) + "\n" for line in lines), encoding="utf-8")
 
 
+def stamp_of(scene: Scene, truth: TrueReviewers) -> str:
+    """The stamp of the input, with these reviewers."""
+    changes = changes_since(scene.past, scene.conference, truth, scene.request)
+    recorded = recorded_truth(scene.past, truth, changes)
+    return input_stamp(scene.key, scene.conference, recorded, scene.request)
+
+
 def release(scene: Scene, forgery: Forgery | None, number: int, correction: str) -> tuple[Draft, str] | None:
     """A release, forged or not, and the stamp of its input; None if it cannot be forged so here."""
-    given = scene.conference, scene.truth
-    stamp = stamp_of(scene.past, *given, scene.request, amend=number > 1, redecide=False)
+    stamp = stamp_of(scene, scene.truth)
     planner = plan_conference
     honest = drafted(scene, planner, number, correction)
     if forgery is None:
@@ -585,7 +563,7 @@ def release(scene: Scene, forgery: Forgery | None, number: int, correction: str)
         return None
     if forgery.change is other_reviewers:
         wrong = {paper.paper: paper.reviewers for paper in changed.record.papers}
-        stamp = stamp_of(scene.past, scene.conference, wrong, scene.request, amend=False, redecide=False)
+        stamp = stamp_of(scene, wrong)
     return changed, stamp
 
 

@@ -24,15 +24,16 @@ IN_USE = {"sealed": RECORD_FORMAT, "coins": COIN_FORMAT, "certificate": CERTIFIC
 KEY = bytes(range(100, 132))
 
 
-def releases() -> Iterator[tuple[SmallConference, tuple[str, ...]]]:
-    """A first release with somebody outside the pools, an amendment, *average* under another name, and a list
-    with confidential scores: together they have most sentences that a certificate can have."""
+def releases() -> Iterator[tuple[str, SmallConference, tuple[str, ...]]]:
+    """By the name of the key: a first release with somebody outside the pools, an amendment, *average*, and a
+    list with confidential scores: together they have most sentences that a certificate can have."""
     first = with_outsider(small_conference(papers=6))
-    yield first, ()
+    yield "first", first, ()
     changed = first.with_review(3, score="0.25")
-    yield changed, ("--amend", "--reason", "a score was mistaken")
+    yield "first", changed, ("--amend", "--reason", "a score was mistaken")
     other = on_a_grid(small_conference(seed=11, papers=4, reviews=3))
     yield (
+        "second",
         other,
         (
             'conference = "second"',
@@ -44,7 +45,7 @@ def releases() -> Iterator[tuple[SmallConference, tuple[str, ...]]]:
         ),
     )
     listed = ('conference = "third"', "accept = 2", "wait-list = 1", 'scores = "confidential"')
-    yield small_conference(seed=7, papers=5), listed
+    yield "third", small_conference(seed=7, papers=5), listed
 
 
 def with_outsider(small: SmallConference) -> SmallConference:
@@ -64,13 +65,13 @@ def make(folder: Path) -> None:
     """All of it in a new folder, in the place of one that is there."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    key = folder / "key.bin"
-    key.write_bytes(KEY)
-    key.chmod(0o600)
-    for counter, (small, options) in enumerate(releases(), start=1):
-        home = small.write(folder / f"{counter}")
+    for number, (name, small, options) in enumerate(releases(), start=1):
+        key, home = folder / f"{name}.bin", small.write(folder / f"{number}")
+        if not key.exists():
+            key.write_bytes(bytes([number, *KEY[1:]]))
+            key.chmod(0o600)
         if code := run(arguments(home, key, home / "out", *options)):
-            sys.exit(f"release {counter} ended with {code}")
+            sys.exit(f"release {number} ended with {code}")
 
 
 if __name__ == "__main__":

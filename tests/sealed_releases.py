@@ -69,8 +69,9 @@ def committed(key: Key, record: Record, stamp: str) -> Record:
 
 def seal_next(ledger: Ledger) -> Ledger:
     """One more release of the same papers."""
-    stamp = f"s{ledger.counter}"
-    record = committed(ledger.key, replace(RECORD, release=ledger.counter + 1), stamp)
+    number = len(ledger.releases)
+    stamp = f"s{number}"
+    record = committed(ledger.key, replace(RECORD, release=number + 1), stamp)
     return commit(ledger, record, POLICIES, stamp)
 
 

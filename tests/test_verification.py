@@ -116,22 +116,6 @@ def test_what_is_not_there_cannot_be_verified(decided: Inputs, key_path: Path, t
         latest(tmp_path / "other.bin")
 
 
-def test_the_latest_release_of_each_conference_is_found(
-    decided: Inputs, key_path: Path, tmp_path: Path
-) -> None:
-    others = read_small(small_conference(seed=2), tmp_path / "in2")
-    decide(others, replace(REQUEST, conference="other"), key_path, tmp_path / "out2")
-    changed = read_small(small_conference().with_review(1, score="9.99"), tmp_path / "in3")
-    decide(changed, REQUEST, key_path, tmp_path / "out3", amend=True, reason="mistyped")
-    places = {name: latest(key_path, name)[1] for name in ("conference", "other")}
-    assert {name: (record.conference, record.release) for name, record in places.items()} == {
-        "conference": ("conference", 2),
-        "other": ("other", 1),
-    }
-    assert latest(key_path)[0].ledger.counter == 3
-    assert verify(others, key_path, conference="other").agrees
-
-
 @pytest.mark.parametrize("better", ["high", "low"])
 def test_the_grid_is_told_as_it_was_given(better: str, key_path: Path, tmp_path: Path) -> None:
     """Inside, high is better: a grid from 1 to 4 is sealed as -4 to -1 where low is."""

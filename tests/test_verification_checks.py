@@ -14,7 +14,7 @@ import pytest
 
 from blindcal.certify.claims import claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR, UNIT, ExactPolicy, PolicyTables, pack_policy
-from blindcal.deciding.amendment import PriorDecisions
+from blindcal.deciding.amend import PriorDecisions
 from blindcal.deciding.draft import Draft, Planner, draft, with_texts
 from blindcal.deciding.key_and_coins import Key, input_stamp
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, commit, open_ledger
@@ -97,7 +97,6 @@ RECORD = {
     "settings": {"guarantee": "steady"},
     "bar": 0.123,
     "commitment": "00" * 32,
-    "redecided": True,
     "scores": "confidential",
     "fit": {"verdict": "fits"},
     "selection": {"accept": 3, "wait_list": 0, "cuts": {"": [None, None]}},
@@ -171,7 +170,7 @@ def test_standings_that_were_made_up(tmp_path: Path, honest: tuple[Conference, T
 PAPER: dict[str, Callable[[PaperRecord], Any]] = {
     "paper": lambda p: "p99",
     "release": lambda p: 2,
-    "earlier": lambda p: (("conference", 1, "p03"),),
+    "earlier": lambda p: ((1, "p03"),),
     "public": lambda p: {**p.public, "scores": [s + 0.5 for s in p.public["scores"]]},
     "reviewers": lambda p: p.reviewers[::-1],
     "secret": lambda p: p.secret + 1,

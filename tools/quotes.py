@@ -107,7 +107,6 @@ def _field(row: Field, within: str, withheld: bool) -> Iterator[str]:
     value = "object" if row.kind is None else re.sub(r"^must be (an? )?", "", row.kind.rule)
     value += ", or null" if row.nullable else ""
     value += "; optional" if row.optional else ""
-    value += f"; since format {row.since}" if row.since > 1 else ""
     mark = " †" if withheld else ""
     yield f"| `{within}{row.name}`{mark} | {value} | {_cell(row.description)} |"
     for one in row.fields:

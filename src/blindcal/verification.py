@@ -33,7 +33,7 @@ from blindcal.certify.claims import SUMS, claim, keeps_guarantee
 from blindcal.certify.exact import CLAIM_DENOMINATOR, ExactPolicy, PackedPolicy, PolicyTables, pack_policy
 from blindcal.checks import Array
 from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
-from blindcal.deciding.amendment import PriorDecisions, recorded_case
+from blindcal.deciding.amend import PriorDecisions, recorded_case
 from blindcal.deciding.draft import (
     Draft,
     PlannedTables,
@@ -92,7 +92,6 @@ _CHECK_OF_RECORD_FIELD = {
     "release": "settings",
     "reason": "settings",
     "settings": "settings",
-    "redecided": "settings",
     "scores": "settings",
     "commitment": "commitment",
     "fit": "calibration check",
@@ -238,13 +237,12 @@ def verify(
 def latest(key: StrPath, conference: str = "conference") -> tuple[PriorDecisions, Record]:
     """The decisions of a key, and the latest record of a conference."""
     past = PriorDecisions(read_ledger(key, read_key(key)))
-    records = [i for i, release in enumerate(past.ledger.releases) if release.conference == conference]
-    if not records:
+    if conference not in {release.conference for release in past.ledger.releases}:
         raise InputError(
             f"conference {conference!r} was never decided with this key, or its record is not in "
             f"{ledger_folder(key)}"
         )
-    return past, past.record(records[-1])
+    return past, past.records[-1]
 
 
 def verify_latest(
@@ -272,7 +270,7 @@ def verify_latest(
         workers=workers,
         progress=progress,
     )
-    steps = sum(_steps(release) for release in past.of(record.conference))
+    steps = sum(_steps(release) for release in past.records)
     with progress(f"verifying {count(len(loaded.cases), 'paper')}", steps) as advance:
         planner = partial(plan_conference, workers=workers, advance=advance)
         prepare, folder = partial(assemble, workers=workers), None if out is None else Path(out)
@@ -280,7 +278,7 @@ def verify_latest(
     checks += _published_check(past.ledger, certificates)
     checks += [_printed_check(record, path) for path in lists]
     if commitment is not None:
-        recorded = past.of(record.conference)[0].commitment
+        recorded = past.record(0).commitment
         checks.append(Check("commitment published beforehand", 1, int(commitment.strip() != recorded)))
     earlier = _releases_with_input(past, record, loaded, truth)
     return Verification(record, tuple(checks), earlier, commitment is not None)
@@ -306,11 +304,11 @@ def _changed_files(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> list
     """
     messages = []
     for certificate in seen:
-        texts = ledger.record(ledger.releases[certificate.counter - 1]).published
+        texts = ledger.record(ledger.releases[certificate.number - 1]).published
         files = {certificate.path.with_name(name): text.encode() for name, text in texts.items()}
         changed = [str(path) for path, text in files.items() if path.exists() and path.read_bytes() != text]
         if changed:
-            what = f"is not what release {certificate.counter} made with this key published"
+            what = f"is not what release {certificate.number} made with this key published"
             messages.append(f"{', '.join(changed)} {what}")
     return messages
 
@@ -325,9 +323,7 @@ def _releases_with_input(
 ) -> tuple[int, ...]:
     same = tuple(
         release.number
-        for release, record_of_release in zip(
-            past.ledger.of(record.conference), past.of(record.conference), strict=True
-        )
+        for release, record_of_release in zip(past.ledger.releases, past.records, strict=True)
         if release.input == stamp_as_recorded(past, record_of_release, conference, truth)
     )
     return () if record.release in same else same
@@ -345,19 +341,18 @@ def checks_of(
 ) -> list[Check]:
     """Every check of all releases of a conference, the latest release from this input."""
     ledger = past.ledger
-    indices = [i for i, release in enumerate(ledger.releases) if release.conference == request.conference]
-    if not indices:
+    if not ledger.releases:
         raise InputError(f"conference {request.conference!r} was never decided with this key")
-    latest = past.record(indices[-1])
-    same = stamp_as_recorded(past, latest, conference, truth) == ledger.releases[indices[-1]].input
+    latest, last = past.records[-1], len(ledger.releases) - 1
+    same = stamp_as_recorded(past, latest, conference, truth) == ledger.releases[last].input
     problem = "" if same else "reviews, calibration, pools or grid are not those that were decided"
     checks = [
         Check("input is the one that was decided", 1, int(not same), problem),
         _reviewers_check(latest, truth),
     ]
-    for index in indices:
+    for index in range(last + 1):
         reviewers = {**truth, **_recorded_reviewers(latest)}
-        data = (conference, reviewers) if same and index == indices[-1] else None
+        data = (conference, reviewers) if same and index == last else None
         given = data or _recorded_input(past, index, prepare)
         checks += _release_checks(past, index, given, planner, workers)
     return checks if out is None else [*checks, _files_check(latest, out)]
@@ -424,12 +419,10 @@ def _release_checks(
     conference = replace(conference, bar=stored.bar, cases=tuple(cases))
     planned, recorded = dict[str, PaperPlan](), dict[str, PaperPlan]()
     replay = _replay_tables(stored, tables, planned, recorded)
-    name, again = f"release {stored.release}", stored.redecided
+    name = f"release {stored.release}"
     try:
         request = stored.request.checked()
-        drafted = draft(
-            conference, truth, request, before, planner, stored.reason, redecide=again, replayed=replay
-        )
+        drafted = draft(conference, truth, request, before, planner, stored.reason, replayed=replay)
     except (InputError, RefusedError) as error:
         # Nobody could have released this.
         yield Check(f"{name}: settings", 1, 1, str(error))
@@ -510,7 +503,7 @@ def _compare_records(
     # Public texts follow from the recorded figures to the last digit, so they are made from these and not
     # from the figures computed here, and in the recorded format: anyone can change that of a published file.
     expected = ranked_again(replace(made.record, papers=stored.papers, fit=stored.fit))
-    expected = with_texts(expected, before.ledger, stored.certificate_format)
+    expected = with_texts(expected, before.ledger)
     expected = replace(expected, fit=made.record.fit)
     tally("bar", wrong_bar)
     for name, check in _CHECK_OF_RECORD_FIELD.items():

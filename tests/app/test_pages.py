@@ -74,8 +74,7 @@ def test_messages_speak_of_what_is_on_the_page() -> None:
     for told in (
         "2 past ids may be a member's: write yes or no into the column taken of a/b.csv, import it with "
         "--as same, and fit again",
-        "stand. `blindcal decide` with --amend and --reason decides new papers by it; with --redecide too, "
-        "all papers are decided again",
+        "stand. `blindcal decide` with --amend and --reason decides new papers by it",
         "a past conference's name must be like 2026, found 'x!': give --name",
         "--codes cannot be given for pools: the ids in that file stay as they are",
         "lets every decision reveal who reviewed the paper: it needs `yes_leak`",

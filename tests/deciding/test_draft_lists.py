@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.deciding.amendment import PriorDecisions
+from blindcal.deciding.amend import PriorDecisions
 from blindcal.deciding.certificate_file import claim_of
-from blindcal.deciding.draft import draft
+from blindcal.deciding.draft import draft, with_texts
 from blindcal.deciding.key_and_coins import Key, coin_facts, commitment_to_input, input_stamp, public_facts
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record
 from blindcal.deciding.lists import listing, own_rank, ranked, ranked_again
@@ -259,6 +259,24 @@ def test_public_files_are_the_same_whenever_the_list_is() -> None:
     assert {len(texts) for texts in public.values()} == {1}
     assert max(map(len, private.values())) > 1, "one list, several private decisions"
     assert len({certificate for texts in public.values() for _, certificate in texts}) == 1
+
+
+def test_an_amended_list_with_frozen_cuts_says_no_more_than_its_decisions() -> None:
+    """Expected errors at the frozen cuts told which private decisions had led to them."""
+    conference, truth, request, plans = planned(8, AVERAGE, wait_list=0)
+    public: dict[str, set[str]] = defaultdict(set)
+    cuts = defaultdict(set)
+    for key in keys(8, 300):
+        ledger = Ledger(Path(), key, ())
+        first = first_release(conference, truth, request, plans, key)
+        record = with_texts(replace(first, release=2, reason="typo"), ledger)
+        certificate = json.loads(record.certificate)
+        for own in ("commitment", "key_fingerprint"):
+            certificate.pop(own)
+        public[record.decisions].add(json.dumps(certificate, sort_keys=True))
+        cuts[record.decisions].add(json.dumps(first.selection))
+    assert max(map(len, cuts.values())) > 1, "one list, several cuts"
+    assert {len(texts) for texts in public.values()} == {1}
 
 
 def test_the_number_requested_is_part_of_a_coin_and_the_bar_is_not() -> None:

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.deciding import ledger
-from blindcal.deciding.certificate_fields import _limit_field
+from blindcal.deciding.certificate_fields import ASSUMED_WITHOUT_SCORES
 from blindcal.deciding.key_and_coins import make_key
-from blindcal.deciding.ledger import confidential_assumptions, public_decisions
+from blindcal.deciding.ledger import public_decisions
 from blindcal.deciding.release import decide
 from blindcal.errors import InputError, RefusedError
 from blindcal.planning.request import Request
-from blindcal.policy.guarantee import LIMITS, Guarantee
+from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import read_inputs
 from blindcal.verification import verify
 from small_conferences import read_small, small_conference
@@ -37,22 +36,10 @@ KNOWN = {
     "limits",
     "commitment",
     "key_fingerprint",
-    "release_counter",
     "assumptions",
     "decided_again",
     "selection",
 }
-
-
-def test_a_later_limit_leaves_the_assumptions_of_earlier_formats_as_they_were(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    before = confidential_assumptions(1)
-    later = replace(LIMITS["posterior_cap"], since=2, without_scores="the new limit")
-    monkeypatch.setattr(ledger, "LIMITS", {**LIMITS, "later": later})
-    assert confidential_assumptions(1) == before
-    assert ", and the new limit (later) holds for them as well" in confidential_assumptions(2)[2]
-    assert _limit_field("later", later).since == 2
 
 
 def test_published_files_hold_decisions_and_nothing_else_of_the_scores(tmp_path: Path) -> None:
@@ -66,9 +53,9 @@ def test_published_files_hold_decisions_and_nothing_else_of_the_scores(tmp_path:
     assert content.keys() == KNOWN
     assert content["scores"] == "confidential"
     assert content["selection"].keys() == {"accept", "wait_list", "waiting"}
-    assert content["decided_again"] == {"papers": 0, "corrected": 0}
-    assumptions = confidential_assumptions(content["format"])
-    assert content["assumptions"][: len(assumptions)] == assumptions
+    assert content["decided_again"] == {"corrected": 0}
+    assert content["assumptions"][:4] == [*ASSUMED_WITHOUT_SCORES]
+    assert content["assumptions"][4:] == ["one_paper", "fixed", "uncovered", "one_place"]
     assert set(outcome.full_certificate) > {"success", "epsilon", "bar", "calibration_fit", "scale"}
     assert verify(inputs, tmp_path / "key", tmp_path / "out").agrees
 
@@ -107,3 +94,44 @@ def test_cells_that_were_escaped_stay_as_they_were() -> None:
     text = 'paper,decision,raw_decision,advice,track\n"\'=x,1",accept,tie,accept,"a;b"\n'
     assert public_decisions(text, "confidential") == 'paper,decision,track\n"\'=x,1",accept,"a;b"\n'
     assert public_decisions(text, "public") == text
+
+
+@pytest.mark.parametrize("kind", ["alike", "corrected"])
+def test_nothing_that_is_published_says_that_a_paper_has_the_scores_of_another(
+    kind: str, tmp_path: Path
+) -> None:
+    """A late paper with the scores of a decided one, or with others; a score corrected, or none: with the
+    same decisions the same certificate, but for the commitment."""
+    small = small_conference(papers=6)
+    rows = [row for row in small.reviews[1:] if row[0] == "p00"]
+    pools = tuple(("q", *row[1:]) for row in small.pools[1:] if row[0] == "p00")
+    told = {}
+    for name, move in (("same", 0.0), ("other", 0.05)):
+        place = tmp_path / name
+        late = tuple(("q", who, f"{float(score) + move:g}") for _, who, score in rows)
+        if kind == "alike":
+            changed = replace(small, reviews=(*small.reviews, *late), pools=(*small.pools, *pools))
+        else:
+            changed = small.with_review(1, score=f"{float(rows[0][2]) + move:g}")
+            changed = replace(changed, reviews=tuple(r for r in changed.reviews if r[0] != "p05"))
+        (place / "1").mkdir(parents=True)
+        make_key(place / "key")
+        request = replace(REQUEST, accept=None, wait_list=0, accept_rate=0.4, guarantee=Guarantee("public"))
+        decide(read_small(small, place / "1"), request, place / "key", place / "out1")
+        inputs = read_small(changed, place / "2")
+        outcome = decide(
+            inputs,
+            request,
+            place / "key",
+            place / "out2",
+            amend=True,
+            reason="late",
+            distinct_papers=True,
+        )
+        told[name] = outcome.certificate
+        expected = {"alike": {"same": 1, "other": 0}, "corrected": {"same": 0, "other": 1}}[kind][name]
+        assert outcome.full_certificate["decided_again"]["papers"] == expected
+    hidden = {"commitment", "key_fingerprint"}
+    one, two = ({k: v for k, v in content.items() if k not in hidden} for content in told.values())
+    assert one == two
+    assert one["decided_again"] == {"corrected": 0}

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.deciding.amendment import PriorDecisions
+from blindcal.deciding.amend import PriorDecisions
 from blindcal.deciding.certificate_file import claim_of
 from blindcal.deciding.key_and_coins import Key, make_key
 from blindcal.deciding.ledger import open_ledger
@@ -144,7 +144,7 @@ def test_a_corrected_name_is_told_to_the_chair_alone(tmp_path: Path) -> None:
         assert (again.how, again.record) == ("stored", first.record)
         assert [remark[:46] for remark in again.remarks] == ["CONFIDENTIAL: the reviewers of 1 paper differ "]
     with open_ledger(key, Key(key.read_bytes())) as ledger:
-        assert ledger.counter == 1
+        assert len(ledger.releases) == 1
         now = swapped(truth, "p00")
         with pytest.raises(VerificationError, match="reviewers are those recorded: 1 of 6 does not agree"):
             refuse_failed(

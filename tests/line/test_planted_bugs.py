@@ -29,7 +29,7 @@ from blindcal.deciding import draft, key_and_coins
 from blindcal.deciding import ledger as ledger_module
 from blindcal.deciding import lists as lists_module
 from blindcal.deciding import release as release_module
-from blindcal.deciding.amendment import PriorDecisions
+from blindcal.deciding.amend import PriorDecisions
 from blindcal.deciding.key_and_coins import Key, draw
 from blindcal.deciding.ledger import unpack
 from blindcal.planning import conference_plan as plans
@@ -450,8 +450,14 @@ def second_toss_after_a_crash(patch: pytest.MonkeyPatch) -> None:
 
 @caught_by(a_new_folder_does_not_toss_again)
 def second_toss_in_a_new_folder(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(ledger_module.Ledger, "of", lambda ledger, conference: ())
-    patch.setattr(PriorDecisions, "of", lambda past, conference: [])
+    real = ledger_module.read_ledger
+
+    def forgetful(path: Path, key: Key) -> ledger_module.Ledger:
+        return replace(real(path, key), releases=(), last="")
+
+    for module in (ledger_module, release_module):
+        patch.setattr(module, "read_ledger", forgetful)
+    patch.setattr(release_module, "commit", lambda ledger, *_: ledger)
 
 
 @caught_by(certificates_do_not_depend_on_the_truth)

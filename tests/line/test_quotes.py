@@ -6,11 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from tools import quotes
 from tools.quotes import PAGES, QUOTE, filled, quoted
 
 from blindcal import Guarantee
-from blindcal.deciding.certificate_fields import FIELDS, PARTS, SHARE
+from blindcal.deciding.certificate_fields import FIELDS, PARTS
 from blindcal.project.settings import SECTIONS
 from blindcal.report.wording import promises
 from documents import ROOT
@@ -46,12 +45,6 @@ def test_tables_have_every_setting_and_every_field() -> None:
     fields = "\n".join(quoted(f"certificate {part}") for part in PARTS)
     names = [row.name for row in FIELDS] + [f"{row.name}.{one.name}" for row in FIELDS for one in row.fields]
     assert sorted(names) == sorted(line.split("`")[1] for line in fields.splitlines() if "`" in line[:4])
-
-
-def test_a_field_of_a_later_format_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quotes, "PARTS", {"Ties": [SHARE.figure("ties", "How many tie.", since=2)]})
-    row = "| `ties` † | number from 0 to 1; since format 2 | How many tie. |"
-    assert quoted("certificate Ties").splitlines()[-1] == row
 
 
 def test_promises_in_short_are_first_sentences() -> None:

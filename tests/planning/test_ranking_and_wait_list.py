@@ -14,12 +14,10 @@ from blindcal.planning.ranking_and_wait_list import (
     RankPair,
     acceptance_probabilities,
     both_ranks,
-    cuts,
-    list_decision,
     listed_figures,
     rank,
 )
-from blindcal.planning.request import WHOLE, Quota
+from blindcal.planning.request import WHOLE
 from blindcal.posterior.belief import Belief
 from chances import within
 from sizes import count
@@ -88,8 +86,7 @@ def test_what_the_list_costs_by_every_secret_quality_and_coin(seed: int) -> None
     papers = world(rng, 4)
     figures = [expected_figures(belief, accept, 1.0) for belief, accept in papers]
     ranks = [both_ranks(f"p{i}", [1.0], one) for i, one in enumerate(figures)]
-    quota = Quota(2, 1)
-    found = listed_figures(figures, ranks, [WHOLE] * 4, quota)
+    found = listed_figures(figures, ranks, [WHOLE] * 4, {WHOLE: 2})
     wrong, against = np.zeros(4), np.zeros(4)
     for coins in product((0, 1), repeat=4):
         drawn = [pair[d] for pair, d in zip(ranks, coins, strict=True)]
@@ -110,36 +107,22 @@ def test_what_the_list_costs_by_every_secret_quality_and_coin(seed: int) -> None
         assert (old.wrong_raw, old.gap, old.standings) == (new.wrong_raw, new.gap, new.standings)
 
 
-def test_at_a_frozen_cut_each_decision_passes_or_not() -> None:
-    rng = np.random.default_rng(5)
-    papers = world(rng, 5)
-    figures = [expected_figures(belief, accept, 1.0) for belief, accept in papers]
-    ranks = [both_ranks(f"p{i}", [1.0], one) for i, one in enumerate(figures)]
-    cut = cuts([pair[1] for pair in ranks], 2, 0)
-    found = listed_figures(figures, ranks, [WHOLE] * 5, Quota(2), {WHOLE: cut})
-    for (belief, accept), pair, one in zip(papers, ranks, found, strict=True):
-        final = [float(list_decision(own, cut) == "accept") for own in pair]
-        passes = (1 - accept) * final[0] + accept * final[1]
-        expected = belief.weight @ (passes * (1 - belief.favor) + (1 - passes) * belief.favor)
-        assert one.wrong == pytest.approx(expected, abs=1e-12)
-
-
 def test_tracks_do_not_compete() -> None:
     rng = np.random.default_rng(6)
     papers = world(rng, 5)
     figures = [expected_figures(belief, accept, 1.0) for belief, accept in papers]
     ranks = [both_ranks(f"p{i}", [1.0], one) for i, one in enumerate(figures)]
-    together = listed_figures(figures, ranks, ["a", "b", "a", "b", "a"], Quota({"a": 1, "b": 1}))
-    a = listed_figures(figures[::2], ranks[::2], [WHOLE] * 3, Quota(1))
-    b = listed_figures(figures[1::2], ranks[1::2], [WHOLE] * 2, Quota(1))
+    together = listed_figures(figures, ranks, ["a", "b", "a", "b", "a"], {"a": 1, "b": 1})
+    a = listed_figures(figures[::2], ranks[::2], [WHOLE] * 3, {WHOLE: 1})
+    b = listed_figures(figures[1::2], ranks[1::2], [WHOLE] * 2, {WHOLE: 1})
     assert together[::2] == a
     assert together[1::2] == b
-    empty = listed_figures(figures, ranks, ["a"] * 5, Quota({"a": 1, "b": 1}))
-    assert empty == listed_figures(figures, ranks, [WHOLE] * 5, Quota(1))
+    empty = listed_figures(figures, ranks, ["a"] * 5, {"a": 1, "b": 1})
+    assert empty == listed_figures(figures, ranks, [WHOLE] * 5, {WHOLE: 1})
 
 
 def test_figures_without_standings_are_not_listed() -> None:
     figures = Figures(0.1, 0.1, 0.1, 0.1, 0.0, 1.0)
     ranks: list[tuple[Rank, Rank]] = [(rank("p", [1.0], 0.1), rank("p", [1.0], 0.9))]
     with pytest.raises(ValueError, match="standings"):
-        listed_figures([figures], ranks, [WHOLE], Quota(1))
+        listed_figures([figures], ranks, [WHOLE], {WHOLE: 1})

@@ -12,7 +12,7 @@ from scipy.stats import binomtest, chi2
 from blindcal.certify.claims import keeps_guarantee
 from blindcal.certify.exact import UNIT, ExactPolicy
 from blindcal.compute import parallel
-from blindcal.deciding.amendment import PriorDecisions
+from blindcal.deciding.amend import PriorDecisions
 from blindcal.deciding.certificate_file import claim_of
 from blindcal.deciding.draft import decide_paper, true_secret
 from blindcal.deciding.key_and_coins import Key

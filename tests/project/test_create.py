@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.deciding.key_and_coins import read_key
+from blindcal.deciding.key_and_coins import make_key, read_key
 from blindcal.deciding.release import decide
 from blindcal.errors import InputError, RefusedError
 from blindcal.importers import import_reviews
 from blindcal.io.tables import format_table
+from blindcal.planning.request import Request
+from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import read_inputs
 from blindcal.project.create import (
     FolderContents,
@@ -25,7 +27,7 @@ from blindcal.project.create import (
 )
 from blindcal.project.settings import folder_request, read_folder
 from blindcal.project.workflow import folder_inputs
-from small_conferences import everything, small_conference
+from small_conferences import everything, read_small, small_conference
 
 
 def given(folder: Path) -> SourceFiles:
@@ -275,3 +277,16 @@ def test_past_years_are_put_in_order_and_a_bad_place_is_said(tmp_path: Path) -> 
 
 def rng_scores(seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(1, 11, 40).astype(float)
+
+
+def test_a_key_that_decided_another_conference_is_refused(tmp_path: Path) -> None:
+    """Before any file is read; its own conference may get a new folder, if the old one was lost."""
+    small, key = small_conference(), tmp_path / "icx.key"
+    make_key(key)
+    inputs = read_small(small, tmp_path / "in")
+    decide(inputs, Request(Guarantee("public"), "icx", accept_rate=0.4), key, tmp_path / "out")
+    wishes = InitialSettings("public")
+    with pytest.raises(RefusedError, match="this key decided conference 'icx'"):
+        create_folder(tmp_path / "other", SourceFiles(), wishes, key)
+    assert not (tmp_path / "other").exists()
+    assert create_folder(tmp_path / "icx", SourceFiles(), wishes, key).key == key

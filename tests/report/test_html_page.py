@@ -13,14 +13,14 @@ import pytest
 
 pytest.importorskip("jinja2")
 
+from blindcal.deciding.certificate_fields import ASSUMED, ASSUMED_OF_A_LIST, ASSUMED_WITHOUT_SCORES
 from blindcal.exporters.formats import DecidedPaper
-from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED
 from blindcal.planning.guarantee_menu import MENU, Choice, Menu, with_chosen
 from blindcal.policy.guarantee import Guarantee
 from blindcal.report.charts import WIDTH
 from blindcal.report.guarantee_survey import Survey, Surveyed
 from blindcal.report.html_page import MOST_LISTED, Report, facts, page
-from blindcal.report.wording import read_certificate
+from blindcal.report.wording import ASSUMPTIONS, assumptions_of, read_certificate
 
 pytestmark = pytest.mark.edge
 
@@ -80,11 +80,9 @@ class Seen(HTMLParser):
 
 @pytest.mark.parametrize("confidential", [False, True])
 def test_nothing_in_a_file_runs_or_loads(confidential: bool) -> None:
-    """Ids, titles, the conference's name, assumptions and notes that would like to be markup are text."""
+    """Ids, titles, the conference's name and notes that would like to be markup are text."""
     evil = ATTACKS[0]
-    given = made(
-        confidential=confidential, names=ATTACKS, conference=evil, assumptions=[*ATTACKS], commitment=evil
-    )
+    given = made(confidential=confidential, names=ATTACKS, conference=evil, commitment=evil)
     given = replace(given, notes=ATTACKS)
     text = page(given)
     seen = Seen(text)
@@ -273,10 +271,18 @@ def test_the_first_section_answers_what_a_reader_asks() -> None:
 
 
 def test_assumptions_say_first_what_they_are_about() -> None:
-    text = page(made(assumptions=[*ASSUMPTIONS, *SELECTED, "An older one without a title."]))
+    text = page(made(assumptions=[*ASSUMED, *ASSUMED_OF_A_LIST]))
     for lead in ("Against whom", "What they know", "One paper at a time", "Fixed beforehand", "Not covered"):
         assert f"<strong>{lead}:</strong> " in text
-    assert "<li>An older one without a title.</li>" in text
+    assert "<li>One place on the list depends on the private decisions on all papers." in text
+
+
+def test_every_assumption_has_a_sentence_and_says_which_limits_hold_without_scores() -> None:
+    names = [*ASSUMED, *ASSUMED_OF_A_LIST, *ASSUMED_WITHOUT_SCORES]
+    assert [*ASSUMPTIONS] == names
+    told = dict(zip(names, assumptions_of(names), strict=True))
+    assert all(text.endswith(".") and "{" not in text for text in told.values())
+    assert "a limit on how sure anyone can be (posterior_cap) holds for them as well" in told["unseen"]
 
 
 def test_it_says_what_set_the_bar() -> None:

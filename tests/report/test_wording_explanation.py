@@ -17,7 +17,7 @@ from small_conferences import decided, small_conference
 pytestmark = pytest.mark.edge
 
 # Fields that are no numbers, or that pages have in a place of their own.
-ELSEWHERE = {"assumptions", "decided_again.note"}
+ELSEWHERE = {"assumptions"}
 OPTIONS = {
     "plain": (),
     "average": (

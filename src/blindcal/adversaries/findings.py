@@ -30,7 +30,7 @@ from blindcal.adversaries.single_paper import (
     rises,
 )
 from blindcal.checks import Array
-from blindcal.deciding.amendment import PriorDecisions
+from blindcal.deciding.amend import PriorDecisions
 from blindcal.deciding.key_and_coins import read_key
 from blindcal.deciding.ledger import Record, check_published, read_ledger, read_published
 from blindcal.deciding.release import check_paths
@@ -237,7 +237,7 @@ def open_release(published: StrPath, key: StrPath) -> OpenedRelease:
         raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
     past = PriorDecisions(read_ledger(key, read_key(key)))
     check_published(past.ledger, [certificate])
-    record = past.record(certificate.counter - 1)
+    record = past.record(certificate.number - 1)
     return OpenedRelease(record, published_views(past, record))
 
 

@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 from blindcal.certify.claims import Claim, claim
 from blindcal.certify.exact import exact_policy
 from blindcal.checks import Array, Integers, check_type
-from blindcal.deciding.amendment import PriorDecisions
+from blindcal.deciding.amend import PriorDecisions
 from blindcal.deciding.ledger import Record
 from blindcal.errors import InputError
 from blindcal.io.tables import long_frame
@@ -126,8 +126,8 @@ def published_views(past: PriorDecisions, record: Record) -> list[View]:
     """
     views = []
     for paper in record.papers:
-        own = [ref for ref in paper.earlier if (ref[0], ref[2]) == (record.conference, paper.paper)]
-        drawn = own[0] if own else (record.conference, paper.release, paper.paper)
+        own = [ref for ref in paper.earlier if ref[1] == paper.paper]
+        drawn = own[0] if own else (paper.release, paper.paper)
         decision = past.decision(drawn)
         case = decision.case.promised(record.request.guarantee.promise)
         reviewers = past.tossed[drawn].reviewers

@@ -106,7 +106,6 @@ _COMMAND_WORDS: Sequence[tuple[str, str | Callable[[re.Match[str]], str]]] = (
     (r"Give --as ", "Take it as --as "),
     (r"--as ([a-z]+)", lambda match: f"“{KIND_LABELS[match[1]]}”"),
     (r" with --amend and --reason", ", with a reason,"),
-    (r"with --redecide too", "if all papers with a corrected calibration are to be decided again"),
     (r"give --name", "say what it is called"),
     (r"--codes", "“Replace reviewers by codes”"),
     (r"`([a-z_]+)`", lambda match: LABELS.get(match[1], match[1].replace("_", " "))),

@@ -336,8 +336,8 @@ def _sure(fields: Form) -> None:
 
 def _decide(session: Session, fields: Form) -> None:
     _sure(fields)
-    redecide, misfit, leak = (fields.get(name) == "yes" for name in ("redecide", "misfit", "leak"))
-    session.decide(reason=fields.get("reason"), redecide=redecide, misfit=misfit, leak=leak)
+    misfit, leak = (fields.get(name) == "yes" for name in ("misfit", "leak"))
+    session.decide(reason=fields.get("reason"), misfit=misfit, leak=leak)
 
 
 def _print(session: Session, fields: Form) -> None:

@@ -621,9 +621,7 @@ class Session:
             request = settings_of(folder).on_scale(inputs.scale)
             return answer(inputs, request, despite_misfit=True, workers=self.workers, progress=progress)
 
-    def decide(
-        self, *, reason: str | None = None, redecide: bool = False, misfit: bool = False, leak: bool = False
-    ) -> None:
+    def decide(self, *, reason: str | None = None, misfit: bool = False, leak: bool = False) -> None:
         """Decide every paper, once; with a `reason`, amend what was decided."""
         settings_of(self.state.folder, yes_leak=leak)
         if self.state.decided and reason is None:
@@ -636,7 +634,6 @@ class Session:
             decide_folder,
             amend=reason is not None,
             reason="" if reason is None else reason.strip(),
-            redecide=redecide,
             despite_misfit=misfit,
             yes_leak=leak,
             workers=self.workers,

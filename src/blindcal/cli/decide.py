@@ -19,7 +19,7 @@ from blindcal.cli.options import (
     option,
     say_next,
 )
-from blindcal.deciding.amendment import Changes
+from blindcal.deciding.amend import Changes
 from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder
 from blindcal.deciding.release import Outcome, first_of_key
 from blindcal.io.cells import count, number_text
@@ -36,9 +36,6 @@ def decide(
     amend: bool = flag("Decide new papers, and papers whose scores changed.", "--amend"),
     reason: str = option(
         "Why the papers are amended, for the private log; required with --amend.", default=""
-    ),
-    redecide: bool = flag(
-        "With --amend: decide all papers with corrected pools or calibration again.", "--redecide"
     ),
     published: Published = None,
     yes_leak: Leak = False,
@@ -64,7 +61,6 @@ def decide(
             key=key,
             amend=amend,
             reason=reason,
-            redecide=redecide,
             published=published or (),
             yes_leak=yes_leak,
             despite_misfit=despite_misfit,
@@ -145,13 +141,12 @@ def _promise(certificate: dict[str, Any]) -> str:
 
 def _print_changes(changes: Changes, papers: int) -> None:
     """Which papers were decided now, and why; for the chair's eyes."""
-    stand = "decided from public data" if changes.redecided else "decision kept"
     kinds = (
         ("new", changes.new),
         ("late reviews, decided from public data", changes.late),
         ("scores changed, decided from public data", changes.scores),
-        (f"pools or calibration changed, {stand}", changes.pools),
-        (f"the grid of scores changed, {stand}", changes.grid),
+        ("pools or calibration changed, decision kept", changes.pools),
+        ("the grid of scores changed, decision kept", changes.grid),
         ("track changed", changes.tracks),
         ("CONFIDENTIAL, reviewers changed, decision kept", changes.reviewers),
         ("returned unchanged, decision kept", changes.returned),

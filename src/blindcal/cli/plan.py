@@ -27,6 +27,7 @@ from blindcal.cli.options import (
 )
 from blindcal.cli.startup import interrupted, without_time_limit
 from blindcal.compute.parallel import Workers
+from blindcal.deciding.certificate_fields import ASSUMED, ASSUMED_OF_A_LIST
 from blindcal.deciding.certificate_file import stated
 from blindcal.deciding.key_and_coins import commitment_to_input, read_key
 from blindcal.deciding.ledger import CONFIDENTIAL
@@ -35,7 +36,6 @@ from blindcal.io.atomic_files import refuse_existing, refuse_published, write_by
 from blindcal.io.cells import count
 from blindcal.planning.calibration_check import CalibrationCheck
 from blindcal.planning.conference_plan import A_MINUTE, Answer, Plan, answer, plan_prepared
-from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED
 from blindcal.planning.guarantee_menu import MENU
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import NAMES, Guarantee
@@ -214,7 +214,7 @@ def _write_page(out: Path, planned: Plan, answer: Answer, workers: Workers, *, h
     limits = {name: value for name, value in vars(own).items() if name != "name"}
     exactly = {} if request.quota is None else {"selection": {"accept": request.accept}}
     requested = {"conference": request.conference, "guarantee": own.name, "limits": limits}
-    assumed = [*ASSUMPTIONS, *(SELECTED if exactly else ())]
+    assumed = [*ASSUMED, *(ASSUMED_OF_A_LIST if exactly else ())]
     content = {**_facts(answer, request, planned), **requested, **exactly, "assumptions": assumed}
     made = page(Report(content, survey=replace(stands, menu=answer.menu), confidential=hidden))
     write_bytes(out, made.encode(), confidential=hidden)

@@ -23,7 +23,7 @@ from blindcal.exporters import FORMATS, WHAT
 from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
 from blindcal.io.cells import count
 from blindcal.project.workflow import export_release, folder_list, report_release
-from blindcal.report.wording import explain_certificate, read_certificate
+from blindcal.report.wording import assumptions_of, explain_certificate, read_certificate
 
 _WIDTH = 96
 
@@ -87,7 +87,8 @@ def report(
 def _print_text(release: Path) -> None:
     certificate = read_certificate(release)
     parts = explain_certificate(certificate)
-    emit_json({"certificate": release, "parts": parts, "assumptions": certificate["assumptions"]})
+    assumptions = assumptions_of(certificate["assumptions"])
+    emit_json({"certificate": release, "parts": parts, "assumptions": assumptions})
     for part in parts:
         say(part.title)
         for line in part.lines:
@@ -95,7 +96,7 @@ def _print_text(release: Path) -> None:
             say(fill(line.sentence, _WIDTH, initial_indent="    ", subsequent_indent="    "))
         say()
     say("On these assumptions")
-    for assumption in certificate["assumptions"]:
+    for assumption in assumptions:
         say(fill(assumption, _WIDTH, initial_indent="  * ", subsequent_indent="    "))
 
 

@@ -3,23 +3,31 @@
 A row of `PARTS` says what values a field takes, what it means, whether it is withheld if scores are
 confidential, and with which sentence it is explained to people. These rows make the public certificate, the
 JSON schema in docs/certificate_schema.json, the check of a certificate that is read, and its explanation. A
-new field is a new row here, `since` the next format, and its number in `certificate_text`.
+new field is a new row here, and its number in `certificate_text`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from blindcal.io.atomic_files import later_format
 from blindcal.io.cells import count, number_text
 from blindcal.planning.calibration_check import DOUBTFUL, FITS, HOPELESS
 from blindcal.planning.request import SCORES
 from blindcal.policy.guarantee import LIMITS, NAMES, Limit
 
 CERTIFICATE_FORMAT = 1
-"""The format of new certificates. Older ones are made again with the fields that they had."""
+"""The format of certificates: which fields they have, and what these mean."""
+ASSUMED = ("observer", "knowledge", "one_paper", "fixed", "uncovered")
+ASSUMED_OF_A_LIST = ("list", "one_place", "list_errors")
+ASSUMED_WITHOUT_SCORES = ("confidential", "observer_of_scores", "unseen", "repeated")
+"""What a certificate assumes, by name: always, if an exact number is accepted, if scores are confidential.
+
+`report.wording` has the sentences, so that words can change and certificates stay as they are.
+"""
+# Those that mention no figure: they stand if scores are confidential.
+_WITHOUT_FIGURES = ("one_paper", "one_place", "fixed", "uncovered")
 Content = Mapping[str, Any]
 Schema = Mapping[str, Any]
 Sentence = str | Callable[[Content], str] | None
@@ -88,7 +96,14 @@ ACCEPTED = ValueKind(
     "by_track",
 )
 TEXT = ValueKind({"type": "string"}, "must be text")
-TEXTS = ValueKind({"type": "array", "items": {"type": "string"}}, "must be a list of texts")
+FORMAT = ValueKind(
+    {"type": "integer", "minimum": CERTIFICATE_FORMAT, "maximum": CERTIFICATE_FORMAT},
+    f"must be {CERTIFICATE_FORMAT}, which this version reads",
+)
+ASSUMPTIONS = ValueKind(
+    {"type": "array", "items": {"enum": [*ASSUMED, *ASSUMED_OF_A_LIST, *ASSUMED_WITHOUT_SCORES]}},
+    "must be a list of names of assumptions",
+)
 SCORE_LIST = ValueKind({"type": "array", "items": _NUMBER}, "must be a list of numbers", "list")
 RANGE = ValueKind(
     {"type": "array", "items": _whole(0), "minItems": 2, "maxItems": 2},
@@ -111,7 +126,6 @@ class Field:
     optional: bool = False  # whether it can be missing for another reason
     nullable: bool = False  # whether it can be null
     fields: tuple[Field, ...] = ()  # the fields of an object
-    since: int = 1  # the first format that has it
 
 
 def _either(test: Callable[[Content], object], yes: str, no: str) -> Callable[[Content], str]:
@@ -134,7 +148,18 @@ def _scores_possible(content: Content) -> str:
 def _again(*sentences: str) -> Callable[[Content], str]:
     """A sentence about papers that were decided again or corrected, if there are any; else the second one."""
     yes, no = (*sentences, "")[:2]
-    return _either(lambda c: c["decided_again"]["papers"] or c["decided_again"]["corrected"], yes, no)
+    counts = ("papers", "corrected")
+    return _either(lambda c: any(c["decided_again"].get(name) for name in counts), yes, no)
+
+
+_AGAIN_MEANS = (
+    "papers: decided before, under this name or one with the same scores, and decided again from public "
+    "data alone, which reveals nothing further. corrected: pools or calibration were corrected after the "
+    "decision, which stands. The figures above are those of the first decision, for the scores, pools and "
+    "calibration of its release and the reviewers as recorded then. Under corrected ones only its epsilon "
+    "and multiplier are promised, as stated here; success, largest_rise, largest_factor, largest_posterior "
+    "and those like it are not stated for them."
+)
 
 
 def _added(content: Content) -> str:
@@ -202,7 +227,6 @@ def _limit_field(name: str, limit: Limit) -> Field:
         "",
         nullable=limit.absent is None,
         optional=not limit.always_recorded,
-        since=limit.since,
     )
 
 
@@ -302,14 +326,14 @@ _POOLS = (
     ),
 )
 _DECIDED_AGAIN = (
-    COUNT.field(
+    # Whether a new paper has the scores of a decided one shows in this number.
+    COUNT.figure(
         "papers",
         "How many were decided again, from public data alone.",
-        lambda content: _again(
-            "{decided_again.papers:count paper} decided again, from public data alone."
-            + " {decided_again.note}" * ("note" in content["decided_again"]),
+        _again(
+            "{decided_again.papers:count paper} decided again, from public data alone." + _AGAIN_MEANS,
             "No paper was decided twice.",
-        )(content),
+        ),
     ),
     COUNT.field(
         "corrected",
@@ -334,7 +358,6 @@ _DECIDED_AGAIN = (
         "The largest multiplier of their one draw.",
         _again("And it makes a correct guess at most {decided_again.multiplier:rounded} times as likely."),
     ),
-    TEXT.figure("note", "What that means.", ""),
 )
 _CALIBRATION_FIT = (
     _choice(FITS, DOUBTFUL, HOPELESS).field(
@@ -618,19 +641,14 @@ _FIT: Sequence[Field] = (
     ),
 )
 _IDENTITY: Sequence[Field] = (
-    POSITIVE.field("format", "The format of the certificate: which fields it has, and what they mean."),
+    FORMAT.field("format", "The format of the certificate: which fields it has, and what they mean."),
     TEXT.field(
         "commitment",
         "Fixes the key and the whole input without revealing them. If it was published before the draw, "
         "no one can have chosen the draws afterward.",
     ),
     TEXT.field("key_fingerprint", "Says which key was used, and nothing else about it."),
-    POSITIVE.field(
-        "release_counter",
-        "How many releases were made with the key, this one included, over all its conferences.",
-        "This is release {release_counter} made with that key, over all its conferences.",
-    ),
-    TEXTS.field("assumptions", "On which assumptions all of this holds, and what is not covered.", ""),
+    ASSUMPTIONS.field("assumptions", "On which assumptions all of this holds, and what is not covered.", ""),
 )
 PROMISED = "What was promised"
 PARTS: Mapping[str, Sequence[Field]] = {
@@ -643,7 +661,7 @@ PARTS: Mapping[str, Sequence[Field]] = {
 }
 """The fields by the part of the explanation that they belong to, in the order in which people ask."""
 FIELDS = tuple(row for rows in PARTS.values() for row in rows)
-"""The fields of a certificate, of all formats."""
+"""The fields of a certificate."""
 
 
 def public_fields(content: Content) -> dict[str, Any]:
@@ -651,9 +669,9 @@ def public_fields(content: Content) -> dict[str, Any]:
     return _kept(content, FIELDS, lambda row: not row.withheld)
 
 
-def in_format(content: Content, number: int) -> dict[str, Any]:
-    """The same certificate in format `number`: without the fields of later ones."""
-    return _kept({**content, "format": number}, FIELDS, lambda row: row.since <= number)
+def assumptions_without_scores(names: Sequence[str]) -> list[str]:
+    """What a certificate assumes for readers who do not see the scores."""
+    return [*ASSUMED_WITHOUT_SCORES, *(name for name in names if name in _WITHOUT_FIGURES)]
 
 
 def _kept(content: Content, fields: Sequence[Field], keep: Callable[[Field], bool]) -> dict[str, Any]:
@@ -664,27 +682,18 @@ def _kept(content: Content, fields: Sequence[Field], keep: Callable[[Field], boo
     }
 
 
-def fields_of(number: int, fields: Sequence[Field] | None = None) -> tuple[Field, ...]:
-    """The fields of a certificate of format `number`, or those of them among `fields`."""
-    rows = FIELDS if fields is None else fields
-    return tuple(replace(row, fields=fields_of(number, row.fields)) for row in rows if row.since <= number)
-
-
-def certificate_schema(number: int = CERTIFICATE_FORMAT) -> dict[str, Any]:
-    """The JSON schema of certificate.json in format `number`, with confidential scores or without."""
-    fields = fields_of(number)
-    schema = _object_schema(fields)
-    schema["properties"]["format"]["const"] = number
+def certificate_schema() -> dict[str, Any]:
+    """The JSON schema of certificate.json, with confidential scores or without."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"certificate.json of blindcal, format {number}",
+        "title": f"certificate.json of blindcal, format {CERTIFICATE_FORMAT}",
         "description": "What the decisions of a conference promise and cost. Every number is exact for the "
         "decisions as they were drawn, or an expectation over the public belief; none depends on the true "
         "reviewers but through the decisions. There is no date: the same key and input give the same bytes "
         "on any day. If scores are confidential, the public certificate has no figure that depends on them.",
-        **schema,
+        **_object_schema(FIELDS),
         "if": {"properties": {"scores": {"const": "public"}}},
-        "then": {"required": [row.name for row in fields if row.withheld and not row.optional]},
+        "then": {"required": [row.name for row in FIELDS if row.withheld and not row.optional]},
     }
 
 
@@ -716,11 +725,7 @@ def field_problems(content: Content, figures: bool) -> Iterator[tuple[str, str]]
 
     `figures` says whether the certificate must have those that depend on scores.
     """
-    if rule := later_format(content, CERTIFICATE_FORMAT):
-        yield "format", rule
-    number = content.get("format")
-    fields = fields_of(max(number, 1)) if isinstance(number, int) else FIELDS
-    yield from _problems(content, figures, fields)
+    yield from _problems(content, figures, FIELDS)
 
 
 def _problems(

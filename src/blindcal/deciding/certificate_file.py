@@ -1,7 +1,7 @@
 """The text of decisions.csv and certificate.json, and the claims and figures of papers in a record.
 
 `decisions_text` and `certificate_text` are functions of the record alone, so that verification makes both
-files again, the certificate in its own format, and compares bytes. The fields of the certificate are declared
+files again and compares bytes. The fields of the certificate are declared
 in `certificate_fields`.
 """
 
@@ -15,12 +15,12 @@ from typing import Any
 
 from blindcal.certify.claims import SUMS, Claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR
-from blindcal.deciding.certificate_fields import in_format
+from blindcal.deciding.certificate_fields import ASSUMED, ASSUMED_OF_A_LIST, CERTIFICATE_FORMAT
 from blindcal.deciding.ledger import PaperRecord, Record, certificate_json
 from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.io.atomic_files import to_jsonable
 from blindcal.io.tables import format_table
-from blindcal.planning.expected_errors import ASSUMPTIONS, SELECTED, Figures, Standing, summary
+from blindcal.planning.expected_errors import Figures, Standing, summary
 from blindcal.planning.ranking_and_wait_list import ACCEPT, REJECT, WAIT
 from blindcal.planning.request import Quota
 from blindcal.policy.guarantee import LIMITS, Guarantee
@@ -75,9 +75,7 @@ def decisions_text(papers: Sequence[PaperRecord], listing: Listing | None = None
     return format_table(columns).decode()
 
 
-def certificate_text(
-    record: Record, listing: Listing | None, key_fingerprint: str, counter: int, certificate_format: int
-) -> str:
+def certificate_text(record: Record, listing: Listing | None, key_fingerprint: str) -> str:
     """The certificate: a function of scores, decisions and tables, and three numbers of the key.
 
     It is public unless scores are confidential; then `public_certificate` says what is public.
@@ -90,6 +88,7 @@ def certificate_text(
     since = [c for c, paper in zip(claims, papers, strict=True) if paper.earlier or paper.corrected]
     content: dict[str, Any] = {
         **numbers,
+        "format": CERTIFICATE_FORMAT,
         "reviews": sum(len(paper.public["scores"]) for paper in papers),
         "conference": record.conference,
         "release": record.release,
@@ -108,18 +107,10 @@ def certificate_text(
             "papers": sum(bool(paper.earlier) for paper in papers),
             "corrected": sum(paper.corrected for paper in papers),
             **_largest_since(since, guarantee),
-            "note": "papers: decided before, under this name or one with the same scores, and decided again "
-            "from public data alone, which reveals nothing further. corrected: pools or calibration were "
-            "corrected after the decision, which stands. The figures above are those of the first "
-            "decision, for the scores, pools and calibration of its release and the reviewers as recorded "
-            "then. Under corrected ones only its epsilon and multiplier are promised, as stated here; "
-            "success, largest_rise, largest_factor, largest_posterior and those like it are not stated for "
-            "them.",
         },
         "commitment": record.commitment,
         "key_fingerprint": key_fingerprint,
-        "release_counter": counter,
-        "assumptions": [*ASSUMPTIONS, *(() if listing is None else SELECTED)],
+        "assumptions": [*ASSUMED, *(() if listing is None else ASSUMED_OF_A_LIST)],
     }
     if listing is not None:
         content["selection"] = {
@@ -128,7 +119,7 @@ def certificate_text(
             "waiting": listing.count(WAIT),
             "expected_wrong_private": private["expected_wrong"],
         }
-    return certificate_json(in_format(content, certificate_format))
+    return certificate_json(content)
 
 
 def _requested(settings: Mapping[str, Any], listing: Listing | None) -> dict[str, Any]:

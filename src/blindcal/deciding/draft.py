@@ -15,14 +15,7 @@ from dataclasses import dataclass, replace
 
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import PolicyTables
-from blindcal.deciding.amendment import (
-    Changes,
-    PriorDecisions,
-    changes_since,
-    earlier_by_public_data,
-    recorded_truth,
-)
-from blindcal.deciding.certificate_fields import CERTIFICATE_FORMAT
+from blindcal.deciding.amend import Changes, PriorDecisions, changes_since, recorded_truth
 from blindcal.deciding.certificate_file import (
     certificate_text,
     claim_json,
@@ -90,29 +83,27 @@ def draft(
     planner: Planner,
     reason: str,
     *,
-    redecide: bool = False,
+    changes: Changes | None = None,
     replayed: Callable[[Conference, PlannedTables], PlannedTables] = as_planned,
 ) -> Draft:
     """The release that follows from this input and the earlier releases.
 
     New papers get a coin. Papers whose scores changed are decided from their new public data alone, which
-    reveals nothing further; with `redecide`, so are all papers with corrected pools or calibration. All
-    others keep their decisions, and everything else is frozen. To verify a release, `replayed` substitutes
-    the recorded tables for the planned ones.
+    reveals nothing further. All others keep their decisions, and everything else is frozen. `changes` are
+    those since the latest release, if they are known already. To verify a release, `replayed` substitutes the
+    recorded tables for the planned ones.
     """
-    records, old = past.of(request.conference), past.latest(request.conference)
-    others = not records and bool(reason.strip())
-    changes = changes_since(past, conference, truth, request, others=others, redecide=redecide)
+    records, old = past.records, past.latest
+    changes = changes or changes_since(past, conference, truth, request)
     number = len(records) + 1
     if records and conference.bar != records[0].bar:
         raise InputError("an amendment must be prepared with the frozen bar")
     part = _to_decide(conference, changes)
-    before = earlier_by_public_data(past, conference, request, changes.decided, others)
     plans = replayed(part, planner(part, request.guarantee) if part.cases else ())
     fresh = {}
     for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
-        earlier, reviewers = before.get(case.paper, ()), truth[case.paper]
-        claim = _claim_of_paper(past, plan.claim, earlier, (request.conference, case.paper))
+        earlier, reviewers = changes.earlier.get(case.paper, ()), truth[case.paper]
+        claim = _claim_of_paper(past, plan.claim, earlier, case.paper)
         fresh[case.paper] = decide_paper(
             past.ledger.key, request, number, case, reviewers, plan, raw, earlier, claim
         )
@@ -120,11 +111,11 @@ def draft(
     selection = None
     if request.quota is not None:
         selection = records[-1].selection if records else ranked(papers, request.quota)
-    recorded = recorded_truth(past, truth, request, changes)
+    recorded = recorded_truth(past, truth, changes)
     record = Record(
         conference=request.conference,
         release=number,
-        reason=reason if records or before else "",
+        reason=reason if records else "",
         settings=as_recorded(request.settings),
         bar=conference.bar,
         commitment=commitment_to_input(past.ledger.key, conference, recorded, request),
@@ -133,7 +124,6 @@ def draft(
         decisions="",
         certificate="",
         selection=selection,
-        redecided=bool(redecide and (changes.pools or changes.grid)),
         scores=request.scores,
     )
     policies = PolicyTables({case.paper: plan.packed for case, plan in zip(part.cases, plans, strict=True)})
@@ -156,15 +146,13 @@ def _standing_decision(paper: PaperRecord, case: PaperCase) -> PaperRecord:
     return replace(paper, public=public, corrected=paper.corrected or public != paper.public)
 
 
-def _claim_of_paper(
-    past: PriorDecisions, own: Claim, earlier: Sequence[Reference], paper: tuple[str, str]
-) -> Claim:
+def _claim_of_paper(past: PriorDecisions, own: Claim, earlier: Sequence[Reference], paper: str) -> Claim:
     """The claim about a paper, which is about its one draw.
 
     A paper that was decided before under this name keeps the claim of its first decision, for the scores of
     that release. A paper that looks like others may be one of them, and gets the worst of their claims.
     """
-    first = next((ref for ref in earlier if (ref[0], ref[2]) == paper), None)
+    first = next((ref for ref in earlier if ref[1] == paper), None)
     if first is not None:
         return claim_of(past.tossed[first])
     claims = [own, *(claim_of(past.tossed[ref]) for ref in earlier)]
@@ -234,8 +222,8 @@ def true_secret(
     return secret_of(promised, [reviewers[slot] for slot in order], chance, layout)
 
 
-def with_texts(record: Record, ledger: Ledger, certificate_format: int | None = None) -> Record:
-    """The record with the texts of its public files; `certificate_format` is by default that of new ones."""
-    final_list, number = listing(record), certificate_format or CERTIFICATE_FORMAT
-    text = certificate_text(record, final_list, ledger.fingerprint, ledger.counter + 1, number)
+def with_texts(record: Record, ledger: Ledger) -> Record:
+    """The record with the texts of its public files."""
+    final_list = listing(record)
+    text = certificate_text(record, final_list, ledger.fingerprint)
     return replace(record, decisions=decisions_text(record.papers, final_list), certificate=text)

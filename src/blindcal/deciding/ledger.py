@@ -1,10 +1,10 @@
 """The ledger: one confidential record for every release made with a key, and the public files of each.
 
-The records lie in a folder beside the key (`key.bin` -> `key.bin.sealed`), numbered over all conferences of
-the key. These files are the ledger; there is no index that could be older or newer than they are. A release
-counts from the moment its one file has its name, and nothing public is written before that. So a killed run
-leaves either a whole release or none, and the same command continues from there: it finds the release and
-publishes it, or draws the same coins again.
+The records lie in a folder beside the key (`key.bin` -> `key.bin.sealed`), numbered from 1; a key decides
+one conference. These files are the ledger; there is no index that could be older or newer than they are. A
+release counts from the moment its one file has its name, and nothing public is written before that. So a
+killed run leaves either a whole release or none, and the same command continues from there: it finds the
+release and publishes it, or draws the same coins again.
 
 A record file has a stamped head that can be read alone, then the parts that the head describes:
 
@@ -37,13 +37,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
-from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
 from blindcal.certify.exact import ExactPolicy, PackedPolicy, PolicyTables, pack_policy
-from blindcal.deciding.certificate_fields import CERTIFICATE_FORMAT, public_fields
+from blindcal.deciding.certificate_fields import assumptions_without_scores, public_fields
 from blindcal.deciding.key_and_coins import (
     COIN_FORMAT,
     Key,
@@ -58,7 +57,6 @@ from blindcal.io.atomic_files import (
     DECISIONS,
     RELEASE_NAME,
     is_temporary_name,
-    later_format,
     lock,
     make_folder,
     read_bytes,
@@ -70,7 +68,6 @@ from blindcal.io.atomic_files import (
 )
 from blindcal.io.tables import StrPath, quote_cell
 from blindcal.planning.request import Request, recorded_request
-from blindcal.policy.guarantee import LIMITS
 from blindcal.pools.candidates import union
 from blindcal.posterior.conference import LevelByTrack
 from blindcal.reviews import original_scores
@@ -88,28 +85,12 @@ _KIND = "decisions"
 _HEAD_FIELDS: Mapping[str, tuple[type, ...]] = {
     "coins": (int,),
     "conference": (str,),
-    "number": (int,),
     "input": (str,),
 }
 CONFIDENTIAL = "confidential"
 _PUBLIC_COLUMNS = ("paper", "decision", "track", "wait_list")
-# The assumptions that mention no figure, by their first words.
-_KEPT_ASSUMPTIONS = ("One paper at a time", "One place on the list", "Fixed beforehand", "Not covered")
-_CONFIDENTIAL_ASSUMPTIONS = (
-    "Scores are confidential: apart from the decisions, nothing here depends on them. The chance of naming "
-    "a reviewer, the bar, expected errors and what the decision on each paper reveals at most are in the "
-    "private log, for the chair and an auditor.",
-    "Against whom: the guarantee and its limits are kept for someone who sees all scores and decisions and "
-    "knows this method, how each reviewer scores and who may have reviewed each paper. They limit what a "
-    "decision reveals to such a person beyond the scores.",
-    "To someone who does not see the scores, a decision says something about them, and through them about "
-    "reviewers: their best guess and their odds may change by more than the guarantee and epsilon say. They "
-    "still name reviewers no more often than someone who sees the scores too{held}, if they have the stated "
-    "pools and nothing more to go by.",
-    "Decided more than once: each decision on a paper keeps the limits, and several reveal more than one.",
-)
-Reference = tuple[str, int, str]
-"""A decision: conference, release, paper id."""
+Reference = tuple[int, str]
+"""A decision: release, paper id."""
 _T = TypeVar("_T")
 
 
@@ -117,9 +98,8 @@ _T = TypeVar("_T")
 class ReleaseEntry:
     """The entry of a release in the ledger."""
 
-    counter: int  # number of the release over all conferences of the key, from 1
-    conference: str  # name of the conference
-    number: int  # number of the release of that conference, from 1
+    number: int  # number of the release, from 1
+    conference: str  # name of the conference, the same for all releases of a key
     input: str  # stamp of the whole input, which recognizes the same input again
 
 
@@ -147,7 +127,7 @@ class PaperRecord:
     corrected: bool = False  # whether its pools or calibration were corrected since
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "earlier", tuple((c, int(n), p) for c, n, p in self.earlier))
+        object.__setattr__(self, "earlier", tuple((int(n), p) for n, p in self.earlier))
 
 
 @dataclass(frozen=True)
@@ -168,8 +148,6 @@ class Record:
     # If a number of papers was requested: `accept`, `wait_list` and the `cuts` of the final list, which are
     # those of the first release; else None
     selection: Mapping[str, Any] | None = field(default=None, repr=False)
-    # Whether papers with corrected pools or calibration were decided again; else they stand
-    redecided: bool = False
     scores: str = "public"  # "public" or "confidential"
 
     @property
@@ -185,15 +163,6 @@ class Record:
         """The request of this release."""
         return recorded_request(self.conference, self.settings, self.selection, self.scores)
 
-    @cached_property
-    def certificate_format(self) -> int:
-        """The format of its certificate, in which verification makes it again."""
-        number = json.loads(self.certificate)["format"]
-        # An exact type, because True is an instance of int.
-        if type(number) is not int or number < 1:
-            raise ValueError("a format must be a whole number of at least 1")
-        return number
-
     @property
     def grid(self) -> list[float]:
         """The grid of scores, on the scale of the reviews; empty if any number is a score."""
@@ -206,22 +175,13 @@ class Ledger:
 
     folder: Path  # the folder of the records
     key: Key  # the key that stamps them
-    releases: tuple[ReleaseEntry, ...]  # entries over all conferences of the key, oldest first
+    releases: tuple[ReleaseEntry, ...]  # oldest first
     last: str = ""  # stamp of the latest head, to which the next is chained; empty before the first
 
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the key, which is in every record and every certificate."""
         return self.key.fingerprint
-
-    @property
-    def counter(self) -> int:
-        """The number of releases made with the key."""
-        return len(self.releases)
-
-    def of(self, conference: str) -> tuple[ReleaseEntry, ...]:
-        """The releases of one conference."""
-        return tuple(release for release in self.releases if release.conference == conference)
 
     def record(self, release: ReleaseEntry) -> Record:
         """The record of a release, checked against its head and its commitment."""
@@ -230,24 +190,20 @@ class Ledger:
             content = json.loads(head.part("record"))
             papers = _papers_of(content)
             record = _from_json(Record, {**content, "papers": papers})
-            later = later_format({"format": record.certificate_format}, CERTIFICATE_FORMAT)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError, StopIteration):
             raise changed_record(head.path) from None
         committed = input_commitment(self.key, release.conference, release.input)
         identity = record.conference, record.release, record.commitment
         if identity != (release.conference, release.number, committed):
             raise changed_record(head.path)
-        if later:
-            raise VerificationError(f"the format of the certificate in {head.path} {later}")
         return record
 
     def tables(self, record: Record) -> PolicyTables:
         """The tables that a release sampled."""
-        entry = next(r for r in self.of(record.conference) if r.number == record.release)
-        return unpack(self._seal(entry).part("tables"))
+        return unpack(self._seal(self.releases[record.release - 1]).part("tables"))
 
     def _seal(self, release: ReleaseEntry) -> RecordHead:
-        head = read_head(self.folder / record_name(release.counter), self.key)
+        head = read_head(self.folder / record_name(release.number), self.key)
         if _entry_of(head) != release:
             raise changed_record(head.path)
         return head
@@ -285,12 +241,12 @@ def read_ledger(key_path: StrPath, key: Key) -> Ledger:
 
 def commit(ledger: Ledger, record: Record, policies: Mapping[str, ExactPolicy], input_stamp: str) -> Ledger:
     """Writes the record of a release in one new file; an existing file must be the same release."""
-    entry = ReleaseEntry(ledger.counter + 1, record.conference, record.release, input_stamp)
+    entry = ReleaseEntry(record.release, record.conference, input_stamp)
     parts = {"record": _json_bytes(record), "tables": pack(policies)}
     fields = {"coins": COIN_FORMAT, **asdict(entry)}
-    head = full_head(ledger.key, _KIND, fields.pop("counter"), ledger.last, fields, parts)
+    head = full_head(ledger.key, _KIND, fields.pop("number"), ledger.last, fields, parts)
     stamp, data = record_bytes(ledger.key, head, parts)
-    path = ledger.folder / record_name(entry.counter)
+    path = ledger.folder / record_name(entry.number)
     make_folder(ledger.folder)
     if not os.path.lexists(path):
         write_bytes(path, data, confidential=True)
@@ -338,7 +294,7 @@ def _entry_of(head: RecordHead) -> ReleaseEntry:
             "derives: use the version it was made with, or a later one"
         )
     fields = head.fields(_HEAD_FIELDS, ("record", "tables"))
-    return ReleaseEntry(head.head["counter"], fields["conference"], fields["number"], fields["input"])
+    return ReleaseEntry(head.head["counter"], fields["conference"], fields["input"])
 
 
 def read_record(published: StrPath, key: StrPath) -> Record:
@@ -348,7 +304,7 @@ def read_record(published: StrPath, key: StrPath) -> Record:
         raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
     ledger = read_ledger(key, read_key(key))
     check_published(ledger, [certificate])
-    return ledger.record(ledger.releases[certificate.counter - 1])
+    return ledger.record(ledger.releases[certificate.number - 1])
 
 
 def publish(record: Record, out: StrPath) -> list[Path]:
@@ -404,12 +360,12 @@ def interrupted_release(out: StrPath) -> Path | None:
     return next((folder for folder in _release_folders(out)[:1] if not _is_complete(folder)), None)
 
 
-def finish_interrupted(ledger: Ledger, conference: str, out: StrPath) -> tuple[str, ...]:
-    """Publishes the releases of a conference whose folders in `out` killed runs left incomplete.
+def finish_interrupted(ledger: Ledger, out: StrPath) -> tuple[str, ...]:
+    """Publishes the releases whose folders in `out` killed runs left incomplete.
 
     Returns a remark on each.
     """
-    numbered = [(release, release_folder(out, release.number)) for release in ledger.of(conference)]
+    numbered = [(release, release_folder(out, release.number)) for release in ledger.releases]
     interrupted = [
         (release, folder) for release, folder in numbered if folder.is_dir() and not _is_complete(folder)
     ]
@@ -445,7 +401,7 @@ def public_decisions(text: str, scores: str) -> str:
 def public_certificate(text: str, scores: str) -> str:
     """The public certificate; if `scores` are confidential, without figures that depend on them.
 
-    >>> full = {"format": 1, "papers": 2, "success": 0.4, "guarantee": "steady", "assumptions": []}
+    >>> full = {"format": 1, "papers": 2, "success": 0.4, "guarantee": "steady", "assumptions": ["observer"]}
     >>> sorted(json.loads(public_certificate(json.dumps(full), "confidential")))
     ['assumptions', 'format', 'guarantee', 'papers']
     """
@@ -453,23 +409,8 @@ def public_certificate(text: str, scores: str) -> str:
         return text
     content: Mapping[str, Any] = json.loads(text)
     kept = public_fields(content)
-    kept["assumptions"] = [
-        *confidential_assumptions(content["format"]),
-        *(text for text in content["assumptions"] if text.startswith(_KEPT_ASSUMPTIONS)),
-    ]
+    kept["assumptions"] = assumptions_without_scores(content["assumptions"])
     return certificate_json(kept)
-
-
-def confidential_assumptions(number: int) -> list[str]:
-    """What a certificate of this format assumes if scores are confidential.
-
-    It names the limits that hold for readers who do not see the scores, too.
-    """
-    limits = {name: limit for name, limit in LIMITS.items() if limit.without_scores and limit.since <= number}
-    held = "".join(
-        f", and {limit.without_scores} ({name}) holds for them as well" for name, limit in limits.items()
-    )
-    return [text.format(held=held) for text in _CONFIDENTIAL_ASSUMPTIONS]
 
 
 def certificate_json(content: Mapping[str, Any]) -> str:
@@ -484,7 +425,7 @@ class PublishedCertificate:
 
     path: Path
     fingerprint: str
-    counter: int
+    number: int
     text: bytes
 
 
@@ -496,8 +437,8 @@ def read_published(folder: StrPath) -> PublishedCertificate | None:
     except InputError:
         return None
     match content:
-        case {"key_fingerprint": str(fingerprint), "release_counter": int(counter)} if counter > 0:
-            return PublishedCertificate(path, fingerprint, counter, text)
+        case {"key_fingerprint": str(fingerprint), "release": int(number)} if number > 0:
+            return PublishedCertificate(path, fingerprint, number, text)
     return None
 
 
@@ -542,26 +483,26 @@ def published_problems(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> 
 def _published_problem(
     ledger: Ledger, certificate: PublishedCertificate, seen: Sequence[PublishedCertificate]
 ) -> str | None:
-    path, counter = certificate.path, certificate.counter
+    path, number = certificate.path, certificate.number
     if certificate.fingerprint != ledger.fingerprint:
         return (
             f"{path} was made with another key (fingerprint {certificate.fingerprint}) than the one given "
             f"({ledger.fingerprint}): give that key; another one would draw again"
         )
-    if counter > ledger.counter:
+    if number > len(ledger.releases):
         return (
-            f"{path} is release {counter} made with this key, and {ledger.folder} holds only "
-            f"{ledger.counter}: it is older than what was published; {_restore_advice(ledger.folder)}"
+            f"{path} is release {number} made with this key, and {ledger.folder} holds only "
+            f"{len(ledger.releases)}: it is older than what was published; {_restore_advice(ledger.folder)}"
         )
-    if ledger.record(ledger.releases[counter - 1]).published[CERTIFICATE].encode() == certificate.text:
+    if ledger.record(ledger.releases[number - 1]).published[CERTIFICATE].encode() == certificate.text:
         return None
     apart = "two copies of the key decided apart, or one of the two was changed"
     for other in seen:
-        same = other.fingerprint == certificate.fingerprint and other.counter == counter
+        same = other.fingerprint == certificate.fingerprint and other.number == number
         if same and other.text != certificate.text:
-            return f"{path} and {other.path} are both release {counter} made with this key: {apart}"
+            return f"{path} and {other.path} are both release {number} made with this key: {apart}"
     return (
-        f"{path} is not what {ledger.folder} holds as release {counter} made with this key: {apart}. If that "
+        f"{path} is not what {ledger.folder} holds as release {number} made with this key: {apart}. If that "
         f"folder is not the one to go on with, {_restore_advice(ledger.folder)}"
     )
 

@@ -10,6 +10,7 @@ the certificate promises holds for all lists together. `list_problems` checks a 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -71,8 +72,7 @@ def listing(record: Record) -> Listing | None:
         [figures_of(paper) for paper in record.papers],
         [_ranks_by_decision(paper) for paper in record.papers],
         tracks,
-        quota,
-        None if record.release == 1 else cuts,
+        Counter(track for track, word in zip(tracks, decisions, strict=True) if word == ACCEPT),
     )
     raw = _raw_decisions(record.papers, tracks, decisions)
     figures = [

@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from blindcal.compute.parallel import Progress, Workers, no_progress
-from blindcal.deciding.amendment import (
+from blindcal.deciding.amend import (
     Changes,
     PriorDecisions,
     changes_since,
+    recorded_truth,
     refuse_duplicates,
     refuse_unannounced,
     renamed_reviewers,
-    stamp_of,
 )
 from blindcal.deciding.draft import Planner, draft
-from blindcal.deciding.key_and_coins import KEY_BYTES, Key, read_key
+from blindcal.deciding.key_and_coins import KEY_BYTES, Key, input_stamp, read_key
 from blindcal.deciding.ledger import (
     Ledger,
     Record,
@@ -236,7 +236,6 @@ def decide(
     published: StrPath | Sequence[StrPath] = (),
     amend: bool = False,
     reason: str = "",
-    redecide: bool = False,
     yes_leak: bool = False,
     despite_misfit: bool = False,
     distinct_papers: bool = False,
@@ -259,8 +258,6 @@ def decide(
         amend: Accept a changed input, which is refused otherwise. New papers are decided, papers whose scores
             changed are decided again from their public data alone, and all other decisions stand.
         reason: The reason for the amendment, for the record.
-        redecide: With `amend`, decide papers with corrected pools or calibration again, from their public
-            data alone; else their decisions stand.
         yes_leak: The chair's consent to decisions without a guarantee.
         despite_misfit: Decide even if the calibration does not fit the scores at all.
         distinct_papers: The chair's word that papers with the same reviewers, and the same score from each,
@@ -290,9 +287,8 @@ def decide(
         'stored'
         >>> folder.cleanup()
     """
-    for name, given in (("reason", reason.strip()), ("redecide", redecide)):
-        if given and not amend:
-            raise InputError(f"`{name}` goes with `amend`: without it nothing is decided again")
+    if reason.strip() and not amend:
+        raise InputError("`reason` goes with `amend`: without it nothing is decided again")
     check_types(inputs, request)
     check_paths(key=key, out=out)
     request, key, out = request.checked().on_scale(inputs.scale), Path(key), Path(out)
@@ -303,9 +299,10 @@ def decide(
     certificates = [*all_published(published), *published_at(out, numbered)]
     ledger = read_ledger(key, secret)
     check_published(ledger, certificates)
+    refuse_other_conference(ledger, request.conference)
     if not distinct_papers:
-        refuse_duplicates(inputs.reviews, _decided_before(ledger, request))
-    latest = _latest_record(ledger, request)
+        refuse_duplicates(inputs.reviews, _decided_before(ledger))
+    latest = ledger.record(ledger.releases[-1]) if ledger.releases else None
     frozen: LevelByTrack | None = None
     if latest is not None:
         _refuse_other_readers(latest, request)
@@ -319,7 +316,6 @@ def decide(
         open_ledger(key, secret) as ledger,
         progress(f"deciding {count(papers, 'paper')}", papers) as advance,
     ):
-        releases = ledger.of(request.conference)
         outcome = release(
             conference,
             truth,
@@ -328,15 +324,14 @@ def decide(
             partial(plan_conference, workers=workers, advance=advance, kept=partial(_for_the_draw, truth)),
             amend=amend,
             reason=reason,
-            redecide=redecide,
             yes_leak=yes_leak,
-            vacant=release_folder(out, len(releases) + 1) if numbered else out,
+            vacant=release_folder(out, len(ledger.releases) + 1) if numbered else out,
         )
         publish(outcome.record, release_folder(out, outcome.record.release) if numbered else out)
-        completed = finish_interrupted(ledger, request.conference, out) if numbered else ()
+        completed = finish_interrupted(ledger, out) if numbered else ()
     remarks = _remarks(inputs, conference, request, outcome, fit.notes)
     return replace(
-        outcome, remarks=(*completed, *_superseded(outcome, len(releases)), *outcome.remarks, *remarks)
+        outcome, remarks=(*completed, *_superseded(outcome, len(ledger.releases)), *outcome.remarks, *remarks)
     )
 
 
@@ -370,17 +365,20 @@ def _checked_key(path: Path, out: Path) -> Key:
     return read_key(path)
 
 
-def _latest_record(ledger: Ledger, request: Request) -> Record | None:
-    """The latest record of the conference, whose bar and grid are frozen."""
-    releases = ledger.of(request.conference)
-    return ledger.record(releases[-1]) if releases else None
+def refuse_other_conference(ledger: Ledger, conference: str) -> None:
+    """Refuses a second conference: under another name, papers would be drawn again."""
+    decided = {release.conference for release in ledger.releases} - {conference}
+    if decided:
+        raise RefusedError(
+            f"this key decided conference {decided.pop()!r}, and `conference` is {conference!r}: "
+            "give that name if these are its papers; another conference needs a key of its own, as "
+            "`blindcal new` makes it"
+        )
 
 
-def _decided_before(ledger: Ledger, request: Request) -> set[str]:
+def _decided_before(ledger: Ledger) -> set[str]:
     """The ids that already have a decision."""
-    return {
-        paper.paper for release in ledger.of(request.conference) for paper in ledger.record(release).papers
-    }
+    return {paper.paper for release in ledger.releases for paper in ledger.record(release).papers}
 
 
 def _refuse_other_readers(latest: Record, request: Request) -> None:
@@ -401,7 +399,7 @@ def _remarks(
 
 def first_of_key(outcome: Outcome) -> str | None:
     """A remark after the first release of a key: from now on, older copies of the key must not decide."""
-    if outcome.how != "new" or outcome.certificate["release_counter"] != 1:
+    if outcome.how != "new" or outcome.record.release != 1:
         return None
     return (
         "only this copy of the key and its private log may decide from now on: a copy made before knows "
@@ -430,35 +428,33 @@ def release(
     *,
     amend: bool = False,
     reason: str = "",
-    redecide: bool = False,
     yes_leak: bool = False,
     vacant: Path | None = None,
 ) -> Outcome:
     """The decisions for this input: the stored ones if it was decided before, else drawn and recorded.
 
     A changed input is refused unless `amend`: then new papers are drawn, and papers whose scores changed are
-    decided from public data; with `redecide`, so are all papers whose pools or calibration changed. Corrected
-    names of reviewers change nothing: the stored decisions are returned. Nothing public is written here;
-    `ledger.publish` does that after the release is in the ledger. A folder that must be `vacant` for a new
-    release is checked before anything is drawn.
+    decided from public data. Corrected names of reviewers change nothing: the stored decisions are returned.
+    Nothing public is written here; `ledger.publish` does that after the release is in the ledger. A folder
+    that must be `vacant` for a new release is checked before anything is drawn.
     """
-    past, releases = PriorDecisions(ledger), ledger.of(request.conference)
+    past, releases = PriorDecisions(ledger), ledger.releases
+    refuse_other_conference(ledger, request.conference)
     if releases:
-        _refuse_other_number(past.of(request.conference)[-1], request)
-    stamp = stamp_of(past, conference, truth, request, amend=amend, redecide=redecide)
+        _refuse_other_number(past.records[-1], request)
+    changes = changes_since(past, conference, truth, request)
+    stamp = input_stamp(ledger.key, conference, recorded_truth(past, truth, changes), request)
     same = [release for release in releases if release.input == stamp]
-    others = amend and not releases
-    changes = changes_since(past, conference, truth, request, others=others, redecide=redecide)
     if same and (not amend or (same[-1] == releases[-1] and not changes.decided)):
         return Outcome(ledger.record(same[-1]), "stored", remarks=renamed_reviewers(changes))
-    refuse_unannounced(past, changes, conference, truth, request, amend, reason)
+    refuse_unannounced(past, changes, conference, amend, reason)
     if vacant is not None:
         check_vacant(vacant, None)
     if not releases and request.guarantee.name == "none" and not yes_leak:
         raise InputError(
             "without a guarantee every decision may reveal who reviewed the paper: that needs `yes_leak`"
         )
-    drafted = draft(conference, truth, request, past, planner, reason if amend else "", redecide=redecide)
+    drafted = draft(conference, truth, request, past, planner, reason if amend else "", changes=changes)
     commit(ledger, drafted.record, drafted.policies, stamp)
     return Outcome(drafted.record, "amended" if releases else "new", changes)
 

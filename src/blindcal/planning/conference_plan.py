@@ -295,7 +295,8 @@ def planned_figures(conference: Conference, request: Request, plans: Sequence[Pa
         return figures
     cases = conference.cases
     ranks = [both_ranks(case.paper, case.scores, paper) for case, paper in zip(cases, figures, strict=True)]
-    return listed_figures(figures, ranks, [case.track for case in cases], quota)
+    places = {group: quota.of(group)[0] for group in quota.groups}
+    return listed_figures(figures, ranks, [case.track for case in cases], places)
 
 
 @dataclass(frozen=True, eq=False)

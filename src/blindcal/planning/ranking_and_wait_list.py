@@ -103,27 +103,20 @@ def cuts_from_json(content: Mapping[str, Sequence[Sequence[str] | None]]) -> dic
 
 
 def listed_figures(
-    figures: Sequence[Figures],
-    ranks: Sequence[RankPair],
-    tracks: Sequence[str],
-    quota: Quota,
-    frozen: Mapping[str, Cuts] | None = None,
+    figures: Sequence[Figures], ranks: Sequence[RankPair], tracks: Sequence[str], places: Mapping[str, int]
 ) -> list[Figures]:
-    """The expected errors of the final list, over the public belief.
+    """The expected errors of a list with these `places` in each track, over the public belief.
 
-    An amended list keeps the `frozen` cuts of an earlier one. A paper on the wait list counts as not
-    accepted.
+    An amended list keeps the cuts of the first one, which follow from private decisions: its figures are
+    those of a list of these papers with as many places, ranked as a whole. A paper on the wait list counts as
+    not accepted.
     """
     chances = np.empty((len(figures), 2))
-    for group in quota.groups:
+    for group in {*tracks}:
         members = [index for index, track in enumerate(tracks) if track == group]
+        accept = [_standings(figures[index])[1].chance for index in members]
         pairs = [ranks[index] for index in members]
-        if frozen is None:
-            accept = [_standings(figures[index])[1].chance for index in members]
-            chances[members] = acceptance_probabilities(pairs, accept, quota.of(group)[0])
-        else:
-            passed = [[list_decision(rank, frozen[group]) == ACCEPT for rank in pair] for pair in pairs]
-            chances[members] = np.reshape(np.array(passed, dtype=np.float64), (-1, 2))
+        chances[members] = acceptance_probabilities(pairs, accept, places.get(group, 0))
     return [_final_figures(paper, chance) for paper, chance in zip(figures, chances.tolist(), strict=True)]
 
 

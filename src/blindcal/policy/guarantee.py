@@ -124,7 +124,6 @@ class Limit:
     # Whether records name it even if it is absent. Coins depend on records, so a later limit must not appear
     # in those that are made without it.
     always_recorded: bool = False
-    since: int = 1  # the first format of certificates that knows it
 
     @property
     def removable(self) -> bool:

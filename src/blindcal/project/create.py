@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from blindcal.checks import Array
 from blindcal.compute.parallel import Progress, no_progress
 from blindcal.deciding.key_and_coins import Key, make_key, read_key
-from blindcal.deciding.ledger import ledger_folder
-from blindcal.deciding.release import copied_remarks
+from blindcal.deciding.ledger import ledger_folder, read_ledger
+from blindcal.deciding.release import copied_remarks, refuse_other_conference
 from blindcal.errors import InputError, Problem, RefusedError
 from blindcal.exporters.formats import read_titles
 from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_names
@@ -206,7 +206,7 @@ def refuse_lost(path: Path) -> None:
         if os.path.lexists(folder) and not os.path.lexists(path):
             raise RefusedError(
                 f"{folder} holds {what} of a key that is missing: restore that key from its backup, or "
-                "use another name for a new key for other conferences"
+                "use another name for the new key of another conference"
             )
 
 
@@ -216,7 +216,7 @@ def check_key(key: Path, folder: Path) -> None:
         raise InputError("`key` must not lie in the folder: packing the folder would pack the key")
     refuse_lost(key)
     if key.exists():
-        read_key(key)
+        refuse_other_conference(read_ledger(key, read_key(key)), folder.name)
     elif not key.parent.is_dir():
         raise InputError(f"{key.parent} must be a folder that exists")
 

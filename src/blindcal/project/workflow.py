@@ -265,8 +265,7 @@ def fit_folder(folder: Folder, *, workers: int = 1, progress: Progress = no_prog
     if frozen:
         remarks.append(
             f"papers are decided: the calibration keeps the shift and stretch of {current}, and decisions "
-            "stand. `blindcal decide` with --amend and --reason decides new papers by it; with --redecide "
-            "too, all papers are decided again by it, from public data, now or at any later amendment"
+            "stand. `blindcal decide` with --amend and --reason decides new papers by it"
         )
     return FolderFit(fitted, people, out, (*reused, *fitted.checks.notes, *remarks))
 
@@ -339,7 +338,6 @@ def decide_folder(
     key: Path | None = None,
     amend: bool = False,
     reason: str = "",
-    redecide: bool = False,
     published: Sequence[Path] = (),
     yes_leak: bool = False,
     despite_misfit: bool = False,
@@ -348,8 +346,7 @@ def decide_folder(
 ) -> FolderRelease:
     """Decides every paper privately, once, as a folder's settings and `blindcal.decide` say.
 
-    `redecide`: whether all papers with corrected pools or calibration are decided again. `despite_misfit`:
-    whether to go on though the calibration does not fit the scores.
+    `despite_misfit`: whether to go on though the calibration does not fit the scores.
     """
     request = settings_of(folder, yes_leak=yes_leak)
     with folder_inputs(folder) as inputs:
@@ -362,7 +359,6 @@ def decide_folder(
             published=[*published, *releases_of(folder)],
             amend=amend,
             reason=reason,
-            redecide=redecide,
             yes_leak=yes_leak,
             despite_misfit=despite_misfit,
             distinct_papers=folder.settings.get("distinct-papers") is True,

@@ -29,6 +29,7 @@ from blindcal.report.wording import (
     adversary_words,
     advice,
     after_odds,
+    assumptions_of,
     bar_words,
     certified_guarantee,
     certified_promises,
@@ -114,7 +115,7 @@ def _common(report: Report) -> dict[str, Any]:
         "listed": MOST_LISTED,
         "waiting": sum(decided.decision == WAITING for decided in report.decided),
         "explained": explain_certificate(content) if tossed else (),
-        "assumptions": [_lead(assumption) for assumption in content["assumptions"]],
+        "assumptions": [_lead(assumption) for assumption in assumptions_of(content["assumptions"])],
     }
 
 

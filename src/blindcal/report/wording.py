@@ -531,3 +531,72 @@ def _listed(names: Sequence[str]) -> str:
     ('a', 'a, b or c')
     """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+ASSUMPTIONS: Mapping[str, str] = {
+    "observer": "Against whom: someone who knows all scores, all decisions, this method, how each "
+    "reviewer scores (the stated calibration) and who may have reviewed each paper, with what chance (the "
+    "stated pools), but not who did. They name one person as the reviewer who wrote a review; success is "
+    "their chance of being right.",
+    "knowledge": "What they know: the chance of naming a reviewer (success), its largest rise by one "
+    "decision (largest_rise), how sure someone can be of one (largest_posterior) or of anyone having "
+    "reviewed a paper (largest_posterior_paper), and how many times as likely a candidate becomes "
+    "(largest_factor) are those of someone who has the stated pools and nothing more to go by, or who also "
+    "knows that the reviewer was no outsider (largest_posterior_named). The limits on odds (epsilon) and "
+    "on the chance of a correct guess (multiplier) also hold for someone who knows or suspects more, "
+    "whatever it is; they limit what the decision on one paper reveals.",
+    "one_paper": "One paper at a time: the reviewers of different papers are taken as independent once "
+    "the scores are known. In truth nobody reviews more than a few papers, and someone who knows how "
+    "papers were assigned can combine all decisions and learn more. In made-up conferences of 4 to 6 "
+    "papers with as many reviewers, one review each and every assignment equally likely, odds moved up to "
+    "80-fold at epsilon 2, and a best guess became likelier by up to 0.67 where each paper promised no "
+    "rise (studies/matchings.py). Every id stands for another paper: one paper decided under several ids "
+    "would reveal more.",
+    "fixed": "Fixed beforehand: how reviewers score, who may have reviewed what and the bar were set "
+    "without looking at who wrote which review. Where a reviewer's scoring is uncertain, what one paper's "
+    "scores say about it is not counted on another paper.",
+    "uncovered": "Not covered: decisions changed by hand by someone who knows the reviewers, the texts "
+    "of reviews, published lists of reviewers, a wrong description of how reviewers score, and anyone who "
+    "holds the key or the private log.",
+    "list": "The final list: papers are ranked by the chance that each is right to accept, given its "
+    "scores and its private decision, to 6 decimals, ties by mean score, then by id, and the best are "
+    "accepted. The list follows from the private decisions and from what is public, so it reveals no more "
+    "than they would. success, added_success, largest_rise, largest_posterior and those like it, "
+    "largest_factor, epsilon and multiplier are those of someone who sees the private decisions "
+    "themselves: for someone who sees the list and takes papers as independent they are upper limits, "
+    "whatever number is accepted, and for all lists together.",
+    "one_place": "One place on the list depends on the private decisions on all papers. For someone who "
+    "knows how papers share reviewers, it can therefore move odds as far as several decisions together "
+    "would: epsilon and multiplier limit a single place only for someone who takes papers as independent.",
+    "list_errors": "How good the list is: expected_wrong and against_evidence are those of the final "
+    "list, on average over what is publicly possible; a paper on the wait list counts as not accepted. gap "
+    "and never_against are about the private decisions: whatever the evidence, a paper at the cut may be "
+    "accepted or not.",
+    "confidential": "Scores are confidential: apart from the decisions, nothing here depends on them. "
+    "The chance of naming a reviewer, the bar, expected errors and what the decision on each paper reveals "
+    "at most are in the private log, for the chair and an auditor.",
+    "observer_of_scores": "Against whom: the guarantee and its limits are kept for someone who sees all "
+    "scores and decisions and knows this method, how each reviewer scores and who may have reviewed each "
+    "paper. They limit what a decision reveals to such a person beyond the scores.",
+    "unseen": "To someone who does not see the scores, a decision says something about them, and through "
+    "them about reviewers: their best guess and their odds may change by more than the guarantee and "
+    "epsilon say. They still name reviewers no more often than someone who sees the scores too{held}, if "
+    "they have the stated pools and nothing more to go by.",
+    "repeated": "Decided more than once: each decision on a paper keeps the limits, and several reveal "
+    "more than one.",
+}
+"""What a certificate assumes, and what is not covered, by the names that it has there."""
+
+
+def assumptions_of(names: Iterable[str]) -> list[str]:
+    """The assumptions of a certificate as sentences; a limit that holds without the scores is named.
+
+    >>> [assumption.partition(":")[0] for assumption in assumptions_of(["fixed", "uncovered"])]
+    ['Fixed beforehand', 'Not covered']
+    """
+    held = "".join(
+        f", and {limit.without_scores} ({name}) holds for them as well"
+        for name, limit in LIMITS.items()
+        if limit.without_scores
+    )
+    return [ASSUMPTIONS[name].format(held=held) for name in names]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.deciding.amendment import duplicates
+from blindcal.deciding.amend import duplicates
 from blindcal.deciding.ledger import ledger_folder
 from blindcal.deciding.release import Outcome, decide
 from blindcal.errors import RefusedError

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.deciding.amendment import FEWEST, PriorDecisions, same_reviews, same_scores
+from blindcal.deciding.amend import PriorDecisions, same_scores
 from blindcal.deciding.certificate_file import claim_of
 from blindcal.deciding.key_and_coins import Key
 from blindcal.deciding.ledger import PaperRecord, open_ledger
@@ -123,7 +123,7 @@ def tossed(outcome: Outcome, number: int) -> list[PaperRecord]:
 
 
 def test_near_copies_of_a_conference_are_noticed_and_never_tossed(tmp_path: Path) -> None:
-    """Each of 200 copies, by one to three of the ways and under a new or the old name of the conference."""
+    """Each of 200 copies, by one to three of the ways."""
     given = loaded(small_conference(papers=8, pool=4))
     kinds = Counter[str]()
     for seed in range(count(48, 200)):
@@ -134,16 +134,14 @@ def test_near_copies_of_a_conference_are_noticed_and_never_tossed(tmp_path: Path
             copy = COPIES[way](copy, rng)
         if seed % 8 == 7:
             copy = one_review_dropped(copy, rng)
-        request = replace(REQUEST, conference="other") if seed % 2 else REQUEST
         try:
-            again = decided(path, copy, request)
+            again = decided(path, copy)
         except RefusedError:
             kinds["refused without --amend"] += 1
         else:
             assert again.how == "stored", "an input that did not change returns what was decided"
-            assert request == REQUEST
             kinds["stored"] += 1
-        again = decided(path, copy, request, amend=True)
+        again = decided(path, copy, amend=True)
         fresh = tossed(again, again.record.release) if again.how != "stored" else []
         for paper in fresh:
             assert paper.earlier, "every decision knows what was decided about these reviews"
@@ -158,9 +156,8 @@ def test_thirteen_copies_in_a_row_reveal_no_more_than_the_first(tmp_path: Path) 
     seen: dict[str, list[np.ndarray]] = {case.paper: [] for case in given[0].cases}
     first: dict[str, float] = {}
     for number in range(13):
-        request = replace(REQUEST, conference=f"name {number}") if number else REQUEST
         copy = moved_digits(given, np.random.default_rng(number)) if number else given
-        outcome = decided(key, copy, request, amend=number > 0)
+        outcome = decided(key, copy, amend=number > 0)
         with open_ledger(key, KEY) as ledger:
             tables = ledger.tables(ledger.record(ledger.releases[-1]))
         for case, paper in zip(given[0].cases, outcome.record.papers, strict=True):
@@ -172,42 +169,7 @@ def test_thirteen_copies_in_a_row_reveal_no_more_than_the_first(tmp_path: Path) 
             assert best <= first.setdefault(case.paper, best) + 1e-12
             assert best <= float(claim_of(paper).named) + 1e-9 or number == 0
     with open_ledger(key, KEY) as ledger:
-        refuse_failed(checks_of(*copy, request, PriorDecisions(ledger), plan_conference, assemble))
-
-
-def test_other_reviewers_ids_for_the_same_scores_are_refused(tmp_path: Path) -> None:
-    given, key = loaded(small_conference(papers=12)), tmp_path / "key.bin"
-    decided(key, given)
-    cases = [replace(c, candidates=tuple(f"x{n}" for n in c.candidates)) for c in given[0].cases]
-    truth = {paper: tuple(f"x{name}" for name in who) for paper, who in given[1].items()}
-    copy = renamed_papers(with_cases(given, cases, truth), np.random.default_rng(0))
-    for amend in (False, True):
-        with pytest.raises(RefusedError, match="these are the scores of conference 'conference'"):
-            decided(key, copy, replace(REQUEST, conference="other"), amend=amend)
-
-
-def test_another_conference_with_the_same_key_is_another_conference(tmp_path: Path) -> None:
-    key, other = tmp_path / "key.bin", replace(REQUEST, conference="other")
-    decided(key, loaded(small_conference(papers=10)))
-    outcome = decided(key, loaded(small_conference(seed=5, papers=10)), other)
-    assert outcome.how == "new"
-    assert not any(paper.earlier for paper in outcome.record.papers)
-    with pytest.raises(InputError, match="no release to amend"):
-        decided(key, loaded(small_conference(seed=6)), replace(REQUEST, conference="third"), amend=True)
-
-
-def test_the_same_reviews_by_hand() -> None:
-    then, who = (1.0, 3.0, 5.0), ("a", "b", "c")
-    assert same_reviews(then, who, then, who, 0.0)
-    assert same_reviews(then, who, (1.1, 3.0, 5.0), who, 0.11)
-    assert not same_reviews(then, who, (1.1, 3.0, 5.0), who, 0.09)
-    assert not same_reviews(then, who, then, ("b", "a", "c"), 0.0)
-    assert same_reviews(then, who, then, ("a", "*", "c"), 0.0), "somebody outside may be anyone"
-    assert not same_reviews(then, who, then, ("*", "a", "c"), 0.0)
-    assert same_reviews(then, who, (1.0, 5.0), ("a", "c"), 0.0), "one was dropped"
-    assert same_reviews((1.0, 5.0), ("a", "c"), then, who, 0.0), "one was added"
-    assert not same_reviews(then, who, (1.0,), ("a",), 0.0), "less than half"
-    assert not same_reviews(then, who, (1.0, 5.0), ("a", "b"), 0.0)
+        refuse_failed(checks_of(*copy, REQUEST, PriorDecisions(ledger), plan_conference, assemble))
 
 
 def test_what_is_decided_and_certified_does_not_depend_on_who_wrote_a_late_paper(tmp_path: Path) -> None:
@@ -235,42 +197,10 @@ def test_a_paper_alone_is_measured_by_the_conference_it_was_in(tmp_path: Path) -
     decided(key, given)
     case = given[0].cases[0]
     moved = replace(case, scores=tuple(score + 1e-3 for score in case.scores), paper="alone")
-    alone = assemble([moved], 0.4, None)
-    with pytest.raises(RefusedError, match="1 of 1 papers look like"):
-        decided(key, (alone, {"alone": given[1][case.paper]}), replace(REQUEST, conference="other"))
-
-
-def test_conferences_that_only_look_alike_are_let_pass() -> None:
-    """Independent conferences, coarse and fine scales: a false alarm in a million each; copies are found."""
-    rng = np.random.default_rng(81)
-    for _ in range(count(60, 400)):
-        papers, levels = int(rng.integers(FEWEST, 600)), int(rng.choice([3, 5, 10, 1000]))
-        mine, theirs = (
-            Counter(tuple(sorted(row)) for row in rng.binomial(levels, 0.5, (papers, 3)).tolist())
-            for _ in range(2)
-        )
-        assert not same_scores(mine, theirs)
-        if len(mine) >= FEWEST:
-            assert same_scores(mine, mine)
-    coarse = Counter(tuple(sorted(row)) for row in rng.binomial(3, 0.5, (300, 3)).tolist())
-    thrice = Counter({scores: 3 * count_ for scores, count_ in coarse.items()})
-    assert same_scores(coarse, thrice), "every share as it was, in a conference three times as large"
-    fine = [tuple(sorted(row)) for row in rng.normal(size=(60, 3)).round(2).tolist()]
-    assert same_scores(Counter(fine[:30]), Counter(fine)), "half of the papers, on a fine scale"
-
-
-def test_ids_count_only_where_half_of_a_conference_comes_back(tmp_path: Path) -> None:
-    """One of three papers is known from another conference: the other two only have the same ids."""
-    given, key = loaded(small_conference(papers=3)), tmp_path / "key.bin"
-    decided(key, given)
-    strangers, theirs = loaded(small_conference(seed=9, papers=3))
-    mixed = replace(strangers, cases=(given[0].cases[0], *strangers.cases[1:]))
-    mixed = assemble(mixed.cases, 0.4, None)
-    outcome = decided(
-        key, (mixed, {**theirs, "p00": given[1]["p00"]}), replace(REQUEST, conference="other"), amend=True
-    )
-    assert outcome.changes.alike == ("p00",)
-    assert [bool(paper.earlier) for paper in outcome.record.papers] == [True, False, False]
+    alone = assemble([moved], None, given[0].bar)
+    outcome = decided(key, (alone, {"alone": given[1][case.paper]}), amend=True)
+    assert outcome.changes.alike == ("alone",)
+    assert outcome.record.papers[0].earlier == ((1, case.paper),)
 
 
 def test_papers_of_a_later_release_are_known_under_another_name_too(tmp_path: Path) -> None:
@@ -278,6 +208,48 @@ def test_papers_of_a_later_release_are_known_under_another_name_too(tmp_path: Pa
     early = replace(given[0], cases=given[0].cases[:4], raw_accept=given[0].raw_accept[:4])
     decided(key, (early, given[1]))
     decided(key, given, amend=True)
-    late = assemble(given[0].cases[4:], None, given[0].bar)
-    with pytest.raises(RefusedError, match="2 of 2 papers look like"):
-        decided(key, (late, given[1]), Request(REQUEST.guarantee, "other", bar=given[0].bar))
+    again = [replace(case, paper=f"q{case.paper}") for case in given[0].cases]
+    truth = {f"q{paper}": who for paper, who in given[1].items()}
+    outcome = decided(key, (assemble(again, None, given[0].bar), truth), amend=True)
+    assert outcome.changes.alike == tuple(case.paper for case in again)
+    assert {probability_of(paper) for paper in outcome.record.papers} <= {0, 1}
+
+
+def test_a_key_decides_one_conference(tmp_path: Path) -> None:
+    """Whoever could decide the same papers under another name could toss for them again."""
+    given, key = loaded(small_conference(papers=8)), tmp_path / "key.bin"
+    decided(key, given)
+    others = loaded(small_conference(seed=5, papers=10))
+    for papers in (given, renamed_papers(given, np.random.default_rng(0)), others):
+        for amend in (False, True):
+            with pytest.raises(RefusedError, match="needs a key of its own"):
+                decided(key, papers, replace(REQUEST, conference="other"), amend=amend)
+    with open_ledger(key, KEY) as ledger:
+        assert len(ledger.releases) == 1
+    with pytest.raises(InputError, match="no release to amend"):
+        decided(tmp_path / "other" / "key.bin", given, amend=True)
+
+
+def test_the_same_scores_by_hand() -> None:
+    then = (1.0, 3.0, 5.0)
+    assert same_scores(then, then, 0.0, whole=True)
+    assert same_scores(then, (5.0, 1.1, 3.0), 0.11, whole=True)
+    assert not same_scores(then, (1.1, 3.0, 5.0), 0.09, whole=True)
+    assert same_scores(then, (1.0, 5.0), 0.0, whole=False), "one was dropped"
+    assert same_scores((1.0, 5.0), then, 0.0, whole=False), "one was added"
+    assert not same_scores(then, (1.0, 5.0), 0.0, whole=True), "the other paper is still there"
+    assert not same_scores(then, (1.0,), 0.0, whole=False), "less than half"
+    assert not same_scores((1.0, 1.0, 2.0), (1.0, 2.0, 2.0), 0.0, whole=True), "each has one partner"
+    assert same_scores((1.0, 1.4), (0.6, 1.0), 0.5, whole=True), "the lowest is taken first"
+
+
+def test_partners_are_those_of_every_matching() -> None:
+    """Against all ways to give each of the fewer scores a partner of its own."""
+    rng = np.random.default_rng(83)
+    for _ in range(count(400, 4000)):
+        few, many = (rng.integers(0, 5, int(rng.integers(1, 5))).astype(float) for _ in range(2))
+        few, many = sorted((few, many), key=len)
+        near = float(rng.choice([0.0, 1.0]))
+        fits = any((np.abs(few - np.array(some)) <= near).all() for some in permutations(many, len(few)))
+        found = same_scores(few.tolist(), many.tolist(), near, whole=False)
+        assert found == (fits and 2 * len(few) >= len(many))

@@ -1,0 +1,414 @@
+"""Amendments: what was decided before, what changed since, and what may not be decided again.
+
+Deciding again is an attack: another name for a paper, a score changed in its last digit or another pool would
+each give the same reviews a fresh coin. So a key decides one conference, and reviews are recognized by their
+scores, under any paper id. Reviews that come back get no second coin: public information decides the paper.
+`changes_since` says what differs from the latest release, and `refuse_unannounced` refuses it unless the
+chair announced an amendment.
+
+One paper under several ids is the same attack. A certificate is about one decision; twelve independent
+decisions about the same reviews raised a guess from .39 to .59 although each promised no rise. So duplicates
+are refused before anything is drawn. Which papers look like duplicates depends on who reviewed them: the
+message is for the chair alone, and nothing published depends on it.
+
+Equal scores alone do not show a duplicate: on a scale of ten grades most papers share their scores with
+another. Two papers are duplicates if they have the same reviewers, each of whom gave both the same score.
+With two reviews or more they are always refused, because few pairs have the same reviewers if papers are
+assigned one by one. Of 200 simulated conferences of 180 different papers on ten grades, none was refused with
+three of 60 reviewers per paper, and 45 with two. If many pairs have the same reviewers (a jury, fixed panels,
+a small committee: 128 of 200 conferences with 60 papers and two of 12 reviewers), the chair looks at the
+papers that are named and confirms that they are different.
+
+A single review hardly identifies a paper, since one reviewer gives many papers a 7. Such papers are refused
+only if there are twenty times as many such pairs as expected by chance: by Markov's inequality, chance causes
+that in at most one conference of twenty.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+from math import comb, isfinite
+
+import numpy as np
+
+from blindcal.certify.exact import ExactPolicy, PolicyTables
+from blindcal.checks import Array
+from blindcal.deciding.key_and_coins import as_recorded, public_facts
+from blindcal.deciding.ledger import Ledger, PaperRecord, Record, Reference
+from blindcal.deciding.recorded_pools import PoolRows
+from blindcal.errors import InputError, RefusedError
+from blindcal.io.cells import count
+from blindcal.planning.request import Request
+from blindcal.posterior.conference import Conference, TrueReviewers, track_level
+from blindcal.posterior.paper import PaperCase
+from blindcal.reviews import Reviews
+
+# Scores are equal if they differ by less than this share of the standard deviation of all scores, or of the
+# largest score, whichever is more.
+_RELATIVE_TO_SD, _RELATIVE_TO_LARGEST = 0.01, 1e-6
+_KINDS_OF_CHANGE = ("new", "late", "scores", "pools", "grid", "tracks", "reviewers", "returned")
+# The kind of change for each public fact.
+_PUBLIC_FACTS = (("scores", "scores"), ("pools", "pool"), ("grid", "grid"), ("tracks", "track"))
+
+
+@dataclass(frozen=True)
+class PriorDecision:
+    """An earlier decision: the public case of that time, its table and its outcome."""
+
+    case: PaperCase
+    policy: ExactPolicy
+    accepted: bool
+
+
+@dataclass(frozen=True, eq=False)
+class PriorDecisions:
+    """The decisions of a ledger; each record is read once."""
+
+    ledger: Ledger
+    _records: dict[int, Record] = field(default_factory=dict, repr=False)
+    _tables: dict[int, PolicyTables] = field(default_factory=dict, repr=False)
+
+    def record(self, index: int) -> Record:
+        """The record of the release with this index in the ledger."""
+        if index not in self._records:
+            self._records[index] = self.ledger.record(self.ledger.releases[index])
+        return self._records[index]
+
+    def tables(self, index: int) -> PolicyTables:
+        """The tables that a release sampled."""
+        if index not in self._tables:
+            self._tables[index] = self.ledger.tables(self.record(index))
+        return self._tables[index]
+
+    def before(self, index: int) -> PriorDecisions:
+        """The decisions before a release."""
+        earlier = replace(self.ledger, releases=self.ledger.releases[:index])
+        return PriorDecisions(earlier, self._records, self._tables)
+
+    @property
+    def records(self) -> list[Record]:
+        """The records of all releases, oldest first."""
+        return [self.record(index) for index in range(len(self.ledger.releases))]
+
+    @property
+    def latest(self) -> dict[str, PaperRecord]:
+        """The latest record of every paper, those withdrawn since included."""
+        return {paper.paper: paper for record in self.records for paper in record.papers}
+
+    @cached_property
+    def tossed(self) -> dict[Reference, PaperRecord]:
+        """Every decision that was drawn, oldest first; a decision that stands is listed once."""
+        return {
+            (record.release, paper.paper): paper
+            for record in self.records
+            for paper in record.papers
+            if paper.release == record.release
+        }
+
+    def decision(self, reference: Reference) -> PriorDecision:
+        """A decision as it was made."""
+        (number, name), paper = reference, self.tossed[reference]
+        case = recorded_case(paper, self.record(number - 1))
+        return PriorDecision(case, self.tables(number - 1)[name], paper.accepted)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The papers that differ from the release before, by kind of change."""
+
+    new: tuple[str, ...] = ()  # papers that were never decided
+    late: tuple[str, ...] = ()  # papers with all their earlier scores and more
+    scores: tuple[str, ...] = ()  # papers with other scores
+    pools: tuple[str, ...] = ()  # papers with other pools or calibration
+    grid: tuple[str, ...] = ()  # papers with another grid
+    tracks: tuple[str, ...] = ()  # papers in another track
+    reviewers: tuple[str, ...] = ()  # papers with other reviewers and the same public data
+    returned: tuple[str, ...] = ()  # papers that were withdrawn and are back unchanged
+    withdrawn: tuple[str, ...] = ()  # papers that are gone
+    # The earlier decisions about the reviews of the papers that are decided now, under any id
+    earlier: Mapping[str, tuple[Reference, ...]] = field(default_factory=dict)
+
+    @property
+    def alike(self) -> tuple[str, ...]:
+        """New papers with the scores of a paper that was decided under another name."""
+        return tuple(paper for paper in self.new if paper in self.earlier)
+
+    @cached_property
+    def settled(self) -> frozenset[str]:
+        """The papers that public data alone decide: those with changed public data, and look-alikes."""
+        return frozenset((*self.late, *self.scores, *self.tracks, *self.alike))
+
+    @cached_property
+    def decided(self) -> frozenset[str]:
+        """The papers that are decided now: the settled ones, and the new ones, which get a coin."""
+        return self.settled | frozenset(self.new)
+
+
+def changes_since(
+    past: PriorDecisions, conference: Conference, truth: TrueReviewers, request: Request
+) -> Changes:
+    """The changes since the latest release; a withdrawn paper that is back unchanged keeps its decision.
+
+    Frozen settings that differ are refused.
+    """
+    _refuse_other_settings(past, request)
+    old = past.latest
+    last = {paper.paper for paper in past.records[-1].papers} if past.ledger.releases else set[str]()
+    kinds: dict[str, list[str]] = {kind: [] for kind in _KINDS_OF_CHANGE}
+    for case in conference.cases:
+        kind = _kind_of_change(case, truth[case.paper], old.get(case.paper), last)
+        if kind is not None:
+            kinds[kind].append(case.paper)
+    papers = {case.paper for case in conference.cases}
+    decided = {*kinds["new"], *kinds["late"], *kinds["scores"], *kinds["tracks"]}
+    cases = [case for case in conference.cases if case.paper in decided]
+    near = common_tolerance(past, conference.cases) if old else 0.0
+    return Changes(
+        **{kind: tuple(names) for kind, names in kinds.items()},
+        withdrawn=tuple(sorted(last - papers)),
+        earlier=earlier_decisions(past, cases, papers, near),
+    )
+
+
+def _refuse_other_settings(past: PriorDecisions, request: Request) -> None:
+    if not past.ledger.releases:
+        return
+    was, now = past.record(0).settings, as_recorded(request.settings)
+    names = [name for name in {**now, **was} if was.get(name) != now.get(name)]
+    if not names:
+        return
+    differ = "; ".join(
+        f"`{k}` was {_setting_text(was.get(k))}, now {_setting_text(now.get(k))}" for k in names
+    )
+    scaled = "; fit again on the scale of the first calibration, as `blindcal fit FOLDER` does"
+    raise RefusedError(
+        "the guarantee, its limits, the bar, the better end of the scale and the shift and stretch of "
+        "the calibration are frozen with the first release and cannot be changed "
+        f"({'; '.join(differ)}){scaled if 'scale' in names else ''}"
+    )
+
+
+def _setting_text(setting: object) -> str:
+    return "not given" if setting is None else str(setting)
+
+
+def _kind_of_change(
+    case: PaperCase, reviewers: tuple[str, ...], old: PaperRecord | None, last: set[str]
+) -> str | None:
+    if old is None:
+        return "new"
+    public = public_facts(case)
+    for kind, fact in _PUBLIC_FACTS:
+        if public.get(fact) != old.public.get(fact):
+            return "late" if kind == "scores" and _only_added(public[fact], old.public[fact]) else kind
+    if case.paper not in last:
+        # Checked before the reviewers: whether a name was corrected must not change anything public.
+        return "returned"
+    return "reviewers" if reviewers != old.reviewers else None
+
+
+def _only_added(now: Sequence[float], then: Sequence[float]) -> bool:
+    """Whether scores were added and none was changed."""
+    return Counter(now) > Counter(then)
+
+
+def recorded_truth(past: PriorDecisions, truth: TrueReviewers, changes: Changes) -> TrueReviewers:
+    """The reviewers of each paper; those on record if its decision stands, whatever was corrected."""
+    old = past.latest
+    return {
+        paper: names if paper in changes.decided or paper not in old else old[paper].reviewers
+        for paper, names in truth.items()
+    }
+
+
+def refuse_unannounced(
+    past: PriorDecisions, changes: Changes, conference: Conference, amend: bool, reason: str
+) -> None:
+    """Refuses every input that would draw a coin again, unless the chair announced an amendment."""
+    if past.ledger.releases and not amend:
+        raise RefusedError(_explain_change(past.records[-1], changes, conference))
+    if amend and not past.ledger.releases:
+        raise InputError("there is no release to amend: nothing was decided with this key")
+    if amend and not reason.strip():
+        raise InputError("an amendment needs a `reason` for the record")
+
+
+def _explain_change(record: Record, changes: Changes, conference: Conference) -> str:
+    words = {
+        "new": "new",
+        "late": "with late reviews",
+        "scores": "with other scores",
+        "pools": "with other pools or calibration",
+        "grid": "with another grid",
+        "tracks": "in another track",
+        "returned": "returned",
+        "withdrawn": "withdrawn",
+    }
+    parts = [(len(getattr(changes, kind)), word) for kind, word in words.items()]
+    counted = ", ".join(f"{number} {word}" for number, word in parts if number)
+    grids = [public_facts(case)["grid"] for case in conference.cases[:1]]
+    if grids != [paper.public["grid"] for paper in record.papers[:1]]:
+        return (
+            f"the grid of scores is not that of release {record.release}, so all papers differ: "
+            "give the grid that was given then, or none if none was"
+        )
+    papers = len(conference.cases) + len(changes.withdrawn)
+    return (
+        f"the input differs from release {record.release} in {sum(number for number, _ in parts)} of "
+        f"{papers} papers ({counted}). To amend, give `amend` and `reason`: new papers are decided, papers "
+        "with other scores are decided from public data, and corrected pools or calibration leave decisions "
+        "as they are"
+    )
+
+
+def renamed_reviewers(changes: Changes) -> tuple[str, ...]:
+    """A remark for the chair alone if some papers have other reviewers than those on record."""
+    papers = len(changes.reviewers)
+    if not papers:
+        return ()
+    return (
+        f"CONFIDENTIAL: the reviewers of {count(papers, 'paper')} differ from those recorded when they were "
+        "decided. The decisions stand, and nothing that is public changes: deciding them again would show "
+        "that a name was corrected. To verify, keep the reviews as they were decided",
+    )
+
+
+def recorded_case(paper: PaperRecord, record: Record) -> PaperCase:
+    """The public case of a paper as it was recorded, with the bar of its record."""
+    grid, track = (paper.public[name] for name in ("grid", "track"))
+    pool = PoolRows.of(paper.public["pool"])
+    return PaperCase(
+        paper=paper.paper,
+        scores=tuple(paper.public["scores"]),
+        candidates=pool.candidates,
+        inclusion=tuple(pool.chances),
+        parameters=pool.parameters,
+        bar=track_level(record.bar, track),
+        grid=None if grid is None else tuple(grid),
+        track=track,
+        settled=bool(paper.earlier),
+    )
+
+
+# --- Papers with the scores of others.
+
+
+def common_tolerance(past: PriorDecisions, cases: Sequence[PaperCase]) -> float:
+    """The largest difference of equal scores, by the widest scale of these papers and of all releases."""
+    tables = [[score for case in cases for score in case.scores]]
+    tables += [
+        [score for paper in record.papers for score in paper.public["scores"]] for record in past.records
+    ]
+    return max(map(score_tolerance, tables))
+
+
+def score_tolerance(scores: Sequence[float] | Array) -> float:
+    """The largest difference of two of these scores that counts as equal."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        tolerance = max(
+            _RELATIVE_TO_SD * float(np.std(scores)), _RELATIVE_TO_LARGEST * float(np.abs(scores).max())
+        )
+    return tolerance if isfinite(tolerance) else 0.0
+
+
+def earlier_decisions(
+    past: PriorDecisions, cases: Sequence[PaperCase], present: Collection[str], near: float
+) -> dict[str, tuple[Reference, ...]]:
+    """For each paper the earlier decisions about its reviews, oldest first; papers without any are left out.
+
+    They are the decisions on its own id, and on any paper with equal scores. Only public data are compared,
+    so decisions and publications do not depend on who the reviewers are. If the earlier paper is no longer
+    `present`, a review may have been added or dropped.
+    """
+    earlier = {}
+    for case in cases:
+        alike = {
+            ref
+            for ref, paper in past.tossed.items()
+            if ref[1] == case.paper
+            or same_scores(paper.public["scores"], case.scores, near, whole=ref[1] in present)
+        }
+        known = {other for ref in alike for other in (ref, *past.tossed[ref].earlier)}
+        if known:
+            earlier[case.paper] = tuple(ref for ref in past.tossed if ref in known)
+    return earlier
+
+
+def same_scores(then: Sequence[float], now: Sequence[float], near: float, *, whole: bool) -> bool:
+    """Whether the scores of one paper are those of the other; unless `whole`, at least half of them."""
+    few, many = sorted((sorted(then), sorted(now)), key=len)
+    if len(few) != len(many) and (whole or 2 * len(few) < len(many)):
+        return False
+    # Both rise, so each of the few takes the lowest that is left and near enough.
+    left = iter(many)
+    return all(any(abs(score - other) <= near for other in left) for score in few)
+
+
+# How often, at most, different papers with a single review are refused.
+_FALSE_ALARMS = 0.05
+# How many pairs of papers a message names.
+_MOST_NAMED = 5
+
+
+def refuse_duplicates(reviews: Reviews, decided: Collection[str] = ()) -> None:
+    """Refuses a paper that was not `decided` before and seems to be another paper under a second id."""
+    pairs = [pair for pair in duplicates(reviews) if not {*pair} <= {*decided}]
+    if pairs:
+        named = ", ".join(f"{first} and {other}" for first, other in pairs[:_MOST_NAMED])
+        more = f" and {len(pairs) - _MOST_NAMED:,} more pairs" if len(pairs) > _MOST_NAMED else ""
+        raise RefusedError(
+            "CONFIDENTIAL, for the chair alone: some papers have the same reviewers, and the same score from "
+            f"each of them ({named}{more}). One paper under several ids would be decided several times, and "
+            "that reveals its reviewers: keep one of its ids, and give the others as `withdrawn`. If these "
+            "are different papers, as with a jury or fixed panels, give `distinct_papers`"
+        )
+
+
+def duplicates(reviews: Reviews) -> list[tuple[str, str]]:
+    """Pairs of ids that seem to be one paper. CONFIDENTIAL: they depend on who reviewed what."""
+    near, ends = score_tolerance(reviews.score), np.flatnonzero(np.diff(reviews.paper)) + 1
+    scores, panels = np.split(reviews.score, ends), dict[tuple[int, ...], list[int]]()
+    for paper, who in enumerate(np.split(reviews.reviewer, ends)):
+        panels.setdefault(tuple(who.tolist()), []).append(paper)
+    pairs = [
+        (first, other)
+        for papers in panels.values()
+        for first, other in combinations(papers, 2)
+        if np.abs(scores[first] - scores[other]).max() <= near
+    ]
+    single_pairs = sum(scores[first].size == 1 for first, _ in pairs)
+    same_panel_pairs = sum(comb(len(papers), 2) for who, papers in panels.items() if len(who) == 1)
+    significant = (
+        same_panel_pairs * _repeated_by_chance(reviews, near) < _FALSE_ALARMS * single_pairs
+        if single_pairs
+        else False
+    )
+    return [
+        (reviews.papers[first], reviews.papers[other])
+        for first, other in pairs
+        if scores[first].size > 1 or significant
+    ]
+
+
+def _repeated_by_chance(reviews: Reviews, near: float) -> float:
+    """The chance that two different reviewers give the same score.
+
+    Pairs of one reviewer are left out, as duplicates would inflate them. One success is added to the count
+    (Laplace), because a few pairs without a repeated score do not show that none would repeat.
+    """
+    order = np.argsort(reviews.reviewer, kind="stable")
+    ends = np.flatnonzero(np.diff(reviews.reviewer[order])) + 1
+    each = np.split(reviews.score[order], ends)
+    same = _equal_pairs(reviews.score, near) - sum(_equal_pairs(scores, near) for scores in each)
+    pairs = comb(reviews.score.size, 2) - sum(comb(scores.size, 2) for scores in each)
+    return (same + 1) / (pairs + 1)
+
+
+def _equal_pairs(scores: Array, near: float) -> int:
+    """The number of pairs of these scores that are equal."""
+    rising = np.sort(scores)
+    return int((np.searchsorted(rising, rising + near, "right") - np.arange(1, rising.size + 1)).sum())
