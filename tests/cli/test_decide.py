@@ -441,7 +441,7 @@ BAD = {
     "multiplier above 2": ({}, ["multiplier = 3"]),
     "posterior cap below 0": ({}, ["posterior-cap = -0.1"]),
     "never against 0.5": ({}, ["never-against = 0.5"]),
-    "a crowd with steady": ({}, ["among = 10"]),
+    "a crowd with steady": ({}, ['guarantee = "steady"', "among = 10"]),
     "grid that scores do not keep": ({}, ['grid = "1..10"']),
     "grid that is none": ({}, ['grid = "a..b"']),
 }
@@ -491,7 +491,7 @@ SETTINGS = {
     "epsilon = -1": "epsilon must lie in [0, 700], found -1",
     "multiplier = 3": "multiplier must lie in [1, 2], found 3",
     'guarantee = "private"': "guarantee must be one of",
-    "among = 10": "among goes with the guarantee crowd and average only",
+    'guarantee = "steady"|among = 10': "among goes with the guarantee crowd and average only",
     'guarantee = "public"|epsilon = 5': "epsilon has no effect with guarantee public: leave it out",
     'guarantee = "public"|epsilon = 2': "epsilon has no effect with guarantee public: leave it out",
     'guarantee = "none"|--yes-leak|epsilon = 1': "epsilon has no effect with guarantee none",

@@ -183,7 +183,6 @@ FORGED = {
     "input": ["t", 1, None],
     "key_fingerprint": ["0" * 16, None],
     "kind": ["shared sums", None],
-    "number": [2, "1", True, None],
     "parts": [[], {}, 1, None],
     "previous": ["0" * 64, 0, None],
 }
@@ -261,7 +260,6 @@ def test_a_head_says_everything_about_its_release_but_the_reviews(key_path: Path
         "key_fingerprint": key.fingerprint,
         "previous": first.stamp,
         "conference": "c",
-        "number": 2,
         "input": "s1",
     }
 
@@ -420,19 +418,16 @@ def test_a_release_without_its_certificate_is_interrupted_and_finished_from_the_
     second = replace(RECORD, release=2, certificate='{"format": 1, "release": 2}\n')
     ledger = sealed(key_path, second)
     publish(RECORD, release_folder(out, 1))
-    assert finish_interrupted(ledger, RECORD.conference, out) == (), (
-        "what was published elsewhere stays there"
-    )
+    assert finish_interrupted(ledger, out) == (), "what was published elsewhere stays there"
     assert (latest_release(out), interrupted_release(out)) == (out / "release-1", None)
     release_folder(out, 2).mkdir()
     release_folder(out, 3).mkdir()
     assert (latest_release(out), interrupted_release(out)) == (out / "release-1", out / "release-3")
-    assert finish_interrupted(ledger, "another conference", out) == ()
     said = f"{out / 'release-2'} was left incomplete by an interrupted run, and is complete now"
-    assert finish_interrupted(ledger, RECORD.conference, out) == (said,)
+    assert finish_interrupted(ledger, out) == (said,)
     assert (out / "release-2" / "certificate.json").read_text(encoding="utf-8") == second.certificate
     assert list((out / "release-3").iterdir()) == [], "no such release was sealed"
-    assert (latest_release(out), finish_interrupted(ledger, RECORD.conference, out)) == (
+    assert (latest_release(out), finish_interrupted(ledger, out)) == (
         out / "release-2",
         (),
     )

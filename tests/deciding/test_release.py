@@ -129,7 +129,7 @@ def test_a_paper_corrected_many_times_has_one_coin(tmp_path: Path) -> None:
         assert claim_of(paper) == claim_of(first.record.papers[0])
         assert outcome.certificate["decided_again"]["papers"] == 1
         assert outcome.record.papers[1:] == first.record.papers[1:], "everything else is frozen"
-    assert paper.earlier == tuple(("conference", number, "p00") for number in range(1, 6))
+    assert paper.earlier == tuple((number, "p00") for number in range(1, 6))
     with open_ledger(key, Key(key.read_bytes())) as ledger:
         refuse_failed(checks_of(now, truth, REQUEST, PriorDecisions(ledger), plan_conference, assemble))
 

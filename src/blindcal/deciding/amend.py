@@ -188,7 +188,7 @@ def _refuse_other_settings(past: PriorDecisions, request: Request) -> None:
     raise RefusedError(
         "the guarantee, its limits, the bar, the better end of the scale and the shift and stretch of "
         "the calibration are frozen with the first release and cannot be changed "
-        f"({'; '.join(differ)}){scaled if 'scale' in names else ''}"
+        f"({differ}){scaled if 'scale' in names else ''}"
     )
 
 

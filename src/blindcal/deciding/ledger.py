@@ -241,7 +241,7 @@ def read_ledger(key_path: StrPath, key: Key) -> Ledger:
 
 def commit(ledger: Ledger, record: Record, policies: Mapping[str, ExactPolicy], input_stamp: str) -> Ledger:
     """Writes the record of a release in one new file; an existing file must be the same release."""
-    entry = ReleaseEntry(record.release, record.conference, input_stamp)
+    entry = ReleaseEntry(len(ledger.releases) + 1, record.conference, input_stamp)
     parts = {"record": _json_bytes(record), "tables": pack(policies)}
     fields = {"coins": COIN_FORMAT, **asdict(entry)}
     head = full_head(ledger.key, _KIND, fields.pop("number"), ledger.last, fields, parts)
