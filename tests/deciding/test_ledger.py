@@ -164,8 +164,6 @@ def test_a_file_of_another_ledger_of_the_same_key_is_refused(key_path: Path, tmp
     "fields",
     [
         *({"conference": "d"}, {"release": 2}, {"papers": [{}]}, {"papers": 1}, {"more": 1}),
-        *({"certificate": text} for text in ("", "{}", "[1]")),
-        *({"certificate": f'{{"format": {number}}}'} for number in ("true", "0", "-1", "1.0", '"1"', "null")),
     ],
 )
 def test_a_record_that_is_not_that_of_its_head_is_refused(fields: dict[str, object], key_path: Path) -> None:
