@@ -68,15 +68,14 @@ TESTS = {
         "deciding/ledger deciding/ledger_files attacks verification_checks deciding/amend cli/decide"
     ),
     "deciding/draft": (
-        "deciding/draft deciding/amend attacks verification_checks deciding/release planted_bugs "
-        "cli/decide"
+        "deciding/draft deciding/amend attacks verification_checks deciding/release planted_bugs cli/decide"
     ),
     "deciding/release": ("deciding/amend attacks verification_checks cli/decide"),
     "policy/accept_lp": (
         "policy/accept_lp policy/solver planning/conference_plan line/outsiders posterior/large_pools "
         "certify/claims"
     ),
-    "policy/solver": ("policy/solver policy/solver policy/accept_lp policy/pareto_frontier"),
+    "policy/solver": ("policy/solver policy/accept_lp policy/pareto_frontier"),
     "planning/expected_errors": (
         "planning/expected_errors planning/conference_plan planning/guarantee_menu posterior/conference "
         "posterior/large_pools verification_checks deciding/release attacks"

@@ -201,7 +201,10 @@ def test_every_field_of_a_paper_is_forged_above() -> None:
         ("numbers", name)
         for name in ("wrong", "wrong_raw", "wrong_public", "wrong_fully_calibrated", "against", "gap")
     ]
-    + [("claim", name) for name in ("named", "newly_named", "largest_rise", "largest_posterior", "multiplier")]
+    + [
+        ("claim", name)
+        for name in ("named", "newly_named", "largest_rise", "largest_posterior", "multiplier")
+    ]
     + [("claim", f"largest_{name}") for name in ("posterior_named", "posterior_paper", "factor")],
 )
 def test_every_figure(tmp_path: Path, honest: tuple[Conference, TrueReviewers], part: str, name: str) -> None:

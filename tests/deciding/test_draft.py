@@ -137,7 +137,7 @@ def test_a_paper_that_comes_back_as_it_was_keeps_its_decision(ledger: Ledger, gi
     assert back.cases == ()
     assert back.record.papers == PriorDecisions(ledger).record(0).papers
     other = changes_since(PriorDecisions(again), *changed(given, "scores"), REQUEST)
-    assert replace(other, earlier={}) == Changes(scores=("p00",)), "it came back changed, and is decided again"
+    assert replace(other, earlier={}) == Changes(scores=("p00",)), "what comes back changed is decided again"
     name = changes_since(PriorDecisions(again), *changed(given, "reviewers"), REQUEST)
     assert name == Changes(returned=("p00",)), "that it came back is public, that a name was corrected is not"
 
