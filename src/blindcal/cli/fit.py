@@ -27,8 +27,9 @@ from blindcal.compute.parallel import available_cores
 from blindcal.errors import InputError
 from blindcal.fitting.committee import MatchedPeople, read_committee
 from blindcal.fitting.diagnostics import Estimate, Forecast
-from blindcal.fitting.estimate import Fitted, ValueOfHistory
+from blindcal.fitting.estimate import Fitted
 from blindcal.fitting.received_sums import statement_path
+from blindcal.fitting.value_of_history import ValueOfHistory
 from blindcal.io.atomic_files import check_targets, refuse_published, write_bytes
 from blindcal.io.cells import count
 from blindcal.posterior.reuse_guard import fit_record_path

@@ -13,7 +13,7 @@ import numpy as np
 
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
-from blindcal.fitting.estimate import draw_panels
+from blindcal.fitting.value_of_history import draw_panels
 from blindcal.io.tables import data_frame, format_table
 from blindcal.posterior.inputs import Inputs, read_inputs
 from blindcal.posterior.paper import PaperCase

@@ -9,7 +9,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import norm
 
 from blindcal.errors import InputError
-from blindcal.fitting.estimate import covariances, twice_as_much, value_of_history
+from blindcal.fitting.value_of_history import covariances, twice_as_much, value_of_history
 
 # slope, offset, noise, slope_se, offset_se, correlation, noise_se
 ANYONE = np.array([1.0, 5.0, 0.6, 0.3, 0.7, 0.2, 0.0])
