@@ -32,15 +32,16 @@ TESTS = {
     ),
     "posterior/belief": ("posterior/belief line/outsiders certify/claims policy/policy"),
     "posterior/tuple_weights": (
-        "posterior/tuple_weights line/outsiders precise_reviewers certify/claims planning/conference_plan "
-        "posterior/large_pools"
+        "posterior/tuple_weights line/outsiders precise_reviewers certify/claims "
+        "planning/conference_plan_papers posterior/large_pools"
     ),
     "posterior/paper": (
-        "posterior/paper posterior/tuple_weights line/outsiders certify/claims planning/conference_plan "
-        "policy/accept_lp posterior/large_pools posterior/conference deciding/release"
+        "posterior/paper posterior/tuple_weights line/outsiders certify/claims "
+        "planning/conference_plan_papers policy/accept_lp posterior/large_pools posterior/conference "
+        "deciding/release"
     ),
     "certify/claims": (
-        "certify/claims precise_reviewers line/outsiders planning/conference_plan attacks "
+        "certify/claims precise_reviewers line/outsiders planning/conference_plan_papers attacks "
         "verification_checks posterior/large_pools"
     ),
     "deciding/key_and_coins": (
@@ -48,17 +49,18 @@ TESTS = {
         "attacks verification_checks"
     ),
     "posterior/conference": (
-        "posterior/conference planning/conference_plan posterior/large_pools cli/decide verification_checks"
+        "posterior/conference planning/conference_plan_papers posterior/large_pools cli/decide "
+        "verification_checks"
     ),
     "posterior/large_pools": ("posterior/large_pools posterior/tuple_sums policy/accept_lp line/outsiders"),
     "policy/budget": ("policy/budget policy/accept_lp planning/guarantee_menu attacks"),
     "certify/exact": (
         "certify/exact certify/claims precise_reviewers line/outsiders posterior/large_pools "
-        "deciding/ledger attacks planning/conference_plan"
+        "deciding/ledger attacks planning/conference_plan_papers"
     ),
     "deciding/amend": ("deciding/amend deciding/draft attacks verification_checks deciding/release"),
     "planning/conference_plan": (
-        "planning/conference_plan deciding/release verification_checks attacks posterior/large_pools "
+        "planning/conference_plan_papers deciding/release verification_checks attacks posterior/large_pools "
         "planning/guarantee_menu"
     ),
     "pools/candidates": (
@@ -72,13 +74,14 @@ TESTS = {
     ),
     "deciding/release": ("deciding/amend attacks verification_checks cli/decide"),
     "policy/accept_lp": (
-        "policy/accept_lp policy/solver planning/conference_plan line/outsiders posterior/large_pools "
-        "certify/claims"
+        "policy/accept_lp policy/solver planning/conference_plan_papers line/outsiders "
+        "posterior/large_pools certify/claims"
     ),
     "policy/solver": ("policy/solver policy/accept_lp policy/pareto_frontier"),
     "planning/expected_errors": (
-        "planning/expected_errors planning/conference_plan planning/guarantee_menu posterior/conference "
-        "posterior/large_pools verification_checks deciding/release attacks"
+        "planning/expected_errors planning/conference_plan_papers planning/guarantee_menu "
+        "posterior/conference posterior/large_pools verification_checks planning/expected_errors_summary "
+        "deciding/release attacks"
     ),
     "deciding/certificate_file": (
         "deciding/certificate_file deciding/release attacks verification_checks planted_bugs cli/decide"

@@ -9,6 +9,7 @@ from itertools import permutations, product
 
 import numpy as np
 
+from blindcal.posterior.conference import reviewers_by_slot
 from blindcal.posterior.levels import LevelCase, LevelModel, evidence, level_cases
 from blindcal.posterior.variance_components import ScoreMoments
 from blindcal.reviews import Reviews
@@ -60,7 +61,7 @@ class SmallYear:
 
     def levels(self, writers: Writers) -> tuple[int, ...]:
         """The evidence of each paper as the package computes it."""
-        found = evidence(self.reviews(writers), self.cases)
+        found = evidence(self.cases, reviewers_by_slot(self.reviews(writers)))
         return tuple(found[paper] for paper in self.scores)
 
 

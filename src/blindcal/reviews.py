@@ -35,6 +35,7 @@ COLUMNS = (
     Column("confidence", "number", required=False, empty=True, secret=True),
     Column("conference", "id", required=False),
     Column("track", "id", required=False, empty=True),
+    Column("area", "id", required=False, empty=True),
 )
 BETTER = ("high", "low")
 _OFFSET, _CORRELATION = 1, 5
@@ -67,6 +68,8 @@ class Reviews:
         conference: For each review, the index of its conference; None without such a column.
         tracks: Sorted names.
         track: For each review, the index of its track, -1 if its paper has none; None without such a column.
+        areas: Sorted names of subject areas, whose papers may differ in quality.
+        area: For each review, the index of its paper's area, likewise.
         grid: The scores that can be given, rising; None if any number can be, so that scores are not rounded.
         grid_declared: Whether the caller declared the grid; otherwise `infer_grid` inferred it.
 
@@ -90,6 +93,8 @@ class Reviews:
     conference: Integers | None = None
     tracks: tuple[str, ...] = ()
     track: Integers | None = None
+    areas: tuple[str, ...] = ()
+    area: Integers | None = None
     grid: Array | None = None
     grid_declared: bool = field(default=False)
 
@@ -97,8 +102,8 @@ class Reviews:
     def read(cls, path: StrPath, *, grid: ArrayLike | None = None) -> Reviews:
         """The reviews of a comma-separated file.
 
-        Columns `paper, reviewer, score`, optionally `confidence, conference, track`, in any order and case;
-        `item, rater`, `task, worker, label` and a few more names are understood; other columns are left out.
+        Columns `paper, reviewer, score`, optionally `confidence, conference, track, area`, in any order and
+        case; `item, rater`, `task, worker, label` and more names are understood; other columns are left out.
 
         Args:
             path: The file.
@@ -180,10 +185,11 @@ class Reviews:
         papers, paper = _recode(self.papers, self.paper[kept])
         reviewers, reviewer = _recode(self.reviewers, self.reviewer[kept])
         tracks, track = (self.tracks, None) if self.track is None else _recode(self.tracks, self.track[kept])
+        areas, area = (self.areas, None) if self.area is None else _recode(self.areas, self.area[kept])
         own = {name: getattr(self, name) for name in ("score", "row", "confidence", "conference")}
         rows: dict[str, Any] = {name: None if row is None else row[kept] for name, row in own.items()}
         rows |= {"papers": papers, "paper": paper, "reviewers": reviewers, "reviewer": reviewer}
-        return replace(self, **rows, tracks=tracks, track=track)
+        return replace(self, **rows, tracks=tracks, track=track, areas=areas, area=area)
 
     def columns(self) -> dict[str, list[Any]]:
         """The table as plain columns, as `from_table` reads and `write` writes them."""
@@ -200,6 +206,8 @@ class Reviews:
             columns["conference"] = [self.conferences[c] for c in self.conference]
         if self.track is not None:
             columns["track"] = [self.tracks[t] if t >= 0 else "" for t in self.track]
+        if self.area is not None:
+            columns["area"] = [self.areas[a] if a >= 0 else "" for a in self.area]
         return columns
 
     def to_frame(self) -> Any:
@@ -253,10 +261,12 @@ def _reviews(table: Table, grid: ArrayLike | None) -> Reviews:
     papers, paper = encode_ids(names, natural_sorted)
     reviewers, reviewer = encode_ids(columns["reviewer"])
     tracks, track = encode_ids(columns.get("track"))
+    areas, area = encode_ids(columns.get("area"))
     score = columns["score"]
     levels = None if grid is None else np.unique(numbers("grid", grid))
     _check_repeats(paper * len(reviewers) + reviewer, first, log)
-    _check_tracks(paper, track, first, log)
+    _check_same_in_all_rows(paper, track, "track", first, log)
+    _check_same_in_all_rows(paper, area, "area", first, log)
     for index, name in enumerate(conferences):
         if "/" in name:
             first_row = first + int(np.flatnonzero(conference == index)[0])
@@ -279,8 +289,10 @@ def _reviews(table: Table, grid: ArrayLike | None) -> Reviews:
         conferences=conferences,
         conference=conference[order] if conferences else None,
         tracks=tuple(name for name in tracks if name),
-        # No track is an empty name, which sorts first.
+        # No track or area is an empty name, which sorts first.
         track=(track - (tracks[0] == ""))[order] if tracks else None,
+        areas=tuple(name for name in areas if name),
+        area=(area - (areas[0] == ""))[order] if areas else None,
         grid=infer_grid(score) if levels is None else levels if levels.size else None,
         grid_declared=levels is not None,
     )
@@ -312,12 +324,12 @@ def _check_repeats(pair: Integers, first: int, log: Problems) -> None:
         log.add(row, "reviewer", "must not repeat an earlier row's paper and reviewer", f"row {earlier}'s")
 
 
-def _check_tracks(paper: Integers, track: Integers, first: int, log: Problems) -> None:
-    if len(track):
+def _check_same_in_all_rows(paper: Integers, code: Integers, column: str, first: int, log: Problems) -> None:
+    if len(code):
         _, start, inverse = np.unique(paper, return_index=True, return_inverse=True)
-        rule = "must be the track of the paper's first row"
-        for row in np.flatnonzero(track != track[start[inverse]]):
-            log.add(first + int(row), "track", rule, f"not row {first + int(start[inverse[row]])}'s")
+        rule = f"must be the {column} of the paper's first row"
+        for row in np.flatnonzero(code != code[start[inverse]]):
+            log.add(first + int(row), column, rule, f"not row {first + int(start[inverse[row]])}'s")
 
 
 def similar_id_warnings(reviews: Reviews, file: str) -> list[str]:
@@ -378,6 +390,23 @@ def orient_reviews(reviews: Reviews, better: str) -> Reviews:
     # 0 - x and not -x: a score of 0 stays 0.
     grid = None if reviews.grid is None else 0.0 - reviews.grid[::-1]
     return replace(reviews, score=0.0 - reviews.score, grid=grid)
+
+
+def on_recorded_grid(reviews: Reviews, grid: Sequence[float], file: str) -> Reviews:
+    """The reviews with the `grid` of earlier decisions, unless a grid was declared now.
+
+    A grid that is recognized in the scores would move with a late review, and with it every paper.
+    """
+    if reviews.grid_declared:
+        return reviews
+    off = int((~np.isin(reviews.score, grid)).sum()) if grid else 0
+    if off:
+        scores = ", ".join(map(number_text, grid))
+        raise InputError(
+            f"{file}: {count(off, 'score')} not among those that papers were decided with ({scores}): give "
+            "the scores that can be given as `grid`"
+        )
+    return replace(reviews, grid=np.array(grid) if grid else None)
 
 
 def orient_reviewers(

@@ -65,10 +65,19 @@ from blindcal.planning.request import Request, shares
 from blindcal.policy.accept_lp import MAX_EXACT_TUPLES
 from blindcal.policy.guarantee import LIMITS, PUBLIC, Guarantee
 from blindcal.posterior.acceptance_bar import choose_bar
-from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers, assemble, track_level
+from blindcal.posterior.conference import (
+    Case,
+    Conference,
+    LevelByTrack,
+    TrueReviewers,
+    assemble,
+    track_level,
+)
 from blindcal.posterior.inputs import Inputs, check_inputs
 from blindcal.posterior.large_pools import PackedLayout
-from blindcal.posterior.paper import PaperCase, belief_by_entry
+from blindcal.posterior.levels import LevelCase
+from blindcal.posterior.paper import belief_by_entry
+from blindcal.posterior.this_year import ThisYearInputs, level_bar, prepared_again
 
 __all__ = ["Verification", "verify"]
 _WEIGHT_SLACK = Fraction(1, 10**9)
@@ -93,6 +102,7 @@ _CHECK_OF_RECORD_FIELD = {
     "reason": "settings",
     "settings": "settings",
     "scores": "settings",
+    "model": "settings",
     "commitment": "commitment",
     "fit": "calibration check",
     "selection": "number accepted",
@@ -176,7 +186,7 @@ class Verification:
 
 
 def verify(
-    inputs: Inputs,
+    inputs: Inputs | ThisYearInputs,
     key: StrPath,
     out: StrPath | None = None,
     *,
@@ -246,7 +256,7 @@ def latest(key: StrPath, conference: str = "conference") -> tuple[PriorDecisions
 
 
 def verify_latest(
-    inputs: Inputs,
+    inputs: Inputs | ThisYearInputs,
     past: PriorDecisions,
     record: Record,
     out: StrPath | None = None,
@@ -264,23 +274,26 @@ def verify_latest(
     certificates = all_published(published)
     # The bar of a first release is derived again.
     first, request = record.release == 1, record.request
-    loaded, truth = request.prepared(
+    _refuse_other_source(inputs, request)
+    loaded, true = request.prepared(
         inputs,
         None if first else record.bar,
+        model=None if first else record.level_model,
         workers=workers,
         progress=progress,
     )
+    truth, given = true.reviewers, true.given
     steps = sum(_steps(release) for release in past.records)
     with progress(f"verifying {count(len(loaded.cases), 'paper')}", steps) as advance:
         planner = partial(plan_conference, workers=workers, advance=advance)
         prepare, folder = partial(assemble, workers=workers), None if out is None else Path(out)
-        checks = checks_of(loaded, truth, request, past, planner, prepare, folder, workers)
+        checks = checks_of(loaded, truth, request, past, planner, prepare, folder, workers, given=given)
     checks += _published_check(past.ledger, certificates)
     checks += [_printed_check(record, path) for path in lists]
     if commitment is not None:
         recorded = past.record(0).commitment
         checks.append(Check("commitment published beforehand", 1, int(commitment.strip() != recorded)))
-    earlier = _releases_with_input(past, record, loaded, truth)
+    earlier = _releases_with_input(past, record, loaded, truth, given)
     return Verification(record, tuple(checks), earlier, commitment is not None)
 
 
@@ -319,12 +332,16 @@ def _steps(record: Record) -> int:
 
 
 def _releases_with_input(
-    past: PriorDecisions, record: Record, conference: Conference, truth: TrueReviewers
+    past: PriorDecisions,
+    record: Record,
+    conference: Conference,
+    truth: TrueReviewers,
+    given: Mapping[str, int] | None,
 ) -> tuple[int, ...]:
     same = tuple(
         release.number
         for release, record_of_release in zip(past.ledger.releases, past.records, strict=True)
-        if release.input == stamp_as_recorded(past, record_of_release, conference, truth)
+        if release.input == stamp_as_recorded(past, record_of_release, conference, truth, given)
     )
     return () if record.release in same else same
 
@@ -338,13 +355,15 @@ def checks_of(
     prepare: Prepare,
     out: Path | None = None,
     workers: Workers = 1,
+    *,
+    given: Mapping[str, int] | None = None,
 ) -> list[Check]:
     """Every check of all releases of a conference, the latest release from this input."""
     ledger = past.ledger
     if not ledger.releases:
         raise InputError(f"conference {request.conference!r} was never decided with this key")
     latest, last = past.records[-1], len(ledger.releases) - 1
-    same = stamp_as_recorded(past, latest, conference, truth) == ledger.releases[last].input
+    same = stamp_as_recorded(past, latest, conference, truth, given) == ledger.releases[last].input
     problem = "" if same else "reviews, calibration, pools or grid are not those that were decided"
     checks = [
         Check("input is the one that was decided", 1, int(not same), problem),
@@ -353,8 +372,8 @@ def checks_of(
     for index in range(last + 1):
         reviewers = {**truth, **_recorded_reviewers(latest)}
         data = (conference, reviewers) if same and index == last else None
-        given = data or _recorded_input(past, index, prepare)
-        checks += _release_checks(past, index, given, planner, workers)
+        own = data or _recorded_input(past, index, prepare)
+        checks += _release_checks(past, index, own, planner, workers)
     return checks if out is None else [*checks, _files_check(latest, out)]
 
 
@@ -371,11 +390,24 @@ def refuse_failed(checks: Sequence[Check]) -> None:
 
 
 def stamp_as_recorded(
-    past: PriorDecisions, record: Record, conference: Conference, truth: TrueReviewers
+    past: PriorDecisions,
+    record: Record,
+    conference: Conference,
+    truth: TrueReviewers,
+    given: Mapping[str, int] | None = None,
 ) -> str:
     """The stamp of an input with the reviewers on record, because reviewers are compared separately."""
     names = {**truth, **_recorded_reviewers(record)}
-    return input_stamp(past.ledger.key, conference, names, record.request)
+    return input_stamp(past.ledger.key, conference, names, record.request, given)
+
+
+def _refuse_other_source(inputs: Inputs | ThisYearInputs, request: Request) -> None:
+    """Refuses inputs of another kind than those that were decided."""
+    if inputs.source != request.source:
+        raise InputError(
+            f"these papers were decided with source {request.source}, and the input is for source "
+            f"{inputs.source}: give what was given then"
+        )
 
 
 def _recorded_reviewers(record: Record) -> TrueReviewers:
@@ -400,8 +432,13 @@ def _recorded_input(past: PriorDecisions, index: int, prepare: Prepare) -> tuple
     if first and request.quota is not None:
         # The share that the requested number is.
         rate = shares(request.quota, [case.track for case in cases])
-    bar = request.bar if first else record.bar
-    return prepare(cases, rate, bar), _recorded_reviewers(record)
+    bar, reviewers = request.bar if first else record.bar, _recorded_reviewers(record)
+    if record.level_model is not None:
+        graded = [case for case in cases if isinstance(case, LevelCase)]
+        settings = request.quota is not None, request.strictness_share, request.people
+        frozen = None if first else record.level_model
+        return prepared_again(graded, reviewers, rate, bar, *settings, frozen), reviewers
+    return prepare(cases, rate, bar), reviewers
 
 
 def _release_checks(
@@ -414,7 +451,8 @@ def _release_checks(
     """Makes one release again and compares it with its record."""
     stored, before, tables = past.record(index), past.before(index), past.tables(index)
     conference, truth = given
-    wrong_bar = conference.bar != stored.bar and not _near_bar(stored.bar, conference)
+    exact = stored.request.quota is not None
+    wrong_bar = conference.bar != stored.bar and not _near_bar(stored.bar, conference, exact=exact)
     cases = [replace(case, bar=track_level(stored.bar, case.track)) for case in conference.cases]
     conference = replace(conference, bar=stored.bar, cases=tuple(cases))
     planned, recorded = dict[str, PaperPlan](), dict[str, PaperPlan]()
@@ -422,7 +460,10 @@ def _release_checks(
     name = f"release {stored.release}"
     try:
         request = stored.request.checked()
-        drafted = draft(conference, truth, request, before, planner, stored.reason, replayed=replay)
+        given_then = stored.given
+        drafted = draft(
+            conference, truth, request, before, planner, stored.reason, given=given_then, replayed=replay
+        )
     except (InputError, RefusedError) as error:
         # Nobody could have released this.
         yield Check(f"{name}: settings", 1, 1, str(error))
@@ -443,7 +484,7 @@ def _release_checks(
     yield _decisions_check(name, drafted, planned, tables, past.ledger.key)
 
 
-def _near_bar(stored: LevelByTrack, conference: Conference) -> bool:
+def _near_bar(stored: LevelByTrack, conference: Conference, *, exact: bool) -> bool:
     """Whether another machine may have computed this bar.
 
     It must be the bar computed here for a share that differs by at most the numerical error, in every track.
@@ -452,10 +493,13 @@ def _near_bar(stored: LevelByTrack, conference: Conference) -> bool:
     if rate is None or isinstance(conference.bar, Mapping) != isinstance(stored, Mapping):
         return False
     for track in {case.track for case in conference.cases}:
-        cases = [case for case in conference.cases if case.track == track]
         requested = track_level(rate, track)
         ends = [float(np.clip(requested + error, 0.0, 1.0)) for error in (-_BAR_ERROR, 0.0, _BAR_ERROR)]
-        if track_level(stored, track) not in [choose_bar(cases, end, None)[0] for end in ends]:
+        graded = [case for case in conference.graded if case.track == track]
+        pooled = [case for case in conference.pooled if case.track == track]
+        bars = [level_bar(graded, end, exact=exact) for end in ends if graded]
+        bars += [choose_bar(pooled, end, None)[0] for end in ends if pooled]
+        if track_level(stored, track) not in bars:
             return False
     return True
 
@@ -478,7 +522,7 @@ def _replay_tables(
     return replay
 
 
-def _replayed_plan(case: PaperCase, plan: PaperPlan, stored: ExactPolicy | None, raw: float) -> PaperPlan:
+def _replayed_plan(case: Case, plan: PaperPlan, stored: ExactPolicy | None, raw: float) -> PaperPlan:
     """The plan with a recorded table; the plan itself if that table does not have the paper's shape."""
     own = plan.policy
     if stored is None or not _is_table(stored, own) or _same_table(stored, own):
@@ -571,14 +615,15 @@ def _same_table(table: ExactPolicy, other: ExactPolicy) -> bool:
     return np.array_equal(table.numerator, other.numerator) and table.exact == other.exact
 
 
-def _beyond_limits(
-    job: tuple[PaperCase, PackedPolicy | None, PackedLayout | None], guarantee: Guarantee
-) -> bool:
+def _beyond_limits(job: tuple[Case, PackedPolicy | None, PackedLayout | None], guarantee: Guarantee) -> bool:
     """Whether a recorded table exceeds the requested limits under the weights computed here."""
     case, table, layout = job
     if table is None:
         return True
-    belief = case.belief if layout is None else belief_by_entry(case, layout.layout)
+    if isinstance(case, LevelCase) or layout is None:
+        belief = case.belief
+    else:
+        belief = belief_by_entry(case, layout.layout)
     limits = PUBLIC if case.settled else guarantee
     return not keeps_guarantee(belief, table.policy, limits, slack=_WEIGHT_SLACK)
 
@@ -591,8 +636,8 @@ def _costlier_tables(made: Draft, sealed: Mapping[str, PaperPlan], here: Mapping
     )
 
 
-def _slack(case: PaperCase) -> float:
-    few = case.listed and case.belief.weight.size <= MAX_EXACT_TUPLES
+def _slack(case: Case) -> float:
+    few = (isinstance(case, LevelCase) or case.listed) and case.belief.weight.size <= MAX_EXACT_TUPLES
     return _COST_SLACK if few else _COST_SLACK_LARGE_POOLS
 
 
@@ -615,9 +660,10 @@ def _decisions_check(
         paper, plan, table = papers[case.paper], here[case.paper], tables.get(case.paper)
         if table is None or _same_table(table, plan.policy):
             continue
-        secret = true_secret(key, request, paper.release, case, paper.reviewers, plan.layout)
+        secret = true_secret(key, request, paper.release, case, paper.reviewers, plan.layout, made.evidence)
         stored, own = (policy.probability(secret) for policy in (table, plan.policy))
-        facts = coin_facts(request, paper.release, paper.paper, paper.public, paper.reviewers)
+        rows = None if made.evidence is None else made.evidence.rows
+        facts = coin_facts(request, paper.release, paper.paper, paper.public, paper.reviewers, rows)
         belief = case.promised(request.guarantee.promise).belief
         at_truth.append(abs(float(stored - own)))
         on_average.append(float(belief.weight @ belief.spread(_differences(table, plan.policy))))

@@ -14,6 +14,7 @@ import pytest
 
 from blindcal.adversaries.this_year_exact import tables_of
 from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.conference import reviewers_by_slot
 from blindcal.posterior.levels import (
     SHARES,
     LevelCase,
@@ -60,7 +61,7 @@ class Decided:
         """The chance of each paper to be accepted, as these writers' own rows give it."""
         reviews = self.year.reviews(writers)
         cases = self.cases(reviews)
-        tables, levels = self.tables(cases), evidence(reviews, cases)
+        tables, levels = self.tables(cases), evidence(cases, reviewers_by_slot(reviews))
         return tuple(tables[paper][levels[paper]] for paper in self.year.scores)
 
     @cached_property

@@ -37,7 +37,7 @@ def test_what_is_in_the_files_is_in_the_inputs(tmp_path: Path) -> None:
     assert found.parameters["b"] == (1.5, 2.5, 0.5, 0.0, 0.0, 0.0, 0.0)
     assert found.pools == {"p1": {"a": 1.0, "b": 1.0, "c": 1.0}, "p2": {"b": 1.0, "c": 1.0}}
     files = {name: str(tmp_path / f"{name}.csv") for name in ("reviews", "reviewers", "pools")}
-    assert vars(found.sources) == files
+    assert vars(found.sources) == {**files, "conflicts": ()}
     assert not found.reviews.grid_declared
 
 
@@ -109,7 +109,7 @@ def test_a_recognized_grid_gives_way_to_that_of_an_earlier_release(tmp_path: Pat
     with pytest.raises(InputError, match=r"reviews\.csv: 1 score not among .* \(1, 2, 3\): .*`grid`"):
         found.on_grid([1.0, 2.0, 3.0])
     declared = read(tmp_path, grid=[1.0, 2.0, 3.0, 4.0, 5.0])
-    assert declared.on_grid([1.0, 2.0]) is declared
+    assert declared.on_grid([1.0, 2.0]).reviews is declared.reviews
 
 
 def test_every_problem_of_the_first_bad_file_is_told(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_the_truth_is_by_slot_and_whoever_is_not_in_the_pool_is_outside(tmp_path
     reviews = REVIEWS.replace("p1,a,1", "p1,a,9")
     found = read(tmp_path, reviews=reviews, reviewers=REVIEWERS + "*,1,2,1\n", pools=pools)
     conference, truth = found.prepared(bar=0.25)
-    assert truth == {"p1": ("b", "a"), "p2": ("*", "c")}
+    assert truth.reviewers == {"p1": ("b", "a"), "p2": ("*", "c")}
     assert [case.scores for case in conference.cases] == [(3.0, 9.0), (2.0, 4.0)]
     assert [case.candidates for case in conference.cases] == [("a", "b", "c"), ("*", "a", "c")]
     assert conference.bar == 0.25
@@ -139,7 +139,7 @@ def test_the_truth_is_by_slot_and_whoever_is_not_in_the_pool_is_outside(tmp_path
 def test_where_low_is_better_everything_is_turned_round(tmp_path: Path) -> None:
     """Scores and offsets change sign, so the first of the two slots is another review."""
     conference, truth = read(tmp_path, grid=[1.0, 2.0, 3.0, 4.0]).prepared(bar=0.0, better="low")
-    assert truth == {"p1": ("b", "a"), "p2": ("c", "b")}
+    assert truth.reviewers == {"p1": ("b", "a"), "p2": ("c", "b")}
     case = conference.cases[0]
     assert (case.scores, case.grid) == ((-3.0, -1.0), (-4.0, -3.0, -2.0, -1.0))
     assert case.parameters[0] == (1.0, -2.0, 0.5, 0.0, 0.0, 0.0, 0.0)

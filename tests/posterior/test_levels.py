@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
+from blindcal.posterior.conference import reviewers_by_slot
 from blindcal.posterior.levels import (
     LevelCase,
     LevelModel,
@@ -45,6 +46,11 @@ def conference(seed: int, papers: int = 14, people: int = 9) -> tuple[Reviews, d
 def model_of(reviews: Reviews, areas: Mapping[str, str], share: float = 0.35, people: int = 9) -> LevelModel:
     numbers = Counter(Counter(reviews.paper.tolist()).values())
     return LevelModel(score_moments(reviews, areas), share, people, numbers)
+
+
+def corrected(reviews: Reviews, model: LevelModel, areas: Mapping[str, str]) -> dict[str, float]:
+    cases = level_cases(reviews, model, dict.fromkeys(reviews.papers, ""), areas)
+    return corrected_qualities(cases, reviewers_by_slot(reviews))
 
 
 def by_conditional_expectation(
@@ -82,20 +88,20 @@ def test_corrected_qualities_are_conditional_expectations(seed: int) -> None:
     reviews, areas = conference(seed)
     model = model_of(reviews, areas, share=(0.15, 0.25, 0.35, 0.5)[seed % 4])
     expected = by_conditional_expectation(reviews, model, areas)
-    assert corrected_qualities(reviews, model, areas) == pytest.approx(expected, abs=1e-12)
+    assert corrected(reviews, model, areas) == pytest.approx(expected, abs=1e-12)
 
 
 def test_someone_with_one_review_is_not_corrected() -> None:
     reviews = Reviews.from_table({"paper": [1, 1, 2], "reviewer": ["a", "b", "c"], "score": [9, 5, 1]})
     model = LevelModel(ScoreMoments(5.0, 2.0, 1.0), 0.5, 3, {2: 1, 1: 1})
-    assert corrected_qualities(reviews, model, {"1": "", "2": ""}) == {"1": 2.0 / 3.0, "2": -1.0}
+    assert corrected(reviews, model, {"1": "", "2": ""}) == {"1": 2.0 / 3.0, "2": -1.0}
 
 
 def test_where_everyone_reviews_everything_nothing_is_corrected() -> None:
     reviews, areas = conference(2)
     model = model_of(reviews, areas, people=4)
     cases = level_cases(reviews, model, areas, areas)
-    assert corrected_qualities(reviews, model, areas) == {c.paper: c.expected_quality for c in cases}
+    assert corrected(reviews, model, areas) == {c.paper: c.expected_quality for c in cases}
     for case in cases:
         weight = case.at_bar(0.1).belief.weight
         assert sorted(weight.tolist()) == [0.0, 1.0]
@@ -117,7 +123,7 @@ def test_neither_names_nor_the_order_of_rows_enter_the_evidence() -> None:
         mixed = Reviews.from_table(columns)
         assert model_of(mixed, areas) == model
         # Equal in every digit: sums do not depend on the order of their terms.
-        assert corrected_qualities(mixed, model, areas) == corrected_qualities(reviews, model, areas)
+        assert corrected(mixed, model, areas) == corrected(reviews, model, areas)
 
 
 def test_who_wrote_what_shapes_no_belief() -> None:
@@ -252,12 +258,8 @@ def test_without_spread_the_bar_lies_between_papers() -> None:
     model = LevelModel(ScoreMoments(0.0, 1.0, 0.0), 0.25, 9, {1: 3})
     cases = [LevelCase(f"p{i}", (float(i),), model) for i in range(3)]
     assert bar_of_number(cases, 1) == 1.5
-    reviews = Reviews.from_table({"paper": [0, 1, 2], "reviewer": ["a", "b", "c"], "score": [0, 1, 2]})
-    assert evidence(reviews, [replace(c, paper=c.paper[1:], bar=1.5) for c in cases]) == {
-        "0": 0,
-        "1": 0,
-        "2": 1,
-    }
+    at_bar = [replace(case, bar=1.5) for case in cases]
+    assert evidence(at_bar, {f"p{i}": ["abc"[i]] for i in range(3)}) == {"p0": 0, "p1": 0, "p2": 1}
 
 
 def test_more_people_than_reviews_leave_nothing_to_correct() -> None:

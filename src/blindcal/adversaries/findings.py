@@ -249,6 +249,6 @@ def planned_views(plan: Plan) -> list[View]:
     return [
         case_view(case.promised(plan.request.guarantee.promise), paper.policy, raw)
         for case, paper, raw in zip(
-            plan.conference.cases, plan.papers, plan.conference.raw_accept, strict=True
+            plan.conference.pooled, plan.papers, plan.conference.raw_accept, strict=True
         )
     ]

@@ -31,6 +31,7 @@ from blindcal.io.tables import long_frame
 from blindcal.policy.policy import LabelSums, Policy, evidence_policy, label_sums
 from blindcal.pools.candidates import OUTSIDER
 from blindcal.posterior.belief import Belief
+from blindcal.posterior.levels import LevelCase
 from blindcal.posterior.paper import PaperCase
 from blindcal.posterior.tuple_weights import tuple_posteriors
 from blindcal.reviewers.base import Reviewer
@@ -129,6 +130,8 @@ def published_views(past: PriorDecisions, record: Record) -> list[View]:
         own = [ref for ref in paper.earlier if ref[1] == paper.paper]
         drawn = own[0] if own else (paper.release, paper.paper)
         decision = past.decision(drawn)
+        if isinstance(decision.case, LevelCase):
+            continue
         case = decision.case.promised(record.request.guarantee.promise)
         reviewers = past.tossed[drawn].reviewers
         views.append(published_view(case, decision.policy, paper.raw_accepted, decision.accepted, reviewers))

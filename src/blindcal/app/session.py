@@ -618,7 +618,7 @@ class Session:
 
     def _plan(self, folder: Folder, progress: Progress) -> Answer:
         with folder_inputs(folder) as inputs:
-            request = settings_of(folder).on_scale(inputs.scale)
+            request = settings_of(folder).for_inputs(inputs)
             return answer(inputs, request, despite_misfit=True, workers=self.workers, progress=progress)
 
     def decide(self, *, reason: str | None = None, misfit: bool = False, leak: bool = False) -> None:

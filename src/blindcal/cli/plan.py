@@ -119,13 +119,13 @@ def plan(
     prepared, planned, promise, fingerprint = None, None, None, None
     with hired(processes, cluster) as workers:
         with folder_inputs(folder) as inputs:
-            request = request.on_scale(inputs.scale)
+            request = request.for_inputs(inputs)
             if every or key is not None:
                 prepared, truth = request.prepared(inputs, workers=workers, progress=progress)
                 if key is not None:
                     secret = read_key(key)
                     fingerprint = secret.fingerprint
-                    promise = commitment_to_input(secret, prepared, truth, request)
+                    promise = commitment_to_input(secret, prepared, truth.reviewers, request, truth.given)
             answer = _answered(inputs, request, others, prepared, seconds, despite_misfit, workers)
         _print_answer(answer, request, promise, fingerprint)
         # After an interrupt there is what is known, and nothing further is begun.

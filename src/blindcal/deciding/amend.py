@@ -43,7 +43,8 @@ from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.errors import InputError, RefusedError
 from blindcal.io.cells import count
 from blindcal.planning.request import Request
-from blindcal.posterior.conference import Conference, TrueReviewers, track_level
+from blindcal.posterior.conference import Case, Conference, TrueReviewers, track_level
+from blindcal.posterior.levels import LevelCase
 from blindcal.posterior.paper import PaperCase
 from blindcal.reviews import Reviews
 
@@ -59,7 +60,7 @@ _PUBLIC_FACTS = (("scores", "scores"), ("pools", "pool"), ("grid", "grid"), ("tr
 class PriorDecision:
     """An earlier decision: the public case of that time, its table and its outcome."""
 
-    case: PaperCase
+    case: Case
     policy: ExactPolicy
     accepted: bool
 
@@ -197,7 +198,7 @@ def _setting_text(setting: object) -> str:
 
 
 def _kind_of_change(
-    case: PaperCase, reviewers: tuple[str, ...], old: PaperRecord | None, last: set[str]
+    case: Case, reviewers: tuple[str, ...], old: PaperRecord | None, last: set[str]
 ) -> str | None:
     if old is None:
         return "new"
@@ -277,9 +278,20 @@ def renamed_reviewers(changes: Changes) -> tuple[str, ...]:
     )
 
 
-def recorded_case(paper: PaperRecord, record: Record) -> PaperCase:
+def recorded_case(paper: PaperRecord, record: Record) -> Case:
     """The public case of a paper as it was recorded, with the bar of its record."""
     grid, track = (paper.public[name] for name in ("grid", "track"))
+    if (model := record.level_model) is not None:
+        return LevelCase(
+            paper.paper,
+            tuple(paper.public["scores"]),
+            model,
+            track_level(record.bar, track),
+            None if grid is None else tuple(grid),
+            track=track,
+            area=paper.public["area"],
+            settled=bool(paper.earlier),
+        )
     pool = PoolRows.of(paper.public["pool"])
     return PaperCase(
         paper=paper.paper,
@@ -297,7 +309,7 @@ def recorded_case(paper: PaperRecord, record: Record) -> PaperCase:
 # --- Papers with the scores of others.
 
 
-def common_tolerance(past: PriorDecisions, cases: Sequence[PaperCase]) -> float:
+def common_tolerance(past: PriorDecisions, cases: Sequence[Case]) -> float:
     """The largest difference of equal scores, by the widest scale of these papers and of all releases."""
     tables = [[score for case in cases for score in case.scores]]
     tables += [
@@ -316,7 +328,7 @@ def score_tolerance(scores: Sequence[float] | Array) -> float:
 
 
 def earlier_decisions(
-    past: PriorDecisions, cases: Sequence[PaperCase], present: Collection[str], near: float
+    past: PriorDecisions, cases: Sequence[Case], present: Collection[str], near: float
 ) -> dict[str, tuple[Reference, ...]]:
     """For each paper the earlier decisions about its reviews, oldest first; papers without any are left out.
 

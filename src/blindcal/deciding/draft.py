@@ -10,7 +10,7 @@ If a number of papers was requested, the private decisions are ranked into a fin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from blindcal.certify.claims import Claim
@@ -29,19 +29,23 @@ from blindcal.deciding.key_and_coins import (
     coin_facts,
     commitment_to_input,
     draw,
+    input_stamp,
     public_facts,
     uniform,
 )
 from blindcal.deciding.ledger import Ledger, PaperRecord, Record, Reference
 from blindcal.deciding.lists import listing, ranked
-from blindcal.errors import InputError
+from blindcal.errors import InputError, RefusedError
+from blindcal.io.cells import count
 from blindcal.planning.calibration_check import check_calibration
 from blindcal.planning.conference_plan import PaperPlan
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
-from blindcal.posterior.conference import Conference, TrueReviewers
+from blindcal.posterior.conference import Case, Conference, TrueReviewers
 from blindcal.posterior.large_pools import TableLayout
-from blindcal.posterior.paper import PaperCase, secret_of
+from blindcal.posterior.levels import LevelCase, evidence
+from blindcal.posterior.paper import secret_of
+from blindcal.posterior.this_year import model_json
 
 _WORST_CLAIMS = (
     "named",
@@ -70,9 +74,18 @@ class Draft:
     """A release before it is committed: everything that follows from the input, the key and the ledger."""
 
     record: Record
-    cases: tuple[PaperCase, ...]
+    cases: tuple[Case, ...]
     policies: PolicyTables
     changes: Changes
+    evidence: LevelEvidence | None = None
+
+
+@dataclass(frozen=True)
+class LevelEvidence:
+    """The evidence of a release whose papers are decided by it. CONFIDENTIAL."""
+
+    levels: Mapping[str, int]  # the level of each paper
+    rows: str  # the stamp of the whole input, which enters every coin
 
 
 def draft(
@@ -84,50 +97,83 @@ def draft(
     reason: str,
     *,
     changes: Changes | None = None,
+    given: Mapping[str, int] | None = None,
     replayed: Callable[[Conference, PlannedTables], PlannedTables] = as_planned,
 ) -> Draft:
     """The release that follows from this input and the earlier releases.
 
     New papers get a coin. Papers whose scores changed are decided from their new public data alone, which
     reveals nothing further. All others keep their decisions, and everything else is frozen. `changes` are
-    those since the latest release, if they are known already. To verify a release, `replayed` substitutes the
-    recorded tables for the planned ones.
+    those since the latest release, if they are known already. `given`: evidence that another method made. To
+    verify a release, `replayed` substitutes the recorded tables for the planned ones.
     """
     records, old = past.records, past.latest
     changes = changes or changes_since(past, conference, truth, request)
     number = len(records) + 1
     if records and conference.bar != records[0].bar:
         raise InputError("an amendment must be prepared with the frozen bar")
-    part = _to_decide(conference, changes)
+    if records and conference.model != records[0].level_model:
+        raise InputError("an amendment must be prepared with the frozen moments of the scores")
+    part, recorded = _to_decide(conference, changes), recorded_truth(past, truth, changes)
+    levels = _level_evidence(past.ledger.key, conference, recorded, request, given)
+    if given is not None:
+        _refuse_other_evidence(old, changes, given)
     plans = replayed(part, planner(part, request.guarantee) if part.cases else ())
     fresh = {}
     for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
         earlier, reviewers = changes.earlier.get(case.paper, ()), truth[case.paper]
         claim = _claim_of_paper(past, plan.claim, earlier, case.paper)
         fresh[case.paper] = decide_paper(
-            past.ledger.key, request, number, case, reviewers, plan, raw, earlier, claim
+            past.ledger.key, request, number, case, reviewers, plan, raw, earlier, claim, levels
         )
     papers = [fresh.get(case.paper) or _standing_decision(old[case.paper], case) for case in conference.cases]
     selection = None
     if request.quota is not None:
         selection = records[-1].selection if records else ranked(papers, request.quota)
-    recorded = recorded_truth(past, truth, changes)
+    fit = None if conference.model is not None else check_calibration(conference.pooled, request.better)
     record = Record(
         conference=request.conference,
         release=number,
         reason=reason if records else "",
         settings=as_recorded(request.settings),
         bar=conference.bar,
-        commitment=commitment_to_input(past.ledger.key, conference, recorded, request),
+        commitment=commitment_to_input(past.ledger.key, conference, recorded, request, given),
         papers=tuple(papers),
-        fit=check_calibration(conference.cases, request.better).public,
+        fit={} if fit is None else fit.public,
         decisions="",
         certificate="",
         selection=selection,
         scores=request.scores,
+        model=None if conference.model is None else model_json(conference.model),
     )
     policies = PolicyTables({case.paper: plan.packed for case, plan in zip(part.cases, plans, strict=True)})
-    return Draft(with_texts(record, past.ledger), part.cases, policies, changes)
+    return Draft(with_texts(record, past.ledger), part.cases, policies, changes, levels)
+
+
+def _level_evidence(
+    key: Key,
+    conference: Conference,
+    recorded: TrueReviewers,
+    request: Request,
+    given: Mapping[str, int] | None,
+) -> LevelEvidence | None:
+    """The evidence of a conference that is decided by it, from its reviewers as they are recorded."""
+    if conference.model is None:
+        return None
+    levels = evidence(conference.graded, recorded) if given is None else given
+    return LevelEvidence(levels, input_stamp(key, conference, recorded, request, given))
+
+
+def _refuse_other_evidence(
+    old: Mapping[str, PaperRecord], changes: Changes, given: Mapping[str, int]
+) -> None:
+    """Refuse evidence that differs for papers whose decision stands: it would show in later draws."""
+    standing = given.keys() & (old.keys() - changes.decided)
+    if other := sum(given[paper] != old[paper].secret for paper in standing):
+        raise RefusedError(
+            f"the evidence about {count(other, 'paper')} is not that of earlier releases: an amendment "
+            "brings evidence about new papers, and leaves all other rows as they were"
+        )
 
 
 def _to_decide(conference: Conference, changes: Changes) -> Conference:
@@ -140,7 +186,7 @@ def _to_decide(conference: Conference, changes: Changes) -> Conference:
     return replace(conference, cases=cases, raw_accept=tuple(conference.raw_accept[i] for i in chosen))
 
 
-def _standing_decision(paper: PaperRecord, case: PaperCase) -> PaperRecord:
+def _standing_decision(paper: PaperRecord, case: Case) -> PaperRecord:
     """A paper whose decision stands, with today's public data: pools or calibration may be corrected."""
     public = public_facts(case)
     return replace(paper, public=public, corrected=paper.corrected or public != paper.public)
@@ -163,17 +209,20 @@ def decide_paper(
     key: Key,
     request: Request,
     release: int,
-    case: PaperCase,
+    case: Case,
     reviewers: tuple[str, ...],
     plan: PaperPlan,
     raw: float,
     earlier: tuple[Reference, ...] = (),
     stated: Claim | None = None,
+    levels: LevelEvidence | None = None,
 ) -> PaperRecord:
     """Draws the coin of one paper; `stated` is its claim, by default that of its table."""
-    public, secret = public_facts(case), true_secret(key, request, release, case, reviewers, plan.layout)
+    public = public_facts(case)
+    secret = true_secret(key, request, release, case, reviewers, plan.layout, levels)
     probability = plan.policy.probability(secret)
-    facts = coin_facts(request, release, case.paper, public, reviewers)
+    rows = None if levels is None else levels.rows
+    facts = coin_facts(request, release, case.paper, public, reviewers, rows)
     return PaperRecord(
         paper=case.paper,
         release=release,
@@ -192,16 +241,21 @@ def true_secret(
     key: Key,
     request: Request,
     release: int,
-    case: PaperCase,
+    case: Case,
     reviewers: Sequence[str],
     layout: TableLayout | None = None,
+    levels: LevelEvidence | None = None,
 ) -> int:
-    """The index of the true reviewers' tuple in the table.
+    """The index in the table of the true reviewers' tuple, or of the true level of evidence.
 
     Nothing says which of two equal scores is whose, and the belief counts every order of tied slots as
     equally likely. So the key draws the order, anew for each release, because decisions on one paper must be
     independent. In a large pool the key also draws the rounding of reviewers who lie between two steps.
     """
+    if isinstance(case, LevelCase):
+        if levels is None:
+            raise ValueError("a paper that is decided by its evidence needs it")
+        return levels.levels[case.paper]
 
     def drawn(slot: int, purpose: str) -> bytes:
         who = {

@@ -27,8 +27,8 @@ from blindcal.errors import InputError
 from blindcal.io.atomic_files import canonical_parts, read_bytes, write_bytes
 from blindcal.io.tables import StrPath
 from blindcal.planning.request import Request
-from blindcal.posterior.conference import Conference, TrueReviewers
-from blindcal.posterior.paper import PaperCase
+from blindcal.posterior.conference import Case, Conference, TrueReviewers
+from blindcal.posterior.levels import LevelCase
 
 KEY_BYTES = 32
 COIN_FORMAT = 1
@@ -174,11 +174,14 @@ def input_commitment(key: Key, conference: str, input_stamp: str) -> str:
     return commitment(key, {"conference": conference, "input": input_stamp})
 
 
-def public_facts(case: PaperCase) -> dict[str, Any]:
+def public_facts(case: Case) -> dict[str, Any]:
     """The public facts about a paper, with numbers as in the files."""
-    pool = PoolRows(case.candidates, case.inclusion, case.parameters)
     grid = None if case.grid is None else list(case.grid)
-    return {"scores": list(case.scores), "grid": grid, "pool": pool, "track": case.track}
+    facts = {"scores": list(case.scores), "grid": grid, "track": case.track}
+    if isinstance(case, LevelCase):
+        # Nobody is a candidate where nothing is known of anyone.
+        return {**facts, "area": case.area, "pool": PoolRows((), (), ())}
+    return {**facts, "pool": PoolRows(case.candidates, case.inclusion, case.parameters)}
 
 
 def coin_facts(
@@ -187,9 +190,15 @@ def coin_facts(
     paper: str,
     public: Mapping[str, Any],
     reviewers: Sequence[str],
+    rows: str | None = None,
 ) -> dict[str, Any]:
-    """All given data that shaped a decision: the facts that its coin is derived from."""
+    """All given data that shaped a decision: the facts that its coin is derived from.
+
+    `rows`: the stamp of the release's whole input, if evidence on each paper depends on the reviews of all.
+    """
+    whole = {} if rows is None else {"rows": rows}
     return {
+        **whole,
         "conference": request.conference,
         "release": release,
         "paper": paper,
@@ -200,17 +209,32 @@ def coin_facts(
     }
 
 
-def input_stamp(key: Key, conference: Conference, truth: TrueReviewers, request: Request) -> str:
-    """Identifies an input, whatever the order of its rows; without the key it reveals nothing."""
+def input_stamp(
+    key: Key,
+    conference: Conference,
+    truth: TrueReviewers,
+    request: Request,
+    given: Mapping[str, int] | None = None,
+) -> str:
+    """Identifies an input, whatever the order of its rows; without the key it reveals nothing.
+
+    `given`: the level of evidence of each paper, if another method made it.
+    """
     papers = {case.paper: [public_facts(case), list(truth[case.paper])] for case in conference.cases}
-    return key.stamp(
-        "input", {"settings": request.settings, "accept": request.accept, "papers": papers}
-    ).hex()
+    evidence = {} if given is None else {"evidence": dict(given)}
+    content = {"settings": request.settings, "accept": request.accept, "papers": papers, **evidence}
+    return key.stamp("input", content).hex()
 
 
-def commitment_to_input(key: Key, conference: Conference, truth: TrueReviewers, request: Request) -> str:
+def commitment_to_input(
+    key: Key,
+    conference: Conference,
+    truth: TrueReviewers,
+    request: Request,
+    given: Mapping[str, int] | None = None,
+) -> str:
     """The commitment to the key and the whole input, which can be published before the draw."""
-    return input_commitment(key, request.conference, input_stamp(key, conference, truth, request))
+    return input_commitment(key, request.conference, input_stamp(key, conference, truth, request, given))
 
 
 def as_recorded(content: Mapping[str, Any]) -> dict[str, Any]:

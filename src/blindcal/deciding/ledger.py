@@ -37,6 +37,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -70,6 +71,8 @@ from blindcal.io.tables import StrPath, quote_cell
 from blindcal.planning.request import Request, recorded_request
 from blindcal.pools.candidates import union
 from blindcal.posterior.conference import LevelByTrack
+from blindcal.posterior.levels import LevelModel
+from blindcal.posterior.this_year import EVIDENCE_FILE, model_of_json
 from blindcal.reviews import original_scores
 
 RECORD_FORMAT = 1
@@ -149,6 +152,19 @@ class Record:
     # those of the first release; else None
     selection: Mapping[str, Any] | None = field(default=None, repr=False)
     scores: str = "public"  # "public" or "confidential"
+    # What all papers share if they are decided by this year's evidence; else None
+    model: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    @cached_property
+    def level_model(self) -> LevelModel | None:
+        """What all papers share, frozen with the first release."""
+        return None if self.model is None else model_of_json(self.model)
+
+    @property
+    def given(self) -> dict[str, int] | None:
+        """The level of evidence of each paper, if another method made it."""
+        made = self.settings.get("source") == EVIDENCE_FILE
+        return {paper.paper: paper.secret for paper in self.papers} if made else None
 
     @property
     def published(self) -> dict[str, str]:

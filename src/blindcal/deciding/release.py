@@ -48,19 +48,20 @@ from blindcal.errors import InputError, RefusedError
 from blindcal.io.atomic_files import CERTIFICATE, DECISIONS, check_writable_folder, remove_stale_files
 from blindcal.io.cells import count
 from blindcal.io.tables import StrPath, data_frame
-from blindcal.planning.calibration_check import check_calibration, refuse_misfit
 from blindcal.planning.conference_plan import (
     PaperPlan,
+    checked_fit,
     input_remarks,
     plan_conference,
     plan_remarks,
     quota_remarks,
 )
 from blindcal.planning.request import Number, Request, check_types
-from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers
+from blindcal.posterior.conference import Case, Conference, LevelByTrack, TrueReviewers
 from blindcal.posterior.inputs import Inputs
-from blindcal.posterior.paper import PaperCase
+from blindcal.posterior.levels import LevelCase
 from blindcal.posterior.reuse_guard import fit_record_path
+from blindcal.posterior.this_year import ThisYearInputs
 
 # --- Checks that secrets and public files never lie in one folder, under any name or link.
 #
@@ -227,7 +228,7 @@ class Outcome:
 
 
 def decide(
-    inputs: Inputs,
+    inputs: Inputs | ThisYearInputs,
     request: Request,
     key: StrPath,
     out: StrPath,
@@ -291,7 +292,7 @@ def decide(
         raise InputError("`reason` goes with `amend`: without it nothing is decided again")
     check_types(inputs, request)
     check_paths(key=key, out=out)
-    request, key, out = request.checked().on_scale(inputs.scale), Path(key), Path(out)
+    request, key, out = request.checked().for_inputs(inputs), Path(key), Path(out)
     check_reviews_apart(inputs.sources.reviews, out)
     secret = _checked_key(key, out)
     # Certificates are read before the ledger: the ledger can only grow in between, so no certificate of a
@@ -307,10 +308,11 @@ def decide(
     if latest is not None:
         _refuse_other_readers(latest, request)
         frozen, inputs = latest.bar, inputs.on_grid(latest.grid)
-    conference, truth = request.prepared(inputs, frozen, workers=workers, progress=progress)
-    fit = check_calibration(conference.cases, request.better)
+    model = None if latest is None else latest.level_model
+    conference, truth = request.prepared(inputs, frozen, model=model, workers=workers, progress=progress)
     # A conference that was decided once can be returned and corrected even if its calibration does not fit.
-    refuse_misfit(fit, despite_misfit=despite_misfit or frozen is not None)
+    despite = despite_misfit or frozen is not None
+    fit = checked_fit(conference, request.better, despite_misfit=despite)
     papers = len(conference.cases)
     with (
         open_ledger(key, secret) as ledger,
@@ -318,10 +320,16 @@ def decide(
     ):
         outcome = release(
             conference,
-            truth,
+            truth.reviewers,
             request,
             ledger,
-            partial(plan_conference, workers=workers, advance=advance, kept=partial(_for_the_draw, truth)),
+            partial(
+                plan_conference,
+                workers=workers,
+                advance=advance,
+                kept=partial(_for_the_draw, truth.reviewers),
+            ),
+            given=truth.given,
             amend=amend,
             reason=reason,
             yes_leak=yes_leak,
@@ -329,15 +337,15 @@ def decide(
         )
         publish(outcome.record, release_folder(out, outcome.record.release) if numbered else out)
         completed = finish_interrupted(ledger, out) if numbered else ()
-    remarks = _remarks(inputs, conference, request, outcome, fit.notes)
+    remarks = _remarks(inputs, conference, request, outcome, () if fit is None else fit.notes)
     return replace(
         outcome, remarks=(*completed, *_superseded(outcome, len(ledger.releases)), *outcome.remarks, *remarks)
     )
 
 
-def _for_the_draw(truth: TrueReviewers, case: PaperCase, plan: PaperPlan) -> PaperPlan:
+def _for_the_draw(truth: TrueReviewers, case: Case, plan: PaperPlan) -> PaperPlan:
     """What the draw needs of a plan: where the true reviewers are in a large table, and nobody else."""
-    if plan.packed_layout is None:
+    if plan.packed_layout is None or isinstance(case, LevelCase):
         return plan
     number_of = {name: index for index, name in enumerate(case.candidates)}
     own = tuple(sorted({number_of[name] for name in truth[case.paper]}))
@@ -391,7 +399,11 @@ def _refuse_other_readers(latest: Record, request: Request) -> None:
 
 
 def _remarks(
-    inputs: Inputs, conference: Conference, request: Request, outcome: Outcome, misfit: Sequence[str]
+    inputs: Inputs | ThisYearInputs,
+    conference: Conference,
+    request: Request,
+    outcome: Outcome,
+    misfit: Sequence[str],
 ) -> tuple[str, ...]:
     figures = plan_remarks(outcome.full_certificate, request.guarantee.never_against)
     return *input_remarks(inputs, conference, request), *misfit, *figures, *quota_remarks(request)
@@ -426,6 +438,7 @@ def release(
     ledger: Ledger,
     planner: Planner,
     *,
+    given: Mapping[str, int] | None = None,
     amend: bool = False,
     reason: str = "",
     yes_leak: bool = False,
@@ -443,7 +456,7 @@ def release(
     if releases:
         _refuse_other_number(past.records[-1], request)
     changes = changes_since(past, conference, truth, request)
-    stamp = input_stamp(ledger.key, conference, recorded_truth(past, truth, changes), request)
+    stamp = input_stamp(ledger.key, conference, recorded_truth(past, truth, changes), request, given)
     same = [release for release in releases if release.input == stamp]
     if same and (not amend or (same[-1] == releases[-1] and not changes.decided)):
         return Outcome(ledger.record(same[-1]), "stored", remarks=renamed_reviewers(changes))
@@ -454,7 +467,8 @@ def release(
         raise InputError(
             "without a guarantee every decision may reveal who reviewed the paper: that needs `yes_leak`"
         )
-    drafted = draft(conference, truth, request, past, planner, reason if amend else "", changes=changes)
+    why = reason if amend else ""
+    drafted = draft(conference, truth, request, past, planner, why, changes=changes, given=given)
     commit(ledger, drafted.record, drafted.policies, stamp)
     return Outcome(drafted.record, "amended" if releases else "new", changes)
 

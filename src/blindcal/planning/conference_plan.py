@@ -36,17 +36,20 @@ from blindcal.planning.guarantee_menu import (
     prepared_sample,
     with_chosen,
 )
+from blindcal.planning.level_menu import level_remarks
 from blindcal.planning.ranking_and_wait_list import both_ranks, listed_figures
 from blindcal.planning.request import Request, check_types
 from blindcal.policy.guarantee import PUBLIC, Guarantee
 from blindcal.policy.solver import solve
 from blindcal.pools.candidates import OUTSIDER
 from blindcal.posterior.belief import Belief
-from blindcal.posterior.conference import Conference, LevelByTrack, members_of
+from blindcal.posterior.conference import Case, Conference, LevelByTrack, members_of
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.large_pools import PackedLayout, TableLayout, pack_layout
-from blindcal.posterior.paper import PaperCase, TupleSample
-from blindcal.reviews import similar_id_warnings
+from blindcal.posterior.levels import LevelCase
+from blindcal.posterior.paper import TupleSample
+from blindcal.posterior.this_year import ThisYearInputs
+from blindcal.reviews import Reviews, similar_id_warnings
 
 _OF_TUPLES = ("weight", "favor", "accept")
 A_MINUTE = 55.0
@@ -61,14 +64,14 @@ class Plan:
         conference: Public side of the conference, with its bar.
         request: The request that was planned.
         papers: One `PaperPlan` per paper, in the order of `conference.cases`.
-        fit: How well the calibration predicts the scores.
+        fit: How well the calibration predicts the scores; None if they are calibrated on themselves.
         remarks: Remarks for the chair, in words.
     """
 
     conference: Conference
     request: Request
     papers: tuple[PaperPlan, ...]
-    fit: CalibrationCheck
+    fit: CalibrationCheck | None
     remarks: tuple[str, ...]
 
     @cached_property
@@ -92,11 +95,14 @@ class Plan:
 
         `review 1` is the reviewer of the lowest score; `weight` is the probability of the tuple given the
         scores, `favor` that accepting is right if it is the true one, `accept` that of accepting the paper
-        then. Papers with too many tuples to list are left out.
+        then. Papers with too many tuples to list are left out. If papers are decided by this year's evidence
+        there is one row per level, "reject" or "accept", in place of reviewers.
         """
+        if self.conference.model is not None:
+            return self._levels_frame()
         listed = [
             (case, paper)
-            for case, paper in zip(self.conference.cases, self.papers, strict=True)
+            for case, paper in zip(self.conference.pooled, self.papers, strict=True)
             if case.listed
         ]
         slots = max((len(case.scores) for case, _ in listed), default=0)
@@ -116,6 +122,18 @@ class Plan:
                 columns[name] += values.tolist()
         return data_frame(columns)
 
+    def _levels_frame(self) -> Any:
+        graded = self.conference.graded
+        columns: dict[str, list[Any]] = {
+            "paper": [case.paper for case in graded for _ in range(2)],
+            "evidence": ["reject", "accept"] * len(graded),
+        }
+        beliefs = [case.belief for case in graded]
+        tables = [paper.policy.accept for paper in self.papers]
+        parts = [[b.weight for b in beliefs], [b.favor for b in beliefs], tables]
+        named = {name: np.concatenate(part).tolist() for name, part in zip(_OF_TUPLES, parts, strict=True)}
+        return data_frame({**columns, **named})
+
     def menu(
         self, *, most: float = MOST_WEIGHED, workers: Workers = 1, progress: Progress = no_progress
     ) -> Menu:
@@ -125,7 +143,7 @@ class Plan:
 
 
 def plan(
-    inputs: Inputs,
+    inputs: Inputs | ThisYearInputs,
     request: Request,
     *,
     despite_misfit: bool = False,
@@ -157,7 +175,7 @@ def plan(
         (3, 0.0, 0.0)
     """
     check_types(inputs, request)
-    request = request.checked()
+    request = request.checked().for_inputs(inputs)
     conference, _ = request.prepared(inputs, workers=workers, progress=progress)
     return plan_prepared(
         inputs, conference, request, despite_misfit=despite_misfit, workers=workers, progress=progress
@@ -165,7 +183,7 @@ def plan(
 
 
 def plan_prepared(
-    inputs: Inputs,
+    inputs: Inputs | ThisYearInputs,
     conference: Conference,
     request: Request,
     *,
@@ -174,19 +192,29 @@ def plan_prepared(
     progress: Progress = no_progress,
 ) -> Plan:
     """The plan of a conference that was prepared from these inputs."""
-    fit = check_calibration(conference.cases, request.better)
-    refuse_misfit(fit, despite_misfit=despite_misfit)
+    fit = checked_fit(conference, request.better, despite_misfit=despite_misfit)
     papers = len(conference.cases)
     with progress(f"planning {count(papers, 'paper')}", papers) as advance:
         plans = plan_conference(conference, request.guarantee, workers=workers, advance=advance)
     numbers = summary([paper.claim for paper in plans], planned_figures(conference, request, plans))
     remarks = (
         *input_remarks(inputs, conference, request),
-        *fit.notes,
+        *(() if fit is None else fit.notes),
         *plan_remarks(numbers, request.guarantee.never_against),
         *quota_remarks(request),
     )
     return Plan(conference, request, tuple(plans), fit, remarks)
+
+
+def checked_fit(
+    conference: Conference, better: str, *, despite_misfit: bool = False
+) -> CalibrationCheck | None:
+    """How well the calibration predicts the scores, refused if not at all; None if there is none."""
+    if conference.model is not None:
+        return None
+    fit = check_calibration(conference.pooled, better)
+    refuse_misfit(fit, despite_misfit=despite_misfit)
+    return fit
 
 
 @dataclass(frozen=True)
@@ -261,7 +289,7 @@ def answer(
             inputs, request, whole=isinf(seconds), workers=workers, progress=progress
         )
     bar, weighed = conference.bar, len(conference.cases)
-    fit = check_calibration(conference.cases, request.better)
+    fit = check_calibration(conference.pooled, request.better)
     refuse_misfit(fit, despite_misfit=despite_misfit)
     own, remarks = request.guarantee, input_remarks(inputs, conference, request)
 
@@ -348,7 +376,7 @@ def plan_conference(
     *,
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
-    kept: Callable[[PaperCase, PaperPlan], PaperPlan] | None = None,
+    kept: Callable[[Case, PaperPlan], PaperPlan] | None = None,
 ) -> list[PaperPlan]:
     """Solves and certifies every paper of a conference.
 
@@ -364,6 +392,7 @@ def plan_conference(
         One plan per paper.
 
     Example:
+        >>> from blindcal.posterior.paper import PaperCase
         >>> rows = ((1.0, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0))
         >>> case = PaperCase("p", (5.0,), ("ada", "ben"), (0.5, 0.5), rows, bar=0.0)
         >>> conference = Conference((case,), 0.0, None, (1.0,))
@@ -373,21 +402,23 @@ def plan_conference(
     """
     jobs = list(zip(conference.cases, conference.raw_accept, strict=True))
 
-    def keep(job: tuple[PaperCase, float], plan: PaperPlan) -> PaperPlan:
+    def keep(job: tuple[Case, float], plan: PaperPlan) -> PaperPlan:
         return plan if kept is None else kept(job[0], plan)
 
     solved = partial(_solve_and_certify, guarantee=guarantee)
     return parallel_map(solved, jobs, workers=workers, advance=advance, kept=keep)
 
 
-def _solve_and_certify(job: tuple[PaperCase, float], guarantee: Guarantee) -> PaperPlan:
+def _solve_and_certify(job: tuple[Case, float], guarantee: Guarantee) -> PaperPlan:
     """Solves and certifies one paper, computing its posterior once; a settled one must reveal nothing."""
     case, raw = job
     case = case.promised(guarantee.promise)
     solution = solve(case, guarantee)
     certified = PUBLIC if case.settled else guarantee
     plan = plan_paper(case.belief, solution.accept, raw, certified, sample=case.sample, bound=solution.bound)
-    return plan if case.listed else replace(plan, packed_layout=pack_layout(case.layout))
+    if isinstance(case, LevelCase) or case.listed:
+        return plan
+    return replace(plan, packed_layout=pack_layout(case.layout))
 
 
 # If scores and pools alone name more than this share of the reviewers, there is little left to protect.
@@ -414,7 +445,7 @@ def pool_remarks(conference: Conference) -> list[str]:
     """A remark if most pools leave no doubt about who reviewed the paper."""
     exact = sum(
         len(case.candidates) == len(case.scores) and OUTSIDER not in case.candidates
-        for case in conference.cases
+        for case in conference.pooled
     )
     papers = len(conference.cases)
     if 2 * exact <= papers:
@@ -432,7 +463,7 @@ def pool_remarks(conference: Conference) -> list[str]:
 
 def crowd_remarks(conference: Conference, guarantee: Guarantee) -> list[str]:
     """A remark if pools without outsiders are smaller than the crowd: it is steady there."""
-    pools = [case.candidates for case in conference.cases]
+    pools = [case.candidates for case in conference.pooled]
     small = sum(len(pool) < (guarantee.among or 0) and OUTSIDER not in pool for pool in pools)
     return [f"f{remark[1:-1]}" for remark in steady_crowd(small, len(pools), guarantee.among)]
 
@@ -476,22 +507,29 @@ def quota_remarks(request: Request) -> list[str]:
     ]
 
 
-def input_remarks(inputs: Inputs, conference: Conference, request: Request) -> list[str]:
+def input_remarks(inputs: Inputs | ThisYearInputs, conference: Conference, request: Request) -> list[str]:
     """Remarks on the input files, before anything is planned."""
     reviews = inputs.reviews
     sources = inputs.sources
-    remarks = [*inputs.remarks]
+    remarks = [*inputs.remarks, *grid_remarks(reviews)]
+    if isinstance(inputs, ThisYearInputs):
+        return [*remarks, *level_remarks(conference, request), *bar_remarks(conference, request.bar)]
     remarks += stray_remarks(sources.pools, reviews.papers, inputs.parameters, sources.reviews)
     remarks += similar_id_warnings(reviews, sources.reviews)
     named = members_of([inputs.pools[paper] for paper in reviews.papers])
     remarks += row_remarks(named, inputs.parameters, sources.reviewers)
-    if reviews.grid is not None and not reviews.grid_declared:
-        remarks.append(
-            f"the scores are taken as rounded to {_grid_text(reviews.grid.tolist())}, by those that were "
-            "given: `grid` says which can be given, or none if any number can be"
-        )
     remarks += [*pool_remarks(conference), *crowd_remarks(conference, request.guarantee)]
     return [*remarks, *bar_remarks(conference, request.bar)]
+
+
+def grid_remarks(reviews: Reviews) -> list[str]:
+    """A remark if the scores that can be given were recognized from those that were."""
+    if reviews.grid is None or reviews.grid_declared:
+        return []
+    return [
+        f"the scores are taken as rounded to {_grid_text(reviews.grid.tolist())}, by those that were given: "
+        "`grid` says which can be given, or none if any number can be"
+    ]
 
 
 def row_remarks(candidates: Collection[str], rows: Collection[str], file: str) -> list[str]:

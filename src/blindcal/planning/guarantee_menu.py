@@ -182,7 +182,7 @@ def menu(
     timed, drawn, solved = isfinite(seconds), 0, dict[int, _Solved]()
     if timed or isfinite(most):
         conference = sample_papers(conference, MOST_WEIGHED)
-    weighed, (kinds, kind) = len(conference.cases), kinds_of_papers(conference.cases)
+    weighed, (kinds, kind) = len(conference.cases), kinds_of_papers(conference.pooled)
     run = partial(_solve_under_guarantees, guarantees=tuple(guarantees))
     steps = ceil(seconds) if timed else int(min(most, len(kinds)))
     with progress(f"comparing {len(guarantees)} guarantees", steps) as step:

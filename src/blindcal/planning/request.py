@@ -16,8 +16,10 @@ from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.errors import InputError
 from blindcal.io.cells import count, id_problem
 from blindcal.policy.guarantee import Guarantee
-from blindcal.posterior.conference import Conference, LevelByTrack, TrueReviewers, paper_tracks
-from blindcal.posterior.inputs import Inputs, check_inputs
+from blindcal.posterior.conference import Conference, LevelByTrack, Truth, paper_tracks
+from blindcal.posterior.inputs import PAST, Inputs, check_inputs
+from blindcal.posterior.levels import SHARE, LevelModel, check_share
+from blindcal.posterior.this_year import ThisYearInputs
 from blindcal.reviewers.calibration import Scale
 from blindcal.reviews import check_better
 
@@ -150,6 +152,11 @@ class Request:
         scale: Shift and stretch of the calibration; not requested but taken from it when it is used.
         scores: "public" if readers of the public files may see the scores of all papers, else
             "confidential".
+        source: Where evidence comes from: "past", a calibration from elsewhere; "this-year", the reviews
+            themselves; "file", another method. Not requested but taken from the inputs when they are used.
+        strictness_share: The part of the scores' disagreement that is taken as strictness if the reviews are
+            calibrated on themselves: .15, .25, .35 or .5. The scores cannot tell which is right.
+        people: How many people reviewed, likewise; None: five reviews each.
 
     Example:
         >>> Request(Guarantee("steady", epsilon=2.0), "icx2027", accept_rate=0.25).checked().quota is None
@@ -167,6 +174,9 @@ class Request:
     wait_list: Number = 0
     scale: tuple[float, float] | None = None
     scores: str = "public"
+    source: str = PAST
+    strictness_share: float = SHARE
+    people: int | None = None
 
     @property
     def quota(self) -> Quota | None:
@@ -182,12 +192,23 @@ class Request:
         acceptance = {"accept_rate": self.accept_rate, "bar": self.bar, "better": self.better}
         # Releases made before it had no such setting.
         moved = {} if self.scale is None else {"scale": list(self.scale)}
-        return {"guarantee": self.guarantee.name, **self.guarantee.recorded, **acceptance, **moved}
+        # Settings of another source say nothing here.
+        own = {"strictness_share": self.strictness_share, "people": self.people}
+        evidence = {} if self.source == PAST else {"source": self.source, **own}
+        return {
+            "guarantee": self.guarantee.name,
+            **self.guarantee.recorded,
+            **acceptance,
+            **moved,
+            **evidence,
+        }
 
-    def on_scale(self, scale: Scale | None) -> Request:
-        """The same request for a calibration that was moved like this."""
-        moved = None if scale is None else (round(scale.shift, _DIGITS), round(scale.stretch, _DIGITS))
-        return replace(self, scale=moved)
+    def for_inputs(self, inputs: Inputs | ThisYearInputs) -> Request:
+        """The same request for these inputs, checked: their source, and how their calibration was moved."""
+        if isinstance(inputs, ThisYearInputs):
+            _check_without_candidates(self.guarantee)
+            return replace(self, source=inputs.source, scale=None).checked()
+        return replace(self, source=PAST, scale=_moved(inputs.scale)).checked()
 
     def checked(self) -> Request:
         """The same request, or an `InputError` if it does not say what to do."""
@@ -214,21 +235,36 @@ class Request:
             raise InputError("`conference` must not be empty: give a name, or leave it out")
         check_better(self.better)
         known_readers(self.scores)
+        check_share(self.strictness_share)
+        if self.people is not None and (type(self.people) is not int or self.people < 1):
+            raise InputError(f"`people` must be a whole number of at least 1, found {self.people!r}")
         return self
 
     def prepared(
         self,
-        inputs: Inputs,
+        inputs: Inputs | ThisYearInputs,
         frozen: LevelByTrack | None = None,
         *,
+        model: LevelModel | None = None,
         workers: Workers = 1,
         progress: Progress = no_progress,
-    ) -> tuple[Conference, TrueReviewers]:
-        """The public side of these inputs, and the true reviewers.
+    ) -> tuple[Conference, Truth]:
+        """The public side of these inputs, and what is true.
 
-        An earlier release's `frozen` bar replaces the one that was requested.
+        An earlier release's `frozen` bar replaces the one that was requested, and so does its `model` if the
+        reviews are calibrated on themselves.
         """
         rate, bar = self.levels(inputs) if frozen is None else (None, frozen)
+        if isinstance(inputs, ThisYearInputs):
+            return inputs.prepared(
+                accept_rate=rate,
+                bar=bar,
+                exact=self.accept is not None,
+                better=self.better,
+                strictness_share=self.strictness_share,
+                people=self.people,
+                model=model,
+            )
         return inputs.prepared(
             accept_rate=rate,
             bar=bar,
@@ -237,7 +273,7 @@ class Request:
             progress=progress,
         )
 
-    def levels(self, inputs: Inputs) -> tuple[LevelByTrack | None, LevelByTrack | None]:
+    def levels(self, inputs: Inputs | ThisYearInputs) -> tuple[LevelByTrack | None, LevelByTrack | None]:
         """The share of these papers to accept, or None and the bar."""
         quota = self.quota
         return self.accept_rate if quota is None else shares(quota, _groups(inputs, quota)), self.bar
@@ -271,11 +307,37 @@ def recorded_request(
     guarantee = Guarantee.from_record(settings["guarantee"], settings)
     acceptance = settings["accept_rate"], settings["bar"], settings["better"]
     scale, quota = settings.get("scale"), selection or {"accept": None, "wait_list": 0}
-    moved = None if scale is None else (scale[0], scale[1])
-    return Request(guarantee, conference, *acceptance, quota["accept"], quota["wait_list"], moved, scores)
+    return Request(
+        guarantee,
+        conference,
+        *acceptance,
+        quota["accept"],
+        quota["wait_list"],
+        None if scale is None else (scale[0], scale[1]),
+        scores,
+        settings.get("source", PAST),
+        settings.get("strictness_share", SHARE),
+        settings.get("people"),
+    )
 
 
-def _groups(inputs: Inputs, quota: Quota) -> list[str]:
+def _moved(scale: Scale | None) -> tuple[float, float] | None:
+    return None if scale is None else (round(scale.shift, _DIGITS), round(scale.stretch, _DIGITS))
+
+
+def _check_without_candidates(guarantee: Guarantee) -> None:
+    """Refuse a guarantee that is about candidates if there are none."""
+    named = guarantee.name in ("crowd", "steady", "average")
+    if named or guarantee.capped:
+        what = guarantee.name if named else "posterior_cap"
+        raise InputError(
+            f"`{what}` limits how likely anyone becomes, so it needs to know who may have reviewed what and "
+            "how they score: a committee and past reviews (`past`), or a calibration (`reviewers`) and "
+            "`pools`. With this year's reviews alone there are the guarantees odds and public"
+        )
+
+
+def _groups(inputs: Inputs | ThisYearInputs, quota: Quota) -> list[str]:
     """The track of each paper, if the quota has several."""
     if quota.tracks and inputs.reviews.track is None:
         raise InputError(f"`accept` is by track, and {inputs.sources.reviews} has no column track")

@@ -33,6 +33,7 @@ from blindcal.policy.guarantee import LIMITS, PUBLIC, UNLIMITED, Guarantee
 from blindcal.policy.pareto_frontier import frontier
 from blindcal.policy.policy import Policy, evidence_policy, label_tops, public_policy, unchecked_policy
 from blindcal.posterior.belief import Belief, unchecked_belief
+from blindcal.posterior.levels import LevelCase
 from blindcal.posterior.paper import PaperCase
 
 # More classes of tuples than this share columns.
@@ -50,7 +51,7 @@ _DEFAULT = Guarantee()
 
 
 def solve(
-    of: Belief | PaperCase, guarantee: Guarantee = _DEFAULT, *, success: float | None = None
+    of: Belief | PaperCase | LevelCase, guarantee: Guarantee = _DEFAULT, *, success: float | None = None
 ) -> Solution:
     """The policy of least conference error under a guarantee, with a bound that no policy can beat.
 
@@ -66,6 +67,8 @@ def solve(
     """
     if isinstance(of, PaperCase):
         return accept_program(of, guarantee).solve(success=success)
+    if isinstance(of, LevelCase):
+        return solve(of.belief, PUBLIC if of.settled else guarantee)
     _check_achievable(of, guarantee, success)
     accept = _closed_form(of, guarantee, success)
     if accept is None:

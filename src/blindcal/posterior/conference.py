@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.checks import numbers, strictly_within, within
+from blindcal.checks import Integers, numbers, strictly_within, within
 from blindcal.compute.parallel import Workers
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_table
@@ -39,12 +39,27 @@ from blindcal.pools.candidates import (
 )
 from blindcal.pools.prior import inclusion, tuple_count
 from blindcal.posterior.acceptance_bar import choose_bar
+from blindcal.posterior.levels import LevelCase, LevelModel
 from blindcal.posterior.paper import MOST_LISTED, PaperCase
 from blindcal.reviewers.calibration import FIELDS
 from blindcal.reviews import Reviews
 
 TrueReviewers = Mapping[str, tuple[str, ...]]
 """The true reviewers of each paper by slot: CONFIDENTIAL."""
+
+
+Case = PaperCase | LevelCase
+"""Everything public about one paper: its belief comes from calibration and candidates, or from its scores."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is true of a conference. CONFIDENTIAL."""
+
+    reviewers: TrueReviewers  # who wrote the reviews of each paper, lowest score first
+    # The level of evidence of each paper, if another method made it
+    given: Mapping[str, int] | None = None
+
 
 LevelByTrack = float | Mapping[str, float]
 """One number for the conference, or one for each track."""
@@ -93,12 +108,24 @@ class Conference:
         accept_rate: The share that the bar was chosen for, likewise; None if the bar was given.
         raw_accept: For each case 1 if its mean score accepts the paper and 0 if it rejects it. Papers tied at
             the line get the share of them that fits.
+        model: What all papers share if they are decided by this year's evidence, else None.
     """
 
-    cases: tuple[PaperCase, ...]
+    cases: tuple[Case, ...]
     bar: LevelByTrack
     accept_rate: LevelByTrack | None
     raw_accept: tuple[float, ...]
+    model: LevelModel | None = None
+
+    @property
+    def pooled(self) -> tuple[PaperCase, ...]:
+        """The papers that have candidates."""
+        return tuple(case for case in self.cases if isinstance(case, PaperCase))
+
+    @property
+    def graded(self) -> tuple[LevelCase, ...]:
+        """The papers that have levels of evidence."""
+        return tuple(case for case in self.cases if isinstance(case, LevelCase))
 
 
 def prepare(
@@ -137,6 +164,20 @@ def prepare(
         >>> [(case.paper, case.scores) for case in conference.cases], conference.raw_accept
         ([('p', (3.0,)), ('q', (1.0,))], (1.0, 0.0))
     """
+    check_levels(accept_rate, bar)
+    refuse_mismatches(reviews, parameters, pools, sources)
+    tracks = tracks_of(reviews, bar if accept_rate is None else accept_rate, sources)
+    grid = None if reviews.grid is None else tuple(reviews.grid.tolist())
+    shared = _Shared()
+    cases = [
+        public_case(paper, scores, pools[paper], parameters, tracks[paper], grid, shared)
+        for paper, scores in _scores(reviews).items()
+    ]
+    return assemble(cases, accept_rate, bar, workers=workers, advance=advance)
+
+
+def check_levels(accept_rate: LevelByTrack | None, bar: LevelByTrack | None) -> None:
+    """Refuse a share or a bar that cannot be, and both or neither."""
     if (accept_rate is None) == (bar is None):
         raise InputError("give one of accept rate and bar")
     if accept_rate is not None:
@@ -146,15 +187,6 @@ def prepare(
         check("accept rate", rates, 0.0, 1.0)
     if bar is not None:
         numbers("bar", _values(bar))
-    refuse_mismatches(reviews, parameters, pools, sources)
-    tracks = _tracks(reviews, bar if accept_rate is None else accept_rate, sources)
-    grid = None if reviews.grid is None else tuple(reviews.grid.tolist())
-    shared = _Shared()
-    cases = [
-        public_case(paper, scores, pools[paper], parameters, tracks[paper], grid, shared)
-        for paper, scores in _scores(reviews).items()
-    ]
-    return assemble(cases, accept_rate, bar, workers=workers, advance=advance)
 
 
 def assemble(
@@ -221,7 +253,7 @@ def _values(level: LevelByTrack) -> list[float]:
     return list(level.values()) if isinstance(level, Mapping) else [level]
 
 
-def _tracks(reviews: Reviews, level: LevelByTrack | None, sources: Sources | None) -> dict[str, str]:
+def tracks_of(reviews: Reviews, level: LevelByTrack | None, sources: Sources | None) -> dict[str, str]:
     """The track of each paper if tracks have levels of their own, else an empty one."""
     if not isinstance(level, Mapping):
         return dict.fromkeys(reviews.papers, "")
@@ -237,10 +269,21 @@ def _tracks(reviews: Reviews, level: LevelByTrack | None, sources: Sources | Non
 
 def paper_tracks(reviews: Reviews) -> dict[str, str]:
     """The track of each paper, as its reviews say; empty if they do not."""
-    if reviews.track is None:
+    return _by_paper(reviews, reviews.tracks, reviews.track)
+
+
+def paper_areas(reviews: Reviews) -> dict[str, str]:
+    """The area of each paper whose center is its own: the declared one, else its track, else empty."""
+    if reviews.area is None:
+        return paper_tracks(reviews)
+    return _by_paper(reviews, reviews.areas, reviews.area)
+
+
+def _by_paper(reviews: Reviews, names: tuple[str, ...], codes: Integers | None) -> dict[str, str]:
+    if codes is None:
         return dict.fromkeys(reviews.papers, "")
-    names = (*reviews.tracks, "")
-    return {reviews.papers[p]: names[t] for p, t in zip(reviews.paper, reviews.track, strict=True)}
+    named = (*names, "")
+    return {reviews.papers[p]: named[code] for p, code in zip(reviews.paper, codes, strict=True)}
 
 
 def true_reviewers(conference: Conference, reviews: Reviews) -> dict[str, tuple[str, ...]]:

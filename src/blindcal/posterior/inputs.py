@@ -9,15 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
+from typing import Any, overload
 
 from blindcal.checks import check_type
 from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import is_path, source_name
-from blindcal.io.cells import count, number_text
+from blindcal.io.cells import count
 from blindcal.pools.candidates import (
     EVERYONE,
     OUTSIDER,
@@ -32,19 +30,28 @@ from blindcal.posterior.conference import (
     LevelByTrack,
     Parameters,
     Sources,
-    TrueReviewers,
+    Truth,
     prepare,
     read_reviewers,
     true_reviewers,
 )
 from blindcal.posterior.reuse_guard import read_scale, refuse_reused
+from blindcal.posterior.this_year import ThisYearInputs, read_evidence
 from blindcal.reviewers.calibration import Scale
-from blindcal.reviews import Reviews, missing_withdrawn_warnings, orient_reviewers, orient_reviews
+from blindcal.reviews import (
+    Reviews,
+    missing_withdrawn_warnings,
+    on_recorded_grid,
+    orient_reviewers,
+    orient_reviews,
+)
+
+PAST = "past"
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """A conference as it was read by `read_inputs`. CONFIDENTIAL: the reviews name their reviewers.
+    """A conference with a calibration and candidates. CONFIDENTIAL: the reviews name their reviewers.
 
     Attributes:
         reviews: This year's reviews, without withdrawn papers.
@@ -62,6 +69,11 @@ class Inputs:
     scale: Scale | None = None
     remarks: tuple[str, ...] = ()
 
+    @property
+    def source(self) -> str:
+        """Where the evidence comes from: past reviews, or whatever else the calibration was made from."""
+        return PAST
+
     def prepared(
         self,
         *,
@@ -70,8 +82,8 @@ class Inputs:
         better: str = "high",
         workers: Workers = 1,
         progress: Progress = no_progress,
-    ) -> tuple[Conference, TrueReviewers]:
-        """The public side of the conference, with its bar, and the true reviewers.
+    ) -> tuple[Conference, Truth]:
+        """The public side of the conference, with its bar, and who wrote what.
 
         Args:
             accept_rate: The share to accept, as for `prepare`; give it or `bar`.
@@ -94,93 +106,105 @@ class Inputs:
                 advance=advance,
             )
         # Someone who is not listed in the pool is `*`.
-        who, pools = true_reviewers(conference, reviews), {c.paper: c.candidates for c in conference.cases}
-        return conference, {
-            paper: tuple(name if name in pool else OUTSIDER for name in who[paper])
-            for paper, pool in pools.items()
-        }
+        who, pools = true_reviewers(conference, reviews), {c.paper: c.candidates for c in conference.pooled}
+        return conference, Truth(
+            {
+                paper: tuple(name if name in pool else OUTSIDER for name in who[paper])
+                for paper, pool in pools.items()
+            }
+        )
 
     def on_grid(self, grid: Sequence[float]) -> Inputs:
-        """The same inputs with the `grid` of earlier decisions, unless a grid was declared now.
-
-        A grid that is recognized in the scores would move with a late review, and with it every paper.
-        """
-        reviews = self.reviews
-        if reviews.grid_declared:
-            return self
-        off = int((~np.isin(reviews.score, grid)).sum()) if grid else 0
-        if off:
-            scores = ", ".join(map(number_text, grid))
-            raise InputError(
-                f"{self.sources.reviews}: {count(off, 'score')} not among those that papers were decided "
-                f"with ({scores}): give the scores that can be given as `grid`"
-            )
-        return replace(self, reviews=replace(reviews, grid=np.array(grid) if grid else None))
+        """The same inputs with the `grid` of earlier decisions, unless a grid was declared now."""
+        return replace(self, reviews=on_recorded_grid(self.reviews, grid, self.sources.reviews))
 
 
+@overload
 def read_inputs(
-    reviews: str | os.PathLike[str] | Any,
-    reviewers: str | os.PathLike[str] | Any,
-    pools: str | os.PathLike[str] | Any,
+    reviews: Any,
+    *,
+    evidence: Any = None,
+    grid: Sequence[float] | None = None,
+    withdrawn: Collection[str] = (),
+) -> ThisYearInputs: ...
+
+
+@overload
+def read_inputs(
+    reviews: Any,
+    reviewers: Any,
+    pools: Any,
     *,
     grid: Sequence[float] | None = None,
     withdrawn: Collection[str] = (),
-) -> Inputs:
-    """Read the three tables of a conference.
+) -> Inputs: ...
+
+
+def read_inputs(
+    reviews: Any,
+    reviewers: Any = None,
+    pools: Any = None,
+    *,
+    evidence: Any = None,
+    grid: Sequence[float] | None = None,
+    withdrawn: Collection[str] = (),
+) -> Inputs | ThisYearInputs:
+    """Read the tables of a conference: its reviews alone, or with a calibration and candidates.
 
     Each is a comma-separated file or a data frame (pandas, Polars, a mapping of columns), held to the same
     rules. A data frame has no record of the reviews it was fitted on: give the file that `fit` wrote if you
     have it, so that a calibration of the reviews being decided is refused.
 
     Args:
-        reviews: A table `paper,reviewer,score[,confidence,conference,track]`.
-        reviewers: The calibration (see `read_reviewers`); one fitted on these very reviews is refused.
-        pools: Who may have reviewed each paper (see `pools_of`), or the word `everyone`.
-        grid: The scores that can be given; empty if any number can be. None: as `recognize_grid` finds.
+        reviews: A table `paper,reviewer,score[,confidence,conference,track,area]`.
+        reviewers: The calibration (see `read_reviewers`); one fitted on these very reviews is refused. By
+            default there is none, and the reviews are calibrated on themselves.
+        pools: With a calibration: who may have reviewed each paper (see `pools_of`), or the word `everyone`.
+        evidence: Without a calibration: evidence that another method made (see `read_evidence`), or a
+            function from `Reviews` to it.
+        grid: The scores that can be given; empty if any number can be. None: as `infer_grid` finds.
         withdrawn: The ids of papers to leave out.
 
     Raises:
         InputError: Lists every problem of the first bad file.
 
     Example:
-        >>> from pathlib import Path
-        >>> from tempfile import TemporaryDirectory
-        >>> folder = TemporaryDirectory()
-        >>> reviews, reviewers = (Path(folder.name) / name for name in ("reviews.csv", "reviewers.csv"))
-        >>> _ = reviews.write_text("paper,reviewer,score\\np1,ada,7\\np2,ben,4\\np3,cleo,6\\n")
-        >>> calibration = "reviewer,slope,offset,noise\\nada,1.2,6,1\\nben,1,4.5,1\\ncleo,1,5,1\\n"
-        >>> _ = reviewers.write_text(calibration)
-        >>> inputs = read_inputs(reviews, reviewers, "everyone")
-        >>> inputs.reviews
-        Reviews(3 reviews of 3 papers by 3 reviewers)
-        >>> sorted(inputs.pools["p1"])
-        ['ada', 'ben', 'cleo']
-        >>> folder.cleanup()
+        >>> table = {"paper": ["p", "q"], "reviewer": ["ada", "ben"], "score": [7, 4]}
+        >>> read_inputs(table).source
+        'this-year'
+        >>> calibration = {"reviewer": ["ada", "ben"], "slope": [1.2, 1], "offset": [6, 4.5], "noise": [1, 1]}
+        >>> sorted(read_inputs(table, calibration, "everyone").pools["p"])
+        ['ada', 'ben']
     """
+    file = source_name(reviews, "reviews")
+    if is_path(reviews):
+        whole = Reviews.read(reviews, grid=grid)
+    else:
+        whole = Reviews.from_table(reviews, grid=grid, name=file)
+    present, remarks = whole.without(withdrawn), tuple(missing_withdrawn_warnings(whole, withdrawn, file))
+    if reviewers is None:
+        if pools is not None:
+            raise InputError("`pools` goes with `reviewers`: without a calibration nobody's scores are known")
+        made = evidence(present) if callable(evidence) else evidence
+        given = None if made is None else read_evidence(made, present)
+        return ThisYearInputs(present, Sources(file, "", ""), given, remarks)
+    if evidence is not None:
+        raise InputError("`evidence` goes without `reviewers`: it takes the place of a calibration")
+    if pools is None:
+        raise InputError("`reviewers` needs `pools`: who may have reviewed each paper, or the word everyone")
     named = Sources(
-        source_name(reviews, "reviews"),
+        file,
         source_name(reviewers, "reviewers"),
         f"`pools` {EVERYONE}" if is_everyone(pools) else source_name(pools, "pools"),
     )
     if named.pools != EVERYONE == named.pools.casefold() and not os.path.exists(named.pools):
         raise InputError(f"`pools`: the word is {EVERYONE}, in small letters, found {named.pools!r}")
-    if is_path(reviews):
-        whole = Reviews.read(reviews, grid=grid)
-    else:
-        whole = Reviews.from_table(reviews, grid=grid, name=named.reviews)
     if is_path(pools):
         refuse_other_papers(named.pools, [paper for paper, _ in conflicts_in(pools)], whole.papers)
     parameters = read_reviewers(reviewers)
-    present = whole.without(withdrawn)
     refuse_reused(reviewers, parameters, present)
-    return Inputs(
-        present,
-        parameters,
-        pools_of(pools, present.papers, parameters),
-        named,
-        read_scale(reviewers),
-        tuple(missing_withdrawn_warnings(whole, withdrawn, named.reviews)),
-    )
+    by_paper = pools_of(pools, present.papers, parameters)
+    return Inputs(present, parameters, by_paper, named, read_scale(reviewers), remarks)
 
 
 def example_inputs() -> Inputs:
@@ -205,4 +229,13 @@ def example_inputs() -> Inputs:
 
 def check_inputs(inputs: object) -> None:
     """Refuse anything that `read_inputs` did not return, such as the path of a file."""
-    check_type("inputs", inputs, Inputs, "what read_inputs returns")
+    if not isinstance(inputs, ThisYearInputs):
+        check_type("inputs", inputs, Inputs, "what read_inputs returns")
+
+
+def example_reviews() -> ThisYearInputs:
+    """The reviews of a made-up conference of six papers and four reviewers, for examples: ben is strict."""
+    rows = [("p1", "ada", 7), ("p1", "ben", 4), ("p2", "ben", 3), ("p2", "cleo", 5), ("p3", "cleo", 6)]
+    rows += [("p3", "dan", 7), ("p4", "dan", 3), ("p4", "ada", 4), ("p5", "ben", 6), ("p5", "dan", 8)]
+    papers, reviewers, scores = zip(*rows, ("p6", "ada", 2), ("p6", "cleo", 3), strict=True)
+    return read_inputs({"paper": papers, "reviewer": reviewers, "score": scores})

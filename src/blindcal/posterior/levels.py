@@ -19,6 +19,7 @@ Given m, quality and X are jointly normal, also if the true part of strictness i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -178,12 +179,17 @@ class LevelCase:
     settled: bool = field(default=False, kw_only=True, repr=False)
 
     @property
-    def expected_quality(self) -> float:
-        """The expected quality given the paper's own scores, `center + sum (z - center)/(k + W)`."""
+    def qualities(self) -> tuple[list[float], float]:
+        """The scores as qualities, relative to the center of the paper's area; and that center."""
         moments = self.model.moments
         center = moments.area(self.area)
-        above = fsum(moments.quality(score) - center for score in self.scores)
-        return center + above / (len(self.scores) + moments.disagreement)
+        return [moments.quality(score) - center for score in self.scores], center
+
+    @property
+    def expected_quality(self) -> float:
+        """The expected quality given the paper's own scores, `center + sum (z - center)/(k + W)`."""
+        z, center = self.qualities
+        return center + fsum(z) / (len(z) + self.model.moments.disagreement)
 
     @property
     def belief(self) -> Belief:
@@ -209,6 +215,14 @@ class LevelCase:
     def at_bar(self, bar: float) -> Self:
         """The same paper with another bar."""
         return replace(self, bar=bar)
+
+    def promised(self, _: object) -> Self:
+        """The same paper: two levels are never aggregated, whatever is promised."""
+        return self
+
+    @property
+    def sample(self) -> None:
+        """No sample is needed: both levels are listed."""
 
 
 _Pair = tuple[float, float]
@@ -320,7 +334,8 @@ def bar_of_number(cases: Sequence[LevelCase], number: float) -> float:
 def _crossing(falling: Callable[[float], float], aim: float) -> float:
     """The middle of where a falling function has the value `aim`, to the decimals of a bar."""
     ends = [_last_above(falling, aim + margin) for margin in (_SAME_NUMBER, -_SAME_NUMBER)]
-    return round(0.5 * sum(ends), _BAR_DECIMALS)
+    # Adding 0 makes a zero of no sign.
+    return round(0.5 * sum(ends), _BAR_DECIMALS) + 0.0
 
 
 def _last_above(falling: Callable[[float], float], aim: float) -> float:
@@ -334,7 +349,20 @@ def _last_above(falling: Callable[[float], float], aim: float) -> float:
 # --- The evidence, which depends on who wrote what.
 
 
-def corrected_qualities(reviews: Reviews, model: LevelModel, areas: Mapping[str, str]) -> dict[str, float]:
+def evidence(cases: Sequence[LevelCase], reviewers: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """The level of each paper: 1 if its corrected quality lies above its bar, else 0. CONFIDENTIAL.
+
+    Args:
+        cases: All papers of the conference, with one model.
+        reviewers: Who wrote the reviews of each paper, by slot.
+    """
+    quality = corrected_qualities(cases, reviewers)
+    return {case.paper: int(quality[case.paper] > case.bar) for case in cases}
+
+
+def corrected_qualities(
+    cases: Sequence[LevelCase], reviewers: Mapping[str, Sequence[str]]
+) -> dict[str, float]:
     """Each paper's quality, corrected for the strictness in its reviewers' other reviews. CONFIDENTIAL.
 
     One Jacobi step of the best linear unbiased prediction. With weights `a = 1/(W - c f W)`, a person whose
@@ -345,64 +373,37 @@ def corrected_qualities(reviews: Reviews, model: LevelModel, areas: Mapping[str,
     Sums are exactly rounded (`fsum`), so they depend on neither order nor machine.
 
     Args:
-        reviews: This year's, high scores better.
-        model: What all papers share.
-        areas: The area of each paper.
+        cases: All papers of the conference, with one model.
+        reviewers: Who wrote the reviews of each paper, by slot.
 
     Example:
-        >>> table = {"paper": [1, 1, 2, 2], "reviewer": ["a", "b", "b", "c"], "score": [6, 4, 4, 6]}
         >>> model = LevelModel(ScoreMoments(5.0, 1.0, 2.0), 0.5, 3, {2: 2})
-        >>> corrected_qualities(Reviews.from_table(table), model, {"1": "", "2": ""})  # b is strict
-        {'1': 0.0909090909090909, '2': 0.0909090909090909}
+        >>> cases = [LevelCase(paper, (4.0, 6.0), model) for paper in "pq"]
+        >>> corrected_qualities(cases, {"p": ["ben", "ada"], "q": ["ben", "cleo"]})  # ben is strict
+        {'p': 0.0909090909090909, 'q': 0.0909090909090909}
     """
-    every, strictness = model.moments.disagreement, model.strictness
-    papers, names = reviews.paper.tolist(), reviews.papers
-    of_paper = _rows(papers, len(names))
-    of_person = _rows(reviews.reviewer.tolist(), len(reviews.reviewers))
-    center = [model.moments.area(areas[paper]) for paper in names]
-    z = [
-        model.moments.quality(score) - center[paper]
-        for score, paper in zip(reviews.score.tolist(), papers, strict=True)
-    ]
-    expected = [fsum(z[row] for row in rows) / (len(rows) + every) for rows in of_paper]
+    model = cases[0].model
     if not model.corrects:
-        return {name: c + mean for name, c, mean in zip(names, center, expected, strict=True)}
-    gain = [model.gain(len(of_paper[paper])) for paper in papers]
-    weight = [1.0 / (every - c * strictness) for c in gain]
-    residual = [a * (own - expected[paper]) for a, own, paper in zip(weight, z, papers, strict=True)]
-    known = [a * c for a, c in zip(weight, gain, strict=True)]
-    corrected, precision = [0.0] * len(z), [0.0] * len(z)
-    for rows in of_person:
-        for row in rows:
-            g = fsum(residual[other] for other in rows if other != row)
-            h = fsum(known[other] for other in rows if other != row)
-            remaining = strictness / (1.0 + strictness * h)
-            precision[row] = 1.0 / (every - strictness + remaining)
-            corrected[row] = precision[row] * (z[row] - remaining * g)
-    return {
-        name: center[paper]
-        + fsum(corrected[row] for row in rows) / (1.0 + fsum(precision[row] for row in rows))
-        for paper, (name, rows) in enumerate(zip(names, of_paper, strict=True))
-    }
-
-
-def _rows(codes: Sequence[int], size: int) -> list[list[int]]:
-    """The rows of each code."""
-    rows: list[list[int]] = [[] for _ in range(size)]
-    for row, code in enumerate(codes):
-        rows[code].append(row)
-    return rows
-
-
-def evidence(reviews: Reviews, cases: Sequence[LevelCase]) -> dict[str, int]:
-    """The level of each paper: 1 if its corrected quality lies above its bar, else 0. CONFIDENTIAL.
-
-    Args:
-        reviews: All of this year's, high scores better.
-        cases: The same papers, with one model.
-    """
-    quality = corrected_qualities(reviews, cases[0].model, {case.paper: case.area for case in cases})
-    return {case.paper: int(quality[case.paper] > case.bar) for case in cases}
+        return {case.paper: case.expected_quality for case in cases}
+    every, strictness = model.moments.disagreement, model.strictness
+    known: dict[str, list[tuple[float, float]]] = {}  # of each person, a u and a c of each review
+    for case in cases:
+        gain, (z, center) = model.gain(len(case.scores)), case.qualities
+        weight, expected = 1.0 / (every - gain * strictness), case.expected_quality - center
+        for score, name in zip(z, reviewers[case.paper], strict=True):
+            known.setdefault(name, []).append((weight * (score - expected), weight * gain))
+    qualities, written = dict[str, float](), Counter[str]()
+    for case in cases:
+        corrected, (z, center) = list[tuple[float, float]](), case.qualities
+        for score, name in zip(z, reviewers[case.paper], strict=True):
+            others = [review for n, review in enumerate(known[name]) if n != written[name]]
+            written[name] += 1
+            remaining = strictness / (1.0 + strictness * fsum(told for _, told in others))
+            precision = 1.0 / (every - strictness + remaining)
+            corrected.append((precision * (score - remaining * fsum(u for u, _ in others)), precision))
+        top, bottom = (fsum(part) for part in zip(*corrected, strict=True))
+        qualities[case.paper] = center + top / (1.0 + bottom)
+    return qualities
 
 
 def check_share(share: float) -> float:

@@ -4,8 +4,7 @@ The model is `score = center of the area + quality + strictness of the reviewer 
 review is not used, so nobody can tell how much of a score's variance about the quality is strictness. The
 estimators are those of a one-way analysis of variance with unequal numbers (Henderson's first method).
 Centers of areas are shrunk toward the mean of all by the method of DerSimonian and Laird. Sums are exact
-rationals, and every further step is one rounding of IEEE arithmetic, so that all machines find the same
-numbers.
+rationals, and every further step is one rounding of IEEE arithmetic, so that all machines find the same.
 """
 
 from __future__ import annotations

@@ -182,8 +182,8 @@ def folder_inputs(folder: Folder, grid: Sequence[float] | None = None) -> Iterat
 
 
 def _read_inputs(folder: Folder, grid: Sequence[float] | None) -> Inputs:
-    files = [folder.required(name) for name in ("reviews", "reviewers", "pools")]
-    return read_inputs(*files, grid=grid, withdrawn=tuple(folder.withdrawn))
+    reviews, reviewers, pools = (folder.required(name) for name in ("reviews", "reviewers", "pools"))
+    return read_inputs(reviews, reviewers, pools, grid=grid, withdrawn=tuple(folder.withdrawn))
 
 
 # Whether it is worth it.
@@ -196,7 +196,7 @@ def folder_answer(folder: Folder, *, seconds: float, workers: Workers = 1) -> An
     """
     try:
         request, inputs = settings_of(folder), _read_inputs(folder, folder.grid)
-        return answer(inputs, request.on_scale(inputs.scale), seconds=seconds, workers=workers)
+        return answer(inputs, request.for_inputs(inputs), seconds=seconds, workers=workers)
     except BlindcalError:
         # What is missing or wrong is said by the command that needs it.
         return None

@@ -83,7 +83,7 @@ def survey(
 
     With `better` being `low`, mean scores are those that were given.
     """
-    cases, sign = conference.cases, -1.0 if better == "low" else 1.0
+    cases, sign = conference.pooled, -1.0 if better == "low" else 1.0
     with progress(f"surveying {count(len(cases), 'paper')}", len(cases)) as advance:
         papers = parallel_map(_surveyed, cases, workers=workers, advance=advance)
     upright = tuple(replace(paper, mean=sign * paper.mean) for paper in papers)
@@ -110,7 +110,7 @@ def survey_release(
     conference, _ = inputs.prepared(bar=bar, better=better, workers=workers, progress=progress)
     if {case.paper for case in conference.cases} != {paper.paper for paper in decided}:
         raise InputError("`reviews` is not about the papers that were decided; `withdrawn` leaves papers out")
-    fit, stated = check_calibration(conference.cases, better).public, certificate["calibration_fit"]
+    fit, stated = check_calibration(conference.pooled, better).public, certificate["calibration_fit"]
     reviews = sum(len(case.scores) for case in conference.cases)
     if reviews != certificate["reviews"] or not all(_same(fit[name], stated[name]) for name in stated):
         raise InputError(

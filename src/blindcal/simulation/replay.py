@@ -112,7 +112,7 @@ def replay(plan: Plan, truth: SimulatedConference) -> Replay:
         >>> [round(float(played.wrong(rule).mean()), 3) for rule in ("raw", "chosen", "full")]
         [0.2, 0.175, 0.175]
     """
-    cases, reviewers = plan.conference.cases, true_reviewers(plan.conference, truth.inputs().reviews)
+    cases, reviewers = plan.conference.pooled, true_reviewers(plan.conference, truth.inputs().reviews)
     if tuple(case.paper for case in cases) != truth.papers:
         raise InputError("`plan` must be one of `truth.inputs()`: its papers are not those of the truth")
     quality = dict(zip(truth.papers, truth.quality.tolist(), strict=True))

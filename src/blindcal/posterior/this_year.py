@@ -1,0 +1,289 @@
+"""A conference that is calibrated on its own reviews: they alone are read, and nothing else is needed.
+
+`ThisYearInputs.prepared` separates the public side, a `Conference` of `LevelCase`s, from what is true: who
+wrote what, and the level of evidence of each paper. The levels are computed from the reviews, or given by a
+file that any other method made. Lots and their chances come from the scores alone in both cases.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from blindcal.errors import InputError
+from blindcal.io.atomic_files import read_table
+from blindcal.io.cells import Column, cell_problem, count
+from blindcal.io.tables import Problems
+from blindcal.posterior.conference import (
+    Conference,
+    LevelByTrack,
+    Sources,
+    TrueReviewers,
+    Truth,
+    best_by_mean,
+    check_levels,
+    paper_areas,
+    reviewers_by_slot,
+    track_level,
+    tracks_of,
+)
+from blindcal.posterior.levels import (
+    SHARE,
+    LevelCase,
+    LevelModel,
+    bar_of_number,
+    bar_of_share,
+    check_share,
+    level_cases,
+    people_by_rule,
+)
+from blindcal.posterior.variance_components import ScoreMoments, score_moments
+from blindcal.reviews import Reviews, on_recorded_grid, orient_reviews
+
+THIS_YEAR, EVIDENCE_FILE = "this-year", "file"
+_LEVELS = {"accept": 1, "reject": 0}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Evidence about papers that another method made. CONFIDENTIAL."""
+
+    levels: Mapping[str, int]  # 1 for accept, 0 for reject; empty if there are numbers
+    numbers: Mapping[str, float] | None = None  # a number for each paper, larger ones better
+
+
+@dataclass(frozen=True)
+class ThisYearInputs:
+    """A conference's own reviews. CONFIDENTIAL: they name their reviewers.
+
+    Attributes:
+        reviews: This year's reviews, without withdrawn papers.
+        sources: The name of their file, for messages.
+        given: The evidence about each paper, if another method made it.
+        remarks: What the chair should know about withdrawn papers.
+    """
+
+    reviews: Reviews
+    sources: Sources
+    given: Evidence | None = None
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """Where the evidence comes from: "this-year", or "file"."""
+        return THIS_YEAR if self.given is None else EVIDENCE_FILE
+
+    def prepared(
+        self,
+        *,
+        accept_rate: LevelByTrack | None = None,
+        bar: LevelByTrack | None = None,
+        exact: bool = False,
+        better: str = "high",
+        strictness_share: float = SHARE,
+        people: int | None = None,
+        model: LevelModel | None = None,
+    ) -> tuple[Conference, Truth]:
+        """The public side of the conference, with its bar, and what is true.
+
+        Args:
+            accept_rate: The share to accept; give it or `bar`. One number, or one for each track.
+            bar: The bar itself, in standard deviations of quality; likewise.
+            exact: Whether the share stands for a number of papers: the evidence is then expected to lie above
+                the bar for so many. Otherwise the share of the population does.
+            better: The better end of the scale, `high` or `low`.
+            strictness_share: The part of disagreement that is taken as strictness.
+            people: How many people reviewed; by default as many as `people_by_rule` has.
+            model: What all papers share, if it was frozen by an earlier release.
+        """
+        check_levels(accept_rate, bar)
+        reviews = orient_reviews(self.reviews, better)
+        areas = paper_areas(reviews)
+        model = level_model(reviews, areas, strictness_share, people) if model is None else model
+        tracks = tracks_of(reviews, bar if accept_rate is None else accept_rate, self.sources)
+        conference = _with_bars(level_cases(reviews, model, tracks, areas), accept_rate, bar, exact=exact)
+        who = reviewers_by_slot(reviews)
+        given = None if self.given is None else _levels(self.given, conference)
+        return conference, Truth({case.paper: who[case.paper] for case in conference.cases}, given)
+
+    def on_grid(self, grid: Sequence[float]) -> ThisYearInputs:
+        """The same inputs with the `grid` of earlier decisions, unless a grid was declared now."""
+        return replace(self, reviews=on_recorded_grid(self.reviews, grid, self.sources.reviews))
+
+
+def level_model(
+    reviews: Reviews, areas: Mapping[str, str], share: float = SHARE, people: int | None = None
+) -> LevelModel:
+    """What all papers share, from the scores and from stated numbers.
+
+    Args:
+        reviews: This year's, high scores better.
+        areas: The area of each paper.
+        share: The part of disagreement that is taken as strictness.
+        people: How many people reviewed; by default as many as `people_by_rule` has.
+
+    Raises:
+        InputError: Fewer people than a paper has reviews.
+    """
+    numbers = np.bincount(reviews.paper).tolist()
+    everyone = people_by_rule(numbers) if people is None else people
+    # Whether as many people wrote these reviews is not looked at: that would tell how many there are.
+    if everyone < max(numbers):
+        raise InputError(f"`people` must be at least {max(numbers)}: so many reviews has some paper")
+    return LevelModel(
+        score_moments(reviews, areas), check_share(share), everyone, dict(sorted(Counter(numbers).items()))
+    )
+
+
+def prepared_again(
+    cases: Sequence[LevelCase],
+    reviewers: TrueReviewers,
+    accept_rate: LevelByTrack | None,
+    bar: LevelByTrack | None,
+    exact: bool,
+    share: float,
+    people: int | None,
+    frozen: LevelModel | None = None,
+) -> Conference:
+    """The public side of a conference from its recorded papers, with the bar derived again.
+
+    So are the moments, unless they are `frozen` by an earlier release.
+    """
+    rows = [
+        (case, score, name)
+        for case in cases
+        for score, name in zip(case.scores, reviewers[case.paper], strict=True)
+    ]
+    columns = {
+        "paper": [case.paper for case, _, _ in rows],
+        "reviewer": [f"{number}" for number, _ in enumerate(rows)],
+        "score": [score for _, score, _ in rows],
+    }
+    areas = {case.paper: case.area for case in cases}
+    model = frozen or level_model(Reviews.from_table(columns), areas, share, people)
+    again = [replace(case, model=model, bar=0.0) for case in cases]
+    return _with_bars(again, accept_rate, bar, exact=exact)
+
+
+def model_json(model: LevelModel) -> dict[str, Any]:
+    """A model in JSON's types, which have its numbers to the last digit."""
+    moments = {**asdict(model.moments), "areas": dict(model.moments.areas)}
+    reviews = {str(number): papers for number, papers in model.reviews.items()}
+    return {"moments": moments, "share": model.share, "people": model.people, "reviews": reviews}
+
+
+def model_of_json(content: Mapping[str, Any]) -> LevelModel:
+    """The model of such content.
+
+    >>> model = LevelModel(ScoreMoments(5.1, 0.3, 1.2), 0.25, 9, {3: 20})
+    >>> model_of_json(model_json(model)) == model
+    True
+    """
+    reviews = {int(number): papers for number, papers in content["reviews"].items()}
+    return LevelModel(ScoreMoments(**content["moments"]), content["share"], content["people"], reviews)
+
+
+def _with_bars(
+    cases: Sequence[LevelCase],
+    accept_rate: LevelByTrack | None,
+    bar: LevelByTrack | None,
+    *,
+    exact: bool,
+) -> Conference:
+    """The conference, with one bar or one for each track."""
+    by_track = isinstance(accept_rate, Mapping) or isinstance(bar, Mapping)
+    bars: dict[str, float] = dict(bar) if isinstance(bar, Mapping) else {}
+    decided: dict[str, tuple[LevelCase, float]] = {}
+    for track in sorted({case.track for case in cases}):
+        part = [case for case in cases if case.track == track]
+        rate = None if accept_rate is None else track_level(accept_rate, track)
+        height = track_level(0.0 if bar is None else bar, track)
+        if rate is not None:
+            height = level_bar(part, rate, exact=exact)
+        bars[track], part = height, [case.at_bar(height) for case in part]
+        share = sum(case.favor for case in part) / len(part) if rate is None else rate
+        raw = best_by_mean([case.scores for case in part], round(share * len(part)))
+        decided |= {case.paper: (case, own) for case, own in zip(part, raw, strict=True)}
+    kept, raws = zip(*(decided[case.paper] for case in cases), strict=True)
+    return Conference(kept, bars if by_track else bars[""], accept_rate, raws, cases[0].model)
+
+
+def _levels(given: Evidence, conference: Conference) -> dict[str, int]:
+    """The levels that were given, or as many *accept* as are accepted by mean scores, in each track."""
+    if given.numbers is None:
+        return dict(given.levels)
+    levels: dict[str, int] = {}
+    raw = {case.paper: share for case, share in zip(conference.cases, conference.raw_accept, strict=True)}
+    for track in {case.track for case in conference.cases}:
+        part = [case for case in conference.graded if case.track == track]
+        levels |= best_levels(part, given.numbers, round(sum(raw[case.paper] for case in part)))
+    return levels
+
+
+def level_bar(cases: Sequence[LevelCase], rate: float, *, exact: bool) -> float:
+    """The bar of some papers for a share of them, which stands for a number of papers if it is `exact`."""
+    return bar_of_number(cases, rate * len(cases)) if exact else bar_of_share(cases, rate)
+
+
+def read_evidence(source: Any, reviews: Reviews) -> Evidence:
+    """The evidence about each paper, from any method.
+
+    Args:
+        source: A table of two columns, `paper` and `evidence`: a file, a data frame, or a mapping from paper
+            to evidence. It has accept or reject for each paper, or a number for each, larger ones better.
+        reviews: This year's; each of their papers must be listed exactly once, and no other.
+
+    Raises:
+        InputError: Lists every problem of the table.
+
+    Example:
+        >>> reviews = Reviews.from_table({"paper": ["p", "q"], "reviewer": ["a", "b"], "score": [3, 4]})
+        >>> read_evidence({"p": "accept", "q": "reject"}, reviews)
+        Evidence(levels={'p': 1, 'q': 0}, numbers=None)
+    """
+    if isinstance(source, Mapping) and not set(source) <= {"paper", "evidence"}:
+        source = {"paper": list(source), "evidence": list(map(str, source.values()))}
+    table = read_table(source, [Column("paper", "id"), Column("evidence", "text")], name="`evidence`")
+    log, texts = Problems(table.file), dict[str, str]()
+    for row, paper, text in zip(table.rows, table.text("paper"), table.text("evidence"), strict=True):
+        if paper in texts:
+            log.add(row, "paper", "must not be listed twice", repr(paper))
+        texts[paper] = text.strip().casefold()
+        word = texts[paper] in _LEVELS
+        if not word and cell_problem(texts[paper], Column("evidence", "number")) is not None:
+            log.add(row, "evidence", "must be accept or reject, or a number", repr(text))
+    if strangers := len(texts.keys() - {*reviews.papers}):
+        log.add(None, "paper", "must be a paper that is decided", f"{count(strangers, 'other paper')}")
+    if missing := len({*reviews.papers} - texts.keys()):
+        log.add(None, "paper", "must list every paper that is decided", f"all but {count(missing, 'paper')}")
+    if 0 < sum(text in _LEVELS for text in texts.values()) < len(texts):
+        log.add(None, "evidence", "must have words for all papers, or numbers for all", "both")
+    log.finish()
+    if all(text in _LEVELS for text in texts.values()):
+        return Evidence({paper: _LEVELS[texts[paper]] for paper in reviews.papers})
+    return Evidence({}, {paper: float(texts[paper]) for paper in reviews.papers})
+
+
+def best_levels(cases: Sequence[LevelCase], numbers: Mapping[str, float], places: int) -> dict[str, int]:
+    """Accept for the best `places` by these numbers, ties by mean score; what is still tied is rejected.
+
+    >>> model = LevelModel(ScoreMoments(0.0, 1.0, 1.0), SHARE, 9, {1: 2})
+    >>> cases = [LevelCase("1", (3.0,), model), LevelCase("2", (4.0,), model)]
+    >>> best_levels(cases, {"1": 0.5, "2": 0.5}, 1)
+    {'1': 0, '2': 1}
+    """
+    keys = {
+        case.paper: (
+            numbers[case.paper],
+            sum(Fraction(str(score)) for score in case.scores) / len(case.scores),
+        )
+        for case in cases
+    }
+    best = sorted(keys.values(), reverse=True)
+    line = best[places] if places < len(best) else None
+    return {paper: int(line is None or key > line) for paper, key in keys.items()}

@@ -1,0 +1,176 @@
+"""A conference that is calibrated on its own reviews: decided, amended, verified, and attacks on draws."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blindcal.deciding.key_and_coins import coin_facts, make_key, read_key
+from blindcal.deciding.ledger import read_ledger
+from blindcal.deciding.release import Outcome, decide
+from blindcal.errors import InputError, RefusedError
+from blindcal.planning.request import Request
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.inputs import read_inputs
+from blindcal.verification import verify
+
+REQUEST = Request(Guarantee("odds"), accept_rate=0.3, people=20, strictness_share=0.5)
+
+
+def table(seed: int = 1, papers: int = 30) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    strict = rng.normal(size=20)
+    rows = [
+        (f"p{paper:02d}", f"r{who:02d}", round(5 + 2 * (quality + strict[who] + rng.normal()), 2))
+        for paper, quality in enumerate(rng.normal(size=papers))
+        for who in rng.choice(20, 3, replace=False)
+    ]
+    columns = zip(*rows, strict=True)
+    return dict(zip(("paper", "reviewer", "score"), map(list, columns), strict=True))
+
+
+def decided(
+    folder: Path, rows: Mapping[str, Any], request: Request = REQUEST, out: str = "out", **more: Any
+) -> Outcome:
+    if not (folder / "key.bin").exists():
+        make_key(folder / "key.bin")
+    evidence = more.pop("evidence", None)
+    return decide(read_inputs(rows, evidence=evidence), request, folder / "key.bin", folder / out, **more)
+
+
+def accepted(outcome: Outcome) -> dict[str, bool]:
+    return {paper.paper: paper.accepted for paper in outcome.record.papers}
+
+
+@pytest.mark.parametrize("request_", [REQUEST, Request(Guarantee("odds"), accept=9, wait_list=3, people=20),
+                                      Request(Guarantee("public"), accept_rate=0.3)])  # fmt: skip
+@pytest.mark.parametrize("scores", ["public", "confidential"])
+def test_a_release_is_stored_and_verifies(tmp_path: Path, request_: Request, scores: str) -> None:
+    from dataclasses import replace
+
+    request = replace(request_, scores=scores)
+    first = decided(tmp_path, table(), request)
+    assert first.how == "new"
+    assert decided(tmp_path, table(), request).how == "stored"
+    checked = verify(read_inputs(table()), tmp_path / "key.bin", tmp_path / "out")
+    assert checked.agrees, [check for check in checked.checks if check.failed]
+
+
+def test_draws_follow_the_evidence_with_the_stated_chance(tmp_path: Path) -> None:
+    outcome = decided(tmp_path, table())
+    chances = {int(p[0], 16) / int(p[1], 16) for p in (paper.probability for paper in outcome.record.papers)}
+    high = np.exp(3.0) / (1.0 + np.exp(3.0))
+    assert {round(chance, 9) for chance in chances} == {0.0, 1.0, round(high, 9), round(1.0 - high, 9)}
+    assert outcome.full_certificate["epsilon"] == 3.0
+
+
+def test_every_row_of_the_release_enters_every_coin(tmp_path: Path) -> None:
+    """Otherwise a rerun whose decision differs would prove that the evidence flipped."""
+    rows = table()
+    outcome = decided(tmp_path, rows)
+    record = outcome.record
+    key = read_key(tmp_path / "key.bin")
+    last = record.papers[-1]
+    changed = {**rows, "reviewer": [*rows["reviewer"]]}
+    # Two reviewers of the first paper exchange their reviews: no public number changes.
+    changed["reviewer"][0], changed["reviewer"][1] = rows["reviewer"][1], rows["reviewer"][0]
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "key.bin").write_bytes((tmp_path / "key.bin").read_bytes())
+    (other / "key.bin").chmod(0o600)
+    again = decided(other, changed).record
+    assert again.papers[-1].public == last.public
+    assert again.papers[-1].reviewers == last.reviewers
+    stamps = {
+        entry.input for folder in (tmp_path, other) for entry in read_ledger(folder / "key.bin", key).releases
+    }
+    assert len(stamps) == 2
+    coins = {
+        key.stamp("coin", coin_facts(REQUEST, 1, last.paper, last.public, last.reviewers, rows=stamp))
+        for stamp in stamps
+    }
+    assert len(coins) == 2
+
+
+def test_writers_who_are_other_people_change_nothing_public_but_decisions(tmp_path: Path) -> None:
+    rows, rng = table(), np.random.default_rng(9)
+    certificates = []
+    for name in ("true", "permuted", "merged", "split"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "key.bin").write_bytes(bytes(range(32)))
+        (folder / "key.bin").chmod(0o600)
+        people = {"true": 20, "permuted": 20, "merged": 5, "split": 80}[name]
+        writers = rows["reviewer"]
+        if name != "true":
+            writers = [f"r{who:02d}" for _ in range(30) for who in rng.choice(people, 3, replace=False)]
+        outcome = decided(folder, {**rows, "reviewer": writers})
+        certificate = json.loads((folder / "out" / "certificate.json").read_text())
+        kept = {k: v for k, v in certificate.items() if k not in ("commitment", "accepted")}
+        certificates.append((kept, outcome.remarks))
+    assert all(other == certificates[0] for other in certificates)
+
+
+def test_an_amendment_decides_new_papers_by_what_is_frozen_and_leaves_the_rest(tmp_path: Path) -> None:
+    rows = table()
+    first = decided(tmp_path, rows)
+    more = table(seed=8, papers=3)
+    later = {name: [*rows[name], *more[name]] for name in rows}
+    later["paper"] = [*rows["paper"], *(f"q{paper}" for paper in more["paper"])]
+    later["score"] = [*later["score"]]
+    later["score"][0] += 0.5  # the first paper is corrected: it is decided from public data
+    with pytest.raises(RefusedError, match="amend"):
+        decided(tmp_path, later, out="out2")
+    second = decided(tmp_path, later, out="out2", amend=True, reason="late papers")
+    assert second.record.model == first.record.model
+    assert second.record.bar == first.record.bar
+    assert set(second.changes.new) == {"qp00", "qp01", "qp02"}
+    kept = {paper: own for paper, own in accepted(second).items() if paper in accepted(first)}
+    assert {paper for paper in kept if kept[paper] != accepted(first)[paper]} <= {"p00"}
+    corrected = next(paper for paper in second.record.papers if paper.paper == "p00")
+    assert corrected.probability in (("0", "1"), ("1", "1"))
+    checked = verify(read_inputs(later), tmp_path / "key.bin", tmp_path / "out2")
+    assert checked.agrees, [check for check in checked.checks if check.failed]
+
+
+def test_what_is_frozen_cannot_be_changed(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    decided(tmp_path, table())
+    for change in ({"people": 21}, {"strictness_share": 0.25}, {"guarantee": Guarantee("odds", epsilon=2.0)}):
+        with pytest.raises(RefusedError, match="frozen"):
+            decided(tmp_path, table(), replace(REQUEST, **change), out="out2", amend=True, reason="why")  # type: ignore[arg-type]
+    with pytest.raises(RefusedError, match="frozen"):
+        decided(tmp_path, table(), out="out2", amend=True, reason="why", evidence=dict.fromkeys(
+            dict.fromkeys(table()["paper"]), "accept"))  # fmt: skip
+
+
+def test_evidence_from_elsewhere_is_drawn_recorded_and_verified(tmp_path: Path) -> None:
+    rows = table()
+    made = {
+        paper: "accept" if number % 3 else "reject"
+        for number, paper in enumerate(dict.fromkeys(rows["paper"]))
+    }
+    first = decided(tmp_path, rows, evidence=made)
+    assert {paper.paper: paper.secret for paper in first.record.papers} == {
+        paper: int(word == "accept") for paper, word in made.items()
+    }
+    assert verify(read_inputs(rows, evidence=made), tmp_path / "key.bin", tmp_path / "out").agrees
+    other = {**made, "p00": "accept"}
+    assert not verify(read_inputs(rows, evidence=other), tmp_path / "key.bin", tmp_path / "out").agrees
+    with pytest.raises(InputError, match="decided with source file"):
+        verify(read_inputs(rows), tmp_path / "key.bin", tmp_path / "out")
+    with pytest.raises(RefusedError):
+        decided(tmp_path, rows, evidence=other, out="out2")
+
+
+def test_full_calibration_needs_consent(tmp_path: Path) -> None:
+    request = Request(Guarantee("none", epsilon=None), accept_rate=0.3)
+    with pytest.raises(InputError, match="yes_leak"):
+        decided(tmp_path, table(), request)
+    assert decided(tmp_path, table(), request, yes_leak=True).how == "new"
