@@ -61,6 +61,10 @@ KNOWN = {
         ".60": "printed by the example below it",
         ".73": "printed by the example below it",
     },
+    "this_year.md": {
+        ".67": "a setting of moderate reviewers",
+        **dict.fromkeys([".15", ".25", ".35"], "a share of disagreement that may be stated"),
+    },
     "two_reviewers.md": {
         "0.14": "printed by the example above it",
         ".14": "printed by the example above it",
