@@ -27,6 +27,7 @@ from blindcal.planning.ranking_and_wait_list import DECIMALS
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import private_policy
 from blindcal.posterior.belief import Belief
+from blindcal.posterior.conference import reviewers_by_slot
 from blindcal.posterior.levels import (
     SHARES,
     LevelCase,
@@ -186,7 +187,7 @@ def wrong_decisions(made: Year, cases: Sequence[LevelCase], right: Array) -> dic
 
 
 def levels_of(made: Year, cases: Sequence[LevelCase]) -> Integers:
-    return np.array(list(evidence(made.reviews, cases).values()), dtype=np.int64)
+    return np.array(list(evidence(cases, reviewers_by_slot(made.reviews)).values()), dtype=np.int64)
 
 
 def stated_gains(made: Year, cases: Sequence[LevelCase], raw: Array) -> list[float]:
