@@ -48,6 +48,7 @@ KNOWN = {
         **dict.fromkeys([".310", ".369", ".409", ".149", ".248"], "printed by the paper's published script"),
     },
     "calibration_models.md": {
+        "90 %": "the level of an interval",
         "84 %": "P(N(0,1) < 1)",
         "0.01": "a setting of the prior",
         ".19": "a setting: NIPS 2014",

@@ -52,3 +52,13 @@ def test_a_regression_is_that_of_each_reviewers_scores_on_the_others_means(histo
         assert (slope[r], offset[r]) == pytest.approx(tuple(line))
         seen += 1
     assert seen > 10
+
+
+def test_everybody_has_as_many_reviews_as_asked_and_offsets_spread_as_asked() -> None:
+    """Reviews of a paper that somebody has already are left out; 400 offsets, five standard errors."""
+    drawn = drawn_pasts(np.random.default_rng(2), 400, 2, least=9, most=9, offset_sd=0.67)
+    number = np.bincount(drawn.reviews.reviewer)
+    assert (number.min(), number.max(), len(number)) == (8, 9, 400)
+    truth = np.array(list(drawn.truth.values()))
+    slope, offset, _ = truth.T
+    assert offset.std() / slope.mean() == pytest.approx(0.67, rel=5 / np.sqrt(800))
