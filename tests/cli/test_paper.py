@@ -49,6 +49,18 @@ def test_a_table_is_printed_or_written(tmp_path: Path) -> None:
     assert (tmp_path / "figure_6.csv").read_text(encoding="utf-8") == said
 
 
+def test_the_table_of_figure_3_tells_its_panels_and_measures_apart() -> None:
+    code, said, _ = call("research", "paper", "table", "3", "--trials", "2")
+    rows = list(csv.DictReader(io.StringIO(said)))
+    assert code == 0
+    lines = {(row["panel"], row["measure"], row["label"]) for row in rows}
+    assert len(lines) == 2 * 2 * 3
+    for line in lines:
+        own = [row for row in rows if (row["panel"], row["measure"], row["label"]) == line]
+        assert [float(row["x"]) for row in own] == [step / 20 for step in range(11)]
+    assert any(float(row["error"]) > 0.0 for row in rows)
+
+
 def test_all_of_them(tmp_path: Path) -> None:
     code, said, _ = call("research", "paper", "all", "--out", str(tmp_path), "--trials", "1", "--json")
     report = json.loads(said)
