@@ -35,13 +35,16 @@ class SmallYear:
         return {name: wrote[name] for name in self.people}
 
     def reviews(self, writers: Writers | None = None) -> Reviews:
+        return Reviews.from_table(self.rows(writers))
+
+    def rows(self, writers: Writers | None = None) -> dict[str, list[object]]:
         rows = [
             (paper, name, score)
             for (paper, scores), names in zip(self.scores.items(), writers or self.writers, strict=True)
             for name, score in zip(names, scores, strict=True)
         ]
         columns = ("paper", "reviewer", "score")
-        return Reviews.from_table(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)))
+        return dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
 
     @property
     def cases(self) -> list[LevelCase]:

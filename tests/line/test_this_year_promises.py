@@ -8,13 +8,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, permutations, product
 from math import exp, log
+from typing import Any
 
 import numpy as np
 import pytest
 
 from blindcal.adversaries.this_year_exact import tables_of
+from blindcal.planning.conference_plan import plan
+from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import reviewers_by_slot
+from blindcal.posterior.inputs import read_inputs
 from blindcal.posterior.levels import (
     SHARES,
     LevelCase,
@@ -194,5 +198,40 @@ def test_who_wrote_what_changes_no_public_byte() -> None:
             tuple(tuple(next(split) for _ in range(k)) for k in slots),
             tuple(tuple(names[:k]) for k in slots),
             tuple(tuple(names[::-1][:k]) for k in slots),
+        ):
+            assert public(writers) == expected
+
+
+def test_plans_have_these_tables_and_no_public_byte_of_them_depends_on_the_writers() -> None:
+    for number, made in enumerate(conferences(count(20, 100), papers=5, people=6)):
+        rng = np.random.default_rng([64, number])
+        if made.year.areas["p1"]:
+            continue  # areas are a column of their own
+        slots = [len(own) for own in made.year.writers]
+        people = len(made.year.people) if made.stated else None
+        level = {"accept": 1 + len(slots) // 3} if made.exact else {"accept_rate": 0.4}
+        request = Request(
+            Guarantee("odds", epsilon=made.epsilon), people=people, strictness_share=made.share, **level
+        )
+
+        def public(writers: Writers, made: Decided = made, request: Request = request) -> tuple[Any, ...]:
+            planned = plan(read_inputs(made.year.rows(writers)), request)
+            names = [case.paper for case in planned.conference.cases]
+            tables = [
+                (name, one.policy.accept.tobytes(), repr(one.claim))
+                for name, one in zip(names, planned.papers, strict=True)
+            ]
+            return repr(planned.conference.cases), tables, repr(planned.summary), planned.remarks
+
+        expected, cases = public(made.year.writers), made.cases(made.year.reviews())
+        assert expected[0] == repr(tuple(cases))
+        for (paper, accept, _), (name, table) in zip(expected[1], made.tables(cases).items(), strict=True):
+            assert paper == name
+            assert np.frombuffer(accept) == pytest.approx(table, abs=1e-9)
+        names = list(made.year.people)
+        for writers in (
+            tuple(tuple(rng.permutation(names)[:k].tolist()) for k in slots),
+            tuple(tuple(f"s{n}{k}" for k in range(slot)) for n, slot in enumerate(slots)),
+            tuple(tuple(names[:k]) for k in slots),
         ):
             assert public(writers) == expected
