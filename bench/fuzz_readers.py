@@ -65,7 +65,7 @@ CHOICES = [
     *(Choices(score_field=name) for name in ("Post-Rebuttal Overall Merit", "Q4", "category Quality")),
     *(Choices(format=name) for name in FORMATS),
 ]
-_BOOK = (ROOT / "tests" / "vectors" / "exports" / "cmt" / "resaved-2021.xlsx").read_bytes()
+_BOOK = (ROOT / "tests" / "data" / "vectors" / "exports" / "cmt" / "resaved-2021.xlsx").read_bytes()
 _FOLDER = tempfile.TemporaryDirectory(prefix="fuzzed-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
 FILE = Path(_FOLDER.name) / "fuzzed"
 NOW = Fingerprint("now", frozenset({("x", "a", 1.0), ("x", "b", 2.0), ("y", "a", 2.0)}))

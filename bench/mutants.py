@@ -30,18 +30,18 @@ TESTS = {
     "posterior/acceptance_bar": (
         "posterior/acceptance_bar posterior/conference posterior/large_pools verification_checks archive"
     ),
-    "posterior/belief": ("posterior/belief line/outsiders certify/claims policy/policy"),
+    "posterior/belief": ("posterior/belief outsiders certify/claims policy/policy"),
     "posterior/tuple_weights": (
-        "posterior/tuple_weights line/outsiders precise_reviewers certify/claims "
+        "posterior/tuple_weights outsiders precise_reviewers certify/claims "
         "planning/conference_plan_papers posterior/large_pools"
     ),
     "posterior/paper": (
-        "posterior/paper posterior/tuple_weights line/outsiders certify/claims "
+        "posterior/paper posterior/tuple_weights outsiders certify/claims "
         "planning/conference_plan_papers policy/accept_lp posterior/large_pools posterior/conference "
         "deciding/release"
     ),
     "certify/claims": (
-        "certify/claims precise_reviewers line/outsiders planning/conference_plan_papers attacks "
+        "certify/claims precise_reviewers outsiders planning/conference_plan_papers attacks "
         "verification_checks posterior/large_pools"
     ),
     "deciding/key_and_coins": (
@@ -52,10 +52,10 @@ TESTS = {
         "posterior/conference planning/conference_plan_papers posterior/large_pools cli/decide "
         "verification_checks"
     ),
-    "posterior/large_pools": ("posterior/large_pools posterior/tuple_sums policy/accept_lp line/outsiders"),
+    "posterior/large_pools": ("posterior/large_pools posterior/tuple_sums policy/accept_lp outsiders"),
     "policy/budget": ("policy/budget policy/accept_lp planning/guarantee_menu attacks"),
     "certify/exact": (
-        "certify/exact certify/claims precise_reviewers line/outsiders posterior/large_pools "
+        "certify/exact certify/claims precise_reviewers outsiders posterior/large_pools "
         "deciding/ledger attacks planning/conference_plan_papers"
     ),
     "deciding/amend": ("deciding/amend deciding/draft attacks verification_checks deciding/release"),
@@ -63,9 +63,7 @@ TESTS = {
         "planning/conference_plan_papers deciding/release verification_checks attacks posterior/large_pools "
         "planning/guarantee_menu"
     ),
-    "pools/candidates": (
-        "pools/candidates posterior/conference line/outsiders posterior/large_pools cli/decide"
-    ),
+    "pools/candidates": ("pools/candidates posterior/conference outsiders posterior/large_pools cli/decide"),
     "deciding/ledger": (
         "deciding/ledger deciding/ledger_files attacks verification_checks deciding/amend cli/decide"
     ),
@@ -74,7 +72,7 @@ TESTS = {
     ),
     "deciding/release": ("deciding/amend attacks verification_checks cli/decide"),
     "policy/accept_lp": (
-        "policy/accept_lp policy/solver planning/conference_plan_papers line/outsiders "
+        "policy/accept_lp policy/solver planning/conference_plan_papers outsiders "
         "posterior/large_pools certify/claims"
     ),
     "policy/solver": ("policy/solver policy/accept_lp policy/pareto_frontier"),

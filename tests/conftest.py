@@ -16,7 +16,9 @@ settings.register_profile("long", max_examples=2000, deadline=None, derandomize=
 settings.load_profile("long" if LONG else "short")
 
 # What tests share asserts too: so it says what differs, and still asserts under python -O.
-pytest.register_assert_rewrite(*(path.stem for path in Path(__file__).parent.glob("*.py")))
+_HERE = Path(__file__).parent
+_SHARED = [path for folder in (_HERE, _HERE / "data", _HERE / "oracles") for path in folder.glob("*.py")]
+pytest.register_assert_rewrite(*(path.stem for path in _SHARED))
 
 # A shell starts background jobs with interrupts ignored, and so would every process that a test interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -55,9 +55,7 @@ def machines() -> dict[str, dict[str, str]]:
 
 def run_as(machine: dict[str, str], *arguments: str, program: str = __file__) -> str:
     """What this module, or another one, prints as a program on such a machine."""
-    here = Path(__file__).parent
-    paths = [str(here), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, **machine, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    environment = {**os.environ, **machine, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     environment = {name: value for name, value in environment.items() if value}
     found = subprocess.run(
         [sys.executable, "-W", "error", program, *arguments],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ def stress(experiment: str, folder: Path, script: str = "crashes", **numbers: in
     """What one experiment of a script counted."""
     path = Path(__file__).with_name(f"{script}.py")
     command = [sys.executable, str(path), experiment, str(folder), json.dumps(numbers)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return dict(json.loads(done.stdout))

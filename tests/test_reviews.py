@@ -15,7 +15,7 @@ from bad_files import write
 from blindcal.errors import InputError, RefusedError
 from blindcal.reviews import Reviews, infer_grid, similar_id_warnings
 
-FIXTURES = sorted((Path(__file__).parent / "vectors" / "reviews").glob("*.csv"))
+FIXTURES = sorted((Path(__file__).parent / "data" / "vectors" / "reviews").glob("*.csv"))
 IDS = (
     st.text(st.characters(codec="ascii", exclude_categories=["C"]), min_size=1, max_size=6)
     .map(str.strip)

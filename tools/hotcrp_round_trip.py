@@ -11,8 +11,8 @@ It needs PHP, MariaDB (or MySQL), a checkout of HotCRP with a `conf/options.php`
 `lib/createdb.sh` makes both), and `blindcal` installed for the Python that runs it. A site that has papers is
 refused: never try this on a real one. What it does:
 
-1. The people, papers and reviews of tests/systems/hotcrp-3.4-scores.csv (made up) go into the database, by
-   HotCRP's batch/saveusers.php and batch/savepapers.php -r. Scores above 5 become 5, as in HotCRP's own form.
+1. The people, papers and reviews of tests/data/systems/hotcrp-3.4-scores.csv (made up) go into the database,
+   by HotCRP's batch/saveusers.php and batch/savepapers.php -r. Scores above 5 become 5, as in HotCRP's form.
 2. HotCRP's batch/reviewcsv.php writes the reviews, and blindcal must find all of them.
 3. `blindcal new`, `import`, `fit`, `plan`, `decide` and `export --to hotcrp`; the past year is
    hotcrp-3.4-scores-past.csv.
@@ -29,7 +29,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SYSTEMS = Path(__file__).resolve().parents[1] / "tests" / "systems"
+SYSTEMS = Path(__file__).resolve().parents[1] / "tests" / "data" / "systems"
 BEST = 5
 OUTCOMES = """
 require_once("./src/init.php");

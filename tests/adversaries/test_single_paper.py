@@ -20,7 +20,7 @@ from blindcal.certify.claims import Claim, certify
 from blindcal.certify.exact import CLAIM_DENOMINATOR
 from blindcal.checks import Array
 from blindcal.policy.solver import solve
-from oracles import solvable
+from listed_tuples import solvable
 from random_cases import GUARANTEES, random_cases
 from sizes import count
 from strategies import beliefs_with_policies, random_beliefs, random_policies

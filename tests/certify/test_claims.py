@@ -20,7 +20,7 @@ from blindcal.policy import guarantee as guarantee_module
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.belief import Belief, unchecked_belief
-from oracles import Oracle, agree, keeps
+from listed_tuples import Oracle, agree, keeps
 from papers import random_paper, solved
 from sizes import count
 

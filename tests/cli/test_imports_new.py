@@ -25,7 +25,7 @@ from exports import Export, every_export
 from small_conferences import everything
 
 pytestmark = pytest.mark.edge
-SYSTEMS = Path(__file__).parents[1] / "systems"
+SYSTEMS = Path(__file__).parents[1] / "data" / "systems"
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from blindcal.deciding.certificate_fields import (
 )
 from blindcal.policy.guarantee import LIMITS
 
-ARCHIVED = sorted((Path(__file__).parents[1] / "archive").glob("*/*/out/certificate.json"))
+ARCHIVED = sorted((Path(__file__).parents[1] / "data" / "archive").glob("*/*/out/certificate.json"))
 VALUES: list[Any] = [None, True, "", "x", "inf", "high", -1, 0, 0.5, 0.75, 1, 1.5, 2, 700, 701]
 VALUES += [[], ["a"], [1, 2], [1.5], [1, 2, 3], {}, {"a": 1}, {"a": -1}, {"a": 1.5}, {"a": "b"}]
 

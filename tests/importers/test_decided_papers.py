@@ -10,7 +10,7 @@ from pathlib import Path
 
 from blindcal.importers import import_reviews
 
-SYSTEMS = Path(__file__).parents[1] / "systems"
+SYSTEMS = Path(__file__).parents[1] / "data" / "systems"
 
 
 def withdrawn(data: bytes) -> Mapping[str, str]:

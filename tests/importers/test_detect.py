@@ -62,7 +62,7 @@ def test_pools_and_empty_files_are_told_from_exports_without_names() -> None:
         refused(data, "must not be empty")
 
 
-SYSTEMS = Path(__file__).parents[1] / "systems"
+SYSTEMS = Path(__file__).parents[1] / "data" / "systems"
 CONFLICTS = "must hold reviews: this is a list of conflicts, for --as conflicts"
 PREFERENCES = "must hold reviews: this is a list of preferences"
 BOTH = "must hold reviews: this is a list of preferences and conflicts, for --as conflicts"

@@ -104,7 +104,7 @@ def test_a_category_that_is_called_score_is_not_the_total() -> None:
 # email.
 
 
-SYSTEMS = Path(__file__).parents[1] / "systems"
+SYSTEMS = Path(__file__).parents[1] / "data" / "systems"
 EXPORT = (SYSTEMS / "pretalx-2025.2.2-export.csv").read_bytes()
 API: list[dict[str, Any]] = json.loads((SYSTEMS / "pretalx-2025.2.2-api.json").read_bytes())
 

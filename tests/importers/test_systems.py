@@ -1,4 +1,4 @@
-"""Exports as the real programs wrote them (tests/systems): what is read of each, what is left out and why."""
+"""Exports as the real programs wrote them (tests/data/systems): what is read of each, and what left out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from blindcal.importers.people import read_codes, read_conflicts, read_map, read
 from blindcal.importers.raw_export import WITHDRAWN, Choices
 from blindcal.io.cells import natural_key
 
-SYSTEMS = Path(__file__).parents[1] / "systems"
+SYSTEMS = Path(__file__).parents[1] / "data" / "systems"
 T = TypeVar("T")
 
 

@@ -27,7 +27,7 @@ from sizes import count
 from strategies import TEXT
 
 HERE = Path(__file__).parents[1]
-FIXTURES = sorted((HERE / "vectors" / "reviews").glob("*.csv"))
+FIXTURES = sorted((HERE / "data" / "vectors" / "reviews").glob("*.csv"))
 
 
 def test_there_are_twenty_families_of_bad_files() -> None:

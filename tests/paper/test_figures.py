@@ -15,7 +15,7 @@ from blindcal import InputError, Policy, paper
 from blindcal.paper.figures import FIGURES, NOISY, Figure
 from blindcal.paper.ranking_errors import NOISES
 
-STORED = Path(__file__).parents[1] / "vectors" / "paper_figures.json"
+STORED = Path(__file__).parents[1] / "data" / "vectors" / "paper_figures.json"
 TRIALS = 2
 
 

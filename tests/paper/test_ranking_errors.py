@@ -90,7 +90,7 @@ def middle(drawn: Simulation) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.edge
 def test_a_function_is_a_method_on_any_number_of_workers() -> None:
-    """On a cluster too: tests/line/test_extending.py."""
+    """On a cluster too: tests/pages/test_extending.py."""
     pytest.importorskip("joblib")
     methods = ["raw", "offsets", middle]
     one = appendix_a([0.2, 0.4], methods, trials=count(40, 300), seed=9)

@@ -16,7 +16,7 @@ from blindcal.planning.guarantee_menu import MENU
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import Inputs
-from oracles import agree, keeps
+from listed_tuples import agree, keeps
 from small_conferences import everything, loaded, read_small, small_conference
 
 REQUEST = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)

@@ -12,7 +12,7 @@ from blindcal.planning.conference_plan import plan_conference
 from blindcal.planning.expected_errors import summary
 from blindcal.planning.guarantee_menu import menu, with_chosen
 from blindcal.policy.guarantee import Guarantee
-from oracles import agree, keeps
+from listed_tuples import agree, keeps
 from small_conferences import loaded, small_conference
 
 GUARANTEES = (

@@ -29,7 +29,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.inputs import read_inputs
 from blindcal.posterior.paper import PaperCase
-from oracles import Enumerator
+from listed_tuples import Enumerator
 from papers import solve_all
 from random_cases import random_cases
 

@@ -35,7 +35,7 @@ from blindcal.posterior.conference import prepare
 from blindcal.posterior.paper import PaperCase
 from blindcal.reviews import Reviews
 from general_program import least_loss
-from oracles import Enumerator, promises, solvable
+from listed_tuples import Enumerator, promises, solvable
 from papers import solve_all
 from random_cases import GUARANTEES, random_case, random_cases
 from sizes import count

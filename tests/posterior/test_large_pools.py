@@ -33,7 +33,7 @@ from blindcal.posterior.paper import PaperCase
 from blindcal.posterior.tuple_weights import shared_likelihoods
 from blindcal.reviews import Reviews
 from blindcal.verification import checks_of, refuse_failed
-from oracles import Enumerator, promises, solvable
+from listed_tuples import Enumerator, promises, solvable
 from random_cases import GUARANTEES, crowded, odd_cases, random_case
 from sizes import count
 from small_conferences import drawn

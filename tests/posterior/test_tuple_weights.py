@@ -21,7 +21,7 @@ from blindcal.posterior.tuple_weights import (
     tuple_posteriors,
 )
 from blindcal.reviewers.rounded import Rounded
-from oracles import integrals
+from listed_tuples import integrals
 from random_cases import row_of
 from sizes import count
 

@@ -24,7 +24,7 @@ from blindcal.report.wording import ASSUMPTIONS, assumptions_of, read_certificat
 
 pytestmark = pytest.mark.edge
 
-CERTIFICATE = sorted((Path(__file__).parents[1] / "archive").glob("*/1/out/certificate.json"))[0]
+CERTIFICATE = sorted((Path(__file__).parents[1] / "data" / "archive").glob("*/1/out/certificate.json"))[0]
 ATTACKS = (
     "<script>alert(1)</script>",
     "\"><img src=x onerror='alert(1)'>",

@@ -13,7 +13,7 @@ from blindcal.errors import InputError
 from blindcal.policy.guarantee import Guarantee
 from blindcal.report.wording import certified_guarantee, read_certificate
 
-ARCHIVED = sorted((Path(__file__).parents[1] / "archive").glob("*/*/out/certificate.json"))
+ARCHIVED = sorted((Path(__file__).parents[1] / "data" / "archive").glob("*/*/out/certificate.json"))
 
 
 def written(folder: Path, content: object) -> Path:

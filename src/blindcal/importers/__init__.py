@@ -3,7 +3,7 @@
 In: bytes of an export. Out: `Imported`: reviews, committee, titles, conflicts, and what was dropped. Bytes
 are opened (`open`), recognized (`detect`), read as text by the system's module, and checked (`normalize`).
 Open `detect` first, whose table lists the systems. A new one is a module of its own with `NAME`, `TITLE`,
-`recognize` and `read`; tests/exports.py has its exports. Imports: the core.
+`recognize` and `read`; tests/data/exports.py has its exports. Imports: the core.
 """
 
 from typing import TYPE_CHECKING

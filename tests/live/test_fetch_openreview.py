@@ -322,7 +322,7 @@ def test_a_share_of_reviews_that_cannot_be_used_is_said_and_refused(
 
 def test_the_labels_of_neurips_are_saved_whole_and_texts_are_not() -> None:
     """Those of 7 and 8 have more than 200 characters."""
-    systems = SCRIPT.parents[1] / "tests" / "systems"
+    systems = SCRIPT.parents[1] / "tests" / "data" / "systems"
     notes = json.loads((systems / "openreview-py-2.9.1-neurips2023-labels.json").read_text(encoding="utf-8"))
     script = runpy.run_path(str(SCRIPT))
     reviews = [

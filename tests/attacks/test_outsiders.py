@@ -26,7 +26,7 @@ from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.paper import PaperCase, secret_of
 from general_program import least_loss
-from oracles import NamingAdversary
+from listed_tuples import NamingAdversary
 from sizes import count
 
 MENU = (

@@ -39,7 +39,7 @@ from blindcal.policy import solver
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior import inputs
 from blindcal.posterior.belief import Belief
-from oracles import Oracle, agree, keeps
+from listed_tuples import Oracle, agree, keeps
 from papers import random_paper, solved
 from sealed_releases import probability_of
 from small_conferences import (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from commands import call
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 GIVEN = ("Ada", "Ben", "Cleo", "Dov", "Eva", "Finn", "Gus", "Hana", "Ivo", "Jia")
 FAMILY = ("Núñez", "Gauß")
 Year = Mapping[str, Mapping[str, int]]

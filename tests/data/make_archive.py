@@ -1,8 +1,8 @@
-"""Make the archive of the formats in use: `python tests/make_archive.py`.
+"""Make the archive of the formats in use: `python tests/data/make_archive.py`.
 
 Releases as a chair of today leaves them: the key, the private log, and for each release the input and the
-public files. tests/line/test_archive.py verifies all of them, on every kind of machine. An archive is never
-made again once a version of blindcal with its formats was released.
+public files. tests/platforms/test_archive.py verifies all of them, on every kind of machine. An archive is
+never made again once a version of blindcal with its formats was released.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ def test_the_schema_notices_what_is_wrong(tmp_path: Path) -> None:
 
 
 def test_the_schema_in_the_documentation_is_that_of_the_declared_fields() -> None:
-    """`PYTHONPATH=src:tests python tests/line/test_certificate_files.py` writes it."""
+    """`PYTHONPATH=src:tests:tests/data python tests/pages/test_certificate_files.py` writes it."""
     assert PATH.read_text() == schema_text()
     Draft202012Validator.check_schema(SCHEMA)
 

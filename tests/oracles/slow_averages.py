@@ -2,7 +2,7 @@
 
 The fast code works in sums and differences of scores and in closed forms; here the outer variable is the
 second score (adaptive Gauss-Kronrod), the inner one the first, and no region's shape is known beforehand.
-`python tests/slow_averages.py` writes tests/vectors/averages.json; the long tests compute it again.
+`python tests/oracles/slow_averages.py` writes tests/data/vectors/averages.json; long tests compute it again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from scipy.integrate import cumulative_simpson, quad_vec
 from scipy.special import erf, log_expit, ndtr, ndtri
 
-VECTORS = Path(__file__).parent / "vectors" / "averages.json"
+VECTORS = Path(__file__).parents[1] / "data" / "vectors" / "averages.json"
 LEVEL = 0.7
 NAMES = ("least", "agree", "gained", "spent", "gained_at_level", "spent_at_level")
 
@@ -266,7 +266,6 @@ if __name__ == "__main__":
     for name in asked:
         known[name], count = slow(name)
         print(name, count, known[name], flush=True)
-    about = (
-        "Written by tests/slow_averages.py: nested adaptive integration over raw scores, error about 1e-10."
-    )
+    by = "Written by tests/oracles/slow_averages.py"
+    about = f"{by}: nested adaptive integration over raw scores, error about 1e-10."
     VECTORS.write_text(json.dumps({"about": about, "level": LEVEL, "values": known}, indent=1) + "\n")

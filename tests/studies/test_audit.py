@@ -9,9 +9,9 @@ from math import exp
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
-from studies import audit, misfits, no_history
 
 from blindcal.policy.guarantee import Guarantee
+from studies import audit, misfits, no_history
 
 
 def test_conferences_of_the_audit_have_even_loads_and_pools_with_the_truth() -> None:

@@ -23,7 +23,9 @@ FORMATS = sorted(path.name for path in ARCHIVE.glob("*"))
 def test_every_format_is_archived() -> None:
     """A format that changes without an archive of its own is noticed here."""
     archived = [dict(re.findall(r"([a-z]+)-([0-9]+)", name)) for name in FORMATS]
-    assert {kind: str(number) for kind, number in IN_USE.items()} in archived, "run tests/make_archive.py"
+    assert {kind: str(number) for kind, number in IN_USE.items()} in archived, (
+        "run tests/data/make_archive.py"
+    )
     for kind, latest in IN_USE.items():
         assert {int(formats[kind]) for formats in archived} == {*range(1, latest + 1)}
 

@@ -8,9 +8,9 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 from scipy.stats import norm
-from studies import matchings
 
 from blindcal import Guarantee, Policy
+from studies import matchings
 
 
 def by_loops(drawn: matchings.Drawn, accept: list[list[float]]) -> tuple[float, float, float, float]:

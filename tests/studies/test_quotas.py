@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from studies import quotas
 
 from blindcal.planning.conference_plan import plan_conference
+from studies import quotas
 
 
 @pytest.mark.parametrize("name", quotas.GUARANTEES)

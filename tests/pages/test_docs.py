@@ -3,7 +3,7 @@
 Blocks of one page run in order in one empty folder: ```python with `>>>` as a doctest, without as a script;
 ```csv NAME writes the file NAME; ```console runs its `$ blindcal ...`, `$ cat`, `$ ls` and `$ head` lines and
 compares what they print, `...` standing for anything; ```console long runs in `make test-long` only, and
-```console cluster in tests/line/test_clusters.py.
+```console cluster in tests/platforms/test_clusters.py.
 `$ echo $?` shows the last exit code, which must otherwise be 0. Other blocks are prose.
 """
 
