@@ -204,7 +204,7 @@ def sentences(found: dict[Setting, list[list[Gain]]]) -> dict[str, list[str]]:
             f"up to {np.exp(odds):.0f}-fold in small matchings",
             f"{min(added):.1f} to {max(added):.1f} percentage points",
         ],
-        "src/blindcal/planning/expected_errors.py": [
+        "src/blindcal/report/wording.py": [
             f"odds moved up to {np.exp(odds):.0f}-fold at epsilon 2",
             f"a best guess became likelier by up to {rise:.2f}",
         ],

@@ -76,8 +76,8 @@ GUARANTEES: Mapping[str, GuaranteeKind] = {
     "average": GuaranteeKind(
         "the best guess is no likelier on average",
         "To someone with only public information, decisions do not make the best guess of who wrote a review "
-        "any likelier, on average over all reviews. Papers are taken as independent: to someone who knows how "
-        "many papers each person reviewed, all decisions together may reveal far more.",
+        "any likelier, on average over all reviews. Papers are taken as independent: to someone who knows "
+        "how many papers each person reviewed, all decisions together may reveal far more.",
     ),
     "odds": GuaranteeKind(
         "no decision changes anyone's odds by more than a factor",
