@@ -120,13 +120,16 @@ class Observed:
         `writer[assignment, review]`; `g` and `h` are its `person_sums`.
         """
         rows, starts = self.lot_rows
-        own = np.take_along_axis(g, writer[:, rows], 1) - self.residual[rows]
-        others = np.take_along_axis(h, writer[:, rows], 1) - self.known[rows]
-        remaining = self.corrected / (1.0 + self.corrected * others)
-        precision = 1.0 / (self.disagreement - self.corrected + remaining)
-        corrected = precision * (self.score[rows] - remaining * own)
+        own = (np.take_along_axis(part, writer[:, rows], 1) for part in (g, h))
+        corrected, precision = self.corrected_scores(rows, *own)
         total = 1.0 + np.add.reduceat(precision, starts, axis=1)
         return np.asarray(np.add.reduceat(corrected, starts, axis=1) > self.bar[self.lots] * total)
+
+    def corrected_scores(self, review: Integers, g: Array, h: Array) -> tuple[Array, Array]:
+        """Corrected scores, times their precision, and the precision; `g` and `h` are sums of the writers."""
+        remaining = self.corrected / (1.0 + self.corrected * (h - self.known[review]))
+        precision = 1.0 / (self.disagreement - self.corrected + remaining)
+        return precision * (self.score[review] - remaining * (g - self.residual[review])), precision
 
 
 def observe(

@@ -1,9 +1,10 @@
 """What decisions by this year's evidence tell about who wrote what, by walks over assignments.
 
-A step exchanges the writers of two reviews (or changes one writer if observers know no loads) by delayed
-acceptance: first by the scores given qualities and strictness, then by the decisions. Between sweeps
-qualities are drawn given strictness, and unknown strictness given qualities. Walks start from assignments
-that have nothing to do with the true one. `this_year_findings` lists all assignments if there are few.
+A step exchanges the writers of two reviews by delayed acceptance: first by the scores given qualities and
+strictness, then by the decisions. Only papers by lot that one of the two reviewed can change their evidence,
+so a step costs the same in conferences of all sizes. Between sweeps qualities are drawn given strictness, and
+unknown strictness given qualities. Walks start from assignments that have nothing to do with the true one.
+`this_year_findings` lists all assignments if there are few.
 """
 
 from __future__ import annotations
@@ -73,30 +74,48 @@ class _Walks:
     """Assignments that many walks have reached, with qualities and strictness."""
 
     def __init__(self, seen: Observed, offset: Array | None, *, decided: bool, seed: int) -> None:
-        self.seen, self.fixed = seen, offset is not None
+        if seen.load is None:
+            raise InputError("too many assignments to list: the audit then needs everyone's load")
+        self.seen, self.fixed, self.load = seen, offset is not None, seen.load
         self.rng = np.random.default_rng([seed, 1, int(decided)])
-        first = np.array([_first(seen, np.random.default_rng([seed, 0, one])) for one in range(STARTS)])
+        starts = (np.random.default_rng([seed, 0, one]) for one in range(STARTS))
+        first = np.array([_first(seen, self.load, rng) for rng in starts])
         self.chain = np.arange(CHAINS)
         self.writer = first[self.chain % STARTS]
         people, size = len(seen.people), seen.paper.size
         self.offset = np.tile(np.zeros(people) if offset is None else offset, (CHAINS, 1))
-        self.lots = seen.lots if decided else np.zeros(0, dtype=np.int64)
-        self.g, self.h = seen.person_sums(self.writer, seen.residual, seen.known)
-        self.log = self._log(self.writer, self.g, self.h)
         slots = np.bincount(seen.paper)
-        rank = np.minimum(np.arange(slots.max()), slots[:, None] - 1)
-        self.mates = (seen.first[:, None] + rank)[seen.paper]
+        rank = np.arange(slots.max())
+        self.reviews_of = np.where(rank < slots[:, None], seen.first[:, None] + rank, -1)
+        self.lot = np.full(len(seen.papers), -1)
+        self.weighs = decided and seen.decided is not None and seen.lots.size > 0
+        self.decided = np.zeros(slots.size, dtype=np.bool_) if seen.decided is None else seen.decided
+        if self.weighs:
+            self._list_reviews()
         self.asked = asked_reviews(seen, seed)
+        self.apart = seen.paper[self.asked, None] != seen.paper
         self.counted = 0
         shape = CHAINS, self.asked.size
         self.tally = {AUTHOR: np.zeros((*shape, people)), LINK: np.zeros((*shape, size))}
 
-    def _log(self, writer: Integers, g: Array, h: Array) -> Array:
-        """The log likelihood of the decisions."""
-        if not self.lots.size or self.seen.decided is None:
-            return np.zeros(len(writer))
-        chance = self.seen.chance(self.seen.levels(writer, g, h), self.seen.decided[self.lots])
-        return np.asarray(np.log(np.maximum(chance, _TINY)).sum(axis=1))
+    def _list_reviews(self) -> None:
+        """Everybody's reviews and sums, and the log chance of each decision by lot."""
+        seen, load = self.seen, self.load
+        order = np.argsort(self.writer, axis=1, kind="stable")
+        who = np.take_along_axis(self.writer, order, 1)
+        rank = np.arange(seen.paper.size) - (np.cumsum(load) - load)[who]
+        self.held = np.full((CHAINS, load.size, load.max()), -1)
+        self.held[self.chain[:, None], who, rank] = order
+        self.position = np.zeros_like(self.writer)
+        self.position[self.chain[:, None], order] = rank
+        self.sums = seen.person_sums(self.writer, seen.residual, seen.known)
+        self.lot[seen.lots] = np.arange(seen.lots.size)
+        self.log = self._log_chance(seen.lots, seen.levels(self.writer, *self.sums))
+
+    def _log_chance(self, paper: Integers, level: Bools) -> Array:
+        """The log of the chance of decisions given the evidence."""
+        accept = self.seen.accept[paper, level.astype(np.int64)]
+        return np.log(np.maximum(np.where(self.decided[paper], accept, 1.0 - accept), _TINY))
 
     def sweep(self, number: int, *, count: bool = False) -> None:
         """One step a review, then qualities and strictness; `count` the assignments reached."""
@@ -115,53 +134,66 @@ class _Walks:
         names, asked = self.writer[:, self.asked], np.arange(self.asked.size)
         self.tally[AUTHOR][self.chain[:, None], asked, names] += 1.0
         for tally, own, every in zip(self.tally[LINK], names, self.writer, strict=True):
-            tally += (own[:, None] == every) & self.seen.apart[self.asked]
+            tally += (own[:, None] == every) & self.apart
 
     def _step(self) -> None:
-        """Exchanges the writers of two reviews, or changes one of them if loads are free."""
+        """Exchanges the writers of two reviews."""
         seen, rng, chain = self.seen, self.rng, self.chain
         one, other = rng.integers(seen.paper.size, size=(2, chain.size))
-        r, error = self.writer[chain, one], self.error
-        if seen.load is None:
-            s = rng.integers(len(seen.people), size=chain.size)
-            left = error[chain, one] - 0.5 * (self.offset[chain, r] + self.offset[chain, s])
-            able = self._able(one, s)
-        else:
-            s = self.writer[chain, other]
-            left = error[chain, one] - error[chain, other]
-            same = seen.paper[one] == seen.paper[other]
-            able = same | (self._able(one, s) & self._able(other, r))
-        log = (self.offset[chain, s] - self.offset[chain, r]) * left / seen.noise
+        r, s = self.writer[chain, one], self.writer[chain, other]
+        gap = self.error[chain, one] - self.error[chain, other]
+        log = (self.offset[chain, s] - self.offset[chain, r]) * gap / seen.noise
+        same = seen.paper[one] == seen.paper[other]
+        able = same | (self._able(one, s) & self._able(other, r))
         go = np.flatnonzero(able & (r != s) & (np.log(rng.random(chain.size)) < log))
-        if go.size:
-            self._by_decisions(go, one[go], other[go], r[go], s[go])
+        if self.weighs and go.size:
+            go = go[self._by_decisions(go, one[go], other[go], r[go], s[go])]
+        self.writer[go, one[go]], self.writer[go, other[go]] = s[go], r[go]
 
     def _able(self, review: Integers, person: Integers) -> Bools:
         """Whether a person may write a review, and wrote none of this paper."""
-        mates = self.writer[self.chain[:, None], self.mates[review]]
-        able = self.seen.allowed[self.seen.paper[review], person]
-        return np.asarray(able & (mates != person[:, None]).all(axis=1))
+        mates = self.reviews_of[self.seen.paper[review]]
+        wrote = (self.writer[self.chain[:, None], mates] == person[:, None]) & (mates >= 0)
+        return np.asarray(self.seen.allowed[self.seen.paper[review], person] & ~wrote.any(axis=1))
 
     def _by_decisions(
         self, chain: Integers, one: Integers, other: Integers, r: Integers, s: Integers
-    ) -> None:
-        """The second stage: the ratio of the decisions' likelihoods."""
-        writer, each = self.writer[chain], np.arange(chain.size)
-        writer[each, one] = s
-        if self.seen.load is not None:
-            writer[each, other] = r
-        log = self.log[chain]
-        if self.lots.size:
-            sums = self.g[chain], self.h[chain]
-            for total, part in zip(sums, (self.seen.residual, self.seen.known), strict=True):
-                moved = part[one] - (0.0 if self.seen.load is None else part[other])
-                total[each, r] -= moved
-                total[each, s] += moved
-            log = self._log(writer, *sums)
-            taken = np.log(self.rng.random(chain.size)) < log - self.log[chain]
-            chain, writer, log = chain[taken], writer[taken], log[taken]
-            self.g[chain], self.h[chain] = sums[0][taken], sums[1][taken]
-        self.writer[chain], self.log[chain] = writer, log
+    ) -> Bools:
+        """The second stage, by the ratio of the decisions' likelihoods: which exchanges are made."""
+        seen, wide = self.seen, self.held.shape[2]
+        theirs = np.concatenate([self.held[chain, r], self.held[chain, s]], axis=1)
+        paper = seen.paper[theirs]
+        use = (theirs >= 0) & (self.lot[paper] >= 0)
+        # A paper that both reviewed counts once.
+        mates = self.reviews_of[paper[:, wide:]]
+        own = self.writer[chain[:, None, None], mates] == r[:, None, None]
+        use[:, wide:] &= ~(own & (mates >= 0)).any(axis=2)
+        at, place = np.nonzero(use)
+        touched, row = paper[at, place], chain[at]
+        rows = self.reviews_of[touched]
+        there, who = rows >= 0, self.writer[row[:, None], rows]
+        old, new = r[at][:, None], s[at][:, None]
+        who = np.where(rows == one[at][:, None], new, np.where(rows == other[at][:, None], old, who))
+        moved = [part[one] - part[other] for part in (seen.residual, seen.known)]
+        sign = (who == new) * 1.0 - (who == old)
+        g, h = (
+            total[row[:, None], who] + sign * change[at][:, None]
+            for total, change in zip(self.sums, moved, strict=True)
+        )
+        corrected, precision = (part * there for part in seen.corrected_scores(rows, g, h))
+        level = corrected.sum(axis=1) > seen.bar[touched] * (1.0 + precision.sum(axis=1))
+        log = self._log_chance(touched, level)
+        change = np.bincount(at, log - self.log[row, self.lot[touched]], chain.size)
+        taken = np.asarray(np.log(self.rng.random(chain.size)) < change)
+        self.log[row[taken[at]], self.lot[touched[taken[at]]]] = log[taken[at]]
+        chain, one, other, r, s = (part[taken] for part in (chain, one, other, r, s))
+        for total, part in zip(self.sums, moved, strict=True):
+            total[chain, r] -= part[taken]
+            total[chain, s] += part[taken]
+        left, right = self.position[chain, one], self.position[chain, other]
+        self.held[chain, r, left], self.held[chain, s, right] = other, one
+        self.position[chain, one], self.position[chain, other] = right, left
+        return taken
 
     def estimate(self, question: str) -> GuessEstimate:
         counted = np.full(CHAINS, float(self.counted))
@@ -172,16 +204,11 @@ class _Walks:
         return np.asarray(self.tally[question].sum(axis=0) / (self.counted * CHAINS))
 
 
-def _first(seen: Observed, rng: np.random.Generator) -> Integers:
+def _first(seen: Observed, load: Integers, rng: np.random.Generator) -> Integers:
     """An assignment that has nothing to do with the true one."""
-    slots = np.bincount(seen.paper).tolist()
     able = [[seen.people[who] for who in np.flatnonzero(row)] for row in seen.allowed]
-    pools = list(zip(able, slots, strict=True))
-    if seen.load is None:
-        drawn = [rng.choice(pool, k, replace=False).tolist() for pool, k in pools]
-    else:
-        loads = dict(zip(seen.people, seen.load.tolist(), strict=True))
-        drawn = first_assignment(pools, loads, rng)
+    pools = list(zip(able, np.bincount(seen.paper).tolist(), strict=True))
+    drawn = first_assignment(pools, dict(zip(seen.people, load.tolist(), strict=True)), rng)
     index = {name: number for number, name in enumerate(seen.people)}
     return np.array([index[name] for names in drawn for name in names], dtype=np.int64)
 
