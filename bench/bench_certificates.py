@@ -6,7 +6,7 @@ import time
 from fractions import Fraction
 
 from blindcal.certify.claims import certify
-from blindcal.deciding.key_and_coins import Key, draw
+from blindcal.deciding.key import Key, draw
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.conference import Conference

@@ -38,8 +38,9 @@ INSTRUMENTED = [
 ]  # fmt: skip
 
 with atheris.instrument_imports(include=INSTRUMENTED):
-    from blindcal.deciding.key_and_coins import Key
-    from blindcal.deciding.ledger import read_ledger, read_published
+    from blindcal.deciding.key import Key
+    from blindcal.deciding.ledger import read_ledger
+    from blindcal.deciding.publish import read_published
     from blindcal.errors import BlindcalError, InputError
     from blindcal.exporters.formats import read_decided, read_titles
     from blindcal.fitting.committee import read_aliases, read_committee

@@ -38,15 +38,14 @@ TESTS = {
     "posterior/paper": (
         "posterior/paper posterior/tuple_weights outsiders certify/claims "
         "planning/conference_plan_papers policy/accept_lp posterior/large_pools posterior/conference "
-        "deciding/release"
+        "deciding/decide"
     ),
     "certify/claims": (
         "certify/claims precise_reviewers outsiders planning/conference_plan_papers attacks "
         "verification_checks posterior/large_pools"
     ),
-    "deciding/key_and_coins": (
-        "deciding/key_and_coins deciding/release planted_bugs cli/decide deciding/key_and_coins_facts "
-        "attacks verification_checks"
+    "deciding/key": (
+        "deciding/key deciding/decide planted_bugs cli/decide deciding/key_facts attacks verification_checks"
     ),
     "posterior/conference": (
         "posterior/conference planning/conference_plan_papers posterior/large_pools cli/decide "
@@ -58,19 +57,20 @@ TESTS = {
         "certify/exact certify/claims precise_reviewers outsiders posterior/large_pools "
         "deciding/ledger attacks planning/conference_plan_papers"
     ),
-    "deciding/amend": ("deciding/amend deciding/draft attacks verification_checks deciding/release"),
+    "deciding/amend": ("deciding/amend deciding/decide_draft attacks verification_checks deciding/decide"),
     "planning/conference_plan": (
-        "planning/conference_plan_papers deciding/release verification_checks attacks posterior/large_pools "
+        "planning/conference_plan_papers deciding/decide verification_checks attacks posterior/large_pools "
         "planning/guarantee_menu"
     ),
     "pools/candidates": ("pools/candidates posterior/conference outsiders posterior/large_pools cli/decide"),
     "deciding/ledger": (
         "deciding/ledger deciding/ledger_files attacks verification_checks deciding/amend cli/decide"
     ),
-    "deciding/draft": (
-        "deciding/draft deciding/amend attacks verification_checks deciding/release planted_bugs cli/decide"
+    "deciding/lists": (
+        "deciding/lists deciding/decide_draft deciding/amend attacks verification_checks deciding/decide "
+        "planted_bugs cli/decide"
     ),
-    "deciding/release": ("deciding/amend attacks verification_checks cli/decide"),
+    "deciding/decide": ("deciding/amend attacks verification_checks cli/decide"),
     "policy/accept_lp": (
         "policy/accept_lp policy/solver planning/conference_plan_papers outsiders "
         "posterior/large_pools certify/claims"
@@ -79,10 +79,10 @@ TESTS = {
     "planning/expected_errors": (
         "planning/expected_errors planning/conference_plan_papers planning/guarantee_menu "
         "posterior/conference posterior/large_pools verification_checks planning/expected_errors_summary "
-        "deciding/release attacks"
+        "deciding/decide attacks"
     ),
-    "deciding/certificate_file": (
-        "deciding/certificate_file deciding/release attacks verification_checks planted_bugs cli/decide"
+    "deciding/certificate": (
+        "deciding/certificate deciding/decide attacks verification_checks planted_bugs cli/decide"
     ),
     "verification": ("verification_checks attacks cli/decide"),
 }

@@ -117,7 +117,7 @@ def kill_at_every_call(folder: Path, replace: int, named: int) -> dict[str, int]
 
 def kill_at_every_call_of_a_release(folder: Path, named: int) -> dict[str, int]:
     """A second release is sealed by a writer that dies, at one call after another, then by one that lives."""
-    from blindcal.deciding.key_and_coins import make_key, read_key
+    from blindcal.deciding.key import make_key, read_key
     from blindcal.deciding.ledger import ledger_folder, open_ledger, read_ledger
     from sealed_releases import seal_next
 

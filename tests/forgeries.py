@@ -16,10 +16,12 @@ import numpy as np
 from blindcal.certify.claims import claim
 from blindcal.certify.exact import UNIT, ExactPolicy, PolicyTables, pack_policy
 from blindcal.deciding.amend import PriorDecisions, changes_since, recorded_truth
-from blindcal.deciding.draft import Draft, decide_paper, draft, with_texts
-from blindcal.deciding.key_and_coins import Key, coin_facts, draw, input_stamp, write_bytes
-from blindcal.deciding.ledger import Ledger, PaperRecord, Record, commit, open_ledger, publish
+from blindcal.deciding.decide import Draft, decide_paper, draft, with_texts
+from blindcal.deciding.key import Key, coin_facts, draw, input_stamp, write_bytes
+from blindcal.deciding.ledger import Ledger, commit, open_ledger
 from blindcal.deciding.lists import ranked, ranked_again
+from blindcal.deciding.publish import publish
+from blindcal.deciding.record import PaperRecord, Record
 from blindcal.errors import BlindcalError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.planning.expected_errors import expected_figures

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from blindcal.deciding.key_and_coins import make_key
-from blindcal.deciding.release import decide
+from blindcal.deciding.decide import decide
+from blindcal.deciding.key import make_key
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import Inputs, read_inputs

@@ -21,7 +21,7 @@ STATIONS = {
     "posterior/tuple_weights.py:tuple_posteriors": "belief",
     "policy/accept_lp.py:solve": "policy",
     "certify/claims.py:certify": "certificate",
-    "deciding/key_and_coins.py:draw": "decision",
+    "deciding/key.py:draw": "decision",
 }
 # Whoever shares out work, or keeps what was computed, is handed a function and calls it; whoever drafts a
 # release is handed a planner, which replays stored tables where a release is verified. A planner is handed

@@ -115,7 +115,7 @@ print(sorted(slow & set(sys.modules)))
 def test_deciding_loads_no_large_part_of_scipy_that_it_does_not_use() -> None:
     """Every process that helps loads the core anew: SciPy's statistics alone take as long as all the rest."""
     slow = {"scipy.stats", "scipy.optimize", "scipy.interpolate", "scipy.differentiate", "scipy.linalg"}
-    loaded = "import sys, blindcal.adversaries, blindcal.deciding.release"
+    loaded = "import sys, blindcal.adversaries, blindcal.deciding.decide"
     program = f"{loaded}; print(sorted({slow!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["[]"], done.stderr

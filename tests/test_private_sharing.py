@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from blindcal import private_sharing
-from blindcal.deciding.key_and_coins import make_key
+from blindcal.deciding.key import make_key
 from blindcal.errors import InputError, RefusedError
 from blindcal.fitting.received_sums import read_shared_sums
 from blindcal.private_sharing import LossLimit, Share, TotalLoss, share, shared_folder

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.deciding.key_and_coins import make_key, read_key
+from blindcal.deciding.key import make_key, read_key
 from blindcal.errors import RefusedError, VerificationError
 from blindcal.fitting.history import PastConference, fingerprint_of_past
 from blindcal.posterior.reuse_guard import Fingerprint

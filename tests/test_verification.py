@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.deciding.key_and_coins import make_key
-from blindcal.deciding.release import decide
+from blindcal.deciding.decide import decide
+from blindcal.deciding.key import make_key
 from blindcal.errors import InputError, VerificationError
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee

@@ -15,11 +15,11 @@ import pytest
 from blindcal.certify.claims import claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR, UNIT, ExactPolicy, PolicyTables, pack_policy
 from blindcal.deciding.amend import PriorDecisions
-from blindcal.deciding.draft import Draft, Planner, draft, with_texts
-from blindcal.deciding.key_and_coins import Key, input_stamp
-from blindcal.deciding.ledger import Ledger, PaperRecord, Record, commit, open_ledger
+from blindcal.deciding.decide import Draft, Planner, draft, release, with_texts
+from blindcal.deciding.key import Key, input_stamp
+from blindcal.deciding.ledger import Ledger, commit, open_ledger
 from blindcal.deciding.lists import ranked_again
-from blindcal.deciding.release import release
+from blindcal.deciding.record import PaperRecord, Record
 from blindcal.errors import InputError, VerificationError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference, plan_paper
 from blindcal.planning.expected_errors import expected_figures

@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from blindcal.adversaries.single_paper import audit as audit
     from blindcal.adversaries.single_paper import play as play
     from blindcal.calibrators.assessment import assess as assess
-    from blindcal.deciding.key_and_coins import make_key as make_key
-    from blindcal.deciding.release import Outcome as Outcome
-    from blindcal.deciding.release import decide as decide
+    from blindcal.deciding.decide import Outcome as Outcome
+    from blindcal.deciding.decide import decide as decide
+    from blindcal.deciding.key import make_key as make_key
     from blindcal.errors import BlindcalError as BlindcalError
     from blindcal.errors import CertificateError as CertificateError
     from blindcal.errors import InputError as InputError

@@ -28,7 +28,7 @@ import scipy
 from scipy.special import ndtr
 
 from blindcal.checks import Array, Integers
-from blindcal.deciding.key_and_coins import Key, read_key
+from blindcal.deciding.key import Key, read_key
 from blindcal.deciding.ledger import (
     RecordHead,
     changed_record,

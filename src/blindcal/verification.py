@@ -34,28 +34,14 @@ from blindcal.certify.exact import CLAIM_DENOMINATOR, ExactPolicy, PackedPolicy,
 from blindcal.checks import Array
 from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
 from blindcal.deciding.amend import PriorDecisions, recorded_case
-from blindcal.deciding.draft import (
-    Draft,
-    PlannedTables,
-    Planner,
-    draft,
-    true_secret,
-    with_texts,
-)
-from blindcal.deciding.key_and_coins import Key, coin_facts, draw, input_stamp, read_key
-from blindcal.deciding.ledger import (
-    Ledger,
-    PaperRecord,
-    PublishedCertificate,
-    Record,
-    all_published,
-    ledger_folder,
-    published_problems,
-    read_ledger,
-)
+from blindcal.deciding.decide import Draft, PlannedTables, Planner, draft, true_secret, with_texts
+from blindcal.deciding.key import Key, coin_facts, draw, input_stamp, read_key
+from blindcal.deciding.ledger import Ledger, ledger_folder, read_ledger
 from blindcal.deciding.lists import list_problems, ranked_again
+from blindcal.deciding.paths import check_paths
+from blindcal.deciding.publish import PublishedCertificate, all_published, published_problems
+from blindcal.deciding.record import PaperRecord, Record
 from blindcal.deciding.recorded_pools import PoolRows
-from blindcal.deciding.release import check_paths
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.io.cells import count, natural_sorted
 from blindcal.io.tables import StrPath, data_frame

@@ -12,7 +12,7 @@ pytest.importorskip("jinja2")
 
 from blindcal.app import session as sessions
 from blindcal.app.session import CanceledError, Reading, Session
-from blindcal.deciding.key_and_coins import read_key
+from blindcal.deciding.key import read_key
 from blindcal.errors import BlindcalError, InputError, RefusedError
 from blindcal.fitting.committee import read_aliases
 from blindcal.importers.raw_export import Choices

@@ -17,9 +17,10 @@ import pytest
 from blindcal.certify.claims import keeps_guarantee
 from blindcal.certify.exact import UNIT, ExactPolicy
 from blindcal.deciding.amend import PriorDecisions
-from blindcal.deciding.key_and_coins import Key, make_key
-from blindcal.deciding.ledger import Ledger, PaperRecord, ledger_folder, open_ledger, read_ledger
-from blindcal.deciding.release import Outcome, release
+from blindcal.deciding.decide import Outcome, release
+from blindcal.deciding.key import Key, make_key
+from blindcal.deciding.ledger import Ledger, ledger_folder, open_ledger, read_ledger
+from blindcal.deciding.record import PaperRecord
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.planning.request import Request

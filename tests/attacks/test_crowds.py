@@ -22,10 +22,11 @@ import numpy as np
 from scipy.stats import multivariate_normal, norm
 
 from blindcal.certify.exact import ExactPolicy
-from blindcal.deciding.key_and_coins import Key, make_key
-from blindcal.deciding.ledger import ledger_folder, read_head, record_name, unpack
+from blindcal.deciding.decide import Outcome, decide
+from blindcal.deciding.key import Key, make_key
+from blindcal.deciding.ledger import ledger_folder, read_head, record_name
 from blindcal.deciding.lists import printed_list
-from blindcal.deciding.release import Outcome, decide
+from blindcal.deciding.record import unpack
 from blindcal.planning.request import Quota, Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.verification import verify

@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from blindcal.certify.claims import certify
 from blindcal.certify.exact import ExactPolicy
 from blindcal.checks import Array
-from blindcal.deciding.key_and_coins import Key, draw
+from blindcal.deciding.key import Key, draw
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.paper import PaperCase

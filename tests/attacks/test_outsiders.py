@@ -13,8 +13,8 @@ import pytest
 from blindcal.adversaries.single_paper import audit, guess, play
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import ExactPolicy
-from blindcal.deciding.draft import true_secret
-from blindcal.deciding.key_and_coins import Key
+from blindcal.deciding.decide import true_secret
+from blindcal.deciding.key import Key
 from blindcal.planning.conference_plan import plan_conference
 from blindcal.planning.guarantee_menu import menu
 from blindcal.planning.request import Request

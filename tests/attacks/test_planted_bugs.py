@@ -25,13 +25,13 @@ pytest.importorskip("typer")
 from blindcal.certify import claims, exact
 from blindcal.certify.exact import UNIT, ExactPolicy
 from blindcal.cli import console, run
-from blindcal.deciding import draft, key_and_coins
+from blindcal.deciding import decide as decide_module
+from blindcal.deciding import key as key_module
 from blindcal.deciding import ledger as ledger_module
 from blindcal.deciding import lists as lists_module
-from blindcal.deciding import release as release_module
 from blindcal.deciding.amend import PriorDecisions
-from blindcal.deciding.key_and_coins import Key, draw
-from blindcal.deciding.ledger import unpack
+from blindcal.deciding.key import Key, draw
+from blindcal.deciding.record import PaperRecord, Record, unpack
 from blindcal.planning import conference_plan as plans
 from blindcal.planning.ranking_and_wait_list import Rank, rank
 from blindcal.planning.request import Request
@@ -156,7 +156,7 @@ def coin_is_compared_exactly(folder: Path) -> None:
     accept, edge = Fraction(5, UNIT), 5 << (256 - 53)
     for value, expected in ((edge - 1, True), (edge, False), (edge + 1, False)):
         key = _FixedKey(value)
-        assert key_and_coins.draw(key, {}, accept) is expected
+        assert key_module.draw(key, {}, accept) is expected
 
 
 class _FixedKey(Key):
@@ -196,7 +196,7 @@ def coins_of_different_facts_differ(folder: Path) -> None:
         (2, "p", ("a",)),
     ]
     stamps = {
-        KEY.stamp("coin", draft.coin_facts(request, release, paper, public, reviewers))
+        KEY.stamp("coin", decide_module.coin_facts(request, release, paper, public, reviewers))
         for release, paper, reviewers in parts
     }
     assert len(stamps) == len(parts)
@@ -249,7 +249,7 @@ def no_message_names_a_reviewer(folder: Path) -> None:
         def broken(case: object, reviewers: Sequence[str], chance: object, layout: object) -> int:
             raise RuntimeError(f"no tuple {reviewers}")
 
-        breaking.setattr(draft, "secret_of", broken)
+        breaking.setattr(decide_module, "secret_of", broken)
         code, said = said_by(arguments(small.write(folder / "in"), a_chair(folder), folder / "out"))
     assert code == 1
     assert not [canary for canary in small.canaries if canary in said]
@@ -268,11 +268,11 @@ def a_crash_does_not_toss_again(folder: Path) -> None:
         key = a_chair(folder, f"chair{attempt}")
         with pytest.MonkeyPatch.context() as crash:
 
-            def dies(ledger: object, record: ledger_module.Record, *rest: object) -> None:
+            def dies(ledger: object, record: Record, *rest: object) -> None:
                 seen.append(record.decisions)
                 raise KeyboardInterrupt
 
-            crash.setattr(release_module, "commit", dies)
+            crash.setattr(decide_module, "commit", dies)
             assert said_by(arguments(small.write(folder / "in"), key, folder / f"out{attempt}"))[0] == 130
         seen.append(public_files(small, folder, key, name=f"out{attempt}")["decisions.csv"].decode())
     assert len(set(seen)) == 1
@@ -346,7 +346,7 @@ def lists_follow_from_the_private_decisions_alone(folder: Path) -> None:
     lists: dict[tuple[bool, ...], set[str]] = {}
     for number, who in product(range(60), (truth, {paper: one[::-1] for paper, one in truth.items()})):
         past = PriorDecisions(ledger_module.Ledger(folder, Key(bytes([number]) * 32), ()))
-        made = draft.draft(conference, who, request, past, lambda *_: plans_, "").record
+        made = decide_module.draft(conference, who, request, past, lambda *_: plans_, "").record
         lists.setdefault(tuple(p.accepted for p in made.papers), set()).add(made.decisions)
         assert [row.split(",")[1] for row in made.decisions.splitlines()].count("accept") == 3
     assert {len(texts) for texts in lists.values()} == {1}
@@ -355,23 +355,23 @@ def lists_follow_from_the_private_decisions_alone(folder: Path) -> None:
 @caught_by(coin_is_compared_exactly)
 def probability_off_by_one_percent(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
-        key_and_coins, "draw", lambda key, facts, accept: draw(key, facts, accept * Fraction(101, 100))
+        key_module, "draw", lambda key, facts, accept: draw(key, facts, accept * Fraction(101, 100))
     )
 
 
 @caught_by(public_decisions_follow_the_evidence)
 def accept_and_reject_swapped(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(draft, "draw", lambda key, facts, accept: not draw(key, facts, accept))
+    patch.setattr(decide_module, "draw", lambda key, facts, accept: not draw(key, facts, accept))
 
 
 def without(part: str) -> Plant:
-    real = draft.coin_facts
+    real = decide_module.coin_facts
 
     def plant(patch: pytest.MonkeyPatch) -> None:
         def facts(*arguments_: Any) -> dict[str, Any]:
             return {name: value for name, value in real(*arguments_).items() if name != part}
 
-        patch.setattr(draft, "coin_facts", facts)
+        patch.setattr(decide_module, "coin_facts", facts)
 
     return plant
 
@@ -397,7 +397,7 @@ def at_most_for_below(patch: pytest.MonkeyPatch) -> None:
         coin = int.from_bytes(key.stamp("coin", {"block": 0, "facts": dict(facts)}))
         return coin * accept.denominator <= accept.numerator << 256
 
-    patch.setattr(key_and_coins, "draw", at_most)
+    patch.setattr(key_module, "draw", at_most)
 
 
 @caught_by(claims_agree_with_fractions)
@@ -428,23 +428,23 @@ def id_in_a_message(patch: pytest.MonkeyPatch) -> None:
 
 @caught_by(public_rows_are_sorted_and_row_order_does_not_matter)
 def rows_in_processing_order(patch: pytest.MonkeyPatch) -> None:
-    real = draft.decisions_text
+    real = decide_module.decisions_text
 
-    def unsorted(papers: Sequence[ledger_module.PaperRecord], *more: Any) -> str:
+    def unsorted(papers: Sequence[PaperRecord], *more: Any) -> str:
         head, *rows = real(papers, *more).splitlines()
         by_truth = dict(
             zip([paper.paper for paper in papers], [paper.secret for paper in papers], strict=True)
         )
         return "\n".join([head, *sorted(rows, key=lambda row: by_truth[row.split(",")[0]])]) + "\n"
 
-    patch.setattr(draft, "decisions_text", unsorted)
+    patch.setattr(decide_module, "decisions_text", unsorted)
 
 
 @caught_by(a_crash_does_not_toss_again)
 def second_toss_after_a_crash(patch: pytest.MonkeyPatch) -> None:
     fresh = count(1)
     patch.setattr(
-        draft, "draw", lambda key, facts, accept: draw(Key(next(fresh).to_bytes(32)), facts, accept)
+        decide_module, "draw", lambda key, facts, accept: draw(Key(next(fresh).to_bytes(32)), facts, accept)
     )
 
 
@@ -455,22 +455,22 @@ def second_toss_in_a_new_folder(patch: pytest.MonkeyPatch) -> None:
     def forgetful(path: Path, key: Key) -> ledger_module.Ledger:
         return replace(real(path, key), releases=(), last="")
 
-    for module in (ledger_module, release_module):
+    for module in (ledger_module, decide_module):
         patch.setattr(module, "read_ledger", forgetful)
-    patch.setattr(release_module, "commit", lambda ledger, *_: ledger)
+    patch.setattr(decide_module, "commit", lambda ledger, *_: ledger)
 
 
 @caught_by(certificates_do_not_depend_on_the_truth)
 def expectation_under_the_truth(patch: pytest.MonkeyPatch) -> None:
-    real = draft.decide_paper
+    real = decide_module.decide_paper
 
-    def under_the_truth(*arguments_: Any, **more: Any) -> ledger_module.PaperRecord:
+    def under_the_truth(*arguments_: Any, **more: Any) -> PaperRecord:
         paper = real(*arguments_, **more)
         figures = dict(paper.figures)
         figures["numbers"] = {**figures["numbers"], "wrong": float(probability_of(paper))}
         return replace(paper, figures=figures)
 
-    patch.setattr(draft, "decide_paper", under_the_truth)
+    patch.setattr(decide_module, "decide_paper", under_the_truth)
 
 
 @caught_by(tables_do_not_depend_on_the_truth)
@@ -554,8 +554,9 @@ def outsider_hides_a_name(patch: pytest.MonkeyPatch) -> None:
 @caught_by(a_second_decision_reveals_nothing)
 def second_decision_with_a_coin(patch: pytest.MonkeyPatch) -> None:
     """The second table solved and certified as if the first decision had not been seen."""
-    patch.setattr(draft.Changes, "settled", frozenset())
-    patch.setattr(draft.Changes, "decided", property(lambda self: frozenset((*self.new, *self.scores))))
+    patch.setattr(decide_module.Changes, "settled", frozenset())
+    decided = property(lambda self: frozenset((*self.new, *self.scores)))
+    patch.setattr(decide_module.Changes, "decided", decided)
 
 
 @caught_by(formatting_does_not_toss_again)
@@ -581,19 +582,19 @@ class _WithText(float):
 
 @caught_by(public_table_holds_decisions_only)
 def probability_in_the_public_table(patch: pytest.MonkeyPatch) -> None:
-    real = draft.decisions_text
+    real = decide_module.decisions_text
 
-    def telling(papers: Sequence[ledger_module.PaperRecord], *more: Any) -> str:
+    def telling(papers: Sequence[PaperRecord], *more: Any) -> str:
         return real(papers, *more).replace("accept", str(float(probability_of(papers[0]))), 1)
 
-    patch.setattr(draft, "decisions_text", telling)
+    patch.setattr(decide_module, "decisions_text", telling)
 
 
 @caught_by(lists_follow_from_the_private_decisions_alone)
 def list_ranked_by_the_true_reviewers(patch: pytest.MonkeyPatch) -> None:
     """Full calibration for the last places."""
 
-    def true_rank(paper: ledger_module.PaperRecord) -> Rank:
+    def true_rank(paper: PaperRecord) -> Rank:
         return rank(paper.paper, [0.0], float(probability_of(paper)))
 
     patch.setattr(lists_module, "own_rank", true_rank)
@@ -601,5 +602,5 @@ def list_ranked_by_the_true_reviewers(patch: pytest.MonkeyPatch) -> None:
 
 @caught_by(lists_follow_from_the_private_decisions_alone)
 def private_decisions_published(patch: pytest.MonkeyPatch) -> None:
-    real = draft.decisions_text
-    patch.setattr(draft, "decisions_text", lambda papers, *_: real(papers))
+    real = decide_module.decisions_text
+    patch.setattr(decide_module, "decisions_text", lambda papers, *_: real(papers))

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blindcal.deciding.key_and_coins import coin_facts, make_key, read_key
+from blindcal.deciding.decide import Outcome, decide
+from blindcal.deciding.key import coin_facts, make_key, read_key
 from blindcal.deciding.ledger import read_ledger
-from blindcal.deciding.release import Outcome, decide
 from blindcal.errors import InputError, RefusedError
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee

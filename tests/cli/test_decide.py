@@ -17,8 +17,8 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.cli import run
-from blindcal.deciding import release
-from blindcal.deciding.key_and_coins import read_key
+from blindcal.deciding import decide as decide_module
+from blindcal.deciding.key import read_key
 from blindcal.deciding.ledger import open_ledger
 from blindcal.errors import RefusedError
 from blindcal.io.atomic_files import write_bytes
@@ -668,7 +668,7 @@ def test_public_files_are_written_while_no_other_run_can_be(
     small: SmallConference, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two runs into one folder would otherwise refuse each other's files."""
-    key, real = tmp_path / "key.bin", release.publish
+    key, real = tmp_path / "key.bin", decide_module.publish
     held: list[bool] = []
 
     def publish(*arguments_: Any) -> list[Path]:
@@ -677,7 +677,7 @@ def test_public_files_are_written_while_no_other_run_can_be(
         held.append(True)
         return real(*arguments_)
 
-    monkeypatch.setattr(release, "publish", publish)
+    monkeypatch.setattr(decide_module, "publish", publish)
     decided(small.write(tmp_path / "in"), key, tmp_path / "out")
     assert held == [True]
 
@@ -685,12 +685,12 @@ def test_public_files_are_written_while_no_other_run_can_be(
 INTERRUPTED = """
 import os, signal, sys
 from blindcal.cli import run
-from blindcal.deciding import release
-real = release.plan_conference
+from blindcal.deciding import decide as decide_module
+real = decide_module.plan_conference
 def plan_conference(*arguments, **more):
     os.kill(os.getpid(), signal.SIGINT)
     return real(*arguments, **more)
-release.plan_conference = plan_conference
+decide_module.plan_conference = plan_conference
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.exit(run(sys.argv[1:]))
 """

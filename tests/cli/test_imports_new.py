@@ -16,7 +16,7 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.deciding.key_and_coins import make_key, read_key
+from blindcal.deciding.key import make_key, read_key
 from blindcal.fitting import estimate
 from blindcal.project import create, read_folder
 from chair_exports import PEOPLE, options, write_exports

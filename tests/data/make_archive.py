@@ -15,7 +15,7 @@ from pathlib import Path
 
 from blindcal.cli import run
 from blindcal.deciding.certificate_fields import CERTIFICATE_FORMAT
-from blindcal.deciding.key_and_coins import COIN_FORMAT
+from blindcal.deciding.key import COIN_FORMAT
 from blindcal.deciding.ledger import RECORD_FORMAT
 from small_conferences import SmallConference, arguments, small_conference
 

@@ -14,16 +14,9 @@ import numpy as np
 
 from blindcal.certify.exact import UNIT, ExactPolicy, PolicyTables
 from blindcal.deciding import ledger as ledger_module
-from blindcal.deciding.key_and_coins import Key, input_commitment, read_key
-from blindcal.deciding.ledger import (
-    Ledger,
-    PaperRecord,
-    Record,
-    commit,
-    ledger_folder,
-    open_ledger,
-    read_ledger,
-)
+from blindcal.deciding.key import Key, input_commitment, read_key
+from blindcal.deciding.ledger import Ledger, commit, ledger_folder, open_ledger, read_ledger
+from blindcal.deciding.record import PaperRecord, Record
 
 PAPER = PaperRecord(
     paper="p1",

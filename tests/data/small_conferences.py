@@ -13,9 +13,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from blindcal.cli import run
-from blindcal.deciding.draft import decide_paper
-from blindcal.deciding.key_and_coins import Key, make_key
-from blindcal.deciding.ledger import PaperRecord, ledger_folder, read_head, record_name
+from blindcal.deciding.decide import decide_paper
+from blindcal.deciding.key import Key, make_key
+from blindcal.deciding.ledger import ledger_folder, read_head, record_name
+from blindcal.deciding.record import PaperRecord
 from blindcal.planning.conference_plan import PaperPlan
 from blindcal.planning.request import Request
 from blindcal.posterior.conference import Conference, TrueReviewers, prepare, true_reviewers

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.deciding.key_and_coins import make_key
+from blindcal.deciding.key import make_key
 
 
 @pytest.fixture

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from blindcal.deciding.amend import PriorDecisions, same_scores
-from blindcal.deciding.certificate_file import claim_of
-from blindcal.deciding.key_and_coins import Key
-from blindcal.deciding.ledger import PaperRecord, open_ledger
-from blindcal.deciding.release import Outcome, release
+from blindcal.deciding.certificate import claim_of
+from blindcal.deciding.decide import Outcome, release
+from blindcal.deciding.key import Key
+from blindcal.deciding.ledger import open_ledger
+from blindcal.deciding.record import PaperRecord
 from blindcal.errors import InputError, RefusedError
 from blindcal.planning.conference_plan import plan_conference
 from blindcal.planning.request import Request

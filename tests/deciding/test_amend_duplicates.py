@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from blindcal.deciding.amend import duplicates
+from blindcal.deciding.decide import Outcome, decide
 from blindcal.deciding.ledger import ledger_folder
-from blindcal.deciding.release import Outcome, decide
 from blindcal.errors import RefusedError
 from blindcal.planning.conference_plan import plan_conference
 from blindcal.planning.request import Request

@@ -11,53 +11,24 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.deciding import key_and_coins
+from blindcal.deciding import key as key_module
 from blindcal.deciding import ledger as ledger_module
-from blindcal.deciding.key_and_coins import Key, read_key
-from blindcal.deciding.ledger import (
-    NOTICE,
+from blindcal.deciding.key import Key, read_key
+from blindcal.deciding.ledger import NOTICE, commit, ledger_folder, open_ledger, read_head, read_ledger
+from blindcal.deciding.publish import (
     PublishedCertificate,
     check_published,
     check_vacant,
-    commit,
     finish_interrupted,
     interrupted_release,
     latest_release,
-    ledger_folder,
-    open_ledger,
     publish,
-    read_head,
-    read_ledger,
     read_published,
     release_folder,
 )
-from blindcal.deciding.release import Outcome
 from blindcal.errors import InputError, RefusedError, VerificationError
-from blindcal.verification import Verification
-from sealed_releases import PAPER, POLICIES, RECORD, committed, everything, forge, sealed, several
+from sealed_releases import POLICIES, RECORD, committed, everything, forge, sealed, several
 from stress import stress
-
-
-def test_a_record_reads_back_equal(key_path: Path) -> None:
-    sealed(key_path)
-    ledger = read_ledger(key_path, read_key(key_path))
-    (release,) = ledger.releases
-    record = ledger.record(release)
-    assert record == committed(read_key(key_path), RECORD, "s")
-    assert (release.number, release.input) == (1, "s")
-    table = ledger.tables(record)["p1"]
-    assert table.exact == POLICIES["p1"].exact
-    assert table.numerator.tolist() == POLICIES["p1"].numerator.tolist()
-
-
-def test_the_text_of_a_record_keeps_its_secrets() -> None:
-    """A notebook shows what its last line returns, and keeps it."""
-    paper = replace(PAPER, reviewers=("canary-1", "canary-2"), secret=73914, probability=("abcd", "ef01"))
-    record = replace(RECORD, papers=(paper,), reason="canary-3", decisions="canary-4")
-    shown = f"{paper!r} {record!r} {Outcome(record, 'new')!r} {Verification(record, (), ())!r}"
-    assert "release=1" in shown
-    assert "p1" in shown
-    assert not [secret for secret in ("canary", "73914", "abcd", "ef01") if secret in shown]
 
 
 def test_a_refused_run_leaves_no_empty_folder(key_path: Path) -> None:
@@ -253,7 +224,7 @@ def test_a_head_says_everything_about_its_release_but_the_reviews(key_path: Path
     assert all(part.keys() == {"size", "sha256"} for part in head.pop("parts"))
     assert head == {
         "kind": "decisions",
-        "coins": key_and_coins.COIN_FORMAT,
+        "coins": key_module.COIN_FORMAT,
         "counter": 2,
         "key_fingerprint": key.fingerprint,
         "previous": first.stamp,
@@ -268,9 +239,9 @@ def test_coins_of_a_later_format_do_not_change_how_heads_are_read(
     several(key_path, 2)
     key = read_key(key_path)
     heads = [read_head(path, key).stamp for path in sorted(ledger_folder(key_path).iterdir())]
-    real = key_and_coins.Key.stamp
+    real = key_module.Key.stamp
     monkeypatch.setattr(
-        key_and_coins.Key,
+        key_module.Key,
         "stamp",
         lambda self, purpose, content, version=2: real(self, purpose, content, version),
     )

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from blindcal.certify.exact import UNIT, ExactPolicy
 from blindcal.deciding import ledger
-from blindcal.deciding.key_and_coins import make_key, read_key
-from blindcal.deciding.ledger import NOTICE, pack, read_chain, read_ledger, unpack
+from blindcal.deciding.key import make_key, read_key
+from blindcal.deciding.ledger import NOTICE, read_chain, read_ledger
+from blindcal.deciding.record import pack, unpack
 from blindcal.errors import VerificationError
 from sealed_releases import everything, several
 from sizes import count

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.deciding.ledger import Record
+from blindcal.deciding.decide import decide
 from blindcal.deciding.lists import list_problems, own_rank, printed_list
-from blindcal.deciding.release import decide
+from blindcal.deciding.record import Record
 from blindcal.errors import InputError, RefusedError
 from blindcal.io.atomic_files import write_bytes
 from blindcal.planning.conference_plan import plan

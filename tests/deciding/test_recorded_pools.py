@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.deciding.key_and_coins import Key, read_key
-from blindcal.deciding.ledger import Record, ledger_folder, read_head, read_ledger
+from blindcal.deciding.key import Key, read_key
+from blindcal.deciding.ledger import ledger_folder, read_head, read_ledger
+from blindcal.deciding.record import Record
 from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.errors import VerificationError
 from blindcal.pools.candidates import SharedTuple, all_but

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import binom
 
-from blindcal.deciding.key_and_coins import Key
+from blindcal.deciding.key import Key
 
 FALSE_ALARM = 1e-6
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from blindcal.deciding.release import decide
+from blindcal.deciding.decide import decide
 from blindcal.errors import InputError
 from blindcal.planning.conference_plan import plan
 from blindcal.planning.request import Request, recorded_request

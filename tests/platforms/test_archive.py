@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("typer")
 
 from blindcal.cli import run
-from blindcal.deciding.key_and_coins import read_key
+from blindcal.deciding.key import read_key
 from blindcal.deciding.ledger import ledger_folder, read_ledger, record_name
 from make_archive import ARCHIVE, IN_USE
 from small_conferences import command_line

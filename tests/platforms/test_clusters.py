@@ -23,8 +23,8 @@ import dask_clusters
 from blindcal.compute import parallel
 from blindcal.compute import parallel as dask_cluster_module
 from blindcal.compute.parallel import THREADS, Running, environment, payload
-from blindcal.deciding.key_and_coins import make_key
-from blindcal.deciding.release import decide
+from blindcal.deciding.decide import decide
+from blindcal.deciding.key import make_key
 from blindcal.planning.conference_plan import plan
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee

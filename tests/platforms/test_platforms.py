@@ -105,7 +105,7 @@ def test_a_key_whose_readers_cannot_be_known_is_refused(tmp_path: Path) -> None:
     blindcal.make_key(tmp_path / "key.bin")
     program = """
 import blindcal as bc
-from blindcal.deciding.key_and_coins import read_key
+from blindcal.deciding.key import read_key
 try:
     read_key(sys.argv[1])
 except bc.InputError as error:

@@ -13,11 +13,10 @@ from blindcal.certify.claims import keeps_guarantee
 from blindcal.certify.exact import UNIT, ExactPolicy
 from blindcal.compute import parallel
 from blindcal.deciding.amend import PriorDecisions
-from blindcal.deciding.certificate_file import claim_of
-from blindcal.deciding.draft import decide_paper, true_secret
-from blindcal.deciding.key_and_coins import Key
+from blindcal.deciding.certificate import claim_of
+from blindcal.deciding.decide import decide_paper, release, true_secret
+from blindcal.deciding.key import Key
 from blindcal.deciding.ledger import open_ledger
-from blindcal.deciding.release import release
 from blindcal.errors import CertificateError, InputError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference, plan_paper
 from blindcal.planning.guarantee_menu import menu

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.deciding.key_and_coins import make_key, read_key
-from blindcal.deciding.release import decide
+from blindcal.deciding.decide import decide
+from blindcal.deciding.key import make_key, read_key
 from blindcal.errors import InputError, RefusedError
 from blindcal.importers import import_reviews
 from blindcal.io.tables import format_table

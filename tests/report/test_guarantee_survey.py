@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.deciding.release import decide
+from blindcal.deciding.decide import decide
 from blindcal.errors import InputError
 from blindcal.exporters.formats import read_decided
 from blindcal.planning.guarantee_menu import MENU, menu, with_chosen

@@ -31,9 +31,11 @@ from blindcal.adversaries.single_paper import (
 )
 from blindcal.checks import Array
 from blindcal.deciding.amend import PriorDecisions
-from blindcal.deciding.key_and_coins import read_key
-from blindcal.deciding.ledger import Record, check_published, read_ledger, read_published
-from blindcal.deciding.release import check_paths
+from blindcal.deciding.key import read_key
+from blindcal.deciding.ledger import read_ledger
+from blindcal.deciding.paths import check_paths
+from blindcal.deciding.publish import check_published, read_published
+from blindcal.deciding.record import Record
 from blindcal.errors import InputError
 from blindcal.io.tables import StrPath, data_frame
 from blindcal.planning.conference_plan import Plan

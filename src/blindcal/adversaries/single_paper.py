@@ -25,7 +25,7 @@ from blindcal.certify.claims import Claim, claim
 from blindcal.certify.exact import exact_policy
 from blindcal.checks import Array, Integers, check_type
 from blindcal.deciding.amend import PriorDecisions
-from blindcal.deciding.ledger import Record
+from blindcal.deciding.record import Record
 from blindcal.errors import InputError
 from blindcal.io.tables import long_frame
 from blindcal.policy.policy import LabelSums, Policy, evidence_policy, label_sums

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from blindcal.deciding.key_and_coins import read_key
+from blindcal.deciding.key import read_key
 from blindcal.errors import InputError
 from blindcal.exporters.formats import DecidedPaper, read_decided
 from blindcal.fitting.committee import Pair, read_aliases

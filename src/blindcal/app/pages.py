@@ -22,8 +22,9 @@ from blindcal.app.session import (
     Session,
     setting_text,
 )
-from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder
-from blindcal.deciding.release import first_of_key
+from blindcal.deciding.certificate_fields import CONFIDENTIAL
+from blindcal.deciding.decide import first_of_key
+from blindcal.deciding.ledger import ledger_folder
 from blindcal.errors import BlindcalError, InputError, Problem, unexpected
 from blindcal.exporters import FORMATS, WHAT
 from blindcal.exporters.formats import WAITING

@@ -20,8 +20,9 @@ from blindcal.cli.options import (
     say_next,
 )
 from blindcal.deciding.amend import Changes
-from blindcal.deciding.ledger import CONFIDENTIAL, ledger_folder
-from blindcal.deciding.release import Outcome, first_of_key
+from blindcal.deciding.certificate_fields import CONFIDENTIAL
+from blindcal.deciding.decide import Outcome, first_of_key
+from blindcal.deciding.ledger import ledger_folder
 from blindcal.io.cells import count, number_text
 from blindcal.project.workflow import decide_folder, key_of, opened
 from blindcal.report.wording import percent

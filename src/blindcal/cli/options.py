@@ -18,7 +18,7 @@ import typer
 from blindcal.checks import open_interval_rule
 from blindcal.cli.console import note, quiet, say
 from blindcal.compute.parallel import Workers, available_cores, connected
-from blindcal.deciding.ledger import latest_release
+from blindcal.deciding.publish import latest_release
 from blindcal.errors import InputError
 from blindcal.io.cells import Column, cell_problem, count
 from blindcal.project.imports import decided, plan_refusals

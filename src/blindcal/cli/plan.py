@@ -27,10 +27,9 @@ from blindcal.cli.options import (
 )
 from blindcal.cli.startup import interrupted, without_time_limit
 from blindcal.compute.parallel import Workers
-from blindcal.deciding.certificate_fields import ASSUMED, ASSUMED_OF_A_LIST
-from blindcal.deciding.certificate_file import stated
-from blindcal.deciding.key_and_coins import commitment_to_input, read_key
-from blindcal.deciding.ledger import CONFIDENTIAL
+from blindcal.deciding.certificate import stated
+from blindcal.deciding.certificate_fields import ASSUMED, ASSUMED_OF_A_LIST, CONFIDENTIAL
+from blindcal.deciding.key import commitment_to_input, read_key
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
 from blindcal.io.cells import count

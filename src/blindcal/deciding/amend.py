@@ -37,8 +37,9 @@ import numpy as np
 
 from blindcal.certify.exact import ExactPolicy, PolicyTables
 from blindcal.checks import Array
-from blindcal.deciding.key_and_coins import as_recorded, public_facts
-from blindcal.deciding.ledger import Ledger, PaperRecord, Record, Reference
+from blindcal.deciding.key import as_recorded, public_facts
+from blindcal.deciding.ledger import Ledger
+from blindcal.deciding.record import PaperRecord, Record, Reference
 from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.errors import InputError, RefusedError
 from blindcal.io.cells import count

@@ -8,11 +8,16 @@ new field is a new row here, and its number in `certificate_text`.
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from blindcal.io.atomic_files import to_jsonable
 from blindcal.io.cells import count, number_text
+from blindcal.io.tables import quote_cell
 from blindcal.planning.calibration_check import DOUBTFUL, FITS, HOPELESS
 from blindcal.planning.request import SCORES
 from blindcal.policy.guarantee import LIMITS, NAMES, Limit
@@ -774,3 +779,39 @@ def _fits(schema: Schema, value: object) -> bool:
         and schema.get("minimum", value) <= value <= schema.get("maximum", value)
         and schema.get("exclusiveMinimum", value - 1) < value < schema.get("exclusiveMaximum", value + 1)
     )
+
+
+# --- What is published if scores are confidential.
+
+CONFIDENTIAL = "confidential"
+_PUBLIC_COLUMNS = ("paper", "decision", "track", "wait_list")
+
+
+def public_decisions(text: str, scores: str) -> str:
+    """The public table of decisions; if `scores` are confidential, without columns that depend on them."""
+    if scores != CONFIDENTIAL:
+        return text
+    header, *rows = csv.reader(io.StringIO(text))
+    columns = [column for column, name in enumerate(header) if name in _PUBLIC_COLUMNS]
+    return "".join(",".join(quote_cell(row[column]) for column in columns) + "\n" for row in (header, *rows))
+
+
+def public_certificate(text: str, scores: str) -> str:
+    """The public certificate; if `scores` are confidential, without figures that depend on them.
+
+    >>> full = {"format": 1, "papers": 2, "success": 0.4, "guarantee": "steady", "assumptions": ["observer"]}
+    >>> sorted(json.loads(public_certificate(json.dumps(full), "confidential")))
+    ['assumptions', 'format', 'guarantee', 'papers']
+    """
+    if scores != CONFIDENTIAL:
+        return text
+    content: Mapping[str, Any] = json.loads(text)
+    kept = public_fields(content)
+    kept["assumptions"] = assumptions_without_scores(content["assumptions"])
+    return certificate_json(kept)
+
+
+def certificate_json(content: Mapping[str, Any]) -> str:
+    """The text of a certificate file."""
+    plain = to_jsonable(content)
+    return json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"

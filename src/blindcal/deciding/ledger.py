@@ -27,53 +27,30 @@ record files.
 
 from __future__ import annotations
 
-import csv
 import hmac
-import io
 import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, fields
-from fractions import Fraction
-from functools import cached_property
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from blindcal.certify.exact import ExactPolicy, PackedPolicy, PolicyTables, pack_policy
-from blindcal.deciding.certificate_fields import assumptions_without_scores, public_fields
-from blindcal.deciding.key_and_coins import (
-    COIN_FORMAT,
-    Key,
-    input_commitment,
-    read_key,
-    refuse_shared_file,
-)
-from blindcal.deciding.recorded_pools import PoolRows, RecordedPeople
+from blindcal.certify.exact import ExactPolicy, PolicyTables
+from blindcal.deciding.key import COIN_FORMAT, Key, input_commitment, refuse_shared_file
+from blindcal.deciding.record import Record, pack, record_json, record_of, unpack
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.io.atomic_files import (
-    CERTIFICATE,
-    DECISIONS,
-    RELEASE_NAME,
     is_temporary_name,
     lock,
     make_folder,
-    read_bytes,
-    read_json,
     read_range,
     remove_stale_files,
-    to_jsonable,
     write_bytes,
 )
-from blindcal.io.tables import StrPath, quote_cell
-from blindcal.planning.request import Request, recorded_request
-from blindcal.pools.candidates import union
-from blindcal.posterior.conference import LevelByTrack
-from blindcal.posterior.levels import LevelModel
-from blindcal.posterior.this_year import EVIDENCE_FILE, model_of_json
-from blindcal.reviews import original_scores
+from blindcal.io.tables import StrPath
 
 RECORD_FORMAT = 1
 """The version of a record file; docs/reference/records_and_randomness.md has each version."""
@@ -90,11 +67,6 @@ _HEAD_FIELDS: Mapping[str, tuple[type, ...]] = {
     "conference": (str,),
     "input": (str,),
 }
-CONFIDENTIAL = "confidential"
-_PUBLIC_COLUMNS = ("paper", "decision", "track", "wait_list")
-Reference = tuple[int, str]
-"""A decision: release, paper id."""
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -104,85 +76,6 @@ class ReleaseEntry:
     number: int  # number of the release, from 1
     conference: str  # name of the conference, the same for all releases of a key
     input: str  # stamp of the whole input, which recognizes the same input again
-
-
-@dataclass(frozen=True)
-class PaperRecord:
-    """One paper of a record: its public facts, its reviewers and its decision.
-
-    Secret fields are not in its `repr`, because notebooks and logs keep what they print.
-    """
-
-    paper: str  # id of the paper
-    release: int  # the release that drew the coin
-    earlier: tuple[Reference, ...]  # earlier decisions about its reviews, under any name
-    public: Mapping[str, Any]  # its public facts
-    reviewers: tuple[str, ...] = field(repr=False)  # its reviewers
-    secret: int = field(repr=False)  # index of the tuple of reviewers in its table
-    # Exact accept probability under the true reviewers, numerator and denominator in hexadecimal; with it, a
-    # holder of the key can draw the coin again
-    probability: tuple[str, str] = field(repr=False)
-    # The private decision; confidential if a number of papers was requested
-    accepted: bool = field(repr=False)
-    # 1 if the mean score accepts the paper, 0 if not; at a tie, the share of the tied papers that fits
-    raw_accepted: float
-    figures: Mapping[str, Any]  # its claim and its expected errors
-    corrected: bool = False  # whether its pools or calibration were corrected since
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "earlier", tuple((int(n), p) for n, p in self.earlier))
-
-
-@dataclass(frozen=True)
-class Record:
-    """The confidential record of one release: enough to return, amend and audit it."""
-
-    conference: str  # name of the conference
-    release: int  # number of the release of that conference, from 1
-    reason: str = field(repr=False)  # the chair's reason for an amendment; else empty
-    settings: Mapping[str, Any]  # settings of the request, as they enter the coins
-    bar: LevelByTrack  # quality from which accepting is right, or one per track
-    commitment: str  # the commitment to key and input
-    # For each paper its public facts, its reviewers and its decision
-    papers: tuple[PaperRecord, ...] = field(repr=False)
-    fit: Mapping[str, Any]  # how well the calibration predicts the scores, as in the certificate
-    decisions: str = field(repr=False)  # full text of `decisions.csv`; `published` has the public text
-    certificate: str = field(repr=False)  # full text of `certificate.json`; `published` has the public text
-    # If a number of papers was requested: `accept`, `wait_list` and the `cuts` of the final list, which are
-    # those of the first release; else None
-    selection: Mapping[str, Any] | None = field(default=None, repr=False)
-    scores: str = "public"  # "public" or "confidential"
-    # What all papers share if they are decided by this year's evidence; else None
-    model: Mapping[str, Any] | None = field(default=None, repr=False)
-
-    @cached_property
-    def level_model(self) -> LevelModel | None:
-        """What all papers share, frozen with the first release."""
-        return None if self.model is None else model_of_json(self.model)
-
-    @property
-    def given(self) -> dict[str, int] | None:
-        """The level of evidence of each paper, if another method made it."""
-        made = self.settings.get("source") == EVIDENCE_FILE
-        return {paper.paper: paper.secret for paper in self.papers} if made else None
-
-    @property
-    def published(self) -> dict[str, str]:
-        """The public files by name; if scores are confidential, the parts that do not depend on them."""
-        return {
-            DECISIONS: public_decisions(self.decisions, self.scores),
-            CERTIFICATE: public_certificate(self.certificate, self.scores),
-        }
-
-    @property
-    def request(self) -> Request:
-        """The request of this release."""
-        return recorded_request(self.conference, self.settings, self.selection, self.scores)
-
-    @property
-    def grid(self) -> list[float]:
-        """The grid of scores, on the scale of the reviews; empty if any number is a score."""
-        return original_scores(self.papers[0].public["grid"] or (), self.settings["better"])
 
 
 @dataclass(frozen=True)
@@ -203,9 +96,7 @@ class Ledger:
         """The record of a release, checked against its head and its commitment."""
         head = self._seal(release)
         try:
-            content = json.loads(head.part("record"))
-            papers = _papers_of(content)
-            record = _from_json(Record, {**content, "papers": papers})
+            record = record_of(head.part("record"))
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError, StopIteration):
             raise changed_record(head.path) from None
         committed = input_commitment(self.key, release.conference, release.input)
@@ -258,7 +149,7 @@ def read_ledger(key_path: StrPath, key: Key) -> Ledger:
 def commit(ledger: Ledger, record: Record, policies: Mapping[str, ExactPolicy], input_stamp: str) -> Ledger:
     """Writes the record of a release in one new file; an existing file must be the same release."""
     entry = ReleaseEntry(len(ledger.releases) + 1, record.conference, input_stamp)
-    parts = {"record": _json_bytes(record), "tables": pack(policies)}
+    parts = {"record": record_json(record), "tables": pack(policies)}
     fields = {"coins": COIN_FORMAT, **asdict(entry)}
     head = full_head(ledger.key, _KIND, fields.pop("number"), ledger.last, fields, parts)
     stamp, data = record_bytes(ledger.key, head, parts)
@@ -271,38 +162,6 @@ def commit(ledger: Ledger, record: Record, policies: Mapping[str, ExactPolicy], 
     return Ledger(ledger.folder, ledger.key, (*ledger.releases, entry), stamp)
 
 
-def _json_bytes(record: Record) -> bytes:
-    pools = [PoolRows.of(paper.public["pool"]) for paper in record.papers]
-    people = sorted(union([pool.people for pool in pools]))
-    everyone = RecordedPeople.of([[name, *parameters] for name, parameters in people])
-    papers = [
-        {**_by_field(paper), "public": {**paper.public, "pool": everyone.encoded(pool)}}
-        for paper, pool in zip(record.papers, pools, strict=True)
-    ]
-    content = {**_by_field(record), "papers": papers, "people": everyone.rows}
-    return json.dumps(content, sort_keys=True, allow_nan=False).encode()
-
-
-def _by_field(part: Any) -> dict[str, Any]:
-    # Not `asdict`, which copies every number.
-    return {each.name: getattr(part, each.name) for each in fields(part)}
-
-
-def _papers_of(content: dict[str, Any]) -> tuple[PaperRecord, ...]:
-    """Takes the papers out of the content of a record; a ValueError if pools are not as they are written."""
-    everyone = RecordedPeople.of(content.pop("people"))
-    for paper in (papers := content.pop("papers")):
-        paper["public"]["pool"] = everyone.decoded(paper["public"]["pool"])
-    people = sorted(union([paper["public"]["pool"].people for paper in papers]))
-    if [[name, *parameters] for name, parameters in people] != everyone.rows:
-        raise ValueError("people must be those of the pools, sorted")
-    return tuple(_from_json(PaperRecord, paper) for paper in papers)
-
-
-def _from_json(kind: type[_T], content: Mapping[str, Any]) -> _T:
-    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in content.items()})
-
-
 def _entry_of(head: RecordHead) -> ReleaseEntry:
     if head.head.get("coins") != COIN_FORMAT:
         raise VerificationError(
@@ -311,216 +170,6 @@ def _entry_of(head: RecordHead) -> ReleaseEntry:
         )
     fields = head.fields(_HEAD_FIELDS, ("record", "tables"))
     return ReleaseEntry(head.head["counter"], fields["conference"], fields["input"])
-
-
-def read_record(published: StrPath, key: StrPath) -> Record:
-    """The confidential record of the release in the folder `published`, which was made with this `key`."""
-    certificate = read_published(published)
-    if certificate is None:
-        raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
-    ledger = read_ledger(key, read_key(key))
-    check_published(ledger, [certificate])
-    return ledger.record(ledger.releases[certificate.number - 1])
-
-
-def publish(record: Record, out: StrPath) -> list[Path]:
-    """Writes the public files of a record.
-
-    An existing file must be identical, so a killed run can publish again. The certificate is written last and
-    marks the folder as complete.
-
-    `record`: the record of a release in the ledger. `out`: the folder to publish, which is made if it is
-    missing.
-    """
-    check_vacant(out, record)
-    folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
-    remove_stale_files(folder)
-    written = []
-    for path, text in _public_files(record, folder).items():
-        if not path.exists():
-            write_bytes(path, text.encode())
-            written.append(path)
-    return written
-
-
-def check_vacant(out: StrPath, record: Record | None) -> None:
-    """Refuses an output folder that holds another result; a new result needs a new folder."""
-    folder = Path(out)
-    if folder.exists() and not folder.is_dir():
-        raise RefusedError(f"{folder} is not a folder")
-    expected = {} if record is None else _public_files(record, folder)
-    for path in (folder / "decisions.csv", folder / "certificate.json"):
-        if path.exists() and (path not in expected or path.read_bytes() != expected[path].encode()):
-            raise RefusedError(
-                f"{path} holds another result and is never overwritten: give a new `out` folder"
-            )
-
-
-def _public_files(record: Record, folder: Path) -> dict[Path, str]:
-    return {folder / name: text for name, text in record.published.items()}
-
-
-def release_folder(out: StrPath, number: int) -> Path:
-    """The folder of a release if each has a folder of its own in `out`."""
-    return Path(out) / f"release-{number}"
-
-
-def latest_release(out: StrPath) -> Path | None:
-    """The complete folder of the latest numbered release in `out`, if there is one."""
-    return next((folder for folder in _release_folders(out) if _is_complete(folder)), None)
-
-
-def interrupted_release(out: StrPath) -> Path | None:
-    """The folder of the latest numbered release in `out`, if a killed run left it incomplete."""
-    return next((folder for folder in _release_folders(out)[:1] if not _is_complete(folder)), None)
-
-
-def finish_interrupted(ledger: Ledger, out: StrPath) -> tuple[str, ...]:
-    """Publishes the releases whose folders in `out` killed runs left incomplete.
-
-    Returns a remark on each.
-    """
-    numbered = [(release, release_folder(out, release.number)) for release in ledger.releases]
-    interrupted = [
-        (release, folder) for release, folder in numbered if folder.is_dir() and not _is_complete(folder)
-    ]
-    for release, folder in interrupted:
-        publish(ledger.record(release), folder)
-    return tuple(
-        f"{folder} was left incomplete by an interrupted run, and is complete now"
-        for _, folder in interrupted
-    )
-
-
-def _release_folders(out: StrPath) -> list[Path]:
-    """The numbered folders in `out`, latest first."""
-    names = os.listdir(out) if os.path.isdir(out) else []
-    numbers = [int(match[1]) for name in names if (match := RELEASE_NAME.fullmatch(name))]
-    return [release_folder(out, number) for number in sorted(numbers, reverse=True)]
-
-
-def _is_complete(folder: Path) -> bool:
-    """Whether a release is complete: its certificate is written last."""
-    return (folder / "certificate.json").exists()
-
-
-def public_decisions(text: str, scores: str) -> str:
-    """The public table of decisions; if `scores` are confidential, without columns that depend on them."""
-    if scores != CONFIDENTIAL:
-        return text
-    header, *rows = csv.reader(io.StringIO(text))
-    columns = [column for column, name in enumerate(header) if name in _PUBLIC_COLUMNS]
-    return "".join(",".join(quote_cell(row[column]) for column in columns) + "\n" for row in (header, *rows))
-
-
-def public_certificate(text: str, scores: str) -> str:
-    """The public certificate; if `scores` are confidential, without figures that depend on them.
-
-    >>> full = {"format": 1, "papers": 2, "success": 0.4, "guarantee": "steady", "assumptions": ["observer"]}
-    >>> sorted(json.loads(public_certificate(json.dumps(full), "confidential")))
-    ['assumptions', 'format', 'guarantee', 'papers']
-    """
-    if scores != CONFIDENTIAL:
-        return text
-    content: Mapping[str, Any] = json.loads(text)
-    kept = public_fields(content)
-    kept["assumptions"] = assumptions_without_scores(content["assumptions"])
-    return certificate_json(kept)
-
-
-def certificate_json(content: Mapping[str, Any]) -> str:
-    """The text of a certificate file."""
-    plain = to_jsonable(content)
-    return json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-@dataclass(frozen=True)
-class PublishedCertificate:
-    """A published certificate, with the key that made it and the number of its release."""
-
-    path: Path
-    fingerprint: str
-    number: int
-    text: bytes
-
-
-def read_published(folder: StrPath) -> PublishedCertificate | None:
-    """The certificate in a folder; None if there is none, or if it does not name its key and release."""
-    path = Path(folder) / "certificate.json"
-    try:
-        text, content = read_bytes(path), read_json(path)
-    except InputError:
-        return None
-    match content:
-        case {"key_fingerprint": str(fingerprint), "release": int(number)} if number > 0:
-            return PublishedCertificate(path, fingerprint, number, text)
-    return None
-
-
-def published_in(folder: StrPath) -> list[PublishedCertificate]:
-    """The certificate in a folder, and those of the numbered releases in it, oldest first."""
-    folders = [Path(folder), *reversed(_release_folders(folder))]
-    return [seen for seen in map(read_published, folders) if seen is not None]
-
-
-def published_at(out: StrPath, numbered: bool) -> list[PublishedCertificate]:
-    """The certificates that a folder for new results already holds: one, or several if `numbered`."""
-    return published_in(out) if numbered else [seen for seen in [read_published(out)] if seen is not None]
-
-
-def all_published(
-    folders: StrPath | Sequence[StrPath],
-) -> list[PublishedCertificate]:
-    """Every certificate in published folders; a folder without any is refused."""
-    certificates = []
-    for folder in [folders] if isinstance(folders, str | os.PathLike) else folders:
-        if not (inside := published_in(folder)):
-            raise InputError(f"`published` {folder} must hold a certificate.json that blindcal wrote")
-        certificates += inside
-    return certificates
-
-
-def check_published(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> None:
-    """Refuses to continue if a published certificate has another key, or is missing from the ledger.
-
-    A ledger restored from an old backup would otherwise draw new coins for papers that were decided.
-    """
-    if problems := published_problems(ledger, seen):
-        raise RefusedError("; ".join(problems))
-
-
-def published_problems(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> list[str]:
-    """A message for each certificate that is not a release of this ledger, with advice."""
-    problems = (_published_problem(ledger, certificate, seen) for certificate in seen)
-    return [problem for problem in problems if problem is not None]
-
-
-def _published_problem(
-    ledger: Ledger, certificate: PublishedCertificate, seen: Sequence[PublishedCertificate]
-) -> str | None:
-    path, number = certificate.path, certificate.number
-    if certificate.fingerprint != ledger.fingerprint:
-        return (
-            f"{path} was made with another key (fingerprint {certificate.fingerprint}) than the one given "
-            f"({ledger.fingerprint}): give that key; another one would draw again"
-        )
-    if number > len(ledger.releases):
-        return (
-            f"{path} is release {number} made with this key, and {ledger.folder} holds only "
-            f"{len(ledger.releases)}: it is older than what was published; {_restore_advice(ledger.folder)}"
-        )
-    if ledger.record(ledger.releases[number - 1]).published[CERTIFICATE].encode() == certificate.text:
-        return None
-    apart = "two copies of the key decided apart, or one of the two was changed"
-    for other in seen:
-        same = other.fingerprint == certificate.fingerprint and other.number == number
-        if same and other.text != certificate.text:
-            return f"{path} and {other.path} are both release {number} made with this key: {apart}"
-    return (
-        f"{path} is not what {ledger.folder} holds as release {number} made with this key: {apart}. If that "
-        f"folder is not the one to go on with, {_restore_advice(ledger.folder)}"
-    )
 
 
 @dataclass(frozen=True)
@@ -656,32 +305,6 @@ def _wrong_stamp(path: Path, text: str, key: Key) -> VerificationError:
     )
 
 
-def pack(policies: Mapping[str, ExactPolicy]) -> bytes:
-    """Tables as one part: a line of JSON with the size of each, then their compressed integers."""
-    compressed = (
-        policies.packed
-        if isinstance(policies, PolicyTables)
-        else {k: pack_policy(table) for k, table in policies.items()}
-    )
-    exact = [
-        [[secret, f"{p.numerator:x}", f"{p.denominator:x}"] for secret, p in table.exact]
-        for table in compressed.values()
-    ]
-    blobs = [table.numerator for table in compressed.values()]
-    index = [[paper, len(blob), few] for paper, blob, few in zip(compressed, blobs, exact, strict=True)]
-    return b"\n".join([json.dumps(index).encode(), b"".join(blobs)])
-
-
-def unpack(data: bytes) -> PolicyTables:
-    """The tables of a part."""
-    index, blobs = data.split(b"\n", 1)
-    compressed, offset = {}, 0
-    for paper, size, few in json.loads(index):
-        exact = tuple((secret, Fraction(int(top, 16), int(bottom, 16))) for secret, top, bottom in few)
-        compressed[paper], offset = PackedPolicy(blobs[offset : offset + size], exact), offset + size
-    return PolicyTables(compressed)
-
-
 @contextmanager
 def lock_ledger(folder: Path) -> Iterator[None]:
     """Locks a folder of records for this process; a second run is refused at once.
@@ -709,7 +332,7 @@ def record_files(folder: Path) -> list[Path]:
     expected = [record_name(counter) for counter in range(1, len(names) + 1)]
     if missing := [name for name in expected if name not in names]:
         raise VerificationError(
-            f"{folder / missing[0]} is missing, and later ones are not: {_restore_advice(folder)}"
+            f"{folder / missing[0]} is missing, and later ones are not: {restore_advice(folder)}"
         )
     return [folder / name for name in expected]
 
@@ -726,7 +349,7 @@ def read_chain(folder: Path, key: Key, kind: str) -> tuple[RecordHead, ...]:
         if json.dumps([head.head.get(name) for name in ("counter", "previous")]) != json.dumps(
             [counter, last]
         ):
-            raise VerificationError(f"{path} does not follow the file before it: {_restore_advice(folder)}")
+            raise VerificationError(f"{path} does not follow the file before it: {restore_advice(folder)}")
         last = head.stamp
         chain.append(head)
     return tuple(chain)
@@ -772,9 +395,9 @@ def _unchecked_heads(folder: Path) -> Iterator[tuple[str, object, object]]:
 
 def changed_record(path: Path) -> VerificationError:
     """The error for a record file that was changed, with advice."""
-    return VerificationError(f"{path} was changed since it was written: {_restore_advice(path.parent)}")
+    return VerificationError(f"{path} was changed since it was written: {restore_advice(path.parent)}")
 
 
-def _restore_advice(folder: Path) -> str:
+def restore_advice(folder: Path) -> str:
     """Advice for a ledger that is not complete."""
     return f"restore all of {folder} from the latest backup that was made with the key"

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
-from blindcal.deciding.certificate_file import Listing, decisions_text, figures_of
-from blindcal.deciding.ledger import PaperRecord, Record, public_decisions
+from blindcal.deciding.certificate import Listing, decisions_text, figures_of
+from blindcal.deciding.certificate_fields import public_decisions
+from blindcal.deciding.record import PaperRecord, Record
 from blindcal.errors import InputError, RefusedError
 from blindcal.io.atomic_files import read_table
 from blindcal.io.cells import Column

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from blindcal.checks import Array
 from blindcal.compute.parallel import Progress, no_progress
-from blindcal.deciding.key_and_coins import Key, make_key, read_key
+from blindcal.deciding.decide import refuse_other_conference
+from blindcal.deciding.key import Key, make_key, read_key
 from blindcal.deciding.ledger import ledger_folder, read_ledger
-from blindcal.deciding.release import copied_remarks, refuse_other_conference
 from blindcal.errors import InputError, Problem, RefusedError
 from blindcal.exporters.formats import read_titles
 from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_names
@@ -56,6 +56,7 @@ from blindcal.posterior.reuse_guard import (
     reuse_warnings,
 )
 from blindcal.private_sharing import shared_folder
+from blindcal.project.paths import copied_remarks
 from blindcal.project.settings import (
     FILE,
     Value,

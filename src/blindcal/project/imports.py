@@ -17,7 +17,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from blindcal.deciding.ledger import latest_release, ledger_folder
+from blindcal.deciding.ledger import ledger_folder
+from blindcal.deciding.publish import latest_release
 from blindcal.errors import InputError, Problem
 from blindcal.exporters.formats import read_decided
 from blindcal.fitting.committee import read_committee, read_names

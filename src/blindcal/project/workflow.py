@@ -31,16 +31,16 @@ from blindcal.adversaries.side_knowledge import (
 from blindcal.adversaries.single_paper import View
 from blindcal.checks import open_interval_rule
 from blindcal.compute.parallel import Progress, Workers, no_progress
-from blindcal.deciding.ledger import (
-    Record,
+from blindcal.deciding.decide import Outcome, decide
+from blindcal.deciding.lists import PrintedList, printed_list
+from blindcal.deciding.publish import (
     interrupted_release,
     latest_release,
     published_in,
     read_record,
     release_folder,
 )
-from blindcal.deciding.lists import PrintedList, printed_list
-from blindcal.deciding.release import Outcome, decide
+from blindcal.deciding.record import Record
 from blindcal.errors import BlindcalError, InputError
 from blindcal.exporters import FORMATS, export
 from blindcal.exporters.formats import (

@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 
 from blindcal.deciding.amend import PriorDecisions
-from blindcal.deciding.certificate_file import claim_of
-from blindcal.deciding.draft import draft, with_texts
-from blindcal.deciding.key_and_coins import Key, coin_facts, commitment_to_input, input_stamp, public_facts
-from blindcal.deciding.ledger import Ledger, PaperRecord, Record
+from blindcal.deciding.certificate import claim_of
+from blindcal.deciding.decide import draft, with_texts
+from blindcal.deciding.key import Key, coin_facts, commitment_to_input, input_stamp, public_facts
+from blindcal.deciding.ledger import Ledger
 from blindcal.deciding.lists import listing, own_rank, ranked, ranked_again
+from blindcal.deciding.record import PaperRecord, Record
 from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.planning.ranking_and_wait_list import cuts_from_json, list_decision
 from blindcal.planning.request import WHOLE, Quota, Request

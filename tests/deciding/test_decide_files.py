@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from blindcal.deciding.key_and_coins import make_key
-from blindcal.deciding.ledger import latest_release, release_folder
-from blindcal.deciding.release import decide
+from blindcal.deciding.decide import decide
+from blindcal.deciding.key import make_key
+from blindcal.deciding.publish import latest_release, release_folder
 from blindcal.errors import InputError, RefusedError
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee

@@ -15,8 +15,13 @@ from typing import Any
 
 from blindcal.certify.claims import SUMS, Claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR
-from blindcal.deciding.certificate_fields import ASSUMED, ASSUMED_OF_A_LIST, CERTIFICATE_FORMAT
-from blindcal.deciding.ledger import PaperRecord, Record, certificate_json
+from blindcal.deciding.certificate_fields import (
+    ASSUMED,
+    ASSUMED_OF_A_LIST,
+    CERTIFICATE_FORMAT,
+    certificate_json,
+)
+from blindcal.deciding.record import PaperRecord, Record
 from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.io.atomic_files import to_jsonable
 from blindcal.io.tables import format_table

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.deciding.key_and_coins import make_key, read_key
-from blindcal.deciding.ledger import check_vacant, ledger_folder
-from blindcal.deciding.release import check_apart, check_paths, copied_remarks
+from blindcal.deciding.key import make_key, read_key
+from blindcal.deciding.ledger import ledger_folder
+from blindcal.deciding.paths import check_apart, check_paths
+from blindcal.deciding.publish import check_vacant
 from blindcal.errors import InputError, RefusedError
 
 
@@ -177,45 +178,3 @@ def test_a_key_is_given_by_its_path(key_path: Path) -> None:
     for wrong in (read_key(key_path), b"key.bin", None):
         with pytest.raises(InputError, match="`key` must be the path of a file or folder, found"):
             check_paths(key=wrong)
-
-
-@pytest.mark.parametrize(
-    ("parent", "service"),
-    [
-        ("Dropbox", "Dropbox"),
-        ("Dropbox (Univ. of X)/conferences", "Dropbox"),
-        ("OneDrive - Univ. of X/a/b", "OneDrive"),
-        ("Library/Mobile Documents/com~apple~CloudDocs", "iCloud"),
-        ("iCloudDrive", "iCloud"),
-        ("Library/CloudStorage/GoogleDrive-ada@x.org/My Drive", "Google Drive"),
-        ("Library/CloudStorage/Box-Box", "a cloud service"),
-        ("Nextcloud", "Nextcloud"),
-    ],
-)
-def test_a_folder_that_a_service_copies_is_remarked_on(tmp_path: Path, parent: str, service: str) -> None:
-    folder = tmp_path / parent / "icx"
-    (remark,) = copied_remarks(folder)
-    assert f"{folder} lies in a folder of {service}, which copies it to its servers" in remark
-    assert copied_remarks(tmp_path / "conferences" / "icx") == []
-    folder.parent.mkdir(parents=True)
-    (tmp_path / "link").symlink_to(folder.parent)
-    assert f"a folder of {service}" in copied_remarks(tmp_path / "link" / "icx")[0], "where it really lies"
-
-
-@pytest.mark.parametrize("worktree", [False, True])
-def test_a_folder_in_a_git_work_tree_is_remarked_on(tmp_path: Path, worktree: bool) -> None:
-    git, folder = tmp_path / "work" / ".git", tmp_path / "work" / "a" / "icx"
-    folder.parent.mkdir(parents=True)
-    assert copied_remarks(folder) == []
-    if worktree:
-        git.write_text("gitdir: elsewhere\n")
-    else:
-        git.mkdir()
-    (remark,) = copied_remarks(folder)
-    assert remark.startswith(f"{folder} lies in a Git work tree, and `git add` would copy it")
-    assert copied_remarks(tmp_path / "icx") == []
-
-
-def test_a_moved_dropbox_is_known_by_what_lies_in_it(tmp_path: Path) -> None:
-    (tmp_path / "sync" / ".dropbox.cache").mkdir(parents=True)
-    assert "a folder of Dropbox" in copied_remarks(tmp_path / "sync" / "icx")[0]

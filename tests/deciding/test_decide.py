@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from blindcal.deciding.amend import PriorDecisions
-from blindcal.deciding.certificate_file import claim_of
-from blindcal.deciding.key_and_coins import Key, make_key
+from blindcal.deciding.certificate import claim_of
+from blindcal.deciding.decide import Outcome, release
+from blindcal.deciding.key import Key, make_key
 from blindcal.deciding.ledger import open_ledger
-from blindcal.deciding.release import Outcome, release
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.planning.expected_errors import summary

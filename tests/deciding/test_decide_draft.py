@@ -13,9 +13,9 @@ import pytest
 
 from blindcal.certify.exact import CLAIM_DENOMINATOR
 from blindcal.deciding.amend import Changes, PriorDecisions, changes_since
-from blindcal.deciding.certificate_file import claim_of
-from blindcal.deciding.draft import decide_paper, draft, true_secret
-from blindcal.deciding.key_and_coins import Key, input_stamp
+from blindcal.deciding.certificate import claim_of
+from blindcal.deciding.decide import decide_paper, draft, true_secret
+from blindcal.deciding.key import Key, input_stamp
 from blindcal.deciding.ledger import Ledger, commit, open_ledger
 from blindcal.errors import InputError, RefusedError
 from blindcal.planning.conference_plan import plan_conference

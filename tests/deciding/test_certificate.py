@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR
-from blindcal.deciding.certificate_file import (
+from blindcal.deciding.certificate import (
     Listing,
     claim_json,
     claim_of,
@@ -22,10 +22,10 @@ from blindcal.deciding.certificate_file import (
     figures_of,
     upwards,
 )
-from blindcal.deciding.draft import with_texts
-from blindcal.deciding.key_and_coins import Key
-from blindcal.deciding.ledger import PaperRecord, open_ledger
-from blindcal.deciding.release import release
+from blindcal.deciding.decide import release, with_texts
+from blindcal.deciding.key import Key
+from blindcal.deciding.ledger import open_ledger
+from blindcal.deciding.record import PaperRecord
 from blindcal.planning import request as request_module
 from blindcal.planning.conference_plan import plan_conference
 from blindcal.planning.expected_errors import Figures, Standing

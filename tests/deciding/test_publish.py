@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.deciding.certificate_fields import ASSUMED_WITHOUT_SCORES
-from blindcal.deciding.key_and_coins import make_key
-from blindcal.deciding.ledger import public_decisions
-from blindcal.deciding.release import decide
+from blindcal.deciding.certificate_fields import ASSUMED_WITHOUT_SCORES, public_decisions
+from blindcal.deciding.decide import decide
+from blindcal.deciding.key import make_key
 from blindcal.errors import InputError, RefusedError
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee

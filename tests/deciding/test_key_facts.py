@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from blindcal.deciding.key_and_coins import Key, coin_facts, public_facts
+from blindcal.deciding.key import Key, coin_facts, public_facts
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.paper import PaperCase

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blindcal.certify.exact import UNIT
-from blindcal.deciding import key_and_coins
-from blindcal.deciding.key_and_coins import Key, commitment, draw, make_key, read_key
+from blindcal.deciding import key as key_module
+from blindcal.deciding.key import Key, commitment, draw, make_key, read_key
 from blindcal.errors import InputError, RefusedError
 from chances import within
 from sizes import count
@@ -57,7 +57,7 @@ def blocks(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[int]], None]:
         def stamp(self: Key, purpose: str, content: dict[str, int]) -> bytes:
             return values[content["block"]].to_bytes(32)
 
-        monkeypatch.setattr(key_and_coins.Key, "stamp", stamp)
+        monkeypatch.setattr(key_module.Key, "stamp", stamp)
 
     return use
 
@@ -128,7 +128,7 @@ def test_the_stamp_is_hmac_sha256_of_the_canonical_text() -> None:
 
 
 def test_no_library_generator_touches_a_coin() -> None:
-    source = Path(key_and_coins.__file__).read_text()
+    source = Path(key_module.__file__).read_text()
     assert "import random" not in source
     assert "numpy" not in source
 

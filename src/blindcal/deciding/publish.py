@@ -1,0 +1,206 @@
+"""Publishing: the public files of a release, and certificates that were published before.
+
+The certificate is written last and marks a folder as complete. Every published certificate names its key and
+its release, so that a ledger restored from an old backup is noticed before it draws again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from blindcal.deciding.key import read_key
+from blindcal.deciding.ledger import Ledger, read_ledger, restore_advice
+from blindcal.deciding.record import Record
+from blindcal.errors import InputError, RefusedError
+from blindcal.io.atomic_files import (
+    CERTIFICATE,
+    RELEASE_NAME,
+    read_bytes,
+    read_json,
+    remove_stale_files,
+    write_bytes,
+)
+from blindcal.io.tables import StrPath
+
+
+def read_record(published: StrPath, key: StrPath) -> Record:
+    """The confidential record of the release in the folder `published`, which was made with this `key`."""
+    certificate = read_published(published)
+    if certificate is None:
+        raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
+    ledger = read_ledger(key, read_key(key))
+    check_published(ledger, [certificate])
+    return ledger.record(ledger.releases[certificate.number - 1])
+
+
+def publish(record: Record, out: StrPath) -> list[Path]:
+    """Writes the public files of a record.
+
+    An existing file must be identical, so a killed run can publish again. The certificate is written last and
+    marks the folder as complete.
+
+    `record`: the record of a release in the ledger. `out`: the folder to publish, which is made if it is
+    missing.
+    """
+    check_vacant(out, record)
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    remove_stale_files(folder)
+    written = []
+    for path, text in _public_files(record, folder).items():
+        if not path.exists():
+            write_bytes(path, text.encode())
+            written.append(path)
+    return written
+
+
+def check_vacant(out: StrPath, record: Record | None) -> None:
+    """Refuses an output folder that holds another result; a new result needs a new folder."""
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise RefusedError(f"{folder} is not a folder")
+    expected = {} if record is None else _public_files(record, folder)
+    for path in (folder / "decisions.csv", folder / "certificate.json"):
+        if path.exists() and (path not in expected or path.read_bytes() != expected[path].encode()):
+            raise RefusedError(
+                f"{path} holds another result and is never overwritten: give a new `out` folder"
+            )
+
+
+def _public_files(record: Record, folder: Path) -> dict[Path, str]:
+    return {folder / name: text for name, text in record.published.items()}
+
+
+def release_folder(out: StrPath, number: int) -> Path:
+    """The folder of a release if each has a folder of its own in `out`."""
+    return Path(out) / f"release-{number}"
+
+
+def latest_release(out: StrPath) -> Path | None:
+    """The complete folder of the latest numbered release in `out`, if there is one."""
+    return next((folder for folder in _release_folders(out) if _is_complete(folder)), None)
+
+
+def interrupted_release(out: StrPath) -> Path | None:
+    """The folder of the latest numbered release in `out`, if a killed run left it incomplete."""
+    return next((folder for folder in _release_folders(out)[:1] if not _is_complete(folder)), None)
+
+
+def finish_interrupted(ledger: Ledger, out: StrPath) -> tuple[str, ...]:
+    """Publishes the releases whose folders in `out` killed runs left incomplete.
+
+    Returns a remark on each.
+    """
+    numbered = [(release, release_folder(out, release.number)) for release in ledger.releases]
+    interrupted = [
+        (release, folder) for release, folder in numbered if folder.is_dir() and not _is_complete(folder)
+    ]
+    for release, folder in interrupted:
+        publish(ledger.record(release), folder)
+    return tuple(
+        f"{folder} was left incomplete by an interrupted run, and is complete now"
+        for _, folder in interrupted
+    )
+
+
+def _release_folders(out: StrPath) -> list[Path]:
+    """The numbered folders in `out`, latest first."""
+    names = os.listdir(out) if os.path.isdir(out) else []
+    numbers = [int(match[1]) for name in names if (match := RELEASE_NAME.fullmatch(name))]
+    return [release_folder(out, number) for number in sorted(numbers, reverse=True)]
+
+
+def _is_complete(folder: Path) -> bool:
+    """Whether a release is complete: its certificate is written last."""
+    return (folder / "certificate.json").exists()
+
+
+@dataclass(frozen=True)
+class PublishedCertificate:
+    """A published certificate, with the key that made it and the number of its release."""
+
+    path: Path
+    fingerprint: str
+    number: int
+    text: bytes
+
+
+def read_published(folder: StrPath) -> PublishedCertificate | None:
+    """The certificate in a folder; None if there is none, or if it does not name its key and release."""
+    path = Path(folder) / "certificate.json"
+    try:
+        text, content = read_bytes(path), read_json(path)
+    except InputError:
+        return None
+    match content:
+        case {"key_fingerprint": str(fingerprint), "release": int(number)} if number > 0:
+            return PublishedCertificate(path, fingerprint, number, text)
+    return None
+
+
+def published_in(folder: StrPath) -> list[PublishedCertificate]:
+    """The certificate in a folder, and those of the numbered releases in it, oldest first."""
+    folders = [Path(folder), *reversed(_release_folders(folder))]
+    return [seen for seen in map(read_published, folders) if seen is not None]
+
+
+def published_at(out: StrPath, numbered: bool) -> list[PublishedCertificate]:
+    """The certificates that a folder for new results already holds: one, or several if `numbered`."""
+    return published_in(out) if numbered else [seen for seen in [read_published(out)] if seen is not None]
+
+
+def all_published(
+    folders: StrPath | Sequence[StrPath],
+) -> list[PublishedCertificate]:
+    """Every certificate in published folders; a folder without any is refused."""
+    certificates = []
+    for folder in [folders] if isinstance(folders, str | os.PathLike) else folders:
+        if not (inside := published_in(folder)):
+            raise InputError(f"`published` {folder} must hold a certificate.json that blindcal wrote")
+        certificates += inside
+    return certificates
+
+
+def check_published(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> None:
+    """Refuses to continue if a published certificate has another key, or is missing from the ledger.
+
+    A ledger restored from an old backup would otherwise draw new coins for papers that were decided.
+    """
+    if problems := published_problems(ledger, seen):
+        raise RefusedError("; ".join(problems))
+
+
+def published_problems(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> list[str]:
+    """A message for each certificate that is not a release of this ledger, with advice."""
+    problems = (_published_problem(ledger, certificate, seen) for certificate in seen)
+    return [problem for problem in problems if problem is not None]
+
+
+def _published_problem(
+    ledger: Ledger, certificate: PublishedCertificate, seen: Sequence[PublishedCertificate]
+) -> str | None:
+    path, number = certificate.path, certificate.number
+    if certificate.fingerprint != ledger.fingerprint:
+        return (
+            f"{path} was made with another key (fingerprint {certificate.fingerprint}) than the one given "
+            f"({ledger.fingerprint}): give that key; another one would draw again"
+        )
+    if number > len(ledger.releases):
+        return (
+            f"{path} is release {number} made with this key, and {ledger.folder} holds only "
+            f"{len(ledger.releases)}: it is older than what was published; {restore_advice(ledger.folder)}"
+        )
+    if ledger.record(ledger.releases[number - 1]).published[CERTIFICATE].encode() == certificate.text:
+        return None
+    apart = "two copies of the key decided apart, or one of the two was changed"
+    for other in seen:
+        same = other.fingerprint == certificate.fingerprint and other.number == number
+        if same and other.text != certificate.text:
+            return f"{path} and {other.path} are both release {number} made with this key: {apart}"
+    return (
+        f"{path} is not what {ledger.folder} holds as release {number} made with this key: {apart}. If that "
+        f"folder is not the one to go on with, {restore_advice(ledger.folder)}"
+    )

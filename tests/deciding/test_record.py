@@ -1,0 +1,56 @@
+"""Records of releases: read back as they were written, and without secrets in what notebooks keep."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from blindcal.deciding.decide import Outcome
+from blindcal.deciding.key import read_key
+from blindcal.deciding.ledger import read_ledger
+from blindcal.deciding.record import pack, record_json, record_of, unpack
+from blindcal.verification import Verification
+from sealed_releases import PAPER, POLICIES, RECORD, committed, sealed
+
+
+def test_a_record_reads_back_equal(key_path: Path) -> None:
+    sealed(key_path)
+    ledger = read_ledger(key_path, read_key(key_path))
+    (release,) = ledger.releases
+    record = ledger.record(release)
+    assert record == committed(read_key(key_path), RECORD, "s")
+    assert (release.number, release.input) == (1, "s")
+    table = ledger.tables(record)["p1"]
+    assert table.exact == POLICIES["p1"].exact
+    assert table.numerator.tolist() == POLICIES["p1"].numerator.tolist()
+
+
+def test_the_text_of_a_record_keeps_its_secrets() -> None:
+    """A notebook shows what its last line returns, and keeps it."""
+    paper = replace(PAPER, reviewers=("canary-1", "canary-2"), secret=73914, probability=("abcd", "ef01"))
+    record = replace(RECORD, papers=(paper,), reason="canary-3", decisions="canary-4")
+    shown = f"{paper!r} {record!r} {Outcome(record, 'new')!r} {Verification(record, (), ())!r}"
+    assert "release=1" in shown
+    assert "p1" in shown
+    assert not [secret for secret in ("canary", "73914", "abcd", "ef01") if secret in shown]
+
+
+@pytest.mark.parametrize(
+    "change", [{"more": 1}, {"papers": 1}, {"papers": [{}]}, {"people": [["a", 2.0], ["b", 1.0]]}]
+)
+def test_bytes_that_are_no_record_are_refused(change: dict[str, object]) -> None:
+    content = json.loads(record_json(RECORD))
+    assert record_of(json.dumps(content).encode()) == RECORD
+    with pytest.raises((ValueError, TypeError, KeyError)):
+        record_of(json.dumps({**content, **change}).encode())
+
+
+def test_tables_are_packed_without_a_loss() -> None:
+    tables = unpack(pack(POLICIES))
+    assert [*tables] == [*POLICIES]
+    for name, table in POLICIES.items():
+        assert tables[name].exact == table.exact
+        assert tables[name].numerator.tolist() == table.numerator.tolist()
