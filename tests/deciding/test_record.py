@@ -38,9 +38,7 @@ def test_the_text_of_a_record_keeps_its_secrets() -> None:
     assert not [secret for secret in ("canary", "73914", "abcd", "ef01") if secret in shown]
 
 
-@pytest.mark.parametrize(
-    "change", [{"more": 1}, {"papers": 1}, {"papers": [{}]}, {"people": [["a", 2.0], ["b", 1.0]]}]
-)
+@pytest.mark.parametrize("change", [{"more": 1}, {"papers": 1}, {"papers": [{}]}])
 def test_bytes_that_are_no_record_are_refused(change: dict[str, object]) -> None:
     content = json.loads(record_json(RECORD))
     assert record_of(json.dumps(content).encode()) == RECORD
