@@ -111,7 +111,7 @@ def measured(way: str, path: Path) -> tuple[float, float, float]:
 
 def small_families() -> None:
     """20 files of each family of the tests, in this process."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "data"))
     import blindcal.reviews  # noqa: F401
     from bad_files import FAMILIES, good_rows
 

@@ -29,7 +29,7 @@ import atheris
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "data")]
 INSTRUMENTED = [
     "blindcal.importers", "blindcal.io", "blindcal.io.cells", "blindcal.reviews", "blindcal.project",
     "blindcal.pools.candidates", "blindcal.exporters.formats",
