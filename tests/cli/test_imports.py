@@ -328,6 +328,7 @@ def test_past_years_are_put_in_order_and_say_what_they_lack(folder: Path) -> Non
     code, out, _ = call("import", "icx", "2026.csv", "2025.csv", "--as", "past")
     assert code == 0
     assert "past conferences, oldest first: 2025, 2026\n" in out
+    assert "  past-better: were high scores the better ones in each of these years?" in out
     assert "past: 2025, 2 reviews, score OveMer\n" in out
     assert "note: 2026, 2025: 1 review without a score left out (row 4)\n" in out
     assert out.count("does not say which reviews are metareviews") == 1

@@ -56,6 +56,7 @@ CODES_WARNING = (
 _UNITS: Mapping[str, Unit] = {"reviewer": "reviewer", "member": "member"}
 T = TypeVar("T")
 _LABELS = {"reviews_a_paper": "reviews per paper"}
+_PAST_BETTER = "were {better} scores the better ones in each of these years? Name others"
 _BETTER = {"high": "high scores", "low": "low scores"}
 
 
@@ -223,6 +224,7 @@ def _print(folder: Folder, brought: FolderImport, codes: Path | None, dry_run: b
         say(f"{'would set' if dry_run else 'set'} {', '.join(changed)} in {folder.path / FILE}")
     if isinstance(past := brought.settings.get("past"), list):
         say(f"past conferences, oldest first: {', '.join(Path(path).stem for path in past)}")
+        say(f"  past-better: {_PAST_BETTER.format(better=folder.text('better'))}")
     say(WARNING if codes is None else f"{WARNING}\n{CODES_WARNING}")
 
 
@@ -458,5 +460,7 @@ def _print_open(made: CreatedFolder, facts: dict[str, Any]) -> None:
         say("  scores: not set; say who may see the scores before papers are decided")
     if not settings.keys() & {"accept-rate", "accept"}:
         say("  accept-rate, accept: neither is set; say how many papers to accept")
+    if "past" in settings:
+        say(f"  past-better: not set; {_PAST_BETTER.format(better=settings['better'])}")
     if not made.calibrated and "past" not in settings:
         say(f"  past: not set; `blindcal import {folder} FILE --as past` brings past reviews")
