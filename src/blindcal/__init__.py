@@ -71,8 +71,8 @@ if TYPE_CHECKING:
     from blindcal.reviews import Reviews as Reviews
     from blindcal.simulation.conference import SimulatedConference as SimulatedConference
     from blindcal.simulation.conference import simulate as simulate
-    from blindcal.simulation.replay import Replay as Replay
-    from blindcal.simulation.replay import replay as replay
+    from blindcal.simulation.realized_errors import Replay as Replay
+    from blindcal.simulation.realized_errors import replay as replay
     from blindcal.verification import Verification as Verification
     from blindcal.verification import verify as verify
 else:
