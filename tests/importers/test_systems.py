@@ -11,7 +11,9 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.importers import import_reviews
+from blindcal.importers.hotcrp import read_metareviews
 from blindcal.importers.normalize import Imported
+from blindcal.importers.open import open_export
 from blindcal.importers.people import read_codes, read_conflicts, read_map, read_people
 from blindcal.importers.raw_export import WITHDRAWN, Choices
 from blindcal.io.cells import natural_key
@@ -45,6 +47,8 @@ FILES = {
         (92, 30, 21), inside=60, conflicts=60, left=(META.format("1 metareview"),)
     ),
     "hotcrp-3.4-pcassignments.csv": Read(None),
+    "hotcrp-3.4-pcassignments-metareviews.csv": Read(None),
+    "hotcrp-3.4-scores-metareviews.csv": Read((93, 30, 20)),
     "hotcrp-3.4-pcconf.csv": Read(None, conflicts=60),
     "hotcrp-3.4-pcinfo.csv": Read(None, people=20),
     "hotcrp-3.4-revcsv.csv": Read(ALL),
@@ -82,7 +86,8 @@ def test_what_is_read_of_each_file_and_what_is_left_out(name: str) -> None:
         said = [*map(str, imported.dropped), *imported.warnings]
         counts = [line for line in said if line[0].isdigit()]
         assert counts == [*expected.left]
-        assert {*imported.withdrawn.values()} <= {"decided already (Accepted)", "decided already (Rejected)"}
+        reasons = {why.partition(" (")[0] for why in imported.withdrawn.values()}
+        assert reasons <= {"decided already", *WITHDRAWN}
     found = (imported and expected.reviews, conflicts and len(conflicts), committee and len(committee))
     assert found == (expected.reviews, expected.conflicts, expected.people)
 
@@ -165,17 +170,66 @@ def test_emails_that_differ_in_capitals_are_one_person() -> None:
 
 
 def test_metareviews_of_hotcrp_are_no_reviews() -> None:
-    """Of 93 reviews one is of the type 5; a CSV has no word of types, and that is said."""
+    """Of 93 reviews one is of the type 5; a CSV has no word of types, and its numbers may raise a doubt."""
     name = "hotcrp-3.4-jsonrqc-metareview-round.json"
     imported = import_reviews(data(name), name)
     assert (len(imported.reviews), len(imported.reviews.papers), len(imported.conflicts)) == (92, 30, 60)
     assert "1 metareview: they sum up reviews and are none themselves" in map(str, imported.dropped)
     assert ("1", "ada@example.edu") not in {*zip(*list(imported.reviews.columns().values())[:2], strict=True)}
-    for table in ("scores", "revcsv"):
-        said = import_reviews(data(f"hotcrp-3.4-{table}.csv"), "x.csv").warnings
-        assert "HotCRP's CSV does not say which reviews are metareviews" in said[0]
-        assert "import the JSON (jsonrqc) instead" in said[0]
-    assert not any("metareviews" in line for line in imported.warnings)
+    for table in ("scores", "revcsv", "scores-past", "scores-shortrows"):
+        field = "OveMer" if table == "scores-shortrows" else None
+        said = import_reviews(data(f"hotcrp-3.4-{table}.csv"), "x.csv", Choices(score_field=field)).warnings
+        assert not any("metareviews" in line for line in (*said, *imported.warnings))
+
+
+def test_a_list_of_assignments_says_which_reviews_are_metareviews() -> None:
+    """Both files are from HotCRP's pages; three of 93 reviews are metareviews."""
+    table = data("hotcrp-3.4-scores-metareviews.csv")
+    opened = open_export(data("hotcrp-3.4-pcassignments-metareviews.csv"), "x")
+    listed = read_metareviews(opened)
+    assert listed is not None
+    assert sorted(paper for paper, _ in listed) == ["1", "2", "3"]
+    imported = import_reviews(table, "x", Choices(metareviews=listed))
+    assert (len(imported.reviews), len(imported.reviews.papers)) == (90, 30)
+    assert "3 metareviews: they sum up reviews and are none themselves" in map(str, imported.dropped)
+    assert listed.isdisjoint(zip(*list(imported.columns().values())[:2], strict=True))
+    for other in ("pcassignments", "pcconf", "scores"):
+        none = read_metareviews(open_export(data(f"hotcrp-3.4-{other}.csv"), "x"))
+        assert none == (frozenset() if other == "pcassignments" else None), other
+
+
+def extra(numbers: dict[str, list[int]], usual: int = 2, papers: int = 12) -> bytes:
+    """Scores of HotCRP: as many ordinary reviews of each paper, and those of some people on some papers."""
+    ordinary = [
+        (paper, f"r{(paper + turn * 5) % 9}") for paper in range(1, papers + 1) for turn in range(usual)
+    ]
+    more = [(paper, who) for who, reviewed in numbers.items() for paper in reviewed]
+    rows = [f"{paper},P{paper},{who}@x.org,{(paper + len(who)) % 5}" for paper, who in [*ordinary, *more]]
+    return "\n".join(["paper,title,email,OveMer", *rows, ""]).encode()
+
+
+@pytest.mark.parametrize(
+    ("numbers", "doubted"),
+    [
+        ({}, 0),
+        ({"chair": [1, 4, 7]}, 3),
+        ({"chair": [1, 4], "other": [7, 8]}, 4),
+        ({"chair": list(range(1, 7)), "other": list(range(7, 13))}, 12),
+        ({"chair": [1]}, 0),
+        ({"r0": [1, 2, 3], "late": [4, 5]}, 0),
+    ],
+)
+def test_metareviews_are_suspected_only_where_numbers_of_reviews_say_so(
+    numbers: dict[str, list[int]], doubted: int
+) -> None:
+    data = extra(numbers)
+    told = [line for line in import_reviews(data, "x").warnings if "metareviews" in line]
+    assert [line.split(" of them")[0].rpartition(" ")[2] for line in told] == (
+        [f"{doubted}"] if doubted else []
+    )
+    assert not any(
+        "metareviews" in line for line in import_reviews(data, "x", Choices(metareviews=frozenset())).warnings
+    ), "a list of assignments answers it"
 
 
 def test_metareviews_of_openreview_are_counted() -> None:

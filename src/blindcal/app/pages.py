@@ -90,6 +90,7 @@ KIND_LABELS: Mapping[str, str] = {
     "past": "reviews of a past conference",
     "committee": "the committee",
     "conflicts": "conflicts",
+    "assignments": "who was asked to review what (metareviews)",
     "pools": "candidates of each paper",
     "reviewers": "a calibration",
     "titles": "titles of papers",

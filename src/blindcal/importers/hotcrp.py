@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, pairwise
 
 from blindcal.errors import Problem
 from blindcal.importers.raw_export import (
@@ -30,6 +32,7 @@ from blindcal.importers.sheet import (
     json_objects,
     json_pages,
 )
+from blindcal.io.cells import normalize_id
 
 NAME, TITLE = "hotcrp", "HotCRP"
 _IDENTITIES = (
@@ -47,10 +50,12 @@ _NOT_FIELDS = {
     *("needs_approval", "my_review", "format"),
 }
 _KEPT_FIELDS = ("object", "pid", "round", "reviewer", "reviewer_email")
-_SILENT = (
-    "HotCRP's CSV does not say which reviews are metareviews: if there are any, import the JSON (jsonrqc) "
-    "instead"
+_DOUBT = (
+    "numbers of reviews look as if {} of them were metareviews, which HotCRP's CSV does not say: give the "
+    "list of assignments (pcassignments) together with this file, or import the JSON (jsonrqc) instead"
 )
+# Fewer are chance: a review more on a paper is most often one.
+_FEWEST_DOUBTED = 3
 _METAREVIEW = "5"
 _UNFINISHED = frozenset(("empty", "acknowledged", "draft", "delivered", "pending"))
 _FINISHED = frozenset(("", "approved", "complete", "submitted"))
@@ -118,13 +123,71 @@ def _read_table(table: HeadedTable, choices: Choices) -> RawExport:
         export,
         problems=(*export.problems, *table.problems, *table.repeated([*used, *names])),
         warnings=(
-            _SILENT,
+            *(_doubts(export.rows) if choices.metareviews is None else ()),
             silent("HotCRP's table of scores", "withdrawn")
             if _shows_decisions(table)
             else silent("HotCRP's CSV of reviews"),
         ),
         withdrawn=withdrawn_papers((number, "", word) for number, word in decisions),
     )
+
+
+def _doubts(rows: Sequence[RawReview]) -> list[str]:
+    """A doubt if a few people have one review of every paper, or of every one with more reviews than most.
+
+    >>> plain = [RawReview(0, f"{paper}", who, "1") for paper in range(4) for who in "ab"]
+    >>> extra = [RawReview(0, f"{paper}", "chair", "1") for paper in range(3)]
+    >>> _doubts(plain), _doubts(plain + extra)[0][:45]
+    ([], 'numbers of reviews look as if 3 of them were ')
+    """
+    papers, people = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+    for row in rows:
+        papers[row.paper].add(row.reviewer)
+        people[row.reviewer].add(row.paper)
+    sizes = Counter(map(len, papers.values()))
+    usual = max(sizes, key=lambda size: (sizes[size], -size), default=0)
+    more = {paper for paper, reviewers in papers.items() if len(reviewers) > usual}
+    above = [reviewed for reviewed in people.values() if reviewed <= more]
+    busiest = _busiest([*people.values()], len(papers))
+    for covered, group in ((more, above), ({*papers}, busiest)):
+        if {*chain(*group)} == covered and len(covered) >= _FEWEST_DOUBTED and max(sizes) > 2:
+            return [_DOUBT.format(f"{len(covered):,}")]
+    return []
+
+
+def _busiest(reviewed: Sequence[set[str]], total: int) -> Sequence[set[str]]:
+    """The people with the most reviews, as many as wrote this `total`; none if others wrote as many each."""
+    ordered = sorted(reviewed, key=len, reverse=True)
+    written = 0
+    for number, (papers, later) in enumerate(pairwise(ordered), start=1):
+        written += len(papers)
+        if written >= total:
+            return ordered[:number] if written == total and len(later) < len(papers) else []
+    return []
+
+
+def read_metareviews(opened: OpenedExport) -> frozenset[tuple[str, str]] | None:
+    """Paper and reviewer of each metareview in a list of assignments; None for any other file.
+
+    A bulk assignment with a conflict is a list of conflicts.
+    """
+    table = None if opened.is_json else find_only_table(opened.sheets, _lists_assignments)
+    if table is None:
+        return None
+    who = table.column(table.first("email", "user"))
+    rows = list(zip(table.column("paper"), table.column("action"), who, strict=True))
+    actions = {action.strip().casefold() for _, action, _ in rows}
+    if any("conflict" in action for action in actions) or not any("review" in action for action in actions):
+        return None
+    return frozenset(
+        (paper.strip(), normalize_id(email.strip()))
+        for paper, action, email in rows
+        if action.strip().casefold() == "metareview"
+    )
+
+
+def _lists_assignments(names: frozenset[str]) -> bool:
+    return {"paper", "action"} <= names and bool(names & {"email", "user"})
 
 
 def _shows_decisions(table: HeadedTable) -> bool:

@@ -5,13 +5,20 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from blindcal.errors import Problem
 from blindcal.importers.people import check_people, new_codes
-from blindcal.importers.raw_export import Choices, Dropped, RawExport, RawReview
+from blindcal.importers.raw_export import (
+    METAREVIEWS,
+    Choices,
+    Dropped,
+    RawExport,
+    RawReview,
+    dropped_count,
+)
 from blindcal.importers.scores import (
     ScoreScale,
     has_decimal_commas,
@@ -75,6 +82,7 @@ def gather(export: RawExport, choices: Choices) -> Imported:
     `export` is what a system's `read` returns; of the `choices`, `best_first` and `people` count here.
     """
     people = {_clean(key): _clean(person) for key, person in (choices.people or {}).items()}
+    export = _without_metareviews(export, choices.metareviews or frozenset())
     scored = [row for row in export.rows if row.score.strip().casefold() not in _BLANK]
     rows = _whole([_cleaned(row) for row in scored])
     papers = {_clean(raw.paper): row.paper for raw, row in zip(scored, rows, strict=True)}
@@ -122,6 +130,13 @@ def gather(export: RawExport, choices: Choices) -> Imported:
         dropped=(*export.dropped, Dropped("the order of rows", "it can reveal who wrote a review")),
         warnings=(*export.warnings, *_warnings(export, scored, rows, sure, titles, people)),
     )
+
+
+def _without_metareviews(export: RawExport, listed: Collection[tuple[str, str]]) -> RawExport:
+    """The export without reviews that a list of assignments calls metareviews."""
+    rows = [row for row in export.rows if (_clean(row.paper), _clean(row.reviewer)) not in listed]
+    left = dropped_count(len(export.rows) - len(rows), "metareview", METAREVIEWS)
+    return replace(export, rows=rows, dropped=(*export.dropped, *left))
 
 
 def coded(imported: Imported, known: Mapping[str, str]) -> tuple[Imported, dict[str, str]]:

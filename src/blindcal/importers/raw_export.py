@@ -53,6 +53,8 @@ class Choices:
     # Whose severity is calibrated if sub-reviewers write: `reviewer` is the one who wrote, `member` the one
     # responsible
     unit: Unit = "reviewer"
+    # Paper and reviewer of each metareview, as a list of assignments says it; None without such a list
+    metareviews: frozenset[tuple[str, str]] | None = None
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from blindcal.fitting.received_sums import has_share_statement
 from blindcal.importers import MAX_EXPORT
 from blindcal.importers.detect import recognized
 from blindcal.importers.easychair import committee_table
+from blindcal.importers.hotcrp import read_metareviews
 from blindcal.importers.normalize import Imported, coded
 from blindcal.importers.open import open_export
 from blindcal.importers.people import lists_people, new_codes, read_codes
@@ -69,7 +70,9 @@ from blindcal.reviews import Reviews, missing_withdrawn_warnings, similar_id_war
 
 Notes = Mapping[str, Mapping[str, str | None]]
 """Lines about papers under the headings of conference.toml: by heading, then by paper; None for none."""
-KINDS = ("reviews", "past", "committee", "conflicts", "pools", "reviewers", "titles", "same")
+KINDS = (
+    *("reviews", "past", "committee", "conflicts", "assignments", "pools", "reviewers", "titles", "same"),
+)
 """What a file can be brought into a folder as."""
 
 _PAPERS = {"paper", "paper id", "pid", "submission #", "submission", "proposal id", "#"}
@@ -130,6 +133,8 @@ def file_kind(path: Path, choices: Choices, *, has_reviews: bool) -> str:
     sheet = opened.sheets[0] if len(opened.sheets) == 1 else None
     if team_sheet(opened) is not None or (sheet is not None and committee_table(opened) is not None):
         return "committee"
+    if read_metareviews(opened) is not None:
+        return "assignments"
     if sheet is not None and find_table(sheet, _lists_conflicts) is not None:
         return "conflicts"
     try:
@@ -156,7 +161,8 @@ def resolved_kinds(
     has_reviews = "reviews" in folder.settings
     sources = []
     for path in paths:
-        own = kind
+        # A list of assignments beside reviews says which of them are metareviews.
+        own = "assignments" if kind in ("reviews", "past") and len(paths) > 1 and _marks(path) else kind
         if own is None and (choices.columns or choices.format) and not has_reviews:
             own = "reviews"
         own = own or file_kind(path, choices, has_reviews=has_reviews)
@@ -164,6 +170,26 @@ def resolved_kinds(
         sources.append(Source(path, own))
     check_sources(sources)
     return tuple(sources)
+
+
+def _marks(path: Path) -> bool:
+    return read_metareviews(open_export(read_bytes(path, MAX_EXPORT), str(path))) is not None
+
+
+def _metareviews(sources: Sequence[Source]) -> frozenset[tuple[str, str]] | None:
+    """The metareviews among the reviews that come with a list of assignments; None without one."""
+    lists = [source.path for source in sources if source.kind == "assignments"]
+    if not lists:
+        return None
+    if len([source for source in sources if source.kind in ("reviews", "past")]) != 1:
+        raise InputError(
+            f"{lists[0]} says which reviews are metareviews: give it together with the one file of reviews "
+            "that it is about"
+        )
+    listed = read_metareviews(open_export(read_bytes(lists[0], MAX_EXPORT), str(lists[0])))
+    if listed is None:
+        raise InputError(f"{lists[0]} must be HotCRP's list of assignments: paper, action, email")
+    return listed
 
 
 def check_sources(sources: Sequence[Source]) -> None:
@@ -313,7 +339,9 @@ def decided(folder: Folder) -> bool:
 def _read(
     folder: Folder, sources: Sequence[Source], choices: Choices
 ) -> tuple[FolderContents, tuple[str, ...]]:
-    by_kind = {source.kind: source.path for source in sources if source.kind != "past"}
+    aside = ("past", "assignments")
+    by_kind = {source.kind: source.path for source in sources if source.kind not in aside}
+    choices = replace(choices, metareviews=_metareviews(sources))
     listed = [source for source in sources if source.kind == "past"]
     files = SourceFiles(**by_kind, past=[source.path for source in listed], choices=choices)
     contents, remarks = read_contents(files)
