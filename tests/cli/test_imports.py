@@ -24,7 +24,7 @@ from small_bombs import BOMBS, MEMORY
 from small_conferences import everything
 
 pytestmark = pytest.mark.edge
-SYSTEMS = Path(__file__).parents[1] / "systems"
+SYSTEMS = Path(__file__).parents[1] / "data" / "systems"
 
 
 @pytest.fixture
