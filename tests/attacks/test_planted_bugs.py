@@ -182,7 +182,8 @@ def public_decisions_follow_the_evidence(folder: Path) -> None:
 
 def loaded(folder: Path, *, bar: float | None = None, rate: float | None = None) -> tuple[Any, Any]:
     files = (folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools"))
-    return inputs.read_inputs(*files).prepared(accept_rate=rate, bar=bar)
+    conference, truth = inputs.read_inputs(*files).prepared(accept_rate=rate, bar=bar)
+    return conference, truth.reviewers
 
 
 def coins_of_different_facts_differ(folder: Path) -> None:
@@ -483,7 +484,8 @@ def tables_that_move_with_the_truth(patch: pytest.MonkeyPatch) -> None:
 
         def listed(case: Any) -> Any:
             order = sorted(
-                range(len(case.candidates)), key=lambda i: case.candidates[i] not in truth[case.paper]
+                range(len(case.candidates)),
+                key=lambda i: case.candidates[i] not in truth.reviewers[case.paper],
             )
             moved = {
                 name: tuple(getattr(case, name)[i] for i in order)
