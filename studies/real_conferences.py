@@ -6,10 +6,9 @@ FOLDER holds the scores of ICLR 2018, 2024 and 2026 (iclr/), the bids of AAMAS 2
 studies/real_raters.py. Scores, grids, numbers of reviews and accept rates are the venues' own. Who reviewed
 what is not public, so reviewers are drawn: the public scores fix their mean and how much of the spread lies
 within papers, and what part of that is the reviewers' own offset and slope is taken from NIPS 2014 and from
-real raters (`assess`). Candidates are those of a paper of AAMAS 2021 if its bids, or simulated expertise, are
-assigned at random with capped chances. Of each paper's candidates some are drawn as its reviewers, their
-parameters from the posterior given the scores that they gave, all others from the crowd: so scores and
-reviewers fit together.
+real raters (`assess`). Candidates are those of a paper of AAMAS 2021 if it is assigned at random by its bids,
+with capped chances. Of each paper's candidates some are drawn as its reviewers, their parameters from the
+posterior given the scores that they gave, all others from the crowd: so scores and reviewers fit together.
 Wrong decisions are expected values over the public belief. Writes docs/numbers/real_conferences.json, the
 tables of docs/evidence/real_conferences.md and docs/figures/real_conferences.png.
 """
@@ -60,7 +59,6 @@ STRENGTH, COLLUDERS = 1.5, 20
 CAP, TIGHT, LOAD, REVIEWS = 0.5, 0.4, 6, (3, 4, 5)
 YES, MAYBE, CONFLICT = 3, 2, 255
 ROUNDING = 1e-9
-TOPICS, EXPERTISE = 25, 0.1
 OTHERS, HISTORY = 3, 10
 BANK, QUALITY = 2000, np.linspace(-4.5, 4.5, 181)
 
@@ -288,14 +286,6 @@ def marginals(bids: Bids, reviews: int, cap: float) -> Array:
     chance = np.zeros(bids.value.shape)
     chance[paper, reviewer] = np.where(solved.x < ROUNDING, 0.0, solved.x)
     return chance
-
-
-def expertise(papers: int, people: int) -> Bids:
-    """Everybody and every paper has a mixture of topics; similarity is how well they go together."""
-    rng = np.random.default_rng(13)
-    about = rng.dirichlet(np.full(TOPICS, EXPERTISE), papers)
-    knows = rng.dirichlet(np.full(TOPICS, EXPERTISE), people)
-    return Bids(about @ knows.T, np.zeros((papers, people), dtype=np.bool_))
 
 
 @dataclass(frozen=True)
@@ -589,10 +579,7 @@ def main() -> None:
     splits = sorted([NIPS, *(split_of(options.data, name) for name in RATERS)], key=lambda one: one.own)
     similarity = bids_of(options.data / "bids")
     bids = candidates(similarity)
-    others = {
-        f"bids, cap {TIGHT:g}": candidates(similarity, TIGHT),
-        "expertise, cap 0.5": candidates(expertise(*similarity.value.shape)),
-    }
+    others = {f"bids, cap {TIGHT:g}": candidates(similarity, TIGHT)}
     cells, apart = list[Cell](), dict[str, list[Cell]]((name, []) for name in others)
     for venue in VENUES:
         whole = published(options.data, venue)

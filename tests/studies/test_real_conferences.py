@@ -144,8 +144,9 @@ def test_published_papers_are_those_that_were_decided(tmp_path: Path) -> None:
     assert found.rate == 0.5
 
 
-def test_expertise_makes_pools_for_every_number_of_reviews() -> None:
-    found = study.candidates(study.expertise(8, 12))
+def test_bids_make_pools_for_every_number_of_reviews() -> None:
+    value = np.random.default_rng(3).random((8, 12))
+    found = study.candidates(study.Bids(value, value < 0.1))
     assert {reviews: len(found[reviews]) for reviews in study.REVIEWS} == {3: 8, 4: 8, 5: 8}
     for reviews, every in found.items():
         sums = [sum(pool.values()) for _, pool in every]
