@@ -34,6 +34,7 @@ from blindcal.importers.normalize import withdrawn_lines
 from blindcal.io.cells import count, number_text
 from blindcal.planning.calibration_check import FITS
 from blindcal.planning.conference_plan import Answer
+from blindcal.planning.level_menu import LevelAnswer
 from blindcal.planning.request import Quota, Request
 from blindcal.policy.guarantee import GUARANTEES
 from blindcal.pools.candidates import EVERYONE
@@ -43,6 +44,8 @@ from blindcal.project.workflow import FolderAudit, FolderFit, FolderRelease, Fol
 from blindcal.report.charts import bars
 from blindcal.report.html_page import menu_bars, score_spans
 from blindcal.report.wording import (
+    LEVEL_HEADINGS,
+    LEVEL_NOTE,
     MENU_HEADINGS,
     MENU_NOTE,
     SOURCES,
@@ -51,6 +54,8 @@ from blindcal.report.wording import (
     explain_certificate,
     guarantee_words,
     has_figures,
+    level_advice,
+    level_rows,
     percent,
     promises,
     quota_line,
@@ -476,7 +481,7 @@ def forecast_view(forecast: Forecast) -> dict[str, Any]:
 
 
 def _plan(session: Session, state: FolderState) -> dict[str, Any]:
-    planned: Answer | None = session.result("planned")
+    planned: Answer | LevelAnswer | None = session.result("planned")
     request = state.request
     settings = state.folder.settings
     if planned is not None and request is not None and request.guarantee != planned.chosen:
@@ -493,11 +498,28 @@ def _plan(session: Session, state: FolderState) -> dict[str, Any]:
     }
 
 
-def planned_view(planned: Answer) -> dict[str, Any]:
+def level_view(planned: LevelAnswer) -> dict[str, Any]:
+    """The answer if papers are decided by this year's evidence, and its menu as a table."""
+    chosen = [choice == planned.choice for choice in planned.menu.choices]
+    rows = zip(level_rows(planned.menu), chosen, strict=True)
+    return {
+        "answer": level_advice(planned),
+        "headings": LEVEL_HEADINGS,
+        "note": LEVEL_NOTE,
+        "levels": [(place, name, cells, own) for place, ((name, *cells), own) in enumerate(rows)],
+        "remarks": [plain(remark) for remark in planned.remarks],
+        "sampled": False,
+    }
+
+
+def planned_view(planned: Answer | LevelAnswer) -> dict[str, Any]:
     """The answer, and the menu as a table with a bar for each line."""
+    if isinstance(planned, LevelAnswer):
+        return level_view(planned)
     menu = planned.menu
     raw, *lines, full = menu_bars(menu, planned.chosen)
     return {
+        "levels": None,
         "answer": advice(menu, planned.chosen),
         "headings": MENU_HEADINGS,
         "note": MENU_NOTE,
@@ -527,7 +549,7 @@ def _settings(session: Session, state: FolderState) -> dict[str, Any]:
 
 def _decide(session: Session, state: FolderState) -> dict[str, Any]:
     request = state.request
-    planned: Answer | None = session.result("planned")
+    planned: Answer | LevelAnswer | None = session.result("planned")
     made: FolderRelease | None = session.result("decided")
     refused = "`despite_misfit`" in str(session.error)
     return {
@@ -536,7 +558,7 @@ def _decide(session: Session, state: FolderState) -> dict[str, Any]:
         "promises": [] if request is None else promises(request.guarantee),
         "reviews": review_words(state),
         "public": state.folder.settings.get("scores") != CONFIDENTIAL,
-        "misfit": refused or (planned is not None and planned.fit.verdict != FITS),
+        "misfit": refused or (isinstance(planned, Answer) and planned.fit.verdict != FITS),
         "leak": request is not None and request.guarantee.name == "none",
         "made": None if made is None else _made_lines(made),
         "release": None if state.release is None else release_view(state.release),

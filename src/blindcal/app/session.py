@@ -29,7 +29,9 @@ from blindcal.importers.people import read_maps
 from blindcal.importers.raw_export import Choices
 from blindcal.io.atomic_files import lock, read_bytes, refuse_published, write_table
 from blindcal.planning.conference_plan import Answer, answer
+from blindcal.planning.level_menu import LevelAnswer, level_answer
 from blindcal.policy.guarantee import LIMITS
+from blindcal.posterior.this_year import ThisYearInputs
 from blindcal.project.create import InitialSettings, SourceFiles, create_example, create_folder, key_beside
 from blindcal.project.imports import (
     KINDS,
@@ -616,9 +618,11 @@ class Session:
         settings_of(self.state.folder)
         self.start("planned", "comparing guarantees", self._plan)
 
-    def _plan(self, folder: Folder, progress: Progress) -> Answer:
+    def _plan(self, folder: Folder, progress: Progress) -> Answer | LevelAnswer:
         with folder_inputs(folder) as inputs:
             request = settings_of(folder).for_inputs(inputs)
+            if isinstance(inputs, ThisYearInputs):
+                return level_answer(inputs, request)
             return answer(inputs, request, despite_misfit=True, workers=self.workers, progress=progress)
 
     def decide(self, *, reason: str | None = None, misfit: bool = False, leak: bool = False) -> None:

@@ -21,10 +21,13 @@ from blindcal.errors import InputError
 from blindcal.fitting.diagnostics import Estimate
 from blindcal.io.atomic_files import write_table
 from blindcal.io.cells import count
+from blindcal.planning.level_menu import LevelAnswer
 from blindcal.posterior.conference import read_reviewers
-from blindcal.project.imports import folder_reviews
+from blindcal.posterior.inputs import PAST
+from blindcal.project.imports import decided, folder_reviews
 from blindcal.project.settings import Folder, read_folder
-from blindcal.report.wording import VERDICTS
+from blindcal.project.workflow import folder_answer
+from blindcal.report.wording import VERDICTS, level_advice
 from blindcal.reviewers.affine import Affine
 from blindcal.reviews import BETTER, Reviews, orient_reviewers, orient_reviews, similar_id_warnings
 
@@ -198,6 +201,9 @@ def assess(
     Example: blindcal assess reviews.csv --accept-rate 0.25
     """
     folder = folder_of(reviews)
+    if folder is not None and folder.source != PAST and not decided(folder):
+        _say_public_range(folder)
+        return
     read = reviews_to_decide(reviews, folder)
     if accept_rate is None:
         accept_rate = DEFAULT_RATE if folder is None else expected_rate(folder, read)
@@ -205,6 +211,19 @@ def assess(
     result = assess_reviews(read, accept_rate=accept_rate, least_gain=least_gain)
     emit_json({**vars(result), "warning": CONFIDENTIAL})
     _print_assessment(result)
+
+
+def _say_public_range(folder: Folder) -> None:
+    """What the scores alone say, for a chair who has yet to decide by this year's evidence."""
+    answer = folder_answer(folder, seconds=0.0)
+    if not isinstance(answer, LevelAnswer):
+        raise InputError(f"{folder.path} is not ready: `blindcal plan {folder.path}` says why")
+    say(level_advice(answer))
+    note(
+        "before papers are decided only this range is given: figures fitted to who wrote what would break "
+        "the promise if they shaped a decision, even the decision whether to calibrate"
+    )
+    emit_json({"advice": level_advice(answer), "menu": answer.menu, "warning": CONFIDENTIAL})
 
 
 def _print_assessment(result: Assessment) -> None:

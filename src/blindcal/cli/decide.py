@@ -25,8 +25,9 @@ from blindcal.deciding.decide import Outcome, first_of_key
 from blindcal.deciding.ledger import ledger_folder
 from blindcal.io.cells import count, number_text
 from blindcal.project.workflow import decide_folder, key_of, opened
-from blindcal.report.wording import percent
+from blindcal.report.wording import certified_promises, has_figures, percent
 
+_BY = {"this-year": "these reviews themselves", "file": "another method's evidence"}
 # How many of the changed papers are named; with --json, all of them.
 _SHOWN = 20
 
@@ -101,6 +102,22 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     say(f"{counted}, {certificate['accepted']:,} accepted{waiting(certificate)}; {how[outcome.how]}")
     if outcome.how == "amended" or outcome.changes.alike:
         _print_changes(outcome.changes, certificate["papers"])
+    _say_figures(certificate)
+    if outcome.record.scores == CONFIDENTIAL and has_figures(certificate):
+        say("scores are confidential: these figures are for you alone, and no public file has them")
+    if (only := first_of_key(outcome)) is not None:
+        say(only)
+    say(f"public: {facts['decisions']}, {facts['certificate_file']}")
+    say(f"CONFIDENTIAL, never share: {facts['key']}, {facts['sealed']}")
+
+
+def _say_figures(certificate: dict[str, Any]) -> None:
+    """The promise, and the figures that the certificate has."""
+    if not has_figures(certificate):
+        say(f"better: {certificate['better']} scores; calibrated by {_BY[certificate['source']]}")
+        for promise in certified_promises(certificate):
+            say(promise)
+        return
     say(f"better: {certificate['better']} scores; calibration: {certificate['calibration_fit']['verdict']}")
     say(_promise(certificate))
     say(
@@ -114,12 +131,6 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
         + (")" if full is None else f", fully calibrated {percent(full)})")
     )
     say_gap(certificate.get("gap", 0.0))
-    if outcome.record.scores == CONFIDENTIAL:
-        say("scores are confidential: these figures are for you alone, and no public file has them")
-    if (only := first_of_key(outcome)) is not None:
-        say(only)
-    say(f"public: {facts['decisions']}, {facts['certificate_file']}")
-    say(f"CONFIDENTIAL, never share: {facts['key']}, {facts['sealed']}")
 
 
 def waiting(certificate: dict[str, Any]) -> str:

@@ -45,7 +45,7 @@ from blindcal.project.imports import (
 )
 from blindcal.project.settings import FILE, Folder, accept_setting, read_folder
 from blindcal.project.workflow import folder_answer
-from blindcal.report.wording import advice
+from blindcal.report.wording import answer_words
 from blindcal.reviews import BETTER, Reviews
 
 WARNING = "CONFIDENTIAL: inputs say who reviewed what; only you can read them."
@@ -385,7 +385,7 @@ def new(
         raise _readable_elsewhere(error, folder) from None
     facts = _new_facts(folder, made)
     answer = folder_answer(read_folder(folder), seconds=_SECONDS)
-    facts["advice"] = None if answer is None else advice(answer.menu, answer.chosen)
+    facts["advice"] = answer_words(answer)
     _print_new(made, facts)
     note(*made.remarks)
     emit_json(facts)
@@ -463,4 +463,8 @@ def _print_open(made: CreatedFolder, facts: dict[str, Any]) -> None:
     if "past" in settings:
         say(f"  past-better: not set; {_PAST_BETTER.format(better=settings['better'])}")
     if not made.calibrated and "past" not in settings:
-        say(f"  past: not set; `blindcal import {folder} FILE --as past` brings past reviews")
+        say(
+            "  past: not set, so these reviews calibrate themselves; "
+            f"`blindcal import {folder} FILE --as past` brings past reviews, which gain more"
+        )
+        say("  people: not set; how many people reviewed, by the committee's list?")

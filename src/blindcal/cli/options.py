@@ -293,11 +293,13 @@ def say_next_step(path: Path, *, refit: bool = False) -> None:
     settings = folder.settings
     if "reviews" not in settings:
         step = f"blindcal import {path} FILE, once reviews are in"
-    elif not os.path.lexists(folder.text("reviewers")) or (refit and folder.past):
+    elif folder.source == "past" and (
+        not os.path.lexists(folder.text("reviewers")) or (refit and folder.past)
+    ):
         lacking = [kind for kind in ("committee", "past") if not settings.get(kind)]
         imports = [f"blindcal import {path} FILE --as {kind}" for kind in lacking]
         step = f"{', '.join(imports)}{', then ' if imports else ''}blindcal fit {path}"
-    elif plan_refusals(folder):
+    elif folder.source == "past" and plan_refusals(folder):
         step = f"blindcal import {path} --dry-run"
     elif decided(folder):
         step = _AMEND.format(path)

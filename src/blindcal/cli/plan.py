@@ -36,20 +36,26 @@ from blindcal.io.cells import count
 from blindcal.planning.calibration_check import CalibrationCheck
 from blindcal.planning.conference_plan import A_MINUTE, Answer, Plan, answer, plan_prepared
 from blindcal.planning.guarantee_menu import MENU
+from blindcal.planning.level_menu import LEVEL_MENU, level_answer
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import NAMES, Guarantee
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.inputs import Inputs
-from blindcal.project.settings import checked_consent, parse_guarantee
+from blindcal.posterior.this_year import ThisYearInputs
+from blindcal.project.settings import Folder, checked_consent, parse_guarantee
 from blindcal.project.workflow import folder_inputs, opened, settings_of
 from blindcal.report.guarantee_survey import survey
 from blindcal.report.html_page import Report, page
 from blindcal.report.wording import (
+    LEVEL_HEADINGS,
+    LEVEL_NOTE,
     MENU_HEADINGS,
     MENU_NOTE,
     advice,
     bar_words,
     guarantee_words,
+    level_advice,
+    level_rows,
     menu_rows,
     papers_text,
     percent,
@@ -119,6 +125,14 @@ def plan(
     with hired(processes, cluster) as workers:
         with folder_inputs(folder) as inputs:
             request = request.for_inputs(inputs)
+            if isinstance(inputs, ThisYearInputs):
+                if audit or out is not None:
+                    raise InputError(
+                        "--audit and --out are for a calibration from elsewhere: what this year's evidence "
+                        "gains is printed as a whole"
+                    )
+                _plan_levels(folder, inputs, request, given, key)
+                return
             if every or key is not None:
                 prepared, truth = request.prepared(inputs, workers=workers, progress=progress)
                 if key is not None:
@@ -148,6 +162,59 @@ def plan(
         if hidden:
             say(f"CONFIDENTIAL, never share: {out}")
     say_next("plan", folder)
+
+
+def _plan_levels(
+    folder: Folder, inputs: ThisYearInputs, request: Request, given: Sequence[Guarantee], key: Path | None
+) -> None:
+    """Print what each guarantee gains if papers are decided by this year's evidence."""
+    prepared, truth = request.prepared(inputs)
+    others = given if len(given) > 1 else LEVEL_MENU
+    found = level_answer(inputs, request, others, prepared=prepared)
+    facts: dict[str, Any] = {"commitment": None, "key_fingerprint": None}
+    if key is not None:
+        secret = read_key(key)
+        promise = commitment_to_input(secret, prepared, truth.reviewers, request, truth.given)
+        facts = {"commitment": promise, "key_fingerprint": secret.fingerprint}
+    say(level_advice(found))
+    say()
+    rows = [
+        (f"{name} (chosen)" if choice == found.choice else name, *more)
+        for choice, (name, *more) in zip(found.menu.choices, level_rows(found.menu), strict=True)
+    ]
+    table(["guarantee", *LEVEL_HEADINGS], rows)
+    say(fill(LEVEL_NOTE, _WIDTH))
+    say()
+    say(f"{count(found.menu.papers, 'paper')}, {count(found.reviews, 'review')}; nothing was drawn")
+    say(f"bar: quality {bar_words(prepared.bar)} (quality is N(0,1) over papers)")
+    if request.quota is not None:
+        say(f"{quota_line(request.quota)}; gains are about papers decided one by one")
+    say(f"better: {request.better} scores")
+    for name, value in facts.items():
+        if value is not None:
+            say(f"{name.replace('_', ' ')}: {value}")
+    note(*found.remarks)
+    emit_json(
+        {
+            "advice": level_advice(found),
+            "papers": found.menu.papers,
+            "reviews": found.reviews,
+            "guarantee": request.guarantee,
+            "source": request.source,
+            "bar": prepared.bar,
+            "accept": request.accept,
+            "wait_list": request.wait_list,
+            "better": request.better,
+            "menu": found.menu,
+            **facts,
+            "notes": [],
+        }
+    )
+    worth = not level_advice(found).startswith("Not worth it")
+    if worth:
+        say_next("plan", folder)
+    else:
+        say(f'next: write guarantee = "public" into {folder.file}, then blindcal decide {folder.path}')
 
 
 def _answered(

@@ -17,9 +17,13 @@ from blindcal.certify.claims import SUMS, Claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR
 from blindcal.deciding.certificate_fields import (
     ASSUMED,
+    ASSUMED_OF_A_FILE,
     ASSUMED_OF_A_LIST,
+    ASSUMED_OF_EVIDENCE_LIST,
+    ASSUMED_OF_THIS_YEAR,
     CERTIFICATE_FORMAT,
     certificate_json,
+    public_fields,
 )
 from blindcal.deciding.record import PaperRecord, Record
 from blindcal.deciding.recorded_pools import PoolRows
@@ -30,6 +34,7 @@ from blindcal.planning.ranking_and_wait_list import ACCEPT, REJECT, WAIT
 from blindcal.planning.request import Quota
 from blindcal.policy.guarantee import LIMITS, Guarantee
 from blindcal.pools.candidates import OUTSIDER, union
+from blindcal.posterior.this_year import EVIDENCE_FILE
 
 # Figures have nine decimals. Sums differ by far less than 1e-10 from one kind of machine to another.
 _DECIMALS, _MACHINES, _NOTHING = 10**9, Fraction(1, 10**10), 1e-12
@@ -103,6 +108,7 @@ def certificate_text(record: Record, listing: Listing | None, key_fingerprint: s
         "scores": record.scores,
         "requested": _requested(record.settings, listing),
         "scale": _scale(papers, request.better),
+        "source": request.source,
         "pools": _pools(papers, guarantee),
         **moved_to_scale(record.settings),
         "calibration_fit": record.fit,
@@ -124,7 +130,21 @@ def certificate_text(record: Record, listing: Listing | None, key_fingerprint: s
             "waiting": listing.count(WAIT),
             "expected_wrong_private": private["expected_wrong"],
         }
+    if record.level_model is not None:
+        content = _of_evidence(content, listed=listing is not None)
     return certificate_json(content)
+
+
+def _of_evidence(content: dict[str, Any], *, listed: bool) -> dict[str, Any]:
+    """The certificate if papers are decided by this year's evidence.
+
+    Nothing is stated of candidates, of whom there are none, and no error, since the scores cannot tell how
+    strict reviewers are: `plan` gives a range. So all that is left depends on no score.
+    """
+    assumed = ASSUMED_OF_A_FILE if content["source"] == EVIDENCE_FILE else ASSUMED_OF_THIS_YEAR
+    more = ASSUMED_OF_EVIDENCE_LIST if listed else ()
+    kept = {name: value for name, value in public_fields(content).items() if name != "pools"}
+    return {**kept, "assumptions": [*assumed, *more]}
 
 
 def _requested(settings: Mapping[str, Any], listing: Listing | None) -> dict[str, Any]:

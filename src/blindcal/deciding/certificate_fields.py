@@ -19,7 +19,7 @@ from blindcal.io.atomic_files import to_jsonable
 from blindcal.io.cells import count, number_text
 from blindcal.io.tables import quote_cell
 from blindcal.planning.calibration_check import DOUBTFUL, FITS, HOPELESS
-from blindcal.planning.request import SCORES
+from blindcal.planning.request import SCORES, SOURCES
 from blindcal.policy.guarantee import LIMITS, NAMES, Limit
 
 CERTIFICATE_FORMAT = 1
@@ -27,10 +27,24 @@ CERTIFICATE_FORMAT = 1
 ASSUMED = ("observer", "knowledge", "one_paper", "fixed", "uncovered")
 ASSUMED_OF_A_LIST = ("list", "one_place", "list_errors")
 ASSUMED_WITHOUT_SCORES = ("confidential", "observer_of_scores", "unseen", "repeated")
-"""What a certificate assumes, by name: always, if an exact number is accepted, if scores are confidential.
+ASSUMED_OF_THIS_YEAR = ("draws", "renaming", "links", "evidence_fixed", "strategy", "uncovered_evidence")
+ASSUMED_OF_A_FILE = ("draws", "outside_evidence", "evidence_fixed", "uncovered_evidence")
+ASSUMED_OF_EVIDENCE_LIST = ("place_of_evidence",)
+"""What a certificate assumes, by name: always, if an exact number is accepted, if scores are confidential;
+and if papers are decided by this year's evidence, or by that of another method.
 
 `report.wording` has the sentences, so that words can change and certificates stay as they are.
 """
+_ASSUMPTIONS = dict.fromkeys(
+    (
+        *ASSUMED,
+        *ASSUMED_OF_A_LIST,
+        *ASSUMED_WITHOUT_SCORES,
+        *ASSUMED_OF_THIS_YEAR,
+        *ASSUMED_OF_A_FILE,
+        *ASSUMED_OF_EVIDENCE_LIST,
+    )
+)
 # Those that mention no figure: they stand if scores are confidential.
 _WITHOUT_FIGURES = ("one_paper", "one_place", "fixed", "uncovered")
 Content = Mapping[str, Any]
@@ -106,7 +120,7 @@ FORMAT = ValueKind(
     f"must be {CERTIFICATE_FORMAT}, which this version reads",
 )
 ASSUMPTIONS = ValueKind(
-    {"type": "array", "items": {"enum": [*ASSUMED, *ASSUMED_OF_A_LIST, *ASSUMED_WITHOUT_SCORES]}},
+    {"type": "array", "items": {"enum": [*_ASSUMPTIONS]}},
     "must be a list of names of assumptions",
 )
 SCORE_LIST = ValueKind({"type": "array", "items": _NUMBER}, "must be a list of numbers", "list")
@@ -129,6 +143,7 @@ class Field:
     # Whether it depends on scores, so that it is not published if these are confidential
     withheld: bool = False
     optional: bool = False  # whether it can be missing for another reason
+    of_candidates: bool = False  # whether it is missing if there are none, as with this year's evidence
     nullable: bool = False  # whether it can be null
     fields: tuple[Field, ...] = ()  # the fields of an object
 
@@ -235,6 +250,11 @@ def _limit_field(name: str, limit: Limit) -> Field:
     )
 
 
+_SOURCES = {
+    "past": "Reviewers were calibrated on other conferences.",
+    "this-year": "Strictness was estimated from each reviewer's other reviews of this conference.",
+    "file": "Another method gave accept or reject for each paper; blindcal did not look at how.",
+}
 _REQUESTED = (
     SHARE.field(
         "accept_rate",
@@ -467,7 +487,18 @@ _DECIDED: Sequence[Field] = (
         ),
     ),
     Field("scale", None, "The scores, as they were given.", withheld=True, fields=_SCALE),
-    Field("pools", None, "Who may have reviewed.", fields=_POOLS),
+    _choice(*SOURCES).field(
+        "source",
+        "What calibrated: a calibration from elsewhere, these reviews themselves, or another method's file.",
+        lambda content: _SOURCES[content["source"]],
+    ),
+    Field(
+        "pools",
+        None,
+        "Who may have reviewed. Not if papers are decided by this year's evidence: it needs no candidates.",
+        of_candidates=True,
+        fields=_POOLS,
+    ),
     Field(
         "decided_again",
         None,
@@ -676,6 +707,8 @@ def public_fields(content: Content) -> dict[str, Any]:
 
 def assumptions_without_scores(names: Sequence[str]) -> list[str]:
     """What a certificate assumes for readers who do not see the scores."""
+    if "draws" in names:
+        return [*names]
     return [*ASSUMED_WITHOUT_SCORES, *(name for name in names if name in _WITHOUT_FIGURES)]
 
 
@@ -697,8 +730,12 @@ def certificate_schema() -> dict[str, Any]:
         "reviewers but through the decisions. There is no date: the same key and input give the same bytes "
         "on any day. If scores are confidential, the public certificate has no figure that depends on them.",
         **_object_schema(FIELDS),
-        "if": {"properties": {"scores": {"const": "public"}}},
-        "then": {"required": [row.name for row in FIELDS if row.withheld and not row.optional]},
+        "if": {"properties": {"source": {"const": "past"}}},
+        "then": {
+            "required": [row.name for row in FIELDS if row.of_candidates],
+            "if": {"properties": {"scores": {"const": "public"}}},
+            "then": {"required": [row.name for row in FIELDS if row.withheld and not row.optional]},
+        },
     }
 
 
@@ -708,7 +745,7 @@ def _object_schema(fields: Sequence[Field]) -> dict[str, Any]:
     return {
         "type": "object",
         "additionalProperties": False,
-        "required": [row.name for row in fields if not row.withheld and not row.optional],
+        "required": [row.name for row in fields if not (row.withheld or row.optional or row.of_candidates)],
         **({"dependentRequired": together} if together else {}),
         "properties": {row.name: {**_schema(row), "description": row.description} for row in fields},
     }
@@ -739,7 +776,8 @@ def _problems(
     for row in fields:
         name, value = f"{within}{row.name}", content.get(row.name)
         if value is None:
-            if not (row.nullable or row.optional or (row.withheld and not figures)):
+            missing = row.of_candidates and content.get("source") != "past"
+            if not (row.nullable or row.optional or missing or (row.withheld and not figures)):
                 yield name, _rule(row)
         elif row.fields and isinstance(value, Mapping):
             yield from _problems(value, figures, row.fields, f"{name}.")

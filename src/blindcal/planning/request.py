@@ -19,7 +19,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, LevelByTrack, Truth, paper_tracks
 from blindcal.posterior.inputs import PAST, Inputs, check_inputs
 from blindcal.posterior.levels import SHARE, LevelModel, check_share
-from blindcal.posterior.this_year import ThisYearInputs
+from blindcal.posterior.this_year import EVIDENCE_FILE, THIS_YEAR, ThisYearInputs
 from blindcal.reviewers.calibration import Scale
 from blindcal.reviews import check_better
 
@@ -128,6 +128,8 @@ def shares(quota: Quota, tracks: Sequence[str]) -> LevelByTrack:
     return accepted if quota.tracks else accepted[WHOLE]
 
 
+SOURCES = (PAST, THIS_YEAR, EVIDENCE_FILE)
+"""Where evidence comes from: a calibration, the reviews themselves, or another method."""
 SCORES = ("public", "confidential")
 """Who may see the scores of all papers: everyone, or the committee alone."""
 # Of shift and stretch: more would name a fit exactly.

@@ -49,16 +49,19 @@ from blindcal.planning.request import WHOLE, Quota, known_readers, shares
 from blindcal.policy.guarantee import Guarantee
 from blindcal.pools.candidates import papers_in, pools_of, refuse_other_papers
 from blindcal.posterior.conference import paper_tracks, read_reviewers
+from blindcal.posterior.inputs import PAST
 from blindcal.posterior.reuse_guard import (
     Fingerprint,
     fingerprint_of_reviews,
     fit_record_path,
     reuse_warnings,
 )
+from blindcal.posterior.this_year import THIS_YEAR
 from blindcal.private_sharing import shared_folder
 from blindcal.project.paths import copied_remarks
 from blindcal.project.settings import (
     FILE,
+    WITHOUT_HISTORY,
     Value,
     conference_text,
     guarantee_settings,
@@ -132,7 +135,16 @@ class FolderContents:
     def settings(self) -> dict[str, Value]:
         """The settings that name the files of a new folder; without pools everyone may have reviewed."""
         settings = input_settings({name: f"{INPUTS}/{name}" for name in self.data})
+        if self.source == THIS_YEAR:
+            return settings
         return {"pools": "everyone", "reviewers": f"{INPUTS}/reviewers.csv", **settings}
+
+    @property
+    def source(self) -> str | None:
+        """What calibrates the conference; None if that is open, since there are no reviews yet."""
+        if self.past or self.files.keys() & {"reviewers", "pools"}:
+            return PAST
+        return None if self.imported is None else THIS_YEAR
 
 
 def _copied(name: str, path: Path) -> dict[str, bytes]:
@@ -616,12 +628,19 @@ def _settings(
         "scores": wishes.scores,
         "accept-rate": wishes.accept_rate,
         "accept": wishes.accept if isinstance(number, dict) else number,
-        **guarantee_settings(Guarantee()),
+        **_guarantee_settings(contents.source),
         "key": os.path.relpath(key, folder),
         "out": RELEASES_FOLDER,
         "numbered": True,
     }
     return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _guarantee_settings(source: str | None) -> dict[str, str | float | None]:
+    """The guarantee of a new folder: what is usual for the source, or nothing while that is open."""
+    if source is None:
+        return {}
+    return guarantee_settings(Guarantee() if source == PAST else Guarantee(WITHOUT_HISTORY))
 
 
 def _remarks(contents: FolderContents, folder: Path, given: SourceFiles) -> list[str]:

@@ -23,9 +23,12 @@ from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_bytes
 from blindcal.io.cells import Column, cell_problem, id_problem, number_text
 from blindcal.io.tables import StrPath, decode_utf8, input_error
-from blindcal.planning.request import Request, known_readers
+from blindcal.planning.request import SOURCES, Request, known_readers
 from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee, Limit
 from blindcal.pools.candidates import EVERYONE
+from blindcal.posterior.inputs import PAST
+from blindcal.posterior.levels import SHARE
+from blindcal.posterior.this_year import EVIDENCE_FILE, THIS_YEAR
 
 FILE = "conference.toml"
 Kind = Literal["text", "texts", "file", "files", "pools", "number", "papers", "limit", "grid", "flag"]
@@ -98,6 +101,31 @@ SECTIONS: Mapping[str, Mapping[str, Declaration]] = {
         "tracks": Declaration("file", "inputs/tracks.csv", "Tracks of papers, as the export had them."),
     },
     "Calibration": {
+        "source": Declaration(
+            "text",
+            "this-year",
+            "What calibrates: past (past years, or a table of reviewers), this-year (these reviews alone), "
+            "or file (evidence of another method). Without this line: file if there is such a file, past if "
+            "there are past years or a table of reviewers, else this-year.",
+        ),
+        "people": Declaration(
+            "number",
+            40,
+            "With this-year: how many people reviewed, by the committee's list. Never count this year's "
+            "reviewers: the number shapes which papers a random draw decides. Five reviews each if not set.",
+        ),
+        "strictness-share": Declaration(
+            "number",
+            0.25,
+            "With this-year: the part of the scores' disagreement that is taken as strictness, .15, .25, .35 "
+            "or .5. The scores cannot tell which is right.",
+        ),
+        "evidence": Declaration(
+            "file",
+            "inputs/evidence.csv",
+            "CONFIDENTIAL: paper, evidence (accept or reject, or a number) from another method. Whoever "
+            "chooses it and knows the key can choose decisions.",
+        ),
         "past": Declaration(
             "files",
             ["inputs/past/2026.csv"],
@@ -224,6 +252,16 @@ class Folder:
         """The tables of past conferences, oldest first."""
         past = self.settings.get("past")
         return past if isinstance(past, tuple) else ()
+
+    @property
+    def source(self) -> str:
+        """What calibrates: `past`, `this-year` or `file`."""
+        named = self.text("source")
+        if named and named not in SOURCES:
+            raise InputError(f"{self.file}: source must be one of {', '.join(SOURCES)}, found {named!r}")
+        if named or "evidence" in self.settings:
+            return named or EVIDENCE_FILE
+        return PAST if self.past or os.path.lexists(self.text("reviewers") or "") else THIS_YEAR
 
     @property
     def grid(self) -> list[float] | None:
@@ -381,8 +419,10 @@ def folder_request(folder: Folder, *, yes_leak: bool = False) -> Request:
 
     `yes_leak`: the consent of a chair whose guarantee is `none`, which is refused without it.
     """
+    source = folder.source
     limits = {name: folder.text(name) for name in _LIMITS.keys() & folder.settings}
-    guarantee = checked_consent(_guarantee(folder.text("guarantee"), limits), yes_leak=yes_leak)
+    named = str(folder.settings.get("guarantee", Guarantee().name if source == PAST else WITHOUT_HISTORY))
+    guarantee = checked_consent(_guarantee(named, limits), yes_leak=yes_leak)
     rate, bar = (float(text) if (text := folder.text(name)) else None for name in ("accept-rate", "bar"))
     request = Request(
         guarantee,
@@ -392,13 +432,26 @@ def folder_request(folder: Folder, *, yes_leak: bool = False) -> Request:
         folder.text("better"),
         parse_paper_counts("`accept`", folder.text("accept") or None),
         parse_paper_counts("`wait_list`", folder.text("wait-list") or None) or 0,
+        source=source,
+        strictness_share=float(folder.text("strictness-share") or SHARE),
+        people=_whole(folder.text("people")),
     ).checked()
-    for name in ("reviews", "reviewers", "pools", "key", "out"):
+    needed = {PAST: ("reviewers", "pools"), EVIDENCE_FILE: ("evidence",)}
+    for name in ("reviews", *needed.get(source, ()), "key", "out"):
         folder.required(name)
     parse_grid(folder.text("grid") or None)
     return replace(request, scores=known_readers(folder.text("scores")))
 
 
+def _whole(text: str) -> int | None:
+    """The number of people that a setting gives; None if it is not set."""
+    if text and not re.fullmatch(r"[1-9][0-9]{0,8}", text):
+        raise InputError(f"`people` must be a whole number of at least 1, found {text!r}")
+    return int(text) if text else None
+
+
+WITHOUT_HISTORY = "odds"
+"""The guarantee of a conference without history, if a chair names none."""
 _LIMITS = {setting_name(name): name for name in LIMITS}
 # What people call the guarantee none.
 _FULL = "full"

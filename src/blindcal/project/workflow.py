@@ -60,11 +60,13 @@ from blindcal.io.atomic_files import lock, make_folder, read_bytes, refuse_publi
 from blindcal.io.cells import count
 from blindcal.io.tables import format_table
 from blindcal.planning.conference_plan import Answer, answer, plan_remarks
+from blindcal.planning.level_menu import LevelAnswer, level_answer
 from blindcal.planning.request import Request
 from blindcal.pools.candidates import Similarity, read_similarity
-from blindcal.posterior.inputs import Inputs, read_inputs
+from blindcal.posterior.inputs import PAST, Inputs, read_inputs
 from blindcal.posterior.loads import read_loads
 from blindcal.posterior.reuse_guard import read_scale, reuse_warnings
+from blindcal.posterior.this_year import EVIDENCE_FILE, ThisYearInputs
 from blindcal.project.create import past_table
 from blindcal.project.imports import (
     Notes,
@@ -111,7 +113,11 @@ def settings_of(folder: Folder, *, yes_leak: bool = False) -> Request:
         hint = number_hint(rate, percent=True)
         raise InputError(f"{file}: accept-rate: {rate!r} {open_interval_rule(0.0, 1.0)}{hint}")
     try:
-        return folder_request(folder, yes_leak=yes_leak)
+        request = folder_request(folder, yes_leak=yes_leak)
+        if request.source != PAST and request.people is None and "committee" in folder.settings:
+            # A committee says how many people reviewed at most; its conflicts are kept and not used.
+            return replace(request, people=len(read_committee(folder.text("committee"))))
+        return request
     except InputError as error:
         message = str(error)
         raise InputError(message if message.startswith(file) else f"{file}: {message}") from None
@@ -123,7 +129,9 @@ def key_of(folder: Folder, key: Path | None = None) -> Path:
 
 
 def check_calibrated(folder: Folder) -> None:
-    """Refuse a folder without a calibration, and say which command makes it."""
+    """Refuse a folder that needs a calibration and has none, and say which command makes it."""
+    if folder.source != PAST:
+        return
     path = folder.required("reviewers")
     if not os.path.lexists(path):
         past = "" if folder.past else f" (name past reviews as past = [...] in {FILE} first)"
@@ -171,7 +179,7 @@ def change_settings(folder: Folder, settings: Mapping[str, Value | None], notes:
 
 
 @contextmanager
-def folder_inputs(folder: Folder, grid: Sequence[float] | None = None) -> Iterator[Inputs]:
+def folder_inputs(folder: Folder, grid: Sequence[float] | None = None) -> Iterator[Inputs | ThisYearInputs]:
     """The conference in a folder's files, without withdrawn papers.
 
     Reviewers who turn out to be in no pool are listed beside the reviews, never in the public folder; `grid`
@@ -181,21 +189,27 @@ def folder_inputs(folder: Folder, grid: Sequence[float] | None = None) -> Iterat
         yield _read_inputs(folder, folder.grid if grid is None else grid)
 
 
-def _read_inputs(folder: Folder, grid: Sequence[float] | None) -> Inputs:
+def _read_inputs(folder: Folder, grid: Sequence[float] | None) -> Inputs | ThisYearInputs:
+    withdrawn = tuple(folder.withdrawn)
+    if folder.source != PAST:
+        made = folder.required("evidence") if folder.source == EVIDENCE_FILE else None
+        return read_inputs(folder.required("reviews"), evidence=made, grid=grid, withdrawn=withdrawn)
     reviews, reviewers, pools = (folder.required(name) for name in ("reviews", "reviewers", "pools"))
-    return read_inputs(reviews, reviewers, pools, grid=grid, withdrawn=tuple(folder.withdrawn))
+    return read_inputs(reviews, reviewers, pools, grid=grid, withdrawn=withdrawn)
 
 
 # Whether it is worth it.
 
 
-def folder_answer(folder: Folder, *, seconds: float, workers: Workers = 1) -> Answer | None:
+def folder_answer(folder: Folder, *, seconds: float, workers: Workers = 1) -> Answer | LevelAnswer | None:
     """Whether calibration is worth it under the folder's guarantee, refined for some `seconds`.
 
     None if the folder is not ready for it.
     """
     try:
         request, inputs = settings_of(folder), _read_inputs(folder, folder.grid)
+        if isinstance(inputs, ThisYearInputs):
+            return level_answer(inputs, request)
         return answer(inputs, request.for_inputs(inputs), seconds=seconds, workers=workers)
     except BlindcalError:
         # What is missing or wrong is said by the command that needs it.
@@ -505,7 +519,7 @@ def report_release(
     chair alone, and needs the `key` if scores are confidential.
     """
     certificate, papers = read_certificate(release), read_decided(release)
-    if confidential and not has_figures(certificate):
+    if confidential and certificate["scores"] == "confidential":
         certificate, papers = sealed_release(release, key if folder is None else key_of(folder, key))
     if len(papers) != certificate["papers"]:
         raise InputError(
@@ -513,7 +527,9 @@ def report_release(
             f"decisions.csv has {len(papers):,}"
         )
     survey, remarks, notes = None, [], tuple[str, ...]()
-    if not has_figures(certificate):
+    if certificate["source"] != PAST:
+        remarks += ["the page has no expected errors: `blindcal plan` gives their range"]
+    elif not has_figures(certificate):
         remarks += [
             "scores are confidential: the page has no figure that depends on them; `confidential` has all"
         ]
@@ -521,7 +537,8 @@ def report_release(
         remarks += ["without the conference's folder the page has no menu and no gray zone"]
     else:
         with folder_inputs(folder) as inputs:
-            survey = survey_release(inputs, certificate, papers, workers=workers, progress=progress)
+            if isinstance(inputs, Inputs):
+                survey = survey_release(inputs, certificate, papers, workers=workers, progress=progress)
     if has_figures(certificate):
         notes = tuple(plan_remarks(certificate, certificate["limits"].get("never_against")))
     titles = None if folder is None else folder.settings.get("titles")
@@ -621,6 +638,11 @@ def audit_folder(
 ) -> FolderAudit:
     """Plays adversaries against the latest release of a folder: those always played, and those given."""
     given = adversaries or Adversaries()
+    if folder.source != PAST:
+        raise InputError(
+            "`audit` plays adversaries who know pools and a calibration, and these papers were decided by "
+            "this year's evidence: `blindcal.adversaries` has the observers of such decisions"
+        )
     release = open_release(release_of(folder), key_of(folder, key))
     views, loads = release.views, given.loads
     known = None if loads is None else true_loads(views) if loads == "true" else read_loads(loads)

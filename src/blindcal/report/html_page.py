@@ -93,7 +93,7 @@ def page(report: Report) -> str:
     style = files("blindcal.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
     if has_figures(report.certificate):
         return environment.get_template("report.html").render(style=style, **facts(report))
-    # Scores are confidential: of all that depends on them, only the decisions are left.
+    # Of all that depends on scores, only the decisions are there.
     return environment.get_template("decisions.html").render(style=style, unseen=UNSEEN, **_common(report))
 
 
@@ -104,6 +104,8 @@ def _common(report: Report) -> dict[str, Any]:
         "content": content,
         "tossed": tossed,
         "confidential": report.confidential,
+        "hidden": content["scores"] == "confidential",
+        "by_evidence": content["source"] != "past",
         "papers": count(content["papers"], "paper"),
         "reviews": count(content["reviews"], "review"),
         "guarantee": guarantee_words(guarantee),

@@ -21,8 +21,9 @@ from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import parse_json, read_bytes
 from blindcal.io.cells import count, number_text
 from blindcal.io.tables import StrPath, decode_utf8, input_error
-from blindcal.planning.conference_plan import steady_crowd
+from blindcal.planning.conference_plan import Answer, steady_crowd
 from blindcal.planning.guarantee_menu import Choice, Menu
+from blindcal.planning.level_menu import LevelAnswer, LevelMenu
 from blindcal.planning.request import Quota
 from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee
 
@@ -31,6 +32,13 @@ BY_MEAN, FULLY = "mean scores, no calibration", "full calibration, no promise"
 NOTHING = "nothing to gain"
 MENU_HEADINGS = ("wrong decisions", "expected gain", "of full calibration's", "reviewers named")
 """What the numbers of a menu's row are."""
+LEVEL_HEADINGS = ("gain over mean scores", "random draws", "decided otherwise than by means")
+"""What the numbers of a row are if papers are decided by this year's evidence."""
+LEVEL_NOTE = (
+    "Gains are expected numbers of wrong decisions avoided, the smallest and the largest if strictness is in "
+    "truth 15, 25, 35 or 50 percent of the scores' disagreement, which the scores cannot tell. All of this "
+    "follows from scores and settings; who wrote what was not looked at."
+)
 MENU_NOTE = (
     "Numbers are expected values: papers decided wrongly; how many fewer these are than by mean scores, and "
     "as a share of what full calibration would gain; the chance of naming who wrote a review."
@@ -41,6 +49,8 @@ UNSEEN = (
     "reviewers; such a person still names reviewers no more often than someone who sees the scores too."
 )
 """What holds for readers of decisions whose scores are confidential."""
+NOT_ONE_PLACE = "One place on the list is not covered by this factor: it depends on all private draws."
+"""What the guarantee odds does not promise if an exact number of papers is accepted."""
 VERDICTS = {
     "worth it": "calibrating from these reviews alone (hierarchical) helps",
     "worth it with history": "these reviews say too little about the reviewers; knowing them would help",
@@ -213,6 +223,41 @@ def advice(menu: Menu, chosen: Guarantee) -> str:
     if own.gain < least:
         return f"{gained} No promise of the menu gains clearly more; full calibration would gain {full}."
     return gained
+
+
+def level_advice(answer: LevelAnswer) -> str:
+    """Whether calibrating on this year's reviews is worth it with the chosen guarantee."""
+    low, high = answer.choice.gain
+    papers = count(answer.menu.papers, "paper")
+    gained = (
+        f"Expected gain: {papers_text(low)} to {papers_text(high)} of {papers}, by how strict reviewers are."
+    )
+    if high >= WORTH * answer.menu.papers and low >= 0.0:
+        return gained
+    return (
+        f"Not worth it with {short_words(answer.chosen)}. {gained} "
+        'guarantee = "public" decides by the scores alone, with everything else of a folder.'
+    )
+
+
+def answer_words(answer: Answer | LevelAnswer | None) -> str | None:
+    """The sentence that answers whether calibration is worth it; None if there is no answer."""
+    if answer is None:
+        return None
+    return level_advice(answer) if isinstance(answer, LevelAnswer) else advice(answer.menu, answer.chosen)
+
+
+def level_rows(menu: LevelMenu) -> list[tuple[str, str, str, str]]:
+    """The rows of a `menu`: name, range of the gain, papers decided by lot, papers changed."""
+    return [
+        (
+            guarantee_words(choice.guarantee),
+            " to ".join(f"{gain:z.2f}" for gain in choice.gain),
+            f"{choice.lots:,}",
+            papers_text(choice.changed),
+        )
+        for choice in menu.choices
+    ]
 
 
 def menu_rows(menu: Menu) -> list[tuple[str, str, str, str, str]]:
@@ -395,11 +440,15 @@ def certificate_of(data: bytes, file: str) -> dict[str, Any]:
 
 
 def has_figures(certificate: Mapping[str, Any]) -> bool:
-    """Whether a `certificate` has figures that depend on the scores: not if these are confidential.
+    """Whether a `certificate` must have figures that depend on the scores.
+
+    It has none if scores are confidential, or if papers were decided by this year's evidence.
 
     >>> has_figures({"scores": "confidential", "guarantee": "steady"})
     False
     """
+    if certificate.get("source", "past") != "past":
+        return False
     return "success" in certificate or certificate.get("scores") != "confidential"
 
 
@@ -408,9 +457,17 @@ def certified_guarantee(certificate: Mapping[str, Any]) -> Guarantee:
     return Guarantee.from_record(certificate["guarantee"], certificate["limits"])
 
 
+def _hidden(certificate: Mapping[str, Any]) -> bool:
+    """Whether readers of a `certificate` do not see the scores; the guarantee odds says itself for whom."""
+    figures = has_figures(certificate) or certificate.get("scores") != "confidential"
+    return not figures and certificate["guarantee"] != "odds"
+
+
 def certified_promises(certificate: Mapping[str, Any]) -> list[str]:
     """What a `certificate` promises, a sentence each; also where a crowd is steady, as pools are smaller."""
-    first, *more = promises(certified_guarantee(certificate), hidden=not has_figures(certificate))
+    first, *more = promises(certified_guarantee(certificate), hidden=_hidden(certificate))
+    if certificate["guarantee"] == "odds" and "selection" in certificate:
+        first = f"{first.replace('no single decision', 'no private draw')} {NOT_ONE_PLACE}"
     return [first, *certified_steady(certificate), *more]
 
 
@@ -511,16 +568,17 @@ def _lines(
 
 def _promised(content: Mapping[str, Any]) -> Iterable[ExplainedField]:
     guarantee = certified_guarantee(content)
-    first, *more = promises(guarantee, hidden=not has_figures(content))
+    first, *more = promises(guarantee, hidden=_hidden(content))
     yield ExplainedField("guarantee", guarantee_words(guarantee), first)
     own = [name for name in guarantee.limits if LIMITS[name].replaces == guarantee.name]
+    own += [name for name in GUARANTEES[guarantee.name].needs if name not in own]
     kept = [name for name in guarantee.limits if name not in own]
     for name, sentence in zip(kept, more, strict=True):
         yield ExplainedField(f"limits.{name}", number_text(guarantee.limits[name]), sentence)
     for name in own:
         yield ExplainedField(f"limits.{name}", number_text(guarantee.limits[name]), LIMITS[name].sentence)
     further = [name for name, limit in LIMITS.items() if not limit.only_with]
-    if absent := [name.replace("_", " ") for name in further if name not in kept]:
+    if absent := [name.replace("_", " ") for name in further if name not in (*kept, *own)]:
         yield ExplainedField("limits", "none", f"No further limit was requested on {_listed(absent)}.")
 
 
@@ -584,6 +642,27 @@ ASSUMPTIONS: Mapping[str, str] = {
     "they have the stated pools and nothing more to go by.",
     "repeated": "Decided more than once: each decision on a paper keeps the limits, and several reveal "
     "more than one.",
+    "draws": "What is promised: each private draw changes the odds of two statements about who reviewed "
+    "what by at most the stated factor, for someone who sees the scores, whatever else they know. Someone "
+    "who does not see the scores has this factor only if told that the paper was drawn: to them, any "
+    "decision, by mean scores too, also says something about the scores.",
+    "renaming": "Names: all decisions together are exactly as likely if members exchanged names throughout, "
+    "since nothing personal entered. That nobody is named needs members who look alike from outside: "
+    "conflicts, unequal numbers of reviews and areas tell people apart.",
+    "links": "Links are not hidden: someone who knows one of a person's reviews may learn of another. If the "
+    "writers of two reviews were exchanged, only the chances of the draws of these two people's papers would "
+    "change; the odds from everything published change by at most epsilon times the lots of both.",
+    "place_of_evidence": "One place on the list is not covered by this factor: it depends on the private "
+    "decisions on all papers.",
+    "evidence_fixed": "Fixed by scores and settings alone: which papers are drawn and with what chance, the "
+    "bar, the spread of scores, the number of people. Whoever chose these settings after looking at who "
+    "wrote what, or at figures fitted to this year's reviewers, has broken the promise.",
+    "strategy": "A reviewer who scores others low looks strict, which helps the papers they score high.",
+    "outside_evidence": "The evidence came from outside: another method gave accept or reject for each "
+    "paper, and every draw may depend on everything that went into it. A level can encode a name or a text, "
+    "and whoever chose the file knowing the key could dictate decisions; the commitment binds the file.",
+    "uncovered_evidence": "Not covered: decisions changed by hand by someone who knows the reviewers, the "
+    "texts of reviews, published lists of reviewers, and anyone who holds the key or the private log.",
 }
 """What a certificate assumes, and what is not covered, by the names that it has there."""
 
