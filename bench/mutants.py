@@ -28,63 +28,55 @@ ROOT = Path(__file__).resolve().parent.parent
 # The tests of each module, the quickest and most likely to notice first.
 TESTS = {
     "posterior/acceptance_bar": (
-        "posterior/acceptance_bar posterior/conference posterior/large_pools verification_checks archive"
+        "posterior/acceptance_bar posterior/conference posterior/large_pools verification archive"
     ),
     "posterior/belief": ("posterior/belief outsiders certify/claims policy/policy"),
     "posterior/tuple_weights": (
-        "posterior/tuple_weights outsiders precise_reviewers certify/claims "
-        "planning/conference_plan_papers posterior/large_pools"
+        "posterior/tuple_weights outsiders precise_reviewers certify/claims planning/conference_plan "
+        "posterior/large_pools"
     ),
     "posterior/paper": (
-        "posterior/paper posterior/tuple_weights outsiders certify/claims "
-        "planning/conference_plan_papers policy/accept_lp posterior/large_pools posterior/conference "
-        "deciding/decide"
+        "posterior/paper posterior/tuple_weights outsiders certify/claims planning/conference_plan "
+        "policy/accept_lp posterior/large_pools posterior/conference deciding/decide"
     ),
     "certify/claims": (
-        "certify/claims precise_reviewers outsiders planning/conference_plan_papers attacks "
-        "verification_checks posterior/large_pools"
+        "certify/claims precise_reviewers outsiders planning/conference_plan attacks verification "
+        "posterior/large_pools"
     ),
-    "deciding/key": (
-        "deciding/key deciding/decide planted_bugs cli/decide deciding/key_facts attacks verification_checks"
-    ),
+    "deciding/key": ("deciding/key deciding/decide planted_bugs cli/decide attacks verification"),
     "posterior/conference": (
-        "posterior/conference planning/conference_plan_papers posterior/large_pools cli/decide "
-        "verification_checks"
+        "posterior/conference planning/conference_plan posterior/large_pools cli/decide verification"
     ),
     "posterior/large_pools": ("posterior/large_pools posterior/tuple_sums policy/accept_lp outsiders"),
     "policy/budget": ("policy/budget policy/accept_lp planning/guarantee_menu attacks"),
     "certify/exact": (
-        "certify/exact certify/claims precise_reviewers outsiders posterior/large_pools "
-        "deciding/ledger attacks planning/conference_plan_papers"
+        "certify/exact certify/claims precise_reviewers outsiders posterior/large_pools deciding/ledger "
+        "attacks planning/conference_plan"
     ),
-    "deciding/amend": ("deciding/amend deciding/decide_draft attacks verification_checks deciding/decide"),
+    "deciding/amend": ("deciding/amend deciding/decide attacks verification deciding/decide"),
     "planning/conference_plan": (
-        "planning/conference_plan_papers deciding/decide verification_checks attacks posterior/large_pools "
+        "planning/conference_plan deciding/decide verification attacks posterior/large_pools "
         "planning/guarantee_menu"
     ),
     "pools/candidates": ("pools/candidates posterior/conference outsiders posterior/large_pools cli/decide"),
-    "deciding/ledger": (
-        "deciding/ledger deciding/ledger_files attacks verification_checks deciding/amend cli/decide"
-    ),
+    "deciding/ledger": ("deciding/ledger attacks verification deciding/amend cli/decide"),
     "deciding/lists": (
-        "deciding/lists deciding/decide_draft deciding/amend attacks verification_checks deciding/decide "
-        "planted_bugs cli/decide"
+        "deciding/lists deciding/decide deciding/amend attacks verification planted_bugs cli/decide"
     ),
-    "deciding/decide": ("deciding/amend attacks verification_checks cli/decide"),
+    "deciding/decide": ("deciding/amend attacks verification cli/decide"),
     "policy/accept_lp": (
-        "policy/accept_lp policy/solver planning/conference_plan_papers outsiders "
-        "posterior/large_pools certify/claims"
+        "policy/accept_lp policy/solver planning/conference_plan outsiders posterior/large_pools "
+        "certify/claims"
     ),
     "policy/solver": ("policy/solver policy/accept_lp policy/pareto_frontier"),
     "planning/expected_errors": (
-        "planning/expected_errors planning/conference_plan_papers planning/guarantee_menu "
-        "posterior/conference posterior/large_pools verification_checks planning/expected_errors_summary "
-        "deciding/decide attacks"
+        "planning/expected_errors planning/conference_plan planning/guarantee_menu posterior/conference "
+        "posterior/large_pools verification deciding/decide attacks"
     ),
     "deciding/certificate": (
-        "deciding/certificate deciding/decide attacks verification_checks planted_bugs cli/decide"
+        "deciding/certificate deciding/decide attacks verification planted_bugs cli/decide"
     ),
-    "verification": ("verification_checks attacks cli/decide"),
+    "verification": ("verification attacks cli/decide"),
 }
 FLIPPED: dict[type, type] = {
     ast.Lt: ast.LtE,

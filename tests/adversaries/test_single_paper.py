@@ -13,15 +13,30 @@ from hypothesis import given
 from scipy.stats import binom
 
 import blindcal as bc
-from blindcal import Affine, Belief, InputError, Policy, audit, frontier, pair_belief, play
+from blindcal import Affine, Belief, audit, frontier, pair_belief, play
 from blindcal.adversaries import guess, posterior, success_of
-from blindcal.adversaries.single_paper import bits
+from blindcal.adversaries.single_paper import (
+    POLICIES,
+    View,
+    answers,
+    authors,
+    bits,
+    bits_about_reviewer,
+    case_view,
+    links,
+    published_view,
+    released_view,
+    rises,
+)
+from blindcal.adversaries.single_paper import _largest as largest
 from blindcal.certify.claims import Claim, certify
 from blindcal.certify.exact import CLAIM_DENOMINATOR
 from blindcal.checks import Array
+from blindcal.errors import InputError
+from blindcal.policy.policy import Policy, evidence_policy, public_policy
 from blindcal.policy.solver import solve
 from listed_tuples import solvable
-from random_cases import GUARANTEES, random_cases
+from random_cases import GUARANTEES, crowded, random_case, random_cases
 from sizes import count
 from strategies import beliefs_with_policies, random_beliefs, random_policies
 
@@ -372,3 +387,147 @@ def test_success_is_the_mean_in_frames_too() -> None:
         float(plan.papers[0].claim.success),
         float(plan.papers[0].claim.added),
     )
+
+
+# --- Views of papers before the draw and after it.
+
+
+def a_case_and_view() -> tuple[object, View]:
+    case = random_case(np.random.default_rng(5), 4, 2)
+    return case, case_view(case, Policy(np.linspace(0.1, 0.9, 12)), 1.0)
+
+
+def test_before_the_toss_both_outcomes_are_counted() -> None:
+    case, view = a_case_and_view()
+    for policy in POLICIES:
+        mass = view.mass(policy)
+        assert mass.shape == (2, 12)
+        assert mass.sum(axis=0) == pytest.approx(view.weight)
+    assert (view.accept["full"] == evidence_policy(case.belief).accept).all()
+    assert (view.accept["public"] == public_policy(case.belief).accept).all()
+    assert view.truth is None
+    assert view.exact
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+def test_after_the_toss_the_decision_is_known(accepted: bool) -> None:
+    case = random_case(np.random.default_rng(5), 4, 2)
+    table = np.linspace(0.1, 0.9, 12)
+    who = tuple(case.candidates[i] for i in case.tuples[7])
+    view = published_view(case, Policy(table), 1.0, accepted, who)
+    weighed = case.belief.weight * (table if accepted else 1 - table)
+    assert view.mass("chosen")[0] == pytest.approx(weighed / weighed.sum())
+    full = evidence_policy(case.belief).accept
+    seen = full if full[7] else 1 - full
+    weighed = case.belief.weight * seen
+    assert view.mass("full")[0] == pytest.approx(weighed / weighed.sum())
+    for policy in ("raw", "public"):
+        assert view.mass(policy)[0] == pytest.approx(case.belief.weight)
+    assert view.truth == tuple(case.tuples[7])
+
+
+def test_strangers_are_refused() -> None:
+    case = random_case(np.random.default_rng(5), 4, 2)
+    with pytest.raises(InputError, match="must all be in its pool"):
+        published_view(case, Policy(np.full(12, 0.5)), 1.0, True, ("r00", "nobody"))
+
+
+def test_believing_something_else() -> None:
+    _, view = a_case_and_view()
+    other = view.believing(np.arange(12.0))
+    assert other.weight.sum() == pytest.approx(1.0)
+    assert (other.mass("raw").sum(axis=0) == other.weight).all()
+    with pytest.raises(InputError, match="nothing is possible"):
+        view.believing(np.zeros(12))
+    # What no tuple allows says nothing.
+    seen = replace(view, outcome={"chosen": np.zeros(12)})
+    assert (seen.mass("chosen") == seen.alone).all()
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+def test_a_conference_that_calibrated_already(accepted: bool) -> None:
+    rng = np.random.default_rng(7)
+    case = random_case(rng, 5, 2)
+    while not 0.1 < case.belief.favor.min() < 0.4 < 0.6 < case.belief.favor.max():
+        case = random_case(rng, 5, 2)
+    view = released_view(case, accepted)
+    agrees = (case.belief.favor > 0.5) == accepted
+    expected = case.belief.weight * agrees
+    assert agrees.any()
+    np.testing.assert_allclose(view.mass("full")[0], expected / expected.sum())
+    assert view.truth is None
+
+
+# --- Questions about single papers, by hand; whole conferences are in test_findings.
+
+
+def a_view(weight: list[float], accept: list[float]) -> View:
+    rows = np.array([[0, 1], [1, 0], [0, 2], [2, 0]])
+    accepts = {"chosen": np.array(accept)}
+    return View("p", ("a", "b", "c"), (1.0, 2.0), rows, np.array(weight), np.zeros(4), accepts)
+
+
+def test_answers_by_hand() -> None:
+    view = a_view([0.4, 0.3, 0.2, 0.1], [1.0, 0.0, 1.0, 0.0])
+    alone, decided = answers(view, view.alone), answers(view, view.mass("chosen"))
+    # Low review: a .6, b .3, c .1; high review: b .4, a .4, c .2. a reviewed it surely, b with .7, c with .3.
+    assert alone == pytest.approx(
+        {"author": 0.5, "three guesses": 1.0, "reviewed at all": 0.8, "whole tuple": 0.4}
+    )
+    # Accepted: a wrote the low review. Rejected: a wrote the high one.
+    assert decided == pytest.approx(
+        {"author": 0.85, "three guesses": 1.0, "reviewed at all": 0.8, "whole tuple": 0.7}
+    )
+    assert rises(view, view.mass("chosen")).max() == pytest.approx(0.6)
+
+
+def test_nobody_is_no_guess() -> None:
+    view = replace(a_view([0.4, 0.3, 0.2, 0.1], [1.0] * 4), names=("a", "b", "*"))
+    view = replace(view, rows=np.where(view.rows == 2, -1, view.rows))
+    found = answers(view, view.alone)
+    assert found["author"] == pytest.approx((0.6 + 0.4) / 2)
+    assert found["whole tuple"] == pytest.approx(0.4)
+    assert found["reviewed at all"] == pytest.approx((1.0 + 0.7) / 2)
+    assert authors(view, view.alone)[0, 0].tolist() == pytest.approx([0.6, 0.3, 0.0])
+    assert bits_about_reviewer(view, view.mass("chosen")) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_one_bit() -> None:
+    rows, accept = np.array([[0], [1]]), {"chosen": np.array([1.0, 0.0])}
+    view = View("p", ("a", "b"), (1.0,), rows, np.array([0.5, 0.5]), np.zeros(2), accept)
+    assert bits_about_reviewer(view, view.mass("chosen")) == pytest.approx(1.0)
+    seen = replace(view, outcome={"chosen": np.array([1.0, 0.0])})
+    assert bits_about_reviewer(seen, seen.mass("chosen")) == pytest.approx(1.0)
+
+
+def test_the_largest_of_independent_numbers() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(count(50, 500)):
+        owners = int(rng.integers(1, 5))
+        values = rng.integers(0, 4, (owners, 2)) / 4
+        first = rng.random(owners)
+        chances = np.stack([first, 1 - first], axis=1)
+        expected = sum(
+            max(values[i, d] for i, d in enumerate(way)) * np.prod([chances[i, d] for i, d in enumerate(way)])
+            for way in product((0, 1), repeat=owners)
+        )
+        owner = np.repeat(np.arange(owners), 2)
+        assert largest(values.ravel(), chances.ravel(), owner) == pytest.approx(expected, abs=1e-12)
+
+
+def test_one_paper_has_nothing_to_link() -> None:
+    view = a_view([0.4, 0.3, 0.2, 0.1], [1.0] * 4)
+    assert links([view], [view.alone]) == [0.0]
+
+
+def test_a_sample_of_tuples_says_nearly_the_same() -> None:
+    """20,000 tuples: six standard errors of a share are .022, for four numbers and two masses."""
+    case = random_case(np.random.default_rng(8), 6, 2)
+    listed = case_view(case, Policy(np.full(len(case.tuples), 0.5)), 1.0)
+    many = crowded(case)
+    size = len(many.layout.edges) - 1
+    sampled = case_view(many, Policy(np.full(size, 0.5)), 1.0)
+    assert not sampled.exact
+    for policy in ("chosen", "full"):
+        exact, near = (answers(one, one.mass(policy)) for one in (listed, sampled))
+        assert near == pytest.approx(exact, abs=0.022)

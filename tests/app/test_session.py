@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 
-pytest.importorskip("jinja2")
-
 from blindcal.app import session as sessions
-from blindcal.app.session import CanceledError, Reading, Session
+from blindcal.app.session import CanceledError, Job, Reading, Session, Staging, TooLargeError, checked_name
+from blindcal.compute.parallel import Progress, parallel_map
 from blindcal.deciding.key import read_key
 from blindcal.errors import BlindcalError, InputError, RefusedError
 from blindcal.fitting.committee import read_aliases
@@ -22,8 +25,6 @@ from blindcal.project.create import InitialSettings
 from blindcal.project.settings import folder_request, read_folder
 from blindcal.project.workflow import Adversaries
 from small_conferences import SmallConference, everything, small_conference
-
-pytestmark = pytest.mark.edge
 
 SMALL = small_conference(papers=8)
 PUBLIC = InitialSettings("public", accept_rate=0.4)
@@ -70,6 +71,7 @@ def decided(session: Session, settings: InitialSettings = PUBLIC) -> Path:
     return folder
 
 
+@pytest.mark.edge
 def test_a_conference_from_a_key_to_decisions_that_verify(session: Session) -> None:
     session.new("icx", PUBLIC)
     assert session.state.fingerprint == read_key(session.home / "icx.key").fingerprint
@@ -103,6 +105,7 @@ def test_a_conference_from_a_key_to_decisions_that_verify(session: Session) -> N
         assert not [one for one in SMALL.canaries if one in text]
 
 
+@pytest.mark.edge
 def test_what_is_decided_is_found_again_and_frozen(session: Session) -> None:
     folder = decided(session)
     before = everything(session.home)
@@ -122,6 +125,7 @@ def test_what_is_decided_is_found_again_and_frozen(session: Session) -> None:
     again.close()
 
 
+@pytest.mark.edge
 def test_a_second_session_sees_what_a_first_one_did(session: Session) -> None:
     folder = filled(session)
     other = Session(session.home, folder)
@@ -132,6 +136,7 @@ def test_a_second_session_sees_what_a_first_one_did(session: Session) -> None:
     other.close()
 
 
+@pytest.mark.edge
 def test_settings_are_written_as_they_are_typed(session: Session) -> None:
     filled(session, InitialSettings("public"))
     assert session.state.request is None
@@ -156,6 +161,7 @@ def test_settings_are_written_as_they_are_typed(session: Session) -> None:
     assert everything(session.home) == before
 
 
+@pytest.mark.edge
 def test_a_line_that_is_not_in_the_menu_is_refused(session: Session) -> None:
     filled(session)
     with pytest.raises(InputError, match="no such line"):
@@ -168,6 +174,7 @@ def test_a_line_that_is_not_in_the_menu_is_refused(session: Session) -> None:
         session.choose_guarantee(len(MENU))
 
 
+@pytest.mark.edge
 def test_what_is_printed_is_what_was_shown(session: Session) -> None:
     decided(session, InitialSettings("public", accept="3"))
     before = everything(session.home)
@@ -186,6 +193,7 @@ def test_what_is_printed_is_what_was_shown(session: Session) -> None:
     assert everything(session.home) == before, "nothing is recorded, published or changed"
 
 
+@pytest.mark.edge
 def test_a_list_that_is_no_longer_the_one_that_was_shown_is_refused(session: Session) -> None:
     """Two tabs show two lists, or a paper was withdrawn meanwhile."""
     decided(session, InitialSettings("public", accept="3"))
@@ -204,12 +212,14 @@ def test_a_list_that_is_no_longer_the_one_that_was_shown_is_refused(session: Ses
     assert session.result("printed") is None
 
 
+@pytest.mark.edge
 def test_decisions_one_by_one_have_no_other_number(session: Session) -> None:
     decided(session)
     with pytest.raises(RefusedError, match="one by one"):
         session.preview("5", "")
 
 
+@pytest.mark.edge
 def test_a_correction_a_withdrawal_and_new_papers_are_amended_with_a_reason(session: Session) -> None:
     folder = decided(session)
     more = small_conference(papers=10)
@@ -237,6 +247,7 @@ def test_a_correction_a_withdrawal_and_new_papers_are_amended_with_a_reason(sess
     assert session.result("verified").verification.agrees
 
 
+@pytest.mark.edge
 def test_decisions_are_out_of_date_once_files_or_papers_are_others(session: Session) -> None:
     decided(session)
     assert not session.state.amendable
@@ -255,6 +266,7 @@ def test_decisions_are_out_of_date_once_files_or_papers_are_others(session: Sess
     assert session.state.amendable, "the papers are the same, the file is another"
 
 
+@pytest.mark.edge
 def test_a_withdrawn_paper_comes_back_with_the_decision_it_had(session: Session) -> None:
     decided(session)
     release = session.state.release
@@ -274,6 +286,7 @@ def test_a_withdrawn_paper_comes_back_with_the_decision_it_had(session: Session)
         session.restore("p00")
 
 
+@pytest.mark.edge
 def test_a_decision_by_hand_is_in_exports_alone(session: Session) -> None:
     folder = decided(session)
     release = session.state.release
@@ -294,6 +307,7 @@ def test_a_decision_by_hand_is_in_exports_alone(session: Session) -> None:
     assert f"{paper},{own}" in session.result("export").data.decode()
 
 
+@pytest.mark.edge
 def test_reviewers_get_codes_that_they_keep(session: Session) -> None:
     session.new("icx", PUBLIC)
     upload(session, "now.csv", "".join(",".join(row) + "\n" for row in SMALL.reviews))
@@ -312,6 +326,7 @@ def test_reviewers_get_codes_that_they_keep(session: Session) -> None:
         assert not [one for one in SMALL.canaries if one.encode() in text], name
 
 
+@pytest.mark.edge
 def test_no_promise_needs_consent(session: Session) -> None:
     filled(session)
     session.set_texts({"guarantee": "none", "epsilon": "", "among": ""})
@@ -325,6 +340,7 @@ def test_no_promise_needs_consent(session: Session) -> None:
     assert session.state.release is not None
 
 
+@pytest.mark.edge
 def test_files_are_made_for_other_systems(session: Session) -> None:
     decided(session)
     session.export("csv", "decisions", {})
@@ -335,6 +351,7 @@ def test_files_are_made_for_other_systems(session: Session) -> None:
         session.export("typewriter", "decisions", {})
 
 
+@pytest.mark.edge
 def test_a_file_with_problems_is_told_and_one_that_was_mended_is_read(session: Session) -> None:
     session.new("icx", PUBLIC)
     upload(session, "r.csv", "paper,reviewer,score\n1,canary-a,good\n2,canary-a,3\n2,canary-a,4\n")
@@ -358,6 +375,7 @@ def test_a_file_with_problems_is_told_and_one_that_was_mended_is_read(session: S
     assert not session.staging.files
 
 
+@pytest.mark.edge
 def test_files_are_read_again_by_other_choices(session: Session) -> None:
     session.new("icx", PUBLIC)
     upload(session, "r.csv", "paper,reviewer,mark,other\n1,a,A,1\n2,a,B,2\n")
@@ -369,6 +387,7 @@ def test_files_are_read_again_by_other_choices(session: Session) -> None:
         session.read_as(Reading(kinds={"r.csv": "key"}))
 
 
+@pytest.mark.edge
 def test_a_table_of_who_is_behind_the_ids_is_recognized(session: Session) -> None:
     session.new("icx", PUBLIC)
     upload(session, "people.csv", "signature,profile_id\nx1,~Ada_Byron1\nx2,~Ben_Ali1\n")
@@ -380,6 +399,7 @@ def test_a_table_of_who_is_behind_the_ids_is_recognized(session: Session) -> Non
     assert {*brought.contents.imported.reviews.reviewers} == {"~Ada_Byron1", "~Ben_Ali1"}
 
 
+@pytest.mark.edge
 def test_a_bad_folder_is_refused_and_nothing_is_made(session: Session) -> None:
     for name in ("../icx", "", ".icx", "a/b"):
         with pytest.raises(InputError, match="plain name"):
@@ -396,6 +416,7 @@ def test_a_bad_folder_is_refused_and_nothing_is_made(session: Session) -> None:
         session.new("icx", PUBLIC)
 
 
+@pytest.mark.edge
 def test_one_job_at_a_time_and_a_stopped_one_changes_nothing(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -424,6 +445,7 @@ def test_one_job_at_a_time_and_a_stopped_one_changes_nothing(
     assert everything(session.home) == before
 
 
+@pytest.mark.edge
 def test_the_embedded_conference_lives_in_a_private_place_that_goes(session: Session) -> None:
     session.open_example()
     assert session.is_example
@@ -439,6 +461,7 @@ def test_the_embedded_conference_lives_in_a_private_place_that_goes(session: Ses
     assert not session.private.exists()
 
 
+@pytest.mark.edge
 def test_folders_at_home_are_found_and_opened_by_name(session: Session) -> None:
     filled(session)
     (session.home / "other").mkdir()
@@ -448,6 +471,7 @@ def test_folders_at_home_are_found_and_opened_by_name(session: Session) -> None:
     assert session.state.calibrated == 8
 
 
+@pytest.mark.edge
 def test_confidential_scores_are_in_the_report_of_the_chair_alone(session: Session) -> None:
     decided(session, InitialSettings("confidential", accept_rate=0.4))
     session.report()
@@ -462,6 +486,7 @@ def test_confidential_scores_are_in_the_report_of_the_chair_alone(session: Sessi
     assert "by mean score" in chair
 
 
+@pytest.mark.edge
 def test_reviewers_whom_no_pool_holds_are_listed_in_a_file_and_named_nowhere_else(session: Session) -> None:
     paper, author = SMALL.reviews[1][:2]
     pools = tuple(row for row in SMALL.pools if row[:2] != (paper, author))
@@ -476,6 +501,7 @@ def test_reviewers_whom_no_pool_holds_are_listed_in_a_file_and_named_nowhere_els
     assert author in listed.read_text()
 
 
+@pytest.mark.edge
 def test_people_with_another_id_in_past_reviews_are_confirmed_side_by_side(session: Session) -> None:
     """Two who changed their address: one found by name, one whom initials leave open."""
     session.new("icx", InitialSettings("public", accept_rate=0.4))
@@ -516,3 +542,207 @@ def test_people_with_another_id_in_past_reviews_are_confirmed_side_by_side(sessi
     session.join_people({"nobody@x.org": "ada@new.org"})
     wait(session)
     assert any("1 id of" in one and "in no past review" in one for one in session.result("fitted").remarks)
+
+
+# --- Jobs: how far they are, their result or error, and their end when they are canceled.
+
+
+def ended(job: Job) -> None:
+    job.start()
+    job.wait(30.0)
+    assert not job.state.running
+
+
+def test_a_job_tells_its_steps_and_hands_over_its_result() -> None:
+    told: list[tuple[Any, BaseException | None]] = []
+    seen, halfway = Event(), Event()
+
+    def work(progress: Progress) -> str:
+        with progress("weighing 4 papers", 4) as advance:
+            advance(1)
+            advance(1)
+            seen.set()
+            assert halfway.wait(30.0)
+            advance(5)
+        return "found"
+
+    job = Job("job", work, lambda result, error: told.append((result, error)))
+    assert job.state.work == "job"
+    job.start()
+    assert seen.wait(30.0)
+    state = job.state
+    assert (state.work, state.done, state.steps, state.running) == ("weighing 4 papers", 2, 4, True)
+    halfway.set()
+    job.wait(30.0)
+    assert told == [("found", None)]
+    assert (job.state.done, job.state.running, job.state.canceled) == (4, False, False)
+
+
+def test_an_error_is_handed_over() -> None:
+    told: list[BaseException | None] = []
+    failure = ValueError("no")
+
+    def work(progress: Progress) -> None:
+        raise failure
+
+    ended(Job("job", work, lambda result, error: told.append(error)))
+    assert told == [failure]
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_canceled_job_stops_at_its_next_step(before: bool) -> None:
+    told: list[BaseException | None] = []
+    seen, go = Event(), Event()
+    done: list[int] = []
+
+    def one(item: int) -> int:
+        done.append(item)
+        seen.set()
+        assert go.wait(30.0)
+        return item
+
+    def work(progress: Progress) -> list[int]:
+        with progress("items", 10) as advance:
+            return parallel_map(one, range(10), advance=advance)
+
+    job = Job("job", work, lambda result, error: told.append(error))
+    if before:
+        job.cancel()
+    job.start()
+    if not before:
+        assert seen.wait(30.0)
+        job.cancel()
+        assert job.state.canceled
+        go.set()
+    job.wait(30.0)
+    assert isinstance(told[0], CanceledError)
+    assert len(done) == (0 if before else 1)
+
+
+# --- Files that come in: plain names alone, whole or not at all, never too large; none stays after a kill.
+
+
+BAD = [
+    "",
+    ".",
+    "..",
+    "../key.bin",
+    "..\\key.bin",
+    "a/b",
+    "/etc/passwd",
+    ".hidden",
+    "a\x00b",
+    "a\nb",
+    " a",
+    "a ",
+    "x" * 101,
+    "é" * 101,
+]
+
+
+@pytest.fixture
+def staging(tmp_path: Path) -> Staging:
+    return Staging(tmp_path / "uploads")
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_name_that_is_a_path_or_hidden_is_refused(name: str, staging: Staging, tmp_path: Path) -> None:
+    for call in (checked_name, staging.open, staging.remove):
+        with pytest.raises(InputError, match=r"^the name of a file must be a plain name of at most 100"):
+            call(name)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("name", ["reviews.csv", "2027 (final).xlsx", "Begutachtungen für Ä.csv", "<b>.csv"])
+def test_plain_names_pass(name: str) -> None:
+    assert checked_name(name) == name
+
+
+def fill(staging: Staging, name: str, *parts: Any) -> None:
+    with staging.open(name) as incoming:
+        for part in parts:
+            incoming.write(part, 10)
+
+
+def test_files_are_for_their_owner_alone_and_one_of_the_same_name_is_replaced(staging: Staging) -> None:
+    for name in ("b.csv", "a.csv", "b.csv"):
+        fill(staging, name, b"abc", name.encode())
+    assert [path.name for path in staging.files] == ["a.csv", "b.csv"]
+    assert staging.files[1].read_bytes() == b"abcb.csv"
+    assert staging.files[1].stat().st_mode & 0o777 == 0o600
+    assert staging.directory.stat().st_mode & 0o777 == 0o700
+    staging.remove("a.csv")
+    staging.remove("never.csv")
+    assert [path.name for path in staging.files] == ["b.csv"]
+    staging.clear()
+    assert not staging.files
+
+
+def test_what_is_too_large_or_broken_off_leaves_what_was_there(staging: Staging) -> None:
+    fill(staging, "a.csv", b"old")
+    with pytest.raises(TooLargeError, match="at most 10 bytes"):
+        fill(staging, "b.csv", b"12345678", b"90!")
+    with pytest.raises(TypeError):
+        fill(staging, "a.csv", b"new", None)
+    (only,) = staging.files
+    assert only.read_bytes() == b"old"
+    assert not list(staging.directory.rglob(".*"))
+
+
+def test_a_file_that_arrives_after_its_conference_was_closed_is_not_the_next_ones(staging: Staging) -> None:
+    incoming = staging.open("reviews.csv").__enter__()
+    incoming.write(b"who reviewed what", 100)
+    staging.clear(arriving=True)
+    with pytest.raises(InputError, match="closed before"):
+        incoming.__exit__(None, None, None)
+    assert [*staging.directory.iterdir()] == []
+
+
+def test_there_are_not_too_many(staging: Staging) -> None:
+    for number in range(30):
+        fill(staging, f"{number}.csv", b"x")
+    with pytest.raises(InputError, match="at most 30 files"):
+        staging.open("more.csv")
+    fill(staging, "7.csv", b"again")
+
+
+def test_two_at_a_time_are_not_mixed(staging: Staging) -> None:
+    with staging.open("a.csv") as first, staging.open("b.csv") as second:
+        for _ in range(2):
+            first.write(b"ada" * 5000, 10**6)
+            second.write(b"ben" * 5000, 10**6)
+    found = {path.name: path.read_bytes() for path in staging.files}
+    assert found == {"a.csv": b"ada" * 10000, "b.csv": b"ben" * 10000}
+    assert not list(staging.directory.rglob(".*"))
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from blindcal.app.session import Session
+session = Session(Path(sys.argv[1]))
+(session.staging.directory / "reviews.csv").write_text("who reviewed what")
+print(session.private, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_session_left_is_removed_at_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True)
+    left = Path(ended.stdout.strip())
+    assert (left / "uploads" / "reviews.csv").is_file()
+    other = tmp_path / "blindcal-app-notes.txt"
+    other.write_text("not a session's")
+    running = Session(tmp_path)
+    assert not left.exists()
+    assert other.exists()
+    second = Session(tmp_path)
+    assert running.private.is_dir(), "a session that runs keeps its files"
+    for session in (running, second):
+        session.close()
+        assert not session.private.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [other.name]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import getpass
 import json
+import platform
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -15,10 +18,12 @@ pytest.importorskip("typer")
 from tools.cli_reference import command_names
 
 from blindcal import __version__
+from blindcal.cli import app as commands
 from blindcal.cli.app import COMMANDS, RESEARCH, app, research
 from commands import call
 
 pytestmark = pytest.mark.edge
+
 
 NAMES = [name.split()[1:] for name in command_names() if name not in ("blindcal", "blindcal research")]
 
@@ -150,3 +155,20 @@ def test_a_demo_needs_a_folder(tmp_path: Path) -> None:
     code, out, err = call("demo", "--out", str(tmp_path / "file"))
     assert (code, out) == (2, "")
     assert re.fullmatch(rf"blindcal: --out must be a .*folder.* {tmp_path / 'file'}\n", err)
+
+
+# --- `blindcal --version`: what a bug report should say, and nothing of the machine's owner.
+
+
+def test_it_names_all_that_decisions_depend_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, said, err = call("--version")
+    assert (code, err) == (0, "")
+    lines = said.splitlines()
+    assert lines[0] == f"blindcal {__version__}"
+    for name in ("numpy", "scipy", "highspy", "typer", "jinja2"):
+        assert f"{name} {version(name)}" in said
+    assert platform.python_version() in lines[1]
+    assert platform.node() not in said.split()
+    assert getpass.getuser() not in said.split()
+    monkeypatch.setattr(commands, "_OPTIONAL", ("no-such-package",))
+    assert "no-such-package not installed" in call("--version")[1]

@@ -6,21 +6,29 @@ import json
 import os
 import re
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
-from studies.past_reviews import drawn_pasts
 
 pytest.importorskip("typer")
+pytest.importorskip("matplotlib")
+pytest.importorskip("opendp")
+
+from studies.past_reviews import drawn_pasts
 
 import blindcal.fitting.estimate as estimate
 from blindcal.cli.console import CONFIDENTIAL
+from blindcal.cli.fit import check_picture
+from blindcal.errors import InputError
 from blindcal.project import read_folder
 from blindcal.reviews import Reviews
 from commands import call
-from small_pasts import lenient_years, turned
+from small_pasts import lenient_years, short_fits, tiny_reviews, turned
 
 pytestmark = pytest.mark.edge
+
+
 TABLE = Path("icx/inputs/reviewers.csv")
 SETTINGS = Path("icx/conference.toml")
 
@@ -383,3 +391,142 @@ def test_what_history_is_worth(folder: Path) -> None:
     assert found["accept_rate"] == pytest.approx(10 / len(Reviews.read("reviews.csv").papers))
     edit("accept = 10", "# accept = 10")
     assert json.loads(call("fit", "icx", "--what-if", "--json")[1])["what_if"]["accept_rate"] == 0.25
+
+
+# --- The picture of a fit: drawn, the same each time, readable by its owner only, naming nobody.
+
+
+@pytest.fixture
+def pictured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    short_fits(monkeypatch, tmp_path)
+    tiny_reviews().write("past.csv")
+    rows = (("x", "ann", 3), ("x", "bob", 2), ("y", "ann", 2), ("y", "cyd", 1), ("z", "bob", 5))
+    table = "".join(f"{paper},{name},{score}\n" for paper, name, score in rows)
+    Path("now.csv").write_text(f"paper,reviewer,score\n{table}")
+    make_picture("icx")
+
+
+def make_picture(folder: str, past: str = "past.csv") -> None:
+    assert call("new", folder)[0] == 0
+    assert call("import", folder, "now.csv")[0] == 0
+    assert call("import", folder, past, "--as", "past")[0] == 0
+
+
+@pytest.mark.usefixtures("pictured")
+def test_the_picture_of_a_fit() -> None:
+    for name in ("a", "b"):
+        code, _, err = call("fit", "icx", "--picture", f"{name}.svg")
+        assert code == 0, err
+    drawn = Path("a.svg").read_text()
+    assert drawn == Path("b.svg").read_text()
+    assert os.stat("a.svg").st_mode & 0o777 == 0o600
+    assert not any(name in drawn for name in ("ann", "bob", "cyd", "dan"))
+    assert call("fit", "icx", "--picture", "c.png")[0] == 0
+    assert Path("c.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("pictured")
+def test_one_conference_has_nothing_to_predict(tmp_path: Path) -> None:
+    years = drawn_pasts(np.random.default_rng(4), 40, 2, grid=np.arange(1.0, 11.0)).reviews
+    Path("now.csv").unlink()
+    for name, file in (("c0", "one.csv"), ("c1", "now.csv")):
+        years.only(name).write(file)
+    make_picture("two", "one.csv")
+    assert call("fit", "two", "--picture", "a.svg")[0] == 0
+
+
+@pytest.mark.usefixtures("pictured")
+def test_nothing_is_fitted_where_the_picture_cannot_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, _, err = call("fit", "icx", "--picture", "a.gif")
+    assert code == 2
+    assert "--picture must end in .svg, .png, .pdf" in err
+    Path("mine.svg").write_text("mine")
+    code, _, err = call("fit", "icx", "--picture", "mine.svg")
+    assert code == 3
+    assert "never overwritten" in err
+
+    def missing(name: str) -> ModuleType:
+        raise ImportError(name)
+
+    monkeypatch.setattr("blindcal.checks.import_module", missing)
+    with pytest.raises(InputError, match=r"pip install 'blindcal\[figures\]'"):
+        check_picture(Path("a.svg"))
+    assert not Path("icx/inputs/reviewers.csv").exists()
+
+
+# --- `blindcal share`, and `fit` with what it wrote.
+
+
+PAST = "paper,reviewer,score\n1,ann,7\n1,bob,4\n2,ann,6\n2,cyd,5\n3,bob,8\n3,cyd,3\n"
+SHARE = ("share", "past.csv", "--committee", "people.csv", "--key", "key.bin", "--out", "s.csv")
+
+
+@pytest.fixture
+def sharing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    short_fits(monkeypatch, tmp_path)
+    Path("past.csv").write_text(PAST)
+    Path("people.csv").write_text("reviewer\nann\nbob\ndan\n")
+    assert call("new", "past", "--key", "key.bin")[0] == 0
+
+
+@pytest.mark.usefixtures("sharing")
+def test_sums_are_shared_and_fitted() -> None:
+    code, out, err = call(*SHARE, "--epsilon", "4")
+    assert code == 0, err
+    assert "a row for 3 people; new noise was drawn" in out
+    assert "privacy loss of one review: epsilon 4" in out
+    assert "public: s.csv, s.csv.share.json" in out
+    assert "for you alone: 2 reviews by people who are not on the list" in err
+    lines = Path("s.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in lines] == ["reviewer", "ann", "bob", "dan"]
+    assert os.stat("key.bin.shared").st_mode & 0o777 == 0o700
+    assert call("new", "icx")[0] == 0
+    years = drawn_pasts(np.random.default_rng(4), 40, 2, grid=np.arange(1.0, 11.0)).reviews
+    for name, file in (("c0", "own.csv"), ("c1", "now.csv")):
+        years.only(name).write(file)
+    people = "".join(f"r{number}\n" for number in range(40))
+    Path("committee.csv").write_text(f"reviewer\nann\n{people}")
+    assert call("import", "icx", "now.csv", "committee.csv")[0] == 0
+    code, out, err = call("import", "icx", "s.csv")
+    assert (code, "past: s, sums that it shared" in out) == (0, True), err
+    assert call("import", "icx", "own.csv", "--as", "past")[0] == 0
+    code, out, err = call("fit", "icx")
+    assert code == 0, err
+    assert "with what 1 other conference shared" in out
+    table = Path("icx/inputs/reviewers.csv")
+    assert len(table.read_text().splitlines()) == 43
+    assert json.loads(Path(f"{table}.fit.json").read_text())["shared"] == ["past"]
+
+
+@pytest.mark.usefixtures("sharing")
+def test_a_further_release_is_refused_without_a_reason() -> None:
+    assert call(*SHARE, "--epsilon", "4")[0] == 0
+    other = (*SHARE[:-1], "t.csv", "--zcdp", "0.5")
+    code, _, err = call(*other)
+    assert code == 3
+    assert "give a --reason" in err
+    code, out, err = call(*other, "--reason", "another list", "--json")
+    assert code == 0, err
+    assert json.loads(out)["statement"]["total"] == {"epsilon": None, "zcdp": 8.5}
+
+
+@pytest.mark.usefixtures("sharing")
+def test_what_was_shared_before_comes_with_what_is_spent_now() -> None:
+    assert call(*SHARE, "--epsilon", "1")[0] == 0
+    assert call(*SHARE[:-1], "t.csv", "--epsilon", "2", "--reason", "again")[0] == 0
+    code, out, err = call(*SHARE, "--epsilon", "1", "--reason", "lost")
+    assert code == 0, err
+    assert "with everything that was shared of these reviews: epsilon 3" in out
+    assert "--reason was not entered: nothing new was shared" in err
+    found = json.loads(call(*SHARE, "--epsilon", "1", "--json")[1])
+    assert found["total"] == {"epsilon": 3.0, "zcdp": 2.5}
+    assert found["statement"]["total"] == {"epsilon": 1.0, "zcdp": 0.5}
+
+
+@pytest.mark.usefixtures("sharing")
+@pytest.mark.parametrize("how", [(), ("--epsilon", "1", "--zcdp", "1"), ("--epsilon", "0")])
+def test_one_limit_must_be_given(how: tuple[str, ...]) -> None:
+    code, _, err = call(*SHARE, *how)
+    assert code == 2
+    assert "--epsilon or --zcdp" in err
+    assert not Path("s.csv").exists()

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
+from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from blindcal.deciding.amend import PriorDecisions
+from blindcal.certify.exact import CLAIM_DENOMINATOR
+from blindcal.deciding.amend import Changes, PriorDecisions, changes_since
 from blindcal.deciding.certificate import claim_of
-from blindcal.deciding.decide import Outcome, release
-from blindcal.deciding.key import Key, make_key
-from blindcal.deciding.ledger import open_ledger
+from blindcal.deciding.decide import Outcome, decide, decide_paper, draft, release, true_secret
+from blindcal.deciding.key import Key, input_stamp, make_key
+from blindcal.deciding.ledger import Ledger, commit, open_ledger
+from blindcal.deciding.publish import latest_release, release_folder
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.planning.expected_errors import summary
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, TrueReviewers, assemble
-from blindcal.verification import checks_of, refuse_failed
+from blindcal.posterior.inputs import Inputs, read_inputs
+from blindcal.posterior.paper import secret_of
+from blindcal.verification import checks_of, refuse_failed, verify
 from chances import keys, within
 from sealed_releases import probability_of
 from sizes import count
-from small_conferences import drawn, loaded, small_conference
+from small_conferences import drawn, everything, loaded, read_small, small_conference
 
 REQUEST = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
 
@@ -194,3 +203,528 @@ def test_a_name_corrected_while_its_paper_was_withdrawn_changes_nothing_public(t
         certificate = {k: str(v) for k, v in outcome.certificate.items() if k != "commitment"}
         texts.add((outcome.record.decisions, *certificate.items()))
     assert len(texts) == 1
+
+
+# --- A release before it is sealed: what changed since the last one, what is kept, and whose score a tie
+# is.
+
+
+KEY = Key(bytes(range(32)))
+
+Given = tuple[Conference, TrueReviewers]
+
+
+@pytest.fixture(scope="module")
+def given() -> Given:
+    return loaded(small_conference())
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, given: Given) -> Iterator[Ledger]:
+    """The first release of a conference of six papers, in a ledger that is open."""
+    with open_ledger(tmp_path / "key.bin", KEY) as empty:
+        made = draft(*given, REQUEST, PriorDecisions(empty), plan_conference, "")
+        yield commit(empty, made.record, made.policies, input_stamp(KEY, *given, REQUEST))
+
+
+def first_changed(given: Given, **changes: Any) -> Given:
+    conference, truth = given
+    cases = (replace(conference.cases[0], **changes), *conference.cases[1:])
+    return replace(conference, cases=cases), truth
+
+
+def part_of(given: Given, places: slice) -> Given:
+    conference, truth = given
+    return replace(
+        conference, cases=conference.cases[places], raw_accept=conference.raw_accept[places]
+    ), truth
+
+
+def renamed(given: Given, scores: tuple[float, ...]) -> Given:
+    """One paper more, with the pool of the first."""
+    conference, truth = given
+    case = replace(conference.cases[0], paper="p99", scores=scores)
+    cases, raw = (*conference.cases, case), (*conference.raw_accept, 1.0)
+    return replace(conference, cases=cases, raw_accept=raw), {**truth, "p99": truth["p00"]}
+
+
+def changed(given: Given, kind: str) -> Given:
+    """The conference with the first paper changed in one way, or one paper more or less."""
+    case, truth = given[0].cases[0], given[1]
+    if kind == "withdrawn":
+        return part_of(given, slice(1, None))
+    if kind == "new":
+        return renamed(given, (-7.5, 7.5))
+    if kind == "late":
+        scores = (*case.scores, case.scores[-1] + 1.0)
+        third = next(name for name in case.candidates if name not in truth[case.paper])
+        late = first_changed(given, scores=scores, inclusion=(0.75,) * 4)
+        return late[0], {**truth, case.paper: (*truth[case.paper], third)}
+    if kind == "reviewers":
+        return given[0], {**truth, case.paper: truth[case.paper][::-1]}
+    slope, *rest = case.parameters[0]
+    return first_changed(
+        given,
+        **{
+            "scores": {"scores": (case.scores[0], case.scores[1] + 3.0)},
+            "pools": {"parameters": ((slope + 0.125, *rest), *case.parameters[1:])},
+            "chances": {"inclusion": case.inclusion[::-1]},
+            "grid": {"grid": (*case.scores, 9.0)},
+        }[kind],
+    )
+
+
+@pytest.mark.parametrize(
+    "kind", ["new", "scores", "late", "pools", "chances", "grid", "reviewers", "withdrawn", "nothing"]
+)
+def test_every_kind_of_change_is_told_as_what_it_is(kind: str, ledger: Ledger, given: Given) -> None:
+    """And nothing else is: the other five papers are as they were."""
+    now = given if kind == "nothing" else changed(given, kind)
+    found = changes_since(PriorDecisions(ledger), *now, REQUEST)
+    paper = "p99" if kind == "new" else "p00"
+    field = "pools" if kind == "chances" else kind
+    expected = Changes() if kind == "nothing" else Changes(**{field: (paper,)})
+    assert replace(found, earlier={}) == expected
+    assert found.earlier == ({paper: ((1, paper),)} if kind in ("scores", "late") else {})
+    coins = {paper} if kind == "new" else set()
+    settled = {paper} if kind in ("scores", "late") else set()
+    assert (found.decided, found.settled) == (coins | settled, settled)
+
+
+def test_of_several_changes_the_first_that_matters_is_told(ledger: Ledger, given: Given) -> None:
+    """A paper is in one list only: scores before pools, pools before grid, grid before reviewers."""
+    order = ["scores", "pools", "grid", "reviewers"]
+    for place, kind in enumerate(order):
+        now = given
+        for other in order[place:]:
+            now = changed(now, other)
+        found = changes_since(PriorDecisions(ledger), *now, REQUEST)
+        assert replace(found, earlier={}) == Changes(**{kind: ("p00",)})
+
+
+def test_before_the_first_release_every_paper_is_new(tmp_path: Path, given: Given) -> None:
+    with open_ledger(tmp_path / "key.bin", KEY) as empty:
+        found = changes_since(PriorDecisions(empty), *given, REQUEST)
+    assert found == Changes(new=tuple(case.paper for case in given[0].cases))
+
+
+def test_a_paper_that_comes_back_as_it_was_keeps_its_decision(ledger: Ledger, given: Given) -> None:
+    fewer = changed(given, "withdrawn")
+    gone = draft(*fewer, REQUEST, PriorDecisions(ledger), plan_conference, "withdrawn")
+    assert gone.cases == ()
+    assert [paper.paper for paper in gone.record.papers] == [case.paper for case in fewer[0].cases]
+    again = commit(ledger, gone.record, gone.policies, input_stamp(KEY, *fewer, REQUEST))
+    assert changes_since(PriorDecisions(again), *given, REQUEST) == Changes(returned=("p00",))
+    back = draft(*given, REQUEST, PriorDecisions(again), plan_conference, "back")
+    assert back.cases == ()
+    assert back.record.papers == PriorDecisions(ledger).record(0).papers
+    other = changes_since(PriorDecisions(again), *changed(given, "scores"), REQUEST)
+    assert replace(other, earlier={}) == Changes(scores=("p00",)), "what comes back changed is decided again"
+    name = changes_since(PriorDecisions(again), *changed(given, "reviewers"), REQUEST)
+    assert name == Changes(returned=("p00",)), "that it came back is public, that a name was corrected is not"
+
+
+def test_a_new_paper_with_the_scores_of_another_is_told(ledger: Ledger, given: Given) -> None:
+    """Of one that is gone: it may be that paper under another name."""
+    moved = part_of(renamed(given, given[0].cases[0].scores), slice(1, None))
+    found = changes_since(PriorDecisions(ledger), *moved, REQUEST)
+    assert found == Changes(new=("p99",), withdrawn=("p00",), earlier={"p99": ((1, "p00"),)})
+    assert found.alike == ("p99",)
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        (Request(Guarantee("steady", epsilon=2.0), accept_rate=0.3), "`accept_rate` was 0.4, now 0.3"),
+        (Request(Guarantee("steady", epsilon=1.0), accept_rate=0.4), "`epsilon` was 2.0, now 1.0"),
+        (Request(Guarantee("public", epsilon=2.0), accept_rate=0.4), "`guarantee` was steady, now public"),
+        (
+            Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4, better="low"),
+            "`better` was high, now low",
+        ),
+    ],
+)
+def test_what_was_requested_is_frozen(other: Request, told: str, ledger: Ledger, given: Given) -> None:
+    for ask in (
+        lambda: changes_since(PriorDecisions(ledger), *given, other),
+        lambda: draft(*given, other, PriorDecisions(ledger), plan_conference, "x"),
+    ):
+        with pytest.raises(RefusedError, match=rf"frozen with the first release.*\({told}\)"):
+            ask()
+
+
+def test_an_amendment_with_another_bar_is_refused(ledger: Ledger, given: Given) -> None:
+    moved = replace(given[0], bar=given[0].bar + 0.25)
+    with pytest.raises(InputError, match="must be prepared with the frozen bar"):
+        draft(moved, given[1], REQUEST, PriorDecisions(ledger), plan_conference, "x")
+
+
+def test_only_what_changed_is_decided_and_the_rest_is_kept(ledger: Ledger, given: Given) -> None:
+    before = PriorDecisions(ledger).record(0)
+    made = draft(*changed(given, "scores"), REQUEST, PriorDecisions(ledger), plan_conference, "mistyped")
+    assert [case.paper for case in made.cases] == list(made.policies) == ["p00"]
+    assert made.record.papers[1:] == before.papers[1:]
+    assert made.record.papers[0] != before.papers[0]
+    assert (made.record.release, made.record.reason, made.record.bar) == (2, "mistyped", before.bar)
+    assert [paper.release for paper in made.record.papers] == [2, 1, 1, 1, 1, 1]
+    assert made.record.papers[0].earlier == ((1, "p00"),)
+    assert made.record.decisions.splitlines()[2:] == before.decisions.splitlines()[2:]
+
+
+@pytest.mark.parametrize("kind", ["scores", "late"])
+def test_a_paper_with_other_scores_is_decided_from_public_data(
+    kind: str, ledger: Ledger, given: Given
+) -> None:
+    """A constant, by the evidence of all who may have reviewed; what its one coin promised is still said."""
+    now = changed(given, kind)
+    made = draft(*now, REQUEST, PriorDecisions(ledger), plan_conference, "corrected")
+    before, after = PriorDecisions(ledger).record(0).papers[0], made.record.papers[0]
+    belief = now[0].cases[0].belief
+    likely = float(belief.weight @ belief.favor) > 0.5
+    assert made.policies["p00"].ends == ((made.policies["p00"].denominator,) * 2 if likely else (0, 0))
+    assert after.accepted is likely
+    assert claim_of(after) == claim_of(before)
+    others = [
+        {**given[1], "p00": who} for who in permutations(now[0].cases[0].candidates, len(after.reviewers))
+    ]
+    texts = {
+        draft(now[0], one, REQUEST, PriorDecisions(ledger), plan_conference, "x").record.decisions
+        for one in others
+    }
+    assert texts == {made.record.decisions}, "whoever wrote the reviews"
+
+
+@pytest.mark.parametrize("kind", ["pools", "chances", "grid"])
+def test_corrected_pools_leave_decisions_standing(kind: str, ledger: Ledger, given: Given) -> None:
+    now, before = changed(given, kind), PriorDecisions(ledger).record(0)
+    kept = draft(*now, REQUEST, PriorDecisions(ledger), plan_conference, "corrected")
+    assert kept.cases == ()
+    assert kept.record.decisions == before.decisions
+    assert kept.record.papers[0].public != before.papers[0].public, "the correction itself is on record"
+    same = replace(kept.record.papers[0], public=before.papers[0].public, corrected=False)
+    assert (same, kept.record.papers[0].corrected) == (before.papers[0], True)
+
+
+def test_corrected_names_change_nothing(ledger: Ledger, given: Given) -> None:
+    """Neither alone nor beside another change: the reviewers of a decision are those recorded."""
+    before = PriorDecisions(ledger).record(0)
+    more = changed(changed(given, "new"), "reviewers")
+    made = draft(*more, REQUEST, PriorDecisions(ledger), plan_conference, "one more")
+    plain = draft(*changed(given, "new"), REQUEST, PriorDecisions(ledger), plan_conference, "one more")
+    assert made.record.papers[0] == before.papers[0]
+    assert (made.record.decisions, made.record.certificate) == (
+        plain.record.decisions,
+        plain.record.certificate,
+    )
+
+
+def test_a_first_release_has_no_reason_and_is_the_same_again(tmp_path: Path, given: Given) -> None:
+    """Everything follows from input, key and past: `verify` makes it again."""
+    with open_ledger(tmp_path / "key.bin", KEY) as empty:
+        one, two = (
+            draft(*given, REQUEST, PriorDecisions(empty), plan_conference, why) for why in ("", "why")
+        )
+        other = draft(
+            *given, REQUEST, PriorDecisions(replace(empty, key=Key(bytes(32)))), plan_conference, ""
+        )
+    assert one.record == two.record
+    assert one.record.reason == ""
+    assert one.record.commitment != other.record.commitment
+
+
+def test_the_sealed_probability_is_that_of_the_true_reviewers(given: Given) -> None:
+    """For every order of the two of a paper, by a list of all tuples."""
+    conference, _ = given
+    plans = plan_conference(conference, REQUEST.guarantee)
+    case, plan = next(
+        (case, plan)
+        for case, plan in zip(conference.cases, plans, strict=True)
+        if plan.policy.ends[0] < plan.policy.ends[1]
+    )
+    rows = [tuple(case.candidates[j] for j in row) for row in case.tuples.tolist()]
+    seen = set()
+    for who in permutations(case.candidates, 2):
+        paper = decide_paper(KEY, REQUEST, 1, case, who, plan, 0.5)
+        assert rows[paper.secret] == who == paper.reviewers
+        numerator, denominator = (int(part, 16) for part in paper.probability)
+        assert Fraction(numerator, denominator) == plan.policy.probability(paper.secret)
+        assert (paper.raw_accepted, paper.figures["claim"]["newly_named"]) == (
+            0.5,
+            int(plan.claim.newly_named * CLAIM_DENOMINATOR),
+        )
+        seen.add(paper.probability)
+    assert len(seen) > 1, "the table must use the secret"
+
+
+def test_tied_slots_are_ordered_by_the_key_and_evenly() -> None:
+    """Two equal scores: either order is half as likely as both, anew in each release."""
+    conference, truth = loaded(small_conference())
+    case = replace(conference.cases[0], scores=(1.0, 1.0))
+    who = truth[case.paper]
+    draws = count(2_000, 20_000)
+    found = [true_secret(key, REQUEST, 1, case, who) for key in keys(5, draws)]
+    first = sum(secret == secret_of(case, who) for secret in found)
+    assert set(found) == {secret_of(case, who), secret_of(case, who[::-1])}
+    assert within(first, draws, 0.5, tests=1)
+    again = [true_secret(key, REQUEST, 1, case, who[::-1]) for key in keys(5, 20)]
+    assert again == found[:20]
+    later = [true_secret(key, REQUEST, 2, case, who) for key in keys(5, draws)]
+    assert within(sum(one == two for one, two in zip(found, later, strict=True)), draws, 0.5, tests=1)
+    untied = replace(case, scores=(1.0, 2.0))
+    assert {true_secret(key, REQUEST, 1, untied, who) for key in keys(5, 20)} == {secret_of(untied, who)}
+
+
+# --- Deciding from Python: the same input once and for all, and nothing written where it is refused.
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Inputs:
+    return read_small(small_conference(), tmp_path / "in")
+
+
+def test_the_same_input_always_returns_the_stored_decisions(
+    inputs: Inputs, key_path: Path, tmp_path: Path
+) -> None:
+    first = decide(inputs, REQUEST, key_path, tmp_path / "out")
+    assert first.how == "new"
+    public = everything(tmp_path / "out")
+    assert public["decisions.csv"].decode() == first.record.decisions
+    assert public["certificate.json"].decode() == first.record.certificate
+    sealed = everything(tmp_path / "key.bin.sealed")
+    assert len([name for name in sealed if name.endswith(".sealed")]) == 1
+    for out in ("out", "copy"):
+        again = decide(inputs, REQUEST, str(key_path), str(tmp_path / out))
+        assert (again.how, again.record) == ("stored", first.record)
+        assert everything(tmp_path / out) == public
+    assert everything(tmp_path / "key.bin.sealed") == sealed
+
+
+def test_a_recognized_grid_is_frozen_with_the_first_release(key_path: Path, tmp_path: Path) -> None:
+    """Else one corrected score could move the grid, and with it the public data of every paper."""
+    small = small_conference()
+    rows = [(paper, who, f"{3 + i % 4}") for i, (paper, who, _) in enumerate(small.reviews[1:])]
+    whole = replace(small, reviews=(small.reviews[0], *rows))
+    first = read_small(whole, tmp_path / "in")
+    record = decide(first, REQUEST, key_path, tmp_path / "out", despite_misfit=True).record
+    assert record.grid == [3, 4, 5, 6]
+    nearer = [(paper, who, score if score in "45" else "5") for paper, who, score in rows]
+    middle = replace(whole, reviews=(whole.reviews[0], *nearer))
+    changed = read_small(middle, tmp_path / "in2")
+    again = decide(changed, REQUEST, key_path, tmp_path / "out2", amend=True, reason="mistyped")
+    assert again.record.grid == record.grid
+    assert again.changes.grid == ()
+    assert verify(changed, key_path, tmp_path / "out2").agrees
+    wider = read_small(whole.with_review(1, score="7"), tmp_path / "in3")
+    with pytest.raises(InputError, match="1 score not among those that papers were decided with"):
+        decide(wider, REQUEST, key_path, tmp_path / "out3", amend=True, reason="late")
+
+
+def test_another_key_draws_other_coins(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
+    """The tables are public and the same; only the toss is the key's, so some key decides otherwise."""
+    first = decide(inputs, REQUEST, key_path, tmp_path / "out").record
+    seen = {first.decisions}
+    for number in range(20):
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        make_key(folder / "key.bin")
+        record = decide(inputs, REQUEST, folder / "key.bin", folder / "out").record
+        assert [paper.probability for paper in record.papers] == [p.probability for p in first.papers]
+        seen.add(record.decisions)
+        if len(seen) > 1:
+            return
+    raise AssertionError("21 keys drew the same coins")
+
+
+def test_an_amendment_keeps_the_bar_and_everything_that_did_not_change(
+    inputs: Inputs, key_path: Path, tmp_path: Path
+) -> None:
+    first = decide(inputs, REQUEST, key_path, tmp_path / "out")
+    changed = read_small(small_conference().with_review(1, score="9.99"), tmp_path / "in2")
+    again = decide(changed, REQUEST, key_path, tmp_path / "out2", amend=True, reason="mistyped")
+    assert (again.how, again.changes.scores) == ("amended", ("p00",))
+    assert again.record.bar == first.record.bar
+    assert again.record.papers[1:] == first.record.papers[1:]
+    assert decide(inputs, REQUEST, key_path, tmp_path / "out").record == first.record, "still stored"
+    both = [tmp_path / "out", tmp_path / "out2"]
+    stored = decide(changed, REQUEST, key_path, tmp_path / "out2", published=both)
+    assert (stored.how, stored.record) == ("stored", again.record)
+
+
+BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
+    "reason alone": ({"reason": "why"}, InputError, "`reason` goes with `amend`"),
+    "amend nothing": ({"amend": True, "reason": "x"}, InputError, "there is no release to amend"),
+    "no rate": (
+        {"request": Request(Guarantee("steady", epsilon=2.0))},
+        InputError,
+        "give one of `accept_rate`",
+    ),
+    "full calibration": (
+        {"request": Request(Guarantee("none", epsilon=None), accept_rate=0.4)},
+        InputError,
+        "that needs `yes_leak`",
+    ),
+    "no key": ({"key": "none.bin"}, InputError, "there is no key .*none.bin"),
+    "out beside key": ({"out": "."}, InputError, "shared"),
+    "out is a file": ({"out": "in/pools.csv"}, InputError, "pools.csv"),
+    "nothing published": ({"published": ["in"]}, InputError, "must hold a certificate.json"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_refused_leaves_nothing_behind(
+    name: str, inputs: Inputs, key_path: Path, tmp_path: Path
+) -> None:
+    given, error, told = BAD[name]
+    settings = {"request": REQUEST, "key": "key.bin", "out": "out", **given}
+    request, key, out = (settings.pop(part) for part in ("request", "key", "out"))
+    if "published" in settings:
+        settings["published"] = [tmp_path / folder for folder in settings["published"]]
+    before = everything(tmp_path)
+    with pytest.raises(error, match=told):
+        decide(inputs, request, tmp_path / key, tmp_path / out, **settings)
+    assert everything(tmp_path) == before
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_changed_input_is_refused_unless_it_is_amended_into_a_new_folder(
+    inputs: Inputs, key_path: Path, tmp_path: Path
+) -> None:
+    decide(inputs, REQUEST, key_path, tmp_path / "out")
+    changed = read_small(small_conference().with_review(3, score="0.25"), tmp_path / "in2")
+    before = everything(tmp_path)
+    with pytest.raises(RefusedError, match=r"in 1 of 6 papers \(1 with other scores\)"):
+        decide(changed, REQUEST, key_path, tmp_path / "new")
+    with pytest.raises(RefusedError, match="out"):
+        decide(changed, REQUEST, key_path, tmp_path / "out", amend=True, reason="x")
+    with pytest.raises(InputError, match="needs a `reason`"):
+        decide(changed, REQUEST, key_path, tmp_path / "new", amend=True, reason=" ")
+    assert everything(tmp_path) == before
+
+
+def test_a_folder_that_holds_other_decisions_is_refused_before_anything_is_sealed(
+    inputs: Inputs, key_path: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "decisions.csv").write_text("mine")
+    with pytest.raises(RefusedError, match=r"decisions\.csv"):
+        decide(inputs, REQUEST, key_path, tmp_path / "out")
+    assert not list(tmp_path.rglob("*.sealed/*.sealed"))
+    assert everything(tmp_path / "out") == {"decisions.csv": b"mine"}
+
+
+def test_full_calibration_is_decided_where_it_may_leak(
+    inputs: Inputs, key_path: Path, tmp_path: Path
+) -> None:
+    request = Request(Guarantee("none", epsilon=None), bar=7.0)
+    outcome = decide(inputs, request, key_path, tmp_path / "out", yes_leak=True)
+    assert outcome.record.request == request
+    assert any(remark.startswith("no paper is expected to pass `bar` 7") for remark in outcome.remarks)
+
+
+def test_decisions_of_a_missing_key_are_not_made_again(
+    inputs: Inputs, key_path: Path, tmp_path: Path
+) -> None:
+    decide(inputs, REQUEST, key_path, tmp_path / "out")
+    key_path.unlink()
+    before = everything(tmp_path)
+    with pytest.raises(RefusedError, match="holds decisions of a missing key"):
+        decide(inputs, REQUEST, key_path, tmp_path / "new")
+    assert everything(tmp_path) == before
+
+
+def test_a_calibration_that_does_not_fit_is_refused_at_first_and_never_later(
+    key_path: Path, tmp_path: Path
+) -> None:
+    """What was decided despite it is returned without asking again."""
+    small = small_conference(papers=12)
+    rows = [(paper, who, f"{float(score) + 50}") for paper, who, score in small.reviews[1:]]
+    far = read_small(type(small)((small.reviews[0], *rows), small.reviewers, small.pools), tmp_path / "in")
+    before = everything(tmp_path)
+    with pytest.raises(InputError, match="despite_misfit"):
+        decide(far, REQUEST, key_path, tmp_path / "out")
+    assert everything(tmp_path) == before
+    first = decide(far, REQUEST, key_path, tmp_path / "out", despite_misfit=True)
+    assert decide(far, REQUEST, key_path, tmp_path / "out").record == first.record
+
+
+def test_progress_is_told_in_whole(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
+    """Weighed once, then solved and certified: the steps that were announced are the steps that come."""
+    told: dict[str, list[int]] = {}
+
+    @contextmanager
+    def progress(work: str, steps: int) -> Iterator[Callable[[int], None]]:
+        told[work] = [steps]
+        yield told[work].append
+
+    decide(inputs, REQUEST, key_path, tmp_path / "out", progress=progress)
+    assert list(told) == ["weighing 6 papers", "deciding 6 papers"]
+    assert [(steps, sum(done)) for steps, *done in told.values()] == [(6, 6), (6, 6)]
+
+
+def test_one_published_folder_needs_no_list(key_path: Path, tmp_path: Path) -> None:
+    folder = small_conference().write(tmp_path / "inputs")
+    inputs = read_inputs(*(folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
+    request, out = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4), tmp_path / "out"
+    first = decide(inputs, request, key_path, out)
+    for published in (str(out), out, [out]):
+        again = decide(inputs, request, key_path, out, published=published)
+        assert (again.how, again.record) == ("stored", first.record)
+    with pytest.raises(InputError, match=f"`published` {folder} must hold a certificate.json"):
+        decide(inputs, request, key_path, out, published=str(folder))
+
+
+def test_decisions_that_were_replaced_are_called_so(key_path: Path, tmp_path: Path) -> None:
+    """An old file of reviews leads to the old decisions: whoever publishes them should know."""
+    small = small_conference()
+    request = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
+    old, new = (
+        read_inputs(*(folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
+        for folder in (small.write(tmp_path / "a"), small.with_review(1, score="0.77").write(tmp_path / "b"))
+    )
+    first = decide(old, request, key_path, tmp_path / "one")
+    second = decide(new, request, key_path, tmp_path / "two", amend=True, reason="typo")
+    for inputs, told in ((old, True), (new, False)):
+        again = decide(inputs, request, key_path, tmp_path / "three" / f"{told}")
+        assert again.record == (first if told else second).record
+        assert any("release 2 came after it and replaced it" in one for one in again.remarks) is told
+
+
+def test_nothing_is_published_beside_the_reviews(key_path: Path, tmp_path: Path) -> None:
+    folder = small_conference().write(tmp_path / "inputs")
+    inputs = read_inputs(*(folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
+    (tmp_path / "link").symlink_to(folder)
+    for out in (folder, tmp_path, tmp_path / "link"):
+        with pytest.raises(InputError, match="must not lie in the `out` folder: it says who reviewed what"):
+            decide(inputs, Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4), key_path, out)
+    assert sorted(path.name for path in folder.iterdir()) == ["pools.csv", "reviewers.csv", "reviews.csv"]
+    decide(inputs, Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4), key_path, folder / "out")
+
+
+def test_each_release_can_have_a_folder_of_its_own(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "public"
+    first = decide(inputs, REQUEST, key_path, out, numbered=True)
+    changed = read_small(small_conference().with_review(1, score="9.99"), tmp_path / "in2")
+    with pytest.raises(RefusedError, match=r"1 with other scores"):
+        decide(changed, REQUEST, key_path, out, numbered=True)
+    second = decide(changed, REQUEST, key_path, out, numbered=True, amend=True, reason="mistyped")
+    for _ in range(2):
+        assert {path.name for path in out.iterdir()} == {"release-1", "release-2"}
+        for number, outcome in enumerate((first, second), start=1):
+            public = everything(release_folder(out, number))
+            assert public["decisions.csv"].decode() == outcome.record.decisions
+            assert public["certificate.json"].decode() == outcome.record.certificate
+        assert latest_release(out) == out / "release-2"
+        again = decide(changed, REQUEST, key_path, out, numbered=True, amend=True, reason="nothing changed")
+        assert again.how == "stored"
+
+
+def test_a_numbered_release_shows_that_the_ledger_is_older(
+    inputs: Inputs, key_path: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "public"
+    decide(inputs, REQUEST, key_path, out, numbered=True)
+    changed = read_small(small_conference().with_review(1, score="9.99"), tmp_path / "in2")
+    decide(changed, REQUEST, key_path, out, numbered=True, amend=True, reason="mistyped")
+    (tmp_path / "key.bin.sealed" / "0002.sealed").unlink()
+    with pytest.raises(RefusedError, match="holds only 1: it is older than what was published"):
+        decide(changed, REQUEST, key_path, out, numbered=True, amend=True, reason="mistyped")

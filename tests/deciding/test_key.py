@@ -7,6 +7,7 @@ import hmac
 import os
 import stat
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,8 +18,11 @@ from hypothesis import strategies as st
 
 from blindcal.certify.exact import UNIT
 from blindcal.deciding import key as key_module
-from blindcal.deciding.key import Key, commitment, draw, make_key, read_key
+from blindcal.deciding.key import Key, coin_facts, commitment, draw, make_key, public_facts, read_key
 from blindcal.errors import InputError, RefusedError
+from blindcal.planning.request import Request
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.paper import PaperCase
 from chances import within
 from sizes import count
 
@@ -199,3 +203,59 @@ def test_a_coin_that_agrees_with_the_probability_goes_on_with_its_next_block() -
         last = whole ** (depth + 1)
         assert draw(key, facts, start + Fraction(blocks[depth] + 1, last))
         assert not draw(key, facts, start + Fraction(blocks[depth], 2 * last))
+
+
+# --- What enters a coin: everything that shaped a decision, each part of it.
+
+
+CASE = PaperCase("p", (1.0, 2.0), ("a", "b"), (1.0, 1.0), ((1.0,) * 7,) * 2, 0.0)
+REQUEST = Request(Guarantee("steady", epsilon=2.0), "c", accept_rate=0.4)
+PUBLIC = {
+    "scores": [1.0, 2.0],
+    "grid": None,
+    "pool": [["a", 0.5, 1.0], ["b", 0.5, 1.0]],
+    "track": "",
+}
+GIVEN = {
+    "request": REQUEST,
+    "release": 1,
+    "paper": "p",
+    "public": PUBLIC,
+    "reviewers": ("a", "b"),
+}
+OTHERS = {
+    "request": replace(REQUEST, conference="d"),
+    "release": 2,
+    "paper": "q",
+    "public": {**PUBLIC, "scores": [1.0, 3.0]},
+    "reviewers": ("b", "a"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(GIVEN))
+def test_every_fact_moves_the_coin(name: str) -> None:
+    key = Key(bytes(32))
+    one, two = (key.stamp("coin", coin_facts(**facts)) for facts in (GIVEN, {**GIVEN, name: OTHERS[name]}))
+    assert one != two
+
+
+def test_an_exact_number_moves_the_coin() -> None:
+    key, exactly = Key(bytes(32)), replace(REQUEST, accept_rate=None)
+    stamps = {
+        key.stamp("coin", coin_facts(**{**GIVEN, "request": replace(exactly, accept=number)}))
+        for number in (1, 2, {"main": 2})
+    }
+    assert len(stamps) == 3
+    waiting = replace(exactly, accept=2, wait_list=3)
+    assert coin_facts(**{**GIVEN, "request": waiting})["accept"] == 2
+
+
+def test_nothing_that_is_computed_enters_a_coin() -> None:
+    """Given data alone: whoever could move a bar within a slack could choose the coins."""
+    moved = replace(CASE, bar=CASE.bar + 0.001)
+    assert public_facts(CASE) == public_facts(moved)
+    assert coin_facts(**GIVEN).keys() == {
+        *("conference", "release", "paper", "settings", "accept", "reviewers"),
+        *PUBLIC,
+    }
+    assert public_facts(CASE).keys() == PUBLIC.keys()

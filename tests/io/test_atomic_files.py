@@ -16,16 +16,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blindcal.errors import InputError, Problem, RefusedError
+from blindcal.io import atomic_files
 from blindcal.io import atomic_files as files
 from blindcal.io.atomic_files import (
     canonical_json,
+    check_parent_folder,
+    check_targets,
     digest,
+    is_release_folder,
     lock,
     make_folder,
     read_bytes,
     read_json,
     read_range,
+    refuse_published,
     remove_stale_files,
+    staged_folder,
     to_jsonable,
     write_bytes,
     write_json,
@@ -327,3 +333,187 @@ def test_json_of_results(tmp_path: Path) -> None:
         write_json(tmp_path / "y.json", "\udc80")
     with pytest.raises(InputError, match="cannot be written as JSON: object"):
         to_jsonable(object())
+
+
+# --- New folders: whole or not at all, never over another, and only for their owner.
+
+
+def test_a_folder_has_its_name_when_it_is_filled(tmp_path: Path) -> None:
+    with staged_folder(tmp_path / "icx") as filled:
+        (filled / "a").write_text("1")
+        assert not (tmp_path / "icx").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["icx"]
+    assert (tmp_path / "icx" / "a").read_text() == "1"
+    assert stat.S_IMODE((tmp_path / "icx").stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("error", [InputError("no"), KeyboardInterrupt()])
+def test_a_folder_that_cannot_be_filled_leaves_nothing(error: BaseException, tmp_path: Path) -> None:
+    def fill() -> None:
+        with staged_folder(tmp_path / "icx") as filled:
+            (filled / "a").write_text("1")
+            raise error
+
+    with pytest.raises(type(error)):
+        fill()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_being_filled_is_not_taken_for_a_stale_one(tmp_path: Path) -> None:
+    with staged_folder(tmp_path / "icx") as filled:
+        remove_stale_files(tmp_path)
+        assert filled.is_dir()
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    stale, other = tmp_path / f".icx.{'0' * 16}.blindcal-new", tmp_path / f".icx2.{'0' * 16}.blindcal-new"
+    for path in (stale, other):
+        path.mkdir()
+        (path / "a").write_text("secret")
+    with staged_folder(tmp_path / "icx"):
+        pass
+    assert not stale.exists()
+    assert other.exists()
+
+
+def test_bad_names_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    for name, error, message in (
+        ("there", RefusedError, "exists already and is never overwritten"),
+        ("no/where", InputError, "must be a folder that exists"),
+        ("..", InputError, "must be the name of a new folder"),
+        ("ic\x1bx", InputError, r"'ic\\x1bx' must be a name without control"),
+        ("icx\ngrid = 1", InputError, r"'icx\\ngrid = 1' must be a name without control"),
+    ):
+        with pytest.raises(error, match=message), staged_folder(tmp_path / name):
+            pass
+
+
+def test_a_name_taken_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    def fill() -> None:
+        with staged_folder(tmp_path / "icx"):
+            (tmp_path / "icx").mkdir()
+
+    with pytest.raises(RefusedError):
+        fill()
+    assert [path.name for path in tmp_path.iterdir()] == ["icx"]
+
+
+# --- Folders that are meant to be shared, and that nothing confidential is written there.
+
+
+def publish(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("decisions.csv", "certificate.json"):
+        (folder / name).write_text("")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "place", ["icx/public", "icx/public/release-1", "icx/public/notes", "icx/public/release-1/a/b", "link"]
+)
+def test_nothing_confidential_is_written_where_a_release_is(place: str, tmp_path: Path) -> None:
+    publish(tmp_path / "icx" / "public" / "release-1")
+    (tmp_path / "link").symlink_to(tmp_path / "icx" / "public")
+    folder = tmp_path / place
+    folder.mkdir(parents=True, exist_ok=True)
+    before = sorted(tmp_path.rglob("*"))
+    path = folder / "secret"
+    for write in (
+        lambda: write_bytes(path, b"x", confidential=True),
+        lambda: write_json(path, {}, confidential=True, replace=True),
+        lambda: write_table(path, {"paper": ["1"]}, confidential=True),
+        lambda: refuse_published(path),
+    ):
+        with pytest.raises(InputError, match=r"meant to be shared: give a place outside$"):
+            write()
+    assert sorted(tmp_path.rglob("*")) == before
+    write_bytes(folder / "report.html", b"for everyone")
+
+
+def test_a_folder_to_work_in_may_have_releases_in_it(tmp_path: Path) -> None:
+    for name in ("out", "release-1", "icx/public/release-1"):
+        publish(tmp_path / name)
+    for name in ("key.bin.sealed", "icx/inputs"):
+        (tmp_path / name).mkdir()
+    for name in ("key.bin", "key.bin.sealed/000001", "icx/conference.toml", "icx/inputs/reviews.csv"):
+        write_bytes(tmp_path / name, b"x", confidential=True)
+    assert not is_release_folder(tmp_path)
+
+
+def test_numbered_releases_may_be_in_a_folder_of_any_name(tmp_path: Path) -> None:
+    out = tmp_path / "to send"
+    publish(out / "release-2")
+    assert is_release_folder(out)
+    for name in ("decisions.csv", "certificate.json"):
+        (out / "release-2" / name).unlink()
+        assert not is_release_folder(out), "half a release is none"
+    assert not is_release_folder(tmp_path / "nowhere")
+
+
+# --- Files to be written are looked at before the work: empty names, taken ones, missing folders, twins.
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("there").mkdir()
+    Path("link").symlink_to("there")
+    Path("taken.csv").write_text("mine")
+    return tmp_path
+
+
+def test_files_that_can_all_be_written_are_taken_and_nothing_is_left(folder: Path) -> None:
+    before = sorted(folder.rglob("*"))
+    check_targets("a.csv", None, Path("there/a.csv"), folder / "there" / "b.csv")
+    check_targets()
+    assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("a", "a"), ("a", "./a"), ("a", "there/../a"), ("there/a", "link/a"), ("link/a", "there/a")],
+)
+def test_one_file_by_two_names_is_refused(one: str, other: str, folder: Path) -> None:
+    for path in (other, folder / other):
+        with pytest.raises(InputError, match=r"must not be written twice: give each file a name of its own$"):
+            check_targets(one, "b", path)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("path", "kind", "message"),
+    [
+        ("", InputError, "a path must not be empty"),
+        ("nowhere/a.csv", InputError, "nowhere must be a folder that exists"),
+        ("taken.csv/a.csv", InputError, "taken.csv must be a folder that exists"),
+        ("taken.csv", RefusedError, "taken.csv exists already and is never overwritten"),
+        ("there", RefusedError, "there exists already and is never overwritten"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused_wherever_it_stands(
+    path: str, kind: type[Exception], message: str
+) -> None:
+    for wanted in ((path,), ("a.csv", path), (path, None, "a.csv")):
+        with pytest.raises(kind, match=f"^{message}$"):
+            check_targets(*wanted)
+    with pytest.raises(kind, match=f"^{message}$"):
+        write_bytes(path, b"")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_folder_that_cannot_be_written_into_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(name: Path, mode: int) -> None:
+        raise PermissionError(13, os.strerror(13))
+
+    # Permissions do not bind an administrator, who may run the tests.
+    monkeypatch.setattr(atomic_files, "_open_temporary", denied)
+    with pytest.raises(InputError, match="there must be a folder that can be written: Permission denied"):
+        check_parent_folder("there/a.csv")
+
+
+def test_an_empty_path_is_no_folder(folder: Path) -> None:
+    before = folder.stat().st_mode
+    with pytest.raises(InputError, match="a path must not be empty"):
+        make_folder("")
+    assert folder.stat().st_mode == before

@@ -8,6 +8,7 @@ import math
 import os
 import shutil
 import subprocess
+from dataclasses import is_dataclass
 from pathlib import Path
 from random import Random
 from zlib import crc32
@@ -17,13 +18,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import blindcal as bc
 from bad_files import FAMILIES, Bad, good_rows, write
-from blindcal.errors import InputError
+from blindcal.adversaries.findings import findings_of, planned_views
+from blindcal.errors import InputError, Problem
+from blindcal.io import tables
 from blindcal.io.atomic_files import read_table, write_table
 from blindcal.io.cells import Column, natural_key, unescape
-from blindcal.io.tables import format_table, parse_table
+from blindcal.io.tables import format_table, match_columns, parse_table
+from blindcal.policy import average_frontier, solve, spend
+from blindcal.policy.budget import allocate
+from blindcal.report.guarantee_survey import survey
 from blindcal.reviews import Reviews
+from blindcal.simulation.population import Population, simulate_many
 from sizes import count
+from small_conferences import read_small, small_conference
 from strategies import TEXT
 
 HERE = Path(__file__).parents[1]
@@ -340,3 +349,187 @@ def test_formulas_open_as_text_in_libreoffice(tmp_path: Path) -> None:
     assert "table:formula" not in ours
     assert ours.count('office:value-type="string"') == 2 * (len(cells) + 1)
     assert read_table(tmp_path / "ours.csv", [Column("id"), Column("text")]).text("text") == tuple(cells)
+
+
+# --- Every result type gives a data frame whose numbers are its own.
+
+
+BELIEF = bc.Belief([[0.6, 0.4], [0.5, 0.5]], [[0.9, 0.2], [0.3, 0.8]])
+POLICY = bc.Policy([1.0, 0.25])
+ONE = bc.Belief([0.6, 0.4], [0.9, 0.2])
+
+
+def results() -> dict[str, object]:
+    front = bc.frontier(BELIEF)
+    return {
+        "belief": BELIEF,
+        "policy": POLICY,
+        "frontier": front,
+        "spending": spend(front, conference_error=0.3),
+        "audit": bc.audit(ONE, bc.Policy([0.75, 0.25])),
+        "games": bc.play(BELIEF, POLICY, 10, np.random.default_rng(1)),
+        "average frontier": average_frontier((bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.5))),
+        "ranking errors": bc.paper.appendix_a([0.1], ["raw"], trials=2),
+        "figure": bc.paper.figure("6"),
+        "solution": solve(ONE, bc.Guarantee("steady", epsilon=2.0)),
+        "allocation": allocate(front.conference_error, front.adversary_error, conference_limit=0.3),
+        "average rule": average_frontier((bc.Affine(1.2, 0.3), bc.Affine(0.8, -0.3))).rule(
+            conference_error=0.01
+        ),
+    }
+
+
+@pytest.mark.edge
+@pytest.mark.parametrize("name", results())
+def test_every_result_type_has_a_frame(name: str) -> None:
+    made = results()[name]
+    assert is_dataclass(made)
+    found = made.to_frame()
+    assert len(found) > 0
+    assert found.notna().all(axis=None)
+
+
+@pytest.mark.edge
+def test_the_numbers_are_in_their_rows() -> None:
+    found = BELIEF.to_frame()
+    assert found.columns.tolist() == ["instance", "secret", "weight", "favor"]
+    row = found[(found.instance == 1) & (found.secret == 0)].iloc[0]
+    assert (row.weight, row.favor) == (0.5, 0.3)
+    audited = bc.audit(ONE, bc.Policy([0.75, 0.25]))
+    row = audited.to_frame().iloc[0]
+    assert (row.success, row.multiplier) == (float(audited.success), audited.multiplier)
+
+
+@pytest.mark.edge
+def test_whole_conferences_have_frames_too(tmp_path: Path) -> None:
+    inputs = read_small(small_conference(), tmp_path / "in")
+    request = bc.Request(bc.Guarantee("steady", epsilon=2.0), accept_rate=0.4)
+    plan = bc.plan(inputs, request)
+    assert plan.to_frame().paper.tolist() == [case.paper for case in plan.conference.cases]
+    assert (plan.to_frame().epsilon <= 2.0).all()
+    menu = plan.menu()
+    assert menu.to_frame().wrong.tolist() == [choice.wrong for choice in menu.choices]
+    bc.make_key(tmp_path / "key.bin")
+    outcome = bc.decide(inputs, request, key=tmp_path / "key.bin", out=tmp_path / "out")
+    public = (tmp_path / "out" / "decisions.csv").read_text(encoding="utf-8")
+    assert outcome.to_frame().to_csv(index=False) == public
+    assert plan.fit.to_frame().verdict.tolist() == [plan.fit.verdict]
+    found = findings_of(planned_views(plan))
+    assert found.to_frame().added.tolist() == [one.added for one in found.findings]
+    seen = survey(plan.conference, bc.Guarantee("steady", epsilon=2.0), only=True)
+    assert seen.to_frame().paper.tolist() == plan.to_frame().paper.tolist()
+    checked = bc.verify(inputs, key=tmp_path / "key.bin", out=tmp_path / "out")
+    assert checked.to_frame().failed.sum() == 0
+
+
+@pytest.mark.edge
+def test_calibrators_have_frames_too() -> None:
+    drawn = simulate_many(np.random.default_rng(1), 1, 12, 12, 3, Population(offset=0.5))
+    table = drawn.reviews()
+    found = bc.calibrators.raw(table)
+    assert found.to_frame().paper.tolist() == list(table.papers)
+    assert found.to_frame().quality.tolist() == found.quality.tolist()
+    assessed = bc.assess(table)
+    rows = assessed.to_frame().set_index("number")
+    assert rows.loc["share of quality", "value"] == assessed.shares["quality"].value
+    assert (rows.low <= rows.high).all()
+
+
+@pytest.mark.edge
+def test_labels_are_columns() -> None:
+    belief = bc.Belief([0.5, 0.3, 0.2], [0.9, 0.2, 0.7], labels=np.array([[0, 1, 1], [5, 5, 7]]))
+    assert belief.to_frame()["label 1"].tolist() == [5, 5, 7]
+
+
+@pytest.mark.edge
+def test_without_pandas_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> object:
+        raise ImportError(name)
+
+    monkeypatch.setattr(tables, "import_module", missing)
+    with pytest.raises(bc.InputError, match="needs pandas: pip install pandas"):
+        POLICY.to_frame()
+
+
+# --- Headers: where the columns stand, and what a header that does not fit is taken for.
+
+
+REVIEWS = [Column("paper", "id"), Column("reviewer", "id", secret=True), Column("score", "number")]
+PEOPLE = [Column(name, "id") for name in ("reviewer", "slope", "offset", "noise")]
+POOLS = [Column("paper", "id"), *(Column(name, "id", required=False) for name in ("reviewer", "conflict"))]
+SWAPPED = {
+    "reviewer,slope,offset,noise,noise_se": (REVIEWS, "the reviewers' calibration"),
+    "Paper,Reviewer,Score,confidence": (POOLS, "the reviews"),
+    "paper,reviewer,probability": (PEOPLE, "the pools"),
+    "paper,reviewer": (REVIEWS, "the pools"),
+    "paper,conflict": (REVIEWS, "the conflicts"),
+}
+
+
+@pytest.mark.parametrize("header", SWAPPED)
+def test_the_header_of_another_table_is_recognized(header: str) -> None:
+    columns, kind = SWAPPED[header]
+    rule = "x.csv, row 1: must be the header of this table"
+    expected = f"{rule}, found that of {kind}: is it the wrong file, or are two swapped?"
+    with pytest.raises(InputError) as caught:
+        parse_table(f"{header}\n".encode(), "x.csv", columns)
+    assert str(caught.value).split("\n")[0] == expected
+
+
+def test_a_missing_header_is_asked_for_and_not_quoted() -> None:
+    for first in ("", "sep=,\n", "# exported in May\n"):
+        data = f"{first}p1,canary,4\np2,canary,5\n".encode()
+        with pytest.raises(InputError) as caught:
+            parse_table(data, "x.csv", REVIEWS)
+        lines = str(caught.value).split("\n")
+        assert lines[0].endswith("found none of its names: is there no header, or a line before it?")
+        assert [line.split(": ")[0] for line in lines[1:]] == [
+            f"x.csv, row 1, column {name}" for name in ("paper", "reviewer", "score")
+        ]
+        assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("header", ["paper,reviewer,scores", "reviewer,score", "paper,reviewer,score,score"])
+def test_a_header_that_is_almost_right_is_taken_for_no_other(header: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_table(f"{header}\n".encode(), "x.csv", REVIEWS, extra=True)
+    assert "must be the header of this table" not in str(caught.value)
+
+
+def test_a_column_that_nobody_asked_for_makes_no_other_table_of_it() -> None:
+    """Whoever looks for one column of a file may leave out the others."""
+    data = b"paper,reviewer,probability\np1,a,0.5\n"
+    assert parse_table(data, "x.csv", [Column("paper", "id")], extra=True).text("paper") == ("p1",)
+
+
+def test_a_table_with_other_separators_is_reported_once_and_where_to_go() -> None:
+    for separator, name in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
+        data = f"paper{separator}score\np{separator}1\n".encode()
+        with pytest.raises(InputError) as caught:
+            parse_table(data, "r.csv", [Column("paper", "id"), Column("score", "number")])
+        rule = "must have cells separated by commas (`blindcal import` reads such files of reviews)"
+        assert str(caught.value) == f"r.csv, row 1: {rule}, found {name}"
+
+
+def test_columns_are_found_in_any_order_and_case_and_by_their_other_names() -> None:
+    columns = [
+        Column("paper", "id", synonyms=("item",)),
+        Column("score", "number"),
+        Column("track", required=False),
+    ]
+    assert match_columns([" SCORE", "Item "], "x.csv", columns) == ({"paper": 1, "score": 0}, [])
+
+
+def test_every_problem_of_a_header_is_listed_at_once() -> None:
+    columns = [Column("paper", "id", synonyms=("item",)), Column("score", "number"), Column("reviewer", "id")]
+    place, problems = match_columns(["paper", "item", "score", "canary"], "x.csv", columns)
+    assert place == {"score": 2}
+    assert problems == [
+        Problem("x.csv", 1, "paper", "must appear once", "2 columns that mean it"),
+        Problem("x.csv", 1, "reviewer", "must be in the header"),
+        Problem("x.csv", 1, "4", "must be one of the known columns (paper, score, reviewer)"),
+    ]
+
+
+def test_a_single_column_may_hold_any_character() -> None:
+    assert match_columns(["a;b"], "x.csv", [Column("a;b")]) == ({"a;b": 0}, [])

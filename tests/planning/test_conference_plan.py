@@ -2,22 +2,53 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from blindcal.cli import run
 from blindcal.errors import InputError
-from blindcal.planning.conference_plan import Answer, answer, plan, plan_prepared
-from blindcal.planning.guarantee_menu import MENU
+from blindcal.planning.conference_plan import (
+    Answer,
+    answer,
+    bar_remarks,
+    crowd_remarks,
+    plan,
+    plan_conference,
+    plan_prepared,
+    plan_remarks,
+    pool_remarks,
+    row_remarks,
+    stray_remarks,
+)
+from blindcal.planning.expected_errors import summary
+from blindcal.planning.guarantee_menu import MENU, menu, with_chosen
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.conference import prepare
 from blindcal.posterior.inputs import Inputs
+from blindcal.reviews import Reviews
+from commands import call, plain
+from drawn_worlds import Drawn, centered, for_five_points, mirrored, one_sixty
 from listed_tuples import agree, keeps
-from small_conferences import everything, loaded, read_small, small_conference
+from small_conferences import (
+    SmallConference,
+    arguments,
+    command_line,
+    decided,
+    everything,
+    loaded,
+    read_small,
+    small_conference,
+    with_key,
+)
 
 REQUEST = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
 
@@ -126,3 +157,444 @@ def test_a_bar_that_nobody_passes_is_remarked_on(inputs: Inputs) -> None:
     found = plan(inputs, Request(Guarantee("steady", epsilon=2.0), bar=7.0))
     assert any(remark.startswith("no paper is expected to pass `bar` 7") for remark in found.remarks)
     assert found.conference.bar == 7.0
+
+
+# --- Each guarantee on the whole line against an adversary of fractions; plans and menus agree.
+
+
+GUARANTEES = (
+    Guarantee("steady", epsilon=2.0),
+    Guarantee("steady", epsilon=None),
+    Guarantee("crowd", among=4, epsilon=None),
+    Guarantee("average", among=3, epsilon=2.0),
+    Guarantee("average", epsilon=None),
+    Guarantee("average", epsilon=2.0, multiplier=1.5),
+    Guarantee("public", epsilon=None),
+)
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES, ids=lambda g: f"{g.name}-{g.epsilon}")
+def test_every_guarantee_holds_exactly_on_random_papers(guarantee: Guarantee) -> None:
+    """Pools of 2 to 12, 1 to 4 reviews; the adversary enumerates with fractions, not the package's code."""
+    rng = np.random.default_rng(10)
+    for trial in range(200):
+        pool = int(rng.integers(2, 13))
+        reviews = int(rng.integers(1, min(pool, 4) + 1))
+        small = small_conference(seed=1000 + trial, papers=1, pool=pool, reviews=reviews, reviewers=pool)
+        conference, _ = loaded(small, accept_rate=None, bar=float(rng.normal()))
+        (plan,) = plan_conference(conference, guarantee)
+        belief = conference.cases[0].belief
+        agree(plan.claim, keeps(guarantee, belief, plan.policy))
+
+
+def test_every_paper_is_one_step_of_progress() -> None:
+    conference, _ = loaded(small_conference(seed=6, papers=10, pool=6))
+    done: list[int] = []
+    plan_conference(conference, GUARANTEES[0], advance=done.append)
+    assert sum(done) == 10
+
+
+def test_twins_and_ties_are_treated_alike() -> None:
+    """Reviewers with the same calibration and chance, and equal scores: the table cannot tell them apart."""
+    conference, _ = loaded(small_conference(seed=4, papers=1), accept_rate=None, bar=0.0)
+    case = conference.cases[0]
+    same = (case.parameters[0], case.parameters[0], *case.parameters[2:])
+    twins = replace(case, parameters=same, inclusion=(0.5,) * 4, scores=(0.4, 0.4))
+    alone = replace(conference, cases=(twins,))
+    for guarantee in GUARANTEES:
+        (plan,) = plan_conference(alone, guarantee)
+        keeps(guarantee, twins.belief, plan.policy)
+        table = dict(zip(map(tuple, twins.tuples.tolist()), plan.policy.accept, strict=True))
+        for (a, b), accept in table.items():
+            swap = {0: 1, 1: 0}
+            assert table[b, a] == pytest.approx(accept, abs=1e-6)
+            assert table[swap.get(a, a), swap.get(b, b)] == pytest.approx(accept, abs=1e-6)
+
+
+def test_the_menu_is_ordered_and_agrees_with_the_plan() -> None:
+    """The stronger the promise, the more wrong decisions; each number is the certified plan's."""
+    conference, _ = loaded(small_conference(seed=4, papers=10))
+    found = menu(conference, with_chosen(Guarantee("none", epsilon=None)))
+    order = [
+        Guarantee("public", epsilon=None),
+        Guarantee("steady", epsilon=2.0),
+        Guarantee("steady", epsilon=None),
+    ]
+    order += [Guarantee("crowd", among=among, epsilon=None) for among in (10, 5)]
+    order += [Guarantee("none", epsilon=None)]
+    errors = [found.choice(one).wrong for one in order]
+    assert all(weaker <= stronger + 1e-9 for stronger, weaker in pairwise(errors))
+    assert found.choice(order[-1]).kept == pytest.approx(1.0)
+    for one in found.choices:
+        plans = plan_conference(conference, one.guarantee)
+        stated = summary([plan.claim for plan in plans], [plan.figures for plan in plans])
+        assert one.wrong == pytest.approx(10 * stated["expected_wrong"], abs=1e-5)
+        assert found.success_scores_only + one.added == pytest.approx(stated["success"], abs=1e-6)
+        assert found.success_scores_only == pytest.approx(stated["success_scores_only"], abs=1e-12)
+        assert found.wrong_raw == pytest.approx(10 * stated["expected_wrong_raw"], abs=1e-11)
+        full = 10 * stated["expected_wrong_fully_calibrated"]
+        assert found.wrong_fully_calibrated == pytest.approx(full, abs=1e-11)
+
+
+def test_papers_with_nothing_at_stake_gain_nothing() -> None:
+    """A pool as large as the reviews, one review: the reviewer is known and no decision can tell more."""
+    sharp, _ = loaded(small_conference(seed=4, papers=3, pool=1, reviews=1), accept_rate=None, bar=0.0)
+    found = menu(sharp, [Guarantee("steady", epsilon=2.0)])
+    assert (found.papers, found.success_scores_only, found.choices[0].added) == (3, 1.0, 0.0)
+    assert found.choices[0].gain == pytest.approx(found.gain_fully_calibrated)
+
+
+# --- What a chair is told beside the figures, and which end of the scale is better, on the command line.
+
+
+@pytest.fixture
+def no_early_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine `plan` prints an answer on the way, which is no remark."""
+    monkeypatch.setattr("blindcal.cli.plan._SOON_SECONDS", float("inf"))
+
+
+def _ten_points(change=np.copy, seed: int = 5, **more) -> SmallConference:
+    """A conference with scores from 1 to 10 whose reviewers' offsets differ much; true authors come first."""
+    rng = np.random.default_rng(seed)
+    drawn = Drawn(papers=40, offset=1.4, **more)
+    cases = drawn.cases(rng, change)
+    reviews = [("paper", "reviewer", "score")]
+    people: dict[str, tuple[str, ...]] = {}
+    pools = [("paper", "reviewer")]
+    for case in cases:
+        pools += [(case.paper, name) for name in case.candidates]
+        people |= {
+            name: (name, *(f"{x:.6f}" for x in row[:3]))
+            for name, row in zip(case.candidates, case.parameters, strict=True)
+        }
+        # Agreement is public: it must not matter which candidates stand in the table of reviews.
+        reviews += [
+            (case.paper, name, f"{score:g}")
+            for name, score in zip(case.candidates, case.scores, strict=False)
+        ]
+    rows = (("reviewer", "slope", "offset", "noise"), *people.values())
+    return SmallConference(tuple(reviews), rows, tuple(pools))
+
+
+def _plan(folder: Path, *more: str) -> list[str]:
+    rate = [] if any(line.startswith(("bar", "accept-rate")) for line in more) else ["accept-rate = 0.25"]
+    return command_line("plan", folder, *rate, 'guarantee = "steady"', *more)
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+@pytest.mark.parametrize("change", [for_five_points, centered])
+def test_a_hopeless_calibration_is_refused_and_nothing_is_written(
+    change, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _ten_points(change).write(tmp_path / "in")
+    assert run(_plan(folder, 'grid = "1..10"')) == 2
+    said = capsys.readouterr().err
+    assert "the calibration does not fit the scores" in said
+    assert "--despite-misfit" in said
+    assert " Whatever is planned" in said
+    assert "?." not in said
+    assert run(arguments(folder, tmp_path / "key.bin", tmp_path / "out", 'grid = "1..10"')) == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"in"}
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+def test_what_was_meant_all_the_same_is_planned_and_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _ten_points(for_five_points).write(tmp_path / "in")
+    assert run(_plan(folder, 'grid = "1..10"', "--despite-misfit", "--json")) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["calibration_fit"]["verdict"] == "does not fit"
+    assert any("another scale" in note for note in shown["notes"])
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+@pytest.mark.parametrize(("change", "said"), [(one_sixty, "offset 60 "), (mirrored, "mirrored")])
+def test_a_doubtful_calibration_is_noted_beside_the_plan(
+    change, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _ten_points(change).write(tmp_path / "in")
+    assert run(_plan(folder, 'grid = "1..10"')) == 0
+    shown = capsys.readouterr()
+    assert said in shown.err
+    assert "calibration: doubtful" in shown.out
+    assert not any(name in shown.err + shown.out for name, *_ in _ten_points(change).reviewers[1:])
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+def test_a_right_calibration_is_said_to_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = _ten_points().write(tmp_path / "in")
+    assert run(_plan(folder, 'grid = "1..10"')) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert "better: high scores\ncalibration: fits; predicted mean " in shown.out
+
+
+def _turned(small: SmallConference) -> SmallConference:
+    """The same conference on a scale where low is better: every score and offset becomes 11 less it."""
+    reviews = [(paper, who, f"{11 - float(score):g}") for paper, who, score in small.reviews[1:]]
+    people = [
+        (who, slope, f"{11 - float(offset):.6f}", noise) for who, slope, offset, noise in small.reviewers[1:]
+    ]
+    return replace(small, reviews=(small.reviews[0], *reviews), reviewers=(small.reviewers[0], *people))
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+def test_where_low_is_better_the_plan_is_that_of_the_scale_turned_round(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = _ten_points()
+    assert run(_plan(small.write(tmp_path / "high"), 'grid = "1..10"', "--full", "--json")) == 0
+    high = json.loads(capsys.readouterr().out)
+    low_folder = _turned(small).write(tmp_path / "low")
+    assert run(_plan(low_folder, 'grid = "1..10"', 'better = "low"', "--full", "--json")) == 0
+    low = json.loads(capsys.readouterr().out)
+    assert (high["better"], low["better"]) == ("high", "low")
+    for name in ("expected_wrong", "expected_wrong_raw", "success", "bar"):
+        assert low[name] == pytest.approx(high[name], abs=1e-6)
+    for name in ("predicted_mean", "observed_mean"):
+        assert low["calibration_fit"][name] == pytest.approx(11 - high["calibration_fit"][name], abs=2e-4)
+    assert low["calibration_fit"]["shift"] == pytest.approx(-high["calibration_fit"]["shift"], abs=2e-4)
+    assert run(_plan(low_folder, 'grid = "1..10"', "--full", "--json")) == 0
+    assert json.loads(capsys.readouterr().out)["expected_wrong"] != pytest.approx(
+        low["expected_wrong"], abs=1e-3
+    )
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+def test_which_end_is_better_is_frozen_certified_and_verified(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = small_conference().write(tmp_path / "in")
+    key, out = tmp_path / "key.bin", tmp_path / "out"
+    _, certificate = decided(folder, key, out, 'better = "low"', "--despite-misfit")
+    assert certificate["better"] == "low"
+    assert set(certificate["calibration_fit"]) >= {"shift", "stretch", "mirrored", "verdict"}
+    assert run(arguments(folder, key, out)) == 3
+    assert "frozen" in capsys.readouterr().err
+    assert run(command_line("verify", folder, key, out)) == 0
+    assert "better low" in capsys.readouterr().out
+    assert run(arguments(folder, key, tmp_path / "other", 'better = "best"')) == 2
+    assert "better must be high or low, found 'best'" in plain(capsys.readouterr().err)
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+def test_the_best_raw_papers_are_the_low_ones_where_low_is_better(tmp_path: Path) -> None:
+    folder = small_conference(papers=10).write(tmp_path / "in")
+    rows = {}
+    for better in ("high", "low"):
+        table, _ = decided(
+            folder, tmp_path / f"{better}.bin", tmp_path / better, f'better = "{better}"', "--despite-misfit"
+        )
+        rows[better] = {
+            line.split(",")[0] for line in table.decode().splitlines() if line.split(",")[2] == "accept"
+        }
+    assert len(rows["high"]) == len(rows["low"]) == 4
+    assert not rows["high"] & rows["low"]
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+def test_a_bar_in_units_of_scores_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = _ten_points().write(tmp_path / "in")
+    for bar, who in (("6.5", "no paper"), ("-5", "every paper")):
+        assert run(_plan(folder, 'grid = "1..10"', f"bar = {bar}")) == 0
+        said = plain(capsys.readouterr().err)
+        assert f"{who} is expected to pass bar {bar}: the bar is a quality, not a score" in said
+        assert "accept-rate 0.25" in said
+    assert run(_plan(folder, 'grid = "1..10"', "bar = 0.5")) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+def test_a_bar_that_nobody_passes_is_remarked_on_by_its_own_words_only() -> None:
+    reviews = Reviews.from_table({"paper": ["p"], "reviewer": ["a"], "score": [5]})
+    people = dict.fromkeys(("a", "b"), (1.0, 5.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+    conference = prepare(reviews, people, {"p": {"a": 0.5, "b": 0.5}}, bar=2.0)
+    (said,) = bar_remarks(conference, 2.0)
+    assert "not a score" not in said
+    assert bar_remarks(conference, None) == []
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+def test_a_rate_in_percent_is_recognized(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = small_conference().write(tmp_path / "in")
+    assert run(_plan(folder, "accept-rate = 25")) == 2
+    assert "'25' must be between 0 and 1, ends excluded: for 25 % give 0.25" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+def test_pools_that_name_the_authors_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Pools of those who reviewed, whose offsets are far apart."""
+    small = small_conference()
+    wrote = {row[:2] for row in small.reviews[1:]}
+    pools = tuple(row for row in small.pools[1:] if row[:2] in wrote)
+    offset = {who: f"{20 * place}" for place, (who, *_) in enumerate(small.reviewers[1:])}
+    people = tuple((who, slope, offset[who], noise) for who, slope, _, noise in small.reviewers[1:])
+    reviews = tuple((paper, who, offset[who]) for paper, who, _ in small.reviews[1:])
+    known = SmallConference(
+        (small.reviews[0], *reviews), (small.reviewers[0], *people), (small.pools[0], *pools)
+    )
+    folder = known.write(tmp_path / "in")
+    assert run(_plan(folder, "accept-rate = 0.4", "--despite-misfit")) == 0
+    said = capsys.readouterr().err
+    assert "the pools and scores already name 100.0 % of the reviewers" in said
+    assert "every pool has exactly as many people as the paper has reviews, so who reviewed it is" in said
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+@pytest.mark.parametrize(
+    ("pools", "said"),
+    [
+        (["ab", "ab", "ab"], "every pool has exactly"),
+        (["ab", "ab", "abc"], "2 of 3 pools (67 %) have exactly as many people as the paper has reviews, so"),
+        (["ab", "abc", "abc", "ab"], None),
+        (["ab*", "ab*"], None),
+        (["a*"], None),
+    ],
+)
+def test_pools_that_are_the_reviewers_are_noted(pools: list[str], said: str | None) -> None:
+    people = dict.fromkeys("abc*", (1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+    papers = [str(place) for place in range(len(pools))]
+    table = {"paper": papers * 2, "reviewer": ["a"] * len(pools) + ["b"] * len(pools), "score": papers * 2}
+    given = {paper: dict.fromkeys(pool, 1.0) for paper, pool in zip(papers, pools, strict=True)}
+    found = pool_remarks(prepare(Reviews.from_table(table), people, given, bar=0.0))
+    assert [said] * (said is not None) == [note[: len(said or "")] for note in found]
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+def test_never_against_that_is_worse_than_raw_is_noted() -> None:
+    figures = {"success_scores_only": 0.3, "expected_wrong": 0.2, "expected_wrong_raw": 0.15}
+    (said,) = plan_remarks(figures, 0.6)
+    assert "more decisions are expected to be wrong (20.0 %) than by raw mean scores (15.0 %)" in said
+    assert plan_remarks(figures, None) == []
+    assert plan_remarks({**figures, "expected_wrong": 0.1}, 0.6) == []
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+def test_plan_and_decide_note_never_against_that_is_worse_than_raw(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = small_conference(seed=36, papers=4).write(tmp_path / "in")
+    sure = ("accept-rate = 0.4", "never-against = 0.9")
+    decide = arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out", *sure)
+    for command in (_plan(folder, *sure), decide):
+        assert run(command) == 0
+        said = plain(capsys.readouterr().err)
+        assert "never-against 0.9 more decisions are expected to be wrong (19.1 %) than by raw" in said
+    assert run(_plan(folder, "accept-rate = 0.4")) == 0
+    assert "never-against" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+def test_conflicts_of_unknown_papers_and_people_are_noted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = small_conference()
+    rows = (("paper", "conflict"), ("nowhere", small.canaries[0]), ("p00", "Nobody"))
+    folder = replace(small, pools=rows).write(tmp_path / "in")
+    assert run(_plan(folder, "accept-rate = 0.4", "--json")) == 0
+    shown = capsys.readouterr()
+    notes = " / ".join(json.loads(shown.out)["notes"])
+    assert "has conflicts for 1 paper without any review" in notes
+    assert "has conflicts of a person without calibration" in notes
+    assert "Nobody" not in notes
+    assert not any(canary in notes for canary in small.canaries)
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+def test_conflicts_of_other_papers_altogether_are_refused(tmp_path: Path) -> None:
+    """They once were left out with a remark, and the papers decided from public data."""
+    small = small_conference()
+    folder = replace(small, pools=(("paper", "conflict"), ("nowhere", "Nobody"))).write(tmp_path / "in")
+    for command in ("plan", "decide"):
+        code, _, err = call(*command_line(command, folder, with_key(tmp_path / "key.bin"), tmp_path / "out"))
+        assert code == 2
+        assert "pools.csv, column paper: must list papers that have reviews: are the ids" in err
+    assert not (tmp_path / "out").exists()
+    assert stray_remarks("everyone", ["1"], ["a"]) == []
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+def test_calibrating_ranks_low_scores_first_where_they_are_better(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = _ten_points()
+    high, low = small.write(tmp_path / "high"), _turned(small).write(tmp_path / "low")
+    tables = {}
+    for folder, better in ((high, "high"), (low, "low")):
+        out = folder / "calibrated.csv"
+        known = ["--method", "posterior", "--reviewers", str(folder / "reviewers.csv"), "--better", better]
+        assert run(["calibrate", str(folder / "reviews.csv"), *known, "--out", str(out)]) == 0
+        assert f"better: {better} scores" in capsys.readouterr().out
+        tables[better] = [line.split(",") for line in out.read_text(encoding="utf-8").splitlines()[1:]]
+    for one, other in zip(tables["high"], tables["low"], strict=True):
+        assert float(one[1]) == pytest.approx(float(other[1]), abs=1e-5)
+        assert float(one[3]) == pytest.approx(11 - float(other[3]))
+        assert one[5:7] == other[5:7]
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+def test_a_paper_under_two_ids_is_noted_where_everyone_is_a_candidate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Pools by paper would miss the second id; with everyone there is nothing else to notice it."""
+    small = small_conference()
+    head, (_, *first), *rest = small.reviews
+    folder = replace(small, reviews=(head, ("P0", *first), *rest)).write(tmp_path)
+    assert run(command_line("plan", folder, "bar = 0", 'pools = "everyone"')) == 0
+    told = capsys.readouterr().err
+    assert (
+        f"{folder / 'reviews.csv'}: the ids of the papers in rows 2 and 3 differ only in capital letters"
+        in told
+    )
+    assert not any(canary in told for canary in small.canaries)
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+def test_candidates_who_are_all_taken_as_anyone_are_counted() -> None:
+    people = ["ann", "ben", "cat", "dan"]
+    told = "candidates have no row in r.csv and are taken as its row *"
+    assert row_remarks([*people, "*"], [*people, "*"], "r.csv") == []
+    assert row_remarks(people, ["ann", "ben", "cat", "*"], "r.csv") == []
+    (remark,) = row_remarks(people, ["a@x", "b@x", "*"], "r.csv")
+    assert remark.startswith(f"4 of 4 {told}: are their ids spelled differently")
+    (remark,) = row_remarks(people, ["Ann", "ben", "cat", "dan", "*"], "r.csv")
+    assert remark.startswith(f"1 of 4 {told} (1 like a row but for capital letters")
+    assert not any(name in remark for name in people)
+
+
+@pytest.mark.usefixtures("no_early_answer")
+@pytest.mark.edge
+def test_a_crowd_larger_than_pools_is_said_to_be_steady_there():
+    """Pools of 4 and of 3 with `*`: the outsider may be anyone, so that nobody need be likelier."""
+    conference, _ = loaded(small_conference(papers=5, pool=4))
+    (said,) = crowd_remarks(conference, Guarantee("crowd", among=5, epsilon=2.0))
+    assert said.startswith("for 5 of 5 papers fewer than 5 people may have reviewed")
+    assert "there a crowd of 5 is steady" in said
+    assert crowd_remarks(conference, Guarantee("crowd", among=4, epsilon=2.0)) == []
+    assert crowd_remarks(conference, Guarantee("steady", epsilon=2.0)) == []
+    first, *rest = conference.cases
+    others = replace(first, candidates=("*", *first.candidates[1:]))
+    (less,) = crowd_remarks(
+        replace(conference, cases=(others, *rest)), Guarantee("average", among=5, epsilon=2.0)
+    )
+    assert less.startswith("for 4 of 5 papers")

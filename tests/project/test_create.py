@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import pytest
 
 from blindcal.deciding.decide import decide
 from blindcal.deciding.key import make_key, read_key
+from blindcal.deciding.ledger import ledger_folder
 from blindcal.errors import InputError, RefusedError
 from blindcal.importers import import_reviews
+from blindcal.importers.raw_export import Choices
 from blindcal.io.tables import format_table
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
@@ -20,13 +23,21 @@ from blindcal.project.create import (
     FolderContents,
     InitialSettings,
     SourceFiles,
+    check_key,
     check_scores,
     create_folder,
+    grid_text,
+    import_past,
+    key_beside,
+    new_key,
     read_contents,
+    refuse_lost,
     score_remarks,
+    write_inputs,
 )
-from blindcal.project.settings import folder_request, read_folder
+from blindcal.project.settings import folder_request, parse_grid, read_folder
 from blindcal.project.workflow import folder_inputs
+from blindcal.reviews import infer_grid
 from small_conferences import everything, read_small, small_conference
 
 
@@ -290,3 +301,110 @@ def test_a_key_that_decided_another_conference_is_refused(tmp_path: Path) -> Non
         create_folder(tmp_path / "other", SourceFiles(), wishes, key)
     assert not (tmp_path / "other").exists()
     assert create_folder(tmp_path / "icx", SourceFiles(), wishes, key).key == key
+
+
+# --- The inputs of a new folder: which tables, which settings, for their owner alone.
+
+
+TABLE = b"paper,reviewer,score,title,track\n1,a,3,On Widgets,x\n2,a,2,Gizmos,x\n2,b,1,Gizmos,x\n"
+PLAIN = b"paper,reviewer,score\n1,a,3\n2,a,2\n"
+
+
+def test_only_what_there_is_is_written_and_named(tmp_path: Path) -> None:
+    contents = FolderContents(import_reviews(PLAIN, "x.csv"))
+    write_inputs(tmp_path, contents)
+    assert [path.name for path in tmp_path.rglob("*.csv")] == ["reviews.csv"]
+    assert contents.settings == {
+        "reviews": "inputs/reviews.csv",
+        "pools": "everyone",
+        "reviewers": "inputs/reviewers.csv",
+    }
+
+
+def test_everything_is_written_for_its_owner_alone(tmp_path: Path) -> None:
+    (tmp_path / "known.csv").write_text("reviewer,slope,offset,noise\na,1,2,1\n")
+    (tmp_path / "known.csv.fit.json").write_text("{}\n")
+    past = {"2025": import_reviews(PLAIN, "2025.csv")}
+    files = {"reviewers": tmp_path / "known.csv"}
+    contents = FolderContents(
+        import_reviews(TABLE, "x.csv"), past, {"a": "Ada", "c": ""}, [("1", "c")], files
+    )
+    (tmp_path / "icx").mkdir()
+    write_inputs(tmp_path / "icx", contents)
+    found = {path.relative_to(tmp_path / "icx").as_posix(): path for path in (tmp_path / "icx").rglob("*")}
+    names = ["committee", "conflicts", "past/2025", "reviewers", "reviews", "titles", "tracks"]
+    files_there = {f"inputs/{name}.csv" for name in names}
+    assert found.keys() == {*files_there, "inputs", "inputs/past", "inputs/reviewers.csv.fit.json"}
+    for path in found.values():
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
+    assert found["inputs/committee.csv"].read_text() == "reviewer,name\na,Ada\nc,\n"
+    assert found["inputs/conflicts.csv"].read_text() == "paper,conflict\n1,c\n"
+    settings = contents.settings
+    assert settings.pop("pools") == "inputs/conflicts.csv"
+    assert settings.pop("past") == ["inputs/past/2025.csv"]
+    assert {*settings.values()} < files_there
+
+
+def test_pools_that_are_given_come_before_conflicts(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("paper,reviewer\n1,a\n")
+    imported = import_reviews(PLAIN, "x.csv")
+    contents = FolderContents(imported, conflicts=[("1", "c")], files={"pools": tmp_path / "p.csv"})
+    assert contents.settings["pools"] == "inputs/pools.csv"
+
+
+def test_a_past_table_of_ours_needs_no_choices() -> None:
+    """What `blindcal import` wrote last year is read, whatever this year's export is called."""
+    choices = Choices(score_field="OveMer", best_first=("A", "B"))
+    assert import_past(PLAIN.replace(b"paper", b"Paper"), "x.csv", choices).reviews.score.tolist() == [
+        3.0,
+        2.0,
+    ]
+    export = b"paper,title,email,OveMer,RevExp\n1,T,a@x.org,3,1\n2,T,a@x.org,2,2\n"
+    assert import_past(export, "x.csv", Choices(score_field="RevExp")).score_field == "RevExp"
+
+
+LEVELS: list[tuple[list[float], str]] = [
+    ([1, 2, 5, 2], "1..5"),
+    ([-3, 3, 0], "-3..3"),
+    ([1] * 100 + [3] * 100 + [10] * 100, "1,3,10"),
+    ([0.5, 1] * 3, "0.5,1"),
+    ([0.5, 1], "none"),
+    ([3, 3], "none"),
+    ([0, 100], "none"),
+]
+
+
+@pytest.mark.parametrize(("score", "expected"), LEVELS)
+def test_the_grid_is_written_as_it_is_recognized(score: list[float], expected: str) -> None:
+    found = infer_grid(np.array(score, dtype=float))
+    assert grid_text(found) == expected
+    assert parse_grid(expected) == ([] if found is None else found.tolist())
+
+
+# --- Keys of folders: beside them, never inside, and none in the place of one that was lost.
+
+
+def test_a_key_lies_beside_its_folder_and_is_for_its_owner_alone(tmp_path: Path) -> None:
+    key = key_beside(tmp_path / "icx")
+    assert key == tmp_path / "icx.key"
+    check_key(key, tmp_path / "icx")
+    made = new_key(key)
+    assert key.read_bytes() == made.secret
+    assert key.stat().st_mode & 0o777 == 0o600
+    check_key(key, tmp_path / "icx")
+
+
+def test_a_key_within_the_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="`key` must not lie in the folder"):
+        check_key(tmp_path / "icx" / "inner" / "x.key", tmp_path / "icx")
+    with pytest.raises(InputError, match="must be a folder that exists"):
+        check_key(tmp_path / "nowhere" / "x.key", tmp_path / "icx")
+
+
+def test_no_key_is_made_in_the_place_of_one_that_was_lost(tmp_path: Path) -> None:
+    key = tmp_path / "icx.key"
+    ledger_folder(key).mkdir()
+    for call in (refuse_lost, new_key):
+        with pytest.raises(RefusedError, match="a key that is missing"):
+            call(key)
+    assert not key.exists()

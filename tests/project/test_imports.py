@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from blindcal.errors import InputError
 from blindcal.importers.raw_export import Choices
+from blindcal.posterior.conference import refuse_mismatches
+from blindcal.posterior.inputs import read_inputs
 from blindcal.project.create import InitialSettings, SourceFiles, create_folder
 from blindcal.project.imports import (
+    UNKNOWN_REVIEWERS_FILE,
     Source,
     decided,
     edited_settings,
@@ -18,11 +24,12 @@ from blindcal.project.imports import (
     free_place,
     read_import,
     resolved_kinds,
+    unknown_reviewers_listed,
     write_import,
 )
-from blindcal.project.settings import FILE, read_folder
+from blindcal.project.settings import FILE, Folder, read_folder
 from exports import EXPORTS, Export
-from small_conferences import everything, small_conference
+from small_conferences import SmallConference, everything, small_conference
 
 
 @pytest.fixture
@@ -112,3 +119,114 @@ def test_a_folder_is_decided_if_its_key_has_a_record(folder: Path) -> None:
     assert not decided(read_folder(folder))
     (folder.parent / "icx.key.sealed").mkdir()
     assert decided(read_folder(folder))
+
+
+# --- Reviewers whom no pool holds: one message for each cause, names in a file for the chair alone.
+
+
+NAMES = ("Ada Lovelace", "Kurt Gödel", "Emmy Noether", "R07", "R08", "Alan Turing")
+
+
+def people(small: SmallConference) -> SmallConference:
+    """The conference with names that can be misspelled."""
+    names = dict(zip(small.canaries, NAMES, strict=False))
+
+    def named(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+        return tuple(tuple(names.get(cell, cell) for cell in row) for row in rows)
+
+    return SmallConference(named(small.reviews), named(small.reviewers), named(small.pools))
+
+
+@pytest.fixture
+def small() -> SmallConference:
+    return people(small_conference(seed=4, papers=5, pool=4, reviews=2, reviewers=6))
+
+
+def _refused(small: SmallConference, place: Path, out: Path | None = None) -> tuple[str, Path]:
+    """What is said about a conference's files, and where the names are."""
+    folder = small.write(place / "in")
+    reviews, reviewers, pools = (folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools"))
+    inputs = read_inputs(reviews, reviewers, pools)
+    settings = {"reviews": str(reviews), "out": "" if out is None else str(out)}
+    conference = Folder(place, settings, {}, {})
+    with pytest.raises(InputError) as refusal, unknown_reviewers_listed(conference):
+        refuse_mismatches(inputs.reviews, inputs.parameters, inputs.pools, inputs.sources)
+    return str(refusal.value).replace(f"{folder}/", ""), folder / UNKNOWN_REVIEWERS_FILE
+
+
+def _rows(path: Path) -> list[list[str]]:
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    return list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+
+
+def _cause(name: str, small: SmallConference) -> tuple[SmallConference, str, list[str]]:
+    """A conference with one fault, the start of its message and the row of its file."""
+    paper, who, _ = small.reviews[1]
+    if name == "spelling":
+        other = {"R07": "r 07"}.get(who, who.upper().replace(" ", ", "))
+        start = "reviews.csv, column reviewer: must spell reviewers as the other files do, found 1 spelled"
+        return small.with_review(1, reviewer=other), start, [paper, other, name, who]
+    if name == "calibration":
+        start = "reviewers.csv, column reviewer: must have a row for every reviewer (each"
+        return small.with_review(1, reviewer="Xyq"), start, [paper, "Xyq", name, ""]
+    if name == "conflict":
+        barred = (("paper", "conflict"), (paper, who))
+        start = "pools.csv, column conflict: must not list a reviewer of the paper, found 1 listed"
+        return replace(small, pools=barred), start, [paper, who, name, ""]
+    if name == "probability 0":
+        zero = tuple((*row[:2], "0") if row[:2] == (paper, who) else row for row in small.pools)
+        start = "pools.csv, column probability: must be above 0 for every reviewer of a paper"
+        return replace(small, pools=zero), start, [paper, who, name, ""]
+    kept = tuple(row for row in small.pools if row[:2] != (paper, who))
+    start = "pools.csv: must hold every reviewer of a paper"
+    return replace(small, pools=kept), start, [paper, who, name, ""]
+
+
+@pytest.mark.parametrize("cause", ["spelling", "calibration", "conflict", "probability 0", "pool"])
+def test_every_cause_has_its_message_and_blames_the_right_file(
+    cause: str, small: SmallConference, tmp_path: Path
+) -> None:
+    bad, start, row = _cause(cause, small)
+    said, file = _refused(bad, tmp_path)
+    first, last = said.splitlines()
+    assert first.startswith(start)
+    assert first.endswith(f"for paper '{row[0]}' (reviews.csv, row 2)")
+    assert last.startswith(f"their names, and the closest known names: {UNKNOWN_REVIEWERS_FILE}")
+    assert not any(name in said for name in (*NAMES, row[1]))
+    assert _rows(file) == [["paper", "reviewer", "cause", "nearest"], row]
+
+
+def test_the_message_is_the_same_whichever_review_it_is(small: SmallConference, tmp_path: Path) -> None:
+    told = {_refused(small.with_review(i, reviewer="Xyq"), tmp_path)[0] for i in (1, 2)}
+    assert len(told) == 1
+
+
+def test_a_list_of_ours_is_replaced_and_a_file_of_yours_is_left(
+    small: SmallConference, tmp_path: Path
+) -> None:
+    _, file = _refused(small.with_review(1, reviewer="Xyq"), tmp_path)
+    _refused(small.with_review(1, reviewer="Zzz"), tmp_path)
+    assert [row[1] for row in _rows(file)] == ["reviewer", "Zzz"]
+    file.write_text("mine", encoding="utf-8")
+    said, _ = _refused(small.with_review(1, reviewer="Xyq"), tmp_path)
+    assert said.splitlines()[-1].endswith("already exists")
+    assert file.read_text(encoding="utf-8") == "mine"
+
+
+def test_names_never_go_into_the_folder_that_is_sent_on(small: SmallConference, tmp_path: Path) -> None:
+    message, _ = _refused(small.with_review(1, reviewer="Xyq"), tmp_path, out=tmp_path)
+    assert "their names are not written down" in message
+    assert not list(tmp_path.rglob(f"*{UNKNOWN_REVIEWERS_FILE}*"))
+
+
+def test_papers_are_in_natural_order(small: SmallConference, tmp_path: Path) -> None:
+    """'2' before '10', in the messages and in the list."""
+    number = {"p00": "10", "p01": "2", "p02": "1"}
+    rows = tuple((number.get(row[0], row[0]), *row[1:]) for row in small.reviews)
+    pools = tuple((number.get(row[0], row[0]), *row[1:]) for row in small.pools)
+    bad = replace(small, reviews=rows, pools=pools)
+    for place in [i for i, row in enumerate(rows) if row[0] in ("2", "10")][::2]:
+        bad = bad.with_review(place, reviewer="Xyq")
+    said, file = _refused(bad, tmp_path)
+    assert [line.split("paper '")[1].split("'")[0] for line in said.splitlines()[:2]] == ["2", "10"]
+    assert [row[0] for row in _rows(file)] == ["paper", "2", "10"]

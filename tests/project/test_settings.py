@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import re
+import tomllib
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from blindcal.errors import InputError
-from blindcal.project import read_folder
-from blindcal.project.settings import FILE, conference_text
+from blindcal.planning.guarantee_menu import MENU
+from blindcal.policy.guarantee import Guarantee
+from blindcal.project.settings import (
+    FILE,
+    SETTINGS,
+    conference_text,
+    folder_request,
+    guarantee_settings,
+    number_hint,
+    parse_grid,
+    parse_guarantee,
+    parse_paper_counts,
+    read_folder,
+    toml_value,
+    with_settings,
+)
 from sizes import count
 
 
@@ -164,3 +182,290 @@ def test_notes_must_be_tables(tmp_path: Path) -> None:
 def test_everyone_may_be_written_in_capitals(tmp_path: Path, word: str) -> None:
     (tmp_path / FILE).write_text(f'pools = "{word}"\n')
     assert read_folder(tmp_path).settings["pools"] == "everyone"
+
+
+# --- Settings as text: the guarantee they add up to, grids, numbers of papers, what a folder requests.
+
+
+def guarantee_text(guarantee: Guarantee) -> str:
+    """A guarantee as a chair would type it."""
+    name, *limits = guarantee_settings(guarantee).items()
+    return " ".join([str(name[1]), *(f"{limit}={value}" for limit, value in limits if value is not None)])
+
+
+@pytest.mark.parametrize(
+    ("text", "guarantee"),
+    [
+        ("steady", Guarantee("steady", epsilon=3.0)),
+        ("steady epsilon=0.5", Guarantee("steady", epsilon=0.5)),
+        ("steady epsilon=none", Guarantee("steady", epsilon=None)),
+        ("public", Guarantee("public", epsilon=None)),
+        ("public epsilon=none", Guarantee("public", epsilon=None)),
+        ("none", Guarantee("none", epsilon=None)),
+        (" full ", Guarantee("none", epsilon=None)),
+        (
+            "steady never-against=0.95  multiplier=1.5 posterior-cap=.9",
+            Guarantee("steady", 3.0, 1.5, 0.9, 0.95),
+        ),
+    ],
+)
+def test_a_text_names_a_guarantee_and_its_limits_in_any_order(text: str, guarantee: Guarantee) -> None:
+    assert parse_guarantee(text) == guarantee
+    assert parse_guarantee(guarantee_text(guarantee)) == guarantee
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        replace(one, multiplier=multiplier, posterior_cap=cap, never_against=against)
+        for one in [*MENU, Guarantee("average", 1e-7), Guarantee("odds", 0.1 + 0.2)]
+        for multiplier in (None, 1.25)
+        for cap in (None, 0.1)
+        for against in (None, 0.95)
+    ]
+    + [
+        Guarantee("crowd", epsilon=2.0),
+        Guarantee("crowd", among=7, epsilon=None),
+        Guarantee("average", among=12, epsilon=3.0),
+        Guarantee("average", epsilon=None, among=2),
+    ],
+    ids=guarantee_text,
+)
+def test_a_guarantee_reads_back_from_its_text_and_from_settings(guarantee: Guarantee, tmp_path: Path) -> None:
+    assert parse_guarantee(guarantee_text(guarantee)) == guarantee
+    text = with_settings(REQUESTED, guarantee_settings(guarantee))
+    (tmp_path / "conference.toml").write_text(text)
+    assert folder_request(read_folder(tmp_path), yes_leak=True).guarantee == guarantee
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("public epsilon=1", "`epsilon` has no effect with `guarantee` public"),
+        ("steady epsilon=0,5", "`epsilon` must be a number or none, found '0,5': give 0.5"),
+        ("steady epsilon=None", "`epsilon` must be a number or none, found 'None'"),
+        ("steady epsilon=inf", "`epsilon` must be a number or none, found 'inf'"),
+        ("steady epsilon=", "`epsilon` must be a number or none, found ''"),
+        ("steady epsilon=-1", r"`epsilon` must lie in \[0, 700\], found -1"),
+        ("steady multiplier=none", "`multiplier` must be a number, found 'none'"),
+        ("odds epsilon=none", "`epsilon` must be a number, found 'none'"),
+        ("steady among=10", "`among` goes with the guarantee crowd and average only, found it with steady"),
+        ("none among=10", "`among` goes with the guarantee crowd and average only, found it with none"),
+        ("crowd among=1", r"`among` must lie in \[2, 1e\+06\], found 1"),
+        ("crowd among=2.5", "`among` must be a whole number, found 2.5"),
+        ("average added-success=0.1", ".*"),
+        ("steady multiplier=2.5", r"`multiplier` must lie in \[1, 2\]"),
+        ("steady posterior-cap=1.5", r"`posterior_cap` must lie in \[0, 1\]"),
+        ("steady never-against=0.5", "`never_against` must"),
+        ("", "'': the guarantee must be one of public, steady, crowd, average, odds, none, full, found ''"),
+        ("epsilon=2", "'epsilon=2': the guarantee must be one of"),
+        ("steady epsilon=1 epsilon=2", ".*each limit must be there once"),
+        (
+            "steadily eps=2 epsilon",
+            ".*must be one of .*, found 'steadily'; its limits must be among .*never-against=, among=, "
+            "found 'eps=2', 'epsilon'",
+        ),
+    ],
+)
+def test_a_refused_guarantee_names_its_setting(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=f"^{message}"):
+        parse_guarantee(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "grid"),
+    [
+        (None, None),
+        ("1..4", [1, 2, 3, 4]),
+        ("-2..1", [-2, -1, 0, 1]),
+        (" 0 .. 2 ", [0, 1, 2]),
+        ("1, 2.5,-3", [1, 2.5, -3]),
+        ("0..1000", list(range(1001))),
+    ],
+)
+def test_a_grid_is_a_range_of_whole_numbers_or_a_list(text: str | None, grid: list[float] | None) -> None:
+    assert parse_grid(text) == grid
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("1-10", "write 1..10"),
+        ("-3--1", "write -3..-1"),
+        ("5..5", "from the lowest score up to the highest, found '5..5'"),
+        ("5..1", "from the lowest score up to the highest"),
+        ("0..1001", "at most 1,001 scores, found 1,002"),
+        ("0..999999999999999", "at most 1,001 scores"),
+        ("1...3", "must be like 1..10 or 1,3,5, or none, found '1...3'"),
+        ("0.5..2", "must be like 1..10 or 1,3,5"),
+        ("1", "at least two different scores"),
+        ("2,2.0", "at least two different scores"),
+        ("1,,3", "must be like 1..10 or 1,3,5"),
+        ("", "must be like 1..10 or 1,3,5"),
+    ],
+)
+def test_what_is_no_grid_is_told_how_to_write_one(text: str, told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_grid(text)
+    assert str(caught.value).startswith("`grid` must")
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        (None, None),
+        ("50", 50),
+        ("0050", 50),
+        ("main=40,short=10", {"main": 40, "short": 10}),
+        (" main = 40 , a=b=3", {"main": 40, "a=b": 3}),
+    ],
+)
+def test_papers_are_a_number_or_one_for_each_track(text: str | None, number: object) -> None:
+    assert parse_paper_counts("`accept`", text) == number
+
+
+@pytest.mark.parametrize("text", ["", "x", "-3", "1e3", "3.0", "1_0", "40,10", "٣", "main=", "main=-1", "=3"])
+def test_what_is_no_number_of_papers_is_told_how_to_write_one(text: str) -> None:
+    with pytest.raises(InputError, match="main=40,short=10"):
+        parse_paper_counts("`accept`", text)
+
+
+def test_a_number_that_was_probably_meant() -> None:
+    assert number_hint("0,25") == ": give 0.25"
+    assert number_hint("25%") == ": for 25 % give 0.25"
+
+
+REQUESTED = """\
+conference = "icx"
+reviews = "in/reviews.csv"
+reviewers = "in/reviewers.csv"
+pools = "everyone"
+grid = "1..5"
+better = "low"
+scores = "public"
+accept-rate = 0.25
+guarantee = "average"
+epsilon = "none"
+key = "../icx.key"
+out = "public"
+numbered = true
+[withdrawn]
+"7" = "by its authors"
+"""
+
+
+def test_what_a_folder_requests(tmp_path: Path) -> None:
+    (tmp_path / "icx").mkdir()
+    (tmp_path / "icx" / "conference.toml").write_text(REQUESTED)
+    folder = read_folder(tmp_path / "icx")
+    request = folder_request(folder)
+    assert request.guarantee == Guarantee("average", epsilon=None)
+    assert (request.conference, request.accept_rate, request.better) == ("icx", 0.25, "low")
+    assert (request.bar, request.accept, request.wait_list) == (None, None, 0)
+    assert folder.grid == [1, 2, 3, 4, 5]
+    assert [*folder.withdrawn] == ["7"]
+    assert folder.required("reviews") == str(tmp_path / "icx" / "in" / "reviews.csv")
+    assert folder.text("pools") == "everyone"
+    paths = [str(tmp_path / "icx.key"), str(tmp_path / "icx" / "public")]
+    assert [folder.text("key"), folder.text("out"), folder.numbered] == [*paths, True]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("accept-rate = 0.25\n", "", "give one of `accept_rate`"),
+        ('out = "public"\n', "", "conference.toml: must set out"),
+        ('guarantee = "average"', 'guarantee = "none"', "needs `yes_leak`"),
+        ('"1..5"', '"1-5"', "write 1..5"),
+    ],
+)
+def test_what_a_folder_leaves_open_is_refused(tmp_path: Path, old: str, new: str, told: str) -> None:
+    (tmp_path / "conference.toml").write_text(REQUESTED.replace(old, new))
+    with pytest.raises(InputError, match=told):
+        folder_request(read_folder(tmp_path))
+
+
+# --- A new conference.toml: what is set reads back, every line is explained, examples can be used.
+
+
+BASE = {"conference": "icx", "key": "../icx.key", "out": "public"}
+
+
+def test_what_is_set_reads_back() -> None:
+    settings = {
+        **BASE,
+        "reviews": "inputs/reviews.csv",
+        "past": ["a.csv", "b c.csv"],
+        "accept-rate": 0.25,
+        "epsilon": 2.0,
+        "numbered": True,
+        "grid": "1..5",
+    }
+    expected = {**settings, "epsilon": 2, "withdrawn": {}, "overridden": {}}
+    assert tomllib.loads(conference_text(settings)) == expected
+
+
+@given(st.text(max_size=20).filter(lambda text: not re.search("[\ud800-\udfff]", text)))
+def test_any_text_reads_back(text: str) -> None:
+    assert tomllib.loads(f"a = {toml_value(text)}") == {"a": text}
+
+
+def test_every_setting_is_there_with_its_meaning_and_no_other() -> None:
+    lines = conference_text(BASE).split("\n")
+    for place, line in enumerate(lines):
+        match = re.fullmatch(r"(?:# )?([a-z-]+) = .*", line)
+        if match and match[1] in SETTINGS:
+            assert lines[place - 1].startswith("# "), "a comment stands above"
+            assert not lines[place - 1].startswith("# ----")
+    assert max(map(len, lines)) <= 100
+
+
+def test_the_file_says_who_may_hold_the_key_how_long_and_how_to_delete_it() -> None:
+    text = " ".join(line.lstrip("# ") for line in conference_text(BASE).split("\n"))
+    for words in (
+        "WHO HOLDS THE KEY",
+        "HOW LONG",
+        "then delete both",
+        "../icx.key",
+        "public/ is made to be sent on",
+    ):
+        assert words in text
+
+
+def test_examples_can_be_used_as_they_are(tmp_path: Path) -> None:
+    """Whoever removes the # has a file that is read: every example is of the kind that its setting takes."""
+    text = re.sub(r'^# ((?:[a-z-]+|"[0-9]+") = )', r"\1", conference_text(BASE), flags=re.M)
+    (tmp_path / FILE).write_text(text, encoding="utf-8")
+    found = read_folder(tmp_path)
+    assert found.settings.keys() == SETTINGS.keys()
+    assert found.withdrawn.keys() == {"17"}
+    assert found.overridden["23"].startswith("accept:")
+
+
+def test_lines_are_set_anew_and_everything_else_stays() -> None:
+    before = conference_text({"conference": "icx", "key": "../icx.key", "out": "public", "epsilon": 2.0})
+    after = with_settings(before, {"guarantee": "public", "epsilon": None, "accept-rate": 0.3})
+    changed = {*after.split("\n")} - {*before.split("\n")}
+    assert changed == {'guarantee = "public"', "# epsilon = 2", "accept-rate = 0.3"}
+    assert len(after.split("\n")) == len(before.split("\n"))
+    again = with_settings(after, {"guarantee": "steady", "epsilon": 2.0, "accept-rate": None})
+    found = tomllib.loads(again)
+    assert (found["guarantee"], found["epsilon"]) == ("steady", 2)
+    assert "accept-rate" not in found
+
+
+def test_a_line_that_is_missing_comes_before_the_tables() -> None:
+    text = with_settings('better = "high"\n[withdrawn]\n"7" = "bar = 3"\n', {"bar": 0.5})
+    assert tomllib.loads(text) == {"better": "high", "bar": 0.5, "withdrawn": {"7": "bar = 3"}}
+
+
+def test_a_setting_on_several_lines_is_replaced_as_a_whole() -> None:
+    listed, grid = 'past = [\n  "a.csv",  # the oldest ]\n  "b.csv",\n]', '  "grid" = """\n1..3"""'
+    text = "\n".join([listed, grid, 'better = "low"', "[withdrawn]", ""])
+    wanted = {"past": ["c.csv"], "grid": None, "better": "high"}
+    after = with_settings(text, wanted)
+    assert after == 'past = ["c.csv"]\n#   "grid" = """\n# 1..3"""\nbetter = "high"\n[withdrawn]\n'
+    assert tomllib.loads(after) == {"past": ["c.csv"], "better": "high", "withdrawn": {}}
+    windows = with_settings(text.replace("\n", "\r\n"), {"past": ["c.csv"], "better": "high"})
+    assert tomllib.loads(windows) == {"past": ["c.csv"], "grid": "1..3", "better": "high", "withdrawn": {}}

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import combinations, permutations, product
+
 import numpy as np
 import pytest
-from scipy.stats import expon, kstest, lognorm, norm
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest, chi2, expon, ks_2samp, kstest, lognorm, norm
 
 from blindcal.calibrators.affine_model import maximum_likelihood_quality
 from blindcal.calibrators.results import raw_quality, standardized_quality
 from blindcal.errors import InputError
+from blindcal.simulation import population as assignments
 from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error
 from blindcal.simulation.population import (
     Population,
+    even_loads,
     nips_2014_population,
     paper_population,
     prototype_population,
     rounded,
     simulate_many,
+    stacked_assignments,
+    uniform_assignments,
 )
 from sizes import count
 
@@ -165,3 +174,198 @@ def test_known_parameters_without_noise_recover_the_order_exactly():
 def test_bad_populations_and_sizes_are_refused_by_name(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+# --- Assignments: simple, with the loads asked for, and uniform (enumeration; false alarm 1e-6 each).
+
+
+def every_assignment(papers, per_paper, loads):
+    """All simple assignments with these loads, by trying every choice of reviewers for every paper."""
+    sets = list(combinations(range(len(loads)), per_paper))
+    return [
+        drawn
+        for drawn in product(sets, repeat=papers)
+        if (np.bincount(np.ravel(drawn), minlength=len(loads)) == loads).all()
+    ]
+
+
+def frequencies(drawn):
+    return Counter(tuple(map(tuple, np.sort(one, axis=-1).tolist())) for one in drawn)
+
+
+def assert_uniform(drawn, graphs):
+    seen = frequencies(drawn)
+    assert set(seen) <= set(graphs)
+    expected = len(drawn) / len(graphs)
+    statistic = sum((seen[graph] - expected) ** 2 / expected for graph in graphs)
+    assert chi2.sf(statistic, len(graphs) - 1) > FALSE_ALARM
+
+
+CASES = [
+    (4, 2, [2, 2, 2, 2]),
+    (4, 2, [4, 2, 1, 1]),
+    (5, 2, [3, 3, 2, 2]),
+    (3, 3, [3, 3, 2, 1]),
+    (3, 1, [1, 2]),
+]
+
+
+@pytest.mark.parametrize(("papers", "per_paper", "loads"), CASES)
+def test_every_assignment_is_equally_likely(papers, per_paper, loads):
+    graphs = every_assignment(papers, per_paper, loads)
+    draws = count(30, 300) * len(graphs)
+    drawn = uniform_assignments(np.random.default_rng(5), draws, papers, len(loads), per_paper, loads)
+    assert_uniform(drawn, graphs)
+
+
+@pytest.mark.parametrize(("papers", "per_paper", "loads"), CASES)
+def test_the_chain_of_trades_forgets_its_start(monkeypatch, papers, per_paper, loads):
+    monkeypatch.setattr(assignments, "_MOST_COLLISIONS", -1.0)
+    graphs = every_assignment(papers, per_paper, loads)
+    draws = count(20, 200) * len(graphs)
+    drawn = uniform_assignments(np.random.default_rng(6), draws, papers, len(loads), per_paper, loads)
+    assert_uniform(drawn, graphs)
+
+
+def shared_pairs(drawn):
+    """Pairs of papers with two or more common reviewers, in each assignment."""
+    member = np.zeros((*drawn.shape[:2], drawn.max() + 1))
+    np.put_along_axis(member, drawn, 1.0, axis=-1)
+    common = member @ member.swapaxes(-1, -2)
+    return (np.triu(common >= 2, k=1)).sum(axis=(-1, -2))
+
+
+def test_the_chain_agrees_with_rejection_at_the_papers_size(monkeypatch):
+    rng, draws = np.random.default_rng(7), count(400, 4000)
+    exact = shared_pairs(uniform_assignments(rng, draws, 40, 40, 3))
+    monkeypatch.setattr(assignments, "_MOST_COLLISIONS", -1.0)
+    chained = shared_pairs(uniform_assignments(rng, draws, 40, 40, 3))
+    assert ks_2samp(exact, chained).pvalue > FALSE_ALARM
+    assert exact.mean() > 3
+
+
+def test_what_rejection_leaves_is_finished_by_the_chain(monkeypatch):
+    monkeypatch.setattr(assignments, "_MOST_DRAWS", 1)
+    graphs = every_assignment(4, 2, [2, 2, 2, 2])
+    drawn = uniform_assignments(np.random.default_rng(8), 20 * len(graphs), 4, 4, 2)
+    assert_uniform(drawn, graphs)
+
+
+def test_stacking_prefers_two_squares_as_its_docstring_says():
+    graphs = every_assignment(4, 2, [2, 2, 2, 2])
+    squares = {graph for graph in graphs if len(set(graph)) == 2}
+    assert (len(squares), len(graphs)) == (18, 90)
+    draws = count(4000, 100_000)
+    for chance, drawn in (
+        (1 / 3, stacked_assignments(np.random.default_rng(9), draws, 4, 2)),
+        (1 / 5, uniform_assignments(np.random.default_rng(9), draws, 4, 4, 2)),
+    ):
+        seen = sum(n for graph, n in frequencies(drawn).items() if graph in squares)
+        assert binomtest(seen, draws, chance).pvalue > FALSE_ALARM
+
+
+def every_stack(papers, per_paper):
+    """All ordered stacks of permutations in which no paper meets a reviewer twice."""
+    stacks = product(permutations(range(papers)), repeat=per_paper)
+    met = [(stack, zip(*stack, strict=True)) for stack in stacks]
+    return [stack for stack, each in met if all(len(set(people)) == per_paper for people in each)]
+
+
+def thrown_away_together(rng, count, papers, per_paper):
+    """Stacks as the published script draws them: all permutations anew until no paper meets anyone twice."""
+    found = []
+    while len(found) < count:
+        stack = np.stack([rng.permutation(papers) for _ in range(per_paper)], axis=-1)
+        if all(len(set(row)) == per_paper for row in stack.tolist()):
+            found.append(stack)
+    return np.stack(found)
+
+
+@pytest.mark.parametrize(
+    ("papers", "per_paper", "block"),
+    [(4, 3, 1 << 18), (4, 2, 8), (3, 3, 1 << 18), (3, 1, 8), (5, 2, 1 << 18)],
+)
+def test_every_stack_is_equally_likely(monkeypatch, papers, per_paper, block):
+    """Whether many stacks are found at once or a few at a time."""
+    monkeypatch.setattr(assignments, "_BLOCK", block)
+    stacks = every_stack(papers, per_paper)
+    assert len(stacks) == {(4, 3): 576, (4, 2): 216, (3, 3): 12, (3, 1): 6, (5, 2): 5280}[papers, per_paper]
+    draws = count(20, 200) * len(stacks)
+    drawn = stacked_assignments(np.random.default_rng(10), draws, papers, per_paper)
+    seen = Counter(tuple(map(tuple, one.T.tolist())) for one in drawn)
+    assert set(seen) <= set(stacks)
+    expected = draws / len(stacks)
+    statistic = sum((seen[stack] - expected) ** 2 / expected for stack in stacks)
+    assert chi2.sf(statistic, len(stacks) - 1) > FALSE_ALARM
+
+
+def test_stacks_are_those_of_the_script_at_the_papers_size():
+    """Sizes at which they cannot be listed: the number of pairs of papers with two common reviewers."""
+    rng, draws = np.random.default_rng(11), count(300, 3000)
+    ours = shared_pairs(stacked_assignments(rng, draws, 30, 3))
+    theirs = shared_pairs(thrown_away_together(rng, draws, 30, 3))
+    assert ks_2samp(ours, theirs).pvalue > FALSE_ALARM
+    assert ours.mean() > 3
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_every_permutation_is_equally_likely(size):
+    every, draws = list(permutations(range(size))), count(2000, 200_000)
+    seen = Counter(map(tuple, assignments._permutations(np.random.default_rng(12), draws, size).tolist()))
+    assert set(seen) <= set(every)
+    # A false alarm in 1e-6 of all comparisons together.
+    assert all(binomtest(seen[one], draws, 1 / len(every)).pvalue > FALSE_ALARM / 27 for one in every)
+
+
+def test_reviewers_who_repeat_are_found_in_pairs_and_by_sorting(monkeypatch):
+    drawn = np.random.default_rng(13).integers(0, 9, (200, 3, 4))
+    expected = [any(len(set(row)) < 4 for row in one) for one in drawn.tolist()]
+    assert 20 < sum(expected) < 190
+    assert assignments._repeats(drawn).tolist() == expected
+    monkeypatch.setattr(assignments, "_FEW_PLACES", 3)
+    assert assignments._repeats(drawn).tolist() == expected
+    assert not assignments._repeats(drawn[..., :1]).any()
+
+
+@given(st.integers(1, 12), st.integers(1, 12), st.data())
+def test_assignments_are_simple_and_keep_even_loads(papers, reviewers, data):
+    per_paper = data.draw(st.integers(1, reviewers))
+    drawn = uniform_assignments(np.random.default_rng(3), 3, papers, reviewers, per_paper)
+    assert drawn.shape == (3, papers, per_paper)
+    for one in drawn:
+        assert all(len(set(row)) == per_paper for row in one.tolist())
+        loads = np.bincount(one.ravel(), minlength=reviewers)
+        assert sorted(loads, reverse=True) == even_loads(papers, reviewers, per_paper).tolist()
+
+
+def test_uneven_loads_fall_on_anyone():
+    drawn = uniform_assignments(np.random.default_rng(4), 3000, 4, 3, 2)
+    heavy = (np.stack([np.bincount(one.ravel(), minlength=3) for one in drawn]) == 3).sum(axis=0)
+    assert all(binomtest(int(n), 3000, 2 / 3).pvalue > FALSE_ALARM for n in heavy)
+
+
+def test_a_large_dense_conference_is_drawn():
+    drawn = uniform_assignments(np.random.default_rng(2), 1, 300, 100, 6)[0]
+    assert (np.bincount(drawn.ravel()) == 18).all()
+    assert (np.diff(np.sort(drawn, axis=1), axis=1) > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((1, 5, 2, 3), "per_paper must be at most the number of reviewers 2, found 3"),
+        ((1, 0, 2, 1), "papers must be at least 1, found 0"),
+        ((1, 2, 2, 1, [2, 1]), "loads must lie in 0..2 and sum to 2"),
+        ((1, 2, 2, 1, [3, -1]), "loads must lie in 0..2 and sum to 2"),
+        ((1, 2, 2, 1, [1.0, 1.0]), "loads must be 2 integers"),
+    ],
+)
+def test_impossible_sizes_are_refused_by_name(arguments, message):
+    with pytest.raises(InputError, match=message):
+        uniform_assignments(np.random.default_rng(1), *arguments)
+
+
+def test_stacking_what_cannot_be_stacked_is_refused(monkeypatch):
+    monkeypatch.setattr(assignments, "_MOST_DRAWS", 0)
+    with pytest.raises(InputError, match="almost never"):
+        stacked_assignments(np.random.default_rng(1), 1, 5, 5)
