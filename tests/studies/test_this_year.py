@@ -23,6 +23,7 @@ from studies.this_year import (
     wrong_decisions,
     wrong_on_lists,
 )
+from studies.this_year_observers import compute as observed
 from studies.this_year_raters import JURIES, Ratings, ratings, relative, strictness_share
 from studies.this_year_raters import compute as rated
 
@@ -146,3 +147,16 @@ def test_raters_who_differ_by_strictness_alone_are_corrected() -> None:
     assert gains[2] > 1.0  # full, exact number
     assert gains[3] >= gains[2]  # effects known
     assert gains[1] > gains[0] - 1e-9
+
+
+# --- Observers.
+
+
+def test_listed_conferences_take_every_paper_as_a_lot() -> None:
+    """A conference of four papers, before the draw: nobody is named, and links follow the evidence."""
+    world = replace(MODERATE, papers=4, people=4, reviews=(2,))
+    found = {name: observed((world, name, True, 3)) for name in ("1", "full")}
+    assert [figures[0, 1] for figures in found.values()] == pytest.approx([0.0] * 2, abs=1e-12)
+    assert (found["full"][:, 1] >= found["1"][:, 1] - 1e-12).all()
+    assert found["1"][1, 1] > 0.0
+    assert found["full"][0, 0] == pytest.approx(0.25, abs=1e-12)
