@@ -7,13 +7,7 @@ import io
 import re
 from collections.abc import Callable
 
-import pytest
-
-pytest.importorskip("typer")
-
-import typer
-
-from blindcal.cli import console, run
+from blindcal.cli import run
 
 CANARY = "canary-7f3a"
 
@@ -35,6 +29,11 @@ def plain(text: str) -> str:
 
 def guarded(action: Callable[[], object], *arguments: str) -> tuple[int, str]:
     """Exit code and standard error of a command that does `action`."""
+    # The core has neither: what else is here serves tests without the command line too.
+    import typer
+
+    from blindcal.cli import console
+
     toy = typer.Typer(pretty_exceptions_enable=False)
 
     @toy.command(cls=console.Once)
