@@ -11,6 +11,9 @@ from scipy.stats import multivariate_normal, norm
 import blindcal as bc
 from blindcal.adversaries.single_paper import POLICIES
 from blindcal.posterior import paper as paper_module
+from blindcal.posterior.conference import true_reviewers
+from blindcal.posterior.levels import evidence
+from blindcal.simulation.population import Population
 from sizes import count
 
 GUARANTEES = [bc.Guarantee(), bc.Guarantee("average"), bc.Guarantee("odds", epsilon=1.0)]
@@ -103,6 +106,27 @@ def test_pools_too_large_to_list(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(aggregated.accept[rule], listed.accept[rule])
     assert ((aggregated.accept["chosen"] >= 0.0) & (aggregated.accept["chosen"] <= 1.0)).all()
     assert len(plan.papers) == 8
+
+
+def test_a_conference_with_its_own_reviews_alone() -> None:
+    """Each paper by its table at the level of evidence that its true reviewers give it."""
+    population = Population(slopes="equal", offset=1.0, noise=0.5)
+    truth = bc.simulate(40, 40, 3, population, reviewers=40, seed=3)
+    plan = bc.plan(truth.reviews_alone(), bc.Request(bc.Guarantee("odds"), accept_rate=0.3))
+    played = bc.replay(plan, truth)
+    who = true_reviewers(plan.conference, truth.inputs().reviews)
+    levels = evidence(plan.conference.graded, who)
+    moved = 0
+    for i, (case, own) in enumerate(zip(plan.conference.graded, plan.papers, strict=True)):
+        chance = float(own.policy.accept[levels[case.paper]])
+        good = bool(truth.quality[i] > case.bar)
+        assert played.accept["chosen"][i] == chance
+        assert played.wrong()[i] == (1.0 - chance if good else chance)
+        moved += played.accept["full"][i] != played.accept["raw"][i]
+    assert moved > 0, "evidence corrects some decisions by mean score"
+    assert np.isnan(played.named["chosen"]).all()
+    exact = bc.plan(truth.reviews_alone(), bc.Request(bc.Guarantee("odds"), accept=12))
+    assert bc.replay(exact, truth).accept["chosen"].sum() == pytest.approx(12.0, abs=1e-9)
 
 
 def test_a_plan_of_another_conference_is_refused() -> None:

@@ -17,6 +17,7 @@ from blindcal.fitting.value_of_history import draw_panels
 from blindcal.io.tables import data_frame, format_table
 from blindcal.posterior.inputs import Inputs, read_inputs
 from blindcal.posterior.paper import PaperCase
+from blindcal.posterior.this_year import ThisYearInputs
 from blindcal.reviewers.affine import Affine
 from blindcal.simulation.population import Population, prototype_population
 
@@ -85,9 +86,12 @@ class SimulatedConference:
 
     def inputs(self) -> Inputs:
         """The conference as `plan` and `decide` take it, with every reviewer's calibration known exactly."""
-        tables = self.tables
-        grid = () if self.grid is None else self.grid
+        tables, grid = self.tables, () if self.grid is None else self.grid
         return read_inputs(tables["reviews"], tables["reviewers"], tables["pools"], grid=grid)
+
+    def reviews_alone(self) -> ThisYearInputs:
+        """The same with this year's reviews alone: nothing is known of the reviewers."""
+        return read_inputs(self.tables["reviews"], grid=() if self.grid is None else self.grid)
 
     def to_frame(self, table: str = "papers") -> Any:
         """One of its tables as a pandas data frame; needs pandas.

@@ -19,7 +19,9 @@ from blindcal.errors import InputError
 from blindcal.io.tables import data_frame
 from blindcal.planning.conference_plan import PaperPlan, Plan
 from blindcal.planning.ranking_and_wait_list import acceptance_probabilities, both_ranks
+from blindcal.policy.policy import public_policy
 from blindcal.posterior.conference import true_reviewers
+from blindcal.posterior.levels import LevelCase, evidence
 from blindcal.posterior.paper import PaperCase
 from blindcal.posterior.tuple_weights import tuple_posteriors
 from blindcal.simulation.conference import SimulatedConference
@@ -39,7 +41,9 @@ _STATED = {
 class Replay:
     """What a plan's decisions, and those of other rules, are worth for one simulated conference.
 
-    Rules are "raw", by mean scores; "public"; "chosen", by the plan; and "full", full calibration.
+    Rules are "raw", by mean scores; "public"; "chosen", by the plan; and "full", full calibration. If papers
+    are decided by this year's evidence, "full" follows the evidence, and nothing is said about naming: the
+    numbers of `named` are nan.
 
     Attributes:
         papers: The ids of papers.
@@ -100,7 +104,7 @@ def replay(plan: Plan, truth: SimulatedConference) -> Replay:
     final list; the adversary still sees the private decisions, which reveal more.
 
     Args:
-        plan: A plan of `truth.inputs()`.
+        plan: A plan of `truth.inputs()` or of `truth.reviews_alone()`.
         truth: The simulated conference.
 
     Example:
@@ -112,33 +116,58 @@ def replay(plan: Plan, truth: SimulatedConference) -> Replay:
         >>> [round(float(played.wrong(rule).mean()), 3) for rule in ("raw", "chosen", "full")]
         [0.2, 0.175, 0.175]
     """
-    cases, reviewers = plan.conference.pooled, true_reviewers(plan.conference, truth.inputs().reviews)
+    cases, reviewers = plan.conference.cases, true_reviewers(plan.conference, truth.inputs().reviews)
     if tuple(case.paper for case in cases) != truth.papers:
         raise InputError("`plan` must be one of `truth.inputs()`: its papers are not those of the truth")
     quality = dict(zip(truth.papers, truth.quality.tolist(), strict=True))
+    by_level, nothing = isinstance(cases[0], LevelCase), float("nan")
+    accept, named = (_by_levels if by_level else _by_reviewers)(plan, reviewers)
+    if plan.request.quota is not None:
+        accept["chosen"] = _listed(plan, accept["chosen"])
+    good = np.array([float(quality[case.paper] > case.bar) for case in cases])
+    stated = {
+        rule: (float(plan.summary[wrong]), nothing if by_level else float(plan.summary[success]))
+        for rule, (_, wrong, success) in _STATED.items()
+    }
+    return Replay(truth.papers, good, accept, named, stated)
+
+
+_ByRule = dict[str, Array]
+
+
+def _by_reviewers(plan: Plan, reviewers: Mapping[str, Sequence[str]]) -> tuple[_ByRule, _ByRule]:
+    """By rule, each paper's chance of being accepted and the share of its reviewers who are named."""
+    cases = [case for case in plan.conference.cases if isinstance(case, PaperCase)]
     views, rows = planned_views(plan), [_row(case, reviewers[case.paper]) for case in cases]
     true = [
         _accept(case, paper, view, row)
         for case, paper, view, row in zip(cases, plan.papers, views, rows, strict=True)
     ]
-    accept = {rule: np.array([chance[rule] for chance in true]) for rule in POLICIES}
-    named = {
-        rule: np.array(
-            [
-                _named(view, rule, row, chance[rule])
-                for view, row, chance in zip(views, rows, true, strict=True)
-            ]
-        )
-        for rule in POLICIES
-    }
-    if plan.request.quota is not None:
-        accept["chosen"] = _listed(plan, accept["chosen"])
-    good = np.array([float(quality[case.paper] > case.bar) for case in cases])
-    stated = {
-        rule: (float(plan.summary[wrong]), float(plan.summary[success]))
-        for rule, (_, wrong, success) in _STATED.items()
-    }
-    return Replay(truth.papers, good, accept, named, stated)
+    named = [
+        {rule: _named(view, rule, row, chance[rule]) for rule in POLICIES}
+        for view, row, chance in zip(views, rows, true, strict=True)
+    ]
+    return _columns(true), _columns(named)
+
+
+def _by_levels(plan: Plan, reviewers: Mapping[str, Sequence[str]]) -> tuple[_ByRule, _ByRule]:
+    """The same where papers are decided by this year's evidence, which does not say who is named."""
+    cases = plan.conference.graded
+    levels = evidence(cases, reviewers)
+    true = [
+        {
+            "raw": raw,
+            "public": float(public_policy(case.belief).accept[0]),
+            "chosen": float(paper.policy.accept[levels[case.paper]]),
+            "full": float(case.belief.favor[levels[case.paper]] > 0.5),
+        }
+        for case, paper, raw in zip(cases, plan.papers, plan.conference.raw_accept, strict=True)
+    ]
+    return _columns(true), {rule: np.full(len(cases), np.nan) for rule in POLICIES}
+
+
+def _columns(rows: Sequence[Mapping[str, float]]) -> _ByRule:
+    return {rule: np.array([row[rule] for row in rows]) for rule in POLICIES}
 
 
 def _standard_error(values: Array) -> float:
