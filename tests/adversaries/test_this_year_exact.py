@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,11 +17,16 @@ from blindcal.adversaries.this_year_exact import (
     Tables,
     all_assignments,
     observe,
+    observe_release,
     tables_of,
 )
 from blindcal.adversaries.this_year_mcmc import this_year_findings
+from blindcal.deciding.decide import decide
+from blindcal.deciding.key import make_key
 from blindcal.errors import InputError
+from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.inputs import read_inputs
 from sizes import count
 from this_year_conferences import SmallYear, Writers, small_year
 
@@ -171,3 +177,45 @@ def test_everyone_who_reviewed_must_have_a_load() -> None:
     year = small_year(2)
     with pytest.raises(InputError, match="must name everyone"):
         observe(year.reviews(), year.cases, dict.fromkeys(year.scores, (0.0, 1.0)), loads={"r0": 1})
+
+
+def test_a_release_is_observed_as_it_was_drawn(tmp_path: Path) -> None:
+    rng = np.random.default_rng(14)
+    rows = [
+        (f"p{paper}", f"r{who}", round(5 + 2 * (quality + (who - 2.5) / 2 + rng.normal()), 1))
+        for paper, quality in enumerate(rng.normal(size=8))
+        for who in rng.choice(6, 3, replace=False)
+    ]
+    table = dict(zip(("paper", "reviewer", "score"), map(list, zip(*rows, strict=True)), strict=True))
+    make_key(tmp_path / "key.bin")
+    request = Request(Guarantee("odds", epsilon=3.0), accept_rate=0.4, people=6, strictness_share=0.5)
+    outcome = decide(read_inputs(table), request, tmp_path / "key.bin", tmp_path / "out")
+    seen = observe_release(tmp_path / "out", tmp_path / "key.bin")
+    assert seen.lots.size > 0
+    assert seen.decided is not None
+    for paper in outcome.record.papers:
+        number = seen.papers.index(paper.paper)
+        assert seen.decided[number] == paper.accepted
+        mine = np.flatnonzero(seen.paper == number)
+        given = [(row[1], row[2]) for row in rows if row[0] == paper.paper]
+        found = zip([seen.people[who] for who in seen.truth[mine]], seen.given[mine].tolist(), strict=True)
+        assert sorted(found) == sorted(given)
+        low, high = seen.accept[number]
+        assert (low, high) in ((0.0, 0.0), (1.0, 1.0)) or high / low == pytest.approx(np.exp(3.0))
+        # The decision was drawn with the chance that the paper's evidence gives it.
+        chance = int(paper.probability[0], 16) / int(paper.probability[1], 16)
+        level = seen.levels(seen.truth[None], *seen.person_sums(seen.truth[None], seen.residual, seen.known))
+        lot = np.flatnonzero(seen.lots == number)
+        assert chance == pytest.approx(seen.accept[number, int(level[0, lot[0]]) if lot.size else 0])
+    made = {paper.paper: "accept" for paper in outcome.record.papers}
+    other = tmp_path / "other"
+    other.mkdir()
+    make_key(other / "key.bin")
+    decide(
+        read_inputs(table, evidence={"paper": list(made), "evidence": list(made.values())}),
+        request,
+        other / "key.bin",
+        other / "out",
+    )
+    with pytest.raises(InputError, match="own reviews"):
+        observe_release(other / "out", other / "key.bin")

@@ -233,14 +233,19 @@ def open_release(published: StrPath, key: StrPath) -> OpenedRelease:
     `key`: the file of the key that made the release. Returns the `record`, and the `views` of its papers with
     the true reviewers, for `findings_of`.
     """
+    past, record = recorded_release(published, key)
+    return OpenedRelease(record, published_views(past, record))
+
+
+def recorded_release(published: StrPath, key: StrPath) -> tuple[PriorDecisions, Record]:
+    """All decisions of the key's private log, and the record of a published release. Confidential."""
     check_paths(published=published, key=key)
     certificate = read_published(published)
     if certificate is None:
         raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
     past = PriorDecisions(read_ledger(key, read_key(key)))
     check_published(past.ledger, [certificate])
-    record = past.record(certificate.number - 1)
-    return OpenedRelease(record, published_views(past, record))
+    return past, past.record(certificate.number - 1)
 
 
 def planned_views(plan: Plan) -> list[View]:

@@ -21,9 +21,12 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from blindcal.adversaries.findings import recorded_release
 from blindcal.adversaries.single_paper import AUTHOR, LINK
 from blindcal.checks import Array, Integers
+from blindcal.deciding.amend import recorded_case
 from blindcal.errors import InputError
+from blindcal.io.tables import StrPath
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import private_policy
 from blindcal.posterior.levels import LevelCase
@@ -193,6 +196,33 @@ def observe(
         corrected=corrected,
         decided=decided,
     )
+
+
+def observe_release(published: StrPath, key: StrPath) -> Observed:
+    """What observers of a published release know, with the true reviewers from its private log. CONFIDENTIAL.
+
+    Observers know how many reviews everybody wrote. A paper whose decision stands from an earlier release is
+    seen with its table of that release. Evidence that another method made is refused: nobody can say how it
+    depends on the reviewers.
+    """
+    past, record = recorded_release(published, key)
+    if record.level_model is None or record.given is not None:
+        raise InputError("these observers are of decisions that were calibrated on this year's own reviews")
+    cases, tables, decisions = list[LevelCase](), dict[str, tuple[float, float]](), dict[str, bool]()
+    columns: dict[str, list[object]] = {"paper": [], "reviewer": [], "score": []}
+    for paper in record.papers:
+        own = [reference for reference in paper.earlier if reference[1] == paper.paper]
+        case = recorded_case(paper, record)
+        if not isinstance(case, LevelCase):
+            raise InputError(f"paper {paper.paper!r} was not decided by this year's evidence")
+        decision = past.decision(own[0] if own else (paper.release, paper.paper))
+        accept = np.broadcast_to(decision.policy.accept, 2).tolist()
+        cases.append(case)
+        tables[paper.paper], decisions[paper.paper] = (accept[0], accept[1]), decision.accepted
+        columns["paper"] += [paper.paper] * len(case.scores)
+        columns["reviewer"] += paper.reviewers
+        columns["score"] += case.scores
+    return observe(Reviews.from_table(columns), cases, tables, decisions)
 
 
 # --- All assignments.
