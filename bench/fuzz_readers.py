@@ -34,7 +34,8 @@ INSTRUMENTED = [
     "blindcal.importers", "blindcal.io", "blindcal.io.cells", "blindcal.reviews", "blindcal.project",
     "blindcal.pools.candidates", "blindcal.exporters.formats",
     "blindcal.posterior.reuse_guard", "blindcal.fitting.committee", "blindcal.fitting.received_sums",
-    "blindcal.posterior.conference", "blindcal.deciding.ledger", "blindcal.deciding.ledger",
+    "blindcal.posterior.conference", "blindcal.deciding.ledger", "blindcal.deciding.record",
+    "blindcal.deciding.publish",
 ]  # fmt: skip
 
 with atheris.instrument_imports(include=INSTRUMENTED):
@@ -325,7 +326,7 @@ READERS = [
         {
             (0, 0): (_USED,),
             (1, 0): (_SCALE,),
-            (2, 0): (b'{"key_fingerprint": "bf82c30b3a215fa2", "release_counter": 1}',),
+            (2, 0): (b'{"key_fingerprint": "bf82c30b3a215fa2", "release": 1}',),
         },
     ),
     Reader(folders, {(0, 0): (_TOML,)}),

@@ -34,7 +34,15 @@ from blindcal.certify.exact import CLAIM_DENOMINATOR, ExactPolicy, PackedPolicy,
 from blindcal.checks import Array
 from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
 from blindcal.deciding.amend import PriorDecisions, recorded_case
-from blindcal.deciding.decide import Draft, PlannedTables, Planner, draft, true_secret, with_texts
+from blindcal.deciding.decide import (
+    Draft,
+    PlannedTables,
+    Planner,
+    draft,
+    for_the_draw,
+    true_secret,
+    with_texts,
+)
 from blindcal.deciding.key import Key, coin_facts, draw, input_stamp, read_key
 from blindcal.deciding.ledger import Ledger, ledger_folder, read_ledger
 from blindcal.deciding.lists import list_problems, ranked_again
@@ -108,6 +116,8 @@ _CHECK_OF_PAPER_FIELD = {
     "figures": "claims and figures",
     "corrected": "public data",
 }
+TablePlanner = Callable[..., PlannedTables]
+"""A function such as `plan_conference`, which is told what to keep of each plan."""
 Prepare = Callable[..., Conference]
 """A function of cases, accept rate and bar (one of them None) that prepares a conference."""
 
@@ -337,7 +347,7 @@ def checks_of(
     truth: TrueReviewers,
     request: Request,
     past: PriorDecisions,
-    planner: Planner,
+    planner: TablePlanner,
     prepare: Prepare,
     out: Path | None = None,
     workers: Workers = 1,
@@ -431,7 +441,7 @@ def _release_checks(
     past: PriorDecisions,
     index: int,
     given: tuple[Conference, TrueReviewers],
-    planner: Planner,
+    planner: TablePlanner,
     workers: Workers,
 ) -> Iterator[Check]:
     """Makes one release again and compares it with its record."""
@@ -443,12 +453,13 @@ def _release_checks(
     conference = replace(conference, bar=stored.bar, cases=tuple(cases))
     planned, recorded = dict[str, PaperPlan](), dict[str, PaperPlan]()
     replay = _replay_tables(stored, tables, planned, recorded)
+    plans: Planner = partial(planner, kept=partial(_for_the_checks, truth, tables))
     name = f"release {stored.release}"
     try:
         request = stored.request.checked()
         given_then = stored.given
         drafted = draft(
-            conference, truth, request, before, planner, stored.reason, given=given_then, replayed=replay
+            conference, truth, request, before, plans, stored.reason, given=given_then, replayed=replay
         )
     except (InputError, RefusedError) as error:
         # Nobody could have released this.
@@ -602,6 +613,11 @@ def _is_table(stored: ExactPolicy, own: ExactPolicy) -> bool:
 
 def _same_table(table: ExactPolicy, other: ExactPolicy) -> bool:
     return np.array_equal(table.numerator, other.numerator) and table.exact == other.exact
+
+
+def _for_the_checks(truth: TrueReviewers, tables: PolicyTables, case: Case, plan: PaperPlan) -> PaperPlan:
+    """What the checks need of a plan: all of it only if its table is not the recorded one."""
+    return for_the_draw(truth, case, plan) if _is_planned(tables.get(case.paper), plan) else plan
 
 
 def _is_planned(table: ExactPolicy | None, plan: PaperPlan) -> bool:

@@ -451,7 +451,7 @@ def decide(
                 plan_conference,
                 workers=workers,
                 advance=advance,
-                kept=partial(_for_the_draw, truth.reviewers),
+                kept=partial(for_the_draw, truth.reviewers),
             ),
             given=truth.given,
             amend=amend,
@@ -467,12 +467,12 @@ def decide(
     )
 
 
-def _for_the_draw(truth: TrueReviewers, case: Case, plan: PaperPlan) -> PaperPlan:
+def for_the_draw(truth: TrueReviewers, case: Case, plan: PaperPlan) -> PaperPlan:
     """What the draw needs of a plan: where the true reviewers are in a large table, and nobody else."""
     if plan.packed_layout is None or isinstance(case, LevelCase):
         return plan
     number_of = {name: index for index, name in enumerate(case.candidates)}
-    own = tuple(sorted({number_of[name] for name in truth[case.paper]}))
+    own = tuple(sorted({number_of[name] for name in truth[case.paper] if name in number_of}))
     return replace(plan, packed_layout=plan.packed_layout.of(own))
 
 
