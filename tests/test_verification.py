@@ -28,7 +28,10 @@ from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, TrueReviewers, assemble
 from blindcal.posterior.inputs import Inputs, read_inputs
+from blindcal.posterior.levels import LevelModel
 from blindcal.posterior.paper import PaperCase
+from blindcal.posterior.this_year import model_json
+from blindcal.posterior.variance_components import ScoreMoments
 from blindcal.verification import (
     Check,
     Verification,
@@ -238,6 +241,7 @@ SOUND_RECORD = {
     "selection": {"accept": 3, "wait_list": 0, "cuts": {"": [None, None]}},
     "decisions": "paper,decision\n",
     "certificate": "{}\n",
+    "model": model_json(LevelModel(ScoreMoments(5.1, 0.3, 1.2), 0.25, 9, {3: 20})),
 }
 
 
