@@ -135,13 +135,21 @@ def _plain_numbers(number: Number) -> int | dict[str, int]:
 
 @dataclass(frozen=True)
 class PrintedList:
-    """A list of another number of papers than was released, or without some papers. CONFIDENTIAL."""
+    """A list of another number of papers than was released, or without some papers. CONFIDENTIAL.
 
-    text: str  # as the full `decisions.csv` would be, with the advice that belongs to it
-    public: str  # the same with the columns that the release published
-    accepted: int  # how many papers it accepts
-    waiting: int  # how many wait
-    # The papers whose decision is another one than in the release: paper, decision there, decision here
+    Attributes:
+        text: As the full `decisions.csv` would be, with the advice that belongs to it.
+        public: The same with the columns that the release published.
+        accepted: How many papers it accepts.
+        waiting: How many wait.
+        changes: The papers whose decision is another one than in the release: paper, decision there, decision
+            here.
+    """
+
+    text: str
+    public: str
+    accepted: int
+    waiting: int
     changes: tuple[tuple[str, str, str], ...]
 
     @property
@@ -166,6 +174,20 @@ def printed_list(
 
     Raises:
         RefusedError: The papers were decided one by one, or about other tracks.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from blindcal import Guarantee, Request, decide, make_key
+        >>> from blindcal.posterior.inputs import example_inputs
+        >>> folder = TemporaryDirectory()
+        >>> key, out = Path(folder.name) / "key", Path(folder.name) / "out"
+        >>> _ = make_key(key)
+        >>> outcome = decide(example_inputs(), Request(Guarantee("steady"), accept=1), key, out)
+        >>> printed = printed_list(outcome.record, accept=2)
+        >>> printed.accepted, printed.waiting, len(printed.changes)
+        (2, 0, 1)
+        >>> folder.cleanup()
     """
     quota = _same_tracks(record, Quota(accept, wait_list or 0))
     papers = tuple(paper for paper in record.papers if paper.paper not in withdrawn)
