@@ -23,6 +23,7 @@ REQUEST = Request(Guarantee("steady", epsilon=2.0), accept=2, wait_list=1, score
 KNOWN = {
     "format",
     "scores",
+    "source",
     "conference",
     "release",
     "papers",
