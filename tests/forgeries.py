@@ -587,7 +587,8 @@ def sealed(folder: Path, kind: str, seed: int, correction: str, forgery: Forgery
         with open_ledger(path, secret) as ledger:
             past = PriorDecisions(ledger)
             frozen = past.record(0).bar if ledger.releases else None
-            conference, truth = request.prepared(read(folder, kind), frozen)
+            conference, prepared = request.prepared(read(folder, kind), frozen)
+            truth = prepared.reviewers
             scene = Scene(request, past, conference, truth, np.random.default_rng(seed))
             made = release(scene, forgery if number == forged_at else None, number, what)
             if made is None:
