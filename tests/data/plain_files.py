@@ -83,3 +83,70 @@ def transposed_matrix() -> bytes:
     """A row for each person, a column for each paper."""
     rows = [[name, *(given(paper, name) for paper in PAPERS)] for name in NAMES]
     return csv_of(["Reviewer", *PAPERS], rows)
+
+
+def long(header: list[str], *, separator: str = ",", score: str = "{}", paper: str = "{}") -> bytes:
+    """A row for each review, under these names for paper, person and score."""
+    rows = [[paper.format(p), name, score.format(value)] for p, name, value in REVIEWS]
+    return csv_of(header, rows, separator)
+
+
+def wide(reviews: int = 3) -> bytes:
+    """A row for each paper: who wrote its reviews, and their scores."""
+    header = ["Paper ID", "Title"]
+    header += [f"{what} {turn}" for turn in range(1, reviews + 1) for what in ("Reviewer", "Score")]
+    rows = []
+    for paper in PAPERS:
+        cells = [cell for p, name, score in REVIEWS if p == paper for cell in (name, f"{score}")]
+        rows.append([paper, TITLES[paper], *cells])
+    return csv_of(header, rows)
+
+
+def two_scores(first: str = "Score before the discussion", second: str = "Score after it") -> bytes:
+    header = ["Paper", "Reviewer", first, second]
+    return csv_of(header, [[p, name, f"{max(1, s - 1)}", f"{s}"] for p, name, s in REVIEWS])
+
+
+def answered_twice() -> bytes:
+    """A form that one person filled in again for the same paper."""
+    paper, name, score = REVIEWS[4]
+    rows = [[p, who, f"{s}"] for p, who, s in REVIEWS]
+    return csv_of(["paper", "reviewer", "score"], [[paper, name, f"{score % 10 + 1}"], *rows])
+
+
+def with_dashes() -> bytes:
+    """People who were asked, and wrote nothing."""
+    missing = [[PAPERS[0], name, "-"] for name in NAMES if not given(PAPERS[0], name)]
+    rows = [[p, who, f"{s}"] for p, who, s in REVIEWS]
+    return csv_of(["paper", "reviewer", "score"], [*rows, *missing])
+
+
+def titled_papers() -> bytes:
+    rows = [[f"{p}: {TITLES[p]}", name, f"{score}"] for p, name, score in REVIEWS]
+    return csv_of(["Paper", "Reviewer", "Score"], rows)
+
+
+def grouped(name: str) -> bytes:
+    """A sheet with a line above the header, one for the name of the conference."""
+    header = ["paper", "reviewer", "score"]
+    return f"{name},,\n".encode() + csv_of(header, [[p, who, f"{s}"] for p, who, s in REVIEWS])
+
+
+def averages() -> bytes:
+    rows = [[paper, TITLES[paper], "5.3", "3"] for paper in PAPERS]
+    return csv_of(["Paper ID", "Title", "Average score", "Reviews"], rows)
+
+
+def criteria() -> bytes:
+    """Marks for three criteria, none of which is the score."""
+    rows = [[p, name, f"{s}", f"{s % 5 + 1}", f"{s % 3 + 1}"] for p, name, s in REVIEWS]
+    return csv_of(["Submission", "Referee", "Novelty", "Clarity", "Rigour"], rows)
+
+
+def nameless() -> bytes:
+    return csv_of(["Paper", "Score"], [[p, f"{s}"] for p, _, s in REVIEWS])
+
+
+def with_a_total() -> bytes:
+    """A last row with an average, as spreadsheets have it."""
+    return long(["paper", "reviewer", "score"]) + b"Average,,5.5\n"

@@ -31,6 +31,7 @@ from blindcal.exporters.formats import WAITING
 from blindcal.fitting.diagnostics import Forecast
 from blindcal.importers import FORMATS as SYSTEMS
 from blindcal.importers.normalize import withdrawn_lines
+from blindcal.importers.plain_table import LAYOUTS
 from blindcal.io.cells import count, number_text
 from blindcal.planning.calibration_check import FITS
 from blindcal.planning.conference_plan import Answer
@@ -68,6 +69,8 @@ LABELS: Mapping[str, str] = {
     "score_field": "“Score field”",
     "columns": "“Columns”",
     "best_first": "“Order of scores”",
+    "layout": "“Layout”",
+    "latest": "“take the last”",
     "accept_rate": "accept-rate",
     "wait_list": "“Wait list”",
     "distinct_papers": "distinct-papers",
@@ -373,6 +376,7 @@ def _files(session: Session, state: FolderState) -> dict[str, Any]:
         "kinds": KIND_LABELS,
         "systems": list(SYSTEMS),
         "reading": reading,
+        "layouts": list(LAYOUTS),
         "columns": ",".join(f"{name}={column}" for name, column in reading.choices.columns.items()),
         "there": {
             "this year's reviews": review_words(state),

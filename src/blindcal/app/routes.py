@@ -275,6 +275,8 @@ def _read(session: Session, fields: Form) -> None:
         columns=columns_of(columns) if columns else {},
         best_first=tuple(level.strip() for level in order.split(",") if level.strip()),
         unit="member" if unit == "member" else "reviewer",
+        layout=_text(fields, "layout"),
+        latest=fields.get("latest") == "yes",
     )
     session.read_as(
         Reading(

@@ -19,7 +19,7 @@ from blindcal.errors import InputError
 from blindcal.importers import FORMATS
 from blindcal.importers.normalize import Imported, withdrawn_lines
 from blindcal.importers.people import read_maps
-from blindcal.importers.plain_table import columns_of
+from blindcal.importers.plain_table import LAYOUTS, columns_of
 from blindcal.importers.raw_export import LISTED_BY_HAND, METAREVIEWS, Choices, Unit
 from blindcal.io.atomic_files import read_bytes, refuse_published
 from blindcal.io.cells import count, number_text
@@ -81,6 +81,13 @@ def import_(
     columns: str | None = option(
         "The columns of any other table, like paper=item_id,reviewer=rater_id,score=points."
     ),
+    layout: str | None = word(
+        LAYOUTS,
+        f"Of a table with a column for each person or each paper, one of {', '.join(LAYOUTS)}.",
+    ),
+    latest: bool = flag(
+        "Of several rows of one person on one paper, take the last: a second answer to a form.", "--latest"
+    ),
     best_first: str | None = option(
         "Letters or words from best to worst, like A,B,C,D; also numbers, if 1 is best."
     ),
@@ -120,6 +127,8 @@ def import_(
         score_field=score_field,
         columns={} if columns is None else columns_of(columns),
         best_first=() if best_first is None else _best_to_worst(best_first),
+        layout="" if layout is None else layout,
+        latest=latest,
         people=read_maps({str(path): read_bytes(path) for path in people}) if people else None,
         unit=_known("--unit", unit, _UNITS),
     )
@@ -320,7 +329,7 @@ _KEY_ADVICE = (
 # `plan` says more precisely whether calibration is worth it; here it is estimated for so many seconds.
 _SECONDS = 5.0
 # Arguments of the importers that only `blindcal import` has as options.
-_READING = re.compile("`(?:best_first|columns|format|keep|map|score_field|unit)`")
+_READING = re.compile("`(?:best_first|columns|format|keep|latest|layout|map|score_field|unit)`")
 
 
 def new(

@@ -151,7 +151,7 @@ def recognized(opened: OpenedExport, choices: Choices) -> tuple[_Format, str]:
 
 
 def _system(opened: OpenedExport, choices: Choices) -> tuple[_Format, str]:
-    name = choices.format or (plain_table.NAME if choices.columns else None)
+    name = choices.format or (plain_table.NAME if choices.columns or choices.layout else None)
     if name is not None:
         if name not in FORMATS:
             raise InputError(f"`format` must be one of {', '.join(FORMATS)}, found {name!r}")
@@ -163,7 +163,9 @@ def _system(opened: OpenedExport, choices: Choices) -> tuple[_Format, str]:
     for module in FORMATS.values():
         if (what := module.recognize(opened, choices)) is not None:
             return module, what
-    raise export_error(opened.file, _advice(opened))
+    advice = _advice(opened)
+    unnamed = plain_table.advice(opened) if advice in (_UNKNOWN, _NAMELESS, _SCORELESS) else ""
+    raise export_error(opened.file, unnamed or advice)
 
 
 def _list_kind(opened: OpenedExport) -> str:

@@ -135,7 +135,7 @@ def _read_table(table: HeadedTable, choices: Choices) -> RawExport:
 def _doubts(rows: Sequence[RawReview]) -> list[str]:
     """A doubt if a few people have one review of every paper, or of every one with more reviews than most.
 
-    >>> plain = [RawReview(0, f"{paper}", who, "1") for paper in range(4) for who in "ab"]
+    >>> plain = [RawReview(0, f"{paper}", who, "1") for paper in range(7) for who in "ab"]
     >>> extra = [RawReview(0, f"{paper}", "chair", "1") for paper in range(3)]
     >>> _doubts(plain), _doubts(plain + extra)[0][:45]
     ([], 'numbers of reviews look as if 3 of them were ')

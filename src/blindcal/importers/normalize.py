@@ -18,6 +18,7 @@ from blindcal.importers.raw_export import (
     RawExport,
     RawReview,
     dropped_count,
+    listed,
 )
 from blindcal.importers.scores import (
     ScoreScale,
@@ -26,12 +27,13 @@ from blindcal.importers.scores import (
     read_number,
     read_ordered,
     scale_of,
+    tops_of,
 )
 from blindcal.io.cells import Violation, count, id_problem, normalize_id, whole_ids
 from blindcal.io.tables import Problems
 from blindcal.reviews import Reviews
 
-_BLANK = {"", "no entry", "n/a"}
+_BLANK = {"", "no entry", "n/a", "-", "--", "–", "—"}
 _SHOWN_ROWS = 5
 # Two years are in one file if one paper in so many has two titles.
 _MIXED = 4
@@ -87,6 +89,13 @@ def gather(export: RawExport, choices: Choices) -> Imported:
     rows = _whole([_cleaned(row) for row in scored])
     papers = {_clean(raw.paper): row.paper for raw, row in zip(scored, rows, strict=True)}
     rows = [row._replace(reviewer=people.get(row.reviewer, row.reviewer)) for row in rows]
+    if choices.latest:
+        last = {(row.paper, row.reviewer): index for index, row in enumerate(rows)}
+        left = dropped_count(len(rows) - len(last), "earlier answer", "only the last one counts")
+        rows, export = (
+            [rows[index] for index in sorted(last.values())],
+            replace(export, dropped=(*export.dropped, *left)),
+        )
     # The order that the export brought along counts if its scores need one.
     brought = export.best_first if is_worded(row.score for row in export.rows) else ()
     log = Problems(export.file)
@@ -205,6 +214,9 @@ def _scores(rows: Sequence[RawReview], order: Sequence[str], export: RawExport, 
         log.extend([Problem(export.file, None, export.score_field, NO_ORDER)])
         return _Numbers([], {})
     read = {cell: read_ordered(cell, order) if order else read_number(cell, commas) for cell in set(cells)}
+    if len(tops := tops_of(cells)) > 1:
+        rule = "must be out of one number in all rows"
+        log.extend([Problem(export.file, None, export.score_field, rule, listed(sorted(tops)))])
     right = _good(rows, cells, read, export.score_field, log)
     return _Numbers([value for value, _ in right], dict(right), bool(order), commas and not order)
 
@@ -281,7 +293,8 @@ def _repeated(earlier: RawReview, row: RawReview) -> str:
     if row.round != earlier.round:
         return f"row {earlier.row}'s from another round: import one round at a time"
     same = row._replace(row=earlier.row, file=earlier.file) == earlier
-    return f"row {earlier.row}'s" + ("" if same else ": two years in one file?")
+    second = ": two years in one file? If it is a second answer, `latest` takes the last"
+    return f"row {earlier.row}'s" + ("" if same else second)
 
 
 def _table(rows: Sequence[RawReview], score: _Numbers, sure: _Numbers | None) -> dict[str, list[Any]]:

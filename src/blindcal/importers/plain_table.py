@@ -1,13 +1,38 @@
-"""Any table with a row for each review: grant panels, juries, own spreadsheets, blindcal's own tables."""
+"""Any table of reviews: grant panels, juries, forms, own spreadsheets, blindcal's own tables.
+
+A table has a row for each review; or a row for each paper with columns such as Reviewer 1 and Score 1; or, if
+`layout` says so, a column for each person or for each paper. Columns go by their usual names. Others are
+guessed, and the guess is taken only once somebody has confirmed it with `columns`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import shlex
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 from blindcal.errors import InputError, Problem
-from blindcal.importers.raw_export import Choices, RawExport, RawReview, dropped_columns, export_error
-from blindcal.importers.sheet import HeadedTable, OpenedExport, find_only_table, json_worksheet
-from blindcal.io.cells import unescape
+from blindcal.importers.raw_export import (
+    Choices,
+    Dropped,
+    RawExport,
+    RawReview,
+    dropped_columns,
+    dropped_count,
+    export_error,
+    listed,
+)
+from blindcal.importers.scores import is_confidence_name, is_score_name, is_worded, score_shaped
+from blindcal.importers.sheet import (
+    HeadedTable,
+    OpenedExport,
+    Worksheet,
+    find_only_table,
+    find_table,
+    json_worksheet,
+)
+from blindcal.io.cells import count, unescape
 from blindcal.io.tables import input_error
 
 NAME, TITLE = "panel", "a table with a row for each review"
@@ -35,12 +60,20 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
 
 def recognize(opened: OpenedExport, choices: Choices) -> str | None:
     """What kind of table this is, in words, or None; `columns` of the `choices` says what they are called."""
-    return TITLE if _table(opened, choices.columns) is not None else None
+    if choices.layout:
+        return LAYOUTS.get(choices.layout)
+    if _table(opened, choices.columns) is not None:
+        return TITLE
+    return None if _wide(opened) is None else "a table with a row for each paper, and columns for its reviews"
 
 
 def read(opened: OpenedExport, choices: Choices) -> RawExport:
     """The reviews of the only sheet that has the columns."""
+    if choices.layout:
+        return _read_matrix(opened, choices)
     table = _table(opened, choices.columns)
+    if table is None and not choices.columns and (wide := _wide(opened)) is not None:
+        return _read_wide(*wide)
     if table is None:
         wanted = ", ".join(choices.columns.get(field, field) for field in _NEEDED)
         rule = f"must have a header row with the columns {wanted}: name them with `columns`"
@@ -51,26 +84,71 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
     rows = [
         RawReview(number, *(cells[field][i] for field in FIELDS)) for i, (number, _) in enumerate(table.rows)
     ]
+    said = tuple(f"{field} from column {name}" for field, name in column_of.items())
+    dropped = dropped_columns(name for name in table.names if name not in column_of.values())
+    problems = (*table.problems, *table.repeated(list(column_of.values())))
+    return _export(
+        table, rows, column_of["score"], said, dropped, problems, confidence=column_of.get("confidence")
+    )
+
+
+def _export(
+    table: HeadedTable,
+    rows: Sequence[RawReview],
+    score_field: str,
+    said: Sequence[str],
+    dropped: tuple[Dropped, ...] = (),
+    problems: Sequence[Problem] = (),
+    confidence: str | None = None,
+) -> RawExport:
+    """The export, with papers by the id before a colon if all cells are like `P01: On Widgets`."""
+    parted = _parted([row.paper for row in rows])
+    if parted:
+        said = (*said, "papers by the id before the colon, titles by what follows it")
+        titles = ((parted[row.paper.strip()], row) for row in rows)
+        rows = [row._replace(paper=paper, title=row.title or title) for (paper, title), row in titles]
     return RawExport(
         format=NAME,
         file=table.file,
         rows=rows,
-        score_field=column_of["score"],
-        confidence_field=column_of.get("confidence"),
-        said=tuple(f"{field} from column {name}" for field, name in column_of.items()),
-        dropped=dropped_columns(name for name in table.names if name not in column_of.values()),
-        problems=(*table.problems, *table.repeated(list(column_of.values()))),
+        score_field=score_field,
+        confidence_field=confidence,
+        said=tuple(said),
+        dropped=dropped,
+        problems=tuple(problems),
     )
+
+
+_ID_AND_TITLE = re.compile(r"(\S{1,30}?)\s*(?::\s|\s[-–—]\s)\s*(\S.*)", re.DOTALL)
+
+
+def _parted(papers: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """The id and the title in each distinct cell, if all are like `P01: On Widgets`; else nothing.
+
+    >>> _parted(["P01: On Widgets", "P02: Gears"])["P01: On Widgets"], _parted(["P01: W", "P02"])
+    (('P01', 'On Widgets'), {})
+    """
+    matches = {cell.strip(): _ID_AND_TITLE.fullmatch(cell.strip()) for cell in {*papers} if cell.strip()}
+    parts = {cell: (match[1], match[2]) for cell, match in matches.items() if match is not None}
+    several = len({paper for paper, _ in parts.values()}) > 1 and len({t for _, t in parts.values()}) > 1
+    return parts if len(parts) == len(matches) and several else {}
+
+
+# --- A row for each review, under the usual names or those that are given
+
+
+def _sheets(opened: OpenedExport) -> list[Worksheet]:
+    sheets = (json_worksheet(opened),) if opened.is_json else opened.sheets
+    return [sheet for sheet in sheets if sheet is not None]
 
 
 def _table(opened: OpenedExport, columns: Mapping[str, str]) -> HeadedTable | None:
     spellings = {field: _spellings(field, columns) for field in _NEEDED}
-    sheets = (json_worksheet(opened),) if opened.is_json else opened.sheets
 
     def wanted(names: frozenset[str]) -> bool:
         return all(names & spellings[field] for field in _NEEDED)
 
-    return find_only_table([sheet for sheet in sheets if sheet is not None], wanted)
+    return find_only_table(_sheets(opened), wanted)
 
 
 def _spellings(field: str, columns: Mapping[str, str]) -> frozenset[str]:
@@ -88,6 +166,8 @@ def _places(table: HeadedTable, choices: Choices) -> dict[str, str]:
     for field in FIELDS:
         spellings = _spellings(field, columns) - (frozenset() if field in columns else taken)
         matches = [name for name in dict.fromkeys(table.names) if name.casefold() in spellings]
+        if field == "round" and field not in columns:
+            matches = sorted(matches, key=lambda name: name.casefold() != field)[:1]
         if len({name.casefold() for name in matches}) > 1:
             rule = f"must have one column for it: say which with `columns` {field}=..."
             problems.append(Problem(table.file, table.row, field, rule, ", ".join(matches)))
@@ -96,20 +176,225 @@ def _places(table: HeadedTable, choices: Choices) -> dict[str, str]:
         elif field in columns or field in _NEEDED:
             rule = f"must be in the header as {columns.get(field, field)}"
             problems.append(Problem(table.file, table.row, field, rule))
+    if "score" in column_of and "score" not in columns:
+        taken = {column_of["score"].casefold()}
+        others = [name for name in _scores_in(table, table.names) if name.casefold() not in taken]
+        if several := [name for name in others if is_score_name(name)]:
+            rule = "must have one column for it: say which with `columns` score=..."
+            names = ", ".join([column_of["score"], *several])
+            problems.append(Problem(table.file, table.row, "score", rule, names))
     if problems:
         raise input_error(problems)
     return column_of
 
 
+_FIELD = re.compile(rf"(?:^|,)\s*({'|'.join(FIELDS)})\s*=")
+
+
 def columns_of(text: str) -> dict[str, str]:
-    """The columns that a text such as `paper=item_id,score=points` names, by what they hold."""
-    columns = {}
-    for part in text.split(","):
-        field, equals, name = part.partition("=")
-        if not equals or field.strip() not in FIELDS or not name.strip() or field.strip() in columns:
-            known = ", ".join(FIELDS)
-            raise InputError(
-                f"`columns` must be like paper=item_id,score=points with {known}, found {part!r}"
-            )
-        columns[field.strip()] = name.strip()
+    """The columns that a text such as `paper=item_id,score=points` names, by what they hold.
+
+    A comma in the name of a column is part of it, unless a field follows.
+
+    >>> columns_of("paper=Which paper?,score=Overall (1 = worst, 10 = best)")
+    {'paper': 'Which paper?', 'score': 'Overall (1 = worst, 10 = best)'}
+    """
+    marks = [*_FIELD.finditer(text)]
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    pairs = [(mark[1], text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=False)]
+    columns = dict(pairs)
+    if not marks or marks[0].start() > 0 or len(columns) < len(pairs) or not all(columns.values()):
+        known = ", ".join(FIELDS)
+        raise InputError(f"`columns` must be like paper=item_id,score=points with {known}, found {text!r}")
     return columns
+
+
+# --- A row for each paper: Reviewer 1, Score 1, Reviewer 2, Score 2
+
+_NUMBERED = re.compile(r"(.*?)[ _#-]*([0-9]{1,2})[ _:.-]*(.*)")
+
+
+def _wide(opened: OpenedExport) -> tuple[HeadedTable, str, list[tuple[str, str]]] | None:
+    """The table, its column of papers, and the columns of reviewer and score of each review."""
+    for sheet in _sheets(opened):
+        table = find_table(sheet, lambda names: len(_reviews_in(sorted(names))) > 1)
+        if table is not None:
+            papers = [name for name in table.names if name.casefold() in _NAMES["paper"]]
+            pairs = _reviews_in(table.names)
+            return (table, papers[0], pairs) if len(papers) == 1 and len(pairs) > 1 else None
+    return None
+
+
+def _reviews_in(names: Sequence[str]) -> list[tuple[str, str]]:
+    """The columns of reviewer and score by number, if each number has one of both.
+
+    >>> _reviews_in(["Paper", "Reviewer 1", "Score 1", "Reviewer 2", "Score 2"])
+    [('Reviewer 1', 'Score 1'), ('Reviewer 2', 'Score 2')]
+    """
+    people, scores = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    for name in names:
+        match = _NUMBERED.fullmatch(name)
+        base = f"{match[1]} {match[3]}".strip().casefold() if match else ""
+        if match and (base in _NAMES["score"] or is_score_name(base)):
+            scores[match[2]].append(name)
+        elif match and base in _NAMES["reviewer"]:
+            people[match[2]].append(name)
+    same = people.keys() == scores.keys()
+    alone = all(len(columns) == 1 for columns in (*people.values(), *scores.values()))
+    return [(people[number][0], scores[number][0]) for number in people] if same and alone else []
+
+
+def _read_wide(table: HeadedTable, paper: str, pairs: Sequence[tuple[str, str]]) -> RawExport:
+    papers, titles = table.column(paper), table.column(table.first(*_NAMES["title"]))
+    rows = []
+    for who, score in pairs:
+        cells = zip(table.rows, papers, table.column(who), table.column(score), titles, strict=True)
+        rows += [
+            RawReview(number, unescape(name), unescape(person), given, title=unescape(title))
+            for (number, _), name, person, given, title in cells
+            if person.strip() or given.strip()
+        ]
+    used = [paper, *(name for pair in pairs for name in pair)]
+    paired = listed([f"{who} with {score}" for who, score in pairs])
+    said = (f"{count(len(pairs), 'review')} in each row: {paired}",)
+    kept = {*used, table.first(*_NAMES["title"])}
+    dropped = dropped_columns(name for name in table.names if name not in kept)
+    return _export(table, rows, pairs[0][1], said, dropped, (*table.problems, *table.repeated(used)))
+
+
+# --- A matrix: a column for each person, or for each paper
+
+LAYOUTS: Mapping[str, str] = {
+    "people-in-columns": "a table with a row for each paper and a column for each person",
+    "papers-in-columns": "a table with a row for each person and a column for each paper",
+}
+"""Layouts that only a person can tell from other tables of numbers."""
+_FEWEST_COLUMNS = 3
+
+
+def _read_matrix(opened: OpenedExport, choices: Choices) -> RawExport:
+    """The filled cells of a matrix."""
+    if choices.layout not in LAYOUTS:
+        raise InputError(f"`layout` must be one of {', '.join(LAYOUTS)}, found {choices.layout!r}")
+    field = "paper" if choices.layout == "people-in-columns" else "reviewer"
+    named = {field: choices.columns[field]} if field in choices.columns else {}
+    table = find_only_table(_sheets(opened), lambda names: bool(names & _side_names(field, named)))
+    if table is None:
+        rule = f"must have a header row with a column for the {field}: name it with `columns` {field}=..."
+        raise export_error(opened.file, rule)
+    side = next(name for name in table.names if name.casefold() in _side_names(field, named))
+    numbers = _number_columns(table, side)
+    if not numbers:
+        raise export_error(table.file, "must have columns of scores", row=table.row)
+    title = table.first(*_NAMES["title"])
+    cells = zip(table.rows, table.column(side), table.column(title), strict=True)
+    by_column = {name: table.column(name) for name in numbers}
+    rows = []
+    for index, ((number, _), one, heading) in enumerate(cells):
+        for name, column in by_column.items():
+            if column[index].strip():
+                paper, who = (one, name) if field == "paper" else (name, one)
+                rows.append(RawReview(number, unescape(paper), unescape(who), column[index], title=heading))
+    # Other columns may be called like people.
+    others = len(table.names) - len({side, title, *numbers} - {None})
+    dropped = tuple(dropped_count(others, "other column", "no scores in it"))
+    said = (f"{count(len(numbers), 'column')} of scores",)
+    problems = (*table.problems, *table.repeated([side, *numbers]))
+    return _export(table, rows, "the cells of the table", said, dropped, problems)
+
+
+def _side_names(field: str, named: Mapping[str, str]) -> frozenset[str]:
+    names = _spellings(field, named)
+    if field in named or field == "paper":
+        return names
+    return names | {"name", "email", "e-mail", "email address"}
+
+
+def _number_columns(table: HeadedTable, side: str | None) -> list[str]:
+    """The columns, other than that of the rows' ids, whose cells are scores or empty."""
+    known = {side, table.first(*_NAMES["title"])}
+    return [name for name in table.names if name and name not in known and score_shaped(table.column(name))]
+
+
+# --- What the columns of an unknown table may be, for somebody to confirm
+
+_PAPER_LIKE = re.compile(
+    r"paper|submission|manuscript|proposal|application|abstract|project|item|beitrag|einreichung|artikel|article"
+    r"|soumission|propuesta|projekt|antrag",
+    re.I,
+)
+_PERSON_LIKE = re.compile(
+    r"e-?mail|reviewer|referee|judge|juror|rater|evaluator|assessor|panel(?:l)?ist|gutachter|rapporteur|revisor"
+    r"|jury|your name|^name$",
+    re.I,
+)
+_TITLE_LIKE = re.compile(r"title|titel|titre|t[ií]tulo|comment|question|confiden|expert", re.I)
+_SCORE_LIKE = re.compile(r"note|bewertung|punkte|grade|points|mark|score|rating|recommend", re.I)
+
+
+def guess(opened: OpenedExport) -> dict[str, str]:
+    """The columns of a table with a row for each review, as far as they can be guessed; to be confirmed."""
+    table = _first_table(opened)
+    if table is None:
+        return {}
+    names = [name for name in dict.fromkeys(table.names) if name]
+    papers = [name for name in names if _PAPER_LIKE.search(name) and not _TITLE_LIKE.search(name)]
+    people = [name for name in names if _PERSON_LIKE.search(name) and name not in papers]
+    mails = [name for name in people if re.search("mail", name, re.I)]
+    ids = [name for name in papers if re.search(r"\b(?:id|number|no|nr|#)\b", name, re.I)]
+    scores = _scores_in(table, names)
+    columns = {"paper": (ids or papers)[:1], "reviewer": (mails or people)[:1], "score": scores}
+    return {field: found[0] for field, found in columns.items() if len(found) == 1}
+
+
+def _scores_in(table: HeadedTable, names: Sequence[str]) -> list[str]:
+    others = [name for name in names if not is_confidence_name(name) and not _PERSON_LIKE.search(name)]
+    called = [name for name in others if is_score_name(name) or _SCORE_LIKE.search(name)]
+    shaped = [name for name in called if score_shaped(table.column(name))]
+    worded = [name for name in called if len({*table.column(name)} - {""}) <= 12 and name not in shaped]
+    return shaped or worded
+
+
+def _first_table(opened: OpenedExport) -> HeadedTable | None:
+    """The table under the first row that is filled like a header, of the first sheet that has one."""
+    for sheet in _sheets(opened):
+        width = max((sum(bool(cell.strip()) for cell in cells) for _, cells in sheet.rows[:20]), default=0)
+        for place, (row, cells) in enumerate(sheet.rows[:20]):
+            filled = [" ".join(cell.split()) for cell in cells]
+            if width >= 3 and len({*filled} - {""}) >= min(3, width) and 2 * sum(map(bool, filled)) > width:
+                return HeadedTable(sheet, place, row, tuple(filled))
+    return None
+
+
+def advice(opened: OpenedExport) -> str:
+    """How a table that was not recognized may be read, for a person to confirm; empty without a guess."""
+    table = _first_table(opened)
+    if table is None:
+        return ""
+    columns = guess(opened)
+    if len(columns) == len(_NEEDED):
+        given = ",".join(f"{field}={name}" for field, name in columns.items())
+        order = ""
+        if is_worded(table.column(columns["score"])):
+            words = sorted({cell.strip() for cell in table.column(columns["score"])} - {""})
+            order = f", and the order of its words with `best_first`: {listed(words)}"
+        return f"must be confirmed: if these are the columns, give `columns` {shlex.quote(given)}{order}"
+    for field, layout in (("paper", "people-in-columns"), ("reviewer", "papers-in-columns")):
+        side = next((name for name in table.names if name.casefold() in _side_names(field, {})), None)
+        numbers = [] if side is None else _number_columns(table, side)
+        if side is not None and len(numbers) >= _FEWEST_COLUMNS:
+            what = "a person" if field == "paper" else "a paper"
+            return (
+                f"must be confirmed: {side} and {len(numbers)} columns of numbers were found. If each of "
+                f"these is {what}, give `layout` {layout}"
+            )
+    if not columns:
+        return ""
+    scores = _scores_in(table, [name for name in dict.fromkeys(table.names) if name])
+    if len(scores) < 2:
+        return ""
+    parts = [f"{field}={columns.get(field, '...')}" for field in _NEEDED]
+    return (
+        f"must have one column for the score, found {', '.join(scores)}: complete `columns` "
+        f"{shlex.quote(','.join(parts))}"
+    )

@@ -55,6 +55,10 @@ class Choices:
     unit: Unit = "reviewer"
     # Paper and reviewer of each metareview, as a list of assignments says it; None without such a list
     metareviews: frozenset[tuple[str, str]] | None = None
+    # For a table of your own with a column for each person or paper, which of `plain_table.LAYOUTS`
+    layout: str = ""
+    # Whether the last of several rows of one person on one paper counts; otherwise they are refused
+    latest: bool = False
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ _LABELED = re.compile(
     r"(?:\s*+[:=]\s*+(.*+)|\s*+(\(.*+)|[.)]\s++([^0-9].*+)|\s++[-–—]\s++([^0-9].*+)|\s++([^\W\d_].*+))?+",
     re.DOTALL,
 )
+# `7/10`: seven of ten.
+_OUT_OF = re.compile(r"([+-]?+[0-9]++(?:[.,][0-9]++)?+)\s*+/\s*+([1-9][0-9]{0,3})")
 # An evaluation of the whole paper, not the experimental evaluation in it.
 _SCORE = re.compile(
     r"overall|merit|recommend|rating|score|(?:^|\(|final[ _]|general[ _]|total[ _])(?:evaluation|assessment)"
@@ -163,10 +165,22 @@ def read_number(cell: str, commas: bool) -> tuple[float, str] | Violation:
         return "must be a number with a point for decimals and no commas", None
     number = match[1].replace(",", ".")
     broken = cell_problem(number, _NUMBER)
-    return broken or (float(number), next(filter(None, match.groups()[1:]), "").strip())
+    label = "" if match.re is _OUT_OF else next(filter(None, match.groups()[1:]), "").strip()
+    return broken or (float(number), label)
+
+
+def tops_of(cells: Iterable[str]) -> set[str]:
+    """The numbers that scores are out of.
+
+    >>> tops_of(["7/10", "8 / 10", "3", "4/5"]) == {"10", "5"}
+    True
+    """
+    return {match[2] for cell in set(cells) if (match := _OUT_OF.fullmatch(cell.strip()))}
 
 
 def _number(text: str) -> re.Match[str] | None:
+    if out_of := _OUT_OF.fullmatch(text):
+        return out_of
     match = _LABELED.fullmatch(text)
     label = next(filter(None, match.groups()[1:]), "") if match else ""
     return match if match and (not label or re.search(r"[^\W\d_]", label)) else None

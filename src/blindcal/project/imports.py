@@ -163,7 +163,7 @@ def resolved_kinds(
     for path in paths:
         # A list of assignments beside reviews says which of them are metareviews.
         own = "assignments" if kind in ("reviews", "past") and len(paths) > 1 and _marks(path) else kind
-        if own is None and (choices.columns or choices.format) and not has_reviews:
+        if own is None and (choices.columns or choices.format or choices.layout) and not has_reviews:
             own = "reviews"
         own = own or file_kind(path, choices, has_reviews=has_reviews)
         has_reviews |= own == "reviews"
