@@ -81,7 +81,7 @@ def test_bad_values_are_named(capsys, arguments, message):
 
 
 PAIR = ["--reviewer", "1.2,0.3", "--reviewer", "0.8,-0.3"]
-PAIR = ["pair", *PAIR, "--noise", "0.5", "--scores", "0.9,0.4"]
+ASKED = ["pair", *PAIR, "--noise", "0.5", "--scores", "0.9,0.4"]
 
 
 def refused(capsys, *arguments: str) -> str:
@@ -96,7 +96,7 @@ def belief() -> bc.Belief:
 
 
 def test_the_json_of_pair(capsys) -> None:
-    found = json.loads(printed(capsys, *PAIR, "--max-error", "0.3", "--json"))
+    found = json.loads(printed(capsys, *ASKED, "--max-error", "0.3", "--json"))
     assert set(found) == {"weight", "favor", "frontier", "policy"}
     assert set(found["frontier"]) == {"conference_error", "adversary_error"}
     assert set(found["policy"]) == {
@@ -120,7 +120,7 @@ def test_the_json_of_pair(capsys) -> None:
 
 
 def test_no_policy_unless_asked(capsys) -> None:
-    assert "policy" not in json.loads(printed(capsys, *PAIR, "--json"))
+    assert "policy" not in json.loads(printed(capsys, *ASKED, "--json"))
 
 
 def test_q_is_null_where_the_assignments_agree(capsys) -> None:
@@ -129,7 +129,7 @@ def test_q_is_null_where_the_assignments_agree(capsys) -> None:
 
 
 def test_the_prior_reaches_the_belief(capsys) -> None:
-    found = json.loads(printed(capsys, *PAIR, "--prior", "0.2", "--json"))["weight"]
+    found = json.loads(printed(capsys, *ASKED, "--prior", "0.2", "--json"))["weight"]
     odds = belief().weight * [0.2, 0.8]
     assert found == pytest.approx((odds / odds.sum()).tolist(), abs=1e-12)
 
@@ -145,7 +145,7 @@ def test_a_reviewer_may_have_its_own_noise_and_its_own_kind(capsys) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.7, 3.0])
 def test_epsilon_is_kept(capsys, epsilon: float) -> None:
-    found = json.loads(printed(capsys, *PAIR, "--epsilon", str(epsilon), "--json"))["policy"]
+    found = json.loads(printed(capsys, *ASKED, "--epsilon", str(epsilon), "--json"))["policy"]
     assert found["epsilon"] <= epsilon + 1e-12
     expected = bc.policy.epsilon_policy(belief(), epsilon)
     assert found["accept"] == pytest.approx(expected.accept.tolist(), abs=1e-12)
@@ -154,7 +154,7 @@ def test_epsilon_is_kept(capsys, epsilon: float) -> None:
 
 
 def test_the_text_shows_belief_frontier_and_policy(capsys) -> None:
-    out = printed(capsys, *PAIR, "--max-error", "0.3")
+    out = printed(capsys, *ASKED, "--max-error", "0.3")
     for text in ("0.6059", "0.3782", "Frontier", "conference error", "epsilon", "inf"):
         assert text in out
     assert max(map(len, out.splitlines())) <= 100
@@ -186,13 +186,17 @@ BAD = {
     "noise must be at least 0, found -1": ["pair", *PAIR, "--scores", "1,2", "--noise", "-1"],
     "'--noise': 'nan' must be a finite number": ["pair", *PAIR, "--scores", "1,2", "--noise", "nan"],
     "'--noise': 'abc' must be a number": ["pair", *PAIR, "--scores", "1,2", "--noise", "abc"],
-    "'--prior': '1' must be between 0 and 1, ends excluded": [*PAIR, "--prior", "1"],
-    "'--prior': '50' must be between 0 and 1, ends excluded: for 50 % give 0.5": [*PAIR, "--prior", "50"],
-    "'--prior': '50%' must be a number without a percent sign: for 50 % give 0.5": [*PAIR, "--prior", "50%"],
-    "conference_error 0.01 cannot be achieved": [*PAIR, "--max-error", "0.01"],
-    "'--max-error': '5' must lie in [0, 1]: for 5 % give 0.05": [*PAIR, "--max-error", "5"],
-    "give either --max-error or --epsilon, not both": [*PAIR, "--max-error", "0.3", "--epsilon", "1"],
-    "epsilon must be at least 0, found -1": [*PAIR, "--epsilon", "-1"],
+    "'--prior': '1' must be between 0 and 1, ends excluded": [*ASKED, "--prior", "1"],
+    "'--prior': '50' must be between 0 and 1, ends excluded: for 50 % give 0.5": [*ASKED, "--prior", "50"],
+    "'--prior': '50%' must be a number without a percent sign: for 50 % give 0.5": [
+        *ASKED,
+        "--prior",
+        "50%",
+    ],
+    "conference_error 0.01 cannot be achieved": [*ASKED, "--max-error", "0.01"],
+    "'--max-error': '5' must lie in [0, 1]: for 5 % give 0.05": [*ASKED, "--max-error", "5"],
+    "give either --max-error or --epsilon, not both": [*ASKED, "--max-error", "0.3", "--epsilon", "1"],
+    "epsilon must be at least 0, found -1": [*ASKED, "--epsilon", "-1"],
 }
 
 
