@@ -123,8 +123,8 @@ SECTIONS: Mapping[str, Mapping[str, Declaration]] = {
         "evidence": Declaration(
             "file",
             "inputs/evidence.csv",
-            "CONFIDENTIAL: paper, evidence (accept or reject, or a number) from another method. Whoever "
-            "chooses it and knows the key can choose decisions.",
+            "CONFIDENTIAL: paper, evidence (accept or reject, or a number) from another method. A person who "
+            "chooses this file and has the key can choose decisions.",
         ),
         "past": Declaration(
             "files",

@@ -29,6 +29,8 @@ from blindcal.adversaries.side_knowledge import (
     prior_findings,
 )
 from blindcal.adversaries.single_paper import View
+from blindcal.adversaries.this_year_exact import observe_release
+from blindcal.adversaries.this_year_mcmc import this_year_findings
 from blindcal.checks import open_interval_rule
 from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.deciding.decide import Outcome, decide
@@ -638,12 +640,17 @@ def audit_folder(
 ) -> FolderAudit:
     """Plays adversaries against the latest release of a folder: those always played, and those given."""
     given = adversaries or Adversaries()
-    if folder.source != PAST:
-        raise InputError(
-            "`audit` plays adversaries who know pools and a calibration, and these papers were decided by "
-            "this year's evidence: `blindcal.adversaries` has the observers of such decisions"
-        )
     release = open_release(release_of(folder), key_of(folder, key))
+    if release.record.request.source != PAST:
+        if given != Adversaries():
+            raise InputError(
+                "papers that are decided by this year's evidence have no candidates: `audit` then observes "
+                "names and links, and takes no further adversary"
+            )
+        seen = observe_release(release_of(folder), key_of(folder, key))
+        better = release.record.request.better
+        observed = this_year_findings(seen, better=better, progress=progress)
+        return FolderAudit(observed, release, tuple(interrupted_remarks(folder)))
     views, loads = release.views, given.loads
     known = None if loads is None else true_loads(views) if loads == "true" else read_loads(loads)
     more = adversary_findings(views, given, known, workers=workers, progress=progress)

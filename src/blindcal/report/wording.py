@@ -655,12 +655,12 @@ ASSUMPTIONS: Mapping[str, str] = {
     "place_of_evidence": "One place on the list is not covered by this factor: it depends on the private "
     "decisions on all papers.",
     "evidence_fixed": "Fixed by scores and settings alone: which papers are drawn and with what chance, the "
-    "bar, the spread of scores, the number of people. Whoever chose these settings after looking at who "
-    "wrote what, or at figures fitted to this year's reviewers, has broken the promise.",
+    "bar, the spread of scores, the number of people. The promise is broken if these settings were chosen "
+    "after looking at who wrote what, or at figures fitted to this year's reviewers.",
     "strategy": "A reviewer who scores others low looks strict, which helps the papers they score high.",
     "outside_evidence": "The evidence came from outside: another method gave accept or reject for each "
-    "paper, and every draw may depend on everything that went into it. A level can encode a name or a text, "
-    "and whoever chose the file knowing the key could dictate decisions; the commitment binds the file.",
+    "paper, and every draw may depend on everything that went into it. A level can encode a name or a text. "
+    "A person who chose the file and had the key could dictate decisions; the commitment binds the file.",
     "uncovered_evidence": "Not covered: decisions changed by hand by someone who knows the reviewers, the "
     "texts of reviews, published lists of reviewers, and anyone who holds the key or the private log.",
 }
