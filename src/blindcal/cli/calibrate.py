@@ -201,10 +201,10 @@ def assess(
     Example: blindcal assess reviews.csv --accept-rate 0.25
     """
     folder = folder_of(reviews)
+    read = reviews_to_decide(reviews, folder)
     if folder is not None and folder.source != PAST and not decided(folder):
         _say_public_range(folder)
         return
-    read = reviews_to_decide(reviews, folder)
     if accept_rate is None:
         accept_rate = DEFAULT_RATE if folder is None else expected_rate(folder, read)
     note(*similar_id_warnings(read, str(reviews)))

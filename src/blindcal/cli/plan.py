@@ -280,6 +280,7 @@ def _write_page(out: Path, planned: Plan, answer: Answer, workers: Workers, *, h
     limits = {name: value for name, value in vars(own).items() if name != "name"}
     exactly = {} if request.quota is None else {"selection": {"accept": request.accept}}
     requested = {"conference": request.conference, "guarantee": own.name, "limits": limits}
+    requested |= {"scores": request.scores, "source": request.source}
     assumed = [*ASSUMED, *(ASSUMED_OF_A_LIST if exactly else ())]
     content = {**_facts(answer, request, planned), **requested, **exactly, "assumptions": assumed}
     made = page(Report(content, survey=replace(stands, menu=answer.menu), confidential=hidden))
