@@ -25,9 +25,11 @@ STATIONS = {
 }
 # Whoever shares out work, or keeps what was computed, is handed a function and calls it; whoever drafts a
 # release is handed a planner, which replays stored tables where a release is verified. A planner is handed
-# what a draw keeps of each plan, and whoever writes a pool down asks it for its rows.
+# what a draw, or a check of one, keeps of each plan, and whoever writes a pool down asks it for its rows.
 HANDED = {"compute", "errors"}
-FUNCTIONS = {("deciding", "verification"), ("planning", "deciding"), ("io", "deciding")}
+FUNCTIONS = {
+    ("deciding", "verification"), ("planning", "deciding"), ("planning", "verification"), ("io", "deciding"),
+}  # fmt: skip
 
 
 class Trace:
