@@ -84,6 +84,10 @@ def test_calls_go_to_the_same_layer_or_to_one_before_it(tmp_path: Path) -> None:
     """Read, plan, decide, verify: nothing that comes earlier in the line calls what comes later."""
     request = bc.Request(bc.Guarantee("steady", epsilon=2.0), "c", accept_rate=0.4)
     bc.make_key(tmp_path / "key.bin")
+    # Names load when they are first used, which is no step of the line.
+    assert callable(bc.plan)
+    assert callable(bc.decide)
+    assert callable(bc.verify)
     with traced() as trace:
         inputs = files(tmp_path / "in", 9301)
         bc.plan(inputs, request).menu()
