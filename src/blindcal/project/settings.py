@@ -544,17 +544,6 @@ def _papers(option: str, number: str, text: str) -> int:
     return int(number)
 
 
-def paper_counts(number: int | Mapping[str, int]) -> int | str:
-    """A number of papers, or one for each track, as conference.toml has it.
-
-    >>> paper_counts({"main": 40, "short": 10}), paper_counts(55)
-    ('main=40,short=10', 55)
-    """
-    if isinstance(number, int):
-        return number
-    return ",".join(f"{track}={papers}" for track, papers in number.items())
-
-
 def accept_setting(text: str | None) -> tuple[float | None, str | None]:
     """The share of papers that the text of `accept` gives, or else their number; neither if there is no text.
 
