@@ -730,14 +730,14 @@ def test_nothing_confidential_is_written_among_what_is_public(decided: Path, tmp
 
 def test_every_step_says_the_next_one(folder: Path) -> None:
     write_exports(Path("downloads"), papers=6)
-    past = "blindcal import icx FILE --as past, then blindcal fit icx"
+    setting = "set scores and accept-rate or accept in icx/conference.toml"
     told = last(call("import", "icx", "downloads/scores.csv")[1])
-    assert told == f"next: blindcal import icx FILE --as committee, {past}"
-    assert last(call("import", "icx", "downloads/pc.csv")[1]) == f"next: {past}"
+    assert told == f"next: {setting}, then blindcal plan icx", "these reviews alone are enough"
+    told = last(call("import", "icx", "downloads/pc.csv")[1])
+    assert told == f"next: {setting}, then blindcal plan icx"
     told = last(call("import", "icx", "downloads/2025.csv", "--as", "past")[1])
     assert told == "next: blindcal fit icx"
     told = last(call("import", "icx", "downloads/known.csv")[1])
-    setting = "set scores and accept-rate or accept in icx/conference.toml"
     assert told == f"next: {setting}, then blindcal plan icx"
     settings = folder / "conference.toml"
     text = settings.read_text().replace("# accept-rate =", "accept-rate =").replace("# scores =", "scores =")
@@ -1001,7 +1001,7 @@ def test_scores_in_letters_and_own_columns(exports: Path) -> None:
     words = ["--columns", "paper=item,reviewer=who,score=mark", "--best-first", "A,B,C"]
     code, out, _ = call("import", "icx", "own.csv", *words)
     assert code == 0
-    assert "blindcal import icx FILE --as past, then blindcal fit icx\n" in out
+    assert "then blindcal plan icx\n" in out
     assert [row["score"] for row in rows(Path("icx/inputs/reviews.csv"))] == ["3", "2", "1", "3"]
 
 

@@ -314,14 +314,10 @@ def test_only_what_there_is_is_written_and_named(tmp_path: Path) -> None:
     contents = FolderContents(import_reviews(PLAIN, "x.csv"))
     write_inputs(tmp_path, contents)
     assert [path.name for path in tmp_path.rglob("*.csv")] == ["reviews.csv"]
-    assert contents.settings == {"reviews": "inputs/reviews.csv"}
-    with_past = replace(contents, past={"2025": import_reviews(PLAIN, "2025.csv")})
-    assert with_past.settings == {
-        "reviews": "inputs/reviews.csv",
-        "past": ["inputs/past/2025.csv"],
-        "pools": "everyone",
-        "reviewers": "inputs/reviewers.csv",
-    }
+    assert contents.settings == {"reviews": "inputs/reviews.csv"}, "these reviews calibrate themselves"
+    with_past = FolderContents(import_reviews(PLAIN, "x.csv"), {"2026": import_reviews(PLAIN, "y.csv")})
+    assert with_past.settings["pools"] == "everyone"
+    assert with_past.settings["reviewers"] == "inputs/reviewers.csv"
 
 
 def test_everything_is_written_for_its_owner_alone(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from blindcal.io.cells import Column
 from blindcal.planning.request import Request
 from blindcal.posterior.conference import read_reviewers
 from blindcal.posterior.reuse_guard import fit_record_path
+from blindcal.project.create import INPUTS
 from blindcal.project.imports import decided, folder_reviews
 from blindcal.project.settings import Folder
 from blindcal.project.workflow import people_listing, release_of, sealed_release, settings_of
@@ -121,7 +122,8 @@ def read_state(folder: Folder) -> FolderState:
     """Reads all that a `folder` holds."""
     reviews = folder_reviews(folder)
     reviews = None if reviews is None else reviews.without(folder.withdrawn)
-    table, key = folder.text("reviewers"), folder.text("key")
+    table = folder.text("reviewers") or str(folder.path / INPUTS / "reviewers.csv")
+    key = folder.text("key")
     request, unset = requested(folder)
     planned = {name: folder.settings.get(name) for name in _PLANNED}
     files = _stamps(str(value) for value in planned.values())

@@ -39,6 +39,7 @@ from blindcal.planning.level_menu import LevelAnswer
 from blindcal.planning.request import Quota, Request
 from blindcal.policy.guarantee import GUARANTEES
 from blindcal.pools.candidates import EVERYONE
+from blindcal.posterior.inputs import PAST
 from blindcal.project.imports import FolderImport
 from blindcal.project.settings import SECTIONS, SETTINGS
 from blindcal.project.workflow import FolderAudit, FolderFit, FolderRelease, FolderVerification, ReleaseExport
@@ -297,7 +298,9 @@ def _steps(session: Session, state: FolderState) -> list[tuple[str, str, bool, s
     """The steps of a conference: page, label, whether it is done, and what is there."""
     release = state.release
     reviews = "none yet" if state.reviews is None else review_words(state)
+    itself = state.reviews is not None and state.folder.source != PAST
     calibrated = "none yet" if state.calibrated is None else count(state.calibrated, "row")
+    calibrated = "these reviews themselves" if itself else calibrated
     chosen = "" if state.request is None else request_words(state.request)
     # What is promised by default is looked at before it is decided.
     looked = state.decided or session.result("planned") is not None
@@ -310,7 +313,7 @@ def _steps(session: Session, state: FolderState) -> list[tuple[str, str, bool, s
     return [
         ("overview", "Folder and key", keyed, "made" if keyed else "no key"),
         ("files", "Reviews", state.reviews is not None, reviews),
-        ("calibration", "Calibration", state.calibrated is not None, calibrated),
+        ("calibration", "Calibration", state.calibrated is not None or itself, calibrated),
         ("plan", "Promise and number", looked and bool(chosen), chosen or _unset(state) or ""),
         ("decide", "Decisions", release is not None and not state.amendable, decided),
     ]

@@ -72,6 +72,8 @@ from blindcal.reviews import Reviews, check_better, infer_grid
 from blindcal.simulation.conference import RATE, SimulatedConference, example_files
 
 INPUTS = "inputs"
+CALIBRATED: Mapping[str, Value] = {"pools": "everyone", "reviewers": f"{INPUTS}/reviewers.csv"}
+"""What a folder says besides if past years or a table calibrate reviewers."""
 _OWN_COLUMNS = {"paper", "reviewer", "score"}
 _PAST = re.compile(r"past/[^/]+\.csv")
 # Scales begin or end with one of these; in a table of so many reviews, so few beyond it may be typing errors.
@@ -135,9 +137,7 @@ class FolderContents:
     def settings(self) -> dict[str, Value]:
         """The settings that name the files of a new folder; without pools everyone may have reviewed."""
         settings = input_settings({name: f"{INPUTS}/{name}" for name in self.data})
-        if self.source == THIS_YEAR:
-            return settings
-        return {"pools": "everyone", "reviewers": f"{INPUTS}/reviewers.csv", **settings}
+        return {**CALIBRATED, **settings} if self.source == PAST else settings
 
     @property
     def source(self) -> str | None:

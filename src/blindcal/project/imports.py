@@ -49,6 +49,7 @@ from blindcal.pools.candidates import (
 from blindcal.posterior.conference import Sources, read_reviewers, refuse_mismatches
 from blindcal.posterior.reuse_guard import Fingerprint, fingerprint_of_reviews, refuse_reused, reuse_warnings
 from blindcal.project.create import (
+    CALIBRATED,
     INPUTS,
     FolderContents,
     SourceFiles,
@@ -240,6 +241,8 @@ def read_import(
     remarks += _restored_remarks(folder, contents)
     places, unchanged = _places(folder, contents.data)
     named = input_settings(places, [_relative(folder, path) for path in folder.past])
+    if named.keys() & {"past", "reviewers"}:
+        named = {**{k: v for k, v in CALIBRATED.items() if k not in folder.settings}, **named}
     settings |= {name: value for name, value in named.items() if not _names_already(folder, name, value)}
     written = {name: target for name, target in places.items() if name not in unchanged}
     looked, refusals = _checked(folder, contents, this_year, sources, {**folder.withdrawn, **withdrawn})

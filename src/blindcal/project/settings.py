@@ -261,7 +261,7 @@ class Folder:
             raise InputError(f"{self.file}: source must be one of {', '.join(SOURCES)}, found {named!r}")
         if named or "evidence" in self.settings:
             return named or EVIDENCE_FILE
-        return PAST if self.past or os.path.lexists(self.text("reviewers") or "") else THIS_YEAR
+        return PAST if self.past or "reviewers" in self.settings else THIS_YEAR
 
     @property
     def grid(self) -> list[float] | None:
