@@ -60,7 +60,7 @@ def test_every_command_has_help_an_example_and_json(name: list[str]) -> None:
     assert "--json" in out
     assert "list[" not in out
     if name[0] != "research":
-        assert len(re.findall(r"^  --[a-z]", out.split("\nOptions:")[1], re.M)) <= 12
+        assert len(re.findall(r"^  --[a-z]", out.split("\nOptions:")[1], re.M)) <= 14
 
 
 @pytest.mark.parametrize(

@@ -146,12 +146,13 @@ def test_the_time_left_follows_the_last_half_minute(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_message_names_the_options_of_the_command_that_runs(tmp_path: Path) -> None:
-    """`cluster` is an option of simulate, and of no other command here."""
-    message = "tcp://10.0.0.7:1 must be encrypted"
-    assert f"--cluster {message}" in call("research", "simulate", "--cluster", "tcp://10.0.0.7:1")[2]
-    assert console.as_options(f"`cluster` {message}; `seed`") == f"--cluster {message}; --seed"
+    """`accept_rate` is an option of assess, and of no other command here."""
+    call("assess", "--help")
+    (tmp_path / "reviews.csv").write_text("paper,reviewer,score\np,a,1\nq,b,2\n")
+    call("assess", str(tmp_path / "reviews.csv"), "--accept-rate", "0.5")
+    assert console.as_options("`accept_rate` and `seed`") == "--accept-rate and `seed`"
     call("--version")
-    assert console.as_options(f"`cluster` {message}") == f"`cluster` {message}"
+    assert console.as_options("`accept_rate`") != "--accept-rate"
 
 
 class Terminal(io.StringIO):

@@ -150,11 +150,9 @@ def test_the_commands_give_the_same_in_one_process_and_on_a_cluster(
         decided(folder, tmp_path / str(number), *way)
     capfd.readouterr()
     key = tmp_path / "0" / "key.bin"
-    size = ["--papers", "40", "--reviewers", "40", "--trials", "100"]
     commands = [
         command_line("plan", folder, "--key", str(key)),
         command_line("verify", folder, key, tmp_path / "0" / "out"),
-        ["research", "simulate", *size, "--methods", "raw,standardized"],
     ]
     for command in commands:
         printed = []
@@ -330,9 +328,8 @@ def test_a_bad_address_is_one_line_and_nothing_is_written(
     monkeypatch.setattr(dask_cluster_module, "_ANSWER", 0.5)
     folder, key = small_conference().write(tmp_path / "in"), with_key(tmp_path / "key.bin")
     before = everything(tmp_path)
-    simulated = ["research", "simulate", "--trials", "1", "--methods", "raw"]
     plan_ = command_line("plan", folder)
-    for command in (arguments(folder, key, tmp_path / "out"), plan_, simulated):
+    for command in (arguments(folder, key, tmp_path / "out"), plan_):
         assert run([*command, *way]) == 2
         said = capfd.readouterr()
         assert said.out == ""

@@ -91,7 +91,7 @@ def test_ctrl_c_while_tables_are_certified_leaves_the_answer(tmp_path: Path) -> 
     site.mkdir()
     (site / "sitecustomize.py").write_text(SITE, encoding="utf-8")
     plan = command_line("plan", folder, "--full")
-    moment = "worker:blindcal.planning.conference_plan:_certify_table"
+    moment = "worker:blindcal.planning.conference_plan:_solve_and_certify"
     done = _run([sys.executable, "-B", "-m", "blindcal", *plan], site, tmp_path, moment)
     *notes, last = done.stderr.splitlines()
     assert (done.returncode, last) == (130, "blindcal: interrupted")

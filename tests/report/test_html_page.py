@@ -13,7 +13,14 @@ import pytest
 
 pytest.importorskip("jinja2")
 
-from blindcal.deciding.certificate_fields import ASSUMED, ASSUMED_OF_A_LIST, ASSUMED_WITHOUT_SCORES
+from blindcal.deciding.certificate_fields import (
+    ASSUMED,
+    ASSUMED_OF_A_FILE,
+    ASSUMED_OF_A_LIST,
+    ASSUMED_OF_EVIDENCE_LIST,
+    ASSUMED_OF_THIS_YEAR,
+    ASSUMED_WITHOUT_SCORES,
+)
 from blindcal.exporters.formats import DecidedPaper
 from blindcal.planning.guarantee_menu import MENU, Choice, Menu, with_chosen
 from blindcal.policy.guarantee import Guarantee
@@ -278,8 +285,9 @@ def test_assumptions_say_first_what_they_are_about() -> None:
 
 
 def test_every_assumption_has_a_sentence_and_says_which_limits_hold_without_scores() -> None:
-    names = [*ASSUMED, *ASSUMED_OF_A_LIST, *ASSUMED_WITHOUT_SCORES]
-    assert [*ASSUMPTIONS] == names
+    evidence = (*ASSUMED_OF_THIS_YEAR, *ASSUMED_OF_A_FILE, *ASSUMED_OF_EVIDENCE_LIST)
+    names = [*ASSUMED, *ASSUMED_OF_A_LIST, *ASSUMED_WITHOUT_SCORES, *dict.fromkeys(evidence)]
+    assert {*ASSUMPTIONS} == {*names}
     told = dict(zip(names, assumptions_of(names), strict=True))
     assert all(text.endswith(".") and "{" not in text for text in told.values())
     assert "a limit on how sure anyone can be (posterior_cap) holds for them as well" in told["unseen"]

@@ -178,7 +178,7 @@ def requested(folder: Folder) -> tuple[Request | None, str | None]:
     """What a `folder` requests, or else what it leaves open, in words.
 
     >>> requested(Folder(Path("icx2027"), {}, {}, {}))
-    (None, 'icx2027/conference.toml: must set reviewers')
+    (None, 'icx2027/conference.toml: give one of `accept_rate`, `accept` and `bar`')
     """
     try:
         return settings_of(folder, yes_leak=True), None

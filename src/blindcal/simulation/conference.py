@@ -155,7 +155,7 @@ def simulate(
     Example:
         >>> drawn = simulate(papers=5, pool=4, per_paper=2, seed=1)
         >>> drawn.papers[:2], drawn.pool.shape, drawn.score.shape, drawn.inputs().reviews
-        (('P001', 'P002'), (5, 4), (5, 2), Reviews(10 reviews of 5 papers by 5 reviewers))
+        (('P001', 'P002'), (5, 4), (5, 2), Reviews(10 reviews of 5 papers by 4 reviewers))
     """
     rng, population = np.random.default_rng(seed), population or prototype_population()
     people = max(papers, pool) if reviewers is None else reviewers
