@@ -146,7 +146,7 @@ def test_what_is_frozen_cannot_be_changed(tmp_path: Path) -> None:
     decided(tmp_path, table())
     for change in ({"people": 21}, {"strictness_share": 0.25}, {"guarantee": Guarantee("odds", epsilon=2.0)}):
         with pytest.raises(RefusedError, match="frozen"):
-            decided(tmp_path, table(), replace(REQUEST, **change), out="out2", amend=True, reason="why")  # type: ignore[arg-type]
+            decided(tmp_path, table(), replace(REQUEST, **change), out="out2", amend=True, reason="why")
     with pytest.raises(RefusedError, match="frozen"):
         decided(tmp_path, table(), out="out2", amend=True, reason="why", evidence=dict.fromkeys(
             dict.fromkeys(table()["paper"]), "accept"))  # fmt: skip

@@ -78,8 +78,8 @@ def test_other_writers_of_the_same_scores_leave_everything_public_as_it_is(seed:
     everyone = [f"z{number}" for number in range(int(rng.integers(4, 40)))]
     merged = [name for number in numbers for name in rng.permutation(everyone)[:number]]
     for request in ({"accept_rate": 0.3}, {"accept_rate": 0.25, "exact": True}, {"bar": 0.2}):
-        plain, _ = read_inputs(rows).prepared(**request)  # type: ignore[arg-type]
-        other, _ = read_inputs({**rows, "reviewer": merged}).prepared(**request)  # type: ignore[arg-type]
+        plain, _ = read_inputs(rows).prepared(**request)
+        other, _ = read_inputs({**rows, "reviewer": merged}).prepared(**request)
         assert plain == other
 
 
@@ -172,9 +172,9 @@ def test_every_problem_of_a_table_of_evidence_is_listed() -> None:
 
 def test_arguments_that_do_not_go_together_are_refused() -> None:
     with pytest.raises(InputError, match="`pools` goes with `reviewers`"):
-        read_inputs(table(), None, "everyone")  # type: ignore[call-overload]
+        read_inputs(table(), None, "everyone")
     calibration = {"reviewer": ["*"], "slope": [1], "offset": [5], "noise": [1]}
     with pytest.raises(InputError, match="`reviewers` needs `pools`"):
         read_inputs(table(), calibration, None)
     with pytest.raises(InputError, match="`evidence` goes without `reviewers`"):
-        read_inputs(table(), calibration, "everyone", evidence=levels())  # type: ignore[call-overload]
+        read_inputs(table(), calibration, "everyone", evidence=levels())
