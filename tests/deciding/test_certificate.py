@@ -35,15 +35,15 @@ from sealed_releases import PAPER
 from small_conferences import loaded, small_conference
 
 
-def test_a_raw_tie_is_stated_as_a_tie_and_the_advice_is_the_decision():
+def test_a_raw_tie_is_stated_as_a_tie_and_so_is_the_advice():
     def record(paper: str, accepted: bool, raw: float) -> PaperRecord:
         return PaperRecord(paper, 1, (), {}, (), 0, ("1", "2"), accepted, raw, {})
 
     papers = [record("a", True, 0.5), record("b", False, 0.5), record("c", True, 1.0), record("d", True, 0.0)]
     papers += [record("e", False, 1.0), record("f", False, 0.0)]
     assert decisions_text(papers).splitlines()[1:] == [
-        "a,accept,tie,accept",
-        "b,reject,tie,reject",
+        "a,accept,tie,tie: raise",
+        "b,reject,tie,tie: lower",
         "c,accept,accept,leave",
         "d,accept,reject,raise",
         "e,reject,accept,lower",
@@ -62,9 +62,9 @@ def test_the_decisions_of_a_list_are_its_own_and_who_waits_is_not_accepted():
         "paper,decision,raw_decision,advice,wait_list",
         "a,accept,reject,raise,",
         "b,wait list,accept,lower,1",
-        "c,reject,tie,reject,",
+        "c,reject,tie,tie: lower,",
         "d,wait list,reject,leave,3",
-        "e,wait list,tie,wait list,2",
+        "e,wait list,tie,tie: lower,2",
     ]
     nobody = Listing(Quota({"x": 1}), ["accept"], [""], [0.0], ())
     assert decisions_text([record("a", 0.0, "x")], nobody).splitlines() == [

@@ -26,7 +26,7 @@ PAPERS = (
     DecidedPaper("2", "accept", "reject", "raise", title='=HYPERLINK("http://x"), "a"'),
     DecidedPaper("10", "reject", "accept", "lower", title="On Widgets\nand more"),
     DecidedPaper("11", "reject", "reject", "leave"),
-    DecidedPaper("12", "accept", "tie", "accept", title="+1", overridden=True),
+    DecidedPaper("12", "accept", "tie", "tie: raise", title="+1", overridden=True),
 )
 
 
@@ -51,8 +51,8 @@ def test_advice_for_hotcrp_is_seen_by_chairs_alone_and_replaces_what_was_there()
     assert found[0] == ["paper", "action", "tag"]
     assert all(tag.startswith("~~") for _, _, tag in found[1:])
     tags = [(paper, tag) for paper, action, tag in found[1:] if action == "tag"]
-    assert tags == [("2", "~~blindcal-raise"), ("10", "~~blindcal-lower"), ("12", "~~blindcal-accept")]
-    assert len(found) == 1 + 5 * len(PAPERS), "every other tag is cleared"
+    assert tags == [("2", "~~blindcal-raise"), ("10", "~~blindcal-lower"), ("12", "~~blindcal-tie-raise")]
+    assert len(found) == 1 + 4 * len(PAPERS), "every other tag is cleared"
     assert {action for _, action, _ in found[1:]} == {"tag", "cleartag"}
 
 
@@ -102,7 +102,7 @@ def test_pretalx_gets_a_script_without_a_token() -> None:
 )
 def test_systems_without_an_upload_get_a_list_to_type_from(to: str, yes: str, no: str) -> None:
     """In the order of their numbers, as the systems list papers, and in the systems' own words."""
-    papers = [PAPERS[1], PAPERS[0], DecidedPaper("3", "wait list", "tie", "wait list")]
+    papers = [PAPERS[1], PAPERS[0], DecidedPaper("3", "wait list", "tie", "tie: lower")]
     assert rows(export(papers, to)) == [
         ["paper", "title", "decision"],
         ["2", '\'=HYPERLINK("http://x"), "a"', yes],
@@ -148,14 +148,14 @@ def test_the_wait_list_is_for_people_and_for_systems_that_have_a_word_for_it() -
     papers = [
         PAPERS[0],
         DecidedPaper("7", "wait list", "accept", "lower", track="short", wait_list="1"),
-        DecidedPaper("8", "wait list", "tie", "wait list", track="main", wait_list="2"),
+        DecidedPaper("8", "wait list", "tie", "tie: lower", track="main", wait_list="2"),
     ]
     assert [row[0] for row in rows(export(papers, "hotcrp"))] == ["paper", "2"], "they are not decided"
     assert rows(export(papers, "openreview", waiting="Wait"))[1] == ["7", "Wait", ""]
     table = rows(export(papers, "csv"))
     assert table[0] == ["paper", "title", "track", "decision", "wait_list"]
     assert table[2] == ["7", "", "short", "wait list", "1"]
-    assert ["8", "tag", "~~blindcal-wait-list"] in rows(export(papers, "hotcrp", "advice"))
+    assert ["8", "tag", "~~blindcal-tie-lower"] in rows(export(papers, "hotcrp", "advice"))
 
 
 BAD = {
@@ -196,7 +196,7 @@ def test_papers_without_a_number_are_refused_by_row(to: str) -> None:
 
 TABLE = """paper,decision,raw_decision,advice
 1,accept,reject,raise
-'=2,reject,tie,reject
+'=2,reject,tie,tie: lower
 10,reject,reject,leave
 """
 
@@ -212,7 +212,7 @@ def test_papers_have_titles_where_known_and_overridden_decisions(tmp_path: Path)
     found = read_decided(release(tmp_path / "out"), tmp_path / "titles.csv", {"10": "accept"})
     assert found == (
         DecidedPaper("1", "accept", "reject", "raise", "A, b"),
-        DecidedPaper("=2", "reject", "tie", "reject", "=x"),
+        DecidedPaper("=2", "reject", "tie", "tie: lower", "=x"),
         DecidedPaper("10", "accept", "reject", "leave", "", overridden=True),
     )
     assert read_decided(tmp_path / "out" / "decisions.csv")[0] == DecidedPaper(
@@ -233,7 +233,7 @@ def test_tracks_and_the_wait_list_are_read_where_there_are_any(tmp_path: Path) -
 
 BAD_DECISIONS = {
     "no folder": (None, {}, r"there is no such file"),
-    "other words": (TABLE.replace("raise", "lift"), {}, "row 2, column advice: must be one of raise, leave"),
+    "other words": (TABLE.replace("raise", "lift"), {}, "row 2, column advice: must be one of raise, lower"),
     "twice": (TABLE.replace("10,", "1,"), {}, "row 4, column paper: must not be listed twice"),
     "unknown paper": (TABLE, {"99": "accept"}, "`overridden`: paper '99' is not in"),
 }

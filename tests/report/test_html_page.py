@@ -237,7 +237,7 @@ def test_nothing_is_said_to_be_avoided_where_no_decision_differs() -> None:
 def test_papers_that_tie_by_their_mean_score_are_counted_apart() -> None:
     """Calibration decides these: they are no change, and not nothing."""
     report = made()
-    tied = replace(report.decided[0], raw_decision="tie", advice=report.decided[0].decision)
+    tied = replace(report.decided[0], raw_decision="tie", advice="tie: raise")
     text = page(replace(report, decided=(tied, *report.decided[1:])))
     assert "For 1 more the mean score decides nothing, because it ties with those at the cut" in text
     assert "no decision differs from that of the mean score, but for the 1 where that is a tie" in text

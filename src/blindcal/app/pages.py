@@ -33,6 +33,7 @@ from blindcal.importers import FORMATS as SYSTEMS
 from blindcal.importers.normalize import withdrawn_lines
 from blindcal.importers.plain_table import LAYOUTS
 from blindcal.io.cells import count, number_text
+from blindcal.planning.advice import LOWER, RAISE, TIE
 from blindcal.planning.calibration_check import FITS
 from blindcal.planning.conference_plan import Answer
 from blindcal.planning.level_menu import LevelAnswer
@@ -619,8 +620,8 @@ def release_view(release: LatestRelease) -> dict[str, Any]:
             "wrong_raw": expected(content["expected_wrong_raw"] * papers),
             "success": percent(content["success"]),
             "success_before": percent(content["success_scores_only"]),
-            "ties": sum(decided.raw_decision == "tie" for decided in release.papers),
-            "changed": sum(decided.advice in ("raise", "lower") for decided in release.papers),
+            "ties": sum(decided.raw_decision == TIE for decided in release.papers),
+            "changed": sum(decided.advice in (RAISE, LOWER) for decided in release.papers),
         }
     return view
 

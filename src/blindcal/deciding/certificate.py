@@ -29,6 +29,7 @@ from blindcal.deciding.record import PaperRecord, Record
 from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.io.atomic_files import to_jsonable
 from blindcal.io.tables import format_table
+from blindcal.planning.advice import advice, by_means
 from blindcal.planning.expected_errors import Figures, Standing, summary
 from blindcal.planning.ranking_and_wait_list import ACCEPT, REJECT, WAIT
 from blindcal.planning.request import Quota
@@ -61,22 +62,17 @@ class Listing:
 def decisions_text(papers: Sequence[PaperRecord], listing: Listing | None = None) -> str:
     """The public table: decision, decision by mean scores, and the advice that leads from one to the other.
 
-    If there is a final list, its decisions stand there, with tracks and places on the wait list. A tie of
-    mean scores is no decision: the advice is then the decision itself. A paper on the wait list is not
-    accepted.
+    If there is a final list, its decisions stand there, with tracks and places on the wait list.
     A new column is written here; `exporters.formats` reads the columns.
     """
-    words = {1.0: ACCEPT, 0.0: REJECT}
-    advice = {(ACCEPT, REJECT): "raise", (REJECT, ACCEPT): "lower", (WAIT, ACCEPT): "lower"}
-    advice |= {(word, "tie"): word for word in (ACCEPT, REJECT, WAIT)}
-    decisions = [words[p.accepted] for p in papers] if listing is None else listing.decisions
+    decisions = [ACCEPT if p.accepted else REJECT for p in papers] if listing is None else listing.decisions
     raw = [p.raw_accepted for p in papers] if listing is None else listing.raw
-    raws = [words.get(raw_word, "tie") for raw_word in raw]
+    raws = [by_means(share) for share in raw]
     columns: dict[str, list[str] | list[int | str]] = {
         "paper": [p.paper for p in papers],
         "decision": list(decisions),
         "raw_decision": raws,
-        "advice": [advice.get(pair, "leave") for pair in zip(decisions, raws, strict=True)],
+        "advice": [advice(*pair) for pair in zip(decisions, raws, strict=True)],
     }
     if listing is not None and any(p.public["track"] for p in papers):
         columns["track"] = [p.public["track"] for p in papers]

@@ -20,19 +20,18 @@ from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_bytes, read_table
 from blindcal.io.cells import Column, escape
 from blindcal.io.tables import StrPath, encode_utf8, format_table, input_error, parse_table, quote_cell
+from blindcal.planning.advice import ADVICE, BY_MEANS, LEAVE
 
 # --- The public table of decisions as one row per paper: its decision, title, and whether it was overridden
 
 DECISIONS = ("accept", "reject")
 WAITING = "wait list"
 _FOUND = (*DECISIONS, WAITING)
-_RAW = (*DECISIONS, "tie")
-_ADVICE = ("raise", "leave", "lower", *_FOUND)
 _COLUMNS = (
     Column("paper", "id"),
     Column("decision", choices=_FOUND),
-    Column("raw_decision", choices=_RAW, required=False),
-    Column("advice", choices=_ADVICE, required=False),
+    Column("raw_decision", choices=BY_MEANS, required=False),
+    Column("advice", choices=(*ADVICE,), required=False),
     Column("track", "id", required=False, empty=True),
     Column("wait_list", required=False, empty=True),
 )
@@ -47,9 +46,7 @@ class DecidedPaper:
     # What its mean score alone says, `accept`, `reject` or `tie`; empty if scores are confidential and the
     # table is the public one
     raw_decision: str
-    # How to get from there to the decision: `raise`, `leave` or `lower`; at a tie, the decision; empty in the
-    # same case
-    advice: str
+    advice: str  # how to get from there to the decision, one of `ADVICE`; empty in the same case
     title: str = ""  # empty if it is not known
     overridden: bool = False  # whether the decision is the chair's and not blindcal's
     track: str = ""  # empty if it is not known
@@ -99,7 +96,7 @@ def read_titles(path: StrPath) -> dict[str, str]:
 
 
 WHAT = ("decisions", "advice")
-_TAGS = {advice: advice.replace(" ", "-") for advice in ("raise", "lower", *DECISIONS, WAITING)}
+_TAGS = {advice: advice.replace(": ", "-") for advice in ADVICE if advice != LEAVE}
 
 # Only chairs see a HotCRP tag that starts so: what area chairs are advised is not for everyone.
 _CHAIR_TAG = "~~blindcal-"

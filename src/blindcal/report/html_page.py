@@ -6,6 +6,7 @@ certificate, the decisions and the public side of the conference, so it is the s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -15,6 +16,7 @@ from typing import Any
 from blindcal.errors import InputError
 from blindcal.exporters.formats import WAITING, DecidedPaper
 from blindcal.io.cells import count
+from blindcal.planning.advice import ADVICE, LEAVE, LOWER, RAISE, TIE
 from blindcal.planning.calibration_check import FITS
 from blindcal.planning.guarantee_menu import Menu
 from blindcal.policy.guarantee import Guarantee
@@ -48,14 +50,6 @@ MOST_LISTED = 1000
 """More papers than this are not listed one by one."""
 _SUSPICIONS = (0.01, 0.1, 0.25, 0.5, 0.9)
 _KINDS = ("accepted", "not accepted")
-_ADVICE = {
-    "raise": "the mean score would reject it, and it was accepted: for whom it may have had as reviewers its "
-    "scores say more, or a random draw decided",
-    "lower": "the mean score would accept it, and it was not accepted: its scores say less, or a "
-    "random draw decided",
-    "leave": "the decision is that of the mean score",
-}
-_TIE = "its mean score ties with others at the cut and decides nothing, so that calibration alone decides"
 # More words than this before a colon are no title.
 _LEAD = 5
 
@@ -153,8 +147,8 @@ def facts(report: Report) -> dict[str, Any]:
         "change_bars": _change_bars(report.decided),
         "gain_bars": None if survey is None or survey.menu is None else gain_bars(survey.menu, survey.chosen),
         "titles": report.titles if report.confidential else {},
-        "changed": sum(decided.advice in ("raise", "lower") for decided in report.decided),
-        "tied": sum(decided.raw_decision == "tie" for decided in report.decided),
+        "changed": sum(decided.advice in (RAISE, LOWER) for decided in report.decided),
+        "tied": sum(decided.raw_decision == TIE for decided in report.decided),
         "scale": _scale(content),
         "width": WIDTH,
         "percent": percent,
@@ -279,12 +273,12 @@ def gain_bars(menu: Menu, chosen: Guarantee) -> tuple[Bar, ...]:
 
 def _change_bars(decided: Sequence[DecidedPaper]) -> tuple[Bar, ...]:
     """How many decisions differ from those of the mean score, in which way, and what that means."""
-    ties = sum(paper.raw_decision == "tie" for paper in decided)
-    numbers = [
-        (name, sum(paper.advice == name for paper in decided), words) for name, words in _ADVICE.items()
-    ]
-    rows = [*numbers, ("tie", ties, _TIE)] if ties else numbers
-    return bars((name, float(number), f"{number:,}", False, (words,)) for name, number, words in rows)
+    number = Counter(paper.advice for paper in decided)
+    return bars(
+        (word, float(number[word]), f"{number[word]:,}", False, (words,))
+        for word, words in ADVICE.items()
+        if number[word] or word in (RAISE, LOWER, LEAVE)
+    )
 
 
 def _score_chart(report: Report, survey: Survey) -> Histogram | None:
