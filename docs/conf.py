@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 import blindcal
 
 project, author, release = "blindcal", "", blindcal.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 napoleon_numpy_docstring, napoleon_use_rtype, napoleon_use_ivar, napoleon_attr_annotations = (
     False,
     False,
@@ -24,9 +24,12 @@ napoleon_numpy_docstring, napoleon_use_rtype, napoleon_use_ivar, napoleon_attr_a
     False,
 )
 exclude_patterns = ["numbers"]
-html_theme, html_title, html_copy_source, html_show_sphinx = "alabaster", "blindcal", False, False
-html_theme_options = {"description": "Private calibration of peer review", "page_width": "1100px"}
-html_sidebars = {"**": ["about.html", "searchbox.html", "navigation.html"]}
+html_theme, html_title, html_copy_source, html_show_sphinx = "furo", "blindcal", False, False
+html_show_copyright, html_static_path, html_css_files = False, ["static"], ["site.css"]
+# Copied are commands and input, never prompts and what is printed.
+copybutton_prompt_text, copybutton_prompt_is_regexp = r">>> |\.\.\. (?= )|\$ ", True
+copybutton_line_continuation_character = "\\"
+copybutton_selector = "div:not(.highlight-text) > div.highlight > pre"
 myst_heading_anchors, myst_enable_extensions = 3, ["dollarmath"]
 # Pages also link to files of the repository, and name languages of blocks that tests know and Pygments not.
 suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure", "myst.header"]
@@ -38,6 +41,20 @@ autodoc_type_aliases = {
 autodoc_preserve_defaults, python_maximum_signature_line_length = True, 100
 # From a file, without a server, a browser fetches no page to quote from.
 html_show_search_summary = False
+
+
+def _put_root_pages(app: Sphinx, name: str, source: list[str]) -> None:
+    """In place of an `include`, the page of the repository's root, with its links as seen from docs."""
+
+    def page(found: re.Match[str]) -> str:
+        path = Path(app.srcdir) / found[1]
+        app.env.note_dependency(str(path))
+        text = re.sub(r"\]\(docs/", "](", path.read_text(encoding="utf-8"))
+        for root in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"):
+            text = text.replace(f"]({root}", f"]({root.lower()}")
+        return text
+
+    source[0] = re.sub(r"```{include} (\S+)\n```", page, source[0])
 
 
 def _write_packages(app: Sphinx) -> None:
@@ -129,5 +146,6 @@ def setup(app: Sphinx) -> None:
     app.add_source_parser(NotebookParser)
     app.connect("autodoc-process-signature", _signature)
     app.connect("builder-inited", _write_packages)
+    app.connect("source-read", _put_root_pages)
     # Before napoleon makes lists of the sections.
     app.connect("autodoc-process-docstring", _docstring, priority=400)

@@ -12,8 +12,12 @@ import pytest
 import blindcal
 from layers import LAYERS
 
-pytest.importorskip("sphinx")
+pytest.importorskip("furo")
 pytest.importorskip("myst_parser")
+pytest.importorskip("playwright")
+
+from page_pictures import MISSING, browser, chromium
+
 pytestmark = pytest.mark.edge
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -29,6 +33,8 @@ def test_the_site(tmp_path: Path) -> None:
     pages_load_nothing_from_elsewhere(site)
     every_package_has_a_page_and_types_are_linked(site)
     notebooks_are_shown_with_their_outputs(site)
+    links_lead_somewhere(site)
+    no_page_is_wider_than_a_telephone(site)
 
 
 def pages_load_nothing_from_elsewhere(site: Path) -> None:
@@ -38,6 +44,27 @@ def pages_load_nothing_from_elsewhere(site: Path) -> None:
         assert loaded
         assert not [one for one in loaded if re.match(r"(?!data:image/png)[a-z]+:|//", one)], page.name
     assert '"tutorials/first_decisions"' in (site / "searchindex.js").read_text(encoding="utf-8")
+
+
+def links_lead_somewhere(site: Path) -> None:
+    """Those of the repository's own pages, too, which are shown as parts of the site."""
+    for page in (*site.glob("*.html"), *site.glob("[a-z]*/*.html")):
+        links = re.findall(r'<a\b[^>]*\bhref="(?![a-z]+:)([^"#]+)', page.read_text(encoding="utf-8"))
+        assert [link for link in links if not (page.parent / link).exists()] == [], page.name
+    assert f"<h2>{blindcal.__version__}<" in (site / "changelog.html").read_text(encoding="utf-8")
+    assert 'href="contributing.html"' in (site / "index.html").read_text(encoding="utf-8")
+
+
+def no_page_is_wider_than_a_telephone(site: Path) -> None:
+    """Tables and code scroll in themselves."""
+    if chromium() is None:
+        pytest.fail(MISSING)
+    with browser() as found:
+        page = found.new_page(viewport={"width": 400, "height": 800})
+        page.set_default_timeout(60_000)
+        for path in (*site.glob("*.html"), *site.glob("[a-z]*/*.html")):
+            page.goto(path.as_uri(), wait_until="domcontentloaded")
+            assert page.evaluate("document.scrollingElement.scrollWidth") <= 400, path.name
 
 
 def every_package_has_a_page_and_types_are_linked(site: Path) -> None:
