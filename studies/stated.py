@@ -1,7 +1,9 @@
 """What the pages state: every study keeps its numbers in docs/numbers, beside the command that made them.
 
-A table stands in its page between marks, `<!-- name -->` and `<!-- end -->`, and is replaced there; a
-sentence is written by hand, and the tests say where a page no longer says what its study found.
+A page shows a table between marks, `<!-- name -->` and `<!-- end -->`, where it is replaced; or part of it,
+`<!-- name rows: steady; public columns: realized gain -->`: rows by what they begin with, columns by their
+heads, besides the first. A table that no page marks is kept in docs/numbers alone. A sentence is written by
+hand, and the tests say where a page no longer says what its study found.
 
 BLINDCAL_OUT names a folder that takes the place of docs: figures, numbers and changed pages go there, and
 what is published stays as it is. Without it a study publishes, but never with other settings than before: a
@@ -53,16 +55,45 @@ def refuse_trials(study: str, command: str) -> None:
         )
 
 
-def put(text: str, marked: Mapping[str, Sequence[str]]) -> str:
-    """The page with each table between its marks replaced.
+MARK = re.compile(
+    r"(<!-- (?!end |quote:)([\w ]+?)(?: rows: ([^>]+?))?(?: columns: ([^>]+?))? -->\n)(.*?)\n?<!-- end -->",
+    re.DOTALL,
+)
 
-    >>> put("a\n<!-- x -->\nold\n<!-- end -->\n", {"x": ["new", "lines"]})
+
+def put(text: str, marked: Mapping[str, Sequence[str]]) -> str:
+    r"""The page with each table between its marks replaced, as far as the page shows it.
+
+    >>> put("a\n<!-- x -->\nold\n<!-- end -->\n", {"x": ["new", "lines"], "y": ["nowhere"]})
     'a\n<!-- x -->\nnew\nlines\n<!-- end -->\n'
     """
-    for name, lines in marked.items():
-        pattern = re.compile(rf"(<!-- {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
-        block = "\n".join(lines)
-        text, found = pattern.subn(lambda match, new=block: f"{match[1]}{new}\n{match[2]}", text)
-        if found != 1:
-            raise SystemExit(f"a page must hold the mark <!-- {name} --> once, found {found}")
-    return text
+
+    def filled(found: re.Match[str]) -> str:
+        if found[2] not in marked:
+            return found[0]
+        return "\n".join([found[1].rstrip("\n"), *part(marked[found[2]], found[3], found[4]), "<!-- end -->"])
+
+    return MARK.sub(filled, text)
+
+
+def part(lines: Sequence[str], rows: str | None = None, columns: str | None = None) -> list[str]:
+    """The rows of a table that begin with one of `rows`, and its first column with those of `columns`.
+
+    >>> part(["| | a | b |", "|---|---|---|", "| x | 1 | 2 |", "| y | 3 | 4 |"], rows="y", columns="b")
+    ['| | b |', '|---|---|', '| y | 4 |']
+    """
+    if rows is None and columns is None:
+        return list(lines)
+    head, _, *body = ([cell.strip() for cell in line.strip()[1:-1].split("|")] for line in lines)
+    begins = rows.split("; ") if rows else [""]
+    names = columns.split("; ") if columns else head[1:]
+    kept = [row for row in body if any(" | ".join(row).startswith(begin) for begin in begins)]
+    unused = [name for name in begins if not any(" | ".join(row).startswith(name) for row in kept)]
+    if unused or not {*names} <= {*head}:
+        raise SystemExit(
+            f"a table has nothing of {unused or names}: it has {head} and {[r[0] for r in body]}"
+        )
+    places = [0, *map(head.index, names)]
+    shown = [[row[place] for place in places] for row in [head, *body] if row is head or row in kept]
+    first, *rest = (f"| {' | '.join(row)} |".replace("|  |", "| |") for row in shown)
+    return [first, "|---" * len(places) + "|", *rest]

@@ -17,6 +17,7 @@ import pytest
 from tools.quotes import QUOTE
 
 from sizes import count
+from stated import MARK, put
 
 pytest.importorskip("matplotlib").use("Agg")
 pytest.importorskip("joblib")
@@ -25,7 +26,6 @@ pytestmark = pytest.mark.edge
 ROOT = Path(__file__).parents[2]
 STUDIES = sorted((ROOT / "docs" / "numbers").glob("*.json"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-MARK = re.compile(r"<!-- (?!end )([\w ]+) -->\n(.*?)\n?<!-- end -->", re.DOTALL)
 # Percentages, shares to two digits or more, and counts of standard errors.
 NUMBER = re.compile(r"(?<![\w.,])\d*\.?\d+ %|(?<![\w.,/])\d*\.\d{2,}(?![\w.])|\d[\d.]* standard errors")
 
@@ -104,6 +104,11 @@ def kept(study: str) -> dict[str, Any]:
     return found
 
 
+def marks(page: Path) -> set[str]:
+    """The tables that a page shows, wholly or in part."""
+    return {found[2] for found in MARK.finditer(page.read_text(encoding="utf-8"))}
+
+
 def words(path: Path) -> str:
     """The text of a page on one line; of a module, with its strings joined."""
     text = path.read_text(encoding="utf-8")
@@ -118,9 +123,8 @@ def test_pages_state_what_a_study_kept(path: Path) -> None:
     assert (ROOT / record["command"].split()[1]) == ROOT / "studies" / f"{path.stem}.py"
     assert (ROOT / "studies" / f"{path.stem}.py").exists()
     for page, tables in record["tables"].items():
-        marked = dict(MARK.findall((ROOT / page).read_text(encoding="utf-8")))
-        for mark, lines in tables.items():
-            assert marked[mark] == "\n".join(lines), f"{page}, {mark}: run {record['command']}"
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert put(text, tables) == text, f"{page}: run {record['command']}"
     for page, sentences in record["sentences"].items():
         for sentence in sentences:
             assert sentence in words(ROOT / page), f"{page} must say: {sentence} ({record['command']})"
@@ -129,7 +133,8 @@ def test_pages_state_what_a_study_kept(path: Path) -> None:
 def test_every_study_with_numbers_is_named_on_its_pages() -> None:
     for path in STUDIES:
         record = json.loads(path.read_text(encoding="utf-8"))
-        for page in {*record["tables"], *record["sentences"]}:
+        shown = {page for page, tables in record["tables"].items() if tables.keys() & marks(ROOT / page)}
+        for page in {*shown, *record["sentences"]}:
             assert record["command"] in words(ROOT / page) or page.endswith(".py"), (
                 f"{page}: {record['command']}"
             )
@@ -139,7 +144,7 @@ def test_every_marked_table_has_a_study() -> None:
     held = {(page, mark) for p in STUDIES for page, marks in kept(p.stem)["tables"].items() for mark in marks}
     for page in PAGES:
         name = str(page.relative_to(ROOT))
-        for mark, _ in MARK.findall(page.read_text(encoding="utf-8")):
+        for mark in marks(page):
             assert (name, mark) in held, f"{name}: no study keeps {mark}"
 
 
