@@ -42,10 +42,9 @@ KNOWN = {
         ".009": "standard error of the paper's own figure: the page's, times the root of 3",
         ".25": "a noise level",
         **dict.fromkeys(
-            [".143", ".151", ".168", ".147", ".200", ".235", ".000", ".061", ".112", ".330", ".335", ".359"],
+            [".143", ".151", ".168", ".147", ".200", ".235", ".000", ".061", ".112"],
             "printed by the paper's published script",
         ),
-        **dict.fromkeys([".310", ".369", ".409", ".149", ".248"], "printed by the paper's published script"),
     },
     "calibration_models.md": {
         "90 %": "the level of an interval",
