@@ -34,8 +34,8 @@ INSTRUMENTED = [
     "blindcal.importers", "blindcal.io", "blindcal.io.cells", "blindcal.reviews", "blindcal.project",
     "blindcal.pools.candidates", "blindcal.exporters.formats",
     "blindcal.posterior.reuse_guard", "blindcal.fitting.committee", "blindcal.fitting.received_sums",
-    "blindcal.posterior.conference", "blindcal.deciding.ledger", "blindcal.deciding.record",
-    "blindcal.deciding.publish",
+    "blindcal.posterior.conference", "blindcal.posterior.this_year", "blindcal.deciding.ledger",
+    "blindcal.deciding.record", "blindcal.deciding.publish",
 ]  # fmt: skip
 
 with atheris.instrument_imports(include=INSTRUMENTED):
@@ -47,12 +47,17 @@ with atheris.instrument_imports(include=INSTRUMENTED):
     from blindcal.fitting.committee import read_aliases, read_committee
     from blindcal.fitting.received_sums import read_shared_sums
     from blindcal.importers import FORMATS, import_reviews
+    from blindcal.importers.hotcrp import read_metareviews
+    from blindcal.importers.open import open_export
     from blindcal.importers.people import read_codes, read_conflicts, read_map, read_people
+    from blindcal.importers.plain_table import LAYOUTS
     from blindcal.importers.raw_export import Choices
     from blindcal.io.tables import format_table
     from blindcal.pools.candidates import conflicts_in, first_row, pools_of, read_pools, read_similarity
     from blindcal.posterior.conference import read_reviewers
+    from blindcal.posterior.loads import read_loads
     from blindcal.posterior.reuse_guard import Fingerprint, overlap, read_fingerprints, read_scale
+    from blindcal.posterior.this_year import read_evidence
     from blindcal.project.settings import read_folder
     from blindcal.reviews import Reviews
     from exports import EXPORTS
@@ -66,12 +71,15 @@ CHOICES = [
     Choices(columns={"paper": "item_id", "reviewer": "rater_id", "score": "points", "confidence": "sure"}),
     *(Choices(score_field=name) for name in ("Post-Rebuttal Overall Merit", "Q4", "category Quality")),
     *(Choices(format=name) for name in FORMATS),
+    Choices(latest=True),
+    *(Choices(layout=name) for name in LAYOUTS),
 ]
 _BOOK = (ROOT / "tests" / "data" / "vectors" / "exports" / "cmt" / "resaved-2021.xlsx").read_bytes()
 _FOLDER = tempfile.TemporaryDirectory(prefix="fuzzed-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
 FILE = Path(_FOLDER.name) / "fuzzed"
 NOW = Fingerprint("now", frozenset({("x", "a", 1.0), ("x", "b", 2.0), ("y", "a", 2.0)}))
 KEY = Key(bytes(32))
+THIS_YEAR = Reviews.from_table({"paper": ["1", "2"], "reviewer": ["a", "a"], "score": [3, 4]})
 
 
 class FoundError(Exception):
@@ -197,7 +205,20 @@ def similarities(data: bytes, first: int, second: int) -> None:
 
 
 def lists(data: bytes, first: int, second: int) -> None:
-    [read_titles, read_committee, read_aliases, read_decided][first % 4](put(data))
+    [read_titles, read_committee, read_aliases, read_decided, read_loads][first % 5](put(data))
+
+
+def evidence(data: bytes, first: int, second: int) -> None:
+    found = read_evidence(put(data), THIS_YEAR)
+    if not np.isfinite([*found.levels.values(), *(found.numbers or {}).values()]).all():
+        raise FoundError("evidence that is no number")
+
+
+def metareviews(data: bytes, first: int, second: int) -> None:
+    found = read_metareviews(open_export(PACKINGS[second % len(PACKINGS)](data), "fuzzed"))
+    if found:
+        rows = [(paper, "metareview", who) for paper, who in found]
+        same(read_metareviews(open_export(columns_of(rows, "paper", "action", "email"), "again")), found)
 
 
 def calibrations(data: bytes, first: int, second: int) -> None:
@@ -309,8 +330,11 @@ READERS = [
             (1, 0): (b"reviewer,track\na,main\na,short\nb,\n",),
             (2, 0): (b"old,new\na,b\nb,c\n",),
             (3, 0): (b"paper,decision,raw_decision,advice,track,wait_list\n1,accept,tie,leave,m,\n",),
+            (4, 0): (b"reviewer,load\na,2\nb,0\n",),
         },
     ),
+    Reader(evidence, {(0, 0): (b"paper,evidence\n1,accept\n2,reject\n", b"paper,evidence\n1,0.5\n2,-3\n")}),
+    Reader(metareviews, {(0, 0): (b"paper,action,email\n1,metareview,a@b.c\n1,primaryreview,d@e.f\n",)}),
     Reader(
         calibrations,
         {
