@@ -356,3 +356,27 @@ def test_words_of_the_folder_are_for_systems_that_have_words(folder: Path) -> No
 def test_how_decisions_get_into_a_system_is_said(folder: Path, to: str, line: str) -> None:
     code, out, _ = call("export", "icx", "--to", to, "--out", "x.csv")
     assert (code, line in out) == (0, True)
+
+
+def test_papers_that_another_number_or_a_refill_leaves_out_are_taken_back_or_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three are accepted; then one, one waits, one is withdrawn: the system must not accept them."""
+    monkeypatch.chdir(tmp_path)
+    exports = write_exports(tmp_path / "downloads", papers=6)
+    assert call("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "3")[0] == 0
+    assert call("decide", "icx")[0] == 0
+    assert call("export", "icx", "--to", "openreview", "--out", "three.csv")[0] == 0
+    accepted = {row[0] for row in rows(Path("three.csv")) if row[1].startswith("Accept")}
+    gone = min(accepted)
+    file = Path("icx/conference.toml")
+    file.write_text(file.read_text().replace("\n[withdrawn]\n", f'\n[withdrawn]\n"{gone}" = "by mail"\n'))
+    one = ("--accept", "1", "--wait-list", "1")
+    code, _, err = call("export", "icx", *one, "--to", "openreview", "--out", "one.csv")
+    first = {row[0] for row in rows(Path("one.csv")) if row[1].startswith("Accept")}
+    (waits,) = accepted - first - {gone}
+    assert (code, len(first)) == (0, 1)
+    assert f"1 paper on the wait list: not in the file: {waits}. If an earlier file decided any of" in err
+    assert f"accepted by a release and not in this list: {gone}. If an earlier file" in err
+    assert call("export", "icx", *one, "--to", "hotcrp", "--out", "h.csv")[0] == 0
+    assert {row[2] for row in rows(Path("h.csv")) if row[:2] == [waits, "cleardecision"]} == {"yes", "no"}

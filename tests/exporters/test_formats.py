@@ -83,7 +83,7 @@ def test_pretalx_gets_a_script_without_a_token() -> None:
         for node in tree.body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "DECISIONS"
     )
-    assert decisions == {"UMNSRA": "accept", "DNDY9B": "reject"}, "the wait list is not decided"
+    assert decisions == {"UMNSRA": "accept", "DNDY9B": "reject", "CLMQUY": "wait list"}
     imported = [name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names]
     assert {name.name.split(".")[0] for name in imported} <= sys.stdlib_module_names
     assert "Token {token}" in script
@@ -106,6 +106,7 @@ def test_systems_without_an_upload_get_a_list_to_type_from(to: str, yes: str, no
     assert rows(export(papers, to)) == [
         ["paper", "title", "decision"],
         ["2", '\'=HYPERLINK("http://x"), "a"', yes],
+        ["3", "", "wait list"],
         ["10", "On Widgets\nand more", no],
     ]
     assert rows(export(papers, to, accepted="Oral", waiting="Revision"))[1:3] == [
@@ -150,12 +151,24 @@ def test_the_wait_list_is_for_people_and_for_systems_that_have_a_word_for_it() -
         DecidedPaper("7", "wait list", "accept", "lower", track="short", wait_list="1"),
         DecidedPaper("8", "wait list", "tie", "tie: lower", track="main", wait_list="2"),
     ]
-    assert [row[0] for row in rows(export(papers, "hotcrp"))] == ["paper", "2"], "they are not decided"
+    assert [row[0] for row in rows(export(papers, "openreview"))] == ["2"], "they are not decided"
     assert rows(export(papers, "openreview", waiting="Wait"))[1] == ["7", "Wait", ""]
     table = rows(export(papers, "csv"))
     assert table[0] == ["paper", "title", "track", "decision", "wait_list"]
     assert table[2] == ["7", "", "short", "wait list", "1"]
     assert ["8", "tag", "~~blindcal-tie-lower"] in rows(export(papers, "hotcrp", "advice"))
+
+
+def test_a_file_with_another_number_takes_back_what_an_earlier_one_said() -> None:
+    """Ten were accepted, then eight: two wait, and HotCRP would go on to accept them."""
+    waits = DecidedPaper("7", "wait list", "accept", "lower", wait_list="1")
+    assert rows(export([PAPERS[0], waits], "hotcrp", accepted="Accept", rejected="Reject")) == [
+        ["paper", "action", "decision"],
+        ["2", "decision", "Accept"],
+        ["7", "cleardecision", "Accept"],
+        ["7", "cleardecision", "Reject"],
+    ]
+    assert rows(export([waits], "hotcrp", waiting="Maybe"))[1:] == [["7", "decision", "Maybe"]]
 
 
 BAD = {

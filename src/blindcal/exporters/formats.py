@@ -121,8 +121,8 @@ def export(
         what: The `decisions`, or the `advice` for area chairs, which OpenReview and pretalx cannot take.
         accepted: What the conference calls acceptance, by default the system's usual word.
         rejected: What it calls rejection, by default the system's usual word.
-        waiting: What it calls the wait list; without it, papers there are left out of the file of a system,
-            as they are not decided.
+        waiting: What it calls the wait list. Without it, papers there are not decided in a system: a file for
+            HotCRP or pretalx takes back what an earlier one said of them, OpenReview's leaves them out.
 
     Example:
         >>> paper = DecidedPaper("12", "accept", "reject", "raise", title="On Widgets")
@@ -139,7 +139,8 @@ def export(
     why = system.own_words or ("these are words for decisions" if what == "advice" else "")
     if why and any(word is not None for word in (accepted, rejected, waiting)):
         raise InputError(f"`accepted`, `rejected` and `waiting` must be left out: {why}")
-    kept = papers if what == "advice" else [decided for decided in papers if decided.decision in words]
+    every = what == "advice" or system.waiting == TAKEN_BACK
+    kept = papers if every else [decided for decided in papers if decided.decision in words]
     if what == "advice" and not system.advice:
         raise InputError(f"{to} takes decisions alone: export advice as csv or xlsx, for area chairs alone")
     return system.write(kept, what, words)
@@ -153,7 +154,7 @@ def decision_words(
         raise InputError(f"`to` must be one of {', '.join(FORMATS)}, found {to!r}")
     system = FORMATS[to]
     words = {"accept": accepted or system.accepted, "reject": rejected or system.rejected}
-    if waiting is not None or not system.upload:
+    if waiting is not None or system.waiting == LISTED:
         words[WAITING] = waiting or WAITING
     _check_words(words)
     return words
@@ -170,11 +171,15 @@ def _check_words(words: Mapping[str, str]) -> None:
 
 
 def _hotcrp(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
-    """A bulk assignment. Advice is in tags; those of an earlier release are cleared."""
+    """A bulk assignment. Advice is in tags; what an earlier file said and this one does not is cleared."""
     _check_numbers(papers, "HotCRP")
     if what == "decisions":
         rows = [("paper", "action", "decision")]
-        rows += [(decided.paper, "decision", words[decided.decision]) for decided in papers]
+        for decided in papers:
+            # A decision to clear is cleared only if the paper has it: the site's own ones stay.
+            action = "decision" if decided.decision in words else "cleardecision"
+            named = [words[decided.decision]] if decided.decision in words else words.values()
+            rows += [(decided.paper, action, word) for word in named]
     else:
         rows = [("paper", "action", "tag")]
         rows += [
@@ -222,9 +227,11 @@ class Format(NamedTuple):
     worded: bool = False  # whether a conference may have other words
     own_words: str = ""  # why nobody may give it words at all; empty if they may
     advice: bool = True  # whether its file may have advice in place of decisions
+    waiting: str = "listed"  # what becomes of the wait list if it has no word there: one of the three below
     ending: str = "csv"  # of its file's name
 
 
+LISTED, TAKEN_BACK, LEFT_OUT = "listed", "taken back", "left out"
 _BY_HAND = "a list to type from: we know of no upload of decisions to {}"
 FORMATS: Mapping[str, Format] = {
     "hotcrp": Format(
@@ -237,6 +244,7 @@ FORMATS: Mapping[str, Format] = {
         "takes yes and no for your site's only decision that accepts and the only one that rejects; if it "
         "answers that more than one matches, give the exact names of yours with `accepted` and `rejected`",
         worded=True,
+        waiting=TAKEN_BACK,
     ),
     "openreview": Format(
         _openreview,
@@ -245,6 +253,7 @@ FORMATS: Mapping[str, Format] = {
         "upload it in the decision stage, or post it by openreview-py's Venue.post_decisions",
         worded=True,
         advice=False,
+        waiting=LEFT_OUT,
     ),
     "pretalx": Format(
         _pretalx,
@@ -252,6 +261,7 @@ FORMATS: Mapping[str, Format] = {
         own_words="pretalx has states of its own",
         advice=False,
         ending="py",
+        waiting=TAKEN_BACK,
     ),
     "easychair": Format(_typed, upload=_BY_HAND.format("EasyChair"), worded=True),
     "cmt": Format(_typed, "Accept", "Reject", _BY_HAND.format("CMT"), worded=True),

@@ -47,6 +47,8 @@ from blindcal.errors import BlindcalError, InputError
 from blindcal.exporters import FORMATS, export
 from blindcal.exporters.formats import (
     DECISIONS,
+    LEFT_OUT,
+    TAKEN_BACK,
     WAITING,
     DecidedPaper,
     decided_of,
@@ -466,6 +468,7 @@ def export_release(
     remarks, words = tuple[str, ...](), dict[str, int]()
     if what == "decisions":
         remarks, number = _export_remarks(papers, to, waiting), Counter(paper.decision for paper in papers)
+        remarks += _gone_remarks(folder, papers, to)
         called = decision_words(to, accepted, rejected, waiting).items()
         words = {
             word: number[decision] for decision, word in called if number[decision] or decision in DECISIONS
@@ -492,10 +495,28 @@ def _export_remarks(papers: Sequence[DecidedPaper], to: str, waiting: str | None
         f"{count(overridden, 'decision')} overridden by hand: the certificate is about blindcal's own "
         "decisions, and does not say what these reveal"
     )
-    left = sum(paper.decision == WAITING for paper in papers) if waiting is None else 0
-    called = ", and stay `submitted`" if to == "pretalx" else ": `waiting` says what you call it"
-    left_out = f"{count(left, 'paper')} on the wait list left out{called}"
-    return (*([by_hand] if overridden else []), *([left_out] if left and FORMATS[to].upload else []))
+    waits = [paper.paper for paper in papers if paper.decision == WAITING] if waiting is None else []
+    what = {
+        TAKEN_BACK: "the file takes back what an earlier one said of them",
+        LEFT_OUT: f"not in the file: {', '.join(waits)}. {_TAKE_BACK}",
+    }.get(FORMATS[to].waiting)
+    word = "" if FORMATS[to].own_words else "; `waiting` says what you call it"
+    on_it = f"{count(len(waits), 'paper')} on the wait list: {what}{word}"
+    return (*([by_hand] if overridden else []), *([on_it] if waits and what else []))
+
+
+_TAKE_BACK = "If an earlier file decided any of them, take that back in your system"
+
+
+def _gone_remarks(folder: Folder | None, papers: Sequence[DecidedPaper], to: str) -> tuple[str, ...]:
+    """A remark on papers that a release of the folder accepted and this list does not have."""
+    if folder is None or not FORMATS[to].upload:
+        return ()
+    releases = [read_decided(seen.path.parent) for seen in published_in(folder.text("out"))]
+    accepted = [paper.paper for release in releases for paper in release if paper.decision == DECISIONS[0]]
+    gone = [paper for paper in dict.fromkeys(accepted) if paper not in {other.paper for other in papers}]
+    named = f"accepted by a release and not in this list: {', '.join(gone)}. {_TAKE_BACK}"
+    return (named,) if gone else ()
 
 
 class ReleasePage(NamedTuple):
