@@ -3,7 +3,7 @@
     python studies/guarantee_chart.py
 
 Writes docs/figures/guarantees.svg from docs/numbers/committees.json, whose own command is on the page: for
-docs/evidence/guarantees.md and docs/howto/choose_a_guarantee.md.
+docs/evidence/guarantees.md.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ def sentences(found: dict[Setting, list[list[Gain]]]) -> dict[str, list[str]]:
             f"a best guess became likelier by up to {rise:.2f} where every certificate says 0",
             f"grew by {min(added):.2f} to {max(added):.2f} percentage points under *steady*, epsilon 2",
         ],
-        "docs/howto/choose_a_guarantee.md": [f"up to {np.exp(odds):.0f}-fold in small matchings"],
+        "docs/howto/before_you_say_yes.md": [f"up to {np.exp(odds):.0f}-fold in small matchings"],
         "README.md": [
             f"up to {np.exp(odds):.0f}-fold in small matchings",
             f"{min(added):.1f} to {max(added):.1f} percentage points",

@@ -66,9 +66,6 @@ def sentences(scores: list[BenchmarkScore]) -> dict[str, list[str]]:
             f"All three together name {average} percentage points more",
             f"Full calibration, which promises nothing, adds {full} here",
         ],
-        "docs/howto/choose_a_guarantee.md": [
-            f"*average* without epsilon adds {average} percentage points, and full calibration {full}"
-        ],
         "docs/explanation/limitations.md": [
             f"adds {average} percentage points by all decisions together, full calibration {full}"
         ],

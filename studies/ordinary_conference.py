@@ -129,7 +129,7 @@ def main() -> None:
     lines = table(np.array(run(workers=options.workers)))
     print("\n".join(lines))
     command = f"python studies/ordinary_conference.py --conferences {options.conferences}"
-    places = ("docs/evidence/guarantees.md", "README.md", "docs/howto/choose_a_guarantee.md")
+    places = ("docs/evidence/guarantees.md", "docs/howto/before_you_say_yes.md")
     pages = {page: {"ordinary": lines} for page in places}
     keep("ordinary_conference", command, pages, {})
 

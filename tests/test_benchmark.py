@@ -176,7 +176,7 @@ def test_no_mechanism_lies_beyond_the_frontier(name: str) -> None:
 
 
 def test_average_can_add_far_more_than_full_calibration_where_papers_share_reviewers() -> None:
-    """By all decisions of `matching of 3`: 24.67 points against 1.36 (docs/howto/choose_a_guarantee.md)."""
+    """By all decisions of `matching of 3`: 24.67 points against 1.36 (docs/explanation/limitations.md)."""
     found = {score.mechanism: score for score in run(MECHANISMS, ["matching of 3"])}
     assert round(100 * found["average"].coupled, 2) == 24.67
     assert round(100 * found["full calibration"].coupled, 2) == 1.36

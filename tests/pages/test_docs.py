@@ -121,7 +121,7 @@ def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
     "place",
     [
         "README.md",
-        "docs/howto/choose_a_guarantee.md",
+        "docs/howto/before_you_say_yes.md",
         "docs/explanation/privacy_model.md",
         "src/blindcal/cli/demo.py",
     ],

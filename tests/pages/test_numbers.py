@@ -32,8 +32,6 @@ NUMBER = re.compile(r"(?<![\w.,])\d*\.?\d+ %|(?<![\w.,/])\d*\.\d{2,}(?![\w.])|\d
 # Numbers that nothing measures: what an example on the page prints, arithmetic, settings, other people's.
 KNOWN = {
     "README.md": {
-        ".254": "printed by the example above it",
-        ".350": "printed by the example above it",
         "3.11": "a version of Python",
     },
     "calibrators.md": {
@@ -81,7 +79,7 @@ KNOWN = {
         "0.99": "a setting: NIPS 2014",
     },
     "first_decisions.md": {"3.11": "a version of Python"},
-    "is_it_worth_it.md": {"2 %": "a threshold of the check that calibration fits"},
+    "before_you_say_yes.md": {"2 %": "a threshold of the check that calibration fits"},
     "large_conferences.md": {
         "0.04": "seconds, printed by the command below the table",
         "0.07": "seconds, printed by the command below it",

@@ -23,7 +23,7 @@ def test_a_page_quotes_what_the_package_says(page: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/howto/choose_a_guarantee.md", "docs/explanation/privacy_model.md"]
+    "page", ["README.md", "docs/howto/before_you_say_yes.md", "docs/explanation/privacy_model.md"]
 )
 def test_what_is_promised_is_quoted(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
