@@ -80,7 +80,7 @@ KNOWN = {
     },
     "first_decisions.md": {"3.11": "a version of Python"},
     "before_you_say_yes.md": {"2 %": "a threshold of the check that calibration fits"},
-    "large_conferences.md": {
+    "numerics.md": {
         "0.04": "seconds, printed by the command below the table",
         "0.07": "seconds, printed by the command below it",
         "0.41": "GiB, printed by the bench of committees",

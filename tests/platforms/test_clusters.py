@@ -347,7 +347,7 @@ def test_the_two_commands_of_the_guide_start_a_cluster_on_ones_own_machine(
     from documents import ROOT, blocks, commands, run_command
 
     monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs" / "howto" / "large_conferences.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "numerics.md").read_text(encoding="utf-8")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     started: list[subprocess.Popen[bytes]] = []

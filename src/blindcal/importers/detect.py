@@ -47,7 +47,7 @@ _TITLES = ", ".join(module.TITLE for module in _SYSTEMS)
 
 _AGGREGATES = (
     "must have a row for each review: this table has only averages for each paper, which cannot be "
-    "calibrated. Save the reviews themselves (docs/howto/import.md says how)"
+    "calibrated. Save the reviews themselves (docs/reference/systems.md says how)"
 )
 _SUBMISSIONS = (
     "must hold reviews: this is the list of submissions. Export the reviews instead; papers that it calls "
