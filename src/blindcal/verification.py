@@ -268,6 +268,7 @@ def verify_latest(
         inputs,
         None if first else record.bar,
         model=None if first else record.level_model,
+        standing=None if first else record.given,
         workers=workers,
         progress=progress,
     )

@@ -271,10 +271,16 @@ def test_papers_that_the_export_calls_withdrawn_are_listed_or_kept(folder: Path)
         ("reviewers", "reviewer,slope,offset,noise\na,1,3,1\n"),
         ("titles", "paper,title\n1,On Widgets\n"),
         ("same", "old,new\nada@old.org,ada@example.edu\n"),
+        ("evidence", "paper,evidence\n1,accept\n2,Reject\n"),
     ],
 )
 def test_a_file_is_taken_for_what_its_content_shows(kind: str, text: str, folder: Path) -> None:
     Path("file.csv").write_text(text)
+    if kind == "evidence":
+        code, _, err = call("import", "icx", "file.csv")
+        assert (code, "icx has no reviews yet: evidence must list each of their papers" in err) == (2, True)
+        Path("r.csv").write_text("paper,reviewer,score\n1,a,3\n2,a,2\n")
+        assert call("import", "icx", "r.csv")[0] == 0
     code, out, err = call("import", "icx", "file.csv")
     assert code == 0, err
     assert out.startswith(f"file.csv: {kind}\n")
@@ -994,15 +1000,143 @@ def test_scores_in_letters_and_own_columns(exports: Path) -> None:
     Path("own.csv").write_text("item;who;mark\n" + "".join(f"{p};{w};{m}\n" for p, w, m in marks))
     code, _, err = call("new", "icx", "--reviews", "own.csv", "--scores", "public")
     assert code == 2
-    assert "make the folder without this file (blindcal new icx), then" in err
-    assert "to blindcal import icx\n" in err
+    assert "--columns" in err
     assert not Path("icx").exists()
-    assert call("new", "icx")[0] == 0
     words = ["--columns", "paper=item,reviewer=who,score=mark", "--best-first", "A,B,C"]
-    code, out, _ = call("import", "icx", "own.csv", *words)
-    assert code == 0
-    assert "then blindcal plan icx\n" in out
+    code, _, err = call("new", "icx", "--reviews", "own.csv", "--scores", "public", *words)
+    assert code == 0, err
     assert [row["score"] for row in rows(Path("icx/inputs/reviews.csv"))] == ["3", "2", "1", "3"]
+
+
+def test_one_score_field_is_for_this_year_and_for_past_years(exports: Path) -> None:
+    both = [(paper, place) for paper in range(1, 9) for place in range(3)]
+    rows = [f"{paper},P,,{'abc'[place]}@x.org,{(paper + place) % 5 + 1},{place + 2}" for paper, place in both]
+    for name in ("now", "before"):
+        later = [row.replace("x.org,", "x.org,1", 1) for row in rows] if name == "before" else rows
+        Path(f"{name}.csv").write_text("\n".join(["paper,title,decision,email,OveMer,OveNov", *later, ""]))
+    Path("pc.csv").write_text("email\na@x.org\nb@x.org\nc@x.org\nd@x.org\n")
+    words = ["--reviews", "now.csv", "--past", "before.csv", "--committee", "pc.csv", "--scores", "public"]
+    code, _, err = call("new", "icx", *words)
+    assert (code, "--score-field" in err) == (2, True), err
+    code, out, err = call("new", "icx", *words, "--score-field", "OveMer")
+    assert code == 0, err
+    assert "score: OveMer" in out
+
+
+def test_papers_are_kept_by_name_when_a_folder_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    decided_by_hand("Early reject", "", "Accept as talk", "")
+    code, _, err = call("new", "icx", "--reviews", "now.csv", "--scores", "public", "--keep", "3")
+    assert code == 0, err
+    assert [*read_folder(Path("icx")).withdrawn] == ["1"]
+
+
+EVIDENCE = {
+    "twice": ("1,accept\n1,reject\n2,accept\n", "row 3, column paper: must not be listed twice, found '1'"),
+    "neither": ("1,accept\n2,maybe\n", "row 3, column evidence: must be accept or reject, or a number"),
+    "stranger": ("1,1\n2,2\n9,3\n", "row 4, column paper: must be a paper that is decided, found '9'"),
+    "missing": ("1,0.5\n", "column paper: must list every paper that is decided, found all but 1 paper"),
+    "both": ("1,accept\n2,0.5\n", "column evidence: must have words for all papers, or numbers for all"),
+    "more": (
+        "1,accept,x\n2,accept,y\n",
+        "row 1, column 3: must be one of the known columns (paper, evidence)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", EVIDENCE)
+def test_evidence_from_elsewhere_is_refused_with_its_place(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows, message = EVIDENCE[case]
+    header = "paper,evidence,why" if case == "more" else "paper,evidence"
+    Path("r.csv").write_text("paper,reviewer,score\n1,a,3\n1,b,4\n2,a,2\n2,c,5\n")
+    Path("e.csv").write_text(f"{header}\n{rows}")
+    given = ["--reviews", "r.csv", "--scores", "public", "--accept", "50%"]
+    code, _, err = call("new", "icx", *given, "--evidence", "e.csv")
+    assert (code, f"e.csv, {message}" in err) == (2, True), err
+    assert not Path("icx").exists()
+    assert call("new", "icx", *given)[0] == 0
+    code, _, err = call("import", "icx", "e.csv", "--as", "evidence")
+    assert (code, f"e.csv, {message}" in err) == (2, True), err
+    assert "evidence" not in read_folder(Path("icx")).settings
+
+
+def test_evidence_goes_without_past_reviews_and_with_reviews(exports: Path) -> None:
+    Path("e.csv").write_text("paper,evidence\n1,accept\n")
+    code, _, err = call("new", "icx", *options(exports, "reviews", "reviewers"), "--evidence", "e.csv")
+    assert (code, "--evidence or past reviews, not both" in err) == (2, True), err
+    code, _, err = call("new", "icx", "--evidence", "e.csv")
+    assert (code, "--evidence needs --reviews" in err) == (2, True), err
+
+
+def test_evidence_from_elsewhere_decides_is_amended_and_verified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With numbers: an amendment brings new rows, and earlier papers stay on their side of the line."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(4)
+    scores = {
+        (paper, who): int(rng.integers(1, 11)) for paper in range(1, 31) for who in rng.choice(12, 3, False)
+    }
+    numbers = {paper: float(rng.normal()) for paper in range(1, 31)}
+
+    def write(scores: dict[tuple[int, int], int], numbers: dict[int, float]) -> None:
+        rows = [f"{paper},r{who},{score}" for (paper, who), score in scores.items()]
+        Path("r.csv").write_text("\n".join(["paper,reviewer,score", *rows, ""]))
+        rows = [f"{paper},{number}" for paper, number in numbers.items()]
+        Path("e.csv").write_text("\n".join(["paper,evidence", *rows, ""]))
+
+    write(scores, numbers)
+    given = ["--reviews", "r.csv", "--evidence", "e.csv", "--accept", "20%", "--scores", "confidential"]
+    code, out, err = call("new", "icx", *given)
+    assert code == 0, err
+    assert "can dictate decisions" in err
+    assert "past: not set" not in out
+    code, out, err = call("plan", "icx")
+    assert (code, "can dictate decisions" in err) == (0, True), err
+    assert out.startswith("Random draws decide ")
+    assert "no gain is stated" in out
+    assert "gain over" not in out
+    assert [*json.loads(call("plan", "icx", "--json")[1])["menu"][0]] == ["guarantee", "lots"]
+    code, out, err = call("decide", "icx")
+    assert (code, "can dictate decisions" in err) == (0, True), err
+    assert call("decide", "icx")[1].startswith("30 papers, ")
+    certificate = json.loads(Path("icx/public/release-1/certificate.json").read_text())
+    assert certificate["source"] == "file"
+    assert "outside_evidence" in certificate["assumptions"]
+    assert not {name for name in certificate if name.startswith("expected_wrong")}
+    # A new paper of the best number is accepted, the others keep their levels; a changed row is refused.
+    late = {(paper, who): 6 for paper in (31, 32) for who in range(paper - 30, paper - 27)}
+    write({**scores, **late}, {**numbers, 31: 99.0, 32: -99.0})
+    code, _, err = call("import", "icx", "r.csv", "--as", "reviews")
+    assert (code, "`blindcal import icx FILE --as evidence` brings evidence" in err) == (0, True), err
+    assert call("decide", "icx", "--amend", "--reason", "late")[0] == 2
+    write({**scores, **late}, {**numbers, 31: 99.0, 32: -99.0, 1: 50.0, 2: 50.0, 3: 50.0})
+    assert call("import", "icx", "e.csv")[0] == 0
+    code, _, err = call("decide", "icx", "--amend", "--reason", "late")
+    assert (code, "leaves all other rows as they were" in err) == (3, True), err
+    write({**scores, **late}, {**numbers, 31: 99.0, 32: -99.0})
+    assert call("import", "icx", "e.csv")[0] == 0
+    code, out, err = call("decide", "icx", "--amend", "--reason", "late")
+    assert code == 0, err
+    assert "new: 31, 32" in out
+    assert "already decided" in call("decide", "icx")[1]
+    code, out, err = call("verify", "icx")
+    assert code == 0, out + err
+    # The row of a paper that was withdrawn may stay.
+    text = (
+        Path("icx/conference.toml")
+        .read_text()
+        .replace("[withdrawn]\n", '[withdrawn]\n"5" = "by its authors"\n')
+    )
+    Path("icx/conference.toml").write_text(text)
+    code, _, err = call("decide", "icx", "--amend", "--reason", "withdrawn")
+    assert code == 0, err
+    assert call("verify", "icx")[0] == 0
 
 
 @every_export
@@ -1013,13 +1147,9 @@ def test_new_reads_every_export_as_import_does(
     _, path, *words = export.arguments
     assert call("new", "two")[0] == 0
     assert call("import", "two", path, *words)[0] == 0
-    code, _, err = call("new", "icx", "--reviews", path, "--scores", "public")
-    if words and code:
-        assert (code, "to blindcal import icx\n" in err) == (2, True), err
-        return
+    code, _, err = call("new", "icx", "--reviews", path, "--scores", "public", *words)
     assert (code, err) == (0, ""), err
-    if not words:
-        assert everything(Path("icx/inputs")) == everything(Path("two/inputs"))
+    assert everything(Path("icx/inputs")) == everything(Path("two/inputs"))
     assert call("import", "icx", "--dry-run")[0] == 0
 
 

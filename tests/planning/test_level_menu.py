@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from blindcal.policy.guarantee import PUBLIC, Guarantee
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.inputs import read_inputs
 from blindcal.posterior.levels import SHARES
-from blindcal.posterior.this_year import ThisYearInputs
+from blindcal.posterior.this_year import Evidence, ThisYearInputs
 from sizes import count
 
 
@@ -88,6 +90,14 @@ def test_what_is_not_stated_is_said_and_does_not_depend_on_who_wrote_what() -> N
     single = read_inputs({"paper": [1, 2, 2], "reviewer": ["a", "a", "b"], "score": [1, 2, 4]})
     remarks = level_remarks(single.prepared(accept_rate=0.5)[0], request)
     assert any(remark.startswith("1 paper has one review") for remark in remarks)
+
+
+def test_nothing_is_stated_of_evidence_that_another_method_made() -> None:
+    given = replace(inputs(), given=Evidence(dict.fromkeys(inputs().reviews.papers, 1)))
+    answer = level_answer(given, Request(Guarantee("odds"), accept_rate=0.25, people=12))
+    assert answer.from_file
+    assert "can dictate decisions" in answer.remarks[0]
+    assert not level_answer(inputs(), Request(Guarantee("odds"), accept_rate=0.25, people=12)).from_file
 
 
 @pytest.mark.parametrize("name", ["crowd", "steady", "average"])

@@ -148,6 +148,27 @@ def test_numbers_accept_as_many_as_are_requested_and_ties_go_by_mean_score() -> 
     assert all(mean[paper] <= worst for paper, level in tied.given.items() if not level)
 
 
+def test_papers_that_stand_say_where_the_line_of_numbers_is() -> None:
+    ids = reviews().papers
+    numbers = {paper: float(rank % 7) for rank, paper in enumerate(ids)}
+    _, first = read_inputs(table(), evidence=numbers).prepared(accept_rate=0.25)
+    assert first.given is not None
+    least = min(numbers[paper] for paper, level in first.given.items() if level)
+    # Papers that came later do not move it, however many are above.
+    for others in (ids[:10], ids[10:], ids[::2]):
+        standing = {paper: first.given[paper] for paper in others}
+        if 1 in standing.values():
+            _, again = read_inputs(table(), evidence=numbers).prepared(bar=0.1, standing=standing)
+            assert again.given is not None
+            assert {paper: again.given[paper] for paper in others} == standing
+            assert {numbers[paper] for paper, level in again.given.items() if not level} <= {
+                number for number in numbers.values() if number <= least
+            }
+    _, none = read_inputs(table(), evidence=numbers).prepared(bar=0.1, standing=dict.fromkeys(ids[:7], 0))
+    assert none.given is not None
+    assert not any(none.given.values()), "six is rejected, so nothing is above the line"
+
+
 def test_lots_do_not_depend_on_the_evidence() -> None:
     plain, _ = read_inputs(table()).prepared(accept_rate=0.25)
     given, _ = read_inputs(table(), evidence=levels()).prepared(accept_rate=0.25)

@@ -47,8 +47,6 @@ from blindcal.project.workflow import FolderAudit, FolderFit, FolderRelease, Fol
 from blindcal.report.charts import bars
 from blindcal.report.html_page import menu_bars, score_spans
 from blindcal.report.wording import (
-    LEVEL_HEADINGS,
-    LEVEL_NOTE,
     MENU_HEADINGS,
     MENU_NOTE,
     SOURCES,
@@ -58,7 +56,7 @@ from blindcal.report.wording import (
     guarantee_words,
     has_figures,
     level_advice,
-    level_rows,
+    level_table,
     percent,
     promises,
     quota_line,
@@ -105,6 +103,7 @@ KIND_LABELS: Mapping[str, str] = {
     "reviewers": "a calibration",
     "titles": "titles of papers",
     "same": "people whose id changed",
+    "evidence": "another method's calibration",
     PEOPLE_MAP: "who is behind the ids",
 }
 """What a file can be, as the page calls it."""
@@ -508,12 +507,12 @@ def _plan(session: Session, state: FolderState) -> dict[str, Any]:
 
 def level_view(planned: LevelAnswer) -> dict[str, Any]:
     """The answer if papers are decided by this year's evidence, and its menu as a table."""
-    chosen = [choice == planned.choice for choice in planned.menu.choices]
-    rows = zip(level_rows(planned.menu), chosen, strict=True)
+    headings, lines, meaning = level_table(planned)
+    rows = zip(lines, [choice == planned.choice for choice in planned.menu.choices], strict=True)
     return {
         "answer": level_advice(planned),
-        "headings": LEVEL_HEADINGS,
-        "note": LEVEL_NOTE,
+        "headings": headings,
+        "note": meaning,
         "levels": [(place, name, cells, own) for place, ((name, *cells), own) in enumerate(rows)],
         "remarks": [plain(remark) for remark in planned.remarks],
         "sampled": False,

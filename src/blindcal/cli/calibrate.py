@@ -27,7 +27,7 @@ from blindcal.posterior.inputs import PAST
 from blindcal.project.imports import decided, folder_reviews
 from blindcal.project.settings import Folder, read_folder
 from blindcal.project.workflow import folder_answer
-from blindcal.report.wording import VERDICTS, level_advice
+from blindcal.report.wording import VERDICTS, level_advice, level_facts
 from blindcal.reviewers.affine import Affine
 from blindcal.reviews import BETTER, Reviews, orient_reviewers, orient_reviews, similar_id_warnings
 
@@ -223,7 +223,7 @@ def _say_public_range(folder: Folder) -> None:
         "before papers are decided only this range is given: figures fitted to who wrote what would break "
         "the promise if they shaped a decision, even the decision whether to calibrate"
     )
-    emit_json({"advice": level_advice(answer), "menu": answer.menu, "warning": CONFIDENTIAL})
+    emit_json({"advice": level_advice(answer), "menu": level_facts(answer), "warning": CONFIDENTIAL})
 
 
 def _print_assessment(result: Assessment) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
@@ -60,6 +59,73 @@ _PAST_BETTER = "were {better} scores the better ones in each of these years? Nam
 _BETTER = {"high": "high scores", "low": "low scores"}
 
 
+# How an export is read, for both commands.
+System = Annotated[
+    str | None,
+    word(FORMATS, f"One of {', '.join(FORMATS)}; needed only if it is not recognized.", default=...),
+]
+ScoreField = Annotated[
+    str | None, option("The field to use as the score, if there are several.", default=...)
+]
+ColumnNames = Annotated[
+    str | None,
+    option(
+        "The columns of any other table, like paper=item_id,reviewer=rater_id,score=points.",
+        "--columns",
+        default=...,
+    ),
+]
+Layout = Annotated[
+    str | None,
+    word(
+        LAYOUTS,
+        f"Of a table with a column for each person or each paper, one of {', '.join(LAYOUTS)}.",
+        default=...,
+    ),
+]
+Latest = Annotated[
+    bool,
+    option(
+        "Of several rows of one person on one paper, take the last: a second answer to a form.",
+        "--latest",
+        default=...,
+    ),
+]
+BestFirst = Annotated[
+    str | None,
+    option("Letters or words from best to worst, like A,B,C,D; also numbers, if 1 is best.", default=...),
+]
+Severity = Annotated[
+    str,
+    word(
+        _UNITS,
+        "Whose severity counts on EasyChair: reviewer (who wrote the review) or member (who is responsible "
+        "for it).",
+        "--unit",
+        default=...,
+    ),
+]
+PeopleMaps = Annotated[
+    list[Path] | None,
+    option(
+        "A table of who is behind the ids: signature, profile_id; repeatable.",
+        "--map",
+        default=...,
+        metavar="<path>",
+    ),
+]
+Kept = Annotated[
+    str | None,
+    option(
+        "Papers to decide though the export calls them withdrawn, desk rejected, deleted or decided: their "
+        "ids, like 4,9,17.",
+        "--keep",
+        default=...,
+        metavar="PAPERS",
+    ),
+]
+
+
 def import_(
     folder: Path = folder_argument("A folder that `blindcal new` made."),
     files: list[Path] | None = argument(
@@ -76,35 +142,15 @@ def import_(
         metavar="KIND",
     ),
     name: str | None = option("The name of a past conference; else that of its file."),
-    system: str | None = word(FORMATS, f"One of {', '.join(FORMATS)}; needed only if it is not recognized."),
-    score_field: str | None = option("The field to use as the score, if there are several."),
-    columns: str | None = option(
-        "The columns of any other table, like paper=item_id,reviewer=rater_id,score=points."
-    ),
-    layout: str | None = word(
-        LAYOUTS,
-        f"Of a table with a column for each person or each paper, one of {', '.join(LAYOUTS)}.",
-    ),
-    latest: bool = flag(
-        "Of several rows of one person on one paper, take the last: a second answer to a form.", "--latest"
-    ),
-    best_first: str | None = option(
-        "Letters or words from best to worst, like A,B,C,D; also numbers, if 1 is best."
-    ),
-    unit: str = word(
-        _UNITS,
-        "Whose severity counts on EasyChair: reviewer (who wrote the review) or member (who is responsible "
-        "for it).",
-        default="reviewer",
-    ),
-    people: list[Path] | None = option(
-        "A table of who is behind the ids: signature, profile_id; repeatable.", "--map", metavar="<path>"
-    ),
-    keep: str | None = option(
-        "Papers to decide though the export calls them withdrawn, desk rejected, deleted or decided: their "
-        "ids, like 4,9,17.",
-        metavar="PAPERS",
-    ),
+    system: System = None,
+    score_field: ScoreField = None,
+    columns: ColumnNames = None,
+    layout: Layout = None,
+    latest: Latest = False,
+    best_first: BestFirst = None,
+    unit: Severity = "reviewer",
+    people: PeopleMaps = None,
+    keep: Kept = None,
     codes: Path | None = option(
         "Replace reviewers with codes, and keep in this file who has which; people already in it keep theirs."
     ),
@@ -122,16 +168,7 @@ def import_(
 
     Example: blindcal import icx2027 conf-scores.csv
     """
-    choices = Choices(
-        format=None if system is None else _known("--system", system, FORMATS).NAME,
-        score_field=score_field,
-        columns={} if columns is None else columns_of(columns),
-        best_first=() if best_first is None else _best_to_worst(best_first),
-        layout="" if layout is None else layout,
-        latest=latest,
-        people=read_maps({str(path): read_bytes(path) for path in people}) if people else None,
-        unit=_known("--unit", unit, _UNITS),
-    )
+    choices = _choices(system, score_field, columns, layout, latest, best_first, unit, people)
     conference = read_folder(folder)
     if not files and not dry_run:
         raise InputError("give a FILE to import, or --dry-run to check the folder as it is")
@@ -161,6 +198,29 @@ def import_(
     else:
         refit = {"past", "committee", "same"} & {source.kind for source in sources}
         say_next_step(folder, refit=bool(refit))
+
+
+def _choices(
+    system: str | None,
+    score_field: str | None,
+    columns: str | None,
+    layout: str | None,
+    latest: bool,
+    best_first: str | None,
+    unit: str,
+    people: Sequence[Path] | None,
+) -> Choices:
+    """How exports are read if their content leaves it open, by the options."""
+    return Choices(
+        format=None if system is None else _known("--system", system, FORMATS).NAME,
+        score_field=score_field,
+        columns={} if columns is None else columns_of(columns),
+        best_first=() if best_first is None else _best_to_worst(best_first),
+        layout="" if layout is None else layout,
+        latest=latest,
+        people=read_maps({str(path): read_bytes(path) for path in people}) if people else None,
+        unit=_known("--unit", unit, _UNITS),
+    )
 
 
 def _best_to_worst(text: str) -> tuple[str, ...]:
@@ -328,8 +388,6 @@ _KEY_ADVICE = (
 )
 # `plan` says more precisely whether calibration is worth it; here it is estimated for so many seconds.
 _SECONDS = 5.0
-# Arguments of the importers that only `blindcal import` has as options.
-_READING = re.compile("`(?:best_first|columns|format|keep|latest|layout|map|score_field|unit)`")
 
 
 def new(
@@ -358,6 +416,10 @@ def new(
     same: Path | None = option(
         "Past ids of members, if they are not found or found wrongly: columns old, new."
     ),
+    evidence: Path | None = option(
+        "Another method's calibration, in place of --past: paper, evidence, which is accept or reject, or a "
+        "number, for every paper."
+    ),
     scores: str | None = word(
         SCORES,
         "Who may see the scores of all papers, and so the public folder: public, everyone; or confidential: "
@@ -370,6 +432,15 @@ def new(
     ),
     better: str = word(BETTER, "Which scores are better, high or low.", default="high"),
     key: Path | None = option("The key; FOLDER.key unless given. One that exists is used, else it is made."),
+    system: System = None,
+    score_field: ScoreField = None,
+    columns: ColumnNames = None,
+    layout: Layout = None,
+    latest: Latest = False,
+    best_first: BestFirst = None,
+    unit: Severity = "reviewer",
+    people: PeopleMaps = None,
+    keep: Kept = None,
 ) -> None:
     """Make a folder for a conference, and the key that every random draw is derived from.
 
@@ -385,30 +456,30 @@ def new(
     --scores confidential
     """
     rate, number = accept_setting(accept)
-    files = SourceFiles(reviews, committee, past or (), conflicts, pools, reviewers, same)
+    choices = _choices(system, score_field, columns, layout, latest, best_first, unit, people)
+    files = SourceFiles(
+        reviews,
+        committee,
+        past or (),
+        conflicts,
+        pools,
+        reviewers,
+        same,
+        choices,
+        evidence=evidence,
+    )
     settings = InitialSettings(scores, rate, number, better=better)
     key = key_beside(folder) if key is None else key
-    try:
-        made = create_folder(folder, files, settings, key, workers=available_cores(), progress=progress)
-    except InputError as error:
-        raise _readable_elsewhere(error, folder) from None
+    kept = papers_of(keep or "")
+    made = create_folder(
+        folder, files, settings, key, keep=kept, workers=available_cores(), progress=progress
+    )
     facts = _new_facts(folder, made)
     answer = folder_answer(read_folder(folder), seconds=_SECONDS)
     facts["advice"] = answer_words(answer)
     _print_new(made, facts)
     note(*made.remarks)
     emit_json(facts)
-
-
-def _readable_elsewhere(error: InputError, folder: Path) -> InputError:
-    """The same error, and if it asks how to read an export, the command that can be told."""
-    if not _READING.search(str(error)):
-        return error
-    advice = (
-        f"`blindcal import` has this option: make the folder without this file (blindcal new {folder}), then "
-        f"give the file and the option to blindcal import {folder}"
-    )
-    return InputError(f"{error}\n{advice}", error.problems)
 
 
 def _new_facts(folder: Path, made: CreatedFolder) -> dict[str, Any]:
@@ -471,7 +542,7 @@ def _print_open(made: CreatedFolder, facts: dict[str, Any]) -> None:
         say("  accept-rate, accept: neither is set; say how many papers to accept")
     if "past" in settings:
         say(f"  past-better: not set; {_PAST_BETTER.format(better=settings['better'])}")
-    if not made.calibrated and "past" not in settings:
+    if not made.calibrated and not {"past", "evidence"} & settings.keys():
         say(
             "  past: not set, so these reviews calibrate themselves; "
             f"`blindcal import {folder} FILE --as past` brings past reviews, which gain more"

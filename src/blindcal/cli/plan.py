@@ -47,15 +47,14 @@ from blindcal.project.workflow import folder_inputs, opened, settings_of
 from blindcal.report.guarantee_survey import survey
 from blindcal.report.html_page import Report, page
 from blindcal.report.wording import (
-    LEVEL_HEADINGS,
-    LEVEL_NOTE,
     MENU_HEADINGS,
     MENU_NOTE,
     advice,
     bar_words,
     guarantee_words,
     level_advice,
-    level_rows,
+    level_facts,
+    level_table,
     menu_rows,
     papers_text,
     percent,
@@ -178,17 +177,19 @@ def _plan_levels(
         facts = {"commitment": promise, "key_fingerprint": secret.fingerprint}
     say(level_advice(found))
     say()
+    headings, lines, meaning = level_table(found)
     rows = [
         (f"{name} (chosen)" if choice == found.choice else name, *more)
-        for choice, (name, *more) in zip(found.menu.choices, level_rows(found.menu), strict=True)
+        for choice, (name, *more) in zip(found.menu.choices, lines, strict=True)
     ]
-    table(["guarantee", *LEVEL_HEADINGS], rows)
-    say(fill(LEVEL_NOTE, _WIDTH))
+    table(["guarantee", *headings], rows)
+    say(fill(meaning, _WIDTH))
     say()
     say(f"{count(found.menu.papers, 'paper')}, {count(found.reviews, 'review')}; nothing was drawn")
     say(f"bar: quality {bar_words(prepared.bar)} (quality is N(0,1) over papers)")
     if request.quota is not None:
-        say(f"{quota_line(request.quota)}; gains are about papers decided one by one")
+        about = "" if found.from_file else "; gains are about papers decided one by one"
+        say(f"{quota_line(request.quota)}{about}")
     say(f"better: {request.better} scores")
     for name, value in facts.items():
         if value is not None:
@@ -205,7 +206,7 @@ def _plan_levels(
             "accept": request.accept,
             "wait_list": request.wait_list,
             "better": request.better,
-            "menu": found.menu,
+            "menu": level_facts(found),
             **facts,
             "notes": [],
         }

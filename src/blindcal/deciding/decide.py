@@ -432,8 +432,10 @@ def decide(
     if latest is not None:
         _refuse_other_readers(latest, request)
         frozen, inputs = latest.bar, inputs.on_grid(latest.grid)
-    model = None if latest is None else latest.level_model
-    conference, truth = request.prepared(inputs, frozen, model=model, workers=workers, progress=progress)
+    model, standing = (None, None) if latest is None else (latest.level_model, latest.given)
+    conference, truth = request.prepared(
+        inputs, frozen, model=model, standing=standing, workers=workers, progress=progress
+    )
     # A conference that was decided once can be returned and corrected even if its calibration does not fit.
     despite = despite_misfit or frozen is not None
     fit = checked_fit(conference, request.better, despite_misfit=despite)

@@ -23,8 +23,14 @@ from blindcal.policy.solver import private_policy
 from blindcal.posterior.belief import Belief, unchecked_belief
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.levels import SHARES, LevelCase
-from blindcal.posterior.this_year import ThisYearInputs
+from blindcal.posterior.this_year import EVIDENCE_FILE, ThisYearInputs
 
+OUTSIDE_EVIDENCE = (
+    "the evidence comes from outside: what it says of a paper can encode a name or a text, every random draw "
+    "may depend on all that went into it, and a person who chooses it knowing the key can dictate decisions. "
+    "Nothing is known of its errors, so no gain is stated"
+)
+"""What a chair should know of evidence that another method made."""
 LEVEL_MENU = (PUBLIC, *(Guarantee("odds", epsilon=epsilon) for epsilon in (1.0, 2.0, 3.0)), UNLIMITED)
 """The guarantees that are compared, the strictest first."""
 
@@ -129,7 +135,7 @@ def level_remarks(conference: Conference, request: Request) -> list[str]:
     model, cases = conference.model, conference.graded
     if model is None:
         return []
-    remarks = []
+    remarks = [OUTSIDE_EVIDENCE] if request.source == EVIDENCE_FILE else []
     if request.people is None:
         remarks.append(
             f"`people` is not stated: {model.people:,} people are taken to have reviewed, five reviews each. "
@@ -147,10 +153,12 @@ def level_remarks(conference: Conference, request: Request) -> list[str]:
             f"{count(single, 'paper')} {'has' if single == 1 else 'have'} one review: its reviewer's "
             "strictness counts in full"
         )
-    remarks.append(
-        "if everyone reviewed everything, each person wrote one review, or the same people reviewed together "
-        "as fixed panels, little or nothing is gained: choose `guarantee` public, which decides by the scores"
-    )
+    if request.source != EVIDENCE_FILE:
+        remarks.append(
+            "if everyone reviewed everything, each person wrote one review, or the same people reviewed "
+            "together as fixed panels, little or nothing is gained: choose `guarantee` public, which decides "
+            "by the scores"
+        )
     return remarks
 
 
@@ -164,6 +172,7 @@ class LevelAnswer:
         conference: The public side of the conference.
         reviews: Number of reviews.
         remarks: Remarks for the chair, in words.
+        from_file: Whether another method made the evidence: the gains of the menu say nothing about it.
     """
 
     chosen: Guarantee
@@ -171,6 +180,7 @@ class LevelAnswer:
     conference: Conference
     reviews: int
     remarks: tuple[str, ...]
+    from_file: bool = False
 
     @property
     def choice(self) -> LevelChoice:
@@ -211,4 +221,5 @@ def level_answer(
     conference = request.prepared(inputs)[0] if prepared is None else prepared
     menu = level_menu(conference, with_chosen(request.guarantee, others))
     remarks = (*inputs.remarks, *level_remarks(conference, request))
-    return LevelAnswer(request.guarantee, menu, conference, len(inputs.reviews), remarks)
+    from_file = request.source == EVIDENCE_FILE
+    return LevelAnswer(request.guarantee, menu, conference, len(inputs.reviews), remarks, from_file)

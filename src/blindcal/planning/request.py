@@ -248,13 +248,14 @@ class Request:
         frozen: LevelByTrack | None = None,
         *,
         model: LevelModel | None = None,
+        standing: Mapping[str, int] | None = None,
         workers: Workers = 1,
         progress: Progress = no_progress,
     ) -> tuple[Conference, Truth]:
         """The public side of these inputs, and what is true.
 
-        An earlier release's `frozen` bar replaces the one that was requested, and so does its `model` if the
-        reviews are calibrated on themselves.
+        An earlier release's `frozen` bar replaces the one that was requested, and so do its `model`, if the
+        reviews are calibrated on themselves, and its `standing` levels of evidence from another method.
         """
         rate, bar = self.levels(inputs) if frozen is None else (None, frozen)
         if isinstance(inputs, ThisYearInputs):
@@ -266,6 +267,7 @@ class Request:
                 strictness_share=self.strictness_share,
                 people=self.people,
                 model=model,
+                standing=standing,
             )
         return inputs.prepared(
             accept_rate=rate,
@@ -335,7 +337,7 @@ def _check_without_candidates(guarantee: Guarantee) -> None:
         raise InputError(
             f"`{what}` limits how likely anyone becomes, so it needs to know who may have reviewed what and "
             "how they score: a committee and past reviews (`past`), or a calibration (`reviewers`) and "
-            "`pools`. With this year's reviews alone there are the guarantees odds and public"
+            "`pools`. Without these there are the guarantees odds and public"
         )
 
 

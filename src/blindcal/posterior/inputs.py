@@ -186,7 +186,7 @@ def read_inputs(
         if pools is not None:
             raise InputError("`pools` goes with `reviewers`: without a calibration nobody's scores are known")
         made = evidence(present) if callable(evidence) else evidence
-        given = None if made is None else read_evidence(made, present)
+        given = None if made is None else read_evidence(made, present, withdrawn)
         return ThisYearInputs(present, Sources(file, "", ""), given, remarks)
     if evidence is not None:
         raise InputError("`evidence` goes without `reviewers`: it takes the place of a calibration")

@@ -8,7 +8,7 @@ file that any other method made. Lots and their chances come from the scores alo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -88,6 +88,7 @@ class ThisYearInputs:
         strictness_share: float = SHARE,
         people: int | None = None,
         model: LevelModel | None = None,
+        standing: Mapping[str, int] | None = None,
     ) -> tuple[Conference, Truth]:
         """The public side of the conference, with its bar, and what is true.
 
@@ -100,6 +101,7 @@ class ThisYearInputs:
             strictness_share: The part of disagreement that is taken as strictness.
             people: How many people reviewed; by default as many as `people_by_rule` has.
             model: What all papers share, if it was frozen by an earlier release.
+            standing: The levels of that release, if another method made them: numbers keep its line.
         """
         check_levels(accept_rate, bar)
         reviews = orient_reviews(self.reviews, better)
@@ -108,7 +110,7 @@ class ThisYearInputs:
         tracks = tracks_of(reviews, bar if accept_rate is None else accept_rate, self.sources)
         conference = _with_bars(level_cases(reviews, model, tracks, areas), accept_rate, bar, exact=exact)
         who = reviewers_by_slot(reviews)
-        given = None if self.given is None else _levels(self.given, conference)
+        given = None if self.given is None else _levels(self.given, conference, standing or {})
         return conference, Truth({case.paper: who[case.paper] for case in conference.cases}, given)
 
     def on_grid(self, grid: Sequence[float]) -> ThisYearInputs:
@@ -213,15 +215,19 @@ def _with_bars(
     return Conference(kept, bars if by_track else bars[""], accept_rate, raws, cases[0].model)
 
 
-def _levels(given: Evidence, conference: Conference) -> dict[str, int]:
-    """The levels that were given, or as many *accept* as are accepted by mean scores, in each track."""
+def _levels(given: Evidence, conference: Conference, standing: Mapping[str, int]) -> dict[str, int]:
+    """The levels that were given, or as many *accept* as are accepted by mean scores, in each track.
+
+    Where papers have `standing` levels, accept is what reaches the lowest number among those with accept.
+    """
     if given.numbers is None:
         return dict(given.levels)
     levels: dict[str, int] = {}
     raw = {case.paper: share for case, share in zip(conference.cases, conference.raw_accept, strict=True)}
     for track in {case.track for case in conference.cases}:
         part = [case for case in conference.graded if case.track == track]
-        levels |= best_levels(part, given.numbers, round(sum(raw[case.paper] for case in part)))
+        places = round(sum(raw[case.paper] for case in part))
+        levels |= best_levels(part, given.numbers, places, standing)
     return levels
 
 
@@ -230,13 +236,14 @@ def level_bar(cases: Sequence[LevelCase], rate: float, *, exact: bool) -> float:
     return bar_of_number(cases, rate * len(cases)) if exact else bar_of_share(cases, rate)
 
 
-def read_evidence(source: Any, reviews: Reviews) -> Evidence:
+def read_evidence(source: Any, reviews: Reviews, withdrawn: Collection[str] = ()) -> Evidence:
     """The evidence about each paper, from any method.
 
     Args:
         source: A table of two columns, `paper` and `evidence`: a file, a data frame, or a mapping from paper
             to evidence. It has accept or reject for each paper, or a number for each, larger ones better.
         reviews: This year's; each of their papers must be listed exactly once, and no other.
+        withdrawn: Papers that may be listed too, and are left out.
 
     Raises:
         InputError: Lists every problem of the table.
@@ -250,27 +257,36 @@ def read_evidence(source: Any, reviews: Reviews) -> Evidence:
         source = {"paper": list(source), "evidence": list(map(str, source.values()))}
     table = read_table(source, [Column("paper", "id"), Column("evidence", "text")], name="`evidence`")
     log, texts = Problems(table.file), dict[str, str]()
+    known = {*reviews.papers, *withdrawn}
     for row, paper, text in zip(table.rows, table.text("paper"), table.text("evidence"), strict=True):
         if paper in texts:
             log.add(row, "paper", "must not be listed twice", repr(paper))
+        if paper not in known:
+            log.add(row, "paper", "must be a paper that is decided", repr(paper))
         texts[paper] = text.strip().casefold()
         word = texts[paper] in _LEVELS
         if not word and cell_problem(texts[paper], Column("evidence", "number")) is not None:
             log.add(row, "evidence", "must be accept or reject, or a number", repr(text))
-    if strangers := len(texts.keys() - {*reviews.papers}):
-        log.add(None, "paper", "must be a paper that is decided", f"{count(strangers, 'other paper')}")
     if missing := len({*reviews.papers} - texts.keys()):
         log.add(None, "paper", "must list every paper that is decided", f"all but {count(missing, 'paper')}")
-    if 0 < sum(text in _LEVELS for text in texts.values()) < len(texts):
+    words = sum(text in _LEVELS for text in texts.values())
+    if 0 < words < len(texts):
         log.add(None, "evidence", "must have words for all papers, or numbers for all", "both")
     log.finish()
-    if all(text in _LEVELS for text in texts.values()):
+    if words:
         return Evidence({paper: _LEVELS[texts[paper]] for paper in reviews.papers})
     return Evidence({}, {paper: float(texts[paper]) for paper in reviews.papers})
 
 
-def best_levels(cases: Sequence[LevelCase], numbers: Mapping[str, float], places: int) -> dict[str, int]:
+def best_levels(
+    cases: Sequence[LevelCase],
+    numbers: Mapping[str, float],
+    places: int,
+    standing: Mapping[str, int] | None = None,
+) -> dict[str, int]:
     """Accept for the best `places` by these numbers, ties by mean score; what is still tied is rejected.
+
+    If there are `standing` levels of some of the papers, these say in place of `places` where the line is.
 
     >>> model = LevelModel(ScoreMoments(0.0, 1.0, 1.0), SHARE, 9, {1: 2})
     >>> cases = [LevelCase("1", (3.0,), model), LevelCase("2", (4.0,), model)]
@@ -284,6 +300,10 @@ def best_levels(cases: Sequence[LevelCase], numbers: Mapping[str, float], places
         )
         for case in cases
     }
+    levels = {paper: level for paper, level in (standing or {}).items() if paper in keys}
+    if 1 in levels.values():
+        least = min(keys[paper] for paper, level in levels.items() if level)
+        return {paper: int(key >= least) for paper, key in keys.items()}
     best = sorted(keys.values(), reverse=True)
-    line = best[places] if places < len(best) else None
+    line = max(keys[paper] for paper in levels) if levels else best[places] if places < len(best) else None
     return {paper: int(line is None or key > line) for paper, key in keys.items()}

@@ -45,6 +45,7 @@ from blindcal.io.atomic_files import (
 from blindcal.io.cells import number_text
 from blindcal.io.tables import format_table, input_error
 from blindcal.planning.conference_plan import stray_remarks
+from blindcal.planning.level_menu import OUTSIDE_EVIDENCE
 from blindcal.planning.request import WHOLE, Quota, known_readers, shares
 from blindcal.policy.guarantee import Guarantee
 from blindcal.pools.candidates import papers_in, pools_of, refuse_other_papers
@@ -56,7 +57,7 @@ from blindcal.posterior.reuse_guard import (
     fit_record_path,
     reuse_warnings,
 )
-from blindcal.posterior.this_year import THIS_YEAR
+from blindcal.posterior.this_year import EVIDENCE_FILE, THIS_YEAR, read_evidence
 from blindcal.private_sharing import shared_folder
 from blindcal.project.paths import copied_remarks
 from blindcal.project.settings import (
@@ -91,7 +92,8 @@ class FolderContents:
     # The name of everyone who may have reviewed, by id; empty if only the id is known
     committee: Mapping[str, str] = field(default_factory=dict)
     conflicts: Sequence[tuple[str, str]] = ()  # pairs of paper and reviewer
-    # Files that are copied as they are, by the name of the table: `pools`, `reviewers`, `same` and `titles`
+    # Files that are copied as they are, by the name of the table: `pools`, `reviewers`, `same`, `titles` and
+    # `evidence`
     files: Mapping[str, Path] = field(default_factory=dict)
     fitted: Fitted | None = None  # the calibration that past reviews gave; None if there is none
     # Who of the committee was found in past reviews; None without a calibration
@@ -142,6 +144,8 @@ class FolderContents:
     @property
     def source(self) -> str | None:
         """What calibrates the conference; None if that is open, since there are no reviews yet."""
+        if "evidence" in self.files:
+            return EVIDENCE_FILE
         if self.past or self.files.keys() & {"reviewers", "pools"}:
             return PAST
         return None if self.imported is None else THIS_YEAR
@@ -165,7 +169,7 @@ def input_settings(places: Mapping[str, str], past: Sequence[str] = ()) -> dict[
     >>> input_settings({"past/2026.csv": "inputs/past/2026.csv"}, ["inputs/past/2025.csv"])
     {'past': ['inputs/past/2025.csv', 'inputs/past/2026.csv']}
     """
-    tables = ("reviews", "committee", "titles", "tracks", "same", "reviewers")
+    tables = ("reviews", "committee", "titles", "tracks", "same", "evidence", "reviewers")
     settings: dict[str, Value] = {name: places[f"{name}.csv"] for name in tables if f"{name}.csv" in places}
     for name in ("conflicts", "pools"):
         if f"{name}.csv" in places:
@@ -249,6 +253,7 @@ class SourceFiles:
     # How exports are read if their content leaves it open, this year's and past ones
     choices: Choices = field(default_factory=Choices)
     titles: Path | None = None  # a table `paper,title`
+    evidence: Path | None = None  # accept or reject, or a number, for each paper, from another method
 
 
 @dataclass(frozen=True)
@@ -287,13 +292,15 @@ def create_folder(
     wishes: InitialSettings,
     key: Path,
     *,
+    keep: Collection[str] = (),
     workers: int = 1,
     progress: Progress = no_progress,
 ) -> CreatedFolder:
     """Makes a folder, and its key if there is none: all of it is written, or nothing.
 
     The name of the folder is that of the conference. With reviews and past ones, reviewers are calibrated.
-    `key`: where the key lies or will lie, outside the folder.
+    `key`: where the key lies or will lie, outside the folder. `keep`: papers to decide though the export says
+    that they are withdrawn, desk rejected, deleted or decided.
     """
     if (folder / FILE).is_file():
         raise RefusedError(
@@ -316,12 +323,13 @@ def create_folder(
     check_scores(contents, None)
     remarks += score_remarks(contents, None)
     if (imported := contents.imported) is not None:
-        grid, withdrawn = grid_text(imported.reviews.grid), left_out(imported)
+        grid, withdrawn = grid_text(imported.reviews.grid), left_out(imported, keep)
         _check_quota(imported.reviews.without(withdrawn), wishes.accept, str(given.reviews))
         remarks += (*reuse_warnings(past_footprints(contents), imported.reviews),)
     check_files(contents)
     if imported is not None:
         refuse_other_lists(contents, given.conflicts or "the conflicts", imported.reviews.papers)
+        check_evidence(contents, imported.reviews, withdrawn)
     contents, calibration_remarks = _calibrated(contents, folder, grid, wishes.better, workers, progress)
     settings = _settings(folder, key, contents, grid, wishes)
     with staged_folder(folder) as filled:
@@ -332,6 +340,7 @@ def create_folder(
         secret = read_key(key) if key.exists() else new_key(key)
     remarks += (
         *_remarks(contents, folder, given),
+        *([OUTSIDE_EVIDENCE] if contents.source == EVIDENCE_FILE else []),
         *calibration_remarks,
         *copied_remarks(folder, key),
         *(contents.fitted.checks.notes if contents.fitted else ()),
@@ -411,7 +420,7 @@ def read_contents(given: SourceFiles) -> tuple[FolderContents, tuple[str, ...]]:
             read_bytes(given.conflicts, MAX_EXPORT), str(given.conflicts), choices.people
         )
         remarks = (f"{given.conflicts} was read as {form}",)
-    files = {name: getattr(given, name) for name in ("pools", "reviewers", "same", "titles")}
+    files = {name: getattr(given, name) for name in ("pools", "reviewers", "same", "titles", "evidence")}
     copied = {name: path for name, path in files.items() if path is not None}
     return FolderContents(imported, past, committee, conflicts, copied), remarks
 
@@ -466,6 +475,10 @@ def _check_files(given: SourceFiles) -> None:
             "`past` needs `committee`: a row is fitted for everyone who may have reviewed. Those who did "
             "review must not be taken for it, since that is secret"
         )
+    if given.evidence is not None and (given.past or given.reviewers is not None):
+        raise InputError("give `evidence` or past reviews, not both: either calibrates the papers")
+    if given.evidence is not None and given.reviews is None:
+        raise InputError("`evidence` needs `reviews`: it must list every paper that has some")
     if given.conflicts is not None and given.pools is not None:
         raise InputError("give `conflicts` or `pools`, not both: either says who may have reviewed")
 
@@ -479,6 +492,12 @@ def check_files(contents: FolderContents) -> None:
         read_titles(files["titles"])
     if "pools" in files:
         pools_of(files["pools"], () if imported is None else imported.reviews.papers, known)
+
+
+def check_evidence(contents: FolderContents, reviews: Reviews, withdrawn: Collection[str]) -> None:
+    """Refuse evidence of another method that does not list each of these papers once, and no other."""
+    if "evidence" in contents.files:
+        read_evidence(contents.files["evidence"], reviews.without(withdrawn), withdrawn)
 
 
 def refuse_other_lists(contents: FolderContents, conflicts: object, papers: Collection[str]) -> None:

@@ -36,6 +36,7 @@ from blindcal.importers.sheet import find_table
 from blindcal.io.atomic_files import lock, make_folder, read_bytes, write_bytes, write_table
 from blindcal.io.cells import count
 from blindcal.io.tables import decode_utf8, input_error
+from blindcal.planning.level_menu import OUTSIDE_EVIDENCE
 from blindcal.pools.candidates import (
     CAUSES,
     EVERYONE,
@@ -48,11 +49,13 @@ from blindcal.pools.candidates import (
 )
 from blindcal.posterior.conference import Sources, read_reviewers, refuse_mismatches
 from blindcal.posterior.reuse_guard import Fingerprint, fingerprint_of_reviews, refuse_reused, reuse_warnings
+from blindcal.posterior.this_year import read_evidence
 from blindcal.project.create import (
     CALIBRATED,
     INPUTS,
     FolderContents,
     SourceFiles,
+    check_evidence,
     check_files,
     check_scores,
     grid_text,
@@ -73,6 +76,7 @@ Notes = Mapping[str, Mapping[str, str | None]]
 """Lines about papers under the headings of conference.toml: by heading, then by paper; None for none."""
 KINDS = (
     *("reviews", "past", "committee", "conflicts", "assignments", "pools", "reviewers", "titles", "same"),
+    "evidence",
 )
 """What a file can be brought into a folder as."""
 
@@ -83,6 +87,7 @@ _COLUMNS = {
     "reviewers": lambda names: {"reviewer", "slope", "offset", "noise"} <= names,
     "pools": lambda names: {"paper", "reviewer"} < names <= {"paper", "reviewer", "probability"},
     "titles": lambda names: names == {"paper", "title"},
+    "evidence": lambda names: names == {"paper", "evidence"},
     "committee": lists_people,
 }
 _NAME = re.compile(r"[^\W_][\w .+()-]*")
@@ -239,6 +244,7 @@ def read_import(
     gone = {} if imported is None else left_out(imported, keep, _released(folder))
     withdrawn = {paper: status for paper, status in gone.items() if paper not in folder.withdrawn}
     remarks += _restored_remarks(folder, contents)
+    remarks += _evidence_remarks(folder, contents, this_year, {**folder.withdrawn, **withdrawn})
     places, unchanged = _places(folder, contents.data)
     named = input_settings(places, [_relative(folder, path) for path in folder.past])
     if named.keys() & {"past", "reviewers"}:
@@ -497,6 +503,30 @@ def _restored_remarks(folder: Folder, contents: FolderContents) -> tuple[str, ..
         return ()
     papers = f"{count(len(back), 'paper')} that this export does not call withdrawn or decided"
     return (f"{folder.file} lists {papers} under [withdrawn]: delete the line of a paper to decide it",)
+
+
+def _evidence_remarks(
+    folder: Folder, contents: FolderContents, reviews: Reviews | None, withdrawn: Mapping[str, str]
+) -> tuple[str, ...]:
+    """What to know of evidence that another method made, once the files are there."""
+    if "evidence" in contents.files:
+        if reviews is None:
+            raise InputError(
+                f"{folder.path} has no reviews yet: evidence must list each of their papers once"
+            )
+        check_evidence(contents, reviews, withdrawn)
+        unused = "past reviews and reviewers are not used while `evidence` is set"
+        return (OUTSIDE_EVIDENCE, *([unused] if folder.past or "reviewers" in folder.settings else []))
+    own = folder.text("evidence")
+    if contents.imported is None or reviews is None or not os.path.isfile(own):
+        return ()
+    try:
+        read_evidence(own, reviews.without(withdrawn), withdrawn)
+    except InputError as error:
+        return (
+            f"{error}. `blindcal import {folder.path} FILE --as evidence` brings evidence about all papers",
+        )
+    return ()
 
 
 def _checked(

@@ -39,6 +39,14 @@ LEVEL_NOTE = (
     "truth 15, 25, 35 or 50 percent of the scores' disagreement, which the scores cannot tell. All of this "
     "follows from scores and settings; who wrote what was not looked at."
 )
+FILE_HEADINGS = ("random draws",)
+"""The same if another method made the evidence."""
+FILE_NOTE = (
+    "A random draw follows what the file says of its paper with chance e^epsilon / (1 + e^epsilon), .953 at "
+    "epsilon 3. All other papers are decided by their scores. Which papers are drawn, and with what chance, "
+    "follows from scores and settings alone."
+)
+"""What the table means then."""
 MENU_NOTE = (
     "Numbers are expected values: papers decided wrongly; how many fewer these are than by mean scores, and "
     "as a share of what full calibration would gain; the chance of naming who wrote a review."
@@ -229,6 +237,11 @@ def level_advice(answer: LevelAnswer) -> str:
     """Whether calibrating on this year's reviews is worth it with the chosen guarantee."""
     low, high = answer.choice.gain
     papers = count(answer.menu.papers, "paper")
+    if answer.from_file:
+        return (
+            f"Random draws decide {answer.choice.lots:,} of {papers} and follow the evidence that was given. "
+            "Nothing is known of its errors: no gain is stated."
+        )
     gained = (
         f"Expected gain: {papers_text(low)} to {papers_text(high)} of {papers}, by how strict reviewers are."
     )
@@ -247,7 +260,25 @@ def answer_words(answer: Answer | LevelAnswer | None) -> str | None:
     return level_advice(answer) if isinstance(answer, LevelAnswer) else advice(answer.menu, answer.chosen)
 
 
-def level_rows(menu: LevelMenu) -> list[tuple[str, str, str, str]]:
+def level_table(answer: LevelAnswer) -> tuple[tuple[str, ...], list[tuple[str, ...]], str]:
+    """The menu as a table: headings, a row for each guarantee with its name in front, and what they mean.
+
+    Of another method's evidence there are draws alone: nothing is known of its errors.
+    """
+    if answer.from_file:
+        lots = [(row[0], row[2]) for row in level_rows(answer.menu)]
+        return FILE_HEADINGS, [*lots], FILE_NOTE
+    return LEVEL_HEADINGS, level_rows(answer.menu), LEVEL_NOTE
+
+
+def level_facts(answer: LevelAnswer) -> LevelMenu | list[dict[str, object]]:
+    """The menu for machines, likewise."""
+    if answer.from_file:
+        return [{"guarantee": choice.guarantee, "lots": choice.lots} for choice in answer.menu.choices]
+    return answer.menu
+
+
+def level_rows(menu: LevelMenu) -> list[tuple[str, ...]]:
     """The rows of a `menu`: name, range of the gain, papers decided by lot, papers changed."""
     return [
         (
