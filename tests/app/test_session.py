@@ -21,9 +21,9 @@ from blindcal.fitting.committee import read_aliases
 from blindcal.importers.raw_export import Choices
 from blindcal.planning.guarantee_menu import MENU
 from blindcal.policy.guarantee import Guarantee
+from blindcal.project.check import Adversaries
 from blindcal.project.create import InitialSettings
 from blindcal.project.settings import folder_request, read_folder
-from blindcal.project.workflow import Adversaries
 from small_conferences import SmallConference, everything, small_conference
 
 SMALL = small_conference(papers=8)

@@ -35,8 +35,8 @@ from blindcal.project.create import (
     score_remarks,
     write_inputs,
 )
+from blindcal.project.folder import folder_inputs
 from blindcal.project.settings import folder_request, parse_grid, read_folder
-from blindcal.project.workflow import folder_inputs
 from blindcal.reviews import infer_grid
 from small_conferences import everything, read_small, small_conference
 

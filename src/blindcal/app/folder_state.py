@@ -21,9 +21,11 @@ from blindcal.planning.request import Request
 from blindcal.posterior.conference import read_reviewers
 from blindcal.posterior.reuse_guard import fit_record_path
 from blindcal.project.create import INPUTS
+from blindcal.project.fit import people_listing
+from blindcal.project.folder import release_of, settings_of
 from blindcal.project.imports import decided, folder_reviews
+from blindcal.project.publish import sealed_release
 from blindcal.project.settings import Folder
-from blindcal.project.workflow import people_listing, release_of, sealed_release, settings_of
 from blindcal.report.wording import has_figures, read_certificate
 from blindcal.reviews import Reviews, similar_id_warnings
 

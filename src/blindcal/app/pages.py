@@ -41,9 +41,12 @@ from blindcal.planning.request import Quota, Request
 from blindcal.policy.guarantee import GUARANTEES
 from blindcal.pools.candidates import EVERYONE
 from blindcal.posterior.inputs import PAST
+from blindcal.project.check import FolderAudit, FolderVerification
+from blindcal.project.decide import FolderRelease
+from blindcal.project.fit import FolderFit
 from blindcal.project.imports import FolderImport
+from blindcal.project.publish import ReleaseExport
 from blindcal.project.settings import SECTIONS, SETTINGS
-from blindcal.project.workflow import FolderAudit, FolderFit, FolderRelease, FolderVerification, ReleaseExport
 from blindcal.report.charts import bars
 from blindcal.report.html_page import menu_bars, score_spans
 from blindcal.report.wording import (

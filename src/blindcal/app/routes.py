@@ -26,9 +26,9 @@ from blindcal.importers import MAX_EXPORT
 from blindcal.importers.plain_table import columns_of
 from blindcal.importers.raw_export import Choices
 from blindcal.io.atomic_files import read_bytes, to_jsonable
+from blindcal.project.check import Adversaries
 from blindcal.project.create import InitialSettings
 from blindcal.project.settings import accept_setting
-from blindcal.project.workflow import Adversaries
 from blindcal.report.charts import WIDTH
 
 Form = Mapping[str, str]

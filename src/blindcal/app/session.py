@@ -32,7 +32,11 @@ from blindcal.planning.conference_plan import Answer, answer
 from blindcal.planning.level_menu import LevelAnswer, level_answer
 from blindcal.policy.guarantee import LIMITS
 from blindcal.posterior.this_year import ThisYearInputs
+from blindcal.project.check import Adversaries, audit_folder, verify_folder
 from blindcal.project.create import InitialSettings, SourceFiles, create_example, create_folder, key_beside
+from blindcal.project.decide import decide_folder
+from blindcal.project.fit import fit_folder
+from blindcal.project.folder import change_settings, folder_inputs, release_of, settings_of
 from blindcal.project.imports import (
     KINDS,
     FolderImport,
@@ -43,6 +47,7 @@ from blindcal.project.imports import (
     resolved_kinds,
     write_import,
 )
+from blindcal.project.publish import export_release, folder_list, report_release
 from blindcal.project.settings import (
     FILE,
     SETTINGS,
@@ -52,20 +57,6 @@ from blindcal.project.settings import (
     parse_setting,
     read_folder,
     setting_name,
-)
-from blindcal.project.workflow import (
-    Adversaries,
-    audit_folder,
-    change_settings,
-    decide_folder,
-    export_release,
-    fit_folder,
-    folder_inputs,
-    folder_list,
-    release_of,
-    report_release,
-    settings_of,
-    verify_folder,
 )
 from blindcal.simulation.conference import example
 

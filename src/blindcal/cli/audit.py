@@ -30,7 +30,8 @@ from blindcal.cli.options import (
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import check_targets, refuse_published, write_json
 from blindcal.io.cells import count, number_text
-from blindcal.project.workflow import Adversaries, audit_folder, opened, verify_folder
+from blindcal.project.check import Adversaries, audit_folder, verify_folder
+from blindcal.project.folder import opened
 from blindcal.report.wording import quota_line
 
 _SHOWN = 10

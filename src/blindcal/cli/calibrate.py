@@ -24,9 +24,9 @@ from blindcal.io.cells import count
 from blindcal.planning.level_menu import LevelAnswer
 from blindcal.posterior.conference import read_reviewers
 from blindcal.posterior.inputs import PAST
+from blindcal.project.decide import folder_answer
 from blindcal.project.imports import decided, folder_reviews
 from blindcal.project.settings import Folder, read_folder
-from blindcal.project.workflow import folder_answer
 from blindcal.report.wording import VERDICTS, level_advice, level_facts
 from blindcal.reviewers.affine import Affine
 from blindcal.reviews import BETTER, Reviews, orient_reviewers, orient_reviews, similar_id_warnings

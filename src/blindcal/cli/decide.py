@@ -24,7 +24,8 @@ from blindcal.deciding.certificate_fields import CONFIDENTIAL
 from blindcal.deciding.decide import Outcome, first_of_key
 from blindcal.deciding.ledger import ledger_folder
 from blindcal.io.cells import count, number_text
-from blindcal.project.workflow import decide_folder, key_of, opened
+from blindcal.project.decide import decide_folder
+from blindcal.project.folder import key_of, opened
 from blindcal.report.wording import certified_promises, has_figures, percent
 
 _BY = {"this-year": "these reviews themselves", "file": "another method's evidence"}

@@ -19,8 +19,9 @@ from blindcal.io.atomic_files import write_bytes
 from blindcal.io.cells import count
 from blindcal.posterior.conference import track_level
 from blindcal.project.create import INPUTS, create_example, key_beside
+from blindcal.project.decide import decide_folder
+from blindcal.project.publish import report_release
 from blindcal.project.settings import FILE, read_folder
-from blindcal.project.workflow import decide_folder, report_release
 from blindcal.report.wording import certified_steady, papers_text
 from blindcal.simulation.conference import PAPERS, POOL, REVIEWS, SimulatedConference, example, example_files
 

@@ -35,9 +35,9 @@ from blindcal.io.cells import count
 from blindcal.posterior.reuse_guard import fit_record_path
 from blindcal.private_sharing import LossLimit, shared_folder
 from blindcal.private_sharing import share as share_sums
+from blindcal.project.fit import fit_folder
 from blindcal.project.imports import folder_reviews
 from blindcal.project.settings import Folder, parse_grid, parse_paper_counts, read_folder
-from blindcal.project.workflow import fit_folder
 from blindcal.report.wording import SOURCES
 from blindcal.reviewers.calibration import ANYONE, FIELDS
 from blindcal.reviews import BETTER, Reviews

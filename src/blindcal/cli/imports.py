@@ -33,6 +33,7 @@ from blindcal.project.create import (
     create_folder,
     key_beside,
 )
+from blindcal.project.decide import folder_answer
 from blindcal.project.imports import (
     KINDS,
     FolderImport,
@@ -43,7 +44,6 @@ from blindcal.project.imports import (
     write_import,
 )
 from blindcal.project.settings import FILE, Folder, accept_setting, read_folder
-from blindcal.project.workflow import folder_answer
 from blindcal.report.wording import answer_words
 from blindcal.reviews import BETTER, Reviews
 

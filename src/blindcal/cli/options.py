@@ -21,9 +21,9 @@ from blindcal.compute.parallel import Workers, available_cores, connected
 from blindcal.deciding.publish import latest_release
 from blindcal.errors import InputError
 from blindcal.io.cells import Column, cell_problem, count
+from blindcal.project.folder import interrupted_remarks, release_of
 from blindcal.project.imports import decided, plan_refusals
 from blindcal.project.settings import FILE, Folder, number_hint, read_folder
-from blindcal.project.workflow import interrupted_remarks, release_of
 from blindcal.reviewers.affine import Affine
 from blindcal.reviewers.base import Reviewer
 from blindcal.reviewers.curves import Logistic, Power

@@ -42,8 +42,8 @@ from blindcal.policy.guarantee import NAMES, Guarantee
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.this_year import ThisYearInputs
+from blindcal.project.folder import folder_inputs, opened, settings_of
 from blindcal.project.settings import Folder, checked_consent, parse_guarantee
-from blindcal.project.workflow import folder_inputs, opened, settings_of
 from blindcal.report.guarantee_survey import survey
 from blindcal.report.html_page import Report, page
 from blindcal.report.wording import (

@@ -22,7 +22,7 @@ from blindcal.errors import InputError
 from blindcal.exporters import FORMATS, WHAT
 from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
 from blindcal.io.cells import count
-from blindcal.project.workflow import export_release, folder_list, report_release
+from blindcal.project.publish import export_release, folder_list, report_release
 from blindcal.report.wording import assumptions_of, explain_certificate, read_certificate
 
 _WIDTH = 96

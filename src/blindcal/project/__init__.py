@@ -1,8 +1,8 @@
 """A conference's folder: its settings, its template, and how it is made.
 
 In: exports and past reviews, or an existing folder. Out: `conference.toml` with checked settings,
-the folder's files, what a command asks of it. Open `settings` first, then `create`. Imports: report
-and earlier.
+the folder's files, one step of a conference per function. Open `settings` first, then `folder`.
+Imports: report and earlier.
 """
 
 from typing import TYPE_CHECKING

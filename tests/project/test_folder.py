@@ -1,4 +1,4 @@
-"""Steps on a conference's folder, called as the commands and the app call them."""
+"""What a folder says, and its inputs as they are read for each step."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 pytest.importorskip("jinja2")
 
 from blindcal.errors import InputError
+from blindcal.project.folder import folder_inputs
 from blindcal.project.imports import UNKNOWN_REVIEWERS_FILE
 from blindcal.project.settings import read_folder
-from blindcal.project.workflow import folder_inputs
 from small_conferences import project, small_conference
 
 pytestmark = pytest.mark.edge

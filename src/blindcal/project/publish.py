@@ -1,0 +1,226 @@
+"""What is made of a release of a folder: files for other systems, lists of another length, and pages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from blindcal.compute.parallel import Progress, Workers, no_progress
+from blindcal.deciding.lists import PrintedList, printed_list
+from blindcal.deciding.publish import (
+    published_in,
+    read_record,
+)
+from blindcal.errors import InputError
+from blindcal.exporters import FORMATS, export
+from blindcal.exporters.formats import (
+    DECISIONS,
+    LEFT_OUT,
+    TAKEN_BACK,
+    WAITING,
+    DecidedPaper,
+    decided_of,
+    decision_words,
+    read_decided,
+    read_titles,
+)
+from blindcal.io.cells import count
+from blindcal.planning.conference_plan import plan_remarks
+from blindcal.posterior.inputs import PAST, Inputs
+from blindcal.project.folder import folder_inputs, key_of, release_of
+from blindcal.project.settings import (
+    Folder,
+    parse_paper_counts,
+)
+from blindcal.report.guarantee_survey import Survey, survey_release
+from blindcal.report.html_page import Report, page
+from blindcal.report.wording import certificate_of, has_figures, read_certificate
+
+
+@dataclass(frozen=True)
+class ReleaseExport:
+    """The decisions of a release as a system reads them."""
+
+    name: str  # what to call the file
+    to: str  # the system
+    data: bytes  # the bytes of the file
+    papers: tuple[DecidedPaper, ...]  # the papers, with decisions by hand in place of blindcal's
+    words: Mapping[str, int]  # how many papers each word for a decision stands at
+    remarks: tuple[str, ...]  # what the chair should know, a sentence each
+    confidential: bool = False  # whether it is a list that was not released
+
+
+def folder_list(
+    folder: Folder, accept: str, wait_list: str | None = None, *, key: Path | None = None
+) -> PrintedList:
+    """The list of another number of papers than was released, for the chair alone; nothing is drawn.
+
+    `accept`: how many papers, or how many of each track, as text. `wait_list`: how many more wait, in the
+    same form; by default those who wait in the release. Papers that the folder calls withdrawn are left out.
+    """
+    number = parse_paper_counts("`accept`", accept or None)
+    if number is None:
+        raise InputError("say how many papers to accept")
+    record = read_record(release_of(folder), key_of(folder, key))
+    return printed_list(record, number, parse_paper_counts("`wait_list`", wait_list), folder.withdrawn)
+
+
+def export_release(
+    folder: Folder | None,
+    release: Path,
+    to: str,
+    what: str = "decisions",
+    *,
+    accepted: str | None = None,
+    rejected: str | None = None,
+    waiting: str | None = None,
+    printed: PrintedList | None = None,
+    key: Path | None = None,
+) -> ReleaseExport:
+    """The decisions of a release for a conference system, or as a table.
+
+    `folder`: the conference's folder, whose titles, words and decisions by hand are used; None without. `to`:
+    the system or kind of table, one of `exporters.FORMATS`. `waiting`: what it calls the wait list; without
+    it, its papers are not sent to a system. `printed`: a list of another number in place of the release's.
+    """
+    settings: Mapping[str, Any] = {} if folder is None else folder.settings
+    titles = str(settings["titles"]) if "titles" in settings else None
+    by_hand = {} if folder is None else folder.overridden
+    edits = {paper: text.split(":")[0] for paper, text in by_hand.items()}
+    if printed is not None:
+        gone = () if folder is None else folder.withdrawn
+        edits = {paper: word for paper, word in edits.items() if paper not in gone}
+        text = printed.text if what == "advice" else printed.public
+        papers = decided_of(text.encode(), "the printed list", titles, edits)
+    else:
+        papers = read_decided(release, titles, edits)
+    if what == "advice" and not all(paper.advice for paper in papers):
+        secret = key if folder is None else key_of(folder, key)
+        if secret is None:
+            raise InputError(
+                "scores are confidential, and so is the advice, which only the private log has: give `key`"
+            )
+        papers = decided_of(read_record(release, secret).decisions.encode(), str(release), titles, edits)
+    if what == "decisions" and to in FORMATS and FORMATS[to].worded:
+        # The folder's words are for systems that have words; words that are given may be a mistake elsewhere.
+        accepted, rejected = (
+            str(settings[name]) if word is None and name in settings else word
+            for name, word in (("accepted", accepted), ("rejected", rejected))
+        )
+    data = export(papers, to, what, accepted=accepted, rejected=rejected, waiting=waiting)
+    remarks, words = tuple[str, ...](), dict[str, int]()
+    if what == "decisions":
+        remarks, number = _export_remarks(papers, to, waiting), Counter(paper.decision for paper in papers)
+        remarks += _gone_remarks(folder, papers, to)
+        called = decision_words(to, accepted, rejected, waiting).items()
+        words = {
+            word: number[decision] for decision, word in called if number[decision] or decision in DECISIONS
+        }
+    if printed is not None:
+        remarks = (*_changed_words(printed), *remarks)
+    name = f"{what}-{to}.{FORMATS[to].ending}"
+    return ReleaseExport(name, to, data, tuple(papers), words, remarks, printed is not None)
+
+
+def _changed_words(printed: PrintedList) -> tuple[str, ...]:
+    """Remarks on the papers that the printed list decides otherwise than the release."""
+    words = sorted({(then, now) for _, then, now in printed.changes})
+    return tuple(
+        f"{then} in the release, {now} here: "
+        + ", ".join(paper for paper, *both in printed.changes if both == [then, now])
+        for then, now in words
+    )
+
+
+def _export_remarks(papers: Sequence[DecidedPaper], to: str, waiting: str | None) -> tuple[str, ...]:
+    overridden = sum(paper.overridden for paper in papers)
+    by_hand = (
+        f"{count(overridden, 'decision')} overridden by hand: the certificate is about blindcal's own "
+        "decisions, and does not say what these reveal"
+    )
+    waits = [paper.paper for paper in papers if paper.decision == WAITING] if waiting is None else []
+    what = {
+        TAKEN_BACK: "the file takes back what an earlier one said of them",
+        LEFT_OUT: f"not in the file: {', '.join(waits)}. {_TAKE_BACK}",
+    }.get(FORMATS[to].waiting)
+    word = "" if FORMATS[to].own_words else "; `waiting` says what you call it"
+    on_it = f"{count(len(waits), 'paper')} on the wait list: {what}{word}"
+    return (*([by_hand] if overridden else []), *([on_it] if waits and what else []))
+
+
+_TAKE_BACK = "If an earlier file decided any of them, take that back in your system"
+
+
+def _gone_remarks(folder: Folder | None, papers: Sequence[DecidedPaper], to: str) -> tuple[str, ...]:
+    """A remark on papers that a release of the folder accepted and this list does not have."""
+    if folder is None or not FORMATS[to].upload:
+        return ()
+    releases = [read_decided(seen.path.parent) for seen in published_in(folder.text("out"))]
+    accepted = [paper.paper for release in releases for paper in release if paper.decision == DECISIONS[0]]
+    gone = [paper for paper in dict.fromkeys(accepted) if paper not in {other.paper for other in papers}]
+    named = f"accepted by a release and not in this list: {', '.join(gone)}. {_TAKE_BACK}"
+    return (named,) if gone else ()
+
+
+class ReleasePage(NamedTuple):
+    """A report about a release: its HTML, the survey that it shows, and what the reader should know."""
+
+    html: str
+    survey: Survey | None
+    remarks: tuple[str, ...]
+
+
+def report_release(
+    folder: Folder | None,
+    release: Path,
+    *,
+    confidential: bool = False,
+    key: Path | None = None,
+    workers: Workers = 1,
+    progress: Progress = no_progress,
+) -> ReleasePage:
+    """The page about a release, for everyone or for the chair.
+
+    The survey in it is made from the files of the conference's `folder`. A `confidential` page is for the
+    chair alone, and needs the `key` if scores are confidential.
+    """
+    certificate, papers = read_certificate(release), read_decided(release)
+    if confidential and certificate["scores"] == "confidential":
+        certificate, papers = sealed_release(release, key if folder is None else key_of(folder, key))
+    if len(papers) != certificate["papers"]:
+        raise InputError(
+            f"{release}: certificate.json is about {count(certificate['papers'], 'paper')}, and "
+            f"decisions.csv has {len(papers):,}"
+        )
+    survey, remarks, notes = None, [], tuple[str, ...]()
+    if certificate["source"] != PAST:
+        remarks += ["the page has no expected errors: `blindcal plan` gives their range"]
+    elif not has_figures(certificate):
+        remarks += [
+            "scores are confidential: the page has no figure that depends on them; `confidential` has all"
+        ]
+    elif folder is None:
+        remarks += ["without the conference's folder the page has no menu and no gray zone"]
+    else:
+        with folder_inputs(folder) as inputs:
+            if isinstance(inputs, Inputs):
+                survey = survey_release(inputs, certificate, papers, workers=workers, progress=progress)
+    if has_figures(certificate):
+        notes = tuple(plan_remarks(certificate, certificate["limits"].get("never_against")))
+    titles = None if folder is None else folder.settings.get("titles")
+    names = read_titles(str(titles)) if titles and confidential else {}
+    html = page(Report(certificate, papers, survey, confidential, names, notes))
+    return ReleasePage(html, survey, tuple(remarks))
+
+
+def sealed_release(release: Path, key: Path | None) -> tuple[dict[str, Any], tuple[DecidedPaper, ...]]:
+    """Certificate and decisions of a release with all figures, from the private log of its `key`."""
+    if key is None:
+        raise InputError(
+            "scores are confidential, and only the private log has the figures of this release: give `key`"
+        )
+    record, name = read_record(release, key), str(release)
+    return certificate_of(record.certificate.encode(), name), decided_of(record.decisions.encode(), name)

@@ -1,0 +1,62 @@
+"""Files and pages of a folder's release, called as the commands and the app call them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jinja2")
+
+from blindcal.errors import InputError
+from blindcal.project.publish import export_release, folder_list, report_release, sealed_release
+from blindcal.project.settings import read_folder
+from small_conferences import decided, project, small_conference
+
+pytestmark = pytest.mark.edge
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    decided(small_conference().write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out")
+    return tmp_path / "out"
+
+
+def test_a_release_alone_has_a_page_and_says_what_it_lacks(release: Path) -> None:
+    made = report_release(None, release)
+    assert made.survey is None
+    assert made.remarks == ("without the conference's folder the page has no menu and no gray zone",)
+
+
+def test_a_page_of_two_releases_is_refused(release: Path) -> None:
+    table = release / "decisions.csv"
+    table.write_text("\n".join(table.read_text().splitlines()[:-1]) + "\n")
+    with pytest.raises(InputError, match=r"certificate.json is about 6 papers, and decisions.csv has 5"):
+        report_release(None, release)
+
+
+def test_confidential_figures_need_the_key(release: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="give `key`"):
+        sealed_release(release, None)
+    certificate, papers = sealed_release(release, tmp_path / "key.bin")
+    assert len(papers) == certificate["papers"] == 6
+
+
+def test_another_list_is_for_the_chair_alone_and_needs_a_number(tmp_path: Path) -> None:
+    files, release = small_conference().write(tmp_path / "in"), tmp_path / "out"
+    decided(files, tmp_path / "key.bin", release, "accept = 3")
+    folder = read_folder(project(files, None, release, "accept = 3"))
+    with pytest.raises(InputError, match="say how many papers to accept"):
+        folder_list(folder, "")
+    made = export_release(folder, release, "csv", printed=folder_list(folder, "4"))
+    assert (made.confidential, made.words) == (True, {"accept": 4, "reject": 2})
+    assert not export_release(folder, release, "csv").confidential
+
+
+def test_a_decision_by_hand_stands_in_the_file_with_a_remark(release: Path, tmp_path: Path) -> None:
+    plain = export_release(None, release, "csv")
+    paper, other = next((p.paper, "reject") for p in plain.papers if p.decision == "accept")
+    notes = f'[overridden]\n"{paper}" = "{other}: an error in a review"'
+    made = export_release(read_folder(project(tmp_path / "in", None, release, notes)), release, "csv")
+    assert {p.paper: p.decision for p in made.papers if p.overridden} == {paper: other}
+    assert "1 decision overridden by hand" in made.remarks[0]
