@@ -52,6 +52,10 @@ def test_few_commands_stand_at_the_top() -> None:
     assert len(research.registered_commands) == len({*RESEARCH["Commands"]})
 
 
+def _options(help_text: str) -> list[str]:
+    return re.findall(r"^  (--[a-z-]+)", help_text.split("\nOptions:")[1], re.M)
+
+
 @pytest.mark.parametrize("name", NAMES, ids=" ".join)
 def test_every_command_has_help_an_example_and_json(name: list[str]) -> None:
     code, out, err = call(*name, "--help")
@@ -60,7 +64,9 @@ def test_every_command_has_help_an_example_and_json(name: list[str]) -> None:
     assert "--json" in out
     assert "list[" not in out
     if name[0] != "research":
-        assert len(re.findall(r"^  --[a-z]", out.split("\nOptions:")[1], re.M)) <= 14
+        # `new` reads files as `import` does, with the same options; those of its own are few.
+        shared = set() if name != ["new"] else set(_options(call("import", "--help")[1]))
+        assert len(set(_options(out)) - shared) <= 14
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ KNOWN = {
         ".14": "printed by the example above it",
         ".38": "printed by the example above it",
     },
-    "calibrate_reviewers.md": {"90 %": "the level of an interval"},
+    "calibrate_reviewers.md": {"90 %": "the level of an interval", ".953": "e^3 / (1 + e^3)"},
     "privacy_model.md": {
         "40 %": ".7 - .3, the sentence's own numbers",
         "60 %": "printed by the example below it",
