@@ -77,7 +77,7 @@ docs: $(STAMP)
 bench: $(STAMP)
 	for script in bench/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-# Studies into a folder of their own, all of them or ONLY="frontiers score_plane"; OUT=docs publishes.
+# Studies into a folder of their own, all of them or ONLY="frontiers drawings"; OUT=docs publishes.
 OUT ?= build/docs
 ONLY ?= $(filter-out stated,$(basename $(notdir $(wildcard studies/*.py))))
 figures: $(STAMP)

@@ -1,15 +1,16 @@
 """How well `fit` recovers reviewers from past reviews: coverage of its intervals, and errors beside others'.
 
 Simulated histories: 20 conferences, 1,000 reviewers with 1 to 12 past reviews each, three reviews a paper,
-with and without drift, rounded to 1..10 or not; and short ones, 5 conferences and 250 reviewers. An
-estimate is compared with the reviewer's true slope, offset and noise at the *next* conference. The error of
-(slope, offset) is the root mean square difference of the expected score over papers, `sqrt((slope error)^2
-+ (offset error)^2)`, in standard deviations of the scores. Beside it: a common slope with each reviewer's
-shrunken offset (crossed random effects, REML), and an ordinary regression of each reviewer's scores on the
-means of the other reviews. Writes docs/numbers/past_reviews.json
-and the tables of docs/evidence/history_and_sharing.md.
+with and without drift, rounded to 1..10 or not; and short ones, 5 conferences and 250 reviewers. An estimate
+is compared with the reviewer's true slope, offset and noise at the *next* conference. The error of (slope,
+offset) is the root mean square difference of the expected score over papers, `sqrt((slope error)^2 + (offset
+error)^2)`, in standard deviations of the scores. Beside it: a common slope with each reviewer's shrunken
+offset (crossed random effects, REML). And a committee of 40 after two past years of nine reviews each, which
+hardly show how habits drift: the fit averages over what its prior takes for possible, correlations from one
+year to the next around .8 (Beta(4, 1)). Writes docs/numbers/past_reviews.json and the tables of
+docs/evidence/history_and_sharing.md and docs/explanation/calibration_models.md.
 
-    python studies/past_reviews.py --histories 20 --drifting 60 --short 200
+    python studies/past_reviews.py --histories 20 --drifting 40 --short 120
 """
 
 from __future__ import annotations
@@ -37,6 +38,14 @@ SETTINGS = {
     "short, drift, rounded": (0.8, True),
 }
 _SHORT = 250, 5  # reviewers and conferences of a short history
+# After two past years: how habits correlate from one conference to the next, None if drawn from the prior of
+# the fit; and the standard deviation of offsets.
+TWO_YEARS = {
+    "habits last": (1.0, 0.4),
+    "habits last, offsets of .67": (1.0, 0.67),
+    "habits correlate by .8": (0.8, 0.4),
+    "any drift, as the fit expects it": (None, 0.4),
+}
 _GRID = np.arange(1.0, 11.0)
 
 
@@ -111,7 +120,7 @@ def _dealt(rng: np.random.Generator, who: np.ndarray) -> tuple[np.ndarray, np.nd
     return np.unique(paper[first], return_inverse=True)[1], person[first]
 
 
-# --- the others: in standard deviations of each conference's scores
+# --- the other method: in standard deviations of each conference's scores
 
 
 def shrunken_offsets(history: History) -> tuple[float, np.ndarray]:
@@ -149,26 +158,10 @@ def shrunken_offsets(history: History) -> tuple[float, np.ndarray]:
     return float(np.sqrt(noise / np.exp(best.x[0]))), solved[:people]
 
 
-def regressions(history: History, common: float) -> tuple[np.ndarray, np.ndarray]:
-    """Each reviewer's scores on the means of the other reviews, in units of quality; nan below three."""
-    others = history.per_paper()[history.paper] - 1
-    alone = others == 0
-    total = history.per_paper(history.score)[history.paper] - history.score
-    proxy = total / np.where(alone, 1, others) / common
-    weight = np.where(alone, 0.0, 1.0)
-    n, x, y = (history.per_reviewer(weight * part) for part in (1.0 + 0 * proxy, proxy, history.score))
-    xx, xy = history.per_reviewer(weight * proxy**2), history.per_reviewer(weight * proxy * history.score)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slope = (xy - x * y / n) / (xx - x * x / n)
-        offset = (y - slope * x) / n
-    few = n < 3
-    return np.where(few, np.nan, slope), np.where(few, np.nan, offset)
-
-
 @dataclass(frozen=True)
 class Compared:
     """One history: coverage of (slope, offset, noise), and by reviewer the number of past reviews and the
-    squared errors of the fit, of shrunken offsets and of regression."""
+    squared errors of the fit and of shrunken offsets."""
 
     cover: np.ndarray
     reviews: np.ndarray
@@ -184,12 +177,10 @@ def compared(drawn: Drawn, *, sweeps: int | None = None) -> Compared:
     found = np.array([fitted.roster[name] for name in history.reviewers]).T
     inside = np.abs(found[:3] - truth) < _INTERVAL * found[[3, 4, 6]]
     common, offsets = shrunken_offsets(history)
-    slope, offset = regressions(history, common)
     true_slope, true_offset = truth[0] / width, (truth[1] - middle) / width
     guesses = [
         (found[0] / width, (found[1] - middle) / width),
         (np.full(offsets.shape, common), offsets),
-        (slope, offset),
     ]
     squares = [(a - true_slope) ** 2 + (b - true_offset) ** 2 for a, b in guesses]
     return Compared(
@@ -203,10 +194,19 @@ def compared(drawn: Drawn, *, sweeps: int | None = None) -> Compared:
 def compute(job: tuple[str, int]) -> Compared:
     """One history, drawn by its setting and number."""
     setting, number = job
+    if setting in TWO_YEARS:
+        return after_two_years(setting, number)
     persistence, rounded = SETTINGS[setting]
     rng = np.random.default_rng([list(SETTINGS).index(setting), number])
     size = _SHORT if setting.startswith("short") else ()
     return compared(drawn_pasts(rng, *size, persistence=persistence, grid=_GRID if rounded else None))
+
+
+def after_two_years(setting: str, number: int) -> Compared:
+    rng = np.random.default_rng([98, number])
+    fixed, offset = TWO_YEARS[setting]
+    persistence = float(rng.beta(4.0, 1.0)) if fixed is None else fixed
+    return compared(drawn_pasts(rng, 40, 2, least=9, most=9, persistence=persistence, offset_sd=offset))
 
 
 def coverage_table(found: dict[str, list[Compared]]) -> list[str]:
@@ -256,46 +256,11 @@ def paired(runs: list[Compared], other: int, low: int, high: int) -> tuple[float
     return float(np.mean(saved)), float(_error(np.array(saved)))
 
 
-def root_mean(runs: list[Compared], method: int, low: int, high: int) -> str:
-    """Root mean square error over reviewers with so many past reviews, and its standard error over
-    histories."""
-    means = np.array(
-        [run.squares[method, (run.reviews >= low) & (run.reviews <= high)].mean() for run in runs]
-    )
-    root = float(np.sqrt(means.mean()))
-    return f"{root:.3f} ± {float(_error(means)) / (2 * root):.3f}"
-
-
-def median_root(runs: list[Compared], low: int, high: int) -> str:
-    """The same of the median error of regression, whose mean says little."""
-    medians = np.array(
-        [np.sqrt(np.nanmedian(run.squares[2, (run.reviews >= low) & (run.reviews <= high)])) for run in runs]
-    )
-    return f"{medians.mean():.3f} ± {float(_error(medians)):.3f} (median)"
-
-
-def error_table(runs: list[Compared]) -> list[str]:
-    lines = [
-        "| past reviews | fitted | offsets | regression | better than offsets by | than regression by |",
-        "|---|---|---|---|---|---|",
-    ]
-    for low, high in _LENGTHS:
-        cells = [root_mean(runs, method, low, high) for method in (0, 1)]
-        exists = low >= 3
-        cells.append(median_root(runs, low, high) if exists else "")
-        for other in (1, 2) if exists else (1,):
-            mean, error = paired(runs, other, low, high)
-            cells.append(f"{mean:.4f} ± {error:.4f}")
-        label = f"{low}" if low == high else f"{low} to {high}"
-        lines.append(f"| {label} | " + " | ".join([*cells, *[""] * (5 - len(cells))]) + " |")
-    return lines
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--histories", type=int, default=20, help="histories without drift, for each setting")
-    parser.add_argument("--drifting", type=int, default=60, help="histories with drift, for each setting")
-    parser.add_argument("--short", type=int, default=200, help="short histories, for each setting")
+    parser.add_argument("--drifting", type=int, default=40, help="histories with drift, for each setting")
+    parser.add_argument("--short", type=int, default=120, help="short histories, for each setting")
     parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     sizes = {
@@ -307,16 +272,23 @@ def main() -> None:
         for name, (persistence, _) in SETTINGS.items()
     }
     jobs = [(name, number) for name, histories in sizes.items() for number in range(histories)]
+    jobs += [(name, number) for name in TWO_YEARS for number in range(options.short)]
     runs = parallel_map(compute, jobs, workers=options.workers)
-    found = {name: [run for run, job in zip(runs, jobs, strict=True) if job[0] == name] for name in sizes}
-    for name in sizes:
-        print(*coverage_table({name: found[name]})[2:], *error_table(found[name]), sep="\n")
-    tables = {"past coverage": coverage_table(found), "past errors": error_table(found["drift, rounded"])}
+    every = {
+        name: [run for run, job in zip(runs, jobs, strict=True) if job[0] == name]
+        for name in (*sizes, *TWO_YEARS)
+    }
+    found, after_two = ({name: every[name] for name in names} for names in (sizes, TWO_YEARS))
     command = (
         f"python studies/past_reviews.py --histories {options.histories} --drifting {options.drifting} "
         f"--short {options.short}"
     )
-    keep("past_reviews", command, {"docs/evidence/history_and_sharing.md": tables}, sentences(found))
+    pages = {
+        "docs/evidence/history_and_sharing.md": {"past coverage": coverage_table(found)},
+        "docs/explanation/calibration_models.md": {"two past years": coverage_table(after_two)},
+    }
+    print(*(line for tables in pages.values() for table in tables.values() for line in table), sep="\n")
+    keep("past_reviews", command, pages, sentences(found))
 
 
 if __name__ == "__main__":

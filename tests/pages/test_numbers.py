@@ -181,18 +181,18 @@ def test_a_number_without_a_source_is_noticed() -> None:
 def test_the_caption_of_the_score_plane() -> None:
     """The rings hold what they say, counted over a wider and finer plane (cells cut by a ring make 6e-4 of
     difference); if long, all is computed again."""
-    import score_plane
+    import two_reviewers
 
-    for _, pair, low, high in score_plane.PAIRS:
-        score, density = score_plane.densities(pair, low, high, 240)
-        wide, everywhere = score_plane.densities(pair, low - 3.0, high + 3.0, 701)
+    for _, pair, low, high in two_reviewers.PAIRS:
+        score, density = two_reviewers.densities(pair, low, high, 240)
+        wide, everywhere = two_reviewers.densities(pair, low - 3.0, high + 3.0, 701)
         held = [
             everywhere[everywhere >= level].sum() * (wide[1] - wide[0]) ** 2
-            for level in score_plane.held_levels(score, density)
+            for level in two_reviewers.held_levels(score, density)
         ]
-        np.testing.assert_allclose(held, sorted(score_plane.HELD, reverse=True), atol=0.001)
+        np.testing.assert_allclose(held, sorted(two_reviewers.HELD, reverse=True), atol=0.001)
     if count(0, 1):
-        assert score_plane.sentences(score_plane.compute()) == kept("score_plane")["sentences"]
+        assert two_reviewers.sentences(two_reviewers.planes()) == kept("two_reviewers")["sentences"]
 
 
 def test_the_tables_of_appendix_a_that_are_quick() -> None:
