@@ -28,12 +28,19 @@ from stated import keep
 
 UPPER_QUARTILE = round(float(ndtri(0.75)), 4)
 WORTH_KEEPING = 1000
+DEFAULT = "crowd of 10, epsilon 3"  # in pools of 4 to 6 it is steady
+NAMES = {"steady": (1.0, 2.0, 3.0, None), "odds": (1.0, 2.0, 3.0), "average": (1.0, 2.0, 3.0, None)}
 GUARANTEES = {
-    "steady, epsilon 2": bc.Guarantee("steady", epsilon=2.0),
-    "average, epsilon 2": bc.Guarantee("average", epsilon=2.0),
-    "average": bc.Guarantee("average", epsilon=None),
+    DEFAULT: bc.Guarantee("crowd", among=10, epsilon=3.0),
+    **{
+        name if epsilon is None else f"{name}, epsilon {epsilon:g}": bc.Guarantee(name, epsilon=epsilon)
+        for name, epsilons in NAMES.items()
+        for epsilon in epsilons
+    },
     "full calibration": bc.Guarantee("none", epsilon=None),
 }
+# Log odds that move farther than this are those of a candidate who was ruled out.
+FARTHEST = 20.0
 
 
 @dataclass(frozen=True)
@@ -177,7 +184,7 @@ def table(found: dict[Setting, list[list[Gain]]]) -> list[str]:
                 f"{decided.mean():.1f} %",
                 f"{added.mean():.2f} ± {added.std(ddof=1) / np.sqrt(len(added)):.2f} points",
                 f"{max(one.rise for one in column):.2f}",
-                "all the way" if odds > 20.0 else f"{odds:.2f}",
+                "all the way" if odds > FARTHEST else f"{odds:.2f}",
             ]
             lines.append(f"| {setting.name} | {name} | " + " | ".join(cells) + " |")
     return lines
@@ -185,30 +192,35 @@ def table(found: dict[Setting, list[list[Gain]]]) -> list[str]:
 
 def sentences(found: dict[Setting, list[list[Gain]]]) -> dict[str, list[str]]:
     """What the pages say of it in words: the worst over all settings, and the range of the means."""
-    names = list(GUARANTEES)
-    steady = [gains[names.index("steady, epsilon 2")] for part in found.values() for gains in part]
-    if max(one.stated for one in steady) > 0.0:
+    every = {
+        name: [gains[place] for part in found.values() for gains in part]
+        for place, name in enumerate(GUARANTEES)
+    }
+    usual = every[DEFAULT]
+    if max(one.stated for one in usual) > 0.0:
         raise SystemExit("a table that is steady states a rise")
-    odds = max(one.log_odds for one in steady)
-    rise = max(one.rise for one in steady)
-    added = [100 * _mean(part, 0, "added") for part in found.values()]
+    odds = max(one.log_odds for one in usual)
+    rise = max(one.rise for one in usual)
+    added = [100 * _mean(part, list(GUARANTEES).index(DEFAULT), "added") for part in found.values()]
+    fold = f"up to {np.exp(odds):.0f}-fold in small matchings"
     return {
         "docs/evidence/adversaries.md": [
-            f"log odds between two candidates for one review moved by up to {odds:.2f} "
-            "under *steady*, epsilon 2",
+            f"log odds between two candidates for one review moved by up to {odds:.2f}",
             f"a best guess became likelier by up to {rise:.2f} where every certificate says 0",
-            f"grew by {min(added):.2f} to {max(added):.2f} percentage points under *steady*, epsilon 2",
+            f"grew by {min(added):.2f} to {max(added):.2f} percentage points",
         ],
-        "docs/howto/before_you_say_yes.md": [f"up to {np.exp(odds):.0f}-fold in small matchings"],
-        "README.md": [
-            f"up to {np.exp(odds):.0f}-fold in small matchings",
-            f"{min(added):.1f} to {max(added):.1f} percentage points",
-        ],
-        "src/blindcal/report/wording.py": [
-            f"odds moved up to {np.exp(odds):.0f}-fold at epsilon 2",
-            f"a best guess became likelier by up to {rise:.2f}",
-        ],
+        "docs/howto/before_you_say_yes.md": [fold],
+        "README.md": [fold, f"{min(added):.1f} to {max(added):.1f} percentage points"],
+        "src/blindcal/report/wording.py": [_row(GUARANTEES[name], gains) for name, gains in every.items()],
     }
+
+
+def _row(guarantee: bc.Guarantee, gains: list[Gain]) -> str:
+    """How far all decisions moved odds and a best guess at most, as `wording` has it for certificates."""
+    odds, epsilon = max(one.log_odds for one in gains), guarantee.epsilon
+    fold = "inf" if odds > FARTHEST else f"{np.exp(odds):.0f}"
+    limit = "inf" if epsilon is None else f"{epsilon:g}"
+    return f'("{guarantee.name}", {limit}): ({fold}, {max(one.rise for one in gains):.2f})'
 
 
 def _mean(gains: list[list[Gain]], column: int, part: str) -> float:

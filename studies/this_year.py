@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from blindcal.checks import Array, Integers
-from blindcal.compute.parallel import parallel_map
+from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.planning.ranking_and_wait_list import DECIMALS
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import private_policy
@@ -39,6 +39,7 @@ from blindcal.posterior.levels import (
 )
 from blindcal.posterior.variance_components import score_moments
 from blindcal.reviews import Reviews
+from ordinary_conference import kept_part
 from stated import keep
 
 RATE, DRAWS = 0.25, 20
@@ -358,30 +359,33 @@ def strategy_lines(found: Array) -> list[str]:
 
 
 def lines(found: dict[str, Array]) -> list[str]:
-    head = ["public", "epsilon 1", "2", "3", "full", "kept at 3", "stated: public", "stated: 3", "lots"]
+    head = ["public", "epsilon 1", "2", "3", "full", "stated: public", "stated: 3", "lots"]
     head += [f"exact: {name}" for name in ("public", "1", "2", "3", "full")]
     made = ["| conference | " + " | ".join(head) + " |", "|---" * (len(head) + 1) + "|"]
     for name, rows in found.items():
         mean, error = rows.mean(axis=0), rows.std(axis=0, ddof=1) / np.sqrt(len(rows))
         cells = [f"{m:.2f} ± {e:.2f}" for m, e in zip(mean, error, strict=True)]
         stated = f"{mean[6:10].min():.2f} to {mean[6:10].max():.2f}"
-        row = [*cells[:5], kept_part(rows), f"{mean[10]:.2f}", stated, f"{mean[5]:.1f}", *cells[11:]]
+        row = [*cells[:5], f"{mean[10]:.2f}", stated, f"{mean[5]:.1f}", *cells[11:]]
         made.append(f"| {name} | " + " | ".join(row) + " |")
     return made
 
 
-def kept_part(rows: Array) -> str:
-    """The part of what full calibration adds to public decisions that epsilon 3 keeps, if that is not 0."""
-    added = rows[:, 4] - rows[:, 0]
-    if added.mean() <= 2.0 * added.std(ddof=1) / np.sqrt(len(rows)):
-        return "-"
-    return f"{100 * (rows[:, 3] - rows[:, 0]).mean() / added.mean():.0f} %"
+def kept_lines(found: dict[str, Array]) -> list[str]:
+    """The part of (full - public) that each epsilon keeps, one by one and with an exact number."""
+    head = [f"{kind}epsilon {one}" for kind in ("", "exact: ") for one in (1, 2, 3)]
+    made = ["| conference | " + " | ".join(head) + " |", "|---" * (len(head) + 1) + "|"]
+    for name, rows in found.items():
+        cells = [kept_part(gains, one) for gains in (rows[:, :5], rows[:, 11:]) for one in (1, 2, 3)]
+        made.append(f"| {name} | " + " | ".join(cells) + " |")
+    return made
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--conferences", type=int, default=400)
     parser.add_argument("--only", default="")
+    parser.add_argument("--workers", type=int, default=available_cores())
     options = parser.parse_args()
     found: dict[str, dict[str, Array]] = {"ordinary": {}, "hard": {}}
     for kind, worlds in (("ordinary", ORDINARY), ("hard", HARD)):
@@ -390,17 +394,19 @@ def main() -> None:
                 continue
             number = options.conferences // (4 if world.papers > 100 else 1)
             found[kind][name] = np.array(
-                parallel_map(compute, [(world, seed) for seed in range(number)], workers=1)
+                parallel_map(compute, [(world, seed) for seed in range(number)], workers=options.workers)
             )
-            print(lines({name: found[kind][name]})[-1], flush=True)
+            for made in (lines, kept_lines):
+                print(made({name: found[kind][name]})[-1], flush=True)
     jobs = [(MODERATE, seed) for seed in range(2 * options.conferences)]
-    strategy = strategy_lines(np.array(parallel_map(strategic, jobs, workers=1)))
+    strategy = strategy_lines(np.array(parallel_map(strategic, jobs, workers=options.workers)))
     print(*strategy, sep="\n")
     if options.only:
         return
     command = f"python studies/this_year.py --conferences {options.conferences}"
     tables = {"this year": lines(found["ordinary"]), "this year hard": lines(found["hard"])}
     tables["this year strategy"] = strategy
+    tables["this year kept"] = kept_lines({**found["ordinary"], **found["hard"]})
     keep("this_year", command, {"docs/evidence/this_year.md": tables}, {})
 
 
