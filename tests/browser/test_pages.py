@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -17,6 +19,9 @@ pytest.importorskip("playwright")
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
+from blindcal.policy.guarantee import Guarantee
+from blindcal.report.html_page import table_page
+from blindcal.report.paper_table import PaperTable, TablePaper
 from commands import call
 from page_pictures import MISSING, browser, chromium
 from small_conferences import SmallConference, command_line, decided, small_conference
@@ -148,6 +153,133 @@ def test_a_page_is_two_sheets_of_paper_until_parts_of_it_are_opened(
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     assert len(sheet.findall(page.pdf(format="A4"))) > closed
     page.context.close()
+
+
+def row(number: int, **more: Any) -> TablePaper:
+    """A paper of a table, with scores that differ."""
+    scores = tuple(float(1 + (number * factor) % 10) for factor in (3, 5, 7))
+    empty = dict.fromkeys(("title", "track", "area", "wait_list", "by_hand"), "")
+    decision = "accept" if sum(scores) > 18 else "reject"
+    told = {"how": "scores", "by_means": decision, "advice": "leave", "decision": decision, "published": ()}
+    mean = round(sum(scores) / 3, 4)
+    return TablePaper(
+        **{"paper": f"{number}", "scores": scores, "mean": mean, "above": 0.5, **empty, **told, **more}
+    )
+
+
+def table_of(*papers: TablePaper) -> PaperTable:
+    certificate = {"conference": "icx", "release": 1, "accepted": 1, "better": "high", "scores": "public"}
+    return PaperTable(certificate, papers, Guarantee("odds"), "95.3 %")
+
+
+@pytest.fixture(scope="module")
+def meeting(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of 120 papers in two tracks, some near the bar, with hostile ids and titles."""
+    drawn = {"how": "draw", "advice": "raise", "by_means": "reject", "decision": "accept"}
+    evil = row(0, paper=ATTACK, title='"><img src=//x onerror=alert(1)>', track="main")
+    tie = row(2, by_means="tie", advice="tie: raise", decision="accept", track="short")
+    others = [
+        row(number, track=("main", "short")[number % 2], title=f"On {number}") for number in range(3, 120)
+    ]
+    path = tmp_path_factory.mktemp("meeting") / "papers.html"
+    path.write_text(
+        table_page(
+            table_of(evil, row(1, track="main", published=("reject", "accept"), **drawn), tie, *others)
+        )
+    )
+    return path
+
+
+def ids(page: Page) -> list[str]:
+    return page.locator("#papers-table tbody th").all_inner_texts()
+
+
+def test_the_table_of_papers_sorts_filters_searches_and_opens_papers_by_keyboard(
+    chrome: Browser, meeting: Path
+) -> None:
+    heard: list[str] = []
+    page = opened(chrome, meeting, heard, viewport={"width": 1200, "height": 900})
+    assert sorted(ids(page)) == ["1", "2"], "the first view has the papers near the bar"
+    page.get_by_label("Show").select_option("all")
+    assert len(ids(page)) == 100
+    means = [float(text) for text in page.locator("#papers-table tbody td:nth-child(4)").all_inner_texts()]
+    assert means == sorted(means, reverse=True)
+    page.get_by_role("button", name="Next papers").press("Enter")
+    assert len(ids(page)) == 20
+    page.get_by_role("button", name="paper", exact=True).press("Enter")
+    assert ids(page)[:3] == [ATTACK, "1", "2"], "numbers sort as numbers"
+    assert page.locator("th[aria-sort]").all_inner_texts() == ["paper"]
+    page.get_by_role("button", name="paper", exact=True).press("Enter")
+    assert ids(page)[:2] == ["119", "118"]
+    page.get_by_label("Track or area").select_option(label="short")
+    assert len(ids(page)) == 60
+    page.keyboard.press("Escape")
+    page.locator("body").press("/")
+    page.keyboard.type("on 11")
+    assert ids(page) == ["119", "117", "115", "113", "111", "11"]
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement.id === 'paper-title'")
+    assert page.locator("#paper-title").inner_text() == "Paper 117: On 117"
+    assert not page.locator("#papers-view").is_visible()
+    page.get_by_role("button", name="Next").press("Enter")
+    page.wait_for_function("document.getElementById('paper-title').textContent.includes('115')")
+    page.keyboard.press("Escape")
+    page.wait_for_function("document.activeElement.textContent === '115'")
+    page.goto(f"{meeting.as_uri()}#paper=1")
+    said = page.locator("#paper-view").inner_text()
+    for words in (
+        "with chance 95.3 %",
+        "Release 1: reject",
+        "Release 2: accept",
+        "places 1",
+        "never whether",
+    ):
+        assert words in said.replace("place 1", "places 1"), words
+    page.goto(f"{meeting.as_uri()}#paper={quote(ATTACK)}")
+    assert ATTACK in page.locator("#paper-title").inner_text()
+    assert {line.partition(": file:")[0] for line in heard} == {"request"}, "nothing runs, loads or complains"
+    page.context.close()
+
+
+def test_where_a_paper_lies_among_all_is_counted(chrome: Browser, meeting: Path) -> None:
+    page = opened(chrome, meeting, [])
+    data = json.loads(page.locator("#papers-data").text_content() or "")
+    papers = [dict(zip(data["columns"], line, strict=True)) for line in data["rows"]]
+    mean = next(paper["mean"] for paper in papers if paper["paper"] == "50")
+    better = sum(paper["mean"] > mean for paper in papers)
+    equal = sum(paper["mean"] == mean for paper in papers)
+    page.goto(f"{meeting.as_uri()}#paper=50")
+    assert f"places {better + 1} to {better + equal} of 120 by mean score" in page.inner_text("#paper-facts")
+    scores = [score for paper in papers for score in paper["scores"]]
+    for line in page.locator("#paper-scores tbody tr").all():
+        score, *shares = line.inner_text().split("\t")
+        own = float(score.split()[0])
+        sides = [sum(each < own for each in scores), scores.count(own), sum(each > own for each in scores)]
+        assert shares == [f"{100 * side / len(scores):.0f} %" for side in sides]
+    page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("paper", ["", "#paper=1"])
+def test_axe_finds_nothing_serious_in_the_table_of_papers(
+    chrome: Browser, meeting: Path, scheme: Any, paper: str
+) -> None:
+    for width in (1200, 400):
+        page = opened(
+            chrome,
+            meeting,
+            [],
+            color_scheme=scheme,
+            bypass_csp=True,
+            viewport={"width": width, "height": 800},
+        )
+        page.goto(f"{meeting.as_uri()}{paper}")
+        found = Axe().run(page).response["violations"]
+        assert not [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in SERIOUS]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.context.close()
 
 
 def test_one_for_the_chair_is_marked_on_every_screen_and_page(chrome: Browser, folder: Path) -> None:

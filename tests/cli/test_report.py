@@ -214,6 +214,78 @@ def test_what_is_no_certificate_is_refused(small: SmallConference, tmp_path: Pat
     assert call("report", "--text", str(tmp_path / "nowhere.json"))[0] == 2
 
 
+def one_file(rows: list[tuple[str, str, str]], name: str, *more: str) -> None:
+    """A folder of one table of scores, decided."""
+    Path("reviews.csv").write_text("".join(",".join(row) + "\n" for row in rows))
+    assert call("new", name, "--reviews", "reviews.csv", "--accept", "40%", *more)[0] == 0
+    toml = Path(name) / "conference.toml"
+    toml.write_text(toml.read_text().replace("# people = 40", "people = 6"))
+    assert call("decide", name)[0] == 0
+
+
+@pytest.mark.parametrize("scores", ["public", "confidential"])
+def test_the_table_of_papers_is_for_chairs_alone_and_has_titles(
+    scores: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [("paper", "reviewer", "score"), *year(0)]
+    one_file(rows, "icx", "--scores", scores)
+    by_hand = '[overridden]\n"p1" = "accept: <b>by hand</b>"\n'
+    text = Path("icx/conference.toml").read_text().replace("[overridden]\n", by_hand)
+    Path("icx/conference.toml").write_text(f'titles = "../titles.csv"\n{text}')
+    Path("titles.csv").write_text("paper,title\np1,</script><script>alert(1)</script>\n")
+    code, said, _ = call("report", "icx", "--papers", "--out", "papers.html")
+    assert code == 0
+    assert "CONFIDENTIAL, for chairs alone, never share: papers.html" in said
+    assert "8 papers are near the bar" in said
+    page = Path("papers.html").read_text()
+    assert stat.S_IMODE(Path("papers.html").stat().st_mode) == 0o600
+    assert "<script>alert" not in page
+    assert "by hand" in page
+    assert not [name for name in {row[1] for row in rows[1:]} if name in page]
+    code, _, err = call("report", "icx", "--papers", "--out", "icx/public/papers.html")
+    assert (code, "is confidential and must not lie in" in err) == (2, True)
+    code, _, err = call("report", "icx/public/release-1", "--papers", "--out", "other.html")
+    assert (code, "--papers needs the conference's folder" in err) == (2, True)
+    assert not Path("other.html").exists()
+
+
+def year(seed: int) -> list[tuple[str, str, str]]:
+    """Eight papers with the same scores, written by others for each seed."""
+    rng, people = random.Random(seed), [f"canary{number}" for number in range(6)]
+    scores = random.Random(3)
+    rows = []
+    for paper in range(8):
+        names = rng.sample(people, 3)
+        rows += [(f"p{paper}", name, str(scores.randint(1, 4) + paper // 2)) for name in names]
+    return rows
+
+
+def test_the_table_of_papers_is_the_same_whoever_wrote_the_reviews(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of conferences that have the same scores under other writers, those with the same decisions."""
+    monkeypatch.chdir(tmp_path)
+    pages: dict[bytes, list[bytes]] = {}
+    for seed in range(12):
+        home = tmp_path / str(seed)
+        home.mkdir()
+        monkeypatch.chdir(home)
+        one_file([("paper", "reviewer", "score"), *year(seed)], "icx", "--scores", "public")
+        for name, more in (("papers", "--papers"), ("report", "--json")):
+            assert call("report", "icx", "--out", f"{name}.html", more)[0] == 0
+        decisions = Path("icx/public/release-1/decisions.csv").read_bytes()
+        content = json.loads(Path("icx/public/release-1/certificate.json").read_bytes())
+        page = Path("papers.html").read_bytes() + Path("report.html").read_bytes()
+        for keyed in ("commitment", "key_fingerprint"):
+            page = page.replace(content[keyed].encode(), keyed.encode())
+        pages.setdefault(decisions, []).append(page)
+    draws = int(re.search(r"random draw decided (\d+)", page.decode())[1])  # type: ignore[index]
+    assert 1 < 2**draws < 12, "so that some of these conferences have the same decisions, whatever is drawn"
+    assert any(len(found) > 1 for found in pages.values())
+    assert all(len({*found}) == 1 for found in pages.values())
+
+
 # --- `blindcal export`: from a plain release and from a conference's folder; import, export, import.
 
 

@@ -22,7 +22,9 @@ from blindcal.errors import InputError
 from blindcal.exporters import FORMATS, WHAT
 from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
 from blindcal.io.cells import count
-from blindcal.project.publish import export_release, folder_list, report_release
+from blindcal.project.publish import export_release, folder_list, folder_papers, report_release
+from blindcal.project.settings import Folder
+from blindcal.report.html_page import table_page
 from blindcal.report.wording import assumptions_of, explain_certificate, read_certificate
 
 _WIDTH = 96
@@ -42,8 +44,14 @@ def report(
         "gray zone.",
         "--confidential",
     ),
+    papers: bool = flag(
+        "Instead a table of papers for the meeting, for chairs alone, marked so: every paper with title, "
+        "scores, how it was decided and what that can say, to sort, filter and search. It names no reviewer.",
+        "--papers",
+    ),
     key: Path | None = option(
-        "The key, for --confidential if scores are confidential: only the private log has the figures.",
+        "The key if it is not where the folder says, for --papers, and for --confidential if scores are "
+        "confidential: only the private log has the figures.",
         metavar="FILE",
     ),
     processes: Processes = None,
@@ -65,9 +73,12 @@ def report(
         _print_text(opened_release(path)[1])
         return
     refuse_existing(out)
-    if confidential:
+    if confidential or papers:
         refuse_published(out)
     folder, release = opened_release(path)
+    if papers:
+        _write_papers(folder, release, out, key)
+        return
     with hired(processes, cluster) as workers:
         html, survey, remarks = report_release(
             folder, release, confidential=confidential, key=key, workers=workers, progress=progress
@@ -82,6 +93,18 @@ def report(
         say(f"CONFIDENTIAL, never share: {out}")
     if folder is not None:
         say_next("report", folder)
+
+
+def _write_papers(folder: Folder | None, release: Path, out: Path, key: Path | None) -> None:
+    if folder is None:
+        raise InputError("--papers needs the conference's folder, whose key has the private log")
+    table = folder_papers(folder, key)
+    made = table_page(table).encode()
+    write_bytes(out, made, confidential=True)
+    facts = {"out": out, "bytes": len(made), "confidential": True, "release": release, "notes": []}
+    emit_json({**facts, "papers": len(table.papers), "near": table.near})
+    say(f"wrote {out} ({len(made) / 1000:,.0f} kB). {' '.join(table.summary)}")
+    say(f"CONFIDENTIAL, for chairs alone, never share: {out}")
 
 
 def _print_text(release: Path) -> None:

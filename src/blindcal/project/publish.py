@@ -37,6 +37,7 @@ from blindcal.project.settings import (
 )
 from blindcal.report.guarantee_survey import Survey, survey_release
 from blindcal.report.html_page import Report, page
+from blindcal.report.paper_table import PaperTable, paper_table
 from blindcal.report.wording import certificate_of, has_figures, read_certificate
 
 
@@ -214,6 +215,19 @@ def report_release(
     names = read_titles(str(titles)) if titles and confidential else {}
     html = page(Report(certificate, papers, survey, confidential, names, notes))
     return ReleasePage(html, survey, tuple(remarks))
+
+
+def folder_papers(folder: Folder, key: Path | None = None) -> PaperTable:
+    """The table of papers of a folder's latest release, for chairs alone; it names no reviewer."""
+    record = read_record(release_of(folder), key_of(folder, key))
+    titles = folder.text("titles")
+    published = [seen.path.parent for seen in published_in(folder.text("out"))]
+    return paper_table(
+        record,
+        titles=read_titles(titles) if titles else {},
+        by_hand=folder.overridden,
+        releases=map(read_decided, published),
+    )
 
 
 def sealed_release(release: Path, key: Path | None) -> tuple[dict[str, Any], tuple[DecidedPaper, ...]]:

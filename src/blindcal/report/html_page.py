@@ -6,9 +6,11 @@ certificate, the decisions and the public side of the conference, so it is the s
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from importlib.resources import files
 from math import ceil, floor, isinf
 from typing import Any
@@ -22,6 +24,7 @@ from blindcal.planning.guarantee_menu import Menu
 from blindcal.policy.guarantee import Guarantee
 from blindcal.report.charts import WIDTH, Bar, Histogram, Span, bars, histogram, spans
 from blindcal.report.guarantee_survey import Survey
+from blindcal.report.paper_table import PaperTable
 from blindcal.report.wording import (
     FULLY,
     MENU_HEADINGS,
@@ -73,6 +76,24 @@ class Report:
 
 def page(report: Report) -> str:
     """The HTML of a report, in one file that loads nothing; needs Jinja2."""
+    if has_figures(report.certificate):
+        return _rendered("report.html", **facts(report))
+    # Of all that depends on scores, only the decisions are there.
+    return _rendered("decisions.html", unseen=UNSEEN, **_common(report))
+
+
+def table_page(table: PaperTable) -> str:
+    """The HTML of a table of papers, for chairs: one file whose only script is its own; needs Jinja2."""
+    script = _template_file("papers.js")
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    content = {"content": table.certificate, "papers": count(len(table.papers), "paper"), "table": table}
+    guarantee = guarantee_words(table.guarantee)
+    return _rendered(
+        "papers.html", confidential=True, script=script, digest=digest, guarantee=guarantee, **content
+    )
+
+
+def _rendered(template: str, **content: Any) -> str:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
@@ -84,11 +105,11 @@ def page(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    style = files("blindcal.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
-    if has_figures(report.certificate):
-        return environment.get_template("report.html").render(style=style, **facts(report))
-    # Of all that depends on scores, only the decisions are there.
-    return environment.get_template("decisions.html").render(style=style, unseen=UNSEEN, **_common(report))
+    return environment.get_template(template).render(style=_template_file("report.css"), **content)
+
+
+def _template_file(name: str) -> str:
+    return files("blindcal.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 def _common(report: Report) -> dict[str, Any]:

@@ -1,0 +1,255 @@
+"""The table of papers for a meeting: where each paper lies, how it was decided, and what that can say.
+
+CONFIDENTIAL: it has scores and titles. It names no reviewer, and its only facts that depend on who wrote what
+are the decisions: all others are functions of scores, settings and, if there are any, pools and calibration.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from math import fsum
+from typing import Any
+
+from blindcal.deciding.certificate import figures_of
+from blindcal.deciding.record import PaperRecord, Record
+from blindcal.exporters.formats import DecidedPaper, decided_of
+from blindcal.io.cells import count
+from blindcal.planning.advice import LOWER, RAISE, TIE
+from blindcal.policy.guarantee import Guarantee
+from blindcal.report.wording import percent
+from blindcal.reviews import original_scores
+
+SCORES, DRAW, UNSAID, EVIDENCE = "scores", "draw", "unsaid", "evidence"
+"""What decided a paper: public information, a random draw, one of the two, or its corrected scores."""
+HOW: Mapping[str, tuple[str, str]] = {
+    SCORES: (
+        "public information",
+        "Public information settles it: the decision is the same whoever reviewed it.",
+    ),
+    DRAW: (
+        "random draw",
+        "Its scores alone do not settle it. A secret random draw decided: it follows the scores, corrected "
+        "for how strict the reviewers are, with chance {follows}, and otherwise goes against them.",
+    ),
+    UNSAID: (
+        "not said",
+        "Public information does not settle it: some possible reviewers speak for it and some against it. "
+        "Either all of that led to one decision or a random draw decided. Which of the two is not said, "
+        "since it may depend on who reviewed it.",
+    ),
+    EVIDENCE: (
+        "corrected scores",
+        "Its scores, corrected for how its reviewers use the scale, decided it, without protection: the "
+        "decision may tell who they are.",
+    ),
+}
+"""The same in a few words, and as a sentence."""
+_MOVED = (
+    "That is not what its mean score decides: the bar is a quality, so the number of reviews, areas and a "
+    "share to accept that is not reached by these papers count too."
+)
+_ON_A_LIST = " Whether it is on the list of accepted papers also depends on the other papers."
+_UNKNOWN = (
+    "How strict its reviewers are, what their corrected scores are{draw}: each would help to name them. Nor "
+    "can it be decided again, since two draws reveal what one hides."
+)
+_TOLD = {
+    SCORES: "Its authors may be told that no draw decided it.",
+    DRAW: "Its authors may be told that it was drawn{hidden}, never whether the draw followed the corrected "
+    "scores.",
+    UNSAID: "Its authors can only be told that nobody can say whether it was drawn.",
+    EVIDENCE: "Its authors may be told that corrected scores decided it.",
+}
+MEETING = (
+    "People decide. What was promised to reviewers is about these decisions as they were drawn. It covers a "
+    "change for reasons that have nothing to do with who reviewed the paper, such as an error of fact. It "
+    "does not cover a change by area chairs who know the reviewers: whoever sees it can learn what they know."
+)
+"""What a meeting should know before it changes a decision."""
+
+
+@dataclass(frozen=True)
+class TablePaper:
+    """One paper as a meeting sees it."""
+
+    paper: str  # its id
+    title: str  # empty if it is not known
+    track: str  # empty if there is none
+    area: str  # likewise
+    scores: tuple[float, ...]  # as they were given, from the lowest up
+    mean: float  # of the scores
+    above: float  # the probability that it is above the bar, by public information
+    how: str  # what decided it, one of `HOW`
+    by_means: str  # what mean scores decide: accept, reject or tie
+    advice: str  # the way from there to the decision
+    decision: str  # accept, reject or wait list
+    wait_list: str  # its place there, as text; empty if it has none
+    by_hand: str  # the chair's own decision with its reason; empty if there is none
+    published: tuple[str, ...]  # what each release decided, from the first on
+
+    @property
+    def near(self) -> bool:
+        """Whether it is near the bar: unsettled by public information, a tie, or moved from its mean."""
+        return self.how != SCORES or self.by_means == TIE or self.advice in (RAISE, LOWER)
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """All papers of a release, and what holds for all of them."""
+
+    certificate: Mapping[str, Any]
+    papers: tuple[TablePaper, ...]
+    guarantee: Guarantee
+    follows: str  # the chance that a draw follows the corrected scores, in words; empty without draws
+
+    @property
+    def near(self) -> int:
+        """How many papers are near the bar."""
+        return sum(paper.near for paper in self.papers)
+
+    def number(self, how: str) -> int:
+        """How many papers were decided so."""
+        return sum(paper.how == how for paper in self.papers)
+
+    @property
+    def meeting(self) -> str:
+        """What a meeting should know before it changes a decision."""
+        return MEETING
+
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """What the papers near the bar are, a sentence each."""
+        papers, unsaid = count(len(self.papers), "paper"), self.number(UNSAID)
+        ties = sum(paper.by_means == TIE for paper in self.papers)
+        moved = sum(paper.advice in (RAISE, LOWER) for paper in self.papers)
+        sentences = [f"{self.near:,} of {papers} are near the bar."]
+        if self.guarantee.name == "odds":
+            decided = "counts for" if "selection" in self.certificate else "decided"
+            sentences.append(f"A random draw {decided} {self.number(DRAW):,}.")
+        elif unsaid:
+            sentences.append(
+                f"Of {unsaid:,} it is not said whether a random draw decided: that may depend on who "
+                "reviewed."
+            )
+        sentences.append(
+            f"{moved:,} {'was' if moved == 1 else 'were'} decided otherwise than by mean scores"
+            + (f", and {ties:,} tie by mean score, which decides nothing." if ties else ".")
+        )
+        return tuple(sentences)
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """The sentences that the pages of single papers have, by what decided the paper."""
+        public = self.certificate["scores"] == "public"
+        listed = _ON_A_LIST if "selection" in self.certificate else ""
+        hidden = "" if public else " if you wish, although that says how close its scores are to the bar"
+        blanks = {"follows": self.follows, "hidden": hidden}
+        return {
+            "how": {
+                how: {
+                    "short": short,
+                    "long": long.format(**blanks) + listed,
+                    "unknown": _UNKNOWN.format(
+                        draw=", and whether the draw followed them" if how == DRAW else ""
+                    ),
+                    "told": _TOLD[how].format(**blanks),
+                }
+                for how, (short, long) in HOW.items()
+            },
+            "moved": _MOVED,
+        }
+
+    @property
+    def data(self) -> str:
+        """The table as JSON that can stand in a page: no character in it ends or begins markup."""
+        names = [field.name for field in fields(TablePaper)]
+        rows = [[getattr(paper, name) for name in names] for paper in self.papers]
+        content = {
+            "columns": [*names, "near"],
+            "rows": [[*row, int(paper.near)] for row, paper in zip(rows, self.papers, strict=True)],
+            "better": self.certificate["better"],
+            "words": self.words,
+        }
+        text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+        return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def paper_table(
+    record: Record,
+    *,
+    titles: Mapping[str, str] | None = None,
+    by_hand: Mapping[str, str] | None = None,
+    releases: Iterable[Sequence[DecidedPaper]] = (),
+) -> PaperTable:
+    """The table of the papers of a release.
+
+    Args:
+        record: The release. Its reviewers, draws and private decisions do not enter.
+        titles: By paper, those that are known.
+        by_hand: Decisions of the chair with their reasons, by paper.
+        releases: The papers of earlier releases and of this one, as they were published.
+    """
+    guarantee, certificate = record.request.guarantee, json.loads(record.certificate)
+    published: dict[str, list[str]] = {}
+    for papers in releases:
+        for paper in papers:
+            published.setdefault(paper.paper, []).append(paper.decision)
+    known, notes = titles or {}, by_hand or {}
+    better = record.request.better
+    rows = [
+        _row(
+            paper,
+            decided,
+            _how(paper, guarantee),
+            better,
+            known.get(paper.paper, ""),
+            notes.get(paper.paper, ""),
+            tuple(published.get(paper.paper, ())),
+        )
+        for paper, decided in zip(record.papers, decided_of(record.decisions.encode(), "record"), strict=True)
+    ]
+    drawn = [
+        1.0 - figures_of(paper).against
+        for paper, row in zip(record.papers, rows, strict=True)
+        if row.how == DRAW
+    ]
+    ends = dict.fromkeys(percent(end) for end in (min(drawn), max(drawn))) if drawn else ()
+    return PaperTable(certificate, tuple(rows), guarantee, " to ".join(ends))
+
+
+def _how(paper: PaperRecord, guarantee: Guarantee) -> str:
+    """What decided a paper. A table that is the same for all secrets, or a second decision, is public."""
+    if paper.earlier or float(paper.figures["claim"]["epsilon"]) == 0.0:
+        return SCORES
+    return {"odds": DRAW, "none": EVIDENCE}.get(guarantee.name, UNSAID)
+
+
+def _row(
+    paper: PaperRecord,
+    decided: DecidedPaper,
+    how: str,
+    better: str,
+    title: str,
+    by_hand: str,
+    published: tuple[str, ...],
+) -> TablePaper:
+    scores = original_scores(paper.public["scores"], better)
+    standings = figures_of(paper).standings or ()
+    return TablePaper(
+        paper.paper,
+        title,
+        paper.public["track"],
+        paper.public.get("area", ""),
+        tuple(scores),
+        round(fsum(scores) / len(scores), 4),
+        round(fsum(standing.chance * standing.favor for standing in standings), 3),
+        how,
+        decided.raw_decision,
+        decided.advice,
+        decided.decision,
+        decided.wait_list,
+        by_hand,
+        published,
+    )

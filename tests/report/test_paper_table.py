@@ -1,0 +1,221 @@
+"""The table of papers for a meeting: right about every paper, the same whoever reviewed, safe from titles."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
+from html.parser import HTMLParser
+from math import exp, sqrt
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+pytest.importorskip("jinja2")
+
+from blindcal.deciding.amend import recorded_case
+from blindcal.deciding.decide import decide
+from blindcal.deciding.key import make_key
+from blindcal.deciding.record import Record
+from blindcal.planning.request import Request
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.inputs import read_inputs
+from blindcal.posterior.levels import LevelCase
+from blindcal.report.html_page import table_page
+from blindcal.report.paper_table import DRAW, EVIDENCE, SCORES, UNSAID, PaperTable, paper_table
+from small_conferences import small_conference
+from small_reviews import conference
+
+pytestmark = pytest.mark.edge
+
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    '<img src=x onerror="alert(1)">',
+    "&lt;b&gt;\u2028{{ 7 * 7 }}",
+)
+
+
+def released(guarantee: Guarantee | None = None, **request: Any) -> Record:
+    """A release of 30 papers on their own reviews."""
+    table = conference(5).columns()
+    wanted = {"accept_rate": 0.4} if not {"accept", "bar"} & request.keys() else {}
+    with TemporaryDirectory() as folder:
+        key = Path(folder) / "key.bin"
+        make_key(key)
+        wish = Request(guarantee or Guarantee("odds"), people=15, **wanted, **request)
+        yes = guarantee is not None and guarantee.name == "none"
+        return decide(read_inputs(table), wish, key, Path(folder) / "out", yes_leak=yes).record
+
+
+@pytest.fixture(scope="module")
+def record() -> Record:
+    return released()
+
+
+def cases(record: Record) -> Iterator[LevelCase]:
+    for paper in record.papers:
+        case = recorded_case(paper, record)
+        assert isinstance(case, LevelCase)
+        yield case
+
+
+def test_every_row_has_what_anyone_with_the_scores_can_compute(record: Record) -> None:
+    """Means, places and chances again from the scores; draws are where following the evidence errs least."""
+    reviews, table = conference(5), paper_table(record)
+    rows = {row.paper: row for row in table.papers}
+    assert [*rows] == sorted(reviews.papers)
+    chance = 1.0 / (1.0 + exp(-3.0))
+    drawn = 0
+    for case in cases(record):
+        row, own = rows[case.paper], reviews.score[reviews.paper == reviews.papers.index(case.paper)]
+        assert row.scores == tuple(sorted(own.tolist()))
+        assert row.mean == pytest.approx(own.mean(), abs=1e-4)
+        above = ndtr((case.expected_quality - case.bar) / sqrt(case.model.variance_alone(4)))
+        assert row.above == pytest.approx(above, abs=1e-3)
+        weight, favor = case.belief.weight, case.belief.favor
+        always = [float(weight @ favor), float(weight @ (1.0 - favor))]  # wrong if always rejected, accepted
+        follow = np.array([1.0 - chance, chance])
+        drawn_wrong = float(weight @ (follow * (1.0 - favor) + (1.0 - follow) * favor))
+        assert row.how == (DRAW if drawn_wrong < min(always) else SCORES)
+        drawn += row.how == DRAW
+    assert 0 < drawn < 30
+    assert table.follows == f"{100 * chance:.1f} %"
+    assert f"A random draw decided {drawn}." in table.summary
+    lines = record.decisions.splitlines()[1:]
+    for line in lines:
+        paper, decision, raw, advice, *_ = line.split(",")
+        assert (rows[paper].decision, rows[paper].by_means, rows[paper].advice) == (decision, raw, advice)
+    moved = sum(line.split(",")[3] in ("raise", "lower") for line in lines)
+    assert any(sentence.startswith(f"{moved} w") for sentence in table.summary)
+    near = sum(row.how == DRAW or row.advice != "leave" for row in table.papers)
+    assert table.near == near
+
+
+def test_reviewers_draws_and_private_decisions_do_not_enter(record: Record) -> None:
+    """The same release of other writers, whose evidence and draws are others: not a byte differs."""
+    names = [name for paper in record.papers for name in paper.reviewers][::-1]
+    others = tuple(
+        replace(
+            paper,
+            reviewers=tuple(names.pop() for _ in paper.reviewers)[::-1],
+            secret=1 - paper.secret,
+            probability=("1", "2"),
+        )
+        for paper in record.papers
+    )
+    other = replace(record, papers=others)
+    assert other != record
+    assert table_page(paper_table(other)) == table_page(paper_table(record))
+    page = table_page(paper_table(record))
+    assert not [name for name in {*conference(5).reviewers} if re.search(rf"\b{name}\b", page)]
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "hows"),
+    [
+        (Guarantee("odds"), {SCORES, DRAW}),
+        (Guarantee("public", epsilon=None), {SCORES}),
+        (Guarantee("none", epsilon=None), {SCORES, EVIDENCE}),
+    ],
+    ids=lambda one: one.name if isinstance(one, Guarantee) else "",
+)
+def test_what_decided_a_paper_depends_on_the_guarantee(guarantee: Guarantee, hows: set[str]) -> None:
+    assert {row.how for row in paper_table(released(guarantee)).papers} <= hows
+    assert {row.how for row in paper_table(released(guarantee)).papers} & (hows - {SCORES} or hows)
+
+
+def test_with_past_years_whether_a_draw_decided_is_not_said(tmp_path: Path) -> None:
+    files = small_conference(papers=12, spread=0.2).write(tmp_path / "in")
+    inputs = read_inputs(*(files / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
+    make_key(tmp_path / "key.bin")
+    wish = Request(Guarantee("crowd", among=10, epsilon=3.0), accept_rate=0.4)
+    outcome = decide(inputs, wish, tmp_path / "key.bin", tmp_path / "out")
+    table = paper_table(outcome.record)
+    settled = outcome.full_certificate["decided_by_public_information"]
+    assert (table.number(SCORES), table.number(UNSAID), table.number(DRAW)) == (settled, 12 - settled, 0)
+    assert 0 < settled < 12
+    assert any("not said whether a random draw decided" in sentence for sentence in table.summary)
+    text = json.dumps(table.words["how"][UNSAID])
+    assert "cannot" in text or "can only be told" in text
+
+
+def test_an_exact_number_has_its_wait_list_and_says_that_other_papers_count() -> None:
+    table = paper_table(released(accept=10, wait_list=4))
+    waiting = sorted((row for row in table.papers if row.wait_list), key=lambda row: int(row.wait_list))
+    assert [(row.wait_list, row.decision) for row in waiting] == [(str(n), "wait list") for n in range(1, 5)]
+    assert sum(row.decision == "accept" for row in table.papers) == 10
+    assert "also depends on the other papers" in table.words["how"][DRAW]["long"]
+    assert "also depends" not in paper_table(released()).words["how"][DRAW]["long"]
+
+
+def test_low_scores_stand_as_they_were_given() -> None:
+    low = {row.paper: row.scores for row in paper_table(released(better="low")).papers}
+    assert low == {row.paper: row.scores for row in paper_table(released()).papers}
+
+
+class Tags(HTMLParser):
+    """Tags, attributes, and the text of scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.inside = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self.inside = tag == "script"
+        if self.inside:
+            self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.scripts[-1] += data
+
+
+def hostile(record: Record) -> PaperTable:
+    papers = [paper.paper for paper in record.papers]
+    titles = dict(zip(papers, HOSTILE, strict=False))
+    return paper_table(record, titles=titles, by_hand={papers[0]: f"accept: {HOSTILE[0]}"})
+
+
+def test_titles_cannot_run_and_only_the_pages_own_script_may(record: Record) -> None:
+    text = table_page(hostile(record))
+    seen = Tags(text)
+    kinds = [attributes.get("type") for tag, attributes in seen.tags if tag == "script"]
+    assert kinds == ["application/json", None]
+    data, script = seen.scripts
+    assert [row[1] for row in json.loads(data)["rows"][:3]] == [*HOSTILE], "titles are text"
+    assert not set("<>&") & {*data}
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    (policy,) = [a["content"] for _, a in seen.tags if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy is not None
+    assert f"script-src 'sha256-{digest}';" in policy
+    assert policy.startswith("default-src 'none'")
+    for tag, attributes in seen.tags:
+        assert tag not in ("img", "link", "iframe", "object", "embed", "form", "base")
+        assert not [name for name in attributes if name.startswith("on") or name in ("src", "style")]
+    assert "innerHTML" not in script
+    assert text.count("CONFIDENTIAL") >= 4, "on the screen, in the title, and on every printed page"
+
+
+def test_what_each_release_decided_and_the_chairs_own_decision_stand_there(record: Record) -> None:
+    from blindcal.exporters.formats import decided_of
+
+    first = decided_of(record.decisions.encode(), "record")
+    second = tuple(replace(paper, decision="reject") for paper in first)
+    table = paper_table(record, by_hand={first[0].paper: "reject: an error"}, releases=[first, second])
+    for row, paper in zip(table.papers, first, strict=True):
+        assert row.published == (paper.decision, "reject")
+    assert [row.by_hand for row in table.papers[:2]] == ["reject: an error", ""]
