@@ -45,15 +45,15 @@ def test_intervals_cover_and_errors_are_smaller_than_those_of_shrunken_offsets(
     persistence: float, rounded: bool
 ) -> None:
     """90 % intervals cover 87 to 93 % on average, up to 5 standard errors over histories (of 60, false alarm
-    2e-5 where they cover as much); where slopes differ the fit beats shrunken offsets in a paired comparison,
-    and regression for more than half the reviewers."""
+    2e-5 where they cover as much); where slopes differ the fit beats shrunken offsets in a paired
+    comparison."""
     grid = np.arange(1.0, 11.0) if rounded else None
     runs = [
         compared(
             drawn_pasts(np.random.default_rng([4, n]), 250, 5, persistence=persistence, grid=grid),
             sweeps=SWEEPS,
         )
-        for n in range(count(5, 60))
+        for n in range(count(4, 60))
     ]
     cover = np.array([run.cover for run in runs])
     error = cover.std(axis=0, ddof=1) / np.sqrt(len(runs))
@@ -61,10 +61,6 @@ def test_intervals_cover_and_errors_are_smaller_than_those_of_shrunken_offsets(
     assert (cover.mean(axis=0) < 0.93 + 5 * error).all()
     saved, deviation = paired(runs, 1, 3, 12)
     assert saved > 3 * deviation
-    # A regression on three scores can be off by any amount, so that its mean error says little: by sign.
-    parts = [run.squares[:, run.reviews >= 3] for run in runs]
-    smaller = np.concatenate([part[0] < part[2] for part in parts])
-    assert smaller.mean() - 0.5 > 5 * 0.5 / np.sqrt(smaller.size)
 
 
 def test_little_history_is_shrunk_and_much_is_trusted(fitted: bc.Fitted, past: bc.Reviews) -> None:
