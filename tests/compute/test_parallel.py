@@ -216,15 +216,16 @@ def test_a_cluster_of_the_same_kind_is_taken(one_thread: None) -> None:
 def test_a_payload_is_the_function_and_its_item_and_nothing_else(
     one_thread: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert pickle.loads(payload(abs, -3)) == (abs, -3)
-    assert run(payload(abs, -3), environment()) == 3
+    sent, shared = payload(abs, -3)
+    assert (pickle.loads(sent), shared) == ((abs, -3), {})
+    assert run(sent, environment(), {}) == 3
     here = environment()
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
     with pytest.raises(InputError, match=r"a worker of the Dask cluster .* OMP_NUM_THREADS 1 \(found 4\)"):
-        run(payload(abs, -3), here)
+        run(sent, here, {})
     # The first process may have as many threads as it likes.
     with pytest.raises(InputError, match=r"found 4"):
-        run(payload(abs, -3), environment())
+        run(sent, environment(), {})
 
 
 def ended(error: BaseException) -> Future[int]:

@@ -70,10 +70,12 @@ def least_loss(
     objective[p] = w[:, None] * cost
     solver = load_model(matrix, objective, (np.zeros(size), np.ones(size)), (lower, upper))
     status = solve_model(solver)
-    if status != highspy.HighsModelStatus.kOptimal:
-        solver.clearSolver()
-        solver.setOptionValue("presolve", "off")
-        status = solve_model(solver)
+    # Weights of 1e-10 and 1 in one row: without presolve, then also without scaling.
+    for option, value in (("presolve", "off"), ("simplex_scale_strategy", 0)):
+        if status != highspy.HighsModelStatus.kOptimal:
+            solver.clearSolver()
+            solver.setOptionValue(option, value)
+            status = solve_model(solver)
     assert status == highspy.HighsModelStatus.kOptimal, solver.modelStatusToString(status)
     chance = np.clip(np.asarray(solver.getSolution().col_value)[p], 0.0, 1.0)
     chance /= chance.sum(axis=1, keepdims=True)

@@ -25,7 +25,15 @@ from documents import ROOT, blocks
 
 pytestmark = pytest.mark.edge
 
-EXAMPLES = ("own_reviewer", "own_quality", "own_adversary", "own_mechanism", "own_sequence")
+EXAMPLES = (
+    "own_curves",
+    "own_reviewer",
+    "own_quality",
+    "own_adversary",
+    "own_loss",
+    "own_mechanism",
+    "own_sequence",
+)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import pickle
 import shlex
 import signal
 import socket
@@ -53,12 +54,16 @@ class Recorder:
 
     def __init__(self) -> None:
         self.sent: list[bytes] = []
+        self.shared: dict[str, bytes] = {}
 
     def hand(self, function, few: Iterable[tuple[int, object]], running: Running) -> None:
         for place, item in few:
-            self.sent.append(payload(function, item))
+            sent, parts = payload(function, item)
+            self.sent.append(sent)
+            self.shared |= parts
+            used = {name: pickle.loads(part) for name, part in parts.items()}
             future: Future[object] = Future()
-            future.set_result(dask_cluster_module.run(self.sent[-1], environment()))
+            future.set_result(dask_cluster_module.run(sent, environment(), used))
             running[future] = place
 
     def finished(self, running: Running) -> list[Future[object]]:
@@ -88,6 +93,13 @@ def with_outsider(small: SmallConference) -> SmallConference:
     return replace(small, pools=pools, reviewers=reviewers).with_review(1, reviewer=OUTSIDER)
 
 
+def with_committee(small: SmallConference) -> SmallConference:
+    """Everyone may have reviewed every paper, except one person who did not review the first one."""
+    wrote = {reviewer for paper, reviewer, _ in small.reviews if paper == "p00"}
+    stranger = next(name for name in small.canaries if name not in wrote)
+    return replace(small, pools=(("paper", "conflict"), ("p00", stranger)))
+
+
 def sent(small: SmallConference, folder: Path, request: Request) -> list[bytes]:
     """All that workers are sent while a conference is planned, compared and decided with a new key."""
     recorder, inputs = Recorder(), read_small(small, folder)
@@ -95,6 +107,17 @@ def sent(small: SmallConference, folder: Path, request: Request) -> list[bytes]:
     plan(inputs, request, workers=recorder).menu(workers=recorder)
     decide(inputs, request, folder / "key.bin", folder / "out", workers=recorder, yes_leak=True)
     return recorder.sent
+
+
+def test_what_a_committee_shares_is_sent_once_and_changes_no_table(tmp_path: Path) -> None:
+    small = with_committee(small_conference(papers=12, reviewers=40))
+    inputs, recorder = read_small(small, tmp_path), Recorder()
+    alone, hired = plan(inputs, STEADY), plan(inputs, STEADY, workers=recorder)
+    assert [paper.packed for paper in hired.papers] == [paper.packed for paper in alone.papers]
+    person = small.canaries[-1].encode()
+    assert len(recorder.sent) > 10
+    assert sum(person in part for part in recorder.shared.values()) == 1
+    assert not any(person in sent for sent in recorder.sent)
 
 
 @pytest.mark.parametrize("request_", [STEADY, AVERAGE], ids=["steady", "average"])
@@ -247,7 +270,7 @@ def test_neither_the_key_nor_a_reviewer_outside_the_pools_is_on_the_wire(
 
 @pytest.mark.edge
 def test_a_worker_that_is_killed_half_way_changes_no_byte(cluster: DaskCluster, tmp_path: Path) -> None:
-    folder = small_conference(papers=12).write(tmp_path / "in")
+    folder = with_committee(small_conference(papers=12)).write(tmp_path / "in")
     alone = decided(folder, tmp_path / "alone", "--workers", "1")
     lost = cluster.add()
     with dask_cluster_module.connected(cluster.address) as both:

@@ -1,4 +1,4 @@
-"""The door: policies under any limits against the general program, closed forms, and one by one."""
+"""Policies under any limits against the general program, closed forms, and one by one."""
 
 from __future__ import annotations
 
@@ -69,6 +69,20 @@ def test_no_policy_of_the_general_program_is_better(secrets):
             chosen
         )
         assert float(policy.conference_error(belief)) >= best.loss - 1e-8, chosen
+
+
+@pytest.mark.parametrize("name", ["none", "odds", "average", "steady"])
+def test_any_loss_of_two_decisions_is_a_favor(name: str) -> None:
+    """As docs/research/extending.md says of a loss of one's own, against the program that takes losses."""
+    rng = np.random.default_rng(44)
+    for _ in range(count(40, 400)):
+        weight, loss = rng.dirichlet(np.ones(4)), rng.normal(size=(4, 2)) * 3.0
+        gain = loss[:, 1] - loss[:, 0]
+        scale = np.abs(gain).max() * rng.uniform(1.0, 2.0)
+        guarantee = Guarantee(name, epsilon=float(rng.uniform(0.1, 3.0)))
+        chance = private_policy(Belief(weight, 0.5 + gain / (2.0 * scale)), guarantee).accept
+        found = weight @ (chance * loss[:, 0] + (1.0 - chance) * loss[:, 1])
+        assert found == pytest.approx(least_loss(weight, loss, None, guarantee).loss, abs=1e-7)
 
 
 def test_random_policies_within_the_limits_are_no_better():

@@ -7,6 +7,7 @@ needs no `if __name__ == "__main__"`. If joblib is not installed, everything run
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import pickle
@@ -244,7 +245,7 @@ def _one_by_one(
 # the same digits. (joblib's own Dask backend sends all items before it can be interrupted.)
 #
 # A worker is sent one `payload` an item, a function of this package by its name and the item, and nothing
-# else.
+# else. What many items share, such as a committee's calibration, is sent once, as an item of its own.
 
 # Seconds until a scheduler must have answered, and its workers; until workers that are all gone must be back.
 _ANSWER, _RETURN = 10.0, 60.0
@@ -259,6 +260,7 @@ class Cluster:
 
     address: str  # where the scheduler listens
     client: Any = field(repr=False)  # dask's client, connected to it
+    shared: dict[str, Any] = field(default_factory=dict, repr=False)  # what was sent once, by its digest
 
     @property
     def size(self) -> int:
@@ -270,7 +272,17 @@ class Cluster:
         """Send items to the workers."""
         here = environment()
         for index, item in few:
-            running[self.client.submit(run, payload(function, item), here, pure=False)] = index
+            sent, parts = payload(function, item)
+            # A task, and not data: if the worker that holds it is lost, another one makes it again.
+            self.shared.update(
+                {
+                    name: self.client.submit(pickle.loads, part, pure=False)
+                    for name, part in parts.items()
+                    if name not in self.shared
+                }
+            )
+            used = {name: self.shared[name] for name in parts}
+            running[self.client.submit(run, sent, here, used, pure=False)] = index
 
     def finished(self, running: Running) -> Collection[Any]:
         """The futures that are done, once there is one; an error if the whole cluster was lost."""
@@ -352,18 +364,37 @@ def connected(address: str) -> Iterator[Cluster]:
                 client.close(timeout=1)
 
 
-def payload(function: Callable[[Any], Any], item: object) -> bytes:
-    """All that a worker is sent for an item, and all that it may know."""
-    return pickle.dumps((function, item), protocol=5)
+def payload(function: Callable[[Any], Any], item: object) -> tuple[bytes, dict[str, bytes]]:
+    """All that a worker is sent for an item, and all that it may know; apart, by digest, what others share.
+
+    Shared are objects whose class has `sent_once`, their digest and bytes.
+    """
+    parts, file = dict[str, bytes](), io.BytesIO()
+
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, part: Any) -> str | None:
+            if not hasattr(type(part), "sent_once"):
+                return None
+            name, data = part.sent_once
+            parts[name] = data
+            return str(name)
+
+    Pickler(file, protocol=5).dump((function, item))
+    return file.getvalue(), parts
 
 
-def run(sent: bytes, expected: Mapping[str, str]) -> Any:
+def run(sent: bytes, expected: Mapping[str, str], shared: Mapping[str, Any]) -> Any:
     """What a worker does: call the function of a payload with its item, if it computes the same digits.
 
     Workers that join later were not there when the cluster was checked.
     """
     _refuse_other(environment(), expected, "a worker of the Dask cluster")
-    function, item = pickle.loads(sent)
+
+    class Unpickler(pickle.Unpickler):
+        def persistent_load(self, name: str) -> Any:
+            return shared[name]
+
+    function, item = Unpickler(io.BytesIO(sent)).load()
     return function(item)
 
 

@@ -85,7 +85,7 @@ class Frontier:
         if self.tables is not None:
             return unchecked_policy(_mixture(self.tables, self.bought, bought))
         if self.belief.weight.shape[-1] == 2:
-            return unchecked_policy(_pair_accept(self.belief, bought))
+            return unchecked_policy(_pair_accept(self.belief.weight, self.belief.favor, bought))
         return unchecked_policy(accept_at(self.belief.weight, self.belief.favor, bought))
 
     def relation(self) -> tuple[Array, Array]:
@@ -143,41 +143,45 @@ def frontier(belief: Belief) -> Frontier:
         apart = labels.shape[-2] == 1 and bool(np.diff(np.sort(labels, axis=-1), axis=-1).all())
         if not (apart and (labels >= 0).all()):
             return _labeled_frontier(belief, labels)
-    if belief.weight.shape[-1] == 2:
-        return _pair_frontier(belief)
-    return Frontier(belief, *frontier_vertices(belief.weight, belief.favor))
+    vertices = _pair_vertices if belief.weight.shape[-1] == 2 else frontier_vertices
+    return Frontier(belief, *vertices(belief.weight, belief.favor))
 
 
 # Two secrets (Theorems 4.2 and 4.5): lean = favor - 1/2, price = 2*|lean|.
 
 
-def _pair_frontier(belief: Belief) -> Frontier:
+def _pair_vertices(weight: Array, favor: Array) -> tuple[Array, Array, Array]:
     """One segment from (e0, 0) to (e0 + m*w, m), m = min(weight), w = min(price); a point if they agree."""
-    lean0, lean1 = belief.favor[..., 0] - 0.5, belief.favor[..., 1] - 0.5
-    weight0, weight1 = belief.weight[..., 0], belief.weight[..., 1]
-    price0, price1 = np.abs(lean0), np.abs(lean1)
-    lightest = np.minimum(weight0, weight1)
-    length = lightest * (lean0 * lean1 < 0.0)
-    least = weight0 * (0.5 - price0) + weight1 * (0.5 - price1)
-    ends = (least, least + 2.0 * length * np.minimum(price0, price1)), (lightest - length, lightest)
-    return Frontier(belief, *(np.stack(both, -1) for both in (*ends, (np.zeros_like(length), length))))
+    conference, adversary, bought = (np.empty(weight.shape) for _ in range(3))
+    outputs = [part.reshape(-1, 2) for part in (conference, adversary, bought)]
+    for block, w, f in _blocks(weight, favor):
+        lean0, lean1, weight0, weight1 = f[:, 0] - 0.5, f[:, 1] - 0.5, w[:, 0], w[:, 1]
+        price0, price1, lightest = np.abs(lean0), np.abs(lean1), np.minimum(weight0, weight1)
+        length = lightest * (lean0 * lean1 < 0.0)
+        least = weight0 * (0.5 - price0) + weight1 * (0.5 - price1)
+        ends = (least, least + 2.0 * length * np.minimum(price0, price1)), (lightest - length, lightest)
+        for output, both in zip(outputs, (*ends, (0.0, length)), strict=True):
+            output[block, 0], output[block, 1] = both
+    return conference, adversary, bought
 
 
-def _pair_accept(belief: Belief, bought: Array) -> Array:
+def _pair_accept(weight: Array, favor: Array, bought: Array) -> Array:
     """Randomize the secret of smaller price by `bought/weight`; at equal prices the lighter one, or both."""
-    lean0, lean1 = belief.favor[..., 0] - 0.5, belief.favor[..., 1] - 0.5
-    weight0, weight1 = belief.weight[..., 0], belief.weight[..., 1]
-    rank = np.abs(lean0) - np.abs(lean1)
-    rank = np.where(np.abs(rank) > _TIE / 2, rank, weight0 - weight1)
-    share0 = np.where(np.abs(rank) > _TIE / 2, rank < 0.0, 0.5)
-    disagree = lean0 * lean1 < 0.0
-    accept = np.empty((*bought.shape, 2))
-    lowered0 = bought * share0
-    accept[..., 0] = _accept_against(lean0, weight0, lowered0, disagree)
-    accept[..., 1] = _accept_against(lean1, weight1, bought - lowered0, disagree)
-    if not (np.all(lean0) and np.all(lean1)):
-        accept[..., 0] = np.where(lean0 == 0.0, _follow_other(lean1, weight1), accept[..., 0])
-        accept[..., 1] = np.where(lean1 == 0.0, _follow_other(lean0, weight0), accept[..., 1])
+    weight, favor = (np.broadcast_to(part, (*bought.shape, 2)) for part in (weight, favor))
+    accept = np.empty(weight.shape)
+    flat, points = accept.reshape(-1, 2), bought.reshape(-1)
+    for block, w, f in _blocks(weight, favor):
+        lean0, lean1, weight0, weight1 = f[:, 0] - 0.5, f[:, 1] - 0.5, w[:, 0], w[:, 1]
+        rank = np.abs(lean0) - np.abs(lean1)
+        rank = np.where(np.abs(rank) > _TIE / 2, rank, weight0 - weight1)
+        share0 = np.where(np.abs(rank) > _TIE / 2, rank < 0.0, 0.5)
+        disagree = lean0 * lean1 < 0.0
+        lowered0 = points[block] * share0
+        flat[block, 0] = _accept_against(lean0, weight0, lowered0, disagree)
+        flat[block, 1] = _accept_against(lean1, weight1, points[block] - lowered0, disagree)
+        if not (lean0.all() and lean1.all()):
+            flat[block, 0] = np.where(lean0 == 0.0, _follow_other(lean1, weight1), flat[block, 0])
+            flat[block, 1] = np.where(lean1 == 0.0, _follow_other(lean0, weight0), flat[block, 1])
     return accept
 
 

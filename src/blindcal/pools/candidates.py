@@ -14,12 +14,14 @@ are and for which reason; who they are is CONFIDENTIAL.
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
+from hashlib import sha256
 from itertools import chain, pairwise
 from typing import Any, TypeVar, overload
 
@@ -55,6 +57,12 @@ class SharedTuple(tuple[_T, ...]):
 
     def __contains__(self, item: object, /) -> bool:
         return item in self.place
+
+    @cached_property
+    def sent_once(self) -> tuple[str, bytes]:
+        """A digest and the bytes of these items, for workers of a cluster."""
+        data = pickle.dumps(self, protocol=5)
+        return sha256(data).hexdigest(), data
 
     def __reduce__(self) -> tuple[type[SharedTuple[_T]], tuple[tuple[_T, ...]]]:
         # Another process hashes texts differently.

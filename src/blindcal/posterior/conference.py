@@ -373,7 +373,7 @@ def _committee(pool: CommitteePool, reviews: int, parameters: Parameters, shared
         shared.rows[id(names)] = SharedTuple(_calibration(names, parameters))
     size = len(pool), reviews
     if size not in shared.chances:
-        shared.chances[size] = inclusion([1.0] * len(pool), reviews)
+        shared.chances[size] = SharedTuple(inclusion([1.0] * len(pool), reviews))
     return pool.candidates, shared.chances[size], all_but(shared.rows[id(names)], without)
 
 
