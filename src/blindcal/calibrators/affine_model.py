@@ -219,10 +219,10 @@ def _doubts(reviews: Reviews, batch: Batch) -> tuple[str, ...]:
     notes = []
     single = int((batch.per_reviewer() == 1).sum())
     if single == batch.reviewers:
-        notes.append("no reviewer has two reviews: a reviewer's habits cannot be separated from noise")
+        notes.append("no reviewer has two reviews: a reviewer's strictness cannot be separated from noise")
     elif single:
         notes.append(
-            f"{single} of {batch.reviewers} reviewers have one review: little is known about their habits"
+            f"{single} of {batch.reviewers} reviewers have one review: little is known of how they score"
         )
     if batch.reviewers < 5:
         notes.append(f"only {batch.reviewers} reviewers: how much reviewers differ is poorly known")

@@ -156,7 +156,7 @@ def say_fitted(fitted: Fitted, out: Path) -> None:
     say()
     persistence = checks.persistence
     say(
-        f"habits from one conference to the next correlate by {persistence.value:.2f} "
+        f"reviewers' strictness and slopes from one conference to the next correlate by {persistence.value:.2f} "
         f"({persistence.low:.2f} to {persistence.high:.2f})"
     )
     for level, noise in checks.levels.items():

@@ -474,8 +474,8 @@ def steady_crowd(small: int, papers: int, among: float | None) -> list[str]:
         return []
     return [
         f"For {small:,} of {count(papers, 'paper')} fewer than {among:g} people may have reviewed, all "
-        f"listed by name. One of them is always likelier than 1 in {among:g}, so there a crowd of {among:g} "
-        "is steady: no decision makes the best guess likelier."
+        f"listed by name; there a crowd of {among:g} is steady, which is stricter: no decision makes the "
+        "best guess likelier."
     ]
 
 

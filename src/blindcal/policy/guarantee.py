@@ -45,12 +45,13 @@ class _ByName:
 
 _BY_NAME: Any = _ByName()
 _CROWD = (
-    "For someone with only public information and the stated prior: after a decision, no named person is "
-    "likelier than 1 in {among:g} to have written a given review, or than the likeliest person was by the "
-    "scores alone. Papers are taken as independent. Someone less likely before may rise to that limit; only "
-    "a limit on odds (epsilon) restricts by how much. A person's chance of having reviewed the paper can be "
-    "up to the sum over its reviews. Co-reviewers, people who know how many papers each person reviewed, and "
-    "people with knowledge of their own are covered by a limit on odds only."
+    "For someone with only public information and the stated prior: after a decision, nobody listed by name "
+    "is likelier than 1 in {among:g} to have written a given review. If the scores alone already made "
+    "someone likelier than that, no decision makes anyone likelier than that person was. Papers are taken as "
+    "independent. A decision may raise an unlikely person up to the limit; a limit on odds (epsilon) "
+    "restricts by what factor. A person's chance of having reviewed the paper can be up to the sum over its "
+    "reviews. For co-reviewers, people who know how many papers each person reviewed, and people with other "
+    "information, only a limit on odds holds."
 )
 
 
@@ -68,7 +69,7 @@ GUARANTEES: Mapping[str, GuaranteeKind] = {
         epsilon=3.0,
     ),
     "crowd": GuaranteeKind(
-        "nobody is likelier than 1 in so many, unless the scores alone said so",
+        "no decision makes anyone likelier than 1 in so many",
         _CROWD,
         needs={"among": 10},
         epsilon=3.0,

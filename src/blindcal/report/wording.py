@@ -63,7 +63,7 @@ VERDICTS = {
     "worth it": "calibrating from these reviews alone (hierarchical) helps",
     "worth it with history": "these reviews say too little about the reviewers; knowing them would help",
     "not worth it": "too little would change, or the data do not bear it out: use the raw means",
-    "unclear": "no reviewer has two reviews, so reviewers' habits cannot be separated from noise",
+    "unclear": "no reviewer has two reviews, so strictness cannot be separated from noise",
 }
 """What each verdict on calibrating means."""
 SOURCES = {
@@ -279,7 +279,7 @@ def level_facts(answer: LevelAnswer) -> LevelMenu | list[dict[str, object]]:
 
 
 def level_rows(menu: LevelMenu) -> list[tuple[str, ...]]:
-    """The rows of a `menu`: name, range of the gain, papers decided by lot, papers changed."""
+    """The rows of a `menu`: name, range of the gain, random draws, papers changed."""
     return [
         (
             guarantee_words(choice.guarantee),
@@ -347,19 +347,19 @@ def adversary_words(guarantee: Guarantee, *, listed: bool = False) -> str:
     `guarantee` is the one requested; `listed` says that an exact number of papers was accepted.
 
     >>> print(adversary_words(Guarantee("public", epsilon=None)))
-    It holds against all who see the scores and know reviewers' habits, whatever else they know.
+    It holds against all who see the scores and know how reviewers score, whatever else they know.
     >>> print(adversary_words(Guarantee("steady", epsilon=2.0)).split(". ")[1])
     The limit on odds holds even against someone who knows or suspects more
     """
     if guarantee.name == "public":
-        return "It holds against all who see the scores and know reviewers' habits, whatever else they know."
+        return "It holds against all who see the scores and know how reviewers score, whatever else they know."
     if guarantee.name == "none":
         return "It protects no one."
     if guarantee.name == "odds":
         return "It holds against all who see the scores, whatever else they know, unless they hold the key."
     sentences = [
-        "It holds against anyone who sees all scores and decisions and knows the method, every reviewer's "
-        "habits and who might have reviewed what, and who has nothing else to go by."
+        "It holds against anyone who sees all scores and decisions and knows the method, how every "
+        "reviewer scores and who might have reviewed what, and who has nothing else to go by."
     ]
     if limits := [LIMITS[name].prior_free for name in guarantee.limits if LIMITS[name].prior_free]:
         held = "limits on {} hold" if len(limits) > 1 else "limit on {} holds"
@@ -635,8 +635,8 @@ ASSUMPTIONS: Mapping[str, str] = {
     "on the chance of a correct guess (multiplier) also hold for someone who knows or suspects more, "
     "whatever it is; they limit what the decision on one paper reveals.",
     "one_paper": "One paper at a time: the reviewers of different papers are taken as independent once "
-    "the scores are known. In truth nobody reviews more than a few papers, and someone who knows how "
-    "papers were assigned can combine all decisions and learn more. In made-up conferences of 4 to 6 "
+    "the scores are known. Someone who knows how papers were assigned, such as how many each person "
+    "reviewed, can combine all decisions and learn more. In made-up conferences of 4 to 6 "
     "papers with as many reviewers, one review each and every assignment equally likely, odds moved up to "
     "80-fold at epsilon 2, and a best guess became likelier by up to 0.67 where each paper promised no "
     "rise (studies/matchings.py). Every id stands for another paper: one paper decided under several ids "
