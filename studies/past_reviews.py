@@ -41,9 +41,9 @@ _SHORT = 250, 5  # reviewers and conferences of a short history
 # After two past years: how habits correlate from one conference to the next, None if drawn from the prior of
 # the fit; and the standard deviation of offsets.
 TWO_YEARS = {
-    "habits last": (1.0, 0.4),
-    "habits last, offsets of .67": (1.0, 0.67),
-    "habits correlate by .8": (0.8, 0.4),
+    "reviewers stay the same": (1.0, 0.4),
+    "reviewers stay the same, offsets of .67": (1.0, 0.67),
+    "years correlate by .8": (0.8, 0.4),
     "any drift, as the fit expects it": (None, 0.4),
 }
 _GRID = np.arange(1.0, 11.0)

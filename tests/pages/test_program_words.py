@@ -13,7 +13,7 @@ from documents import ROOT
 
 SOURCE = ROOT / "src" / "blindcal"
 BANNED = re.compile(
-    r"\b(sealed|coins?|toss(es|ed)?|whoever|(some|every)body|afresh|anew|made[- ]up"
+    r"\b(sealed|coins?|toss(es|ed)?|whoever|(some|every)body|afresh|anew|made[- ]up|habits|by lots?"
     r"|authors? of (a|the) review)\b",
     re.IGNORECASE,
 )

@@ -34,6 +34,8 @@ RULES = {
     r"foretell(s|ing)?|foretold|mend(s|ed|ing)?": "predict; fix",
     r"rivers?|doors?|hair's breadth": "the plain word",
     r"made[- ]up": "simulated",
+    r"(decided|decides|decisions|papers?|partly) by lots?": "random draw",
+    r"habits": "strictness, or how reviewers score",
     r"hardly ever|as good as none|no more and no less": "the plain word",
 }
 _PATTERNS = {re.compile(rf"\b(?:{rule})\b", re.IGNORECASE): advice for rule, advice in RULES.items()}

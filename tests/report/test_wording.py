@@ -71,8 +71,8 @@ def test_a_crowd_is_promised_with_what_it_does_not_cover():
     own, both = promises(Guarantee("average", among=7, epsilon=None))
     assert own == promises(Guarantee("average", epsilon=None))[0]
     assert told == both
-    assert "no named person is likelier than 1 in 7 to have written a given review" in told
-    for caveat in ("the stated prior", "as independent", "may rise", "sum over its reviews", "Co-reviewers"):
+    assert "nobody listed by name is likelier than 1 in 7 to have written a given review" in told
+    for caveat in ("the stated prior", "as independent", "may raise", "sum over its reviews", "co-reviewers"):
         assert caveat in told
     assert "hidden" not in told
 

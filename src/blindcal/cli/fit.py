@@ -156,8 +156,8 @@ def say_fitted(fitted: Fitted, out: Path) -> None:
     say()
     persistence = checks.persistence
     say(
-        f"reviewers' strictness and slopes from one conference to the next correlate by {persistence.value:.2f} "
-        f"({persistence.low:.2f} to {persistence.high:.2f})"
+        "reviewers' strictness and slopes from one conference to the next correlate by "
+        f"{persistence.value:.2f} ({persistence.low:.2f} to {persistence.high:.2f})"
     )
     for level, noise in checks.levels.items():
         say(f"confidence {level}: noise times {noise:.2f}")

@@ -224,7 +224,7 @@ def _is_outlier(row: Array, anyone: Array, people: int) -> bool:
 def _notes(checks: FitDiagnostics, history: History) -> list[str]:
     notes = []
     if len(history.conferences) == 1:
-        notes.append("one past conference cannot show how reviewers change from year to year: a guess is used")
+        notes.append("one past conference cannot show how reviewers change by the next: a guess is used")
     if checks.newcomers + checks.unknown == checks.reviewers:
         notes.append("not enough history: everyone gets the population, or hardly anything else")
     elif checks.newcomers or checks.unknown:

@@ -26,7 +26,7 @@ SCORES, DRAW, UNSAID, EVIDENCE = "scores", "draw", "unsaid", "evidence"
 HOW: Mapping[str, tuple[str, str]] = {
     SCORES: (
         "public information",
-        "Public information settles it: the decision is the same whoever reviewed it.",
+        "Public information settles it: the decision is the same for all who may have reviewed it.",
     ),
     DRAW: (
         "random draw",
@@ -65,7 +65,7 @@ _TOLD = {
 MEETING = (
     "People decide. What was promised to reviewers is about these decisions as they were drawn. It covers a "
     "change for reasons that have nothing to do with who reviewed the paper, such as an error of fact. It "
-    "does not cover a change by area chairs who know the reviewers: whoever sees it can learn what they know."
+    "does not cover a change by area chairs who know the reviewers: others can learn from it what they know."
 )
 """What a meeting should know before it changes a decision."""
 

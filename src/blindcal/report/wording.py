@@ -347,12 +347,12 @@ def adversary_words(guarantee: Guarantee, *, listed: bool = False) -> str:
     `guarantee` is the one requested; `listed` says that an exact number of papers was accepted.
 
     >>> print(adversary_words(Guarantee("public", epsilon=None)))
-    It holds against all who see the scores and know how reviewers score, whatever else they know.
+    It holds against all who see the scores and the calibration, whatever else they know.
     >>> print(adversary_words(Guarantee("steady", epsilon=2.0)).split(". ")[1])
     The limit on odds holds even against someone who knows or suspects more
     """
     if guarantee.name == "public":
-        return "It holds against all who see the scores and know how reviewers score, whatever else they know."
+        return "It holds against all who see the scores and the calibration, whatever else they know."
     if guarantee.name == "none":
         return "It protects no one."
     if guarantee.name == "odds":
