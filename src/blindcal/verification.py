@@ -46,7 +46,7 @@ from blindcal.deciding.key import Key, coin_facts, draw, input_stamp, read_key
 from blindcal.deciding.ledger import Ledger, ledger_folder, read_ledger
 from blindcal.deciding.lists import list_problems, ranked_again
 from blindcal.deciding.paths import check_paths
-from blindcal.deciding.publish import PublishedCertificate, all_published, published_problems
+from blindcal.deciding.publish import PublishedCertificate, all_published, other_files, published_problems
 from blindcal.deciding.record import PaperRecord, Record
 from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.errors import InputError, RefusedError, VerificationError
@@ -89,6 +89,7 @@ _CHECK_OF_RECORD_FIELD = {
     "reason": "settings",
     "settings": "settings",
     "scores": "settings",
+    "publishes": "settings",
     "model": "settings",
     "commitment": "commitment",
     "fit": "calibration check",
@@ -307,10 +308,8 @@ def _changed_files(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> list
     """
     messages = []
     for certificate in seen:
-        texts = ledger.record(ledger.releases[certificate.number - 1]).published
-        files = {certificate.path.with_name(name): text.encode() for name, text in texts.items()}
-        changed = [str(path) for path, text in files.items() if path.exists() and path.read_bytes() != text]
-        if changed:
+        record = ledger.record(ledger.releases[certificate.number - 1])
+        if changed := [*map(str, other_files(record, certificate.path.parent))]:
             what = f"is not what release {certificate.number} made with this key published"
             messages.append(f"{', '.join(changed)} {what}")
     return messages
@@ -671,12 +670,9 @@ def _decisions_check(
 def _files_check(record: Record, out: Path) -> Check:
     """Whether the files in a folder are those of the record."""
     texts = record.published
-    wrong = [
-        name
-        for name, text in texts.items()
-        if not (out / name).exists() or (out / name).read_bytes() != text.encode()
-    ]
-    return Check("published files", len(texts), len(wrong), ", ".join(wrong))
+    wrong = [name for name in texts if not (out / name).exists()]
+    wrong += [path.name for path in other_files(record, out)]
+    return Check("published files", max(len(texts), len(wrong)), len(wrong), ", ".join(wrong))
 
 
 def __dir__() -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.deciding.certificate_fields import ASSUMED_WITHOUT_SCORES, public_decisions
+from blindcal.deciding.certificate_fields import ASSUMED_WITHOUT_SCORES, public_table
 from blindcal.deciding.decide import decide
 from blindcal.deciding.key import make_key
 from blindcal.errors import InputError, RefusedError
@@ -23,6 +23,7 @@ REQUEST = Request(Guarantee("steady", epsilon=2.0), accept=2, wait_list=1, score
 KNOWN = {
     "format",
     "scores",
+    "publishes",
     "source",
     "conference",
     "release",
@@ -92,8 +93,8 @@ def test_who_may_see_the_scores_is_frozen_with_the_first_release(tmp_path: Path)
 
 def test_cells_that_were_escaped_stay_as_they_were() -> None:
     text = 'paper,decision,raw_decision,advice,track\n"\'=x,1",accept,tie,accept,"a;b"\n'
-    assert public_decisions(text, "confidential") == 'paper,decision,track\n"\'=x,1",accept,"a;b"\n'
-    assert public_decisions(text, "public") == text
+    assert public_table(text, "confidential") == 'paper,decision,track\n"\'=x,1",accept,"a;b"\n'
+    assert public_table(text, "public") == text
 
 
 @pytest.mark.parametrize("kind", ["alike", "corrected"])

@@ -31,7 +31,7 @@ def test_a_release_alone_has_a_page_and_says_what_it_lacks(release: Path) -> Non
 def test_a_page_of_two_releases_is_refused(release: Path) -> None:
     table = release / "decisions.csv"
     table.write_text("\n".join(table.read_text().splitlines()[:-1]) + "\n")
-    with pytest.raises(InputError, match=r"certificate.json is about 6 papers, and decisions.csv has 5"):
+    with pytest.raises(InputError, match=r"certificate.json is about 6 papers, and its table has 5"):
         report_release(None, release)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,10 @@ from blindcal.deciding.amend import Changes
 from blindcal.deciding.certificate_fields import CONFIDENTIAL
 from blindcal.deciding.decide import Outcome, first_of_key
 from blindcal.deciding.ledger import ledger_folder
+from blindcal.exporters.formats import decided_of
+from blindcal.io.atomic_files import CERTIFICATE
 from blindcal.io.cells import count, number_text
+from blindcal.planning.advice import ADVICE
 from blindcal.project.decide import decide_folder
 from blindcal.project.folder import key_of, opened
 from blindcal.report.wording import certified_promises, has_figures, percent
@@ -48,12 +52,13 @@ def decide(
 ) -> None:
     """Decide every paper privately, once, and write the decisions with their certificate.
 
-    Decides what conference.toml says. Writes decisions.csv (paper, decision, raw_decision, advice) and
-    certificate.json into the public folder, for people who may see the scores (if scores are confidential,
-    for everyone: only the decisions in it depend on them), and a record into the private log beside the
-    key. The same input always returns the same decisions; a changed input is refused without --amend, which
-    decides new papers, and papers whose scores changed from public data. If a number of papers is to be
-    accepted exactly, the private decisions stay in the log, and the best papers by them are accepted.
+    Decides what conference.toml says. Writes decisions.csv (paper, decision, raw_decision, advice), or
+    advice.csv if the conference publishes advice, and certificate.json into the public folder, for people who
+    may see the scores (if scores are confidential, for everyone: only the decisions in it depend on them, and
+    advice stays out of it), and a record into the private log beside the key. The same input always returns
+    the same decisions; a changed input is refused without --amend, which decides new papers, and papers whose
+    scores changed from public data. If a number of papers is to be accepted exactly, the private decisions
+    stay in the log, and the best papers by them are accepted.
 
     Example: blindcal decide icx2027
     """
@@ -85,7 +90,7 @@ def _facts(outcome: Outcome, out: Path) -> dict[str, Any]:
     return {
         "how": outcome.how,
         "release": outcome.record.release,
-        "decisions": out / "decisions.csv",
+        "decisions": next((out / name for name in outcome.record.published if name != CERTIFICATE), None),
         "certificate_file": out / "certificate.json",
         "certificate": outcome.certificate,
         "notes": [],
@@ -100,7 +105,10 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
     }
     certificate = outcome.full_certificate
     counted = count(certificate["papers"], "paper")
-    say(f"{counted}, {certificate['accepted']:,} accepted{waiting(certificate)}; {how[outcome.how]}")
+    what = f"{certificate['accepted']:,} accepted{waiting(certificate)}"
+    if outcome.record.publishes == "advice":
+        what = f"advice: {_advice_counts(outcome)}"
+    say(f"{counted}, {what}; {how[outcome.how]}")
     if outcome.how == "amended" or outcome.changes.alike:
         _print_changes(outcome.changes, certificate["papers"])
     _say_figures(certificate)
@@ -108,8 +116,17 @@ def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
         say("scores are confidential: these figures are for you alone, and no public file has them")
     if (only := first_of_key(outcome)) is not None:
         say(only)
-    say(f"public: {facts['decisions']}, {facts['certificate_file']}")
+    public = [facts[name] for name in ("decisions", "certificate_file") if facts[name] is not None]
+    say(f"public: {', '.join(map(str, public))}")
+    if facts["decisions"] is None:
+        say("scores are confidential, and so is the advice: `blindcal export` writes it for who may see it")
     say(f"CONFIDENTIAL, never share: {facts['key']}, {facts['sealed']}")
+
+
+def _advice_counts(outcome: Outcome) -> str:
+    """How often each advice is given."""
+    number = Counter(decided.advice for decided in decided_of(outcome.record.decisions.encode(), "decisions"))
+    return ", ".join(f"{number[advice]:,} {advice}" for advice in ADVICE if number[advice])
 
 
 def _say_figures(certificate: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import fill
+from typing import Any
 
 from blindcal.cli.console import as_options, emit_json, note, progress, say
 from blindcal.cli.options import (
@@ -134,7 +135,7 @@ def export(
     out: Path = option(
         "The file to write; an existing file is never overwritten.", default=..., metavar="FILE"
     ),
-    what: str = word(WHAT, f"One of {', '.join(WHAT)}.", default="decisions"),
+    what: str | None = word(WHAT, f"One of {', '.join(WHAT)}.  [default: what was published]"),
     accepted: str | None = option("What your conference calls an accepted paper, like Accept (Oral)."),
     rejected: str | None = option("What it calls a rejected one."),
     waiting: str | None = option(
@@ -168,6 +169,9 @@ def export(
     promises holds for all lists together. Such a file is confidential until you give it out; `verify --list`
     checks it.
 
+    If the conference publishes advice, so is what is exported, and decisions are refused: they stay in the
+    private log.
+
     Example: blindcal export icx2027 --to hotcrp --out decisions-hotcrp.csv
     """
     folder, release = opened_release(path)
@@ -181,13 +185,20 @@ def export(
     words = {"accepted": accepted, "rejected": rejected, "waiting": waiting}
     made = export_release(folder, release, to, what, **words, printed=printed, key=key)
     write_bytes(out, made.data, confidential=made.confidential)
-    papers = made.papers
+    papers, what = made.papers, made.what
     overridden = sum(paper.overridden for paper in papers)
     accepts = sum(paper.decision == "accept" for paper in papers)
     note(*made.remarks)
-    facts = {"papers": len(papers), "accepted": accepts, "overridden": overridden, "out": out, "notes": []}
+    facts: dict[str, Any] = {
+        "papers": len(papers),
+        "accepted": accepts if what == "decisions" else None,
+        "overridden": overridden,
+        "out": out,
+        "notes": [],
+    }
     emit_json({**facts, "release": release, "to": to, "what": what, "words": made.words})
-    say(f"{count(len(papers), 'paper')}, {accepts:,} accepted, from {release}")
+    accepted_text = f", {accepts:,} accepted" if what == "decisions" else ""
+    say(f"{count(len(papers), 'paper')}{accepted_text}, from {release}")
     say(f"wrote {out} ({what} for {to})")
     for decision, number in made.words.items():
         say(f"  {decision}: {count(number, 'paper')}")

@@ -179,6 +179,11 @@ def changes_since(
 def _refuse_other_settings(past: PriorDecisions, request: Request) -> None:
     if not past.ledger.releases:
         return
+    first = past.record(0).request
+    for name in ("scores", "release"):
+        # Another value would publish more, or less, than the releases before.
+        if (then := getattr(first, name)) != (given := getattr(request, name)):
+            raise RefusedError(f"`{name}` is {then} since release 1 and cannot be changed, found {given}")
     was, now = past.record(0).settings, as_recorded(request.settings)
     names = [name for name in {**now, **was} if was.get(name) != now.get(name)]
     if not names:

@@ -84,7 +84,7 @@ def decisions_text(papers: Sequence[PaperRecord], listing: Listing | None = None
 def certificate_text(record: Record, listing: Listing | None, key_fingerprint: str) -> str:
     """The certificate: a function of scores, decisions and tables, and three numbers of the key.
 
-    It is public unless scores are confidential; then `public_certificate` says what is public.
+    `public_certificate` says what of it is public.
     """
     request, papers = record.request, record.papers
     guarantee = request.guarantee
@@ -102,6 +102,7 @@ def certificate_text(record: Record, listing: Listing | None, key_fingerprint: s
         "bar": record.bar,
         "better": request.better,
         "scores": record.scores,
+        "publishes": record.publishes,
         "requested": _requested(record.settings, listing),
         "scale": _scale(papers, request.better),
         "source": request.source,

@@ -19,7 +19,7 @@ from blindcal.io.atomic_files import to_jsonable
 from blindcal.io.cells import count, number_text
 from blindcal.io.tables import quote_cell
 from blindcal.planning.calibration_check import DOUBTFUL, FITS, HOPELESS
-from blindcal.planning.request import SCORES, SOURCES
+from blindcal.planning.request import RELEASES, SCORES, SOURCES
 from blindcal.policy.guarantee import LIMITS, NAMES, Limit
 
 CERTIFICATE_FORMAT = 1
@@ -142,6 +142,7 @@ class Field:
     form: str = ""  # how people write its value, if not as others of its kind
     # Whether it depends on scores, so that it is not published if these are confidential
     withheld: bool = False
+    of_decisions: bool = False  # whether it is a number of decisions, which advice does not publish
     optional: bool = False  # whether it can be missing for another reason
     of_candidates: bool = False  # whether it is missing if there are none, as with this year's evidence
     nullable: bool = False  # whether it can be null
@@ -450,10 +451,24 @@ _DECIDED: Sequence[Field] = (
     ),
     POSITIVE.field("papers", "How many papers were decided.", "{papers:count paper} decided in all."),
     POSITIVE.field("reviews", "How many reviews they had.", "They have {reviews:count review} in all."),
+    _choice(*RELEASES).field(
+        "publishes",
+        "What goes out: decisions, or advice for people who decide by it, relative to mean scores.",
+        _is(
+            "publishes",
+            "decisions",
+            "The decisions are published.",
+            "No decision is published: what goes out is advice to raise, lower or leave what mean scores "
+            "say. Whoever sees the scores can work out each private draw from it, so all that is said here "
+            "of decisions holds for advice.",
+        ),
+    ),
     COUNT.field(
         "accepted",
-        "How many papers are accepted.",
+        "How many papers are accepted. Not if advice is published.",
         "{accepted:count paper} accepted, {of_papers.accepted:percent} of all.",
+        optional=True,
+        of_decisions=True,
     ),
     Field(
         "requested",
@@ -705,6 +720,11 @@ def public_fields(content: Content) -> dict[str, Any]:
     return _kept(content, FIELDS, lambda row: not row.withheld)
 
 
+def _without_decisions(content: Content) -> dict[str, Any]:
+    """The fields of a certificate about advice, which does not say how many decisions there are."""
+    return _kept(content, FIELDS, lambda row: not row.of_decisions)
+
+
 def assumptions_without_scores(names: Sequence[str]) -> list[str]:
     """What a certificate assumes for readers who do not see the scores."""
     if "draws" in names:
@@ -819,34 +839,44 @@ def _fits(schema: Schema, value: object) -> bool:
     )
 
 
-# --- What is published if scores are confidential.
+# --- What is published if scores are confidential, or if what goes out is advice.
 
 CONFIDENTIAL = "confidential"
-_PUBLIC_COLUMNS = ("paper", "decision", "track", "wait_list")
+# By what goes out and who may see the scores; in all other cases every column. Advice depends on scores.
+_PUBLIC_COLUMNS = {
+    ("decisions", CONFIDENTIAL): ("paper", "decision", "track", "wait_list"),
+    ("advice", "public"): ("paper", "advice", "track"),
+    ("advice", CONFIDENTIAL): (),
+}
 
 
-def public_decisions(text: str, scores: str) -> str:
-    """The public table of decisions; if `scores` are confidential, without columns that depend on them."""
-    if scores != CONFIDENTIAL:
+def public_table(text: str, scores: str, publishes: str = "decisions") -> str:
+    """The public part of the full table of decisions; empty if nothing of it is published."""
+    columns = _PUBLIC_COLUMNS.get((publishes, scores))
+    if columns is None:
         return text
     header, *rows = csv.reader(io.StringIO(text))
-    columns = [column for column, name in enumerate(header) if name in _PUBLIC_COLUMNS]
-    return "".join(",".join(quote_cell(row[column]) for column in columns) + "\n" for row in (header, *rows))
+    places = [place for place, name in enumerate(header) if name in columns]
+    lines = (",".join(quote_cell(row[place]) for place in places) for row in (header, *rows))
+    return "".join(f"{line}\n" for line in lines) if places else ""
 
 
-def public_certificate(text: str, scores: str) -> str:
+def public_certificate(text: str, scores: str, publishes: str = "decisions") -> str:
     """The public certificate; if `scores` are confidential, without figures that depend on them.
 
     >>> full = {"format": 1, "papers": 2, "success": 0.4, "guarantee": "steady", "assumptions": ["observer"]}
     >>> sorted(json.loads(public_certificate(json.dumps(full), "confidential")))
     ['assumptions', 'format', 'guarantee', 'papers']
     """
-    if scores != CONFIDENTIAL:
+    if scores != CONFIDENTIAL and publishes != "advice":
         return text
     content: Mapping[str, Any] = json.loads(text)
-    kept = public_fields(content)
-    kept["assumptions"] = assumptions_without_scores(content["assumptions"])
-    return certificate_json(kept)
+    if publishes == "advice":
+        content = _without_decisions(content)
+    if scores == CONFIDENTIAL:
+        names = assumptions_without_scores(content["assumptions"])
+        content = {**public_fields(content), "assumptions": names}
+    return certificate_json(content)
 
 
 def certificate_json(content: Mapping[str, Any]) -> str:

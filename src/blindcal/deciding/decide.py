@@ -60,7 +60,7 @@ from blindcal.deciding.publish import (
 )
 from blindcal.deciding.record import PaperRecord, Record, Reference
 from blindcal.errors import InputError, RefusedError
-from blindcal.io.atomic_files import CERTIFICATE, DECISIONS, remove_stale_files
+from blindcal.io.atomic_files import CERTIFICATE, remove_stale_files
 from blindcal.io.cells import count
 from blindcal.io.tables import StrPath, data_frame
 from blindcal.planning.calibration_check import check_calibration
@@ -178,6 +178,7 @@ def draft(
         certificate="",
         selection=selection,
         scores=request.scores,
+        publishes=request.release,
         model=None if conference.model is None else model_json(conference.model),
     )
     policies = PolicyTables({case.paper: plan.packed for case, plan in zip(part.cases, plans, strict=True)})
@@ -334,8 +335,11 @@ class Outcome:
     remarks: tuple[str, ...] = ()
 
     def to_frame(self) -> Any:
-        """The public table of decisions, one row per paper, as a pandas data frame; needs pandas."""
-        names, *rows = csv.reader(self.record.published[DECISIONS].splitlines())
+        """The public table, one row per paper, as a pandas data frame; needs pandas."""
+        tables = [text for name, text in self.record.published.items() if name != CERTIFICATE]
+        if not tables:
+            raise RefusedError("advice about papers with confidential scores is in the private log alone")
+        names, *rows = csv.reader(tables[0].splitlines())
         return data_frame(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
 
     @property
@@ -370,7 +374,9 @@ def decide(
     """Decides every paper once, records the release beside the key, and publishes it.
 
     The folder `out` gets `decisions.csv` and `certificate.json`. The same input always returns the stored
-    decisions. If scores are confidential, nothing in `out` depends on them except the decisions.
+    decisions. If scores are confidential, nothing in `out` depends on them except the decisions. If the
+    request is for advice, `out` gets `advice.csv` in place of decisions, and no table if scores are
+    confidential.
 
     Args:
         inputs: The inputs of the conference, from `read_inputs`.
@@ -430,7 +436,6 @@ def decide(
     latest = ledger.record(ledger.releases[-1]) if ledger.releases else None
     frozen: LevelByTrack | None = None
     if latest is not None:
-        _refuse_other_readers(latest, request)
         frozen, inputs = latest.bar, inputs.on_grid(latest.grid)
     model, standing = (None, None) if latest is None else (latest.level_model, latest.given)
     conference, truth = request.prepared(
@@ -513,15 +518,6 @@ def refuse_other_conference(ledger: Ledger, conference: str) -> None:
 def _decided_before(ledger: Ledger) -> set[str]:
     """The ids that already have a decision."""
     return {paper.paper for release in ledger.releases for paper in ledger.record(release).papers}
-
-
-def _refuse_other_readers(latest: Record, request: Request) -> None:
-    """Refuses to publish more, or less, than the releases before."""
-    if latest.scores != request.scores:
-        raise RefusedError(
-            f"`scores` is {latest.scores} since release {latest.release} and cannot be changed, found "
-            f"{request.scores}"
-        )
 
 
 def _remarks(

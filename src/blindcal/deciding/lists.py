@@ -17,7 +17,7 @@ from hashlib import sha256
 from typing import Any
 
 from blindcal.deciding.certificate import Listing, decisions_text, figures_of
-from blindcal.deciding.certificate_fields import public_decisions
+from blindcal.deciding.certificate_fields import public_table
 from blindcal.deciding.record import PaperRecord, Record
 from blindcal.errors import InputError, RefusedError
 from blindcal.io.atomic_files import read_table
@@ -199,7 +199,7 @@ def printed_list(
     changes = tuple((p, before[p], word) for p, word in after.items() if before[p] != word)
     words = list(after.values())
     text = decisions_text(papers, listing(made))
-    public = public_decisions(text, record.scores)
+    public = public_table(text, record.scores, record.publishes)
     return PrintedList(text, public, words.count(ACCEPT), words.count(WAIT), changes)
 
 

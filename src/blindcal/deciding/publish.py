@@ -16,7 +16,9 @@ from blindcal.deciding.ledger import Ledger, read_ledger, restore_advice
 from blindcal.deciding.record import Record
 from blindcal.errors import InputError, RefusedError
 from blindcal.io.atomic_files import (
+    ADVICE,
     CERTIFICATE,
+    DECISIONS,
     RELEASE_NAME,
     read_bytes,
     read_json,
@@ -50,8 +52,8 @@ def publish(record: Record, out: StrPath) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     remove_stale_files(folder)
     written = []
-    for path, text in _public_files(record, folder).items():
-        if not path.exists():
+    for name, text in record.published.items():
+        if not (path := folder / name).exists():
             write_bytes(path, text.encode())
             written.append(path)
     return written
@@ -62,16 +64,17 @@ def check_vacant(out: StrPath, record: Record | None) -> None:
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise RefusedError(f"{folder} is not a folder")
-    expected = {} if record is None else _public_files(record, folder)
-    for path in (folder / "decisions.csv", folder / "certificate.json"):
-        if path.exists() and (path not in expected or path.read_bytes() != expected[path].encode()):
-            raise RefusedError(
-                f"{path} holds another result and is never overwritten: give a new `out` folder"
-            )
+    for path in other_files(record, folder):
+        raise RefusedError(f"{path} holds another result and is never overwritten: give a new `out` folder")
 
 
-def _public_files(record: Record, folder: Path) -> dict[Path, str]:
-    return {folder / name: text for name, text in record.published.items()}
+def other_files(record: Record | None, folder: Path) -> list[Path]:
+    """The public files in a folder that are not as the record says; without a record, all of them."""
+    texts = {} if record is None else record.published
+    there = [folder / name for name in (DECISIONS, ADVICE, CERTIFICATE) if (folder / name).exists()]
+    return [
+        path for path in there if path.name not in texts or path.read_bytes() != texts[path.name].encode()
+    ]
 
 
 def release_folder(out: StrPath, number: int) -> Path:

@@ -14,15 +14,9 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from blindcal.certify.exact import ExactPolicy, PackedPolicy, PolicyTables, pack_policy
-from blindcal.deciding.certificate_fields import (
-    public_certificate,
-    public_decisions,
-)
+from blindcal.deciding.certificate_fields import public_certificate, public_table
 from blindcal.deciding.recorded_pools import PoolRows, RecordedPeople
-from blindcal.io.atomic_files import (
-    CERTIFICATE,
-    DECISIONS,
-)
+from blindcal.io.atomic_files import ADVICE, CERTIFICATE, DECISIONS
 from blindcal.planning.request import Request, recorded_request
 from blindcal.pools.candidates import union
 from blindcal.posterior.conference import LevelByTrack
@@ -83,6 +77,7 @@ class Record:
     scores: str = "public"  # "public" or "confidential"
     # What all papers share if they are decided by this year's evidence; else None
     model: Mapping[str, Any] | None = field(default=None, repr=False)
+    publishes: str = "decisions"  # or "advice"
 
     @cached_property
     def level_model(self) -> LevelModel | None:
@@ -98,15 +93,15 @@ class Record:
     @property
     def published(self) -> dict[str, str]:
         """The public files by name; if scores are confidential, the parts that do not depend on them."""
-        return {
-            DECISIONS: public_decisions(self.decisions, self.scores),
-            CERTIFICATE: public_certificate(self.certificate, self.scores),
-        }
+        readers = self.scores, self.publishes
+        name = ADVICE if self.publishes == "advice" else DECISIONS
+        tables = {name: text} if (text := public_table(self.decisions, *readers)) else {}
+        return {**tables, CERTIFICATE: public_certificate(self.certificate, *readers)}
 
     @property
     def request(self) -> Request:
         """The request of this release."""
-        return recorded_request(self.conference, self.settings, self.selection, self.scores)
+        return recorded_request(self.conference, self.settings, self.selection, self.scores, self.publishes)
 
     @property
     def grid(self) -> list[float]:

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from blindcal.errors import InputError, Problem
+from blindcal.io.atomic_files import ADVICE as ADVICE_FILE
+from blindcal.io.atomic_files import DECISIONS as DECISIONS_FILE
 from blindcal.io.atomic_files import read_bytes, read_table
 from blindcal.io.cells import Column, escape
 from blindcal.io.tables import StrPath, encode_utf8, format_table, input_error, parse_table, quote_cell
@@ -29,7 +31,7 @@ WAITING = "wait list"
 _FOUND = (*DECISIONS, WAITING)
 _COLUMNS = (
     Column("paper", "id"),
-    Column("decision", choices=_FOUND),
+    Column("decision", choices=_FOUND, required=False),
     Column("raw_decision", choices=BY_MEANS, required=False),
     Column("advice", choices=(*ADVICE,), required=False),
     Column("track", "id", required=False, empty=True),
@@ -42,7 +44,7 @@ class DecidedPaper:
     """One paper as it goes out."""
 
     paper: str  # its id, as in the reviews
-    decision: str  # `accept`, `reject` or `wait list`
+    decision: str  # `accept`, `reject` or `wait list`; empty if advice is published
     # What its mean score alone says, `accept`, `reject` or `tie`; empty if scores are confidential and the
     # table is the public one
     raw_decision: str
@@ -58,12 +60,21 @@ def read_decided(
 ) -> tuple[DecidedPaper, ...]:
     """The papers of a release, in the order of its table.
 
-    `release`: a folder with a `decisions.csv`, or the table itself. `overridden`: decisions made by hand, by
-    paper, `accept` or `reject`: they take the place of blindcal's.
+    `release`: a folder with a `decisions.csv` or `advice.csv`, or the table itself. `overridden`: decisions
+    made by hand, by paper, `accept` or `reject`: they take the place of blindcal's.
+    """
+    file = table_of(release) or Path(release) / DECISIONS_FILE
+    return decided_of(read_bytes(file), str(file), titles, overridden)
+
+
+def table_of(release: StrPath) -> Path | None:
+    """The public table of a release folder; None if it has none, as with confidential advice.
+
+    A path that is no folder is the table itself.
     """
     folder = Path(release)
-    file = folder / "decisions.csv" if folder.is_dir() else folder
-    return decided_of(read_bytes(file), str(file), titles, overridden)
+    tables = [folder / name for name in (DECISIONS_FILE, ADVICE_FILE)]
+    return next(filter(Path.is_file, tables), None) if folder.is_dir() else folder
 
 
 def decided_of(
@@ -71,6 +82,8 @@ def decided_of(
 ) -> tuple[DecidedPaper, ...]:
     """The papers in the `data` of a table of decisions, a `file`; see `read_decided`."""
     table = parse_table(data, file, _COLUMNS, extra=True)
+    if "decision" not in table and "advice" not in table:
+        raise input_error([Problem(table.file, 1, "decision", "must be there, or else the column advice")])
     papers = table.text("paper")
     if twice := table.repeated("paper"):
         raise input_error(twice)

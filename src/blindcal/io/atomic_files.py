@@ -44,7 +44,8 @@ from blindcal.io.tables import (
     table_from_frame,
 )
 
-DECISIONS, CERTIFICATE = "decisions.csv", "certificate.json"
+DECISIONS, ADVICE, CERTIFICATE = "decisions.csv", "advice.csv", "certificate.json"
+# A release has one of the tables, or none if it is advice and scores are confidential.
 RELEASE_NAME = re.compile(r"release-([1-9][0-9]{0,5})")
 
 RELEASES_FOLDER = "public"
@@ -462,7 +463,7 @@ def is_release_folder(folder: Path) -> bool:
 
 
 def _holds_release(folder: Path) -> bool:
-    return all((folder / name).is_file() for name in (DECISIONS, CERTIFICATE))
+    return (folder / CERTIFICATE).is_file()
 
 
 def canonical_json(value: object) -> bytes:

@@ -132,6 +132,8 @@ SOURCES = (PAST, THIS_YEAR, EVIDENCE_FILE)
 """Where evidence comes from: a calibration, the reviews themselves, or another method."""
 SCORES = ("public", "confidential")
 """Who may see the scores of all papers: everyone, or the committee alone."""
+RELEASES = ("decisions", "advice")
+"""What goes out: decisions, or advice for a meeting that decides, relative to mean scores."""
 # Of shift and stretch: more would name a fit exactly.
 _DIGITS = 4
 
@@ -159,6 +161,8 @@ class Request:
         strictness_share: The part of the scores' disagreement that is taken as strictness if the reviews are
             calibrated on themselves: .15, .25, .35 or .5. The scores cannot tell which is right.
         people: How many people reviewed, likewise; None: five reviews each.
+        release: What goes out: "decisions", or "advice" for people who decide by it: to raise, lower or leave
+            what mean scores say. Decisions then stay in the private log.
 
     Example:
         >>> Request(Guarantee("steady", epsilon=2.0), "icx2027", accept_rate=0.25).checked().quota is None
@@ -179,6 +183,7 @@ class Request:
     source: str = PAST
     strictness_share: float = SHARE
     people: int | None = None
+    release: str = "decisions"
 
     @property
     def quota(self) -> Quota | None:
@@ -237,6 +242,8 @@ class Request:
             raise InputError("`conference` must not be empty: give a name, or leave it out")
         check_better(self.better)
         known_readers(self.scores)
+        if self.release not in RELEASES:
+            raise InputError(f"`release` must be one of {', '.join(RELEASES)}, found {self.release!r}")
         check_share(self.strictness_share)
         if self.people is not None and (type(self.people) is not int or self.people < 1):
             raise InputError(f"`people` must be a whole number of at least 1, found {self.people!r}")
@@ -306,8 +313,9 @@ def recorded_request(
     settings: Mapping[str, Any],
     selection: Mapping[str, Any] | None = None,
     scores: str = "public",
+    release: str = "decisions",
 ) -> Request:
-    """The request that a record with these settings, this selection and such `scores` was made for."""
+    """The request that a record with these settings was made for; the other arguments are a record's, too."""
     guarantee = Guarantee.from_record(settings["guarantee"], settings)
     acceptance = settings["accept_rate"], settings["bar"], settings["better"]
     scale, quota = settings.get("scale"), selection or {"accept": None, "wait_list": 0}
@@ -322,6 +330,7 @@ def recorded_request(
         settings.get("source", PAST),
         settings.get("strictness_share", SHARE),
         settings.get("people"),
+        release,
     )
 
 

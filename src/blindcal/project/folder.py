@@ -22,7 +22,7 @@ from blindcal.deciding.publish import (
 )
 from blindcal.errors import InputError
 from blindcal.fitting.committee import read_committee
-from blindcal.io.atomic_files import lock, write_bytes
+from blindcal.io.atomic_files import CERTIFICATE, DECISIONS, lock, write_bytes
 from blindcal.planning.request import Request
 from blindcal.posterior.inputs import PAST, Inputs, read_inputs
 from blindcal.posterior.this_year import EVIDENCE_FILE, ThisYearInputs
@@ -91,7 +91,7 @@ def release_of(folder: Folder) -> Path:
     """The latest complete release of a folder."""
     out = Path(folder.required("out"))
     release = (latest_release(out) if folder.numbered else None) or out
-    if not any(os.path.lexists(release / name) for name in ("decisions.csv", "certificate.json")):
+    if not any(os.path.lexists(release / name) for name in (DECISIONS, CERTIFICATE)):
         raise InputError(f"{folder.path} has no release yet: `blindcal decide {folder.path}` makes the first")
     return release
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from blindcal.deciding.ledger import ledger_folder
 from blindcal.deciding.publish import latest_release
 from blindcal.errors import InputError, Problem
-from blindcal.exporters.formats import read_decided
+from blindcal.exporters.formats import read_decided, table_of
 from blindcal.fitting.committee import read_committee, read_names
 from blindcal.fitting.received_sums import has_share_statement
 from blindcal.importers import MAX_EXPORT
@@ -33,7 +33,14 @@ from blindcal.importers.people import lists_people, new_codes, read_codes
 from blindcal.importers.pretalx import team_sheet
 from blindcal.importers.raw_export import Choices
 from blindcal.importers.sheet import find_table
-from blindcal.io.atomic_files import lock, make_folder, read_bytes, write_bytes, write_table
+from blindcal.io.atomic_files import (
+    is_release_folder,
+    lock,
+    make_folder,
+    read_bytes,
+    write_bytes,
+    write_table,
+)
 from blindcal.io.cells import count
 from blindcal.io.tables import decode_utf8, input_error
 from blindcal.planning.level_menu import OUTSIDE_EVIDENCE
@@ -489,8 +496,12 @@ def _released(folder: Folder) -> set[str]:
     """The papers of the latest release: what a system calls decided there are blindcal's own decisions."""
     out = folder.text("out")
     release = (latest_release(out) if folder.numbered else Path(out)) if out else None
-    table = None if release is None else release / "decisions.csv"
-    return {decided.paper for decided in read_decided(table)} if table and table.is_file() else set()
+    table = None if release is None else table_of(release)
+    if table is not None:
+        return {decided.paper for decided in read_decided(table)}
+    # Confidential advice is in no public table: its papers are those that were read last.
+    reviews = folder_reviews(folder) if release is not None and is_release_folder(release) else None
+    return set() if reviews is None else {*reviews.papers}
 
 
 def _restored_remarks(folder: Folder, contents: FolderContents) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from blindcal.deciding.publish import (
     published_in,
     read_record,
 )
-from blindcal.errors import InputError
+from blindcal.errors import InputError, RefusedError
 from blindcal.exporters import FORMATS, export
 from blindcal.exporters.formats import (
     DECISIONS,
@@ -26,12 +26,15 @@ from blindcal.exporters.formats import (
     decision_words,
     read_decided,
     read_titles,
+    table_of,
 )
+from blindcal.io.atomic_files import CERTIFICATE
 from blindcal.io.cells import count
 from blindcal.planning.conference_plan import plan_remarks
 from blindcal.posterior.inputs import PAST, Inputs
 from blindcal.project.folder import folder_inputs, key_of, release_of
 from blindcal.project.settings import (
+    FILE,
     Folder,
     parse_paper_counts,
 )
@@ -47,6 +50,7 @@ class ReleaseExport:
 
     name: str  # what to call the file
     to: str  # the system
+    what: str  # `decisions` or `advice`
     data: bytes  # the bytes of the file
     papers: tuple[DecidedPaper, ...]  # the papers, with decisions by hand in place of blindcal's
     words: Mapping[str, int]  # how many papers each word for a decision stands at
@@ -73,7 +77,7 @@ def export_release(
     folder: Folder | None,
     release: Path,
     to: str,
-    what: str = "decisions",
+    what: str | None = None,
     *,
     accepted: str | None = None,
     rejected: str | None = None,
@@ -84,9 +88,20 @@ def export_release(
     """The decisions of a release for a conference system, or as a table.
 
     `folder`: the conference's folder, whose titles, words and decisions by hand are used; None without. `to`:
-    the system or kind of table, one of `exporters.FORMATS`. `waiting`: what it calls the wait list; without
-    it, its papers are not sent to a system. `printed`: a list of another number in place of the release's.
+    the system or kind of table, one of `exporters.FORMATS`. `what`: by default what was published. `waiting`:
+    what it calls the wait list; without it, its papers are not sent to a system. `printed`: a list of another
+    number in place of the release's.
+
+    Raises:
+        RefusedError: Decisions are exported, and advice was published: these stay in the private log.
     """
+    publishes = published_kind(release)
+    what = what or publishes
+    if what == "decisions" and publishes == "advice":
+        raise RefusedError(
+            f"{release} publishes advice (`release` in {FILE}), and its decisions stay in the private log: "
+            "export advice"
+        )
     settings: Mapping[str, Any] = {} if folder is None else folder.settings
     titles = str(settings["titles"]) if "titles" in settings else None
     by_hand = {} if folder is None else folder.overridden
@@ -97,8 +112,8 @@ def export_release(
         text = printed.text if what == "advice" else printed.public
         papers = decided_of(text.encode(), "the printed list", titles, edits)
     else:
-        papers = read_decided(release, titles, edits)
-    if what == "advice" and not all(paper.advice for paper in papers):
+        papers = read_decided(release, titles, edits) if table_of(release) else ()
+    if what == "advice" and not (papers and all(paper.advice for paper in papers)):
         secret = key if folder is None else key_of(folder, key)
         if secret is None:
             raise InputError(
@@ -123,7 +138,13 @@ def export_release(
     if printed is not None:
         remarks = (*_changed_words(printed), *remarks)
     name = f"{what}-{to}.{FORMATS[to].ending}"
-    return ReleaseExport(name, to, data, tuple(papers), words, remarks, printed is not None)
+    return ReleaseExport(name, to, what, data, tuple(papers), words, remarks, printed is not None)
+
+
+def published_kind(release: Path) -> str:
+    """What a release publishes, `decisions` or `advice`, as its certificate says; a lone table has no say."""
+    file = release / CERTIFICATE
+    return str(read_certificate(release)["publishes"]) if file.is_file() else "decisions"
 
 
 def _changed_words(printed: PrintedList) -> tuple[str, ...]:
@@ -159,7 +180,8 @@ def _gone_remarks(folder: Folder | None, papers: Sequence[DecidedPaper], to: str
     """A remark on papers that a release of the folder accepted and this list does not have."""
     if folder is None or not FORMATS[to].upload:
         return ()
-    releases = [read_decided(seen.path.parent) for seen in published_in(folder.text("out"))]
+    folders = [seen.path.parent for seen in published_in(folder.text("out"))]
+    releases = [read_decided(release) for release in folders if table_of(release)]
     accepted = [paper.paper for release in releases for paper in release if paper.decision == DECISIONS[0]]
     gone = [paper for paper in dict.fromkeys(accepted) if paper not in {other.paper for other in papers}]
     named = f"accepted by a release and not in this list: {', '.join(gone)}. {_TAKE_BACK}"
@@ -188,13 +210,13 @@ def report_release(
     The survey in it is made from the files of the conference's `folder`. A `confidential` page is for the
     chair alone, and needs the `key` if scores are confidential.
     """
-    certificate, papers = read_certificate(release), read_decided(release)
-    if confidential and certificate["scores"] == "confidential":
+    certificate, papers = read_certificate(release), read_decided(release) if table_of(release) else ()
+    if confidential and (certificate["scores"] == "confidential" or certificate["publishes"] == "advice"):
         certificate, papers = sealed_release(release, key if folder is None else key_of(folder, key))
-    if len(papers) != certificate["papers"]:
+    if papers and len(papers) != certificate["papers"]:
         raise InputError(
-            f"{release}: certificate.json is about {count(certificate['papers'], 'paper')}, and "
-            f"decisions.csv has {len(papers):,}"
+            f"{release}: certificate.json is about {count(certificate['papers'], 'paper')}, and its table "
+            f"has {len(papers):,}"
         )
     survey, remarks, notes = None, [], tuple[str, ...]()
     if certificate["source"] != PAST:

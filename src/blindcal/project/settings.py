@@ -190,6 +190,13 @@ SECTIONS: Mapping[str, Mapping[str, Declaration]] = {
             True,
             "Each release in a folder of its own there: release-1, release-2 after an amendment.",
         ),
+        "release": Declaration(
+            "text",
+            "advice",
+            "What goes out: decisions, or advice for a meeting that decides: raise, lower or leave what mean "
+            "scores say. Decisions then stay in the private log. Frozen with the first release.",
+            "decisions",
+        ),
         "accepted": Declaration(
             "text",
             "Accept (Oral)",
@@ -435,6 +442,7 @@ def folder_request(folder: Folder, *, yes_leak: bool = False) -> Request:
         source=source,
         strictness_share=float(folder.text("strictness-share") or SHARE),
         people=_whole(folder.text("people")),
+        release=folder.text("release"),
     ).checked()
     needed = {PAST: ("reviewers", "pools"), EVIDENCE_FILE: ("evidence",)}
     for name in ("reviews", *needed.get(source, ()), "key", "out"):

@@ -569,7 +569,7 @@ def explain_certificate(certificate: Mapping[str, Any]) -> tuple[ExplainedPart, 
             for name, share in certificate.items()
             if isinstance(share, int | float)
         },
-        "of_papers": {"accepted": certificate["accepted"] / certificate["papers"]},
+        "of_papers": {"accepted": certificate.get("accepted", 0) / certificate["papers"]},
     }
     lines = {
         part: [line for row in PARTS[part] for line in _lines(row, certificate, values)] for part in PARTS

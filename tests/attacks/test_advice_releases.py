@@ -1,0 +1,242 @@
+"""Advice as a product: what goes out says raise, lower or leave, and no file says what was drawn."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blindcal.deciding.amend import PriorDecisions
+from blindcal.deciding.decide import Outcome, decide, draft, with_texts
+from blindcal.deciding.key import input_stamp, make_key, read_key
+from blindcal.deciding.ledger import commit, open_ledger, read_ledger
+from blindcal.deciding.publish import publish
+from blindcal.errors import InputError, RefusedError
+from blindcal.planning.conference_plan import plan_conference
+from blindcal.planning.request import Request
+from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.inputs import read_inputs
+from blindcal.verification import verify
+
+SHARE = Request(Guarantee("odds"), accept_rate=0.3, people=20, strictness_share=0.5, release="advice")
+NUMBER = replace(SHARE, accept_rate=None, accept=9, wait_list=3)
+TRACKS = replace(SHARE, accept_rate=None, accept={"long": 6, "short": 3}, wait_list={"long": 2})
+KINDS = pytest.mark.parametrize("request_", [SHARE, NUMBER, TRACKS], ids=["share", "number", "tracks"])
+WORDS = ("accept", "reject", "wait list", "tie")
+
+
+def table(papers: int = 30, seed: int = 3, tracks: bool = False) -> dict[str, Any]:
+    """Scores in steps, so that mean scores tie."""
+    rng = np.random.default_rng(seed)
+    strict = rng.normal(size=20)
+    rows = [
+        (f"p{paper:02d}", f"r{who:02d}", float(np.clip(np.rint(5 + 2 * (quality + strict[who])), 1, 10)))
+        for paper, quality in enumerate(rng.normal(size=papers))
+        for who in rng.choice(20, 3, replace=False)
+    ]
+    made = dict(zip(("paper", "reviewer", "score"), map(list, zip(*rows, strict=True)), strict=True))
+    if tracks:
+        made["track"] = ["long" if int(paper[1:]) % 3 else "short" for paper in made["paper"]]
+    return made
+
+
+def rows_for(request: Request) -> dict[str, Any]:
+    return table(tracks=bool(request.quota and request.quota.tracks))
+
+
+def decided(folder: Path, request: Request, rows: dict[str, Any], out: str = "out", **more: Any) -> Outcome:
+    if not (folder / "key").exists():
+        make_key(folder / "key")
+    return decide(read_inputs(rows), request, folder / "key", folder / out, **more)
+
+
+def full_table(outcome: Outcome) -> list[dict[str, str]]:
+    return list(csv.DictReader(outcome.record.decisions.splitlines()))
+
+
+@KINDS
+def test_advice_is_published_and_no_decision(request_: Request, tmp_path: Path) -> None:
+    rows = rows_for(request_)
+    outcome = decided(tmp_path, request_, rows)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["advice.csv", "certificate.json"]
+    with (tmp_path / "out" / "advice.csv").open(newline="") as file:
+        published = list(csv.DictReader(file))
+    kept = ("paper", "advice", "track") if "track" in rows else ("paper", "advice")
+    assert published == [{name: row[name] for name in kept} for row in full_table(outcome)]
+    moved = {row["advice"] for row in published}
+    assert "raise" in moved or "lower" in moved
+    assert not {word for row in published for word in row.values()} & {*WORDS}
+    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    assert certificate["publishes"] == "advice"
+    assert "accepted" not in certificate
+    assert "accepted" in outcome.full_certificate
+    assert decided(tmp_path, request_, rows).how == "stored"
+    assert verify(read_inputs(rows), tmp_path / "key", tmp_path / "out").agrees
+
+
+@KINDS
+def test_advice_follows_from_means_and_decisions_alone(request_: Request, tmp_path: Path) -> None:
+    """An oracle of its own: means ranked here, and what was accepted in the private log."""
+    rows = rows_for(request_)
+    outcome = decided(tmp_path, request_, rows)
+    for row in full_table(outcome):
+        tied, by_means = row["raw_decision"] == "tie", row["raw_decision"] == "accept"
+        accepted = row["decision"] == "accept"
+        expected = "leave" if accepted == by_means else "raise" if accepted else "lower"
+        assert row["advice"] == (f"tie: {'raise' if accepted else 'lower'}" if tied else expected)
+    if request_.quota is None:
+        return
+    means: dict[str, list[float]] = {}
+    for paper, score in zip(rows["paper"], rows["score"], strict=True):
+        means.setdefault(paper, []).append(score)
+    track = dict(zip(rows["paper"], rows.get("track", [""] * len(rows["paper"])), strict=True))
+    for group in {*track.values()}:
+        mean = {paper: np.mean(scores) for paper, scores in means.items() if track[paper] == group}
+        places = request_.quota.of(group)[0]
+        cut = sorted(mean.values(), reverse=True)[places - 1]
+        tied = sum(value >= cut for value in mean.values()) > places
+        for row in full_table(outcome):
+            if row["paper"] in mean:
+                value = mean[row["paper"]]
+                at_cut = "tie" if tied else "accept"
+                assert row["raw_decision"] == (
+                    "accept" if value > cut else at_cut if value == cut else "reject"
+                )
+
+
+@KINDS
+def test_with_confidential_scores_nothing_of_a_paper_is_published(request_: Request, tmp_path: Path) -> None:
+    """Advice depends on scores: the same bytes whatever the scores and the draws are, but for the key."""
+    told = []
+    for seed in (3, 4):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        (folder / "key").write_bytes(bytes(range(32)))
+        (folder / "key").chmod(0o600)
+        rows = table(seed=seed, tracks="track" in rows_for(request_))
+        outcome = decided(folder, replace(request_, scores="confidential"), rows)
+        assert [path.name for path in (folder / "out").iterdir()] == ["certificate.json"]
+        assert verify(read_inputs(rows), folder / "key", folder / "out").agrees
+        with pytest.raises(RefusedError, match="private log"):
+            outcome.to_frame()
+        content = outcome.certificate
+        if "selection" in content:
+            content["selection"].pop("waiting")
+        told.append({name: value for name, value in content.items() if name != "commitment"})
+    assert told[0] == told[1]
+
+
+def test_the_draws_are_those_of_decisions(tmp_path: Path) -> None:
+    """What goes out is no lever: it enters no coin, and asking for the other kind draws nothing again."""
+    made = []
+    for release in ("advice", "decisions"):
+        folder = tmp_path / release
+        folder.mkdir()
+        (folder / "key").write_bytes(bytes(range(32)))
+        (folder / "key").chmod(0o600)
+        made.append(decided(folder, replace(SHARE, release=release), table()).record)
+    assert [p.accepted for p in made[0].papers] == [p.accepted for p in made[1].papers]
+    assert made[0].commitment == made[1].commitment
+    for release, other in (("advice", "decisions"), ("decisions", "advice")):
+        for amend in ({}, {"amend": True, "reason": "why"}):
+            with pytest.raises(RefusedError, match=f"`release` is {release} since release 1"):
+                decided(tmp_path / release, replace(SHARE, release=other), table(), out="other", **amend)
+        assert not (tmp_path / release / "other").exists()
+    with pytest.raises(InputError, match="`release` must be one of decisions, advice, found 'both'"):
+        replace(SHARE, release="both").checked()
+
+
+@KINDS
+def test_an_amendment_publishes_advice_too(request_: Request, tmp_path: Path) -> None:
+    rows = rows_for(request_)
+    first = decided(tmp_path, request_, rows)
+    later = {name: [*cells] for name, cells in rows.items()}
+    later["score"][0] = 10.0 if later["score"][0] < 5 else 1.0
+    for name in later:
+        later[name] += {"paper": ["q"] * 3, "reviewer": ["r01", "r02", "r03"], "score": [1.0, 9.0, 9.0]}.get(
+            name, ["long"] * 3
+        )
+    second = decided(tmp_path, request_, later, out="out2", amend=True, reason="late")
+    assert sorted(path.name for path in (tmp_path / "out2").iterdir()) == ["advice.csv", "certificate.json"]
+    before = {row["paper"]: row["decision"] for row in full_table(first)}
+    after = {row["paper"]: row["decision"] for row in full_table(second)}
+    assert {paper for paper in before if before[paper] != after[paper]} <= {"p00"}
+    assert verify(read_inputs(later), tmp_path / "key", tmp_path / "out2").agrees
+
+
+def test_files_beside_advice_and_other_advice_are_noticed(tmp_path: Path) -> None:
+    outcome = decided(tmp_path, SHARE, table())
+    out = tmp_path / "out"
+    (out / "decisions.csv").write_text(outcome.record.decisions)
+    checked = verify(read_inputs(table()), tmp_path / "key", out, published=out)
+    assert {check.name for check in checked.checks if check.failed} == {
+        "published files",
+        "published earlier",
+    }
+    with pytest.raises(RefusedError, match="another result"):
+        decided(tmp_path, SHARE, table())
+    (out / "decisions.csv").unlink()
+    (out / "advice.csv").write_text(outcome.record.published["advice.csv"].replace("leave", "raise"))
+    assert not verify(read_inputs(table()), tmp_path / "key", out).agrees
+
+
+def seal(folder: Path, request: Request, rows: dict[str, Any], **changed: Any) -> None:
+    """A release by a holder of the key who writes other things into the record."""
+    key, request = read_key(folder / "key"), request.for_inputs(read_inputs(rows))
+    with open_ledger(folder / "key", key) as ledger:
+        past = PriorDecisions(ledger)
+        first = past.record(0) if ledger.releases else None
+        frozen = None if first is None else first.bar
+        model = None if first is None else first.level_model
+        conference, truth = request.prepared(read_inputs(rows), frozen, model=model)
+        made = draft(conference, truth.reviewers, request, past, plan_conference, "why" if first else "")
+        record = with_texts(replace(made.record, **changed), ledger)
+        stamp = input_stamp(key, conference, truth.reviewers, request)
+        commit(ledger, record, made.policies, stamp)
+    publish(record, folder / f"out{record.release}")
+
+
+def test_a_release_that_publishes_otherwise_than_the_first_is_noticed(tmp_path: Path) -> None:
+    make_key(tmp_path / "key")
+    rows, more = table(), table()
+    for name, cells in {"paper": ["q"] * 2, "reviewer": ["r01", "r02"], "score": [1.0, 9.0]}.items():
+        more[name] = [*more[name], *cells]
+    seal(tmp_path, SHARE, rows)
+    assert verify(read_inputs(rows), tmp_path / "key", tmp_path / "out1").agrees
+    for forged in ({}, {"publishes": "decisions"}, {"scores": "confidential"}):
+        folder = tmp_path / "-".join(["forged", *forged])
+        folder.mkdir()
+        (folder / "key").write_bytes((tmp_path / "key").read_bytes())
+        (folder / "key").chmod(0o600)
+        seal(folder, SHARE, rows)
+        seal(folder, SHARE, more, **forged)
+        checked = verify(read_inputs(more), folder / "key", folder / "out2")
+        failed = {check.name for check in checked.checks if check.failed}
+        assert failed == ({"release 2: settings"} if forged else set())
+    assert len(read_ledger(folder / "key", read_key(folder / "key")).releases) == 2
+
+
+@pytest.mark.parametrize("text", ["leave", "raise"])
+def test_advice_that_was_turned_in_the_record_is_noticed(text: str, tmp_path: Path) -> None:
+    make_key(tmp_path / "key")
+    first = decided(tmp_path, SHARE, table()).record
+    rows = list(csv.DictReader(first.decisions.splitlines()))
+    other = next(row for row in rows if row["advice"] != text)
+    lines = [",".join(rows[0])]
+    lines += [",".join({**row, "advice": text if row is other else row["advice"]}.values()) for row in rows]
+    folder = tmp_path / "forged"
+    folder.mkdir()
+    (folder / "key").write_bytes((tmp_path / "key").read_bytes())
+    (folder / "key").chmod(0o600)
+    with open_ledger(folder / "key", read_key(folder / "key")) as ledger:
+        past = PriorDecisions(read_ledger(tmp_path / "key", ledger.key))
+        forged = replace(first, decisions="\n".join(lines) + "\n")
+        commit(ledger, forged, past.tables(0), past.ledger.releases[0].input)
+    publish(forged, folder / "out")
+    checked = verify(read_inputs(table()), folder / "key", folder / "out")
+    assert [c.name for c in checked.checks if c.failed] == ["release 1: public files follow from the record"]
