@@ -28,7 +28,7 @@ from blindcal.exporters.formats import (
     read_titles,
     table_of,
 )
-from blindcal.io.atomic_files import CERTIFICATE
+from blindcal.io.atomic_files import CERTIFICATE, read_json
 from blindcal.io.cells import count
 from blindcal.planning.conference_plan import plan_remarks
 from blindcal.posterior.inputs import PAST, Inputs
@@ -144,7 +144,8 @@ def export_release(
 def published_kind(release: Path) -> str:
     """What a release publishes, `decisions` or `advice`, as its certificate says; a lone table has no say."""
     file = release / CERTIFICATE
-    return str(read_certificate(release)["publishes"]) if file.is_file() else "decisions"
+    content = read_json(file) if file.is_file() else {}
+    return "advice" if isinstance(content, dict) and content.get("publishes") == "advice" else "decisions"
 
 
 def _changed_words(printed: PrintedList) -> tuple[str, ...]:
