@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import stat
+import unicodedata
 import zipfile
 from pathlib import Path
 
@@ -20,14 +21,15 @@ import plain_files
 from blindcal.cli.console import CONFIDENTIAL
 from blindcal.deciding.key import make_key, read_key
 from blindcal.exporters.formats import read_titles
+from blindcal.fitting import estimate
 from blindcal.project import create, read_folder
 from blindcal.project import imports as module
+from blindcal.project.imports import folder_reviews
 from chair_exports import PEOPLE, options, write_exports
 from commands import CANARY, call
 from exports import BY_NAME, EXPORTS, Export, every_export, rows_of
 from small_bombs import BOMBS, MEMORY
 from small_conferences import everything
-from small_pasts import short_fits
 
 pytestmark = pytest.mark.edge
 
@@ -710,13 +712,14 @@ def test_a_dry_run_says_what_plan_would_refuse(decided: Path) -> None:
     Path("fewer.csv").write_text("".join(row for row in text if not row.startswith(f"{wrote},")))
     before = everything(decided)
     code, out, err = call("import", "icx", "fewer.csv", "--dry-run")
-    assert code == 0
+    assert code == 2, "what plan would refuse is no success"
     assert everything(decided) == before
     assert "fewer.csv, column reviewer: must have a row for every reviewer" in err
     assert not any(name in out + err for name in PEOPLE)
-    assert last(out).startswith("next: correct this, then blindcal plan icx")
-    assert json.loads(call("import", "icx", "fewer.csv", "--dry-run", "--json")[1])["refused_by_plan"]
-    assert call("import", "icx", "fewer.csv")[0] == 0
+    code, out, _ = call("import", "icx", "fewer.csv", "--dry-run", "--json")
+    assert (code, bool(json.loads(out)["refused_by_plan"])) == (2, True)
+    code, out, _ = call("import", "icx", "fewer.csv")
+    assert (code, last(out)[:47]) == (0, "next: correct this, then blindcal plan icx, whi")
     refused = call("import", "icx", "--dry-run")[2]
     code, _, err = call("plan", "icx")
     assert code == 2
@@ -742,7 +745,8 @@ def test_every_step_says_the_next_one(folder: Path) -> None:
     told = last(call("import", "icx", "downloads/pc.csv")[1])
     assert told == f"next: {setting}, then blindcal plan icx"
     told = last(call("import", "icx", "downloads/2025.csv", "--as", "past")[1])
-    assert told == "next: blindcal fit icx"
+    assert told == f"next: {setting}, then blindcal plan icx", "reviewers are calibrated at once"
+    assert (folder / "inputs" / "reviewers.csv").exists()
     told = last(call("import", "icx", "downloads/known.csv")[1])
     assert told == f"next: {setting}, then blindcal plan icx"
     settings = folder / "conference.toml"
@@ -881,11 +885,11 @@ def test_a_committee_that_was_not_complete_is_completed_and_fitted_again(made: t
     committee, table = Path("icx/inputs/committee.csv"), Path("icx/inputs/reviewers.csv")
     whole, first = committee.read_text(), table.read_bytes()
     committee.write_text(re.sub(f"{PEOPLE[0]}.*\n", "", whole))
-    code, out, _ = call("fit", "icx")
-    assert (code, out.splitlines()[-1]) == (0, "next: blindcal import icx --dry-run")
-    code, out, said = call("import", "icx", "--dry-run")
+    code, out, fitted = call("fit", "icx")
     assert code == 0
     assert out.splitlines()[-1].startswith("next: correct this, then blindcal plan icx, which says who")
+    code, out, said = call("import", "icx", "--dry-run")
+    assert (code, said.splitlines() == fitted.splitlines()[-2:]) == (2, True)
     assert not list(Path().rglob("CONFIDENTIAL-*")), "whoever only checks writes nothing"
     code, _, err = call("plan", "icx")
     assert code == 2
@@ -1333,7 +1337,7 @@ def test_everything_but_reviews_may_come_first(exports: Path) -> None:
     assert code == 0
     assert "next: blindcal import icx FILE, once reviews are in\n" in out
     code, out, _ = call("import", "icx", str(exports / "scores.csv"))
-    assert (code, out.endswith("next: blindcal fit icx\n")) == (0, True)
+    assert (code, out.endswith("next: blindcal plan icx\n")) == (0, True)
     assert call("fit", "icx")[0] == 0
 
 
@@ -1400,7 +1404,9 @@ def easychair_reviews(seed: int, members: list[str], papers: int = 16) -> str:
 @pytest.fixture
 def easychair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """This year's zip, by email; two past years of review.csv alone, by name; a list of emails alone."""
-    short_fits(monkeypatch, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for name in ("_MAX_SWEEPS", "_MIN_SWEEPS"):
+        monkeypatch.setattr(estimate, name, 60)
     head = "#,person #,first name,last name,email,country,affiliation,Web page,role\n"
     people = [f"{n},{500 + n},{','.join(name.split())},u{n}@x.org,X,U,," for n, name in enumerate(MEMBERS, 1)]
     with zipfile.ZipFile("2027.zip", "w") as archive:
@@ -1502,7 +1508,9 @@ FOUND = ("reviewers.csv", "reviewers.csv.people.csv", "committee.csv")
 
 def test_hotcrp_this_year_and_openreview_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Emails now, profiles then; this system's file of the year before has one person's old address."""
-    short_fits(monkeypatch, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for name in ("_MAX_SWEEPS", "_MIN_SWEEPS"):
+        monkeypatch.setattr(estimate, name, 60)
     notes = (SYSTEMS / "openreview-py-2.9.1-neurips2023-labels.json").read_text(encoding="utf-8")
     # From NeurIPS' scale of 2 to 8 to this year's of 1 to 6.
     notes = re.sub(r'("rating": {"value": )"(\d)[^"]*"', lambda m: f"{m[1]}{round(0.7 * int(m[2]))}", notes)
@@ -1533,3 +1541,139 @@ def test_hotcrp_this_year_and_openreview_before(tmp_path: Path, monkeypatch: pyt
     assert [(row["old"], row["new"], row["why"]) for row in rows(table)] == [
         ("otto@example.edu", "otto@new.example.org", "same name")
     ]
+
+
+# --- What a chair has in several files, under several names, or typed on another system
+
+SYSTEMS = Path(__file__).parents[1] / "data" / "systems"
+
+
+def committee_of(folder: Path) -> list[str]:
+    return [row["reviewer"] for row in table(folder / "inputs" / "committee.csv")]
+
+
+def test_lists_of_the_committee_add_up(folder: Path) -> None:
+    """External reviewers stand in a list of their own; a name that one list lacks comes from the other."""
+    Path("pc.csv").write_text("reviewer,name\nada,Ada Byron\nbo,\n")
+    Path("external.csv").write_text("reviewer,name\nbo,Bo Chen\ncy,\n")
+    assert call("import", "icx", "pc.csv", "external.csv", "--as", "committee")[0] == 0
+    assert table(folder / "inputs" / "committee.csv") == [
+        {"reviewer": "ada", "name": "Ada Byron"},
+        {"reviewer": "bo", "name": "Bo Chen"},
+        {"reviewer": "cy", "name": ""},
+    ]
+    assert call("new", "two", "--committee", "pc.csv", "--committee", "external.csv")[0] == 0
+    assert committee_of(Path("two")) == ["ada", "bo", "cy"]
+
+
+def test_a_list_that_replaces_the_committee_says_who_is_no_longer_on_it(folder: Path) -> None:
+    Path("pc.csv").write_text("reviewer\nada\nbo\n")
+    Path("external.csv").write_text("reviewer\ncy\nbo\n")
+    assert call("import", "icx", "pc.csv", "--as", "committee")[::2] == (0, "")
+    code, _, err = call("import", "icx", "external.csv", "--as", "committee")
+    assert code == 0
+    assert "1 person of icx/inputs/committee.csv is not in this list: give all lists together" in err
+    assert "ada" not in err
+
+
+def test_the_row_for_anyone_else_is_refused_in_lists_of_people_and_reviews(folder: Path) -> None:
+    Path("pc.csv").write_text("reviewer\nada\n*\n")
+    Path("r.csv").write_text("paper,reviewer,score\n1,ada,2\n1,*,3\n2,ada,1\n2,*,3\n")
+    code, _, err = call("import", "icx", "pc.csv", "--as", "committee")
+    assert (code, "pc.csv, row 3: must list people" in err) == (2, True)
+    code, _, err = call("import", "icx", "r.csv")
+    assert (code, "r.csv, row 3, column reviewer: must be a person: * stands for" in err) == (2, True)
+    assert not [*(folder / "inputs").iterdir()]
+
+
+def test_a_list_of_assignments_marks_metareviews_in_a_new_folder_too(folder: Path) -> None:
+    files = [str(SYSTEMS / f"hotcrp-3.4-{name}-metareviews.csv") for name in ("scores", "pcassignments")]
+    assert call("import", "icx", *files, "--as", "reviews")[0] == 0
+    given = ("--reviews", files[0], "--assignments", files[1], "--accept", "25%", "--scores", "public")
+    assert call("new", "two", *given)[0] == 0
+    assert table(Path("two/inputs/reviews.csv")) == table(folder / "inputs" / "reviews.csv")
+    assert len(table(Path("two/inputs/reviews.csv"))) < len(table(Path(files[0])))
+
+
+TWO_SCORES = [f"P{p},{who},1,{p + 2}" for p in (1, 2, 3) for who in "abc"]
+
+
+@pytest.mark.parametrize("past", ["Score before,Score after", "Rating"])
+def test_one_option_names_the_score_of_this_year_and_of_the_past(past: str, folder: Path) -> None:
+    """A form that had one score then is taken as it is, and the field is said."""
+    Path("r.csv").write_text("\n".join(["paper,reviewer,Score before,Score after", *TWO_SCORES, ""]))
+    cells = [
+        [f"Q{p}", who, f"{p}", f"{p + 1}"][: 2 + len(past.split(","))] for p in (7, 8, 9) for who in "abc"
+    ]
+    Path("2026.csv").write_text("\n".join([f"paper,reviewer,{past}", *map(",".join, cells), ""]))
+    Path("pc.csv").write_text("reviewer\na\nb\nc\nd\n")
+    given = ("--reviews", "r.csv", "--past", "2026.csv", "--committee", "pc.csv", "--accept", "1")
+    code, _, err = call("new", "two", *given, "--scores", "public")
+    assert (code, "Score before, Score after" in err) == (2, True)
+    code, out, _ = call("new", "two", *given, "--scores", "public", "--score-field", "Score after")
+    assert code == 0
+    assert [row["score"] for row in table(Path("two/inputs/reviews.csv"))] == [*"333444555"]
+    two = "after" in past
+    wanted = ["8", "9", "10"] if two else ["7", "8", "9"]
+    assert [row["score"] for row in table(Path("two/inputs/past/2026.csv"))[::3]] == wanted
+    assert ("past: 2026, 9 reviews, score Rating" in out) == (not two)
+
+
+def test_names_typed_on_different_systems_are_one_person(folder: Path) -> None:
+    """A letter and its accent are two characters on some systems and one on others."""
+    Path("pc.csv").write_text("reviewer\nZoe\u0308\nbo\n")
+    Path("r.csv").write_text("paper,reviewer,score\n1,Zo\u00eb,2\n1,bo,3\n2,Zo\u00eb,1\n2,bo,3\n")
+    Path("c.csv").write_text("paper,conflict\n3,Zoe\u0308\n1,cy\n")
+    assert call("import", "icx", "r.csv", "pc.csv", "c.csv")[0] == 0
+    assert committee_of(folder) == ["Zo\u00eb", "bo"]
+    assert "not on the committee" not in call("import", "icx", "r.csv", "--as", "reviews")[2]
+    reviews = folder / "inputs" / "reviews.csv"
+    reviews.write_text(unicodedata.normalize("NFD", reviews.read_text()))
+    assert folder_reviews(read_folder(folder)).reviewers == ("Zo\u00eb", "bo")
+
+
+def test_a_calibration_before_the_committee_is_completed_step_by_step(folder: Path) -> None:
+    """Fitted without a committee, then conflicts, then the committee: messages say which list lacks whom."""
+    names = [*"abcdefgh"]
+    rows = {year: [(f"{year}{p}", names[(p + k) % 8]) for p in range(12) for k in range(3)] for year in "pr"}
+    for year, written in rows.items():
+        kept = [pair for pair in written if year == "r" or pair[1] in "abcde"]
+        text = "".join(f"{paper},{who},{1 + (ord(who) + int(paper[1:]) % 3) % 5}\n" for paper, who in kept)
+        Path(f"{year}.csv").write_text(f"paper,reviewer,score\n{text}")
+    Path("pc.csv").write_text("reviewer\n" + "".join(f"{name}\n" for name in names))
+    Path("c.csv").write_text("paper,conflict\nr1,zoe\n")
+    assert call("import", "icx", "r.csv")[0] == 0
+    assert (
+        last(call("import", "icx", "p.csv", "--as", "past")[1])
+        == "next: blindcal import icx FILE --as committee"
+    )
+    assert call("fit", "icx")[0] == 0
+    _, out, err = call("import", "icx", "c.csv")
+    assert "found 3 people missing" in err
+    assert "it was fitted without a committee: `blindcal import icx FILE --as committee`" in err
+    _, out, err = call("import", "icx", "pc.csv")
+    assert "calibrated" in out or "confidence" in out or "variance" in out
+    assert "missing" not in err
+    assert last(out).endswith("then blindcal plan icx")
+
+
+def test_a_grid_far_wider_than_the_scores_is_pointed_out(folder: Path) -> None:
+    Path("r.csv").write_text(
+        "paper,reviewer,score\n"
+        + "".join(f"{p},{w},{1 + (p + p // 3 * i) % 9}\n" for p in range(12) for i, w in enumerate("abc"))
+    )
+    assert call("import", "icx", "r.csv")[0] == 0
+    settings = folder / "conference.toml"
+    text = settings.read_text().replace("# accept-rate =", "accept-rate =").replace("# scores =", "scores =")
+    settings.write_text(re.sub("(?m)^grid = .*", 'grid = "1..100"', text))
+    warning = "the scores given are 1 to 9, and `grid` says 1, 2, ..., 100: could all of these be given?"
+    for command in (("plan", "icx"), ("import", "icx", "--dry-run"), ("decide", "icx")):
+        code, _, err = call(*command)
+        assert (code, err.count(warning)) == (0, 1), command
+
+
+def test_similar_ids_are_pointed_out_once_by_each_command(folder: Path) -> None:
+    Path("r.csv").write_text("paper,reviewer,score\nP1,a,3\np 1,b,2\nP2,a,1\nP2,b,4\nP3,a,4\nP3,b,2\n")
+    made = call("new", "two", "--reviews", "r.csv", "--accept", "1", "--scores", "public")
+    for code, _, err in (made, call("plan", "two")):
+        assert (code, err.count("differ only in capital letters")) == (0, 1)

@@ -113,7 +113,6 @@ CELLS = {
         ["a\u200bb", "a\u202eb", "a\x07b", "a\x1b[2Jb", "a\nb", "a\ufeffb", "a\u2028b", "a\ue000b"],
         "invisible",
     ),
-    "not_composed": ("reviewer", ["Zoe\u0308", "A\u030angstro\u0308m", "\u212b"], "NFC"),
     "long_id": ("paper", ["p" * 201, "\u00e9" * 5_000], "at most 200 characters"),
 }
 for key, (name, cells, rule) in CELLS.items():

@@ -151,7 +151,7 @@ def test_one_workbook_is_reviews_and_committee() -> None:
         committee = read_people(BY_NAME[name].data, name)
         assert everyone.items() <= committee.items()
         assert "cy@example.org" not in committee, "a sub-reviewer is no member"
-        given = SourceFiles(BY_NAME[name].path, BY_NAME[name].path, choices=Choices(unit="member"))
+        given = SourceFiles(BY_NAME[name].path, [BY_NAME[name].path], choices=Choices(unit="member"))
         contents, _ = read_contents(given)
         assert {*contents.imported.reviews.reviewers} <= {*contents.committee}
 

@@ -187,7 +187,7 @@ def test_a_folder_takes_codes_and_committee_from_one_list(tmp_path: Path) -> Non
     (tmp_path / "reviews.json").write_bytes(dumped(API))
     (tmp_path / "teams.json").write_bytes(dumped(teams(*people())))
     (tmp_path / "past.csv").write_bytes(EXPORT)
-    given = SourceFiles(tmp_path / "reviews.json", tmp_path / "teams.json", [tmp_path / "past.csv"])
+    given = SourceFiles(tmp_path / "reviews.json", [tmp_path / "teams.json"], [tmp_path / "past.csv"])
     contents, _ = read_contents(given)
     assert {*contents.imported.reviews.reviewers} == {*contents.committee}
     assert {*contents.past["past"].reviews.reviewers} == {*contents.committee}

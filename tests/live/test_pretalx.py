@@ -133,6 +133,6 @@ def test_codes_of_the_api_are_the_same_people(live: Live, made: Conference, tmp_
     (tmp_path / "teams.json").write_bytes(live.get("organisers/org/teams/?expand=members"))
     from blindcal.project.create import SourceFiles, read_contents
 
-    codes, _ = read_contents(SourceFiles(tmp_path / "codes.json", tmp_path / "teams.json"))
+    codes, _ = read_contents(SourceFiles(tmp_path / "codes.json", [tmp_path / "teams.json"]))
     assert codes.imported.reviews.columns() == export.reviews.columns()
     assert import_reviews(pages[1], "x.json").reviews.columns() == export.reviews.columns()

@@ -135,11 +135,11 @@ def test_this_years_reviews_are_no_past_ones(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="other conferences than the one being decided"):
         create_folder(
             tmp_path / "icx",
-            SourceFiles(files.reviews, people, [files.reviews]),
+            SourceFiles(files.reviews, [people], [files.reviews]),
             InitialSettings("public"),
             tmp_path / "icx.key",
         )
-    contents, _ = read_contents(SourceFiles(files.reviews, people))
+    contents, _ = read_contents(SourceFiles(files.reviews, [people]))
     assert len(contents.committee) == 8
 
 
@@ -151,11 +151,11 @@ def test_past_years_whose_files_have_one_name_go_by_their_folders(tmp_path: Path
     for path in past:
         path.parent.mkdir(exist_ok=True)
         path.write_text("paper,reviewer,score\n1,ada,2\n2,ada,3\n")
-    contents, _ = read_contents(SourceFiles(files.reviews, people, past))
+    contents, _ = read_contents(SourceFiles(files.reviews, [people], past))
     assert [*contents.past] == ["2025-notes", "2026-notes", "2024"]
     assert contents.settings["past"] == [f"inputs/past/{name}.csv" for name in sorted(contents.past)]
     with pytest.raises(InputError, match="must have different names, or lie in folders of different names"):
-        read_contents(SourceFiles(files.reviews, people, [past[0], past[0]]))
+        read_contents(SourceFiles(files.reviews, [people], [past[0], past[0]]))
 
 
 def panel(path: Path, scores: list[float], tracks: str = "") -> Path:
@@ -187,7 +187,7 @@ def test_a_typing_error_is_named_with_its_row(
     scores = [wrong.get(place, score) for place, score in enumerate(SCORES)]
     bad, good = panel(tmp_path / "bad.csv", scores), panel(tmp_path / "good.csv", SCORES[::-1])
     (tmp_path / "pc.csv").write_text("reviewer\na\nb\nc\n")
-    for files in (SourceFiles(bad), SourceFiles(good, tmp_path / "pc.csv", [bad])):
+    for files in (SourceFiles(bad), SourceFiles(good, [tmp_path / "pc.csv"], [bad])):
         contents, _ = read_contents(files)
         if told is None:
             check_scores(contents, None)
@@ -218,7 +218,7 @@ def test_a_score_just_beyond_the_scale_is_pointed_out(
     wanted = (
         f"{bad}, row {row}, column score: is it a typing error? All other scores are {usual}; `grid` says"
     )
-    contents, _ = read_contents(SourceFiles(good, tmp_path / "pc.csv", [bad]))
+    contents, _ = read_contents(SourceFiles(good, [tmp_path / "pc.csv"], [bad]))
     made = create_folder(
         tmp_path / "icx", SourceFiles(bad), InitialSettings("public", accept_rate=0.4), tmp_path / "icx.key"
     )
@@ -231,7 +231,7 @@ def test_a_score_just_beyond_the_scale_is_pointed_out(
         == ()
     )
     eleven = panel(tmp_path / "eleven.csv", [*SCORES[4:], *[11.0, 0.0] * 2])
-    contents, _ = read_contents(SourceFiles(bad, tmp_path / "pc.csv", [eleven]))
+    contents, _ = read_contents(SourceFiles(bad, [tmp_path / "pc.csv"], [eleven]))
     assert not any(str(bad) in remark for remark in score_remarks(contents, None))
 
 
@@ -275,7 +275,7 @@ def test_past_years_are_put_in_order_and_a_bad_place_is_said(tmp_path: Path) -> 
     (tmp_path / ".git").mkdir()
     (tmp_path / "pc.csv").write_text("reviewer\na\nb\nc\n")
     past = [panel(tmp_path / f"icx{year}.csv", list(rng_scores(year))) for year in (26, 25)]
-    files = SourceFiles(panel(tmp_path / "now.csv", SCORES), tmp_path / "pc.csv", past)
+    files = SourceFiles(panel(tmp_path / "now.csv", SCORES), [tmp_path / "pc.csv"], past)
     made = create_folder(tmp_path / "icx", files, InitialSettings("public"), tmp_path / "icx.key")
     assert made.settings["past"] == ["inputs/past/icx25.csv", "inputs/past/icx26.csv"]
     assert made.contents.fitted is not None

@@ -38,6 +38,8 @@ _COLORS = {"CONFIDENTIAL": "31", "blindcal: ": "31", "next: ": "1"}
 
 # With --json: what was noted so far.
 _notes: ContextVar[list[str] | None] = ContextVar("notes", default=None)
+# What was noted so far: nothing is said twice.
+_said = set[str]()
 # The options of the command that runs, by the names of Python's arguments.
 _options: ContextVar[frozenset[str]] = ContextVar("options", default=frozenset())
 
@@ -115,6 +117,9 @@ def note(*texts: str) -> None:
     """Tell the user something beside the result: on standard error, or with --json in its `notes`."""
     kept = _notes.get()
     for text in map(as_options, texts):
+        if text in _said:
+            continue
+        _said.add(text)
         if kept is None:
             print(f"blindcal: {printable(text)}", file=sys.stderr)
         else:
@@ -252,6 +257,7 @@ def guarded(app: Callable[..., Any], arguments: list[str]) -> int:
     """
     _notes.set([] if "--json" in arguments else None)
     _options.set(frozenset())
+    _said.clear()
     try:
         code = app(arguments, prog_name="blindcal", standalone_mode=False)
         sys.stdout.flush()

@@ -14,7 +14,8 @@ from blindcal.cli.fit import say_fitted
 from blindcal.cli.options import argument, flag, folder_argument, option, say_next_step, word
 from blindcal.compute.parallel import available_cores
 from blindcal.deciding.ledger import ledger_folder
-from blindcal.errors import InputError
+from blindcal.errors import BlindcalError, InputError
+from blindcal.fitting.committee import MatchedPeople
 from blindcal.importers import FORMATS
 from blindcal.importers.normalize import Imported, withdrawn_lines
 from blindcal.importers.people import read_maps
@@ -34,9 +35,13 @@ from blindcal.project.create import (
     key_beside,
 )
 from blindcal.project.decide import folder_answer
+from blindcal.project.fit import FolderFit, fit_folder
 from blindcal.project.imports import (
+    CALIBRATING,
     KINDS,
     FolderImport,
+    Source,
+    fit_follows,
     folder_reviews,
     papers_of,
     read_import,
@@ -180,24 +185,37 @@ def import_(
             raise InputError("--name is for one past conference: give one file, with --as past")
         sources = (sources[0]._replace(name=name),)
     brought = read_import(conference, sources, choices, keep=papers_of(keep or ""), codes=codes)
+    reviews, made = _reviews_after(conference, brought), None
     if not dry_run:
         write_import(conference, brought, codes)
-    reviews = _reviews_after(conference, brought)
-    note(*brought.remarks, *brought.refusals)
-    emit_json(_report(conference, brought, reviews, codes, dry_run))
+        made = _fitted(read_folder(folder), sources)
+    note(*brought.remarks, *(() if made is None else made.remarks), *(() if dry_run else brought.refusals))
+    emit_json(_report(conference, brought, reviews, codes, dry_run, made))
     _print(conference, brought, codes, dry_run)
+    if made is not None:
+        say_calibrated(made.people)
+        say_fitted(made.fitted, made.out)
     if dry_run and reviews is not None:
         _print_reviews(reviews, conference.text("better"))
-    if brought.refusals:
-        say(
-            f"next: correct this, then blindcal plan {folder}, which says who is meant, in a file for you "
-            "alone"
-        )
-    elif dry_run and brought.places:
+    if dry_run and brought.refusals:
+        raise InputError("\n".join(brought.refusals))
+    if dry_run and brought.places:
         say("nothing was written: run it without --dry-run")
     else:
-        refit = {"past", "committee", "same"} & {source.kind for source in sources}
-        say_next_step(folder, refit=bool(refit))
+        # Of this year's reviews a calibration takes mean and spread alone.
+        refit = made is None and bool(CALIBRATING - {"reviews"} & {source.kind for source in sources})
+        say_next_step(folder, refit=refit, refused=bool(brought.refusals))
+
+
+def _fitted(folder: Folder, sources: Sequence[Source]) -> FolderFit | None:
+    """The reviewers of a folder, fitted if all that it takes is there; what stands in the way is noted."""
+    if not fit_follows(folder, sources):
+        return None
+    try:
+        return fit_folder(folder, workers=available_cores(), progress=progress)
+    except BlindcalError as error:
+        note(f"reviewers are not calibrated yet: {error}. Then `blindcal fit {folder.path}`")
+        return None
 
 
 def _choices(
@@ -246,7 +264,12 @@ def _reviews_after(folder: Folder, brought: FolderImport) -> Reviews | None:
 
 
 def _report(
-    folder: Folder, brought: FolderImport, reviews: Reviews | None, codes: Path | None, dry_run: bool
+    folder: Folder,
+    brought: FolderImport,
+    reviews: Reviews | None,
+    codes: Path | None,
+    dry_run: bool,
+    made: FolderFit | None,
 ) -> dict[str, object]:
     places = [folder.path / path for path in brought.places.values()]
     return {
@@ -258,6 +281,7 @@ def _report(
         "wrote": [] if dry_run else places,
         "would_write": places if dry_run else [],
         "refused_by_plan": list(brought.refusals),
+        "calibrated": None if made is None else made.fitted.checks.reviewers,
         "codes": codes,
         "notes": [],
         "warning": WARNING,
@@ -396,9 +420,10 @@ def new(
         "This year's reviews, as downloaded or as a table paper, reviewer, score. They may come later, by "
         "`blindcal import`."
     ),
-    committee: Path | None = option(
+    committee: list[Path] | None = option(
         "Everyone who may have reviewed, also those who did not: a table with a column reviewer or email. "
-        "Needed with --past."
+        "Needed with --past; repeatable, as external reviewers often stand in a list of their own.",
+        metavar="<path>",
     ),
     past: list[Path] | None = option(
         "Reviews of a past conference, as downloaded, or sums that one shared; repeatable, oldest first. "
@@ -413,6 +438,9 @@ def new(
         "Or who may have reviewed each paper: paper, reviewer, optionally probability."
     ),
     reviewers: Path | None = option("A calibration that you have already, in place of --past."),
+    assignments: Path | None = option(
+        "HotCRP's list of assignments, pcassignments: it says which reviews are metareviews."
+    ),
     same: Path | None = option(
         "Past ids of members, if they are not found or found wrongly: columns old, new."
     ),
@@ -459,7 +487,7 @@ def new(
     choices = _choices(system, score_field, columns, layout, latest, best_first, unit, people)
     files = SourceFiles(
         reviews,
-        committee,
+        committee or (),
         past or (),
         conflicts,
         pools,
@@ -467,6 +495,7 @@ def new(
         same,
         choices,
         evidence=evidence,
+        assignments=assignments,
     )
     settings = InitialSettings(scores, rate, number, better=better)
     key = key_beside(folder) if key is None else key
@@ -509,8 +538,7 @@ def _new_facts(folder: Path, made: CreatedFolder) -> dict[str, Any]:
 def _print_new(made: CreatedFolder, facts: dict[str, Any]) -> None:
     contents, folder = made.contents, facts["folder"]
     say_contents(contents, made.withdrawn)
-    if contents.people is not None:
-        say(f"calibrated: {contents.people}; everyone else is taken as any reviewer of the past")
+    say_calibrated(contents.people)
     say()
     if contents.fitted is not None:
         say_fitted(contents.fitted, folder / INPUTS / "reviewers.csv")
@@ -528,6 +556,12 @@ def _print_new(made: CreatedFolder, facts: dict[str, Any]) -> None:
     if facts["advice"] is not None:
         say(facts["advice"])
     say_next_step(folder)
+
+
+def say_calibrated(people: MatchedPeople | None) -> None:
+    """Say who of the committee was found in past reviews, in numbers."""
+    if people is not None:
+        say(f"calibrated: {people}; everyone else is taken as any reviewer of the past")
 
 
 def _print_open(made: CreatedFolder, facts: dict[str, Any]) -> None:

@@ -282,15 +282,20 @@ def say_next(command: str, folder: Folder) -> None:
     say(f"next: {step}")
 
 
-def say_next_step(path: Path, *, refit: bool = False) -> None:
+def say_next_step(path: Path, *, refit: bool = False, refused: bool | None = None) -> None:
     """Say which command comes next in a folder that was made, filled or fitted.
 
-    `refit`: whether past reviews or the committee were just changed, so that reviewers are fitted again.
+    `refit`: whether past reviews or the committee were just changed, and reviewers were not fitted again.
+    `refused`: whether `plan` would refuse something; None if that is to be looked up and said.
     """
     if quiet():  # to find it, all files are read
         return
     folder = read_folder(path)
     settings = folder.settings
+    if refused is None and folder.source == "past":
+        refusals = plan_refusals(folder)
+        note(*refusals)
+        refused = bool(refusals)
     if "reviews" not in settings:
         step = f"blindcal import {path} FILE, once reviews are in"
     elif folder.source == "past" and (
@@ -298,9 +303,9 @@ def say_next_step(path: Path, *, refit: bool = False) -> None:
     ):
         lacking = [kind for kind in ("committee", "past") if not settings.get(kind)]
         imports = [f"blindcal import {path} FILE --as {kind}" for kind in lacking]
-        step = f"{', '.join(imports)}{', then ' if imports else ''}blindcal fit {path}"
-    elif folder.source == "past" and plan_refusals(folder):
-        step = f"blindcal import {path} --dry-run"
+        step = ", ".join(imports) or f"blindcal fit {path}"
+    elif refused:
+        step = f"correct this, then blindcal plan {path}, which says who is meant, in a file for you alone"
     elif decided(folder):
         step = _AMEND.format(path)
     else:

@@ -164,8 +164,9 @@ def _system(opened: OpenedExport, choices: Choices) -> tuple[_Format, str]:
         if (what := module.recognize(opened, choices)) is not None:
             return module, what
     advice = _advice(opened)
-    unnamed = plain_table.advice(opened) if advice in (_UNKNOWN, _NAMELESS, _SCORELESS) else ""
-    raise export_error(opened.file, unnamed or advice)
+    if advice in (_UNKNOWN, _NAMELESS, _SCORELESS):
+        advice = plain_table.advice(opened, choices.score_field) or advice
+    raise export_error(opened.file, advice)
 
 
 def _list_kind(opened: OpenedExport) -> str:

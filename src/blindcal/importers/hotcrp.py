@@ -32,7 +32,7 @@ from blindcal.importers.sheet import (
     json_objects,
     json_pages,
 )
-from blindcal.io.cells import normalize_id
+from blindcal.io.cells import normalize_id, unescape
 
 NAME, TITLE = "hotcrp", "HotCRP"
 _IDENTITIES = (
@@ -180,7 +180,7 @@ def read_metareviews(opened: OpenedExport) -> frozenset[tuple[str, str]] | None:
     if any("conflict" in action for action in actions) or not any("review" in action for action in actions):
         return None
     return frozenset(
-        (paper.strip(), normalize_id(email.strip()))
+        (normalize_id(unescape(paper.strip())), normalize_id(unescape(email.strip())))
         for paper, action, email in rows
         if action.strip().casefold() == "metareview"
     )

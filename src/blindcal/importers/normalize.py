@@ -31,6 +31,7 @@ from blindcal.importers.scores import (
 )
 from blindcal.io.cells import Violation, count, id_problem, normalize_id, whole_ids
 from blindcal.io.tables import Problems
+from blindcal.reviewers.calibration import ANYONE
 from blindcal.reviews import Reviews
 
 _BLANK = {"", "no entry", "n/a", "-", "--", "–", "—"}
@@ -170,9 +171,8 @@ def coded(imported: Imported, known: Mapping[str, str]) -> tuple[Imported, dict[
 
 
 def _clean(text: str) -> str:
-    """An id without spaces around it, in the one normal form that ids have; emails in lower case."""
-    text = normalize_id(text.strip())
-    return text if text.isascii() else unicodedata.normalize("NFC", text).strip()
+    """An id without spaces around it, in the one form that ids have."""
+    return normalize_id(text.strip())
 
 
 def _phrase(text: str) -> str:
@@ -255,6 +255,8 @@ def _check_ids(rows: Sequence[RawReview], export: RawExport, log: Problems) -> N
         optional = name in ("track", "round")
         cells = [getattr(row, name) for row in rows]
         broken = {cell: id_problem(cell) for cell in set(cells) if cell or not optional}
+        if name == "reviewer" and ANYONE in broken:
+            broken[ANYONE] = (f"must be a person: {ANYONE} stands for anyone in other files", None)
         for row, cell in zip(rows, cells, strict=True):
             if problem := broken.get(cell):
                 log.extend([Problem(row.file or export.file, row.row, name, *problem)])

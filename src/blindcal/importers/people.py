@@ -18,6 +18,7 @@ from blindcal.importers.scores import score_shaped
 from blindcal.importers.sheet import HeadedTable, MixedListError, OpenedExport, find_only_table
 from blindcal.io.cells import Column, count, id_problem, normalize_id, unescape, whole_ids
 from blindcal.io.tables import Problems, Table, input_error, parse_table
+from blindcal.reviewers.calibration import ANYONE
 
 _ORDINAL = re.compile(
     r"(?:.*/)?(?:anonymous|anon)?[ _-]?(?:reviewer|referee|review|r)?[ _#-]{0,2}([0-9]{1,2}|[A-Z])", re.I
@@ -204,6 +205,11 @@ def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None)
         raise export_error(file, _REVIEWS)
     ids = _ids(table, table.first(*_IDS), people)
     _refuse_reviews(table, ids)
+    if ANYONE in ids:
+        row = table.rows[ids.index(ANYONE)][0]
+        raise export_error(
+            file, "must list people: a row * for anyone else is written by `fit` itself", row=row
+        )
     parts = next((group for group in _NAMES if all(name in table for name in group)), ())
     names = zip(*(table.column(name) for name in parts), strict=True) if parts else [()] * len(ids)
     name_of: dict[str, str] = {}

@@ -22,6 +22,7 @@ from blindcal.importers.raw_export import (
     dropped_count,
     export_error,
     listed,
+    missing_field,
 )
 from blindcal.importers.scores import is_confidence_name, is_score_name, is_worded, score_shaped
 from blindcal.importers.sheet import (
@@ -62,7 +63,7 @@ def recognize(opened: OpenedExport, choices: Choices) -> str | None:
     """What kind of table this is, in words, or None; `columns` of the `choices` says what they are called."""
     if choices.layout:
         return LAYOUTS.get(choices.layout)
-    if _table(opened, choices.columns) is not None:
+    if any(_table(opened, columns) is not None for columns in (_given(choices), choices.columns)):
         return TITLE
     return None if _wide(opened) is None else "a table with a row for each paper, and columns for its reviews"
 
@@ -71,7 +72,9 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
     """The reviews of the only sheet that has the columns."""
     if choices.layout:
         return _read_matrix(opened, choices)
-    table = _table(opened, choices.columns)
+    table, score = _table(opened, _given(choices)), choices.score_field
+    if table is None and score is not None and (other := _table(opened, choices.columns)) is not None:
+        raise missing_field(other.file, score, listed([name for name in other.names if name]), other.row)
     if table is None and not choices.columns and (wide := _wide(opened)) is not None:
         return _read_wide(*wide)
     if table is None:
@@ -137,6 +140,12 @@ def _parted(papers: Sequence[str]) -> dict[str, tuple[str, str]]:
 # --- A row for each review, under the usual names or those that are given
 
 
+def _given(choices: Choices) -> Mapping[str, str]:
+    """The columns that the chair named, that of the score included."""
+    score = {} if choices.score_field is None else {"score": choices.score_field}
+    return {**choices.columns, **score}
+
+
 def _sheets(opened: OpenedExport) -> list[Worksheet]:
     sheets = (json_worksheet(opened),) if opened.is_json else opened.sheets
     return [sheet for sheet in sheets if sheet is not None]
@@ -158,9 +167,7 @@ def _spellings(field: str, columns: Mapping[str, str]) -> frozenset[str]:
 
 def _places(table: HeadedTable, choices: Choices) -> dict[str, str]:
     """The column of each field. Two columns for one field are refused: only the chair can tell."""
-    columns = dict(choices.columns)
-    if choices.score_field is not None:
-        columns["score"] = choices.score_field
+    columns = _given(choices)
     column_of, problems = {}, []
     taken = {name.casefold() for name in columns.values()}
     for field in FIELDS:
@@ -332,8 +339,11 @@ _TITLE_LIKE = re.compile(r"title|titel|titre|t[ií]tulo|comment|question|confide
 _SCORE_LIKE = re.compile(r"note|bewertung|punkte|grade|points|mark|score|rating|recommend", re.I)
 
 
-def guess(opened: OpenedExport) -> dict[str, str]:
-    """The columns of a table with a row for each review, as far as they can be guessed; to be confirmed."""
+def guess(opened: OpenedExport, score_field: str | None = None) -> dict[str, str]:
+    """The columns of a table with a row for each review, as far as they can be guessed; to be confirmed.
+
+    `score_field`: the column that the chair named for the score.
+    """
     table = _first_table(opened)
     if table is None:
         return {}
@@ -342,7 +352,8 @@ def guess(opened: OpenedExport) -> dict[str, str]:
     people = [name for name in names if _PERSON_LIKE.search(name) and name not in papers]
     mails = [name for name in people if re.search("mail", name, re.I)]
     ids = [name for name in papers if re.search(r"\b(?:id|number|no|nr|#)\b", name, re.I)]
-    scores = _scores_in(table, names)
+    given = [name for name in names if score_field and name.casefold() == score_field.casefold()]
+    scores = given or _scores_in(table, names)
     columns = {"paper": (ids or papers)[:1], "reviewer": (mails or people)[:1], "score": scores}
     return {field: found[0] for field, found in columns.items() if len(found) == 1}
 
@@ -366,12 +377,12 @@ def _first_table(opened: OpenedExport) -> HeadedTable | None:
     return None
 
 
-def advice(opened: OpenedExport) -> str:
+def advice(opened: OpenedExport, score_field: str | None = None) -> str:
     """How a table that was not recognized may be read, for a person to confirm; empty without a guess."""
     table = _first_table(opened)
     if table is None:
         return ""
-    columns = guess(opened)
+    columns = guess(opened, score_field)
     if len(columns) == len(_NEEDED):
         given = ",".join(f"{field}={name}" for field, name in columns.items())
         order = ""

@@ -151,6 +151,16 @@ def export_error(file: str, rule: str, found: str | None = None, row: int | None
     return input_error([Problem(file, row, None, rule, found)])
 
 
+class MissingFieldError(InputError):
+    """An export has no field of the name that was given for the score."""
+
+
+def missing_field(file: str, given: str, found: str, row: int | None = None) -> MissingFieldError:
+    """The error for an export without the field `given`; `found`: those that it has."""
+    error = export_error(file, f"must have the field {given!r} that `score_field` names", found, row)
+    return MissingFieldError(str(error), error.problems)
+
+
 def withdrawn_papers(papers: Iterable[tuple[str, str, str]]) -> dict[str, str]:
     """Which papers are not to be decided, and why: of each paper, its status, and the decision made on it.
 

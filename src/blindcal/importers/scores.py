@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from blindcal.importers.raw_export import export_error, listed
+from blindcal.importers.raw_export import export_error, listed, missing_field
 from blindcal.io.cells import Column, Violation, cell_problem, number_text
 
 _NUMBER = Column("score", "number")
@@ -118,7 +118,7 @@ def choose_score_field(
         if len(matches) == 1:
             return matches[0]
         shown = listed(list(fields) or list(others)) or "none"
-        raise export_error(file, f"must have the field {given!r} that `score_field` names", shown, row)
+        raise missing_field(file, given, shown, row)
     merits = [name for name in fields if not is_confidence_name(name)]
     for candidates in ([name for name in merits if is_score_name(name)], merits):
         if len(candidates) == 1:

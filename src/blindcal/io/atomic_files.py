@@ -417,8 +417,17 @@ def refuse_empty_path(path: StrPath) -> None:
         raise InputError("a path must not be empty")
 
 
+_ENDINGS = {".html", ".csv", ".xlsx", ".json", ".py", ".txt", ".svg", ".png", ".pdf"}
+
+
 def refuse_existing(path: StrPath) -> None:
-    """Refuse a file that is there, before the work whose result would be written to it."""
+    """Refuse a file that is there, before the work whose result would be written to it.
+
+    Also one whose name is an ending alone: what stood before it was most often a variable that was not set.
+    """
+    name = Path(path).name
+    if name.startswith(".") and name.lower() in _ENDINGS:
+        raise InputError(f"{path} must have a name before {name}")
     if os.path.lexists(path):
         raise _exists(Path(path))
 

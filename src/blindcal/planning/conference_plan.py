@@ -49,7 +49,7 @@ from blindcal.posterior.large_pools import PackedLayout, TableLayout, pack_layou
 from blindcal.posterior.levels import LevelCase
 from blindcal.posterior.paper import TupleSample
 from blindcal.posterior.this_year import ThisYearInputs
-from blindcal.reviews import Reviews, similar_id_warnings
+from blindcal.reviews import grid_warnings, similar_id_warnings
 
 _OF_TUPLES = ("weight", "favor", "accept")
 A_MINUTE = 55.0
@@ -511,25 +511,14 @@ def input_remarks(inputs: Inputs | ThisYearInputs, conference: Conference, reque
     """Remarks on the input files, before anything is planned."""
     reviews = inputs.reviews
     sources = inputs.sources
-    remarks = [*inputs.remarks, *grid_remarks(reviews)]
+    remarks = [*inputs.remarks, *grid_warnings(reviews), *similar_id_warnings(reviews, sources.reviews)]
     if isinstance(inputs, ThisYearInputs):
         return [*remarks, *level_remarks(conference, request), *bar_remarks(conference, request.bar)]
     remarks += stray_remarks(sources.pools, reviews.papers, inputs.parameters, sources.reviews)
-    remarks += similar_id_warnings(reviews, sources.reviews)
     named = members_of([inputs.pools[paper] for paper in reviews.papers])
     remarks += row_remarks(named, inputs.parameters, sources.reviewers)
     remarks += [*pool_remarks(conference), *crowd_remarks(conference, request.guarantee)]
     return [*remarks, *bar_remarks(conference, request.bar)]
-
-
-def grid_remarks(reviews: Reviews) -> list[str]:
-    """A remark if the scores that can be given were recognized from those that were."""
-    if reviews.grid is None or reviews.grid_declared:
-        return []
-    return [
-        f"the scores are taken as rounded to {_grid_text(reviews.grid.tolist())}, by those that were given: "
-        "`grid` says which can be given, or none if any number can be"
-    ]
 
 
 def row_remarks(candidates: Collection[str], rows: Collection[str], file: str) -> list[str]:
@@ -544,11 +533,6 @@ def row_remarks(candidates: Collection[str], rows: Collection[str], file: str) -
         f"{len(missing):,} of {len(named):,} candidates have no row in {file} and are taken as its row *"
         f"{close}: are their ids spelled differently there?"
     ]
-
-
-def _grid_text(grid: Sequence[float]) -> str:
-    levels = [number_text(level) for level in grid]
-    return ", ".join(levels if len(levels) <= 4 else [levels[0], levels[1], "...", levels[-1]])
 
 
 def stray_remarks(

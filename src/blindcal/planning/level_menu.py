@@ -24,6 +24,7 @@ from blindcal.posterior.belief import Belief, unchecked_belief
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.levels import SHARES, LevelCase
 from blindcal.posterior.this_year import EVIDENCE_FILE, ThisYearInputs
+from blindcal.reviews import grid_warnings, similar_id_warnings
 
 OUTSIDE_EVIDENCE = (
     "the evidence comes from outside: what it says of a paper can encode a name or a text, every random draw "
@@ -220,6 +221,8 @@ def level_answer(
     request = request.checked().for_inputs(inputs)
     conference = request.prepared(inputs)[0] if prepared is None else prepared
     menu = level_menu(conference, with_chosen(request.guarantee, others))
-    remarks = (*inputs.remarks, *level_remarks(conference, request))
+    alike = similar_id_warnings(inputs.reviews, inputs.sources.reviews)
+    known = (*inputs.remarks, *grid_warnings(inputs.reviews), *alike)
+    remarks = (*known, *level_remarks(conference, request))
     from_file = request.source == EVIDENCE_FILE
     return LevelAnswer(request.guarantee, menu, conference, len(inputs.reviews), remarks, from_file)

@@ -31,9 +31,12 @@ from blindcal.fitting.estimate import Fitted, fit
 from blindcal.fitting.history import in_year_order, order_remarks, past_people
 from blindcal.fitting.received_sums import SharedSums, has_share_statement, read_shared_sums, statement_path
 from blindcal.importers import MAX_EXPORT, import_reviews
+from blindcal.importers.hotcrp import read_metareviews
 from blindcal.importers.normalize import Imported, withdrawn_lines
+from blindcal.importers.open import open_export
 from blindcal.importers.people import read_conflicts, read_people, team_codes
-from blindcal.importers.raw_export import DECIDED, Choices
+from blindcal.importers.plain_table import FIELDS
+from blindcal.importers.raw_export import DECIDED, Choices, MissingFieldError
 from blindcal.io.atomic_files import (
     RELEASES_FOLDER,
     check_new_folder,
@@ -69,7 +72,7 @@ from blindcal.project.settings import (
     parse_grid,
     parse_paper_counts,
 )
-from blindcal.reviews import Reviews, check_better, infer_grid
+from blindcal.reviews import Reviews, check_better, infer_grid, similar_id_warnings
 from blindcal.simulation.conference import RATE, SimulatedConference, example_files
 
 INPUTS = "inputs"
@@ -193,9 +196,15 @@ def write_inputs(folder: Path, contents: FolderContents) -> None:
 
 
 def import_past(data: bytes, file: str, choices: Choices) -> Imported:
-    """A past conference, read like this year's; a table that `blindcal import` wrote needs no choices."""
-    own = _header(data) >= _OWN_COLUMNS
-    return import_reviews(data, file, Choices(people=choices.people) if own else choices)
+    """A past conference, read like this year's; a table that `blindcal import` wrote needs no choices.
+
+    The form may have had another field then: what the scores were taken from is said for each year.
+    """
+    own = _OWN_COLUMNS <= _header(data) <= {*FIELDS, "conference"}
+    try:
+        return import_reviews(data, file, Choices(people=choices.people) if own else choices)
+    except MissingFieldError:
+        return import_reviews(data, file, replace(choices, score_field=None))
 
 
 def grid_text(grid: Array | None) -> str:
@@ -243,7 +252,7 @@ class SourceFiles:
     """The files that a chair has for a new folder."""
 
     reviews: Path | None = None  # this year's reviews, as exported; None if they are not in yet
-    committee: Path | None = None  # a list of everyone who may have reviewed; `past` needs it
+    committee: Sequence[Path] = ()  # lists that add up to everyone who may have reviewed; `past` needs them
     # Reviews of past conferences, as exported, oldest first; or sums that a conference shared
     past: Sequence[Path] = ()
     conflicts: Path | None = None  # who cannot have reviewed what
@@ -254,6 +263,8 @@ class SourceFiles:
     choices: Choices = field(default_factory=Choices)
     titles: Path | None = None  # a table `paper,title`
     evidence: Path | None = None  # accept or reject, or a number, for each paper, from another method
+    # HotCRP's list of assignments: it says which of this year's reviews are metareviews
+    assignments: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -316,6 +327,11 @@ def create_folder(
     _check_files(given)
     check_key(key, folder)
     contents, remarks = read_contents(given)
+    if contents.past and not contents.committee:
+        raise InputError(
+            "`past` needs `committee`: a row is fitted for everyone who may have reviewed. Those who did "
+            "review must not be taken for it, since that is secret"
+        )
     past = {name: contents.past[name] for name in in_year_order(contents.past)}
     if [*past] != [*contents.past]:
         remarks += (f"past conferences were put in the order of their years: {', '.join(past)}",)
@@ -398,21 +414,19 @@ def past_footprints(contents: FolderContents) -> list[Fingerprint]:
 def read_contents(given: SourceFiles) -> tuple[FolderContents, tuple[str, ...]]:
     """Every file, read and checked by itself; and what to know about them, a sentence each."""
     choices, imported = given.choices, None
+    lists = {str(path): read_bytes(path, MAX_EXPORT) for path in given.committee}
     # pretalx's list of teams explains the codes that its reviews have.
-    if given.committee is not None and (
-        codes := team_codes(read_bytes(given.committee, MAX_EXPORT), str(given.committee))
-    ):
+    if codes := {code: mail for file, data in lists.items() for code, mail in team_codes(data, file).items()}:
         choices = replace(choices, people={**codes, **(choices.people or {})})
     if given.reviews is not None:
-        imported = import_reviews(read_bytes(given.reviews, MAX_EXPORT), str(given.reviews), choices)
+        marked = replace(choices, metareviews=metareviews_in(given.assignments) or choices.metareviews)
+        imported = import_reviews(read_bytes(given.reviews, MAX_EXPORT), str(given.reviews), marked)
     past = {name: _read_past(path, choices) for name, path in _past_names(given.past).items()}
     # Who reviewed at all is secret: a list of nobody but those who did is no committee.
     listed = {} if imported is None else dict(imported.committee)
     committee = listed if imported is not None and {*listed} > {*imported.reviews.reviewers} else {}
-    if given.committee is not None:
-        committee = read_people(
-            read_bytes(given.committee, MAX_EXPORT), str(given.committee), given.choices.people
-        )
+    if lists:
+        committee = _committee(lists, given.choices.people)
     conflicts = () if imported is None else imported.conflicts
     remarks: tuple[str, ...] = ()
     if given.conflicts is not None:
@@ -423,6 +437,25 @@ def read_contents(given: SourceFiles) -> tuple[FolderContents, tuple[str, ...]]:
     files = {name: getattr(given, name) for name in ("pools", "reviewers", "same", "titles", "evidence")}
     copied = {name: path for name, path in files.items() if path is not None}
     return FolderContents(imported, past, committee, conflicts, copied), remarks
+
+
+def _committee(lists: Mapping[str, bytes], people: Mapping[str, str] | None) -> dict[str, str]:
+    """The name of everyone in these lists, by id: external reviewers often stand in a list of their own."""
+    names = dict[str, str]()
+    for file, data in lists.items():
+        for who, name in read_people(data, file, people).items():
+            names[who] = names.get(who) or name
+    return dict(sorted(names.items()))
+
+
+def metareviews_in(path: Path | None) -> frozenset[tuple[str, str]] | None:
+    """Paper and reviewer of each metareview in HotCRP's list of assignments; None without a list."""
+    if path is None:
+        return None
+    marked = read_metareviews(open_export(read_bytes(path, MAX_EXPORT), str(path)))
+    if marked is None:
+        raise InputError(f"{path} must be HotCRP's list of assignments: paper, action, email")
+    return marked
 
 
 def _read_past(path: Path, choices: Choices) -> Imported | Path:
@@ -470,11 +503,6 @@ def _same(contents: FolderContents) -> dict[str, str]:
 def _check_files(given: SourceFiles) -> None:
     if given.past and given.reviewers is not None:
         raise InputError("give `past` or `reviewers`, not both: either calibrates the reviewers")
-    if given.past and given.committee is None:
-        raise InputError(
-            "`past` needs `committee`: a row is fitted for everyone who may have reviewed. Those who did "
-            "review must not be taken for it, since that is secret"
-        )
     if given.evidence is not None and (given.past or given.reviewers is not None):
         raise InputError("give `evidence` or past reviews, not both: either calibrates the papers")
     if given.evidence is not None and given.reviews is None:
@@ -668,6 +696,7 @@ def _remarks(contents: FolderContents, folder: Path, given: SourceFiles) -> list
         return []
     reviews, inputs = contents.imported.reviews, folder / INPUTS
     remarks = unlisted_remarks(reviews, contents.committee, str(given.reviews), inputs)
+    remarks += similar_id_warnings(reviews, str(given.reviews))
     if given.conflicts is None and given.pools is None:
         return remarks
     # Without a calibration nobody is known yet whose name could be spelled differently.

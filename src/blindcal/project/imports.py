@@ -41,7 +41,7 @@ from blindcal.io.atomic_files import (
     write_bytes,
     write_table,
 )
-from blindcal.io.cells import count
+from blindcal.io.cells import count, normalize_id
 from blindcal.io.tables import decode_utf8, input_error
 from blindcal.planning.level_menu import OUTSIDE_EVIDENCE
 from blindcal.pools.candidates import (
@@ -54,7 +54,8 @@ from blindcal.pools.candidates import (
     pools_of,
     refuse_other_papers,
 )
-from blindcal.posterior.conference import Sources, read_reviewers, refuse_mismatches
+from blindcal.posterior.conference import Parameters, Sources, read_reviewers, refuse_mismatches
+from blindcal.posterior.inputs import PAST
 from blindcal.posterior.reuse_guard import Fingerprint, fingerprint_of_reviews, refuse_reused, reuse_warnings
 from blindcal.posterior.this_year import read_evidence
 from blindcal.project.create import (
@@ -68,6 +69,7 @@ from blindcal.project.create import (
     grid_text,
     input_settings,
     left_out,
+    metareviews_in,
     past_footprints,
     read_contents,
     refuse_other_lists,
@@ -77,7 +79,7 @@ from blindcal.project.create import (
 )
 from blindcal.project.settings import FILE, Folder, Value, toml_value, with_settings
 from blindcal.reviewers.calibration import ANYONE
-from blindcal.reviews import Reviews, missing_withdrawn_warnings, similar_id_warnings
+from blindcal.reviews import Reviews, grid_warnings, missing_withdrawn_warnings, similar_id_warnings
 
 Notes = Mapping[str, Mapping[str, str | None]]
 """Lines about papers under the headings of conference.toml: by heading, then by paper; None for none."""
@@ -86,6 +88,8 @@ KINDS = (
     "evidence",
 )
 """What a file can be brought into a folder as."""
+CALIBRATING = frozenset(("reviews", "past", "committee", "same"))
+"""What a calibration from past years follows from."""
 
 _PAPERS = {"paper", "paper id", "pid", "submission #", "submission", "proposal id", "#"}
 # Kinds of table that their columns show, tried in this order; anything else is an export of reviews.
@@ -97,6 +101,8 @@ _COLUMNS = {
     "evidence": lambda names: names == {"paper", "evidence"},
     "committee": lists_people,
 }
+# What several files may be brought in as at once: years, and lists that add up to the committee.
+_REPEATED = ("past", "committee")
 _NAME = re.compile(r"[^\W_][\w .+()-]*")
 
 
@@ -199,15 +205,12 @@ def _metareviews(sources: Sequence[Source]) -> frozenset[tuple[str, str]] | None
             f"{lists[0]} says which reviews are metareviews: give it together with the one file of reviews "
             "that it is about"
         )
-    listed = read_metareviews(open_export(read_bytes(lists[0], MAX_EXPORT), str(lists[0])))
-    if listed is None:
-        raise InputError(f"{lists[0]} must be HotCRP's list of assignments: paper, action, email")
-    return listed
+    return metareviews_in(lists[0])
 
 
 def check_sources(sources: Sequence[Source]) -> None:
     """Refuse files that cannot be brought in together."""
-    kinds = [source.kind for source in sources if source.kind != "past"]
+    kinds = [source.kind for source in sources if source.kind not in _REPEATED]
     if twice := [repeated for repeated in KINDS if kinds.count(repeated) > 1]:
         raise InputError(f"give one file as {twice[0]}, found {kinds.count(twice[0])}")
     if {"conflicts", "pools"} <= {*kinds}:
@@ -250,7 +253,7 @@ def read_import(
         remarks += (*reuse_warnings([*_earlier(folder, contents), *past_footprints(contents)], this_year),)
     gone = {} if imported is None else left_out(imported, keep, _released(folder))
     withdrawn = {paper: status for paper, status in gone.items() if paper not in folder.withdrawn}
-    remarks += _restored_remarks(folder, contents)
+    remarks += (*_restored_remarks(folder, contents), *_left_remarks(folder, contents))
     remarks += _evidence_remarks(folder, contents, this_year, {**folder.withdrawn, **withdrawn})
     places, unchanged = _places(folder, contents.data)
     named = input_settings(places, [_relative(folder, path) for path in folder.past])
@@ -268,7 +271,7 @@ def read_import(
 
 def papers_of(text: str) -> list[str]:
     """The papers that a text such as `4, 9,17` names."""
-    return [paper.strip() for paper in text.split(",") if paper.strip()]
+    return [normalize_id(paper.strip()) for paper in text.split(",") if paper.strip()]
 
 
 def write_import(folder: Folder, brought: FolderImport, codes: Path | None = None) -> None:
@@ -352,14 +355,31 @@ def decided(folder: Folder) -> bool:
     return sealed or latest_release(out) is not None or os.path.lexists(Path(out) / "certificate.json")
 
 
+def fit_follows(folder: Folder, sources: Sequence[Source], contents: FolderContents | None = None) -> bool:
+    """Whether an import gives occasion to fit reviewers: all that it takes is there, and nothing is decided.
+
+    `contents`: what the files hold, if the folder does not have it yet.
+    """
+    brought = contents or FolderContents()
+    has = {name for name in ("reviews", "committee", "evidence") if name in folder.settings}
+    has |= {"reviews"} if brought.imported else set()
+    has |= {"committee"} if brought.committee else set()
+    past = bool(folder.past or brought.past) and folder.text("source") in ("", PAST)
+    occasion = {source.kind for source in sources} & CALIBRATING
+    return bool(occasion) and past and has == {"reviews", "committee"} and not decided(folder)
+
+
 def _read(
     folder: Folder, sources: Sequence[Source], choices: Choices
 ) -> tuple[FolderContents, tuple[str, ...]]:
-    aside = ("past", "assignments")
+    aside = (*_REPEATED, "assignments")
     by_kind = {source.kind: source.path for source in sources if source.kind not in aside}
+    members = [source.path for source in sources if source.kind == "committee"]
     choices = replace(choices, metareviews=_metareviews(sources))
     listed = [source for source in sources if source.kind == "past"]
-    files = SourceFiles(**by_kind, past=[source.path for source in listed], choices=choices)
+    files = SourceFiles(
+        **by_kind, committee=members, past=[source.path for source in listed], choices=choices
+    )
     contents, remarks = read_contents(files)
     names = [source.name or name for source, name in zip(listed, contents.past, strict=True)]
     if bad := [name for name in names if not _NAME.fullmatch(name)]:
@@ -368,7 +388,7 @@ def _read(
         )
     contents = replace(contents, past=dict(zip(names, contents.past.values(), strict=True)))
     # What an export lists beside its reviews does not take the place of the folder's own lists.
-    if "committee" in folder.settings and "committee" not in by_kind:
+    if "committee" in folder.settings and not members:
         contents = replace(contents, committee={})
     own_pools = "reviews" in folder.settings or folder.text("pools") not in ("", EVERYONE)
     if "conflicts" not in by_kind and (own_pools or "pools" in by_kind):
@@ -516,6 +536,16 @@ def _restored_remarks(folder: Folder, contents: FolderContents) -> tuple[str, ..
     return (f"{folder.file} lists {papers} under [withdrawn]: delete the line of a paper to decide it",)
 
 
+def _left_remarks(folder: Folder, contents: FolderContents) -> tuple[str, ...]:
+    """Members of the folder's committee who are not on the list that takes its place; nobody is named."""
+    listed = folder.text("committee")
+    if not contents.committee or not os.path.isfile(listed):
+        return ()
+    number = len(read_committee(listed).keys() - contents.committee.keys())
+    who = f"{_people(number)} of {listed} {'is' if number == 1 else 'are'} not in this list"
+    return (f"{who}: give all lists together if they are to add up",) if number else ()
+
+
 def _evidence_remarks(
     folder: Folder, contents: FolderContents, reviews: Reviews | None, withdrawn: Mapping[str, str]
 ) -> tuple[str, ...]:
@@ -549,7 +579,8 @@ def _checked(
 ) -> tuple[list[str], tuple[str, ...]]:
     """What to look at in this year's reviews, and what `plan` would refuse once the files are there.
 
-    Before there is a calibration, `plan` refuses nothing, and reviewers on no committee are looked at.
+    Before there is a calibration, `plan` refuses nothing, and reviewers on no committee are looked at. One
+    that will be fitted has a row for everyone on the committee.
     """
     if reviews is None:
         return [], ()
@@ -557,18 +588,22 @@ def _checked(
     file = brought[0] if brought else folder.text("reviews")
     kept = reviews.without(withdrawn)
     remarks = [*missing_withdrawn_warnings(reviews, withdrawn, file), *similar_id_warnings(kept, file)]
+    remarks += grid_warnings(kept) if kept.grid_declared else []
     listed = folder.text("committee")
     committee = contents.committee or (read_committee(listed) if os.path.exists(listed) else {})
     reviewers = contents.files.get("reviewers", Path(folder.text("reviewers")))
-    if not reviewers.is_file():
+    fitted = fit_follows(folder, sources, contents)
+    if not fitted and not reviewers.is_file():
         return [*remarks, *unlisted_remarks(kept, committee, file, folder.path / INPUTS)], ()
     try:
-        parameters = read_reviewers(reviewers)
-        refuse_reused(reviewers, parameters, kept)
+        parameters: Parameters = dict.fromkeys(committee, ()) if fitted else read_reviewers(reviewers)
+        if not fitted:
+            refuse_reused(reviewers, parameters, kept)
         pools, named = _pools(folder, contents, kept.papers, [*parameters])
         refuse_mismatches(kept, parameters, pools, Sources(file, str(reviewers), named, contents.conflicts))
     except InputError as error:
-        return remarks, tuple(str(_in_folder_words(error, folder, committee)).split("\n"))
+        listing = listed if not contents.committee else str(folder.path / INPUTS / "committee.csv")
+        return remarks, tuple(str(_in_folder_words(error, folder, (listing, committee))).split("\n"))
     return remarks, ()
 
 
@@ -615,13 +650,16 @@ def plan_refusals(folder: Folder) -> tuple[str, ...]:
     return _checked(folder, FolderContents(), folder_reviews(folder), (), folder.withdrawn)[1]
 
 
-def _in_folder_words(error: InputError, folder: Folder, members: Collection[str] | None = None) -> InputError:
+def _in_folder_words(
+    error: InputError, folder: Folder, listing: tuple[str, Collection[str]] | None = None
+) -> InputError:
     """The same error in words of the folder, if everyone without a conflict is a candidate; it names nobody.
 
-    Then a reviewer whom no pool holds is not on the committee, which `members` are if it is not the folder's,
-    or has joined it since the calibration was made.
+    Then a reviewer whom no pool holds is not on the committee, or has joined it since the calibration was
+    made. `listing`: the committee's file and who is on it, if it is not yet the folder's.
     """
-    committee, pools, reviewers = map(folder.text, ("committee", "pools", "reviewers"))
+    pools, reviewers = map(folder.text, ("pools", "reviewers"))
+    committee, members = listing or (folder.text("committee"), None)
     missing = {who for _, who, cause, _ in error.confidential if cause == "pool"}
     if not missing or not (pools == EVERYONE or conflicts_in(pools)) or not (committee or folder.past):
         return error

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_bytes
-from blindcal.io.cells import Column, cell_problem, id_problem, number_text
+from blindcal.io.cells import Column, cell_problem, id_problem, normalize_id, number_text
 from blindcal.io.tables import StrPath, decode_utf8, input_error
 from blindcal.planning.request import SOURCES, Request, known_readers
 from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee, Limit
@@ -314,7 +314,9 @@ def read_folder(path: StrPath) -> Folder:
     settings = {
         name: _setting(row.kind, content[name], folder) for name, row in SETTINGS.items() if name in content
     }
-    withdrawn, overridden = (dict(content.get(name, {})) for name in NOTES)
+    withdrawn, overridden = (
+        {normalize_id(paper): line for paper, line in content.get(name, {}).items()} for name in NOTES
+    )
     return Folder(folder, settings, withdrawn, overridden)
 
 
