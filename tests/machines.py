@@ -163,8 +163,8 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["decide", path, size]:
             decide_all(Path(path), int(size))
-        case ["verify", path, size]:
-            print(json.dumps(list(verify_all(Path(path), int(size)))))
+        case ["verify", size, *paths]:
+            print(json.dumps([one for path in paths for one in verify_all(Path(path), int(size))]))
         case ["others"]:
             # The widest is this machine itself.
             print(*list(machines())[:-1])

@@ -18,7 +18,7 @@ from pathlib import Path
 from blindcal.deciding.certificate_fields import PARTS, Field
 from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee
 from blindcal.project.settings import SECTIONS, Declaration
-from blindcal.report.wording import fill, promises
+from blindcal.report.wording import conditions, fill, promises
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -49,15 +49,15 @@ def _promise(request: str) -> Iterator[str]:
         raise ValueError(f"nothing to quote is called {request!r}")
     given = {key: float(value) for key, _, value in (limit.partition("=") for limit in limits)}
     whole = {key: int(value) if LIMITS[key].whole else value for key, value in given.items()}
-    for sentence in promises(Guarantee(name, **{"epsilon": None, **whole})):
-        first = re.split(r"(?<=\.) ", sentence)[0]
-        yield f"* {first if request.endswith(' in short') else sentence}"
+    guarantee = Guarantee(name, **{"epsilon": None, **whole})
+    more = [] if request.endswith(" in short") else conditions(guarantee)
+    yield from (f"* {sentence}" for sentence in [*promises(guarantee), *more])
 
 
 def _promises() -> Iterator[str]:
     yield from ("| guarantee or limit | promise |", "|---|---|")
     for name, kind in GUARANTEES.items():
-        yield f"| `{name}` | {fill(kind.promise, kind.needs)} |"
+        yield f"| `{name}` | {fill(f'{kind.promise} {kind.conditions}'.strip(), kind.needs)} |"
     for name, limit in LIMITS.items():
         if limit.replaces not in GUARANTEES or limit.promise != GUARANTEES[limit.replaces].promise:
             setting = f"`{name.replace('_', '-')} = {limit.example:g}`"

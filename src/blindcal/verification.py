@@ -632,10 +632,9 @@ def _beyond_limits(job: tuple[Case, PackedPolicy | None, PackedLayout | None], g
 
 def _costlier_tables(made: Draft, sealed: Mapping[str, PaperPlan], here: Mapping[str, PaperPlan]) -> int:
     """The number of recorded tables that cost more wrong decisions than those planned here."""
-    return sum(
-        sealed[case.paper].figures.wrong > here[case.paper].figures.wrong + _slack(case)
-        for case in made.cases
-    )
+    both = ((case, sealed[case.paper].figures.wrong, here[case.paper].figures.wrong) for case in made.cases)
+    # The slack needs the posterior: only where it matters.
+    return sum(recorded > planned and recorded > planned + _slack(case) for case, recorded, planned in both)
 
 
 def _slack(case: Case) -> float:

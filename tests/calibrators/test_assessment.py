@@ -8,7 +8,7 @@ import pytest
 import blindcal as bc
 from blindcal.calibrators.assessment import DOUBT, change, left_out, prediction_changes, shrunk_means
 from blindcal.calibrators.gibbs import Batch
-from blindcal.simulation.population import Population, nips_2014_population, simulate_many
+from blindcal.simulation.population import Population, simulate_many
 
 
 def reviews_of(
@@ -65,14 +65,6 @@ def test_without_repeated_reviewers_nothing_can_be_told() -> None:
     result = bc.assess(bc.Reviews.from_table(table))
     assert result.verdict == "unclear"
     assert any("cannot be separated from noise" in note for note in result.notes)
-
-
-def test_settings_are_checked() -> None:
-    reviews = reviews_of(nips_2014_population(), 5, papers=10, reviewers=10, per_paper=2)
-    with pytest.raises(bc.InputError, match="accept_rate"):
-        bc.assess(reviews, accept_rate=1.0)
-    with pytest.raises(bc.InputError, match="least_gain"):
-        bc.assess(reviews, least_gain=-0.1)
 
 
 def test_a_gain_that_left_out_scores_do_not_bear_out_is_not_believed() -> None:

@@ -7,7 +7,6 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import kstest, truncnorm
 
-import blindcal as bc
 from blindcal.calibrators.gibbs import (
     GREATEST_SPREAD,
     HIGHEST,
@@ -192,19 +191,6 @@ def test_slope_law_given_slopes_is_a_draw_from_its_own_law() -> None:
 
 
 # --- Batches of conferences check their rows.
-
-
-def test_batch_checks_its_rows() -> None:
-    with pytest.raises(bc.InputError, match="same group"):
-        Batch([0, 1], [0, 1], [1, 2], paper_group=[0, 1], reviewer_group=[1, 0])
-    with pytest.raises(bc.InputError, match="must have a review"):
-        Batch([0, 2], [0, 0], [1, 2])
-    with pytest.raises(bc.InputError, match="numbered from 0"):
-        Batch([0, -1], [0, 0], [1, 2])
-    with pytest.raises(bc.InputError, match="each of 2"):
-        Batch([0, 1], [0, 0], [1, 2], paper_group=[0])
-    with pytest.raises(bc.InputError, match="score must be finite"):
-        Batch([0], [0], [np.nan])
 
 
 # --- Conferences fitted in one batch share nothing.

@@ -8,8 +8,6 @@ from hypothesis import given
 
 import blindcal as bc
 from blindcal.calibrators import METHODS, hierarchical, offsets, raw, standardized
-from blindcal.calibrators.results import batch_of
-from blindcal.errors import InputError
 from small_reviews import conference, tables
 
 
@@ -62,22 +60,6 @@ def test_probability_accepted_agrees_with_the_law_of_independent_normals() -> No
 def test_rank_counts_better_papers() -> None:
     table = {"paper": [1, 2, 3, 4], "reviewer": [1, 1, 1, 1], "score": [3, 5, 3, 1]}
     assert raw(bc.Reviews.from_table(table)).rank.tolist() == [2, 1, 2, 4]
-
-
-def test_unknown_ids_are_named_and_rates_checked() -> None:
-    result = raw(conference(1))
-    with pytest.raises(bc.InputError, match="unknown paper 'p99'"):
-        result.predict("p99", "r00")
-    with pytest.raises(bc.InputError, match="unknown reviewer 'x'"):
-        result.predict("p00", ["r00", "x"])
-    for rate in (0.0, 1.0, -0.2):
-        with pytest.raises(bc.InputError, match="rate"):
-            result.probability_accepted(rate)
-
-
-def test_a_path_in_place_of_reviews_is_refused() -> None:
-    with pytest.raises(InputError, match=r"reviews must be what Reviews\.read returns, found str"):
-        batch_of("reviews.csv")
 
 
 # --- Raw and standardized means against plain computations.

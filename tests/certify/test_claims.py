@@ -457,9 +457,9 @@ def least_error(belief: Belief, guarantee: Guarantee) -> float:
                 cap = top if guarantee.among is None else max(top, 1 / guarantee.among)
                 rows += [one - cap, cap - one]
                 limits += [0.0, cap - mass]
-    found = linprog(
-        -lean, A_ub=np.array(rows), b_ub=np.array(limits), bounds=[(0.0, w) for w in weight], method="highs"
-    )
+    # With presolve some of these programs, whose bounds reach down to 1e-26, are not even begun.
+    bounds, options = [(0.0, w) for w in weight], {"presolve": False}
+    found = linprog(-lean, np.array(rows), np.array(limits), bounds=bounds, method="highs", options=options)
     assert found.status == 0
     return float(found.fun + weight @ belief.favor)
 

@@ -17,7 +17,6 @@ pytest.importorskip("opendp")
 
 from studies.past_reviews import drawn_pasts
 
-import blindcal.fitting.estimate as estimate
 from blindcal.cli.console import CONFIDENTIAL
 from blindcal.cli.fit import check_picture
 from blindcal.errors import InputError
@@ -36,10 +35,7 @@ SETTINGS = Path("icx/conference.toml")
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two past years and the reviews of this one; chains are short, and what is tested does not need more."""
-    for name in ("_MAX_SWEEPS", "_MIN_SWEEPS"):
-        monkeypatch.setattr(estimate, name, 60)
-    monkeypatch.setattr("blindcal.cli.fit.available_cores", lambda: 1)
-    monkeypatch.chdir(tmp_path)
+    short_fits(monkeypatch, tmp_path)
     past = drawn_pasts(np.random.default_rng(4), 40, 3, grid=np.arange(1.0, 11.0)).reviews
     for name, year in (("c0", "2023"), ("c1", "2024"), ("c2", "reviews")):
         past.only(name).write(f"{year}.csv")

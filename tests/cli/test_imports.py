@@ -21,7 +21,6 @@ import plain_files
 from blindcal.cli.console import CONFIDENTIAL
 from blindcal.deciding.key import make_key, read_key
 from blindcal.exporters.formats import read_titles
-from blindcal.fitting import estimate
 from blindcal.project import create, read_folder
 from blindcal.project import imports as module
 from blindcal.project.imports import folder_reviews
@@ -30,6 +29,7 @@ from commands import CANARY, call
 from exports import BY_NAME, EXPORTS, Export, every_export, rows_of
 from small_bombs import BOMBS, MEMORY
 from small_conferences import everything
+from small_pasts import short_fits
 
 pytestmark = pytest.mark.edge
 
@@ -1404,9 +1404,7 @@ def easychair_reviews(seed: int, members: list[str], papers: int = 16) -> str:
 @pytest.fixture
 def easychair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """This year's zip, by email; two past years of review.csv alone, by name; a list of emails alone."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("_MAX_SWEEPS", "_MIN_SWEEPS"):
-        monkeypatch.setattr(estimate, name, 60)
+    short_fits(monkeypatch, tmp_path)
     head = "#,person #,first name,last name,email,country,affiliation,Web page,role\n"
     people = [f"{n},{500 + n},{','.join(name.split())},u{n}@x.org,X,U,," for n, name in enumerate(MEMBERS, 1)]
     with zipfile.ZipFile("2027.zip", "w") as archive:
@@ -1508,9 +1506,7 @@ FOUND = ("reviewers.csv", "reviewers.csv.people.csv", "committee.csv")
 
 def test_hotcrp_this_year_and_openreview_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Emails now, profiles then; this system's file of the year before has one person's old address."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("_MAX_SWEEPS", "_MIN_SWEEPS"):
-        monkeypatch.setattr(estimate, name, 60)
+    short_fits(monkeypatch, tmp_path)
     notes = (SYSTEMS / "openreview-py-2.9.1-neurips2023-labels.json").read_text(encoding="utf-8")
     # From NeurIPS' scale of 2 to 8 to this year's of 1 to 6.
     notes = re.sub(r'("rating": {"value": )"(\d)[^"]*"', lambda m: f"{m[1]}{round(0.7 * int(m[2]))}", notes)

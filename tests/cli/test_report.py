@@ -214,12 +214,13 @@ def test_what_is_no_certificate_is_refused(small: SmallConference, tmp_path: Pat
     assert call("report", "--text", str(tmp_path / "nowhere.json"))[0] == 2
 
 
-def one_file(rows: list[tuple[str, str, str]], name: str, *more: str) -> None:
+def one_file(rows: list[tuple[str, str, str]], name: str, *more: str, release: str = "decisions") -> None:
     """A folder of one table of scores, decided."""
     Path("reviews.csv").write_text("".join(",".join(row) + "\n" for row in rows))
     assert call("new", name, "--reviews", "reviews.csv", "--accept", "40%", *more)[0] == 0
     toml = Path(name) / "conference.toml"
-    toml.write_text(toml.read_text().replace("# people = 40", "people = 6"))
+    text = toml.read_text().replace("# people = 40", "people = 6")
+    toml.write_text(f'release = "{release}"\n{text}')
     assert call("decide", name)[0] == 0
 
 
@@ -248,6 +249,51 @@ def test_the_table_of_papers_is_for_chairs_alone_and_has_titles(
     code, _, err = call("report", "icx/public/release-1", "--papers", "--out", "other.html")
     assert (code, "--papers needs the conference's folder" in err) == (2, True)
     assert not Path("other.html").exists()
+
+
+@pytest.mark.parametrize("scores", ["public", "confidential"])
+def test_the_page_of_a_release_by_this_years_evidence(
+    scores: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its figures are those of `plan`; if scores are confidential, only the chair's page has them."""
+    monkeypatch.chdir(tmp_path)
+    one_file([("paper", "reviewer", "score"), *year(0)], "icx", "--scores", scores)
+    code, said, _ = call("plan", "icx", "--json")
+    assert code == 0
+    planned = json.loads(said)
+    own = next(choice for choice in planned["menu"]["choices"] if choice["guarantee"]["name"] == "odds")
+    gain = planned["advice"].removeprefix("Expected gain: ").partition(" of 8 papers")[0]
+    for name, more in (("public.html", ()), ("own.html", ("--confidential",))):
+        assert call("report", "icx", "--out", name, *more)[0] == 0
+    moved = "decided otherwise than by mean scores"
+    figures = (f"<dd>{own['lots']}</dd>", f"<dd>{gain}</dd>", moved, "random draw</td>")
+    for name, shown in (("public.html", scores == "public"), ("own.html", True)):
+        page = Path(name).read_text()
+        assert [text in page for text in figures] == [shown] * 4, name
+        assert "by more than a factor of 20.1" in page
+        assert not [person for person in {row[1] for row in year(0)} if person in page]
+
+
+@pytest.mark.parametrize("scores", ["public", "confidential"])
+def test_advice_is_shown_without_any_decision(
+    scores: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [("paper", "reviewer", "score"), *year(0)]
+    one_file(rows, "icx", "--scores", scores, release="advice")
+    for name, more in (
+        ("public.html", ()),
+        ("own.html", ("--confidential",)),
+        ("papers.html", ("--papers",)),
+    ):
+        assert call("report", "icx", "--out", name, *more)[0] == 0
+    public, own = Path("public.html").read_text(), Path("own.html").read_text()
+    assert "not decisions: to raise, lower or leave" in public
+    assert ">accept</td>" in own
+    assert ">accept</td>" not in public
+    assert (">leave</td>" in public) == (scores == "public")
+    table = Path("papers.html").read_text()
+    assert ('"advice: leave"' in table) == (scores == "public"), "what went out"
 
 
 def year(seed: int) -> list[tuple[str, str, str]]:
@@ -300,8 +346,10 @@ def test_a_plain_release_is_exported(small: SmallConference, tmp_path: Path) -> 
     target = tmp_path / "table.csv"
     code, said, err = call("export", str(out), "--to", "csv", "--out", str(target))
     assert (code, err) == (0, "")
-    assert f"wrote {target} (decisions for csv)\n  accept: 1 paper\n" in said
     expected = [row[:2] for row in rows(out / "decisions.csv")]
+    accepted = sum(row[1] == "accept" for row in expected)
+    named = f"accept: {accepted} paper{'' if accepted == 1 else 's'}"
+    assert f"wrote {target} (decisions for csv)\n  {named}\n" in said
     assert rows(target) == expected
     before = target.read_bytes()
     assert call("export", str(out), "--to", "csv", "--out", str(target))[0] == 3, "never overwritten"
@@ -374,10 +422,13 @@ def test_the_latest_complete_release_of_a_folder_is_exported(folder: Path) -> No
 def test_words_for_decisions_are_printed_with_how_many_papers_have_them(folder: Path) -> None:
     code, out, _ = call("export", "icx", "--to", "hotcrp", "--out", "h.csv")
     assert code == 0
-    assert "wrote h.csv (decisions for hotcrp)\n  yes: 4 papers\n  no: 2 papers\n" in out
-    assert sorted(row[2] for row in rows(Path("h.csv"))[1:]) == ["no"] * 2 + ["yes"] * 4
+    said = [row[2] for row in rows(Path("h.csv"))[1:]]
+    yes, no = said.count("yes"), said.count("no")
+    words = [f"{word}: {n} paper{'' if n == 1 else 's'}" for word, n in (("yes", yes), ("no", no))]
+    assert "wrote h.csv (decisions for hotcrp)\n  {}\n  {}\n".format(*words) in out
+    assert yes + no == 6
     code, out, _ = call("export", "icx", "--to", "hotcrp", "--rejected", "Thanks", "--out", "i.csv", "--json")
-    assert (code, json.loads(out)["words"]) == (0, {"yes": 4, "Thanks": 2})
+    assert (code, json.loads(out)["words"]) == (0, {"yes": yes, "Thanks": no})
     code, out, _ = call("export", "icx", "--to", "csv", "--what", "advice", "--out", "a.csv", "--json")
     assert (code, json.loads(out)["words"]) == (0, {})
 

@@ -55,7 +55,8 @@ def short_fits(patch: pytest.MonkeyPatch, folder: Path) -> None:
     """Fits by command take few sweeps in one process, in this folder."""
     for name in ("_MAX_SWEEPS", "_MIN_SWEEPS"):
         patch.setattr(estimate, name, 60)
-    patch.setattr("blindcal.cli.fit.available_cores", lambda: 1)
+    for module in ("fit", "imports"):
+        patch.setattr(f"blindcal.cli.{module}.available_cores", lambda: 1)
     patch.chdir(folder)
 
 

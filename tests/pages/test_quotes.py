@@ -11,8 +11,10 @@ from tools.quotes import PAGES, QUOTE, filled, quoted
 from blindcal import Guarantee
 from blindcal.deciding.certificate_fields import FIELDS, PARTS
 from blindcal.project.settings import SECTIONS
-from blindcal.report.wording import promises
+from blindcal.report.wording import conditions, promises
 from documents import ROOT
+
+CROWD = Guarantee("crowd", among=7, epsilon=None)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -47,11 +49,10 @@ def test_tables_have_every_setting_and_every_field() -> None:
     assert sorted(names) == sorted(line.split("`")[1] for line in fields.splitlines() if "`" in line[:4])
 
 
-def test_promises_in_short_are_first_sentences() -> None:
-    (whole,) = promises(Guarantee("crowd", among=7, epsilon=None))
-    (short,) = quoted("promise crowd among=7 in short").splitlines()
-    assert whole.startswith(short.removeprefix("* "))
-    assert len(short) < len(whole) / 2
+def test_promises_in_short_leave_out_the_conditions() -> None:
+    whole = quoted("promise crowd among=7").splitlines()
+    assert whole == [f"* {text}" for own in (promises, conditions) for text in own(CROWD)]
+    assert quoted("promise crowd among=7 in short").splitlines() == whole[:1]
 
 
 def restated(page: str) -> list[str]:

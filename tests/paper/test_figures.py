@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal import InputError, Policy, paper
+from blindcal import Policy, paper
 from blindcal.paper.figures import FIGURES, NOISY, Figure
 from blindcal.paper.ranking_errors import NOISES
 
@@ -111,11 +111,6 @@ def test_figure_3_depends_on_trials_and_seed() -> None:
     other = paper.figure("3", trials=TRIALS, seed=2).rows()
     assert len(rows) == len(other)
     assert rows[0][5] != round(other[0][5], 12)
-
-
-def test_a_figure_that_there_is_not_is_refused() -> None:
-    with pytest.raises(InputError, match="one of 1, 2, 3, 4, 5, 6, cases, limit, found '7'"):
-        paper.figure(7)
 
 
 @pytest.mark.edge

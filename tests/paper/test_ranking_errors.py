@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blindcal.errors import InputError
 from blindcal.paper import appendix_a
 from blindcal.paper.ranking_errors import METHODS, PAPERS, PER_PAPER, REVIEWERS, _Chunk
 from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error
@@ -63,26 +62,6 @@ def test_chunks_seeds_noises_and_readings_are_independent() -> None:
     assert len({replace(chunk, **change).rng().random() for change in changes}) == len(changes)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"trials": 0}, "trials must be at least 1, found 0"),
-        ({"seed": -1}, "seed must be at least 0, found -1"),
-        ({"methods": ["raw", "cooked"]}, "methods must be among raw, .*; found 'cooked'"),
-        ({"methods": ["raw", "raw"]}, "each once"),
-        ({"methods": []}, "must be named"),
-        ({"noise": []}, "must be named"),
-        ({"noise": [0.1, 0.1]}, "each once"),
-        ({"noise": [-0.1]}, "noise must be"),
-        ({"reading": "footnote"}, "reading must be text or script, found 'footnote'"),
-    ],
-)
-def test_what_cannot_be_simulated_is_refused_by_name(change: dict[str, object], message: str) -> None:
-    arguments: dict[str, object] = {"noise": [0.1], "methods": CHEAP, "trials": 1} | change
-    with pytest.raises(InputError, match=message):
-        appendix_a(arguments.pop("noise"), arguments.pop("methods"), **arguments)
-
-
 def middle(drawn: Simulation) -> tuple[np.ndarray, np.ndarray]:
     quality = np.sort(drawn.score, axis=-1)[..., 1].ravel()
     return quality, np.ones_like(quality)
@@ -105,12 +84,6 @@ def test_a_function_is_a_method_on_any_number_of_workers() -> None:
 def test_methods_are_not_entered_into_the_table() -> None:
     with pytest.raises(TypeError):
         METHODS["middle"] = middle
-
-
-@pytest.mark.parametrize("wrong", [np.zeros(3), np.full(2500, np.nan)], ids=("shape", "nan"))
-def test_functions_that_do_not_fit_are_refused(wrong: np.ndarray) -> None:
-    with pytest.raises(InputError, match="method <lambda> must return one finite quality for each"):
-        appendix_a([0.1], [lambda drawn: (wrong, None)], trials=2)
 
 
 @pytest.mark.edge

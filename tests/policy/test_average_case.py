@@ -225,33 +225,3 @@ def test_identical_reviewers_have_one_point(twin):
     assert avg.largest_error == pytest.approx(avg.least_error, abs=1e-10)
     assert avg.largest_adversary_error == pytest.approx(0.3, abs=1e-9)
     assert avg.adversary_error(conference_error=0.5) == pytest.approx(0.3, abs=1e-9)
-
-
-BAD = {
-    "below the least achievable": lambda a: a.rule(conference_error=0.01),
-    "above the greatest achievable": lambda a: a.rule(adversary_error=0.49),
-    "give one of": lambda a: a.rule(),
-    "conference_error must be finite": lambda a: a.adversary_error(conference_error=[0.3, np.nan]),
-    "conference_error must lie in .0, 1., found 5": lambda a: a.rule(conference_error=5.0),
-    "price must lie in": lambda a: a.at_price(1.5),
-    "prior must be between 0 and 1": lambda a: bc.policy.average_frontier(a.reviewers, 1.0),
-    "reviewers must be two": lambda a: bc.policy.average_frontier((a.reviewers[0],)),
-    "found a covariance": lambda a: bc.policy.average_frontier(
-        (bc.Affine(1, 0, 1, np.eye(2)), a.reviewers[0])
-    ),
-    "scores on a grid": lambda a: bc.policy.average_frontier(
-        (bc.Rounded(a.reviewers[0], [1, 2]), a.reviewers[0])
-    ),
-    "found reviewers of shape": lambda a: bc.policy.average_frontier((bc.Affine([1, 2]), bc.Affine(1))),
-    "noise, or neither": lambda a: bc.policy.average_frontier((bc.reviewers.Logistic(1, 10), a.reviewers[0])),
-    "the noise is too small": lambda a: bc.policy.average_frontier(
-        (bc.reviewers.Logistic(1, 10, noise=1e-4), a.reviewers[0])
-    ),
-}
-
-
-@pytest.mark.parametrize("message", BAD)
-def test_bad_input_is_named(message):
-    avg = bc.policy.average_frontier(STRAIGHT)
-    with pytest.raises(bc.InputError, match=message):
-        BAD[message](avg)

@@ -185,38 +185,3 @@ def test_more_than_can_be_spent_buys_everything_and_least_buys_nothing():
     )
     least = float(front.conference_error[:, 0].mean())
     assert bc.policy.spend(front, conference_error=least).conference_error == pytest.approx(least, abs=1e-12)
-
-
-CHAIN = [[0.0, 0.1], [0.1, 0.2]], [[0.0, 0.3], [0.0, 0.4]]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"conference_limit": 0.01}, "below the least achievable, 0.05"),
-        ({"adversary_limit": 0.4}, "above the greatest achievable, 0.3"),
-        ({"adversary_limit": 1.5}, "must lie in"),
-        ({"conference_limit": 1.5}, "conference_limit must lie in"),
-        ({"conference_limit": 0.1, "weights": [0.5, 0.6]}, "weights must sum to 1, found 1.1"),
-        ({"conference_limit": 0.1, "weights": [0.5, 0.25, 0.25]}, "one number for each instance"),
-        ({"conference_limit": 0.1, "weights": [1.5, -0.5]}, "weights must be at least 0, found -0.5"),
-        ({"conference_limit": 0.1, "adversary_weights": [1.0, 1.0]}, "adversary_weights must sum to 1"),
-        ({"conference_limit": float("nan")}, "must be finite"),
-        ({}, "give one of"),
-        ({"conference_limit": 0.1, "adversary_limit": 0.1}, "give one of"),
-    ],
-)
-def test_bad_budgets_are_named(arguments, message):
-    with pytest.raises(bc.InputError, match=message):
-        allocate(*CHAIN, **arguments)
-
-
-def test_bad_chains_are_named():
-    with pytest.raises(bc.InputError, match="must be convex"):
-        allocate([[0, 0.2, 0.25]], [[0, 0.1, 0.2]], conference_limit=0.1)
-    with pytest.raises(bc.InputError, match="must not decrease"):
-        allocate([[0.3, 0.2]], [[0, 0.1]], conference_limit=0.4)
-    with pytest.raises(bc.InputError, match="one non-empty shape"):
-        allocate([[0.3, 0.4]], [0, 0.1], conference_limit=0.4)
-    with pytest.raises(bc.InputError, match="one frontier"):
-        bc.policy.spend([], conference_error=0.1)

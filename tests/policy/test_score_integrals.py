@@ -127,13 +127,6 @@ def test_swapping_curved_reviewers_with_the_prior_is_the_same_spread() -> None:
     assert of_spread(integrals, 0.7) == pytest.approx(of_spread(swapped, 0.7), abs=1e-9)
 
 
-@pytest.mark.parametrize("noise", [1e-5, 1e-4])
-def test_a_noise_too_small_for_a_table_is_refused(noise: float) -> None:
-    steep = bc.reviewers.Logistic(1, 10, noise=noise)
-    with pytest.raises(bc.InputError, match="the noise is too small"):
-        curved_integrals(steep, bc.Affine(1.5, 5.0, 0.8), 0.5)
-
-
 # --- Two reviewers without noise: what they would hide, against sums over a grid of what they read.
 
 

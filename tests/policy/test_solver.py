@@ -194,29 +194,6 @@ def test_limit_frontier_has_one_row_a_value():
 BELIEF = bc.Belief([0.7, 0.3], [0.9, 0.2])
 
 
-@pytest.mark.parametrize(
-    ("chosen", "message"),
-    [
-        ({"epsilon": -0.1}, r"`epsilon` must lie in \[0, 700\], found -0.1"),
-        ({"epsilon": float("nan")}, "`epsilon` must be finite"),
-        ({"multiplier": 0.9}, r"`multiplier` must lie in \[1, 2\]"),
-        ({"multiplier": 2.1}, r"`multiplier` must lie in \[1, 2\]"),
-        ({"success": 1.2}, "success must lie in"),
-        ({"success": 0.5}, "success 0.5 is below what the scores alone give: 1 of 1 instances, up to 0.7"),
-        ({"posterior_cap": 0.6}, "posterior cap 0.6 is below what the scores alone give"),
-        ({"posterior_cap": -1}, "`posterior_cap` must lie in"),
-    ],
-)
-def test_bad_limits_are_named(chosen, message):
-    with pytest.raises(bc.InputError, match=message):
-        bc.private_policy(BELIEF, **limits(**chosen))
-
-
-def test_an_unknown_limit_is_named():
-    with pytest.raises(bc.InputError, match="limit must be one of success, epsilon"):
-        bc.policy.limit_frontier(BELIEF, "speed", [1.0])
-
-
 def test_a_guarantee_by_name_is_the_same_program_whatever_the_solver():
     """Public, steady, average: closed forms and programs against the losses of two decisions."""
     rng = np.random.default_rng(11)

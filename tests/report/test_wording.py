@@ -23,7 +23,10 @@ from blindcal.report.wording import (
     advice,
     after_odds,
     better_choice,
+    certified_conditions,
     certified_guarantee,
+    certified_promises,
+    conditions,
     expected,
     explain_certificate,
     factor,
@@ -72,8 +75,11 @@ def test_a_crowd_is_promised_with_what_it_does_not_cover():
     assert own == promises(Guarantee("average", epsilon=None))[0]
     assert told == both
     assert "nobody listed by name is likelier than 1 in 7 to have written a given review" in told
-    for caveat in ("the stated prior", "as independent", "may raise", "sum over its reviews", "co-reviewers"):
-        assert caveat in told
+    assert "the stated prior" in told
+    for guarantee in (Guarantee("crowd", among=7, epsilon=None), Guarantee("average", among=7, epsilon=None)):
+        beside = " ".join(conditions(guarantee))
+        for caveat in ("as independent", "may raise", "sum over its reviews", "co-reviewers"):
+            assert caveat in beside
     assert "hidden" not in told
 
 
@@ -156,9 +162,9 @@ def test_rows_of_a_menu_begin_with_mean_scores_and_end_with_full_calibration() -
         "crowd of 10, epsilon 3",
         "full calibration, no promise",
     ]
-    assert rows[0][1:] == ("25.0", "", "", "10.0 %")
-    assert rows[1][1:] == ("24.3", "0.7 +- 0.2", "25.0 %", "10.0 %")
-    assert rows[-1][1:] == ("22.2", "2.8", "100.0 %", "12.0 %")
+    assert rows[0][1:] == ("", "25.0", "", "10.0 %")
+    assert rows[1][1:] == ("0.7 +- 0.2", "24.3", "25.0 %", "10.0 %")
+    assert rows[-1][1:] == ("2.8", "22.2", "100.0 %", "12.0 %")
 
 
 def test_a_menu_gives_no_share_of_a_gain_that_may_be_none() -> None:
@@ -257,6 +263,23 @@ def test_a_crowd_is_called_hidden_only_if_it_is_one_and_everyone_is_listed(tmp_p
     assert not [one for one in told(**plain, largest_posterior=0.01).values() if "hidden" in one]
     assert "does not limit this" in told(added_success=0.01)["added_success"]
     assert "does not limit this" not in told(**plain, added_success=0.01)["added_success"]
+
+
+def test_in_small_pools_the_promise_in_force_is_the_stricter_one() -> None:
+    content = {**json.loads(ARCHIVED[0].read_text()), "guarantee": "crowd", "papers": 6, "scores": "public"}
+    content["limits"] = {**content["limits"], "among": 10, "epsilon": 3.0}
+
+    def told(small: int) -> tuple[list[str], list[str]]:
+        stated = {**content, "pools": {**content["pools"], "smaller_than_crowd": small}}
+        return certified_promises(stated), certified_conditions(stated)
+
+    crowd, odds = promises(Guarantee("crowd", among=10, epsilon=3.0))
+    assert told(0) == ([crowd, odds], conditions(Guarantee("crowd", among=10)))
+    assert told(2)[0][::2] == [crowd, odds]
+    assert told(2)[0][1].startswith("For 2 of 6 papers fewer than 10 people")
+    steady = promises(Guarantee("steady", epsilon=None))
+    assert told(6)[0] == [*steady, odds]
+    assert [text[:16] for text in told(6)[1]] == ["For 6 of 6 paper"]
 
 
 @pytest.mark.edge

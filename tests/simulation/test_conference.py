@@ -100,8 +100,3 @@ def test_its_tables_are_frames() -> None:
     assert frame.to_dict("list") == again.reviews.columns()
     with pytest.raises(InputError, match="table must be one of papers, reviews, reviewers, pools, found 'x'"):
         drawn.to_frame("x")
-
-
-def test_sizes_that_cannot_be_are_refused() -> None:
-    with pytest.raises(InputError, match="need 1 <= per_paper <= pool <= reviewers, found 3, 2, 4"):
-        simulate(4, 2, 3)

@@ -322,7 +322,7 @@ def _print_answer(answer: Answer, request: Request, promise: str | None, fingerp
     rows = [
         (f"{name} (chosen)" if i == own else name, *more) for i, (name, *more) in enumerate(menu_rows(menu))
     ]
-    table(["promise to reviewers", *MENU_HEADINGS], rows)
+    table(["guarantee", *MENU_HEADINGS], rows)
     say(fill(_about_numbers(answer, request), _WIDTH))
     say_gap(menu.gap)
     say()
@@ -357,7 +357,7 @@ def _print_planned(planned: Plan) -> None:
     say(
         f"planned: {guarantee_words(request.guarantee)}. Expected: "
         f"{papers_text(papers * facts['expected_wrong'])} of {count(papers, 'paper')} decided wrongly, "
-        f"{percent(facts['success'])} of reviewers named "
+        f"{percent(facts['success'])} of reviewers identified "
         f"({percent(facts['success_scores_only'])} from the scores alone)"
     )
 

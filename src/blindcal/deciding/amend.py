@@ -6,18 +6,16 @@ scores, under any paper id. Reviews that come back get no second coin: public in
 `changes_since` says what differs from the latest release, and `refuse_unannounced` refuses it unless the
 chair announced an amendment.
 
-One paper under several ids is the same attack. A certificate is about one decision; twelve independent
-decisions about the same reviews raised a guess from .39 to .59 although each promised no rise. So duplicates
-are refused before anything is drawn. Which papers look like duplicates depends on who reviewed them: the
-message is for the chair alone, and nothing published depends on it.
+One paper under several ids is the same attack. A certificate is about one decision; many independent
+decisions about the same reviews make a guess likelier although each promised no rise. So duplicates are
+refused before anything is drawn. Which papers look like duplicates depends on who reviewed them: the message
+is for the chair alone, and nothing published depends on it.
 
 Equal scores alone do not show a duplicate: on a scale of ten grades most papers share their scores with
 another. Two papers are duplicates if they have the same reviewers, each of whom gave both the same score.
 With two reviews or more they are always refused, because few pairs have the same reviewers if papers are
-assigned one by one. Of 200 simulated conferences of 180 different papers on ten grades, none was refused with
-three of 60 reviewers per paper, and 45 with two. If many pairs have the same reviewers (a jury, fixed panels,
-a small committee: 128 of 200 conferences with 60 papers and two of 12 reviewers), the chair looks at the
-papers that are named and confirms that they are different.
+assigned one by one. If many pairs have the same reviewers (a jury, fixed panels, a small committee with two
+reviews a paper), the chair looks at the papers that are named and confirms that they are different.
 
 A single review hardly identifies a paper, since one reviewer gives many papers a 7. Such papers are refused
 only if there are twenty times as many such pairs as expected by chance: by Markov's inequality, chance causes

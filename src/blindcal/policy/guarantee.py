@@ -30,6 +30,7 @@ class GuaranteeKind:
 
     summary: str  # what it means, in a few words
     promise: str  # what it promises, as a sentence
+    conditions: str = ""  # to whom and when that does not apply, if the sentence leaves it open
     limited: bool = True  # whether limits with a default go with it if a chair does not mention them
     # The limits that it cannot do without, and their values if a chair does not mention them
     needs: Mapping[str, float] = field(default_factory=dict)
@@ -47,11 +48,7 @@ _BY_NAME: Any = _ByName()
 _CROWD = (
     "For someone with only public information and the stated prior: after a decision, nobody listed by name "
     "is likelier than 1 in {among:g} to have written a given review. If the scores alone already made "
-    "someone likelier than that, no decision makes anyone likelier than that person was. Papers are taken as "
-    "independent. A decision may raise an unlikely person up to the limit; a limit on odds (epsilon) "
-    "restricts by what factor. A person's chance of having reviewed the paper can be up to the sum over its "
-    "reviews. For co-reviewers, people who know how many papers each person reviewed, and people with other "
-    "information, only a limit on odds holds."
+    "someone likelier than that, no decision makes anyone likelier than that person was."
 )
 
 
@@ -71,14 +68,19 @@ GUARANTEES: Mapping[str, GuaranteeKind] = {
     "crowd": GuaranteeKind(
         "no decision makes anyone likelier than 1 in so many",
         _CROWD,
+        "Papers are taken as independent. A decision may raise an unlikely person up to the limit; a limit "
+        "on odds (epsilon) restricts by what factor. A person's chance of having reviewed the paper can be "
+        "up to the sum over its reviews. For co-reviewers, people who know how many papers each person "
+        "reviewed, and people with other information, only a limit on odds holds.",
         needs={"among": 10},
         epsilon=3.0,
     ),
     "average": GuaranteeKind(
         "the best guess is no likelier on average",
         "To someone with only public information, decisions do not make the best guess of who wrote a review "
-        "any likelier, on average over all reviews. Papers are taken as independent: to someone who knows "
-        "how many papers each person reviewed, all decisions together may reveal far more.",
+        "any likelier, on average over all reviews.",
+        "Papers are taken as independent: to someone who knows how many papers each person reviewed, all "
+        "decisions together may reveal far more.",
     ),
     "odds": GuaranteeKind(
         "no decision changes anyone's odds by more than a factor",

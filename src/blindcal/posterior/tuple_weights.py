@@ -104,13 +104,19 @@ class PaperData:
     @property
     def reviewers(self) -> Reviewer:
         """The calibration of the whole pool as one reviewer with array parameters."""
-        return pool_reviewers(self.calibration, self.grid)
+        return _reviewers(self)
 
     @property
     def calibration(self) -> Array:
         """`[candidate, parameter]`: the calibration of the whole pool."""
         shared, without = shared_part(self.parameters)
         return np.delete(_as_array(shared), without, axis=0)
+
+
+@lru_cache(maxsize=1)
+def _reviewers(case: PaperData) -> Reviewer:
+    """Made once, not for each score: a paper is worked off before the next one."""
+    return pool_reviewers(case.calibration, case.grid)
 
 
 @lru_cache(maxsize=4)

@@ -38,8 +38,8 @@ from blindcal.project.settings import (
     Folder,
     parse_paper_counts,
 )
-from blindcal.report.guarantee_survey import Survey, survey_release
-from blindcal.report.html_page import Report, page
+from blindcal.report.guarantee_survey import Survey, recorded_answer, survey_release
+from blindcal.report.html_page import LevelFigures, Report, page
 from blindcal.report.paper_table import PaperTable, paper_table
 from blindcal.report.wording import certificate_of, has_figures, read_certificate
 
@@ -219,9 +219,10 @@ def report_release(
             f"{release}: certificate.json is about {count(certificate['papers'], 'paper')}, and its table "
             f"has {len(papers):,}"
         )
-    survey, remarks, notes = None, [], tuple[str, ...]()
+    survey, remarks, notes, level = None, list[str](), tuple[str, ...](), None
     if certificate["source"] != PAST:
-        remarks += ["the page has no expected errors: `blindcal plan` gives their range"]
+        readable = confidential or certificate["scores"] == "public"
+        level, remarks = _level_figures(folder, release, key, readable)
     elif not has_figures(certificate):
         remarks += [
             "scores are confidential: the page has no figure that depends on them; `confidential` has all"
@@ -236,8 +237,21 @@ def report_release(
         notes = tuple(plan_remarks(certificate, certificate["limits"].get("never_against")))
     titles = None if folder is None else folder.settings.get("titles")
     names = read_titles(str(titles)) if titles and confidential else {}
-    html = page(Report(certificate, papers, survey, confidential, names, notes))
+    html = page(Report(certificate, papers, survey, confidential, names, notes, level))
     return ReleasePage(html, survey, tuple(remarks))
+
+
+def _level_figures(
+    folder: Folder | None, release: Path, key: Path | None, readable: bool
+) -> tuple[LevelFigures | None, list[str]]:
+    """What readers of a release by this year's evidence may see if scores are `readable`; or a remark."""
+    if not readable:
+        return None, ["scores are confidential: the page has decisions alone; `confidential` has all figures"]
+    secret = key if folder is None else key_of(folder, key)
+    if secret is None or not secret.exists():
+        return None, ["without the conference's folder and its key the page has no figures"]
+    record = read_record(release, secret)
+    return LevelFigures(paper_table(record), recorded_answer(record)), []
 
 
 def folder_papers(folder: Folder, key: Path | None = None) -> PaperTable:
@@ -249,7 +263,7 @@ def folder_papers(folder: Folder, key: Path | None = None) -> PaperTable:
         record,
         titles=read_titles(titles) if titles else {},
         by_hand=folder.overridden,
-        releases=map(read_decided, published),
+        releases=[read_decided(release) for release in published if table_of(release)],
     )
 
 

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
+from blindcal.deciding.amend import recorded_case
+from blindcal.deciding.record import Record
 from blindcal.errors import InputError
 from blindcal.exporters.formats import DecidedPaper
 from blindcal.io.cells import count
@@ -20,6 +22,7 @@ from blindcal.io.tables import data_frame
 from blindcal.planning.calibration_check import check_calibration
 from blindcal.planning.expected_errors import evidence_probability
 from blindcal.planning.guarantee_menu import MOST_WEIGHED, Menu, menu, with_chosen
+from blindcal.planning.level_menu import LEVEL_MENU, LevelAnswer, level_menu
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.inputs import Inputs
@@ -119,6 +122,20 @@ def survey_release(
         )
     chosen = certified_guarantee(certificate)
     return survey(conference, chosen, better=better, workers=workers, progress=progress)
+
+
+def recorded_answer(record: Record) -> LevelAnswer:
+    """What was gained by a release that was decided by this year's evidence, and what others would gain.
+
+    It is a function of the recorded scores and settings, as `plan` prints it before anything is decided.
+    """
+    cases = tuple(recorded_case(paper, record) for paper in record.papers)
+    raw = tuple(paper.raw_accepted for paper in record.papers)
+    conference = Conference(cases, record.bar, None, raw, record.level_model)
+    guarantee = record.request.guarantee
+    compared = level_menu(conference, with_chosen(guarantee, LEVEL_MENU))
+    reviews, from_file = sum(len(case.scores) for case in cases), record.given is not None
+    return LevelAnswer(guarantee, compared, conference, reviews, (), from_file)
 
 
 def _most_solved(cases: Sequence[PaperCase]) -> int:

@@ -9,24 +9,24 @@ from __future__ import annotations
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from importlib.resources import files
-from math import ceil, floor, isinf
+from math import ceil, floor, inf, isinf
 from typing import Any
 
 from blindcal.errors import InputError
 from blindcal.exporters.formats import WAITING, DecidedPaper
 from blindcal.io.cells import count
-from blindcal.planning.advice import ADVICE, LEAVE, LOWER, RAISE, TIE
+from blindcal.planning.advice import ADVICE, LEAVE, LOWER, RAISE, TIE_LOWER, TIE_RAISE
 from blindcal.planning.calibration_check import FITS
-from blindcal.planning.guarantee_menu import Menu
+from blindcal.planning.guarantee_menu import Choice, Menu
+from blindcal.planning.level_menu import LevelAnswer
 from blindcal.policy.guarantee import Guarantee
 from blindcal.report.charts import WIDTH, Bar, Histogram, Span, bars, histogram, spans
 from blindcal.report.guarantee_survey import Survey
-from blindcal.report.paper_table import PaperTable
+from blindcal.report.paper_table import DRAW, HOW, PaperTable
 from blindcal.report.wording import (
-    FULLY,
     MENU_HEADINGS,
     MENU_NOTE,
     UNSEEN,
@@ -36,13 +36,16 @@ from blindcal.report.wording import (
     after_odds,
     assumptions_of,
     bar_words,
+    certified_conditions,
     certified_guarantee,
     certified_promises,
     expected,
     explain_certificate,
     factor,
+    gain_range,
     guarantee_words,
     has_figures,
+    level_table,
     menu_rows,
     papers_text,
     percent,
@@ -72,14 +75,23 @@ class Report:
     titles: Mapping[str, str] = field(default_factory=dict)  # by paper; only a confidential page shows them
     # What the chair should know, a sentence each; only a confidential page shows them
     notes: tuple[str, ...] = ()
+    # If papers were decided by this year's evidence, and readers may see the scores
+    level: LevelFigures | None = None
+
+
+@dataclass(frozen=True)
+class LevelFigures:
+    """What a release decided by this year's evidence has beside its decisions. It depends on the scores."""
+
+    table: PaperTable  # its papers, with how each was decided
+    answer: LevelAnswer  # what the chosen guarantee gains, and what others would
 
 
 def page(report: Report) -> str:
     """The HTML of a report, in one file that loads nothing; needs Jinja2."""
     if has_figures(report.certificate):
         return _rendered("report.html", **facts(report))
-    # Of all that depends on scores, only the decisions are there.
-    return _rendered("decisions.html", unseen=UNSEEN, **_common(report))
+    return _rendered("decisions.html", **{**_common(report), **_level_facts(report)})
 
 
 def table_page(table: PaperTable) -> str:
@@ -114,32 +126,88 @@ def _template_file(name: str) -> str:
 
 def _common(report: Report) -> dict[str, Any]:
     content, guarantee = report.certificate, certified_guarantee(report.certificate)
-    tossed = bool(report.decided)
+    advised = content.get("publishes") == "advice"
+    tossed = advised or bool(report.decided)
+    hidden, by_evidence = content["scores"] == "confidential", content["source"] != "past"
     return {
         "content": content,
         "tossed": tossed,
+        "advised": advised,
+        # Whether readers see decisions: if advice is published, the chair alone does
+        "decisions": any(decided.decision for decided in report.decided),
         "confidential": report.confidential,
-        "hidden": content["scores"] == "confidential",
-        "by_evidence": content["source"] != "past",
+        "hidden": hidden,
+        "by_evidence": by_evidence,
         "papers": count(content["papers"], "paper"),
         "reviews": count(content["reviews"], "review"),
         "guarantee": guarantee_words(guarantee),
         "guarantee_name": guarantee.name,
         "promises": certified_promises(content),
+        "conditions": certified_conditions(content),
         "against_whom": adversary_words(guarantee, listed="selection" in content),
+        # What holds for readers who do not see the scores; odds says itself for whom it is
+        "unseen": UNSEEN if hidden and not by_evidence and not has_figures(content) else "",
+        "suspicion": _suspicion(guarantee.epsilon or 0.0),
         "lots": guarantee.name not in ("public", "none"),
         "rows": report.decided[:MOST_LISTED],
         "listed": MOST_LISTED,
         "waiting": sum(decided.decision == WAITING for decided in report.decided),
         "explained": explain_certificate(content) if tossed else (),
         "assumptions": [_lead(assumption) for assumption in assumptions_of(content["assumptions"])],
+        "about": None,
+        "titles": report.titles if report.confidential else {},
+        "width": WIDTH,
     }
+
+
+def _added(share: float) -> str:
+    """What decisions add to a chance, in percentage points.
+
+    >>> _added(0.0), _added(0.0001), _added(0.0234)
+    ('+0.0 points', 'under +0.1 points', '+2.3 points')
+    """
+    return "under +0.1 points" if 0.0 < share < 5e-4 else f"+{100 * share:.1f} points"
+
+
+def _suspicion(epsilon: float) -> str:
+    """What a suspicion of 10 in 100 can become by one decision; empty if it stays, or if there is no limit.
+
+    >>> _suspicion(3.0), _suspicion(0.0), _suspicion(inf)
+    ('69', '', '')
+    """
+    return f"{100 * after_odds(0.1, epsilon):.0f}" if 0.0 < epsilon < inf else ""
+
+
+def _level_facts(report: Report) -> dict[str, Any]:
+    """What a page says of papers that were decided by this year's evidence, if readers see the scores."""
+    if report.level is None:
+        return {"level": None, "how": HOW}
+    table, answer = report.level.table, report.level.answer
+    headings, lines, note = level_table(answer)
+    chosen = [choice == answer.choice for choice in answer.menu.choices]
+    means = {paper.paper: paper.mean for paper in table.papers}
+    level = {
+        "drawn": table.number(DRAW),
+        "follows": table.follows,
+        "changed": sum(paper.advice in (RAISE, LOWER) for paper in report.decided),
+        "tied": sum(paper.advice in (TIE_RAISE, TIE_LOWER) for paper in report.decided),
+        "gain": "" if answer.from_file else gain_range(answer),
+        "changes": _change_bars(report.decided),
+        "chart": _score_chart(report, means),
+        "headings": headings,
+        "menu": [(name, cells, own) for (name, *cells), own in zip(lines, chosen, strict=True)],
+        "note": note,
+    }
+    return {"level": level, "how": HOW, "rows": table.papers[:MOST_LISTED]}
 
 
 def facts(report: Report) -> dict[str, Any]:
     """Everything that the page of a `report` says, in words or as geometry, by the names of its template."""
     content, survey = report.certificate, report.survey
-    papers, tossed = content["papers"], bool(report.decided)
+    papers, tossed = content["papers"], bool(report.decided) or content.get("publishes") == "advice"
+    menu, chosen = (None, None) if survey is None else (survey.menu, survey.chosen)
+    if menu is not None and chosen is not None:
+        menu = _with_certified(menu, chosen, content)
     names = ("", "_raw", "_fully_calibrated")
     wrong = {name: content[f"expected_wrong{name}"] * papers for name in names}
     against_evidence = content["against_evidence"] * papers
@@ -152,31 +220,29 @@ def facts(report: Report) -> dict[str, Any]:
         "saved_text": expected(abs(_tenths(wrong["_raw"]) - _tenths(wrong[""]))),
         "cost": expected(max(_tenths(wrong[""]) - _tenths(wrong["_fully_calibrated"]), 0.0)),
         "against": expected(against_evidence),
+        "added": _added(content["added_success"]),
         "about": _in_letters(wrong) | {"against": about(against_evidence)},
-        "wrong_bars": _wrong_bars(content, wrong, tossed),
+        "wrong_bars": _wrong_bars(wrong, tossed),
         "named_bars": _named_bars(content, tossed),
         "odds": _odds(content["epsilon"]),
-        "suspicion": f"{100 * after_odds(0.1, content['epsilon']):.0f}",
+        "suspicion": _suspicion(content["epsilon"]),
         "factor": None if isinf(content["epsilon"]) else factor(content["epsilon"]),
         "spans": score_spans(content["calibration_fit"]),
         "fits": content["calibration_fit"]["verdict"] == FITS,
         "survey": survey,
-        "menu_bars": None if survey is None or survey.menu is None else menu_bars(survey.menu, survey.chosen),
-        "advice": None if survey is None or survey.menu is None else advice(survey.menu, survey.chosen),
+        "menu_bars": None if menu is None or chosen is None else menu_bars(menu, chosen),
+        "advice": None if menu is None or chosen is None else advice(menu, chosen),
         "gray": None if survey is None else _gray(report, survey),
-        "score_chart": None if survey is None else _score_chart(report, survey),
+        "score_chart": None if survey is None else _score_chart(report, _means(survey)),
         "change_bars": _change_bars(report.decided),
-        "gain_bars": None if survey is None or survey.menu is None else gain_bars(survey.menu, survey.chosen),
-        "titles": report.titles if report.confidential else {},
         "changed": sum(decided.advice in (RAISE, LOWER) for decided in report.decided),
-        "tied": sum(decided.raw_decision == TIE for decided in report.decided),
+        "tied": sum(decided.advice in (TIE_RAISE, TIE_LOWER) for decided in report.decided),
         "scale": _scale(content),
-        "width": WIDTH,
         "percent": percent,
         "menu_headings": MENU_HEADINGS,
         "menu_note": MENU_NOTE,
         "points": points,
-        "kinds": _KINDS if tossed else ("papers",),
+        "kinds": _KINDS if any(paper.decision for paper in report.decided) else ("papers",),
     }
 
 
@@ -218,16 +284,50 @@ def _in_letters(wrong: Mapping[str, float]) -> dict[str, str]:
     return {name or "_now": words(value) for name, value in wrong.items()}
 
 
-def _wrong_bars(content: Mapping[str, Any], wrong: Mapping[str, float], tossed: bool) -> tuple[Bar, ...]:
+def _with_certified(menu: Menu, chosen: Guarantee, content: Mapping[str, Any]) -> Menu:
+    """The menu with the exact figures of the certificate in the place of their estimates from some papers.
+
+    Other guarantees keep the gains that were estimated for them.
+    """
+    raw, now, full = (
+        content[f"expected_wrong{name}"] * content["papers"] for name in ("_raw", "", "_fully_calibrated")
+    )
+    before, most = content["success_scores_only"], raw - full
+    choices = []
+    for choice in menu.choices:
+        own = choice.guarantee == chosen
+        gain, error = (raw - now, 0.0) if own else (choice.gain, choice.gain_se)
+        added = (content["added_success"], 0.0) if own else (choice.added, choice.added_se)
+        kept = (gain / most, error / most) if most > 0.0 else (choice.kept, choice.kept_se)
+        choices.append(
+            Choice(choice.guarantee, raw - gain, gain, kept[0], added[0], error, error, kept[1], added[1])
+        )
+    return replace(
+        menu,
+        choices=tuple(choices),
+        wrong_raw=raw,
+        wrong_fully_calibrated=full,
+        gain_fully_calibrated=most,
+        success_scores_only=before,
+        added_fully_calibrated=content["success_fully_calibrated"] - before,
+        wrong_raw_se=0.0,
+        wrong_fully_calibrated_se=0.0,
+        gain_fully_calibrated_se=0.0,
+        success_scores_only_se=0.0,
+        added_fully_calibrated_se=0.0,
+    )
+
+
+def _wrong_bars(wrong: Mapping[str, float], tossed: bool) -> tuple[Bar, ...]:
+    """Wrong decisions avoided, compared with mean scores: how many, and how many are left."""
     named = (
-        ("_raw", "by mean score", False),
         ("", "as decided" if tossed else "as planned", True),
         ("_fully_calibrated", "with full calibration, which would reveal reviewers", False),
     )
+    gains = {name: wrong["_raw"] - wrong[name] for name, _, _ in named}
     return bars(
-        (label, wrong[name], expected(wrong[name]), own, (percent(content[f"expected_wrong{name}"]),))
+        (label, gains[name], papers_text(gains[name]), own, (expected(wrong[name]),))
         for name, label, own in named
-        if name in wrong
     )
 
 
@@ -267,29 +367,14 @@ def score_spans(fit: Mapping[str, Any]) -> tuple[Span, ...]:
 
 
 def menu_bars(menu: Menu, chosen: Guarantee) -> tuple[Bar, ...]:
-    """A `menu` as bars of wrong decisions, the `chosen` guarantee marked.
+    """A `menu` as bars of gains over mean scores, the `chosen` guarantee marked.
 
     Mean scores come first, and full calibration last.
     """
-    wrong = [menu.wrong_raw, *(choice.wrong for choice in menu.choices), menu.wrong_fully_calibrated]
+    gains = [0.0, *(choice.gain for choice in menu.choices), menu.gain_fully_calibrated]
     own = [False, *(choice.guarantee == chosen for choice in menu.choices), False]
-    rows = zip(menu_rows(menu), wrong, own, strict=True)
+    rows = zip(menu_rows(menu), gains, own, strict=True)
     return bars((name, value, text, mine, tuple(more)) for (name, text, *more), value, mine in rows)
-
-
-def gain_bars(menu: Menu, chosen: Guarantee) -> tuple[Bar, ...]:
-    """What each guarantee of a `menu` gains over mean scores; the `chosen` one is marked."""
-    rows = [
-        (
-            guarantee_words(choice.guarantee).partition(":")[0],
-            choice.gain,
-            papers_text(choice.gain, choice.gain_se),
-            choice.guarantee == chosen,
-        )
-        for choice in menu.choices
-    ]
-    full = papers_text(menu.gain_fully_calibrated, menu.gain_fully_calibrated_se)
-    return bars((*row, ()) for row in (*rows, (FULLY, menu.gain_fully_calibrated, full, False)))
 
 
 def _change_bars(decided: Sequence[DecidedPaper]) -> tuple[Bar, ...]:
@@ -302,9 +387,12 @@ def _change_bars(decided: Sequence[DecidedPaper]) -> tuple[Bar, ...]:
     )
 
 
-def _score_chart(report: Report, survey: Survey) -> Histogram | None:
-    """Papers by their mean scores, accepted or not, and where the mean score alone would draw the line."""
-    means = {row.paper: row.mean for row in survey.papers}
+def _means(survey: Survey) -> dict[str, float]:
+    return {row.paper: row.mean for row in survey.papers}
+
+
+def _score_chart(report: Report, means: Mapping[str, float]) -> Histogram | None:
+    """Papers by their `means`, accepted or not, and where the mean score alone would draw the line."""
     low, high = floor(min(means.values())), ceil(max(means.values()))
     if high <= low:
         return None
@@ -316,11 +404,14 @@ def _score_chart(report: Report, survey: Survey) -> Histogram | None:
         [means[row.paper] for row in report.decided if row.raw_decision == side and row.paper in means]
         for side in ("accept", "reject")
     ]
-    bar, cut = report.certificate["bar"], None
-    if all(sides) and not isinstance(bar, Mapping):
+    cut = None
+    if all(sides):
         (first, second) = sides if report.certificate["better"] == "low" else sides[::-1]
-        cut = (max(first) + min(second)) / 2
-    return histogram(values, 2 if decided else 1, ends=(float(low), float(high)), mark=cut)
+        # Tracks have cuts of their own.
+        cut = (max(first) + min(second)) / 2 if max(first) <= min(second) else None
+    kinds = 2 if any(paper.decision for paper in report.decided) else 1
+    values = [(mean, kind % kinds) for mean, kind in values]
+    return histogram(values, kinds, ends=(float(low), float(high)), mark=cut)
 
 
 def _gray(report: Report, survey: Survey) -> dict[str, Any]:
@@ -328,10 +419,11 @@ def _gray(report: Report, survey: Survey) -> dict[str, Any]:
     decided = {decided_paper.paper: decided_paper for decided_paper in report.decided}
     gray = [(paper, decided.get(paper.paper)) for paper in survey.papers if paper.gray]
     values = [(paper.chance, int(made is not None and made.decision != "accept")) for paper, made in gray]
+    kinds = 2 if any(paper.decision for paper in report.decided) else 1
     nearest = sorted(gray, key=lambda pair: abs(pair[0].chance - 0.5)) if report.confidential else []
     return {
         "papers": survey.gray,
         "accepted": sum(made is not None and made.decision == "accept" for _, made in gray),
-        "chart": histogram(values, 2 if decided else 1),
+        "chart": histogram([(chance, kind % kinds) for chance, kind in values], kinds),
         "nearest": nearest[:MOST_LISTED],
     }

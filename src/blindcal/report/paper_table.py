@@ -195,7 +195,7 @@ def paper_table(
     published: dict[str, list[str]] = {}
     for papers in releases:
         for paper in papers:
-            published.setdefault(paper.paper, []).append(paper.decision)
+            published.setdefault(paper.paper, []).append(paper.decision or f"advice: {paper.advice}")
     known, notes = titles or {}, by_hand or {}
     better = record.request.better
     rows = [

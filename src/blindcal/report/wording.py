@@ -30,7 +30,7 @@ from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee
 BY_MEAN, FULLY = "mean scores, no calibration", "full calibration, no promise"
 """The first and the last row of every menu."""
 NOTHING = "nothing to gain"
-MENU_HEADINGS = ("wrong decisions", "expected gain", "of full calibration's", "reviewers named")
+MENU_HEADINGS = ("expected gain", "wrong decisions", "of full's gain", "reviewers identified")
 """What the numbers of a menu's row are."""
 LEVEL_HEADINGS = ("gain over mean scores", "random draws", "decided otherwise than by means")
 """What the numbers of a row are if papers are decided by this year's evidence."""
@@ -48,8 +48,8 @@ FILE_NOTE = (
 )
 """What the table means then."""
 MENU_NOTE = (
-    "Numbers are expected values: papers decided wrongly; how many fewer these are than by mean scores, and "
-    "as a share of what full calibration would gain; the chance of naming who wrote a review."
+    "Numbers are expected values: how many fewer papers are decided wrongly than by mean scores; how many "
+    "are; the gain as a share of what full calibration would gain; the chance of naming who wrote a review."
 )
 """What they mean."""
 UNSEEN = (
@@ -242,14 +242,21 @@ def level_advice(answer: LevelAnswer) -> str:
             f"Random draws decide {answer.choice.lots:,} of {papers} and follow the evidence that was given. "
             "Nothing is known of its errors: no gain is stated."
         )
-    gain = " to ".join(dict.fromkeys(f"{end:z,.1f}" for end in (low, high)))
-    gained = f"Expected gain: {gain} of {papers}, by how strict reviewers are."
+    gained = (
+        f"Expected gain: {gain_range(answer)} of {papers}, by how strict reviewers are; "
+        f"{papers_text(answer.choice.changed)} decided otherwise than by mean scores."
+    )
     if high >= WORTH * answer.menu.papers and low >= 0.0:
         return gained
     return (
         f"Not worth it with {short_words(answer.chosen)}. {gained} "
         'guarantee = "public" decides by the scores alone, with everything else of a folder.'
     )
+
+
+def gain_range(answer: LevelAnswer) -> str:
+    """What the chosen guarantee gains, the smallest and the largest number."""
+    return " to ".join(dict.fromkeys(map(papers_text, answer.choice.gain)))
 
 
 def answer_words(answer: Answer | LevelAnswer | None) -> str | None:
@@ -291,19 +298,19 @@ def level_rows(menu: LevelMenu) -> list[tuple[str, ...]]:
 
 
 def menu_rows(menu: Menu) -> list[tuple[str, str, str, str, str]]:
-    """The rows of a `menu`: name, wrong decisions, gain, share of full calibration's gain, reviewers named.
+    """The rows of a `menu`: name, gain, wrong decisions, share of full calibration's gain, reviewers named.
 
     Mean scores are the first row and full calibration the last; all numbers are expected values.
     """
     full, of_scores = menu.gain_fully_calibrated, menu.success_scores_only
     # A share of a gain that may be none says nothing.
     some = full > menu.gain_fully_calibrated_se
-    raw = (BY_MEAN, papers_text(menu.wrong_raw, menu.wrong_raw_se), "", "")
+    raw = (BY_MEAN, "", papers_text(menu.wrong_raw, menu.wrong_raw_se), "")
     rows = [
         (
             guarantee_words(choice.guarantee),
-            papers_text(choice.wrong, choice.wrong_se),
             papers_text(choice.gain, choice.gain_se),
+            papers_text(choice.wrong, choice.wrong_se),
             percent(choice.kept, choice.kept_se) if some else NOTHING,
             _named(of_scores + choice.added, choice.added_se),
         )
@@ -311,8 +318,8 @@ def menu_rows(menu: Menu) -> list[tuple[str, str, str, str, str]]:
     ]
     last = (
         FULLY,
-        papers_text(menu.wrong_fully_calibrated, menu.wrong_fully_calibrated_se),
         papers_text(full, menu.gain_fully_calibrated_se),
+        papers_text(menu.wrong_fully_calibrated, menu.wrong_fully_calibrated_se),
         percent(1.0) if some else NOTHING,
         _named(of_scores + menu.added_fully_calibrated, menu.added_fully_calibrated_se),
     )
@@ -335,9 +342,30 @@ def promises(guarantee: Guarantee, *, hidden: bool = False) -> list[str]:
     own += GUARANTEES[guarantee.name].needs
     promised += [LIMITS[name].promise for name in guarantee.limits if name not in own]
     sentences = [fill(sentence, guarantee.limits) for sentence in promised]
-    if not hidden or guarantee.name == "none":
-        return sentences
-    return [f"For someone who sees all scores: {promise[0].lower()}{promise[1:]}" for promise in sentences]
+    return sentences if not hidden or guarantee.name == "none" else [*map(_to_readers_of_scores, sentences)]
+
+
+def _to_readers_of_scores(promise: str) -> str:
+    """A promise where only some people see the scores.
+
+    >>> _to_readers_of_scores("To someone with only public information, nothing is revealed.")
+    'To someone who sees the scores and has only public information, nothing is revealed.'
+    """
+    outsider = "someone with only public information"
+    if outsider in promise:
+        return promise.replace(outsider, "someone who sees the scores and has only public information")
+    return f"For someone who sees the scores: {promise[0].lower()}{promise[1:]}"
+
+
+def conditions(guarantee: Guarantee) -> list[str]:
+    """What the promises of a guarantee rest on and do not cover, a paragraph each.
+
+    >>> [text.partition(":")[0] for text in conditions(Guarantee("average", epsilon=None))]
+    ['Papers are taken as independent']
+    """
+    names = [guarantee.name, *(LIMITS[name].replaces for name in guarantee.limits)]
+    texts = (GUARANTEES[name].conditions for name in dict.fromkeys(names) if name)
+    return [fill(text, guarantee.limits) for text in texts if text]
 
 
 def adversary_words(guarantee: Guarantee, *, listed: bool = False) -> str:
@@ -494,11 +522,24 @@ def _hidden(certificate: Mapping[str, Any]) -> bool:
 
 
 def certified_promises(certificate: Mapping[str, Any]) -> list[str]:
-    """What a `certificate` promises, a sentence each; also where a crowd is steady, as pools are smaller."""
-    first, *more = promises(certified_guarantee(certificate), hidden=_hidden(certificate))
-    if certificate["guarantee"] == "odds" and "selection" in certificate:
+    """What a `certificate` promises, a sentence each: the promise in force, where crowds are steady too."""
+    guarantee = certified_guarantee(certificate)
+    first, *more = promises(guarantee, hidden=_hidden(certificate))
+    if guarantee.name == "odds" and "selection" in certificate:
         first = f"{first.replace('no single decision', 'no private draw')} {NOT_ONE_PLACE}"
-    return [first, *certified_steady(certificate), *more]
+    if not (steady := certified_steady(certificate)):
+        return [first, *more]
+    if guarantee.name == "crowd" and certificate["pools"]["smaller_than_crowd"] == certificate["papers"]:
+        # No paper has a crowd: what is promised instead is all there is.
+        first, steady = promises(Guarantee("steady", epsilon=None), hidden=_hidden(certificate))[0], []
+    return [first, *steady, *more]
+
+
+def certified_conditions(certificate: Mapping[str, Any]) -> list[str]:
+    """What the promises of a `certificate` rest on and do not cover; that a crowd is steady on all papers."""
+    guarantee, steady = certified_guarantee(certificate), certified_steady(certificate)
+    everywhere = [one for one in steady if one not in certified_promises(certificate)]
+    return [*everywhere, *([] if everywhere else conditions(guarantee))]
 
 
 def certified_steady(certificate: Mapping[str, Any]) -> list[str]:
@@ -599,7 +640,7 @@ def _lines(
 def _promised(content: Mapping[str, Any]) -> Iterable[ExplainedField]:
     guarantee = certified_guarantee(content)
     first, *more = promises(guarantee, hidden=_hidden(content))
-    yield ExplainedField("guarantee", guarantee_words(guarantee), first)
+    yield ExplainedField("guarantee", guarantee_words(guarantee), " ".join([first, *conditions(guarantee)]))
     own = [name for name in guarantee.limits if LIMITS[name].replaces == guarantee.name]
     own += [name for name in GUARANTEES[guarantee.name].needs if name not in own]
     kept = [name for name in guarantee.limits if name not in own]
