@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
+from blindcal.adversaries.findings import recorded_release
 from blindcal.adversaries.single_paper import AUTHOR, LINK
 from blindcal.adversaries.this_year_exact import (
     NOTHING,
@@ -145,7 +146,7 @@ def test_assignments_are_those_of_a_list() -> None:
             ]
             assert sorted(map(tuple, found.tolist())) == sorted(listed)
             # The truth is one of them, and evidence does not depend on how it is computed.
-            sums = seen.person_sums(found, seen.residual, seen.known)
+            sums = seen.known_sums(found)
             levels = dict(zip(map(tuple, found.tolist()), seen.levels(found, *sums).tolist(), strict=True))
             assert tuple(seen.truth.tolist()) in levels
             for writers, own in zip(year.assignments(free=free), listed, strict=True):
@@ -190,7 +191,7 @@ def test_a_release_is_observed_as_it_was_drawn(tmp_path: Path) -> None:
     make_key(tmp_path / "key.bin")
     request = Request(Guarantee("odds", epsilon=3.0), accept_rate=0.4, people=6, strictness_share=0.5)
     outcome = decide(read_inputs(table), request, tmp_path / "key.bin", tmp_path / "out")
-    seen = observe_release(tmp_path / "out", tmp_path / "key.bin")
+    seen = observe_release(*recorded_release(tmp_path / "out", tmp_path / "key.bin"))
     assert seen.lots.size > 0
     assert seen.decided is not None
     for paper in outcome.record.papers:
@@ -204,7 +205,7 @@ def test_a_release_is_observed_as_it_was_drawn(tmp_path: Path) -> None:
         assert (low, high) in ((0.0, 0.0), (1.0, 1.0)) or high / low == pytest.approx(np.exp(3.0))
         # The decision was drawn with the chance that the paper's evidence gives it.
         chance = int(paper.probability[0], 16) / int(paper.probability[1], 16)
-        level = seen.levels(seen.truth[None], *seen.person_sums(seen.truth[None], seen.residual, seen.known))
+        level = seen.levels(seen.truth[None], *seen.known_sums(seen.truth[None]))
         lot = np.flatnonzero(seen.lots == number)
         assert chance == pytest.approx(seen.accept[number, int(level[0, lot[0]]) if lot.size else 0])
     made = {paper.paper: "accept" for paper in outcome.record.papers}
@@ -218,4 +219,4 @@ def test_a_release_is_observed_as_it_was_drawn(tmp_path: Path) -> None:
         other / "out",
     )
     with pytest.raises(InputError, match="own reviews"):
-        observe_release(other / "out", other / "key.bin")
+        observe_release(*recorded_release(other / "out", other / "key.bin"))

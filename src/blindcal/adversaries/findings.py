@@ -107,6 +107,7 @@ class Findings:
         exposures: All reviews under the chosen policy, the most exposed first.
         erasure: How often a reviewer is named with all decisions together at most, for the stated prior and
             known loads, as proved before the draw (`coupled_exact.erasure_limit`); None if it is not known.
+        method: How figures of walks were estimated, in words; empty if there are none.
     """
 
     papers: int
@@ -118,6 +119,7 @@ class Findings:
     largest_rise: dict[str, float]
     exposures: tuple[Exposure, ...] = field(repr=False)
     erasure: float | None = None
+    method: str = ""
 
     def to_frame(self) -> Any:
         """One row per adversary, question and policy, as a pandas data frame; needs pandas."""

@@ -13,20 +13,20 @@ gives each decision a chance. If there are too many assignments to list, `this_y
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blindcal.adversaries.findings import recorded_release
 from blindcal.adversaries.single_paper import AUTHOR, LINK
 from blindcal.checks import Array, Integers
-from blindcal.deciding.amend import recorded_case
+from blindcal.deciding.amend import PriorDecisions, recorded_case
+from blindcal.deciding.record import Record
 from blindcal.errors import InputError
-from blindcal.io.tables import StrPath
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import private_policy
 from blindcal.posterior.levels import LevelCase
@@ -76,6 +76,13 @@ class Observed:
     strictness: float
     corrected: float  # the strictness that the evidence corrects for
     decided: Bools | None = field(repr=False)  # [paper]
+    told: Bools | None = field(default=None, repr=False)  # [review], if the observer knows some writers
+    outside: Array | None = field(default=None, repr=False)  # [sum, person], of reviews of other papers
+
+    @property
+    def asked(self) -> Integers:
+        """The reviews whose writers the observer does not know."""
+        return np.arange(self.paper.size) if self.told is None else np.flatnonzero(~self.told)
 
     @cached_property
     def lots(self) -> Integers:
@@ -117,10 +124,15 @@ class Observed:
         shape = len(writer), size
         return [np.asarray(np.bincount(cell, part, size * len(writer)).reshape(shape)) for part in parts]
 
+    def known_sums(self, writer: Integers) -> list[Array]:
+        """`[assignment, person]`: the sums of `residual` and `known` over everybody's reviews."""
+        sums = self.person_sums(writer, self.residual, self.known)
+        return sums if self.outside is None else [a + b for a, b in zip(sums, self.outside, strict=True)]
+
     def levels(self, writer: Integers, g: Array, h: Array) -> Bools:
         """`[assignment, lot]`: whether the corrected quality lies above the bar (`corrected_qualities`).
 
-        `writer[assignment, review]`; `g` and `h` are its `person_sums`.
+        `writer[assignment, review]`; `g` and `h` are its `known_sums`.
         """
         rows, starts = self.lot_rows
         own = (np.take_along_axis(part, writer[:, rows], 1) for part in (g, h))
@@ -167,7 +179,7 @@ def observe(
     corrected = model.strictness if model.corrects else 0.0
     weight = 1.0 / np.maximum(model.moments.disagreement - gain * corrected, _TINY)
     true = [reviews.reviewers[who] for who in reviews.reviewer[order]]
-    counts = {name: true.count(name) for name in reviews.reviewers} if loads is None else dict(loads)
+    counts = dict(Counter(true) if loads is None else loads)
     people = tuple(sorted(counts))
     index = {name: number for number, name in enumerate(people)}
     missing = set(true) - set(people)
@@ -198,14 +210,13 @@ def observe(
     )
 
 
-def observe_release(published: StrPath, key: StrPath) -> Observed:
-    """What observers of a published release know, with the true reviewers from its private log. CONFIDENTIAL.
+def observe_release(past: PriorDecisions, record: Record) -> Observed:
+    """What observers of a release know, with the true reviewers from its private log. CONFIDENTIAL.
 
     Observers know how many reviews everybody wrote. A paper whose decision stands from an earlier release is
     seen with its table of that release. Evidence that another method made is refused: nobody can say how it
     depends on the reviewers.
     """
-    past, record = recorded_release(published, key)
     if record.level_model is None or record.given is not None:
         raise InputError("these observers are of decisions that were calibrated on this year's own reviews")
     cases, tables, decisions = list[LevelCase](), dict[str, tuple[float, float]](), dict[str, bool]()
@@ -223,6 +234,39 @@ def observe_release(published: StrPath, key: StrPath) -> Observed:
         columns["reviewer"] += paper.reviewers
         columns["score"] += case.scores
     return observe(Reviews.from_table(columns), cases, tables, decisions)
+
+
+def told_all_but(seen: Observed, papers: Integers) -> Observed:
+    """What matters to an observer who is told who wrote every review except those of some papers.
+
+    These are the papers that somebody reviewed who reviewed one of them. Of other papers nothing is used, but
+    that the reviews there by the same people enter the evidence.
+    """
+    unknown = np.isin(seen.paper, papers)
+    near = np.unique(seen.paper[np.isin(seen.truth, seen.truth[unknown])])
+    inside = np.isin(seen.paper, near)
+    who, truth = np.unique(seen.truth[inside], return_inverse=True)
+    parts = (np.where(inside, 0.0, part) for part in (seen.residual, seen.known))
+    beyond = seen.person_sums(seen.truth[None], *parts)
+    decided = None if seen.decided is None else seen.decided[near]
+    return replace(
+        seen,
+        papers=tuple(seen.papers[one] for one in near),
+        people=tuple(seen.people[one] for one in who),
+        paper=np.searchsorted(near, seen.paper[inside]),
+        score=seen.score[inside],
+        given=seen.given[inside],
+        truth=truth,
+        residual=seen.residual[inside],
+        known=seen.known[inside],
+        bar=seen.bar[near],
+        accept=seen.accept[near],
+        allowed=seen.allowed[np.ix_(near, who)],
+        load=np.bincount(truth[unknown[inside]], minlength=who.size),
+        decided=decided,
+        told=~unknown[inside],
+        outside=np.concatenate(beyond)[:, who],
+    )
 
 
 # --- All assignments.
@@ -271,8 +315,8 @@ class Answers:
     """The chance that the best guess about a review is right, mean over reviews and for each review.
 
     `baseline` and `before` are from the scores alone, `success` and `after` with the decisions; `rise` is the
-    largest increase by one outcome. `error` is the standard error of what is added, and `apart` the number of
-    standard errors by which starts of walks differ.
+    largest increase by one outcome, `largest_rise` that over all reviews. `error` is the standard error of
+    what is added, and `apart` the number of standard errors by which starts of walks differ.
     """
 
     baseline: float
@@ -281,6 +325,7 @@ class Answers:
     after: Array = field(repr=False)
     rise: Array = field(repr=False)
     guess: Integers = field(repr=False)
+    largest_rise: float
     error: float = 0.0
     apart: float = 0.0
 
@@ -290,7 +335,7 @@ def enumerated(seen: Observed, writer: Integers, offset: Array | None) -> dict[s
     weight, lots = likelihoods(seen, writer, offset), seen.lots
     levels = np.zeros((len(writer), 0), dtype=np.bool_)
     if lots.size:
-        levels = seen.levels(writer, *seen.person_sums(writer, seen.residual, seen.known))
+        levels = seen.levels(writer, *seen.known_sums(writer))
     # Assignments with the same evidence have the same chances of all decisions.
     _, first, key = np.unique(levels, axis=0, return_index=True, return_inverse=True)
     key = key.ravel()
@@ -319,7 +364,8 @@ def _answers(mass: Array, weight: Array, chances: Sequence[Array], published: bo
         rise = np.maximum(rise, best.max(axis=0) - before)
         after += best[0] if published else total @ best
         guess = joint[0].argmax(axis=1) if published else guess
-    return Answers(float(before.mean()), float(after.mean()), before, after, rise, guess)
+    means = float(before.mean()), float(after.mean())
+    return Answers(*means, before, after, rise, guess, float(rise.max()))
 
 
 def _outcome_chances(seen: Observed, levels: Bools) -> Iterator[Array]:

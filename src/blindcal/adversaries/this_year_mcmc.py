@@ -4,17 +4,19 @@ A step exchanges the writers of two reviews by delayed acceptance: first by the 
 strictness, then by the decisions. Only papers by lot that one of the two reviewed can change their evidence,
 so a step costs the same in conferences of all sizes. Between sweeps qualities are drawn given strictness, and
 unknown strictness given qualities. Walks start from assignments that have nothing to do with the true one.
+In large conferences observers are told all writers but those of a sample of papers, which is a harder test.
 `this_year_findings` lists all assignments if there are few.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import sqrt
 
 import numpy as np
 
 from blindcal.adversaries.coupled_exact import first_assignment
-from blindcal.adversaries.coupled_mcmc import TARGET, GuessEstimate, estimate_success
+from blindcal.adversaries.coupled_mcmc import MOST_STANDARD_ERRORS, TARGET, GuessEstimate, estimate_success
 from blindcal.adversaries.findings import Exposure, Finding, Findings
 from blindcal.adversaries.single_paper import AUTHOR, LINK
 from blindcal.adversaries.this_year_exact import (
@@ -27,17 +29,23 @@ from blindcal.adversaries.this_year_exact import (
     Observed,
     all_assignments,
     enumerated,
+    told_all_but,
 )
 from blindcal.checks import Array, Integers
 from blindcal.compute.parallel import Progress, no_progress
 from blindcal.errors import InputError
+from blindcal.io.cells import count
 from blindcal.reviews import original_scores
 
 CHAINS, STARTS = 64, 8
+MOST = 40
+"""Looks at the estimates."""
+MOST_WALKED, SAMPLED = 1000, 60
+WALKS = f"estimated by {CHAINS} walks from {STARTS} starts, which differ by at most {{:.1f}} standard errors"
 # At most so many counts of guesses are kept.
 _MOST_COUNTS = 1 << 25
 # Sweeps before anything is counted, and then between two looks at the estimates.
-_WARM_UP, _BETWEEN_LOOKS = 30, 20
+_WARM_UP, _BETWEEN_LOOKS = 30, 10
 _DRAWN_AFTER = 200
 _TINY = 1e-300
 
@@ -70,37 +78,41 @@ def drawn_strictness(seen: Observed, seed: int = 0) -> dict[str, float]:
     return dict(zip(seen.people, offset[0].tolist(), strict=True))
 
 
-class _Walks:
+class Walks:
     """Assignments that many walks have reached, with qualities and strictness."""
 
     def __init__(self, seen: Observed, offset: Array | None, *, decided: bool, seed: int) -> None:
         if seen.load is None:
             raise InputError("too many assignments to list: the audit then needs everyone's load")
-        self.seen, self.fixed, self.load = seen, offset is not None, seen.load
+        self.seen, self.fixed, self.asked = seen, offset is not None, seen.asked
         self.rng = np.random.default_rng([seed, 1, int(decided)])
         starts = (np.random.default_rng([seed, 0, one]) for one in range(STARTS))
-        first = np.array([_first(seen, self.load, rng) for rng in starts])
+        first = np.array([_first(seen, seen.load, rng) for rng in starts])
         self.chain = np.arange(CHAINS)
         self.writer = first[self.chain % STARTS]
-        people, size = len(seen.people), seen.paper.size
+        people = len(seen.people)
         self.offset = np.tile(np.zeros(people) if offset is None else offset, (CHAINS, 1))
         slots = np.bincount(seen.paper)
         rank = np.arange(slots.max())
         self.reviews_of = np.where(rank < slots[:, None], seen.first[:, None] + rank, -1)
-        self.lot = np.full(len(seen.papers), -1)
         self.weighs = decided and seen.decided is not None and seen.lots.size > 0
         self.decided = np.zeros(slots.size, dtype=np.bool_) if seen.decided is None else seen.decided
         if self.weighs:
-            self._list_reviews()
-        self.asked = asked_reviews(seen, seed)
-        self.apart = seen.paper[self.asked, None] != seen.paper
-        self.counted = 0
-        shape = CHAINS, self.asked.size
-        self.tally = {AUTHOR: np.zeros((*shape, people)), LINK: np.zeros((*shape, size))}
+            self._weigh()
+        self.counted = counted_reviews(seen, seed)
+        self.apart = seen.paper[self.counted, None] != seen.paper
+        self.named = np.flatnonzero(seen.load)
+        self.place = np.zeros(people, dtype=np.int64)
+        self.place[self.named] = np.arange(self.named.size)
+        self.counts, shape = 0, (CHAINS, self.counted.size)
+        self.tally = {AUTHOR: np.zeros((*shape, self.named.size))}
+        if seen.told is None:
+            self.tally[LINK] = np.zeros((*shape, seen.paper.size))
 
-    def _list_reviews(self) -> None:
+    def _weigh(self) -> None:
         """Everybody's reviews and sums, and the log chance of each decision by lot."""
-        seen, load = self.seen, self.load
+        seen, papers = self.seen, len(self.seen.papers)
+        load = np.bincount(self.writer[0], minlength=len(seen.people))
         order = np.argsort(self.writer, axis=1, kind="stable")
         who = np.take_along_axis(self.writer, order, 1)
         rank = np.arange(seen.paper.size) - (np.cumsum(load) - load)[who]
@@ -108,7 +120,8 @@ class _Walks:
         self.held[self.chain[:, None], who, rank] = order
         self.position = np.zeros_like(self.writer)
         self.position[self.chain[:, None], order] = rank
-        self.sums = seen.person_sums(self.writer, seen.residual, seen.known)
+        self.sums = seen.known_sums(self.writer)
+        self.lot = np.full(papers, -1)
         self.lot[seen.lots] = np.arange(seen.lots.size)
         self.log = self._log_chance(seen.lots, seen.levels(self.writer, *self.sums))
 
@@ -124,22 +137,23 @@ class _Walks:
                 self.seen, self.writer, self.offset, self.rng, fixed=self.fixed
             )
             self.error = self.seen.score - quality[:, self.seen.paper]
-            for _ in range(self.seen.paper.size):
+            for _ in range(self.asked.size):
                 self._step()
             if count:
                 self._count()
 
     def _count(self) -> None:
-        self.counted += 1
-        names, asked = self.writer[:, self.asked], np.arange(self.asked.size)
-        self.tally[AUTHOR][self.chain[:, None], asked, names] += 1.0
-        for tally, own, every in zip(self.tally[LINK], names, self.writer, strict=True):
-            tally += (own[:, None] == every) & self.apart
+        self.counts += 1
+        names, review = self.writer[:, self.counted], np.arange(self.counted.size)
+        self.tally[AUTHOR][self.chain[:, None], review, self.place[names]] += 1.0
+        if LINK in self.tally:
+            for tally, own, every in zip(self.tally[LINK], names, self.writer, strict=True):
+                tally += (own[:, None] == every) & self.apart
 
     def _step(self) -> None:
         """Exchanges the writers of two reviews."""
         seen, rng, chain = self.seen, self.rng, self.chain
-        one, other = rng.integers(seen.paper.size, size=(2, chain.size))
+        one, other = self.asked[rng.integers(self.asked.size, size=(2, chain.size))]
         r, s = self.writer[chain, one], self.writer[chain, other]
         gap = self.error[chain, one] - self.error[chain, other]
         log = (self.offset[chain, s] - self.offset[chain, r]) * gap / seen.noise
@@ -196,28 +210,34 @@ class _Walks:
         return taken
 
     def estimate(self, question: str) -> GuessEstimate:
-        counted = np.full(CHAINS, float(self.counted))
-        return estimate_success(self.tally[question], counted, self.chain % STARTS)
+        counts = np.full(CHAINS, float(self.counts))
+        return estimate_success(self.tally[question], counts, self.chain % STARTS)
 
-    def shares(self, question: str) -> Array:
-        """`[review, guess]`: the estimated posterior."""
-        return np.asarray(self.tally[question].sum(axis=0) / (self.counted * CHAINS))
+    def shares(self, question: str, half: int | None = None) -> Array:
+        """`[review, guess]`: the estimated posterior, of all walks or of every second round of starts."""
+        own = self.chain // STARTS % 2 == half if half is not None else np.full(CHAINS, True)
+        return np.asarray(self.tally[question][own].sum(axis=0) / (self.counts * own.sum()))
 
 
 def _first(seen: Observed, load: Integers, rng: np.random.Generator) -> Integers:
-    """An assignment that has nothing to do with the true one."""
-    able = [[seen.people[who] for who in np.flatnonzero(row)] for row in seen.allowed]
-    pools = list(zip(able, np.bincount(seen.paper).tolist(), strict=True))
+    """An assignment that has nothing to do with the true one, but for writers that are told."""
+    asked = seen.asked
+    size = np.bincount(seen.paper[asked])
+    able = {name: np.flatnonzero(seen.allowed[name] & (load > 0)) for name in np.flatnonzero(size)}
+    pools = [([seen.people[who] for who in own], int(size[name])) for name, own in able.items()]
     drawn = first_assignment(pools, dict(zip(seen.people, load.tolist(), strict=True)), rng)
     index = {name: number for number, name in enumerate(seen.people)}
-    return np.array([index[name] for names in drawn for name in names], dtype=np.int64)
+    writer = seen.truth.copy()
+    writer[asked] = [index[name] for names in drawn for name in names]
+    return writer
 
 
-def asked_reviews(seen: Observed, seed: int) -> Integers:
-    """The reviews that walks are asked about: all, or as many at random as can be counted in memory."""
-    size = seen.paper.size
-    most = max(1, _MOST_COUNTS // (CHAINS * (size + len(seen.people))))
-    return np.sort(np.random.default_rng([seed, 3]).permutation(size)[:most])
+def counted_reviews(seen: Observed, seed: int) -> Integers:
+    """The reviews whose guesses are counted: all that are asked about, or as many as fit in memory."""
+    asked = seen.asked
+    guesses = asked.size if seen.told is not None else seen.paper.size + len(seen.people)
+    most = max(1, _MOST_COUNTS // (CHAINS * guesses))
+    return np.sort(np.random.default_rng([seed, 3]).permutation(asked)[:most])
 
 
 def walked(
@@ -225,44 +245,82 @@ def walked(
     offset: Array | None,
     *,
     target: float = TARGET,
-    most: int = 40,
+    most: int = MOST,
     seed: int = 0,
+    make: Callable[..., Walks] = Walks,
     advance: Callable[[int], None] | None = None,
 ) -> dict[str, Answers]:
     """The answers as walks estimate them, for decisions that were made.
 
-    They stop when the standard error of each success is at most `target`, or after `most` looks.
+    Walks by the scores alone and walks that weigh decisions go on side by side, until the standard error of
+    what is added is at most `target`, or for `most` looks. `make` is the kind of walks.
     """
     if seen.decided is None:
         raise InputError("too many assignments to list: the audit then needs decisions that were published")
-    walks = [_Walks(seen, offset, decided=decided, seed=seed) for decided in (False, True)]
-    for one in walks:
+    both = [make(seen, offset, decided=decided, seed=seed) for decided in (False, True)[: 1 + seen.lots.size]]
+    alone, decided = both[0], both[-1]
+    for one in both:
         one.sweep(_WARM_UP)
-        for look in range(most):
+    for look in range(most):
+        for one in both:
             one.sweep(_BETWEEN_LOOKS, count=True)
-            if advance is not None:
-                advance(1)
-            if look and max(one.estimate(question).error for question in (AUTHOR, LINK)) <= target:
-                break
-    found = {}
-    for question in (AUTHOR, LINK):
-        alone, decided = (one.estimate(question) for one in walks)
-        if not (alone.agrees and decided.agrees):
-            raise InputError(
-                "walks from different starts do not agree, so nothing can be said of the assignment"
-            )
-        before, after = (one.shares(question) for one in walks)
-        found[question] = Answers(
-            baseline=alone.success,
-            success=decided.success,
-            before=before.max(axis=1),
-            after=after.max(axis=1),
-            rise=after.max(axis=1) - before.max(axis=1),
-            guess=after.argmax(axis=1),
-            error=float(np.hypot(alone.error, decided.error)),
-            apart=max(alone.apart, decided.apart),
-        )
+        found = {question: _compared(alone, decided, question) for question in alone.tally}
+        if advance is not None:
+            advance(1)
+        if look and max(one.error for one in found.values()) <= target:
+            break
+    if max(one.apart for one in found.values()) > MOST_STANDARD_ERRORS:
+        raise InputError("walks from different starts do not agree, so nothing can be said of the assignment")
     return found
+
+
+def _compared(alone: Walks, decided: Walks, question: str) -> Answers:
+    """The answers by walks without decisions and as many with them.
+
+    Guesses that were learned from other walks are too bad, and the likeliest ones too good. Of both kinds of
+    walks the same part of that gap is taken as true; which part is not known, so half of the difference of
+    the gaps is part of the standard error.
+    """
+    first, second = (one.estimate(question) for one in (alone, decided))
+    gaps = [max(one.high - one.low, 0.0) for one in (first, second)]
+    draws = [one.error**2 - (0.5 * gap) ** 2 for one, gap in zip((first, second), gaps, strict=True)]
+    before, after = (one.shares(question) for one in (alone, decided))
+    rise, guess = after.max(axis=1) - before.max(axis=1), after.argmax(axis=1)
+    variance = max(sum(draws), 0.0) + (0.5 * (gaps[1] - gaps[0])) ** 2 + _sampling_variance(alone, rise)
+    return Answers(
+        baseline=first.success,
+        success=second.success,
+        before=before.max(axis=1),
+        after=after.max(axis=1),
+        rise=rise,
+        guess=decided.named[guess] if question == AUTHOR else guess,
+        largest_rise=_largest_rise(alone, decided, question),
+        error=0.0 if decided is alone else sqrt(variance),
+        apart=max(first.apart, second.apart),
+    )
+
+
+def _sampling_variance(walks: Walks, rise: Array) -> float:
+    """Of a mean over papers, if the observer was asked about a sample of them."""
+    if walks.seen.told is None:
+        return 0.0
+    paper = np.unique(walks.seen.paper[walks.counted], return_inverse=True)[1]
+    each = np.bincount(paper, rise) / np.bincount(paper)
+    return float(each.var(ddof=1) / each.size) if each.size > 1 else 0.0
+
+
+def _largest_rise(alone: Walks, decided: Walks, question: str) -> float:
+    """The rise of the review and guess that half of the walks have as the largest, by the other half.
+
+    The largest of many estimates would be too large.
+    """
+    before, after = ([one.shares(question, half) for half in (0, 1)] for one in (alone, decided))
+    found = []
+    for half in (0, 1):
+        review = int((after[half].max(axis=1) - before[half].max(axis=1)).argmax())
+        guesses = before[half][review].argmax(), after[half][review].argmax()
+        found.append(after[1 - half][review, guesses[1]] - before[1 - half][review, guesses[0]])
+    return float(np.mean(found))
 
 
 def this_year_findings(
@@ -272,14 +330,15 @@ def this_year_findings(
     policy: str = "chosen",
     better: str = "high",
     target: float = TARGET,
-    most: int = 40,
+    most: int = MOST,
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> Findings:
     """What both observers gain from all decisions. CONFIDENTIAL, for the chair alone.
 
-    Exposures are those of the observer who knows strictness. If walks had to sample, a rise is an estimate,
-    and in very large conferences figures are about some of the reviews.
+    Exposures are those of the observer who knows strictness. If walks had to sample, a rise is an estimate.
+    With more than `MOST_WALKED` reviews, both observers are also told who wrote every review except those of
+    `SAMPLED` papers by lot, and figures are about these.
 
     Args:
         seen: What is observed.
@@ -293,41 +352,48 @@ def this_year_findings(
         progress: How far it is.
     """
     known = drawn_strictness(seen, seed) if strictness is None else strictness
-    offset = np.array([known[name] for name in seen.people])
+    papers, reviews = len(seen.papers), seen.paper.size
     every = all_assignments(seen) if seen.lots.size <= MOST_LOTS or seen.decided is not None else None
-    findings, rises = list[Finding](), list[float]()
-    with progress("walking over assignments", 0 if every is not None else 4 * most) as advance:
+    if every is None and reviews > MOST_WALKED and seen.lots.size:
+        seen = told_all_but(seen, np.random.default_rng([seed, 4]).permutation(seen.lots)[:SAMPLED])
+    offset = np.array([known[name] for name in seen.people])
+    told = "" if seen.told is None else told_in_words(seen)
+    findings, rises, apart = list[Finding](), list[float](), 0.0
+    with progress("walking over assignments", 0 if every is not None else 2 * most) as advance:
         for adversary, own in ((NOTHING, None), (STRICTNESS, offset)):
             if every is not None:
                 answers = enumerated(seen, every, own)
             else:
                 answers = walked(seen, own, target=target, most=most, seed=seed, advance=advance)
             for question, one in answers.items():
-                name = f"{adversary}{_walks_in_words(one)}" if every is None else adversary
-                figures = one.baseline, one.success, one.error, float(one.rise.max())
-                findings.append(Finding(name, question, policy, *figures))
-            rises.append(float(answers[AUTHOR].rise.max()))
-    asked = np.arange(seen.paper.size) if every is not None else asked_reviews(seen, seed)
+                figures = one.baseline, one.success, one.error, one.largest_rise
+                findings.append(Finding(f"{adversary}{told}", question, policy, *figures))
+                apart = max(apart, one.apart)
+            rises.append(answers[AUTHOR].largest_rise)
+    counted = np.arange(seen.paper.size) if every is not None else counted_reviews(seen, seed)
     return Findings(
-        papers=len(seen.papers),
-        reviews=seen.paper.size,
+        papers=papers,
+        reviews=reviews,
         published=seen.decided is not None,
         sampled=0,
         findings=tuple(findings),
         bits={},
         largest_rise={policy: max(rises)},
-        exposures=_exposures(seen, asked, answers[AUTHOR], better),
+        exposures=_exposures(seen, counted, answers[AUTHOR], better),
+        method="" if every is not None else WALKS.format(apart),
     )
 
 
-def _walks_in_words(told: Answers) -> str:
-    return f" ({CHAINS} walks from {STARTS} starts, which differ by at most {told.apart:.1f} standard errors)"
+def told_in_words(seen: Observed) -> str:
+    """Which writers an observer is told."""
+    papers = count(np.unique(seen.paper[seen.asked]).size, "paper")
+    return f", and is told who wrote every review except those of {papers} by lot, drawn at random"
 
 
-def _exposures(seen: Observed, asked: Integers, told: Answers, better: str) -> tuple[Exposure, ...]:
-    """Each review that was asked about, the most exposed first."""
+def _exposures(seen: Observed, counted: Integers, told: Answers, better: str) -> tuple[Exposure, ...]:
+    """Each review whose guesses were counted, the most exposed first."""
     rows = []
-    for number, review in enumerate(asked.tolist()):
+    for number, review in enumerate(counted.tolist()):
         (score,) = original_scores([float(seen.given[review])], better)
         paper = int(seen.paper[review])
         right = None if seen.decided is None else bool(told.guess[number] == seen.truth[review])

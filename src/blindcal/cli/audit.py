@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from blindcal.adversaries.findings import Finding, Findings
-from blindcal.adversaries.single_paper import CONSTANT
+from blindcal.adversaries.findings import SCORES, Finding, Findings
+from blindcal.adversaries.single_paper import AUTHOR, CONSTANT
 from blindcal.cli.console import as_options, emit_json, note, number, progress, say, table
 from blindcal.cli.options import (
     ClusterAddress,
@@ -131,27 +131,48 @@ def say_findings(findings: Findings) -> None:
     """Findings as text: what each policy lets each question gain, then the reviews most exposed."""
     when = "as published" if findings.published else "before the draw, on average over the public belief"
     say(f"{count(findings.papers, 'paper')}, {count(findings.reviews, 'review')}, {when}")
+    say(gain_sentence(findings.findings))
     _say_adversaries(findings.findings)
-    say()
-    table(
-        ["decisions", "bits per review", "largest rise of a best guess"],
-        [(_WORDS[policy], findings.bits[policy], findings.largest_rise[policy]) for policy in findings.bits],
-    )
+    if findings.method:
+        say(findings.method)
+    if findings.bits:
+        say()
+        headings = ["decisions", "bits per review", "largest rise of a best guess, in points"]
+        rises = findings.largest_rise
+        table(headings, [(_WORDS[one], bits, points(rises[one])) for one, bits in findings.bits.items()])
     say()
     rows = [
-        (e.paper, e.review, number(e.score, 2), e.before, e.after, round(e.rise, 4) + 0.0)
+        (e.paper, e.review, number(e.score, 2), points(e.before), points(e.after), points(e.rise))
         for e in findings.exposures[:_SHOWN]
     ]
     table(
         ["paper", "review", "score", "scores alone", "with the decision", "largest rise"],
         rows,
-        title="reviews most exposed: chance that the best guess is right",
+        title="reviews most exposed: chance in percent that the best guess is right",
     )
     if findings.sampled:
         say(f"{count(findings.sampled, 'paper')} with large pools: estimated from a sample of tuples")
     if findings.erasure is not None:
         say("a review's reviewer named with all decisions together, proved before the draw: at most")
         say(f"  {points(findings.erasure)} % for the stated prior and these loads (erasure bound)")
+
+
+def gain_sentence(findings: Sequence[Finding]) -> str:
+    """What the decisions add: for the certificate's adversary, or else for whoever gains most.
+
+    >>> gain_sentence([Finding("knows everyone's strictness", "author", "chosen", 0.25, 0.261, 0.0004)])
+    "decisions add 1.10 +- 0.04 points to the chance of naming a reviewer (25.0 to 26.1 %): knows everyone's \
+strictness"
+    """
+    named = [one for one in findings if (one.policy, one.question) == ("chosen", AUTHOR)]
+    most = max(named, key=lambda one: one.added)
+    usual = next((one for one in named if one.adversary == SCORES), most)
+    error = f" +- {number(100 * usual.error, 2)}" if usual.error else ""
+    chances = f"({points(usual.baseline)} to {points(usual.success)} %)"
+    added = f"decisions add {number(100 * usual.added, 2)}{error} points to the chance of naming a reviewer"
+    if most.added <= usual.added:
+        return f"{added} {chances}: {usual.adversary}"
+    return f"{added} {chances}, and up to {number(100 * most.added, 2)} for others: {most.adversary}"
 
 
 def _say_adversaries(findings: Sequence[Finding]) -> None:

@@ -406,7 +406,23 @@ def plan_conference(
         return plan if kept is None else kept(job[0], plan)
 
     solved = partial(_solve_and_certify, guarantee=guarantee)
-    return parallel_map(solved, jobs, workers=workers, advance=advance, kept=keep)
+    if conference.model is None:
+        return parallel_map(solved, jobs, workers=workers, advance=advance, kept=keep)
+    # Without names a paper is its scores: those with the same have the same plan.
+    alike: dict[object, list[tuple[Case, float]]] = {}
+    keys = [_level_key(case, raw) for case, raw in zip(conference.graded, conference.raw_accept, strict=True)]
+    for key, job in zip(keys, jobs, strict=True):
+        alike.setdefault(key, []).append(job)
+    plans = parallel_map(solved, [own[0] for own in alike.values()], workers=workers, light=True)
+    plan_of = dict(zip(alike, plans, strict=True))
+    if advance is not None:
+        advance(len(jobs))
+    return [keep(job, plan_of[key]) for key, job in zip(keys, jobs, strict=True)]
+
+
+def _level_key(case: LevelCase, raw: float) -> object:
+    """What the plan of a paper without candidates depends on, beside the guarantee."""
+    return case.scores, case.bar, case.area, case.settled, raw, id(case.model)
 
 
 def _solve_and_certify(job: tuple[Case, float], guarantee: Guarantee) -> PaperPlan:

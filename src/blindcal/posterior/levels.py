@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import ceil, fsum, sqrt
 from typing import NamedTuple, Self
 
@@ -121,7 +121,7 @@ class LevelModel:
         number = sum(papers * reviews for reviews, papers in self.reviews.items())
         return max(number / self.people - 1.0, 0.0) if self.corrects else 0.0
 
-    @property
+    @cached_property
     def _typical(self) -> tuple[float, float, float]:
         """For a typical review c, beta and v."""
         number = sum(papers * reviews for reviews, papers in self.reviews.items())

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from blindcal.adversaries.coupled_exact import erasure_limit, true_loads
 from blindcal.adversaries.coupled_mcmc import coupled_findings
-from blindcal.adversaries.findings import Finding, Findings, OpenedRelease, findings_of, open_release
+from blindcal.adversaries.findings import Finding, Findings, OpenedRelease, findings_of, recorded_release
 from blindcal.adversaries.side_knowledge import (
     PRIORS,
     author_findings,
@@ -18,7 +18,7 @@ from blindcal.adversaries.side_knowledge import (
     evidence_findings,
     prior_findings,
 )
-from blindcal.adversaries.single_paper import View
+from blindcal.adversaries.single_paper import View, published_views
 from blindcal.adversaries.this_year_exact import observe_release
 from blindcal.adversaries.this_year_mcmc import this_year_findings
 from blindcal.compute.parallel import Progress, Workers, no_progress
@@ -122,26 +122,26 @@ def audit_folder(
 ) -> FolderAudit:
     """Plays adversaries against the latest release of a folder: those always played, and those given."""
     given = adversaries or Adversaries()
-    release = open_release(release_of(folder), key_of(folder, key))
-    if release.record.request.source != PAST:
+    past, record = recorded_release(release_of(folder), key_of(folder, key))
+    if record.request.source != PAST:
         if given != Adversaries():
             raise InputError(
                 "papers that are decided by this year's evidence have no candidates: `audit` then observes "
                 "names and links, and takes no further adversary"
             )
-        seen = observe_release(release_of(folder), key_of(folder, key))
-        better = release.record.request.better
-        observed = this_year_findings(seen, better=better, progress=progress)
-        return FolderAudit(observed, release, tuple(interrupted_remarks(folder)))
+        seen = observe_release(past, record)
+        observed = this_year_findings(seen, better=record.request.better, progress=progress)
+        return FolderAudit(observed, OpenedRelease(record, []), tuple(interrupted_remarks(folder)))
+    release = OpenedRelease(record, published_views(past, record))
     views, loads = release.views, given.loads
     known = None if loads is None else true_loads(views) if loads == "true" else read_loads(loads)
     more = adversary_findings(views, given, known, workers=workers, progress=progress)
-    findings = findings_of(views, better=release.record.request.better)
+    findings = findings_of(views, better=record.request.better)
     exactly = (
         "a number of papers was accepted exactly: this adversary sees the private decisions too, so what it "
         "gains is an upper bound"
     )
-    remarks = [*interrupted_remarks(folder), *([exactly] if release.record.selection is not None else [])]
+    remarks = [*interrupted_remarks(folder), *([exactly] if record.selection is not None else [])]
     findings = replace(findings, findings=(*findings.findings, *more), erasure=erasure_limit(views, known))
     return FolderAudit(findings, release, tuple(remarks))
 
