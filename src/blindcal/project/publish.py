@@ -112,7 +112,8 @@ def export_release(
         text = printed.text if what == "advice" else printed.public
         papers = decided_of(text.encode(), "the printed list", titles, edits)
     else:
-        papers = read_decided(release, titles, edits) if table_of(release) else ()
+        confidential = what == "advice" and table_of(release) is None
+        papers = () if confidential else read_decided(release, titles, edits)
     if what == "advice" and not (papers and all(paper.advice for paper in papers)):
         secret = key if folder is None else key_of(folder, key)
         if secret is None:
