@@ -6,20 +6,7 @@ scores, under any paper id. Reviews that come back get no second coin: public in
 `changes_since` says what differs from the latest release, and `refuse_unannounced` refuses it unless the
 chair announced an amendment.
 
-One paper under several ids is the same attack. A certificate is about one decision; many independent
-decisions about the same reviews make a guess likelier although each promised no rise. So duplicates are
-refused before anything is drawn. Which papers look like duplicates depends on who reviewed them: the message
-is for the chair alone, and nothing published depends on it.
-
-Equal scores alone do not show a duplicate: on a scale of ten grades most papers share their scores with
-another. Two papers are duplicates if they have the same reviewers, each of whom gave both the same score.
-With two reviews or more they are always refused, because few pairs have the same reviewers if papers are
-assigned one by one. If many pairs have the same reviewers (a jury, fixed panels, a small committee with two
-reviews a paper), the chair looks at the papers that are named and confirms that they are different.
-
-A single review hardly identifies a paper, since one reviewer gives many papers a 7. Such papers are refused
-only if there are twenty times as many such pairs as expected by chance: by Markov's inequality, chance causes
-that in at most one conference of twenty.
+`resemblance` compares papers of one table, and a later conference with what was decided.
 """
 
 from __future__ import annotations
@@ -28,8 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
-from math import comb, isfinite
+from math import isfinite
 
 import numpy as np
 
@@ -45,7 +31,6 @@ from blindcal.planning.request import Request
 from blindcal.posterior.conference import Case, Conference, TrueReviewers, track_level
 from blindcal.posterior.levels import LevelCase
 from blindcal.posterior.paper import PaperCase
-from blindcal.reviews import Reviews
 
 # Scores are equal if they differ by less than this share of the standard deviation of all scores, or of the
 # largest score, whichever is more.
@@ -362,69 +347,3 @@ def same_scores(then: Sequence[float], now: Sequence[float], near: float, *, who
     # Both rise, so each of the few takes the lowest that is left and near enough.
     left = iter(many)
     return all(any(abs(score - other) <= near for other in left) for score in few)
-
-
-# How often, at most, different papers with a single review are refused.
-_FALSE_ALARMS = 0.05
-# How many pairs of papers a message names.
-_MOST_NAMED = 5
-
-
-def refuse_duplicates(reviews: Reviews, decided: Collection[str] = ()) -> None:
-    """Refuses a paper that was not `decided` before and seems to be another paper under a second id."""
-    pairs = [pair for pair in duplicates(reviews) if not {*pair} <= {*decided}]
-    if pairs:
-        named = ", ".join(f"{first} and {other}" for first, other in pairs[:_MOST_NAMED])
-        more = f" and {len(pairs) - _MOST_NAMED:,} more pairs" if len(pairs) > _MOST_NAMED else ""
-        raise RefusedError(
-            "CONFIDENTIAL, for the chair alone: some papers have the same reviewers, and the same score from "
-            f"each of them ({named}{more}). One paper under several ids would be decided several times, and "
-            "that reveals its reviewers: keep one of its ids, and give the others as `withdrawn`. If these "
-            "are different papers, as with a jury or fixed panels, give `distinct_papers`"
-        )
-
-
-def duplicates(reviews: Reviews) -> list[tuple[str, str]]:
-    """Pairs of ids that seem to be one paper. CONFIDENTIAL: they depend on who reviewed what."""
-    near, ends = score_tolerance(reviews.score), np.flatnonzero(np.diff(reviews.paper)) + 1
-    scores, panels = np.split(reviews.score, ends), dict[tuple[int, ...], list[int]]()
-    for paper, who in enumerate(np.split(reviews.reviewer, ends)):
-        panels.setdefault(tuple(who.tolist()), []).append(paper)
-    pairs = [
-        (first, other)
-        for papers in panels.values()
-        for first, other in combinations(papers, 2)
-        if np.abs(scores[first] - scores[other]).max() <= near
-    ]
-    single_pairs = sum(scores[first].size == 1 for first, _ in pairs)
-    same_panel_pairs = sum(comb(len(papers), 2) for who, papers in panels.items() if len(who) == 1)
-    significant = (
-        same_panel_pairs * _repeated_by_chance(reviews, near) < _FALSE_ALARMS * single_pairs
-        if single_pairs
-        else False
-    )
-    return [
-        (reviews.papers[first], reviews.papers[other])
-        for first, other in pairs
-        if scores[first].size > 1 or significant
-    ]
-
-
-def _repeated_by_chance(reviews: Reviews, near: float) -> float:
-    """The chance that two different reviewers give the same score.
-
-    Pairs of one reviewer are left out, as duplicates would inflate them. One success is added to the count
-    (Laplace), because a few pairs without a repeated score do not show that none would repeat.
-    """
-    order = np.argsort(reviews.reviewer, kind="stable")
-    ends = np.flatnonzero(np.diff(reviews.reviewer[order])) + 1
-    each = np.split(reviews.score[order], ends)
-    same = _equal_pairs(reviews.score, near) - sum(_equal_pairs(scores, near) for scores in each)
-    pairs = comb(reviews.score.size, 2) - sum(comb(scores.size, 2) for scores in each)
-    return (same + 1) / (pairs + 1)
-
-
-def _equal_pairs(scores: Array, near: float) -> int:
-    """The number of pairs of these scores that are equal."""
-    rising = np.sort(scores)
-    return int((np.searchsorted(rising, rising + near, "right") - np.arange(1, rising.size + 1)).sum())

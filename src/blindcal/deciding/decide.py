@@ -30,7 +30,6 @@ from blindcal.deciding.amend import (
     PriorDecisions,
     changes_since,
     recorded_truth,
-    refuse_duplicates,
     refuse_unannounced,
     renamed_reviewers,
 )
@@ -59,6 +58,7 @@ from blindcal.deciding.publish import (
     release_folder,
 )
 from blindcal.deciding.record import PaperRecord, Record, Reference
+from blindcal.deciding.resemblance import refuse_drawn_again, refuse_duplicates
 from blindcal.errors import InputError, RefusedError
 from blindcal.io.atomic_files import CERTIFICATE, remove_stale_files
 from blindcal.io.cells import count
@@ -392,7 +392,8 @@ def decide(
         yes_leak: The chair's consent to decisions without a guarantee.
         despite_misfit: Decide even if the calibration does not fit the scores at all.
         distinct_papers: The chair's word that papers with the same reviewers, and the same score from each,
-            are different papers, as with a jury; otherwise they are refused as one paper under several ids.
+            are different papers, as with a jury, and so are many new papers that resemble decided ones;
+            otherwise they are refused as papers under other ids.
         workers: Number of processes, or a cluster's pool; results are the same.
         progress: Called as work goes on; silent by default.
 
@@ -441,6 +442,8 @@ def decide(
     conference, truth = request.prepared(
         inputs, frozen, model=model, standing=standing, workers=workers, progress=progress
     )
+    if not distinct_papers:
+        refuse_drawn_again(PriorDecisions(ledger), conference, truth.reviewers)
     # A conference that was decided once can be returned and corrected even if its calibration does not fit.
     despite = despite_misfit or frozen is not None
     fit = checked_fit(conference, request.better, despite_misfit=despite)
