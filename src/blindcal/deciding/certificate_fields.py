@@ -459,7 +459,7 @@ _DECIDED: Sequence[Field] = (
             "decisions",
             "The decisions are published.",
             "No decision is published: what goes out is advice to raise, lower or leave what mean scores "
-            "say. Whoever sees the scores can work out each private draw from it, so all that is said here "
+            "say. Someone who sees the scores can work out each decision from it, so all that is said here "
             "of decisions holds for advice.",
         ),
     ),

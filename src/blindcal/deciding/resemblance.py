@@ -33,9 +33,6 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
-from scipy.spatial import KDTree
 from scipy.special import bdtrc
 
 from blindcal.checks import Array
@@ -206,6 +203,10 @@ def _resemblance(
 ) -> Resemblance:
     # One paper more that does and one that does not (Laplace): few papers do not show that none would.
     rate = (len({one for one, other in pairs(decided, decided) if one != other}) + 1) / (len(decided) + 1)
+    # Loaded when an amendment needs them: every process that helps would load them too.
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
     edges = [*pairs(new, decided)]
     if not edges:
         return Resemblance(by, (), len(new), rate)
@@ -244,6 +245,8 @@ def _most_reviewers(papers: list[_Paper], others: list[_Paper], near: float) -> 
 
 def _near_scores(papers: list[_Paper], others: list[_Paper], near: float) -> Iterator[tuple[int, int]]:
     """The pairs of papers whose rising scores are near, one by one."""
+    from scipy.spatial import KDTree
+
     for size in {len(paper.scores) for paper in papers}:
         mine, theirs = (
             [place for place, paper in enumerate(some) if len(paper.scores) == size]
