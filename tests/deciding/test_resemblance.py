@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
-from math import comb
+from math import comb, prod
 from pathlib import Path
 from typing import Any
 
@@ -325,9 +325,12 @@ def compared(decided: Rows, new: Rows) -> list[Resemblance]:
 
 def test_the_chance_of_so_many_by_hand() -> None:
     pairs = tuple((f"q{n}", f"p{n}") for n in range(3))
-    expected = sum(comb(5, n) * 0.2**n * 0.8 ** (5 - n) for n in (3, 4, 5))
-    assert Resemblance("scores", pairs, 5, 0.2).chance == pytest.approx(expected, rel=1e-12)
-    assert Resemblance("scores", (), 5, 0.2).chance == 1.0
+    # As in an urn with 3 + 1 of one kind and 6 + 1 of the other: each drawn ball adds one of its kind.
+    expected = sum(
+        comb(5, n) * prod(range(4, 4 + n)) * prod(range(7, 12 - n)) / prod(range(11, 16)) for n in (3, 4, 5)
+    )
+    assert Resemblance("scores", pairs, 5, 3, 9).chance == pytest.approx(expected, rel=1e-10)
+    assert Resemblance("scores", (), 5, 3, 9).chance == pytest.approx(1.0, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(count(20, 300)))
@@ -360,4 +363,4 @@ def test_papers_are_matched_one_to_one_as_an_enumeration_finds(seed: int) -> Non
         assert len(found.pairs) == best
         assert all(rule(*pair) for pair in found.pairs)
         alike = sum(any(rule(a, b) for b in others if a != b) for a in others)
-        assert found.rate == (alike + 1) / (len(others) + 1)
+        assert (found.alike, found.decided) == (alike, len(others))

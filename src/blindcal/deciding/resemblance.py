@@ -33,7 +33,7 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import bdtrc
+from scipy.special import betaln
 
 from blindcal.checks import Array
 from blindcal.deciding.amend import PriorDecisions, score_tolerance
@@ -132,16 +132,22 @@ class Resemblance:
     by: str  # what is compared
     pairs: tuple[tuple[str, str], ...]  # new papers with the decided ones that they resemble
     new: int  # how many new papers there are
-    rate: float  # how often a decided paper resembles another one
+    alike: int  # how many decided papers resemble another decided one
+    decided: int  # of so many
 
     @property
     def chance(self) -> float:
-        """The chance of at least so many among new papers that resemble decided ones as these each other.
+        """The chance of at least so many among new papers that are as the decided ones.
 
-        >>> Resemblance("reviewers", (("q", "p"),), 2, 0.1).chance
-        0.19
+        A beta-binomial sum: before the decided papers are seen, every rate is equally likely (Laplace).
+
+        >>> round(Resemblance("reviewers", (("q", "p"),), 1, 0, 9).chance, 12)
+        0.090909090909
         """
-        return float(bdtrc(len(self.pairs) - 1, self.new, self.rate)) if self.pairs else 1.0
+        more = np.arange(len(self.pairs), self.new + 1)
+        yes, no = self.alike + 1, self.decided - self.alike + 1
+        ways = -betaln(more + 1, self.new - more + 1) - np.log(self.new + 1)
+        return float(np.exp(ways + betaln(yes + more, no + self.new - more) - betaln(yes, no)).sum())
 
 
 def refuse_drawn_again(past: PriorDecisions, conference: Conference, truth: TrueReviewers) -> None:
@@ -201,21 +207,20 @@ def _resemblance(
     new: list[_Paper],
     decided: list[_Paper],
 ) -> Resemblance:
-    # One paper more that does and one that does not (Laplace): few papers do not show that none would.
-    rate = (len({one for one, other in pairs(decided, decided) if one != other}) + 1) / (len(decided) + 1)
+    alike = len({one for one, other in pairs(decided, decided) if one != other})
     # Loaded when an amendment needs them: every process that helps would load them too.
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
     edges = [*pairs(new, decided)]
     if not edges:
-        return Resemblance(by, (), len(new), rate)
+        return Resemblance(by, (), len(new), alike, len(decided))
     rows, columns = np.array(edges).T
     graph = coo_array((np.ones(len(edges), np.int8), (rows, columns)), (len(new), len(decided))).tocsr()
     # One to one, as several papers of one panel may resemble one decided paper.
     partner = maximum_bipartite_matching(graph, perm_type="column")
     matched = ((new[i].paper, decided[j].paper) for i, j in enumerate(partner.tolist()) if j >= 0)
-    return Resemblance(by, tuple(matched), len(new), rate)
+    return Resemblance(by, tuple(matched), len(new), alike, len(decided))
 
 
 def _same_reviewers(papers: list[_Paper], others: list[_Paper]) -> Iterator[tuple[int, int]]:
