@@ -66,15 +66,6 @@ def imports(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def top_level_imports(path: Path) -> Iterator[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in tree.body:
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-
-
 def test_every_public_name_exists_and_is_listed_once() -> None:
     assert len(set(blindcal.__all__)) == len(blindcal.__all__)
     for name in blindcal.__all__:

@@ -184,20 +184,6 @@ def test_never_against_stays_exact_through_the_repair() -> None:
     assert all(policy.probability(int(r)) == 0 for r in np.flatnonzero(belief.favor <= 0.05))
 
 
-def both_decisions(belief: Belief, first: ExactPolicy, second: dict[bool, ExactPolicy]) -> Fraction:
-    """The adversary's success after two decisions; the second table follows the first decision."""
-    weight = [Fraction(float(w)) for w in belief.weight]
-    success = Fraction(0)
-    for accepted, policy in second.items():
-        for again in (True, False):
-            chances = []
-            for r, w in enumerate(weight):
-                one, two = first.probability(r), policy.probability(r)
-                chances.append(w * (one if accepted else 1 - one) * (two if again else 1 - two))
-            success += max(chances)
-    return success / sum(weight)
-
-
 def test_weights_are_read_exactly() -> None:
     rng = np.random.default_rng(5)
     weight = rng.random(50) * 2.0 ** rng.integers(-900, 0, 50)

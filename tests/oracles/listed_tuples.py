@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import pairwise, permutations, product
@@ -17,10 +16,9 @@ from scipy.stats import norm
 
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR, ExactPolicy
-from blindcal.planning.conference_plan import PaperPlan
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.belief import Belief
-from blindcal.posterior.paper import PaperCase, secret_of
+from blindcal.posterior.paper import PaperCase
 
 ROUNDING = 1e-9
 
@@ -299,50 +297,6 @@ def keeps(
     if guarantee.among is not None:
         assert all(after <= max(before, Fraction(1, guarantee.among)) for after, before in true.posteriors)
     return true
-
-
-@dataclass(frozen=True)
-class Decided:
-    """One decision as the adversary saw it: each review's score then, the table, and the outcome."""
-
-    case: PaperCase
-    scores: tuple[float, ...]
-    plan: PaperPlan
-    accepted: bool
-
-    def chance(self, authors: Sequence[str]) -> Fraction:
-        """P(outcome | who wrote each review): the order of equal scores is drawn, each one as likely."""
-        names = [
-            [a for a, s in zip(authors, self.scores, strict=True) if s == v] for v in sorted(set(self.scores))
-        ]
-        orders = list(product(*(permutations(group) for group in names)))
-        total = Fraction(0)
-        for order in orders:
-            tuple_ = [name for group in order for name in group]
-            total += self.plan.policy.probability(secret_of(self.case, tuple_))
-        mean = total / len(orders)
-        return mean if self.accepted else 1 - mean
-
-
-class RememberingAdversary:
-    """Weighs every tuple of authors, one for each review, by the scores of now and all decisions."""
-
-    def __init__(self, case: PaperCase, scores: Sequence[float], seen: Sequence[Decided]) -> None:
-        place = np.argsort(np.argsort(scores, kind="stable"), kind="stable")
-        self.authors = [tuple(case.candidates[row[slot]] for slot in place) for row in case.tuples]
-        self.alone = case.scores_belief.weight
-        after = self.alone * [
-            float(np.prod([float(one.chance(who)) for one in seen])) for who in self.authors
-        ]
-        self.after = after / after.sum() if after.sum() > 0 else None
-
-    def tops(self, weight: np.ndarray) -> np.ndarray:
-        """For each review the mass of its likeliest author; somebody outside the pool is nobody."""
-        found = []
-        for slot in zip(*self.authors, strict=True):
-            names = set(slot) - {"*"}
-            found.append(max(weight[[author == who for author in slot]].sum() for who in names))
-        return np.array(found)
 
 
 class NamingAdversary:
