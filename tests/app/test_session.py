@@ -25,6 +25,7 @@ from blindcal.project.check import Adversaries
 from blindcal.project.create import InitialSettings
 from blindcal.project.settings import folder_request, read_folder
 from small_conferences import SmallConference, everything, small_conference
+from small_pasts import few_sweeps
 
 SMALL = small_conference(papers=8)
 PUBLIC = InitialSettings("public", accept_rate=0.4)
@@ -502,8 +503,11 @@ def test_reviewers_whom_no_pool_holds_are_listed_in_a_file_and_named_nowhere_els
 
 
 @pytest.mark.edge
-def test_people_with_another_id_in_past_reviews_are_confirmed_side_by_side(session: Session) -> None:
+def test_people_with_another_id_in_past_reviews_are_confirmed_side_by_side(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two who changed their address: one found by name, one whom initials leave open."""
+    few_sweeps(monkeypatch)
     session.new("icx", InitialSettings("public", accept_rate=0.4))
     people = ["ada@new.org", "ben.ali@x.org", "cy@x.org", "dora@x.org"]
     names = ["Ada Byron", "Ben Ali", "Cy Young", "Dora Maar"]

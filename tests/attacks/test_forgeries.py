@@ -15,7 +15,7 @@ from machines import machines, run_as
 from sizes import count
 
 # In the long run more than 200 forgeries and as many honest releases, half of them on either kind of machine.
-MANY, EVERY = count(40, 2 * len(FORGERIES)), count(2, 1)
+MANY, EVERY = count(30, 2 * len(FORGERIES)), count(2, 1)
 ENDS = list(dict.fromkeys((min(machines(), key=list(machines()).index), list(machines())[-1])))
 
 

@@ -225,7 +225,7 @@ def test_a_bad_export_is_refused_with_its_places(folder: Path) -> None:
     assert everything(folder) == before
 
 
-@pytest.mark.parametrize("name", ["far.xlsx", "far.xls", "rows.csv.gz"])
+@pytest.mark.parametrize("name", ["far.xlsx", "rows.csv.gz"])
 def test_a_small_file_that_would_take_gigabytes_is_refused(name: str, folder: Path) -> None:
     Path(name).write_bytes(BOMBS[name][0]())
     before = everything(folder)

@@ -51,10 +51,14 @@ def tiny_history(*, shared: bool = False) -> History:
     return build_history(pasts, [(1, tiny_shared())] if shared else ())
 
 
-def short_fits(patch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Fits by command take few sweeps in one process, in this folder."""
+def few_sweeps(patch: pytest.MonkeyPatch) -> None:
     for name in ("_MAX_SWEEPS", "_MIN_SWEEPS"):
         patch.setattr(estimate, name, 60)
+
+
+def short_fits(patch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Fits by command take few sweeps in one process, in this folder."""
+    few_sweeps(patch)
     for module in ("fit", "imports"):
         patch.setattr(f"blindcal.cli.{module}.available_cores", lambda: 1)
     patch.chdir(folder)

@@ -63,7 +63,7 @@ def test_a_right_calibration_is_seldom_doubted() -> None:
     doubted = 0
     for seed in range(worlds):
         rng = np.random.default_rng([71, seed])
-        doubted += check_calibration(any_world(rng, count(200, 5000)).cases(rng)).verdict != FITS
+        doubted += check_calibration(any_world(rng, count(120, 5000)).cases(rng)).verdict != FITS
     assert doubted <= (3 if worlds == 25 else 4)
 
 
