@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
+from functools import partial
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -23,10 +24,22 @@ from studies.this_year import (
     wrong_decisions,
     wrong_on_lists,
 )
+from studies.this_year_observers import (
+    HISTORY,
+    HistoryWalks,
+    Job,
+    against_evidence,
+    history_tables,
+    listed_history,
+)
 from studies.this_year_observers import compute as observed
 from studies.this_year_raters import JURIES, Ratings, ratings, relative, strictness_share
 from studies.this_year_raters import compute as rated
 
+from blindcal.adversaries.single_paper import AUTHOR, LINK
+from blindcal.adversaries.this_year_exact import Observed, all_assignments, likelihoods, observe
+from blindcal.adversaries.this_year_mcmc import walked
+from blindcal.checks import Array
 from blindcal.planning.ranking_and_wait_list import cuts, list_decision, rank
 from blindcal.policy.solver import private_policy
 from blindcal.posterior.levels import bar_of_number, bar_of_share, level_cases
@@ -155,8 +168,63 @@ def test_raters_who_differ_by_strictness_alone_are_corrected() -> None:
 def test_listed_conferences_take_every_paper_as_a_lot() -> None:
     """A conference of four papers, before the draw: nobody is named, and links follow the evidence."""
     world = replace(MODERATE, papers=4, people=4, reviews=(2,))
-    found = {name: observed((world, name, True, 3)) for name in ("1", "full")}
+    found = {name: observed(Job(world, name, True, 3)) for name in ("1", "full")}
     assert [figures[0, 1] for figures in found.values()] == pytest.approx([0.0] * 2, abs=1e-12)
     assert (found["full"][:, 1] >= found["1"][:, 1] - 1e-12).all()
     assert found["1"][1, 1] > 0.0
     assert found["full"][0, 0] == pytest.approx(0.25, abs=1e-12)
+
+
+def small_history() -> tuple[Observed, Array]:
+    """Four papers, as the study has them, and everybody's strictness."""
+    made = simulated(replace(MODERATE, papers=4, people=4, reviews=(2,)), np.random.default_rng(8))
+    cases = level_cases(made.reviews, made.model, dict.fromkeys(made.areas, ""), made.areas)
+    decided = dict(zip(made.reviews.papers, (True, False, False, True), strict=True))
+    seen = observe(made.reviews, cases, dict.fromkeys(decided, (0.0, 1.0)), decided)
+    assert made.offset is not None
+    names = [int(name[1:]) for name in seen.people]
+    return seen, made.offset[names] / made.model.moments.spread
+
+
+def test_tables_by_history_follow_the_posterior_mean_within_their_limit() -> None:
+    seen, offset = small_history()
+    low = against_evidence(HISTORY["history, odds 2"])
+    table = history_tables(seen, offset, HISTORY["history, odds 2"])
+    for paper in range(4):
+        own = seen.score[seen.paper == paper]
+        for pair in permutations(range(4), 2):
+            mean = (own - offset[list(pair)]).sum() / (2 + seen.noise)
+            chance = table[(paper, *pair)]
+            # Public information may decide a paper; else it follows its reviewers' evidence.
+            lot = np.ptp(table[paper][~np.eye(4, dtype=bool)]) > 0
+            assert not lot or chance == pytest.approx(1 - low if mean > seen.bar[paper] else low)
+    assert table.max() <= 1.0
+
+
+def test_walks_by_history_find_what_a_list_finds() -> None:
+    """Decisions that were made: all assignments, weighed by scores and by each paper's own table."""
+    seen, offset = small_history()
+    accept = np.random.default_rng(5).random((4, 4, 4))
+    every = all_assignments(seen)
+    assert every is not None
+    before = likelihoods(seen, every, offset)
+    pairs = every.reshape(-1, 4, 2)
+    chance = accept[np.arange(4), pairs[:, :, 0], pairs[:, :, 1]]
+    assert seen.decided is not None
+    after = before * np.where(seen.decided, chance, 1.0 - chance).prod(axis=1)
+    found = walked(seen, offset, target=0.0, most=30, make=partial(HistoryWalks, accept=accept))[AUTHOR]
+    for weight, told in ((before, found.before), (after, found.after)):
+        listed = [np.bincount(column, weight / weight.sum()).max() for column in every.T]
+        # 64 walks of 300 sweeps: a share has a standard error of about .005.
+        assert told == pytest.approx(listed, abs=0.03)
+
+
+def test_listed_history_is_before_the_draw_what_outcomes_add_up_to() -> None:
+    seen, offset = small_history()
+    for low in (0.5, 0.0):
+        found = listed_history(seen, offset, low)
+        assert found[AUTHOR].success >= found[AUTHOR].baseline - 1e-12
+        if low == 0.5:
+            assert found[LINK].success == pytest.approx(found[LINK].baseline, abs=1e-12)
+            assert found[LINK].largest_rise == pytest.approx(0.0, abs=1e-12)
+    assert found[AUTHOR].largest_rise > 0.0
