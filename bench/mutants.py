@@ -99,7 +99,7 @@ FLIPPED: dict[type, type] = {
     ast.Or: ast.And,
 }
 SWAPPED = {"max": "min", "min": "max", "any": "all", "all": "any", "maximum": "minimum", "minimum": "maximum"}
-SWAPPED |= {"upward": "downward", "argmax": "argmin"}
+SWAPPED |= {"argmax": "argmin"}
 
 
 @dataclass(frozen=True)

@@ -325,15 +325,6 @@ def upward(value: Fraction) -> float:
     return near if Fraction(near) >= value else math.nextafter(near, math.inf)
 
 
-def downward(value: Fraction) -> float:
-    """The largest float that is at most `value`.
-
-    >>> downward(Fraction(1, 3)) <= Fraction(1, 3), downward(Fraction(1, 4))
-    (True, 0.25)
-    """
-    return -upward(-value)
-
-
 def quotient_above(numerator: int, denominator: int) -> float:
     """`numerator / denominator` rounded up to a float."""
     return upward(Fraction(numerator, denominator))

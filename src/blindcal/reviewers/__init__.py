@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from blindcal.reviewers.quality_posterior import chance_better as chance_better
     from blindcal.reviewers.quality_posterior import posterior_mean as posterior_mean
     from blindcal.reviewers.quality_posterior import posterior_tail as posterior_tail
-    from blindcal.reviewers.quality_posterior import posterior_variance as posterior_variance
     from blindcal.reviewers.quality_posterior import standard_quality as standard_quality
     from blindcal.reviewers.rounded import Rounded as Rounded
 else:

@@ -324,11 +324,10 @@ def log_integral(log_value: Array, weight: Array) -> Array:
         return np.asarray(safe[:, 0] + np.log((weight * np.exp(log_value - safe)).sum(axis=-1)))
 
 
-def mean_and_variance(log_value: Array, weight: Array, t: Array) -> tuple[Array, Array]:
-    """Mean and variance of t under weight * exp(log_value), normalized."""
+def mean_of(t: Array, log_value: Array, weight: Array) -> Array:
+    """The mean of t under weight * exp(log_value), normalized."""
     mass = weight * np.exp(log_value - log_integral(log_value, weight)[:, None])
-    mean = (mass * t).sum(axis=-1)
-    return mean, (mass * np.square(t - mean[:, None])).sum(axis=-1)
+    return np.asarray((mass * t).sum(axis=-1))
 
 
 _WEIGHTS, _INTEGRATION_MATRIX = gauss_legendre(NODES)[1], integration_matrix(NODES)

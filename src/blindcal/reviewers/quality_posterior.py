@@ -18,7 +18,7 @@ from blindcal.reviewers.quadrature import (
     ScoreLikelihood,
     evaluate_by_rows,
     log_joint,
-    mean_and_variance,
+    mean_of,
     panel_ends,
     panel_nodes,
     probability_greater,
@@ -163,22 +163,12 @@ def posterior_mean(reviewers: Sequence[Reviewer], scores: ArrayLike) -> Array:
         >>> float(posterior_mean([Affine(1.0, noise=1.0), Affine(2.0, noise=1.0)], [1.0, 2.0])).__round__(12)
         0.833333333333
     """
-    return _moments(reviewers, scores, 0)
 
+    def evaluate(some: Sequence[ScoreLikelihood], rows: Array) -> Array:
+        t, weight = panel_nodes(panel_ends(some, rows))
+        return mean_of(t, log_joint(some, rows, t), weight)
 
-def posterior_variance(reviewers: Sequence[Reviewer], scores: ArrayLike) -> Array:
-    """Var(quality | scores) of a paper with one review by each of k reviewers.
-
-    Args:
-        reviewers: As for `posterior_mean`.
-        scores: `[..., k]`, as for `posterior_mean`.
-
-    Example:
-        >>> from blindcal import Affine
-        >>> float(posterior_variance([Affine(1.0, noise=1.0)], [7.0])).__round__(12)
-        0.5
-    """
-    return _moments(reviewers, scores, 1)
+    return evaluate_by_rows(reviewers, _checked(reviewers, scores), evaluate)
 
 
 def posterior_tail(reviewers: Sequence[Reviewer], scores: ArrayLike, bar: ArrayLike) -> Array:
@@ -263,16 +253,6 @@ def _tail(reviews: Sequence[ScoreLikelihood], s: Array, level: Array) -> Array:
     ends = np.sort(np.concatenate([ends, level[:, None]], axis=-1), axis=-1)
     t, _ = panel_nodes(ends)
     return tail_probability(log_joint(reviews, s, t), ends, level)
-
-
-def _moments(reviewers: Sequence[Reviewer], scores: ArrayLike, which: int) -> Array:
-    """The posterior mean (0) or variance (1)."""
-
-    def evaluate(some: Sequence[ScoreLikelihood], rows: Array) -> Array:
-        t, weight = panel_nodes(panel_ends(some, rows))
-        return mean_and_variance(log_joint(some, rows, t), weight, t)[which]
-
-    return evaluate_by_rows(reviewers, _checked(reviewers, scores), evaluate)
 
 
 def _checked(reviewers: Sequence[Reviewer], scores: ArrayLike) -> Array:
