@@ -8,6 +8,7 @@ reversed qualities: the chair must say it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -394,6 +395,40 @@ def _twins(ids: Sequence[str]) -> list[list[int]]:
     for index, name in enumerate(ids):
         alike.setdefault(loose_id(name), []).append(index)
     return [indices for indices in alike.values() if len(indices) > 1]
+
+
+def refuse_similar_withdrawn(reviews: Reviews, withdrawn: Collection[str], file: str) -> None:
+    """Refuses a withdrawn paper without a review if a paper's id is that with or without letters or zeros.
+
+    The paper that was meant would be decided, and its decision would stand.
+
+    Example:
+        >>> reviews = Reviews.from_table({"paper": ["7", "8"], "reviewer": ["a", "b"], "score": [3, 4]})
+        >>> refuse_similar_withdrawn(reviews, ["7", "P9"], "r.csv")
+        >>> refuse_similar_withdrawn(reviews, ["P7"], "r.csv")
+        Traceback (most recent call last):
+            ...
+        blindcal.errors.InputError: withdrawn: 'P7' has no review in r.csv, and '7' has: give its id so, if it
+        is that paper; if not, leave 'P7' out
+    """
+    known, numbers = {*reviews.papers}, dict[str, str]()
+    for paper in reviews.papers:
+        # Of two papers with one number, in two tracks say, neither is meant for sure.
+        number = _number(paper)
+        numbers[number] = "" if number in numbers else paper
+    for name in withdrawn:
+        paper = numbers.get(_number(name), "")
+        if name not in known and paper:
+            raise InputError(
+                f"withdrawn: {name!r} has no review in {file}, and {paper!r} has: give its id so, if it is "
+                f"that paper; if not, leave {name!r} out"
+            )
+
+
+def _number(paper: str) -> str:
+    """An id without letters before its number and leading zeros; in another form the id, loosely spelled."""
+    match = re.fullmatch(r"[^0-9]*0*([0-9]+)", paper)
+    return match[1] if match else loose_id(paper)
 
 
 def missing_withdrawn_warnings(reviews: Reviews, withdrawn: Collection[str], file: str) -> list[str]:

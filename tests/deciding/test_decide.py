@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,7 +20,7 @@ from blindcal.deciding.amend import Changes, PriorDecisions, changes_since
 from blindcal.deciding.certificate import claim_of
 from blindcal.deciding.decide import Outcome, decide, decide_paper, draft, release, true_secret
 from blindcal.deciding.key import Key, input_stamp, make_key
-from blindcal.deciding.ledger import Ledger, commit, open_ledger
+from blindcal.deciding.ledger import Ledger, commit, ledger_folder, open_ledger
 from blindcal.deciding.publish import latest_release, release_folder
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference
@@ -728,3 +730,30 @@ def test_a_numbered_release_shows_that_the_ledger_is_older(
     (tmp_path / "key.bin.sealed" / "0002.sealed").unlink()
     with pytest.raises(RefusedError, match="holds only 1: it is older than what was published"):
         decide(changed, REQUEST, key_path, out, numbered=True, amend=True, reason="mistyped")
+
+
+@pytest.mark.parametrize("full", ["nothing", "record", "public"])
+def test_a_full_disk_is_named_with_what_was_decided(
+    full: str, key_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs, request = read_small(small_conference(), tmp_path / "in"), Request(Guarantee("public"), bar=0.0)
+    fsync = os.fsync
+
+    def limited(descriptor: int) -> None:
+        record, table = ledger_folder(key_path) / "0001.sealed", tmp_path / "out" / "decisions.csv"
+        if {"nothing": True, "record": record.exists(), "public": table.exists()}[full]:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", limited)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        decide(inputs, request, key_path, tmp_path / "out")
+    monkeypatch.undo()
+    recorded = (ledger_folder(key_path) / "0001.sealed").exists()
+    assert recorded == (full != "nothing")
+    assert ("nothing was decided" in str(caught.value)) == (not recorded)
+    assert ("the decisions are recorded" in str(caught.value)) == recorded
+    place = tmp_path / "out" if full == "public" else ledger_folder(key_path)
+    assert place in {(named := Path(str(caught.value.filename))), named.parent}
+    outcome = decide(inputs, request, key_path, tmp_path / "out")
+    assert outcome.how == ("stored" if recorded else "new")

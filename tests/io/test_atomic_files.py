@@ -445,9 +445,12 @@ def test_numbered_releases_may_be_in_a_folder_of_any_name(tmp_path: Path) -> Non
     out = tmp_path / "to send"
     publish(out / "release-2")
     assert is_release_folder(out)
-    for name in ("decisions.csv", "certificate.json"):
-        (out / "release-2" / name).unlink()
-        assert not is_release_folder(out), "half a release is none"
+    (out / "release-2" / "decisions.csv").unlink()
+    assert is_release_folder(out), "confidential advice has no table"
+    publish(out / "release-3")
+    for number in (2, 3):
+        (out / f"release-{number}" / "certificate.json").unlink()
+    assert not is_release_folder(out), "half a release is none: the certificate is written last"
     assert not is_release_folder(tmp_path / "nowhere")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("jinja2")
 
-from blindcal.errors import InputError
+from blindcal.errors import InputError, RefusedError
 from blindcal.project.publish import export_release, folder_list, report_release, sealed_release
 from blindcal.project.settings import read_folder
 from small_conferences import decided, project, small_conference
@@ -33,6 +33,41 @@ def test_a_page_of_two_releases_is_refused(release: Path) -> None:
     table.write_text("\n".join(table.read_text().splitlines()[:-1]) + "\n")
     with pytest.raises(InputError, match=r"certificate.json is about 6 papers, and its table has 5"):
         report_release(None, release)
+
+
+def test_a_table_that_was_edited_is_neither_exported_nor_shown(tmp_path: Path) -> None:
+    files, release = small_conference().write(tmp_path / "in"), tmp_path / "out"
+    decided(files, tmp_path / "key.bin", release)
+    folder = read_folder(project(files, tmp_path / "key.bin", release))
+    assert export_release(folder, release, "csv").remarks == ()
+    table = release / "decisions.csv"
+    before = table.read_text()
+    swap = {"accept": "reject", "reject": "accept"}
+    header, first, *rest = before.splitlines()
+    paper, word, *more = first.split(",")
+    table.write_text("\n".join([header, ",".join([paper, swap[word], *more]), *rest]) + "\n")
+    for made in (lambda: export_release(folder, release, "csv"), lambda: report_release(folder, release)):
+        with pytest.raises(RefusedError, match=r"decisions.csv was changed since it was published"):
+            made()
+    # Without the private log nobody can tell, and that is said.
+    alone = export_release(None, release, "csv")
+    assert "was not compared with the private log" in alone.remarks[0]
+    with pytest.raises(RefusedError, match="was changed since"):
+        export_release(None, release, "csv", key=tmp_path / "key.bin")
+    table.write_text(before)
+    assert export_release(folder, release, "csv").remarks == ()
+
+
+def test_scores_that_were_edited_after_deciding_go_into_no_page(tmp_path: Path) -> None:
+    small = small_conference()
+    files, release = small.write(tmp_path / "in"), tmp_path / "out"
+    decided(files, tmp_path / "key.bin", release)
+    folder = read_folder(project(files, tmp_path / "key.bin", release))
+    assert report_release(folder, release).survey is not None
+    small.with_review(1, score="0.31").write(tmp_path / "in")
+    folder = read_folder(project(files, tmp_path / "key.bin", release))
+    with pytest.raises(InputError, match=r"scores of 1 paper are not those that were decided \(p00\)"):
+        report_release(folder, release)
 
 
 def test_confidential_figures_need_the_key(release: Path, tmp_path: Path) -> None:

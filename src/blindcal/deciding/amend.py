@@ -176,8 +176,8 @@ def _refuse_other_settings(past: PriorDecisions, request: Request) -> None:
     )
     scaled = "; fit again on the scale of the first calibration, as `blindcal fit FOLDER` does"
     raise RefusedError(
-        "the guarantee, its limits, the bar, the better end of the scale and the shift and stretch of "
-        "the calibration are frozen with the first release and cannot be changed "
+        "the guarantee, its limits, the bar, the possible scores, their better end, who may see them and the "
+        "shift and stretch of the calibration are frozen with the first release and cannot be changed "
         f"({differ}){scaled if 'scale' in names else ''}"
     )
 

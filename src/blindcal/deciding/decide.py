@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -45,7 +47,7 @@ from blindcal.deciding.key import (
     read_key,
     uniform,
 )
-from blindcal.deciding.ledger import Ledger, commit, ledger_folder, open_ledger, read_ledger
+from blindcal.deciding.ledger import Ledger, commit, ledger_folder, open_ledger, read_ledger, record_name
 from blindcal.deciding.lists import listing, ranked
 from blindcal.deciding.paths import check_apart, check_paths, check_reviews_apart, check_writable
 from blindcal.deciding.publish import (
@@ -449,6 +451,7 @@ def decide(
     fit = checked_fit(conference, request.better, despite_misfit=despite)
     papers = len(conference.cases)
     with (
+        _saying_what_was_decided(key, len(ledger.releases) + 1),
         open_ledger(key, secret) as ledger,
         progress(f"deciding {count(papers, 'paper')}", papers) as advance,
     ):
@@ -475,6 +478,20 @@ def decide(
     return replace(
         outcome, remarks=(*completed, *_superseded(outcome, len(ledger.releases)), *outcome.remarks, *remarks)
     )
+
+
+@contextmanager
+def _saying_what_was_decided(key: Path, number: int) -> Iterator[None]:
+    """Adds to an error of the system, such as a full disk, whether the release of this number was made."""
+    try:
+        yield
+    except OSError as error:
+        log = ledger_folder(key)
+        recorded = os.path.lexists(log / record_name(number))
+        what = "nothing was decided"
+        if recorded:
+            what = "the decisions are recorded: the same command publishes them, without another draw"
+        raise OSError(error.errno, f"{error.strerror}; {what}", error.filename or os.fspath(log)) from error
 
 
 def for_the_draw(truth: TrueReviewers, case: Case, plan: PaperPlan) -> PaperPlan:

@@ -195,6 +195,9 @@ def write_bytes(path: StrPath, data: bytes, *, confidential: bool = False, repla
         _fsync_folder(target.parent)
     except FileExistsError:
         raise _exists(target) from None
+    except OSError as error:
+        # A full disk names no file.
+        raise OSError(error.errno, error.strerror, os.fspath(target)) from error
     finally:
         with suppress(FileNotFoundError):
             os.unlink(temporary)

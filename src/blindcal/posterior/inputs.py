@@ -44,6 +44,7 @@ from blindcal.reviews import (
     on_recorded_grid,
     orient_reviewers,
     orient_reviews,
+    refuse_similar_withdrawn,
 )
 
 PAST = "past"
@@ -181,6 +182,7 @@ def read_inputs(
         whole = Reviews.read(reviews, grid=grid)
     else:
         whole = Reviews.from_table(reviews, grid=grid, name=file)
+    refuse_similar_withdrawn(whole, withdrawn, file)
     present, remarks = whole.without(withdrawn), tuple(missing_withdrawn_warnings(whole, withdrawn, file))
     if reviewers is None:
         if pools is not None:

@@ -10,10 +10,8 @@ from typing import Any, NamedTuple
 
 from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.deciding.lists import PrintedList, printed_list
-from blindcal.deciding.publish import (
-    published_in,
-    read_record,
-)
+from blindcal.deciding.publish import other_files, published_in, read_published, read_record
+from blindcal.deciding.record import Record
 from blindcal.errors import InputError, RefusedError
 from blindcal.exporters import FORMATS, export
 from blindcal.exporters.formats import (
@@ -42,6 +40,7 @@ from blindcal.report.guarantee_survey import Survey, recorded_answer, survey_rel
 from blindcal.report.html_page import LevelFigures, Report, page
 from blindcal.report.paper_table import PaperTable, paper_table
 from blindcal.report.wording import certificate_of, has_figures, read_certificate
+from blindcal.reviews import Reviews
 
 
 @dataclass(frozen=True)
@@ -102,6 +101,9 @@ def export_release(
             f"{release} publishes advice (`release` in {FILE}), and its decisions stay in the private log: "
             "export advice"
         )
+    compared: tuple[str, ...] = ()
+    if printed is None:
+        compared = not_compared(release, key if folder is None else key_of(folder, key))
     settings: Mapping[str, Any] = {} if folder is None else folder.settings
     titles = str(settings["titles"]) if "titles" in settings else None
     by_hand = {} if folder is None else folder.overridden
@@ -136,10 +138,34 @@ def export_release(
         words = {
             word: number[decision] for decision, word in called if number[decision] or decision in DECISIONS
         }
-    if printed is not None:
-        remarks = (*_changed_words(printed), *remarks)
+    remarks = (*compared, *(() if printed is None else _changed_words(printed)), *remarks)
     name = f"{what}-{to}.{FORMATS[to].ending}"
     return ReleaseExport(name, to, what, data, tuple(papers), words, remarks, printed is not None)
+
+
+def not_compared(release: Path, key: Path | None) -> tuple[str, ...]:
+    """A remark if nothing here can tell whether the public table is that of the release.
+
+    Raises:
+        RefusedError: The private log of the `key` says that it is not.
+    """
+    if key is None or not key.exists() or read_published(release) is None:
+        return (f"{release} was not compared with the private log, as there is no key for it here",)
+    if changed := other_files(read_record(release, key), release):
+        raise RefusedError(
+            f"{changed[0]} was changed since it was published: put back what `blindcal decide` wrote, which "
+            f"writes it again if the file is gone. Decisions by hand go under [overridden] in {FILE}"
+        )
+    return ()
+
+
+def other_reviews(record: Record, reviews: Reviews) -> list[str]:
+    """The papers whose scores are not those that a release decided."""
+    sign, now = -1.0 if record.settings["better"] == "low" else 1.0, dict[str, list[float]]()
+    for paper, score in zip(reviews.paper.tolist(), reviews.score.tolist(), strict=True):
+        now.setdefault(reviews.papers[paper], []).append(score)
+    then = {paper.paper: [sign * score for score in paper.public["scores"]] for paper in record.papers}
+    return [paper for paper in {**then, **now} if sorted(now.get(paper, [])) != sorted(then.get(paper, []))]
 
 
 def published_kind(release: Path) -> str:
@@ -190,6 +216,14 @@ def _gone_remarks(folder: Folder | None, papers: Sequence[DecidedPaper], to: str
     return (named,) if gone else ()
 
 
+def _some(papers: Sequence[str]) -> str:
+    return ", ".join(papers[:_NAMED]) + (", ..." if len(papers) > _NAMED else "")
+
+
+# How many papers a remark names.
+_NAMED = 5
+
+
 class ReleasePage(NamedTuple):
     """A report about a release: its HTML, the survey that it shows, and what the reader should know."""
 
@@ -215,6 +249,8 @@ def report_release(
     certificate, papers = read_certificate(release), read_decided(release) if table_of(release) else ()
     if confidential and (certificate["scores"] == "confidential" or certificate["publishes"] == "advice"):
         certificate, papers = sealed_release(release, key if folder is None else key_of(folder, key))
+    if folder is not None:
+        not_compared(release, key_of(folder, key))
     if papers and len(papers) != certificate["papers"]:
         raise InputError(
             f"{release}: certificate.json is about {count(certificate['papers'], 'paper')}, and its table "
@@ -231,7 +267,15 @@ def report_release(
     elif folder is None:
         remarks += ["without the conference's folder the page has no menu and no gray zone"]
     else:
+        secret = key_of(folder, key)
         with folder_inputs(folder) as inputs:
+            record = read_record(release, secret) if secret.exists() else None
+            if record is not None and (others := other_reviews(record, inputs.reviews)):
+                raise InputError(
+                    f"{inputs.sources.reviews}: the scores of {count(len(others), 'paper')} are not those "
+                    f"that were decided ({_some(others)}): put them back, or take a correction in by `decide` "
+                    "with `amend` and `reason`"
+                )
             if isinstance(inputs, Inputs):
                 survey = survey_release(inputs, certificate, papers, workers=workers, progress=progress)
     if has_figures(certificate):

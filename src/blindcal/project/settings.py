@@ -629,9 +629,9 @@ when they are given this folder.
 
 Files are named relative to this folder. A line that starts with # does nothing: remove the # to use it.
 
-Once papers are decided, the share to accept, the guarantee with its limits and the better end of the \
-scale are frozen: with other values `decide` is refused. A list of another number of papers is what \
-`export --accept` prints.
+Once papers are decided, they are frozen: what to accept, the guarantee with its limits, the scale with \
+its grid and better end, who may see scores, and what goes out. With other values `decide` is refused. \
+A list of another number of papers is what `export --accept` prints.
 
 WHAT IS SECRET. inputs/ says who reviewed what: confidential. {out}/ is made to be sent on as it is, to \
 everyone who may see the scores: if that is not everyone, scores must be "confidential" below. The key \
