@@ -273,8 +273,8 @@ def report_release(
             if record is not None and (others := other_reviews(record, inputs.reviews)):
                 raise InputError(
                     f"{inputs.sources.reviews}: the scores of {count(len(others), 'paper')} are not those "
-                    f"that were decided ({_some(others)}): put them back, or take a correction in by `decide` "
-                    "with `amend` and `reason`"
+                    f"that were decided ({_some(others)}): put them back, or take them in by `decide` with "
+                    "`amend` and `reason`"
                 )
             if isinstance(inputs, Inputs):
                 survey = survey_release(inputs, certificate, papers, workers=workers, progress=progress)
