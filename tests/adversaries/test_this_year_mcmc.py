@@ -125,7 +125,7 @@ def test_in_large_conferences_some_papers_are_asked_about(monkeypatch: pytest.Mo
     found = this_year_findings(seen, strictness=known, most=2)
     assert (found.papers, found.reviews) == (len(seen.papers), seen.paper.size)
     assert [one.question for one in found.findings] == [AUTHOR, AUTHOR]
-    assert all("except those of 2 papers by lot" in one.adversary for one in found.findings)
+    assert all("a sample of 2 papers with random draws" in one.adversary for one in found.findings)
     assert len({one.paper for one in found.exposures}) == 2
     # Without papers by lot decisions tell nothing, which needs no walks that weigh them.
     told = replace(seen, accept=np.repeat(seen.accept[:, :1], 2, axis=1))

@@ -387,7 +387,7 @@ def this_year_findings(
 def told_in_words(seen: Observed) -> str:
     """Which writers an observer is told."""
     papers = count(np.unique(seen.paper[seen.asked]).size, "paper")
-    return f", and is told who wrote every review except those of {papers} by lot, drawn at random"
+    return f", and is told who wrote every review except those of a sample of {papers} with random draws"
 
 
 def _exposures(seen: Observed, counted: Integers, told: Answers, better: str) -> tuple[Exposure, ...]:

@@ -158,7 +158,7 @@ def say_findings(findings: Findings) -> None:
 
 
 def gain_sentence(findings: Sequence[Finding]) -> str:
-    """What the decisions add: for the certificate's adversary, or else for whoever gains most.
+    """What the decisions add: for the certificate's adversary, or else for the one that gains most.
 
     >>> gain_sentence([Finding("knows everyone's strictness", "author", "chosen", 0.25, 0.261, 0.0004)])
     "decisions add 1.10 +- 0.04 points to the chance of naming a reviewer (25.0 to 26.1 %): knows everyone's \

@@ -1,0 +1,153 @@
+"""Decided on this year's own reviews: wrong decisions, and the most that one decision raises a best guess.
+
+    python studies/single_decisions.py [--conferences 400] [--observed 48]
+
+The moderate conferences of studies/this_year.py: 60 papers, 40 people, three reviews of a paper. Wrong is a
+decision on the other side of the population's quartile; the expectation over random draws is exact. The
+observer of a single decision sees all scores and knows everyone's strictness and number of reviews. Walks
+over assignments give the chance of each person before and after every decision that was made, one at a time.
+Which review rises most is chosen by one half of the walks and measured by the other, since the largest of
+many noisy numbers is too large. Writes docs/numbers/single_decisions.json and the table of README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import ndtri
+
+from blindcal.adversaries.this_year_exact import Observed, observe, tables_of
+from blindcal.adversaries.this_year_mcmc import Walks
+from blindcal.checks import Array
+from blindcal.compute.parallel import parallel_map
+from blindcal.posterior.levels import LevelCase, bar_of_share, level_cases
+from stated import keep
+from this_year import (
+    GUARANTEES,
+    MODERATE,
+    RATE,
+    Year,
+    at_bar,
+    best,
+    levels_of,
+    mean_scores,
+    simulated,
+    wrong,
+    wrong_decisions,
+)
+
+SHOWN, WARM_UP, SWEEPS = ("3", "full"), 30, 400
+
+
+def conference(seed: int) -> tuple[Year, list[LevelCase]]:
+    made = simulated(MODERATE, np.random.default_rng([66, seed]))
+    cases = level_cases(made.reviews, made.model, dict.fromkeys(made.areas, ""), made.areas)
+    return made, at_bar(cases, bar_of_share(cases, RATE))
+
+
+def wrong_ones(seed: int) -> list[float]:
+    """Wrong decisions by mean scores, at epsilon 3 and by full correction."""
+    made, cases = conference(seed)
+    right = (made.quality > ndtri(1 - RATE)).astype(np.float64)
+    raw = best(mean_scores(made.reviews), round(RATE * MODERATE.papers))
+    found = wrong_decisions(made, cases, right)
+    return [float(one.sum()) for one in (wrong(raw, right), *(found[name] for name in SHOWN))]
+
+
+def rises(seed: int) -> list[float]:
+    """The most that one of the decisions made raises a best guess, at epsilon 3 and by full correction."""
+    made, cases = conference(seed)
+    tables = {name: tables_of(cases, GUARANTEES[name]) for name in SHOWN}
+    share = MODERATE.offset**2 / (MODERATE.offset**2 + MODERATE.noise**2)
+    seen = observe(made.reviews, cases, tables["full"])
+    seen = replace(seen, strictness=share * made.model.moments.disagreement)
+    level = levels_of(made, cases)[seen.lots]
+    made_chances = []
+    for name in SHOWN:
+        accept = np.array([tables[name][seen.papers[lot]] for lot in seen.lots])
+        drawn = np.random.default_rng([71, seed]).random(level.size)
+        yes = drawn < np.take_along_axis(accept, level[:, None], 1)[:, 0]
+        made_chances.append(np.where(yes[:, None], accept, 1.0 - accept))
+    return [largest_rise(*sums) for sums in believed(seen, known_strictness(made, seen), made_chances, seed)]
+
+
+def known_strictness(made: Year, seen: Observed) -> Array:
+    assert made.offset is not None
+    return np.asarray(made.offset[[int(name[1:]) for name in seen.people]] / made.model.moments.spread)
+
+
+def believed(
+    seen: Observed, offset: Array, chances: Sequence[Array], seed: int
+) -> Iterator[tuple[Array, Array, Array]]:
+    """For each set of decisions, by half of the walks: what was seen of people, with and without a decision.
+
+    `[half, review, person]` counts assignments; `[half, lot, review, person]` and `[half, lot]` weigh them
+    with the chance of that decision, `chances[...][lot, level]`.
+    """
+    shape = seen.paper.size, len(seen.people)
+    counts = np.zeros((2, *shape))
+    weighed = [np.zeros((2, seen.lots.size, *shape)) for _ in chances]
+    mass = [np.zeros((2, seen.lots.size)) for _ in chances]
+    lot = np.arange(seen.lots.size)
+    walks = Walks(seen, offset, decided=False, seed=seed)
+    walks.sweep(WARM_UP)
+    for _ in range(SWEEPS):
+        walks.sweep(1)
+        writers = walks.writer
+        levels = seen.levels(writers, *seen.known_sums(writers)).astype(np.int64)
+        for half, rows in enumerate(np.split(np.arange(len(writers)), 2)):
+            names = np.eye(shape[1])[writers[rows]].reshape(rows.size, -1)
+            counts[half] += names.sum(axis=0).reshape(shape)
+            for chance, total, weight in zip(chances, weighed, mass, strict=True):
+                each = chance[lot, levels[rows]]
+                total[half] += (each.T @ names).reshape(-1, *shape)
+                weight[half] += each.sum(axis=0)
+    return ((counts, total, weight) for total, weight in zip(weighed, mass, strict=True))
+
+
+def largest_rise(counts: Array, weighed: Array, mass: Array) -> float:
+    """Over decisions and reviews: chosen by one half of the walks, measured by the other, both ways."""
+    before = (counts.sum(axis=0) / counts[:, 0].sum()).max(axis=1)
+    after = weighed / np.maximum(mass, 1e-12)[:, :, None, None]
+    found = []
+    for chosen, measured in ((0, 1), (1, 0)):
+        rise = after[chosen].max(axis=2) - before
+        lot, review = np.unravel_index(rise.argmax(), rise.shape)
+        person = after[chosen, lot, review].argmax()
+        found.append(after[measured, lot, review, person] - before[review])
+    return float(np.mean(found))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--conferences", type=int, default=400)
+    parser.add_argument("--observed", type=int, default=48)
+    options = parser.parse_args()
+    wrongs = np.array(parallel_map(wrong_ones, range(options.conferences), workers=1))
+    risen = np.array(parallel_map(rises, range(options.observed), workers=1))
+    mean, error = wrongs.mean(axis=0), wrongs.std(axis=0, ddof=1) / np.sqrt(len(wrongs))
+    cells = [f"{a:.1f} ± {b:.1f}" for a, b in zip(mean, error, strict=True)]
+    points = [f"{100 * one:.0f} points" for one in risen.max(axis=0)]
+    usual = [f"{100 * one:.0f}" for one in risen.mean(axis=0)]
+    gains = wrongs[:, :1] - wrongs[:, 1:]
+    lines = [
+        f"| {MODERATE.papers} papers, calibrated on their own reviews | wrong decisions "
+        "| most that one decision raised a best guess | limit on odds |",
+        "|---|---|---|---|",
+        f"| mean scores | {cells[0]} | 0 | factor 1 |",
+        f"| **blindcal, epsilon 3** | {cells[1]} | {points[0]} (usually {usual[0]}) | factor 20.1 |",
+        f"| full correction, unprotected | {cells[2]} | {points[1]} (usually {usual[1]}) | none |",
+    ]
+    print(*lines, sep="\n")
+    print("gains", gains.mean(axis=0), gains.std(axis=0, ddof=1) / np.sqrt(len(gains)))
+    print("rises", np.sort(risen, axis=0)[[0, len(risen) // 2, -1]])
+    command = f"python studies/single_decisions.py --conferences {options.conferences}"
+    command += f" --observed {options.observed}"
+    keep("single_decisions", command, {"README.md": {"single decisions": lines}}, {})
+
+
+if __name__ == "__main__":
+    main()
