@@ -15,7 +15,8 @@ import pytest
 
 from blindcal.adversaries.this_year_exact import tables_of
 from blindcal.planning.conference_plan import plan
-from blindcal.planning.request import Request
+from blindcal.planning.ranking_and_wait_list import ACCEPT, RankPair, both_ranks
+from blindcal.planning.request import Quota, Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import reviewers_by_slot
 from blindcal.posterior.inputs import read_inputs
@@ -235,3 +236,83 @@ def test_plans_have_these_tables_and_no_public_byte_of_them_depends_on_the_write
             tuple(tuple(names[:k]) for k in slots),
         ):
             assert public(writers) == expected
+
+
+def test_an_exchange_changes_odds_from_lists_by_the_lots_of_both_people_at_most() -> None:
+    """Lists with every wait list: one place depends on all papers, and a list on the private decisions alone.
+
+    So whatever is published has odds within epsilon times the lots that the two people reviewed, whatever
+    number is accepted, and for all numbers together.
+    """
+    elsewhere = tight = 0
+    for number, made in enumerate(conferences(count(20, 100), papers=5, people=7)):
+        if not made.exact or made.year.areas["p1"]:
+            continue
+        writers, papers = made.year.writers, [*made.year.scores]
+        before = made.chances(writers)
+        places = [(paper, slot) for paper, own in enumerate(writers) for slot in range(len(own))]
+        rng = np.random.default_rng([65, number])
+        ranks = ranks_of(made)
+        quotas = [Quota(accept, wait) for accept in range(1, 5) for wait in range(6 - accept)]
+        for (a, k), (b, m) in combinations(places, 2):
+            r, s = writers[a][k], writers[b][m]
+            changed = [list(own) for own in writers]
+            changed[a][k], changed[b][m] = s, r
+            if r == s or any(len(set(own)) < len(own) for own in changed):
+                continue
+            after = made.chances(tuple(map(tuple, changed)))
+            theirs = {paper for paper, own in enumerate(writers) if r in own or s in own} & set(made.lots)
+            quota = quotas[rng.integers(len(quotas))]
+            for some in ([quota], quotas):
+                one, other = (list_chances(chances, ranks, papers, some) for chances in (before, after))
+                for words in {*one, *other}:
+                    first, second = one.get(words, 0.0), other.get(words, 0.0)
+                    assert (first == 0.0) == (second == 0.0)
+                    if first > 0.0:
+                        moved = abs(log(first / second))
+                        assert moved <= made.epsilon * len(theirs) + 1e-9
+                        tight = max(tight, moved / (made.epsilon * max(1, len(theirs))))
+            for place in set(range(5)) - {p for p, own in enumerate(writers) if r in own or s in own}:
+                # The list says of somebody else's paper what its own draw does not.
+                accepted = [
+                    sum(chance for words, chance in found.items() if words[0][place] == ACCEPT)
+                    for found in (list_chances(c, ranks, papers, [quota]) for c in (before, after))
+                ]
+                assert before[place] == after[place]
+                elsewhere += abs(accepted[0] - accepted[1]) > 1e-6
+    assert elsewhere > 0, "places of third papers do move"
+    assert tight > 0.3
+
+
+def ranks_of(made: Decided) -> list[RankPair]:
+    """The public ranks of each paper after either private decision, as its plan has them."""
+    level = {"accept": 1 + len(made.year.scores) // 3}
+    people = len(made.year.people) if made.stated else None
+    request = Request(
+        Guarantee("odds", epsilon=made.epsilon), people=people, strictness_share=made.share, **level
+    )
+    planned = plan(read_inputs(made.year.rows()), request)
+    figures = {
+        case.paper: one.figures for case, one in zip(planned.conference.cases, planned.papers, strict=True)
+    }
+    return [both_ranks(paper, scores, figures[paper]) for paper, scores in made.year.scores.items()]
+
+
+def list_chances(
+    chances: tuple[float, ...], ranks: list[RankPair], papers: list[str], quotas: list[Quota]
+) -> dict[tuple[tuple[str, ...], ...], float]:
+    """The chance of each outcome of all these lists together: words, and places on the wait list."""
+    found: dict[tuple[tuple[str, ...], ...], float] = {}
+    outcomes = product([False, True], repeat=len(chances))
+    for outcome, chance in zip(outcomes, joint(chances), strict=True):
+        order = sorted(papers, key=lambda paper: ranks[papers.index(paper)][outcome[papers.index(paper)]])
+        lists = []
+        for quota in quotas:
+            accept, wait = quota.of("")
+            words = {
+                paper: ACCEPT if place < accept else f"wait {place}" if place < accept + wait else "reject"
+                for place, paper in enumerate(order)
+            }
+            lists.append(tuple(words[paper] for paper in papers))
+        found[tuple(lists)] = found.get(tuple(lists), 0.0) + chance
+    return {words: chance for words, chance in found.items() if chance > 0.0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ import numpy as np
 import pytest
 
 from blindcal.deciding.decide import Outcome, decide
-from blindcal.deciding.key import coin_facts, make_key, read_key
+from blindcal.deciding.key import coin_facts, input_stamp, make_key, public_facts, read_key
 from blindcal.deciding.ledger import read_ledger
 from blindcal.errors import InputError, RefusedError
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import read_inputs
+from blindcal.posterior.levels import evidence
 from blindcal.verification import verify
 
 REQUEST = Request(Guarantee("odds"), accept_rate=0.3, people=20, strictness_share=0.5)
@@ -51,8 +53,6 @@ def accepted(outcome: Outcome) -> dict[str, bool]:
                                       Request(Guarantee("public"), accept_rate=0.3)])  # fmt: skip
 @pytest.mark.parametrize("scores", ["public", "confidential"])
 def test_a_release_is_stored_and_verifies(tmp_path: Path, request_: Request, scores: str) -> None:
-    from dataclasses import replace
-
     request = replace(request_, scores=scores)
     first = decided(tmp_path, table(), request)
     assert first.how == "new"
@@ -141,8 +141,6 @@ def test_an_amendment_decides_new_papers_by_what_is_frozen_and_leaves_the_rest(t
 
 
 def test_what_is_frozen_cannot_be_changed(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     decided(tmp_path, table())
     for change in ({"people": 21}, {"strictness_share": 0.25}, {"guarantee": Guarantee("odds", epsilon=2.0)}):
         with pytest.raises(RefusedError, match="frozen"):
@@ -176,3 +174,136 @@ def test_full_calibration_needs_consent(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="yes_leak"):
         decided(tmp_path, table(), request)
     assert decided(tmp_path, table(), request, yes_leak=True).how == "new"
+
+
+TWO = Guarantee("odds", epsilon=2.0)
+
+
+def coin_of_last(folder: Path, rows: Mapping[str, Any], request: Request = REQUEST, **more: Any) -> bytes:
+    """The stamp of the coin of the last paper, under one key."""
+    folder.mkdir()
+    (folder / "key.bin").write_bytes(bytes(range(32)))
+    (folder / "key.bin").chmod(0o600)
+    inputs = read_inputs(rows, **more)
+    request = request.for_inputs(inputs)
+    conference, truth = request.prepared(inputs)
+    key, last = read_key(folder / "key.bin"), conference.cases[-1]
+    stamp = input_stamp(key, conference, truth.reviewers, request, truth.given)
+    facts = coin_facts(request, 1, last.paper, public_facts(last), truth.reviewers[last.paper], stamp)
+    return key.stamp("coin", facts)
+
+
+def changed(rows: Mapping[str, Any], column: str, place: int, cell: object) -> dict[str, Any]:
+    cells = [*rows[column]]
+    cells[place] = cell
+    return {**rows, column: cells}
+
+
+def test_a_coin_takes_every_given_row_and_setting_and_nothing_computed(tmp_path: Path) -> None:
+    """Of other papers too: who reviewed, what score, which area; the grid, the request, other evidence."""
+    rows = table()
+    papers = [*dict.fromkeys(rows["paper"])]
+    made = {paper: "accept" if number % 3 else "reject" for number, paper in enumerate(papers)}
+    other = {**made, papers[0]: "accept" if made[papers[0]] == "reject" else "reject"}
+    areas = {**rows, "area": ["a" if paper < "p15" else "b" for paper in rows["paper"]]}
+    more = {
+        name: [*cells, {"paper": "p00", "reviewer": "r99", "score": 5.0}[name]]
+        for name, cells in rows.items()
+    }
+    integers = {**rows, "score": [float(round(score)) for score in rows["score"]]}
+    coins = {
+        "as it is": coin_of_last(tmp_path / "1", rows),
+        "another reviewer elsewhere": coin_of_last(tmp_path / "2", changed(rows, "reviewer", 0, "r77")),
+        "another score of another paper": coin_of_last(
+            tmp_path / "3", changed(rows, "score", 0, rows["score"][0] + 1e-9)
+        ),
+        "one more review": coin_of_last(tmp_path / "4", more),
+        "areas": coin_of_last(tmp_path / "5", areas),
+        "another area of another paper": coin_of_last(tmp_path / "6", {
+            **areas, "area": ["b" if paper == "p00" else area
+                              for paper, area in zip(areas["paper"], areas["area"], strict=True)]}),
+        "a share": coin_of_last(tmp_path / "7", rows, replace(REQUEST, accept_rate=0.31)),
+        "strictness": coin_of_last(tmp_path / "8", rows, replace(REQUEST, strictness_share=0.35)),
+        "people": coin_of_last(tmp_path / "9", rows, replace(REQUEST, people=21)),
+        "epsilon": coin_of_last(tmp_path / "10", rows, replace(REQUEST, guarantee=TWO)),
+        "a number": coin_of_last(tmp_path / "11", rows, replace(REQUEST, accept_rate=None, accept=9)),
+        "another name": coin_of_last(tmp_path / "12", rows, replace(REQUEST, conference="other")),
+        "evidence": coin_of_last(tmp_path / "13", rows, evidence=made),
+        "evidence on another paper": coin_of_last(tmp_path / "14", rows, evidence=other),
+        "integers": coin_of_last(tmp_path / "15", integers, grid=[*map(float, range(-9, 25))]),
+        "another grid": coin_of_last(tmp_path / "16", integers, grid=[*map(float, range(-9, 26))]),
+    }  # fmt: skip
+    assert len({*coins.values()}) == len(coins), "each of these would be another coin"
+    order = np.random.default_rng(5).permutation(len(rows["paper"]))
+    shuffled = {name: [cells[place] for place in order] for name, cells in rows.items()}
+    advice = replace(REQUEST, release="advice", scores="confidential")
+    assert coin_of_last(tmp_path / "17", shuffled) == coins["as it is"], "the order of rows is no lever"
+    assert coin_of_last(tmp_path / "18", rows, advice) == coins["as it is"], "nor is what goes out"
+
+
+def test_a_drawn_paper_keeps_its_decision_though_its_evidence_would_turn(tmp_path: Path) -> None:
+    """Other papers' reviews changed so much that many levels differ; what was drawn stands, and verifies."""
+    rows = table()
+    first = decided(tmp_path, rows)
+    lots = [p for p in first.record.papers if p.probability not in (("0", "1"), ("1", "1"))]
+    moved = [*rows["score"]]
+    strict = list(dict.fromkeys(rows["reviewer"]))[::2]
+    kept = {lot.paper for lot in lots[:3]}
+    for place, (paper, who) in enumerate(zip(rows["paper"], rows["reviewer"], strict=True)):
+        if paper not in kept:
+            moved[place] += 4.0 if who in strict else -4.0
+    later = {**rows, "score": moved}
+    second = decided(tmp_path, later, out="out2", amend=True, reason="corrected")
+    record = {paper.paper: paper for paper in second.record.papers}
+    conference, truth = REQUEST.prepared(read_inputs(later), first.record.bar, model=first.record.level_model)
+    today = evidence(conference.graded, truth.reviewers)
+    then = {paper.paper: paper for paper in first.record.papers}
+    assert any(today[paper] != then[paper].secret for paper in kept), "some evidence would turn"
+    for paper in kept:
+        assert record[paper].accepted == then[paper].accepted
+        assert (record[paper].secret, record[paper].release) == (then[paper].secret, 1)
+    for paper in record.keys() - kept:
+        assert record[paper].probability in (("0", "1"), ("1", "1")), "decided from public data"
+    assert verify(read_inputs(later), tmp_path / "key.bin", tmp_path / "out2").agrees
+
+
+def test_a_late_review_and_a_withdrawal_draw_nothing_again(tmp_path: Path) -> None:
+    rows = table()
+    first = decided(tmp_path, rows)
+    without = {name: cells[3:] for name, cells in rows.items()}
+    second = decided(tmp_path, without, out="out2", amend=True, reason="withdrawn")
+    assert second.changes.withdrawn == ("p00",)
+    third = decided(tmp_path, rows, out="out3", amend=True, reason="back")
+    assert third.changes.returned == ("p00",)
+    assert accepted(third) == accepted(first)
+    late = {
+        name: [*cells, {"paper": "p01", "reviewer": "r77", "score": 3.0}[name]]
+        for name, cells in rows.items()
+    }
+    fourth = decided(tmp_path, late, out="out4", amend=True, reason="late")
+    own = next(paper for paper in fourth.record.papers if paper.paper == "p01")
+    assert own.probability in (("0", "1"), ("1", "1"))
+    assert {p: w for p, w in accepted(fourth).items() if p != "p01"} == {
+        p: w for p, w in accepted(first).items() if p != "p01"
+    }
+    assert verify(read_inputs(late), tmp_path / "key.bin", tmp_path / "out4").agrees
+
+
+def test_all_that_is_frozen_is_refused_and_a_new_area_has_the_center_of_all(tmp_path: Path) -> None:
+    rows = {**table(), "area": ["a" if paper < "p15" else "b" for paper in table()["paper"]]}
+    first = decided(tmp_path, rows)
+    for change in ({"accept_rate": 0.31}, {"accept_rate": None, "bar": 0.5}, {"better": "low"},
+                   {"scores": "confidential"}, {"accept_rate": None, "accept": 9}):  # fmt: skip
+        with pytest.raises(RefusedError, match=r"frozen|cannot be changed"):
+            decided(tmp_path, rows, replace(REQUEST, **change), out="out2", amend=True, reason="why")
+    new = [("q1", "r01", 9.0, "c"), ("q1", "r02", 8.0, "c"), ("q1", "r03", 3.0, "c")]
+    later = {name: [*cells, *(row[place] for row in new)]
+             for place, (name, cells) in enumerate(rows.items())}  # fmt: skip
+    second = decided(tmp_path, later, out="out2", amend=True, reason="a new area")
+    assert second.record.model == first.record.model
+    assert (second.record.bar, set(second.changes.new)) == (first.record.bar, {"q1"})
+    model = second.record.level_model
+    assert model is not None
+    assert {*model.moments.areas} == {"a", "b"}
+    assert {p: w for p, w in accepted(second).items() if p != "q1"} == accepted(first)
+    assert verify(read_inputs(later), tmp_path / "key.bin", tmp_path / "out2").agrees
