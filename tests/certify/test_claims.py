@@ -452,7 +452,7 @@ def least_error(belief: Belief, guarantee: Guarantee) -> float:
 
 @pytest.mark.parametrize("name", GUARANTEES)
 def test_no_repair_costs_more_than_the_public_decision(name: str) -> None:
-    guarantee, rng, papers = GUARANTEES[name], np.random.default_rng(5), count(640, 6400)
+    guarantee, rng, papers = GUARANTEES[name], np.random.default_rng(5), count(320, 6400)
     mended = given_up = 0
     for _ in range(papers):
         belief = sharp_paper(rng)
