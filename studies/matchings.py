@@ -211,7 +211,9 @@ def sentences(found: dict[Setting, list[list[Gain]]]) -> dict[str, list[str]]:
         ],
         "docs/howto/before_you_say_yes.md": [fold],
         "README.md": [fold, f"{min(added):.1f} to {max(added):.1f} percentage points"],
-        "src/blindcal/report/wording.py": [_row(GUARANTEES[name], gains) for name, gains in every.items()],
+        "src/blindcal/report/wording.py": [
+            _row(GUARANTEES[name], gains) for name, gains in every.items() if name != DEFAULT
+        ],
     }
 
 

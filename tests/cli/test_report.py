@@ -16,7 +16,7 @@ pytest.importorskip("typer")
 
 from blindcal.importers import import_reviews
 from blindcal.io.cells import unescape
-from blindcal.report.wording import assumptions_of, explain_certificate, read_certificate
+from blindcal.report.wording import assumptions_of, certified_guarantee, explain_certificate, read_certificate
 from chair_exports import options, write_exports
 from commands import call
 from small_conferences import SmallConference, command_line, decided, small_conference
@@ -196,7 +196,7 @@ def test_every_line_of_the_text_is_printed_and_no_reviewer(small: SmallConferenc
         for line in part.lines:
             assert f"{line.name}: {line.value}" in text
             assert line.sentence in text
-    for assumption in assumptions_of(content["assumptions"]):
+    for assumption in assumptions_of(content["assumptions"], certified_guarantee(content)):
         assert assumption in text
     assert max(map(len, said.splitlines())) <= 100
     assert not [one for one in small.canaries if one in said]

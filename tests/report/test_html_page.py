@@ -328,7 +328,7 @@ def test_every_assumption_has_a_sentence_and_says_which_limits_hold_without_scor
     evidence = (*ASSUMED_OF_THIS_YEAR, *ASSUMED_OF_A_FILE, *ASSUMED_OF_EVIDENCE_LIST)
     names = [*ASSUMED, *ASSUMED_OF_A_LIST, *ASSUMED_WITHOUT_SCORES, *dict.fromkeys(evidence)]
     assert {*ASSUMPTIONS} == {*names}
-    told = dict(zip(names, assumptions_of(names), strict=True))
+    told = dict(zip(names, assumptions_of(names, Guarantee("steady")), strict=True))
     assert all(text.endswith(".") and "{" not in text for text in told.values())
     assert "a limit on how sure anyone can be (posterior_cap) holds for them as well" in told["unseen"]
 

@@ -26,7 +26,7 @@ from blindcal.io.cells import count
 from blindcal.project.publish import export_release, folder_list, folder_papers, report_release
 from blindcal.project.settings import Folder
 from blindcal.report.html_page import table_page
-from blindcal.report.wording import assumptions_of, explain_certificate, read_certificate
+from blindcal.report.wording import assumptions_of, certified_guarantee, explain_certificate, read_certificate
 
 _WIDTH = 96
 
@@ -111,7 +111,7 @@ def _write_papers(folder: Folder | None, release: Path, out: Path, key: Path | N
 def _print_text(release: Path) -> None:
     certificate = read_certificate(release)
     parts = explain_certificate(certificate)
-    assumptions = assumptions_of(certificate["assumptions"])
+    assumptions = assumptions_of(certificate["assumptions"], certified_guarantee(certificate))
     emit_json({"certificate": release, "parts": parts, "assumptions": assumptions})
     for part in parts:
         say(part.title)

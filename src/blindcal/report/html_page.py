@@ -153,7 +153,9 @@ def _common(report: Report) -> dict[str, Any]:
         "listed": MOST_LISTED,
         "waiting": sum(decided.decision == WAITING for decided in report.decided),
         "explained": explain_certificate(content) if tossed else (),
-        "assumptions": [_lead(assumption) for assumption in assumptions_of(content["assumptions"])],
+        "assumptions": [
+            _lead(assumption) for assumption in assumptions_of(content["assumptions"], guarantee)
+        ],
         "about": None,
         "titles": report.titles if report.confidential else {},
         "width": WIDTH,

@@ -676,11 +676,8 @@ ASSUMPTIONS: Mapping[str, str] = {
     "whatever it is; they limit what the decision on one paper reveals.",
     "one_paper": "One paper at a time: the reviewers of different papers are taken as independent once "
     "the scores are known. Someone who knows how papers were assigned, such as how many each person "
-    "reviewed, can combine all decisions and learn more. In made-up conferences of 4 to 6 "
-    "papers with as many reviewers, one review each and every assignment equally likely, odds moved up to "
-    "80-fold at epsilon 2, and a best guess became likelier by up to 0.67 where each paper promised no "
-    "rise (studies/matchings.py). Every id stands for another paper: one paper decided under several ids "
-    "would reveal more.",
+    "reviewed, can combine all decisions and learn more.{moved} Every id stands for another paper: one "
+    "paper decided under several ids would reveal more.",
     "fixed": "Fixed beforehand: how reviewers score, who may have reviewed what and the bar were set "
     "without looking at who wrote which review. Where a reviewer's scoring is uncertain, what one paper's "
     "scores say about it is not counted on another paper.",
@@ -738,10 +735,55 @@ ASSUMPTIONS: Mapping[str, str] = {
 """What a certificate assumes, and what is not covered, by the names that it has there."""
 
 
-def assumptions_of(names: Iterable[str]) -> list[str]:
+_ALL_TOGETHER: Mapping[tuple[str, float], tuple[float, float]] = {
+    ("steady", 1): (9, 0.33),
+    ("steady", 2): (80, 0.67),
+    ("steady", 3): (543, 0.73),
+    ("steady", inf): (inf, 0.79),
+    ("odds", 1): (22, 0.46),
+    ("odds", 2): (501, 0.72),
+    ("odds", 3): (9956, 0.80),
+    ("average", 1): (12, 0.45),
+    ("average", 2): (137, 0.65),
+    ("average", 3): (1540, 0.75),
+    ("average", inf): (inf, 0.83),
+    ("none", inf): (inf, 0.83),
+}
+"""By guarantee and epsilon: the factor by which all decisions together moved odds at most in small matchings,
+and by how much likelier they made a best guess (studies/matchings.py)."""
+
+
+def moved_together(guarantee: Guarantee) -> str:
+    """How far all decisions together moved odds under a guarantee, or the next weaker one that was measured.
+
+    >>> moved_together(Guarantee("steady", epsilon=1.5)).partition(": ")[2].partition(" (")[0]
+    'under steady and epsilon 2, odds moved up to 80-fold and a best guess by up to 0.67'
+    >>> moved_together(Guarantee("public"))
+    ''
+    """
+    name = "steady" if guarantee.name == "crowd" else guarantee.name
+    epsilon = inf if guarantee.epsilon is None else guarantee.epsilon
+    measured = [limit for own, limit in _ALL_TOGETHER if own == name and limit >= epsilon]
+    if not measured:
+        return ""
+    limit = min(measured)
+    fold, rise = _ALL_TOGETHER[name, limit]
+    words = name if limit == inf else f"{name} and epsilon {limit:g}"
+    if guarantee.name == "crowd":
+        words += " (which a crowd of 10 is in so small pools)"
+    far = "without limit" if fold == inf else f"up to {fold:,}-fold"
+    return (
+        " In made-up conferences of 4 to 6 papers with as many reviewers, one review each and every "
+        f"assignment equally likely: under {words}, odds moved {far} and a best guess by up to {rise:.2f} "
+        "(studies/matchings.py)."
+    )
+
+
+def assumptions_of(names: Iterable[str], guarantee: Guarantee) -> list[str]:
     """The assumptions of a certificate as sentences; a limit that holds without the scores is named.
 
-    >>> [assumption.partition(":")[0] for assumption in assumptions_of(["fixed", "uncovered"])]
+    >>> made = assumptions_of(["fixed", "uncovered"], Guarantee("public"))
+    >>> [assumption.partition(":")[0] for assumption in made]
     ['Fixed beforehand', 'Not covered']
     """
     held = "".join(
@@ -749,4 +791,5 @@ def assumptions_of(names: Iterable[str]) -> list[str]:
         for name, limit in LIMITS.items()
         if limit.without_scores
     )
-    return [ASSUMPTIONS[name].format(held=held) for name in names]
+    moved = moved_together(guarantee)
+    return [ASSUMPTIONS[name].format(held=held, moved=moved) for name in names]
