@@ -8,6 +8,7 @@ from scipy.special import erf
 
 import blindcal as bc
 from blindcal.policy.score_integrals import (
+    MAX_THRESHOLD,
     affine_integrals,
     curved_integrals,
     monotone_inverses,
@@ -100,6 +101,29 @@ def test_curved_reviewers_that_are_straight_have_the_affine_integrals(other):
     assert rules[0].price == pytest.approx(rules[1].price, abs=1e-8)
     for field in ("least_error", "largest_error", "least_adversary_error", "largest_adversary_error"):
         assert getattr(curved, field) == pytest.approx(getattr(straight, field), abs=1e-9)
+
+
+def test_little_noise_costs_curves_no_digit() -> None:
+    """With panels 2.5 times as wide, tails of 1e-20 bent the splines: 5e-7 off, and 1e-9 stated."""
+    noise = 0.02
+    straight = bc.Affine(1.2, 0.3, noise), bc.Affine(0.8, -0.3, noise)
+    pieces = tuple(
+        bc.reviewers.PiecewiseLinear([-1.0, 1.0], one.score(np.array([-1.0, 1.0])), noise) for one in straight
+    )
+    known, found = affine_integrals(*straight, 0.5), curved_integrals(*pieces, 0.5)
+    assert found.error < 2e-9
+    assert found.least_error == pytest.approx(known.least_error, abs=found.error)
+    assert (found.agree_error, found.tied) == pytest.approx((known.agree_error, known.tied), abs=found.error)
+    for z in (0.5, 1.0, 3.0, MAX_THRESHOLD):
+        assert found.spent_gained(z) == pytest.approx(known.spent_gained(z), abs=found.error)
+
+
+def test_a_kink_costs_no_digit() -> None:
+    """The two orders of the reviewers are integrated in different ways; they differed by 1.3e-7."""
+    broken, line = bc.reviewers.PiecewiseLinear([-1, 0.5, 2], [-1, 0.2, 3], 0.05), bc.Affine(0.8, -0.3, 0.05)
+    one, other = curved_integrals(broken, line, 0.4), curved_integrals(line, broken, 0.6)
+    assert one.least_error == pytest.approx(other.least_error, abs=1e-9)
+    assert of_spread(one, 1.0) == pytest.approx(of_spread(other, 1.0), abs=1e-9)
 
 
 @pytest.mark.parametrize("prior", [0.5, 0.8])

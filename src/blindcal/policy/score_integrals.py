@@ -51,12 +51,13 @@ _GRID_POINTS = 6001
 _FLAT_STEP = 1e-11
 # Curved pairs: the range of qualities, beyond which the probability is 3e-12; grid points to one local width
 # of a score's density; the log density, relative to the largest, below which scores are left out; and the
-# order and the most of the panels.
+# order and the most of the panels. They are as wide as the noise, so that rare tails keep their digits:
+# without them a table bends, and a spline errs nearby.
 _QUALITY_REACH = 7.0
 _POINTS_PER_WIDTH = 10.0
 _LOG_NEGLIGIBLE = -46.0
 _MAX_POINTS = 1500
-_MAX_PANELS = 700
+_MAX_PANELS = 900
 _ORDER = 16
 _INNER_ORDER = 12
 _PANELS = 10
@@ -394,7 +395,7 @@ class _QualityPanels:
         ends = [np.linspace(-_QUALITY_REACH, _QUALITY_REACH, 18)]
         for reviewer in (first, second):
             low, high = reviewer.score(np.array([-_QUALITY_REACH, _QUALITY_REACH]))
-            count = int(np.ceil((high - low) / (2.5 * float(reviewer.noise)))) + 1
+            count = int(np.ceil((high - low) / float(reviewer.noise))) + 1
             if count > _MAX_PANELS:
                 raise InputError(
                     f"the noise is too small: {float(reviewer.noise):g} against scores from {low:.4g} to "
@@ -416,7 +417,8 @@ class _QualityPanels:
         """The mass of lower qualities than each node, for `joint` of the same shape."""
         within = joint @ (integration_matrix(_ORDER) / gauss_legendre(_ORDER)[1]).T
         panel = joint.sum(axis=-1)
-        before = np.cumsum(panel, axis=-1) - panel
+        before = np.zeros_like(panel)
+        np.cumsum(panel[..., :-1], axis=-1, out=before[..., 1:])
         return np.asarray(np.maximum(before[..., None] + within, 0.0))
 
 
@@ -579,10 +581,14 @@ def _possible_scores(reviewer: Reviewer) -> Array:
     return np.concatenate([curve[0] - reviewer.noise * tails, curve, curve[-1] + reviewer.noise * tails])
 
 
-def _score_spacing(reviewer: Reviewer, score: Array) -> Array:
-    """The spacing of scores at which a spline follows the reviewer's posterior."""
+def _score_spacing(reviewer: Reviewer, other: Reviewer, score: Array) -> Array:
+    """The spacing of scores at which a spline follows the reviewer's posterior, and the other's beside it."""
     t = np.clip(reviewer.quality(score), -_QUALITY_REACH, _QUALITY_REACH)
-    return np.asarray(np.hypot(reviewer.noise, 0.5 * reviewer.derivative(t)) / _POINTS_PER_WIDTH)
+    width = np.hypot(reviewer.noise, 0.5 * reviewer.derivative(t))
+    # Noise alone smooths a kink.
+    for kink in reviewer.score(np.concatenate([reviewer.knots, other.knots])):
+        width = np.where(np.abs(score - kink) < 8.0 * reviewer.noise, reviewer.noise, width)
+    return np.asarray(width / _POINTS_PER_WIDTH)
 
 
 def _spaced_scores(score: Array, step: Array) -> Array:
@@ -608,7 +614,8 @@ def _score_grid(first: Reviewer, second: Reviewer, qualities: _QualityPanels) ->
     if likely.sum() < 2:
         return None
     score = score[likely]
-    return _spaced_scores(score, np.minimum(_score_spacing(first, score), _score_spacing(second, score)))
+    steps = _score_spacing(first, second, score), _score_spacing(second, first, score)
+    return _spaced_scores(score, np.minimum(*steps))
 
 
 def _curved_least_error(first: Reviewer, second: Reviewer, qualities: _QualityPanels) -> tuple[float, float]:
@@ -620,7 +627,7 @@ def _curved_least_error(first: Reviewer, second: Reviewer, qualities: _QualityPa
     """
     t, center = qualities.nodes.reshape(-1), first.score(qualities.nodes.reshape(-1))
     every = np.unique(_possible_scores(second))
-    s2 = _spaced_scores(every, 2.0 * _score_spacing(second, every))
+    s2 = _spaced_scores(every, 2.0 * _score_spacing(second, first, every))
     turn = scipy.interpolate.make_interp_spline(s2, _even_score(first, second, qualities, s2), k=5)
 
     def given(score: Array) -> Array:
