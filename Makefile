@@ -108,19 +108,19 @@ browser:
 # What a user needs, which is soon there; then what a developer needs besides.
 $(RUN_STAMP): requirements/core.txt requirements/cli.txt pyproject.toml
 	$(call venv,$(VENV))
-	$(BIN)/python $(PIP) -r requirements/cli.txt
+	$(BIN)/python $(PIP) --require-hashes -r requirements/cli.txt
 	$(BIN)/python $(PIP) --no-deps --no-build-isolation --editable .
 	touch $@
 
 $(STAMP): $(RUN_STAMP) requirements/dev.txt
-	$(BIN)/python $(PIP) -r requirements/dev.txt
+	$(BIN)/python $(PIP) --require-hashes -r requirements/dev.txt
 	touch $@
 
 $(CORE_STAMP): $(STAMP) requirements/core-test.txt $(shell find src -type f -not -name '*.pyc')
 	rm -rf dist $(WHEEL)
 	$(BIN)/python -m build --wheel --no-isolation . > /dev/null
 	test -d $(CORE) || { $(call venv,$(CORE)); }
-	$(CORE)/bin/python $(PIP) -r requirements/core.txt -r requirements/core-test.txt
+	$(CORE)/bin/python $(PIP) --require-hashes -r requirements/core.txt -r requirements/core-test.txt
 	$(CORE)/bin/python $(PIP) --no-deps --force-reinstall dist/*.whl
 	$(CORE)/bin/python $(PIP) --no-deps --target $(WHEEL) dist/*.whl
 	touch $@
@@ -128,7 +128,7 @@ $(CORE_STAMP): $(STAMP) requirements/core-test.txt $(shell find src -type f -not
 # Conference systems that PyPI has, each in an environment of its own: the tests in tests/live find them there.
 $(LIVE_STAMPS): .venv-%/.installed: requirements/%.txt
 	$(call venv,.venv-$*)
-	.venv-$*/bin/python $(PIP) -r $<
+	.venv-$*/bin/python $(PIP) --require-hashes -r $<
 	touch $@
 
 # Debian's Python may lack ensurepip; its pip can then put a pip into the new environment.

@@ -440,3 +440,20 @@ def test_benches_studies_and_tools_take_from_the_package_what_it_has() -> None:
     for script, module, name in sorted(taken):
         found = importlib.import_module(module)
         assert hasattr(found, name) or importlib.import_module(f"{module}.{name}"), script
+
+
+def test_every_pin_has_hashes_and_every_action_a_commit() -> None:
+    """A release or an action that is replaced under its name must not run here."""
+    for path in sorted((ROOT / "requirements").glob("*.txt")):
+        pins = re.split(r"(?m)^(?=[\w.-]+(?:\[\w+\])?==)", path.read_text())[1:]
+        assert pins, path
+        assert [pin.split()[0] for pin in pins if not re.search(r"--hash=sha256:[0-9a-f]{64}\b", pin)] == []
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        used = re.findall(r"uses: (\S+)", path.read_text())
+        assert used
+        assert [action for action in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action)] == []
+    commands = [
+        line for line in (ROOT / "Makefile").read_text().splitlines() if "$(PIP)" in line and " -r " in line
+    ]
+    assert commands
+    assert [line for line in commands if "--require-hashes" not in line] == []
