@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("jinja2")
 
-from blindcal.app.pages import KIND_LABELS, MOST_LISTED, fault, fit_view, job_view, notice, plain
+from blindcal.app.pages import KIND_LABELS, MOST_LISTED, TABS, fault, fit_view, job_view, notice, plain
 from blindcal.app.session import PEOPLE_MAP, CanceledError, JobState
 from blindcal.errors import InputError, Problem, RefusedError
 from blindcal.project.imports import KINDS
@@ -80,6 +80,12 @@ def test_messages_speak_of_what_is_on_the_page() -> None:
         "lets every decision reveal who reviewed the paper: it needs `yes_leak`",
     ):
         assert not re.search("--|`|_", plain(told)), "no option of a command is named"
+
+
+def test_a_message_names_a_page_that_there_is() -> None:
+    """“Compare” was no page: what a message calls a page is a page's label, a button, or a step's name."""
+    assert plain("`blindcal plan icx` says which") == "“Promise” says which"
+    assert "Promise" in {tab.label for tab in TABS.values()}
 
 
 def test_progress_says_how_much_is_left() -> None:

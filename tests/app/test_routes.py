@@ -138,7 +138,7 @@ def test_a_whole_conference_and_no_reviewer_anywhere(
     assert "Adversary: " in page
     assert ATTACK not in page
     assert "&lt;script&gt;" in page
-    assert page.count("CONFIDENTIAL: for the chair alone") == 4, "calibration, people, lists, checks"
+    assert page.count("CONFIDENTIAL: for the chair alone") == 5, "calibration, people, papers, lists, checks"
     for name in (*DOWNLOADS, "export"):
         answer = client.get(f"/conference/download/{name}")
         assert answer.status == 200, name

@@ -13,9 +13,9 @@ from typing import Any
 
 from blindcal.deciding.key import read_key
 from blindcal.errors import InputError
-from blindcal.exporters.formats import DecidedPaper, read_decided
+from blindcal.exporters.formats import DecidedPaper, read_decided, table_of
 from blindcal.fitting.committee import Pair, read_aliases
-from blindcal.io.atomic_files import read_json, read_table
+from blindcal.io.atomic_files import ADVICE, CERTIFICATE, DECISIONS, read_json, read_table
 from blindcal.io.cells import Column
 from blindcal.planning.request import Request
 from blindcal.posterior.conference import read_reviewers
@@ -29,8 +29,8 @@ from blindcal.project.settings import Folder
 from blindcal.report.wording import has_figures, read_certificate
 from blindcal.reviews import Reviews, similar_id_warnings
 
-PUBLISHED = ("decisions.csv", "certificate.json")
-"""The files of a release."""
+PUBLISHED = (DECISIONS, ADVICE, CERTIFICATE)
+"""The files that a release can have."""
 # What the menu of guarantees depends on, beside the files.
 _PLANNED = ("accept-rate", "accept", "bar", "wait-list", "better", "grid", "reviews", "reviewers", "pools")
 Stamp = tuple[object, ...]
@@ -162,7 +162,7 @@ def _fit(table: str) -> Mapping[str, Any] | None:
 def _amendable(release: LatestRelease, reviews: Reviews | None, files: Iterable[tuple[str, int]]) -> bool:
     """Whether papers are others than those of a `release`, or one of the `files` is younger than it."""
     papers = {decided.paper for decided in release.papers}
-    made = (release.path / PUBLISHED[-1]).stat().st_mtime_ns
+    made = (release.path / CERTIFICATE).stat().st_mtime_ns
     return (reviews is not None and papers != {*reviews.papers}) or any(time > made for _, time in files)
 
 
@@ -198,10 +198,11 @@ def published(folder: Folder) -> LatestRelease | None:
         release_folder = release_of(folder)
     except InputError:
         return None
-    if not all((release_folder / name).is_file() for name in PUBLISHED):
+    if not (release_folder / CERTIFICATE).is_file():
         return None
-    public = read_certificate(release_folder)
-    key = Path(folder.text("key"))
-    if has_figures(public) or not key.exists():
-        return LatestRelease(release_folder, public, read_decided(release_folder), public)
+    public, table = read_certificate(release_folder), table_of(release_folder)
+    key, advised = Path(folder.text("key")), public["publishes"] == "advice"
+    if (has_figures(public) and not advised) or not key.exists():
+        papers = read_decided(release_folder) if table else ()
+        return LatestRelease(release_folder, public, papers, public)
     return LatestRelease(release_folder, *sealed_release(release_folder, key), public)

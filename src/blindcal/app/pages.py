@@ -27,17 +27,17 @@ from blindcal.deciding.decide import first_of_key
 from blindcal.deciding.ledger import ledger_folder
 from blindcal.errors import BlindcalError, InputError, Problem, unexpected
 from blindcal.exporters import FORMATS, WHAT
-from blindcal.exporters.formats import WAITING
+from blindcal.exporters.formats import WAITING, table_of
 from blindcal.fitting.diagnostics import Forecast
 from blindcal.importers import FORMATS as SYSTEMS
 from blindcal.importers.normalize import withdrawn_lines
 from blindcal.importers.plain_table import LAYOUTS
 from blindcal.io.cells import count, number_text
-from blindcal.planning.advice import LOWER, RAISE, TIE
+from blindcal.planning.advice import LOWER, RAISE, TIE_LOWER, TIE_RAISE
 from blindcal.planning.calibration_check import FITS
 from blindcal.planning.conference_plan import Answer
 from blindcal.planning.level_menu import LevelAnswer
-from blindcal.planning.request import Quota, Request
+from blindcal.planning.request import RELEASES, Quota, Request
 from blindcal.policy.guarantee import GUARANTEES
 from blindcal.pools.candidates import EVERYONE
 from blindcal.posterior.inputs import PAST
@@ -45,7 +45,7 @@ from blindcal.project.check import FolderAudit, FolderVerification
 from blindcal.project.decide import FolderRelease
 from blindcal.project.fit import FolderFit
 from blindcal.project.imports import FolderImport
-from blindcal.project.publish import ReleaseExport
+from blindcal.project.publish import ReleaseExport, folder_papers
 from blindcal.project.settings import SECTIONS, SETTINGS
 from blindcal.report.charts import bars
 from blindcal.report.html_page import menu_bars, score_spans
@@ -53,19 +53,25 @@ from blindcal.report.wording import (
     MENU_HEADINGS,
     MENU_NOTE,
     SOURCES,
+    added_text,
     advice,
-    expected,
     explain_certificate,
     guarantee_words,
     has_figures,
     level_advice,
     level_table,
+    papers_text,
     percent,
     promises,
     quota_line,
 )
 
-_CHOICES = {"better": ("high", "low"), "scores": ("public", "confidential"), "guarantee": GUARANTEES}
+_CHOICES = {
+    "better": ("high", "low"),
+    "scores": ("public", "confidential"),
+    "guarantee": GUARANTEES,
+    "release": RELEASES,
+}
 MOST_LISTED = 200
 """More papers, or problems, than this are not listed one by one."""
 LABELS: Mapping[str, str] = {
@@ -92,7 +98,7 @@ LABELS: Mapping[str, str] = {
 _BUTTONS = {
     "import": "“Files”",
     "fit": "“Calibrate”",
-    "plan": "“Compare”",
+    "plan": "“Promise”",
     "decide": "“Decide”",
     "new": "“Make the folder”",
 }
@@ -310,7 +316,7 @@ def _steps(session: Session, state: FolderState) -> list[tuple[str, str, bool, s
     decided = "not yet"
     if release is not None:
         papers = count(release.certificate["papers"], "paper")
-        decided = f"release {release.public['release']}: {release.public['accepted']:,} of {papers} accepted"
+        decided = f"release {release.public['release']}: {_gone_out(release)} of {papers}"
         decided += "; files or papers changed since, so amend them" if state.amendable else ""
     keyed = state.fingerprint is not None
     return [
@@ -320,6 +326,11 @@ def _steps(session: Session, state: FolderState) -> list[tuple[str, str, bool, s
         ("plan", "Promise and number", looked and bool(chosen), chosen or _unset(state) or ""),
         ("decide", "Decisions", release is not None and not state.amendable, decided),
     ]
+
+
+def _gone_out(release: LatestRelease) -> str:
+    """What a release published: how many papers are accepted, or advice."""
+    return "advice" if release.public["publishes"] == "advice" else f"{release.public['accepted']:,} accepted"
 
 
 def _unset(state: FolderState) -> str | None:
@@ -548,13 +559,49 @@ def _settings(session: Session, state: FolderState) -> dict[str, Any]:
     def row(name: str) -> tuple[object, ...]:
         choices = ("true", "false") if SETTINGS[name].kind == "flag" else _CHOICES.get(name)
         text = setting_text(state.folder.settings.get(name))
-        return name, plain(SETTINGS[name].sentence), text, state.decided and name in FROZEN, choices
+        label = SETTING_LABELS.get(name, name.replace("-", " ").capitalize())
+        frozen = state.decided and name in FROZEN
+        return name, label, plain(SETTINGS[name].sentence), text, frozen, choices
 
+    past = state.folder.source == PAST
+    others = {name for name in EDITABLE if name in (_THIS_YEAR_ALONE if past else _PAST_ALONE)}
+    others -= state.folder.settings.keys()
     sections = [
-        (title.partition(" (")[0], [row(name) for name in names if name in EDITABLE])
+        (title.partition(" (")[0], [row(name) for name in names if name in EDITABLE and name not in others])
         for title, names in SECTIONS.items()
     ]
-    return {"sections": [section for section in sections if section[1]]}
+    return {
+        "sections": [section for section in sections if section[1]],
+        "others": [row(name) for name in EDITABLE if name in others],
+        "past": past,
+    }
+
+
+# Settings that a calibration on this year's reviews alone has, and those that only past years have.
+_THIS_YEAR_ALONE = ("people", "strictness-share")
+_PAST_ALONE = ("past-better", "posterior-cap", "among")
+SETTING_LABELS: Mapping[str, str] = {
+    "distinct-papers": "Papers that look alike are different ones",
+    "source": "What calibrates",
+    "people": "How many people reviewed",
+    "strictness-share": "Part of disagreement that is strictness",
+    "past-better": "Better end of past scales",
+    "grid": "Scores that can be given",
+    "better": "Better scores are",
+    "accept-rate": "Share to accept",
+    "accept": "Number to accept",
+    "bar": "Or the bar itself",
+    "epsilon": "Limit on odds (epsilon)",
+    "multiplier": "Limit on a correct guess",
+    "posterior-cap": "Limit on how sure anyone can be",
+    "never-against": "Never against evidence this strong",
+    "among": "Size of the crowd",
+    "scores": "Who may see the scores",
+    "release": "What goes out",
+    "accepted": "Accepted papers are called",
+    "rejected": "Rejected papers are called",
+}
+"""What the page calls a setting whose own name says less."""
 
 
 def _decide(session: Session, state: FolderState) -> dict[str, Any]:
@@ -605,7 +652,12 @@ def release_view(release: LatestRelease) -> dict[str, Any]:
     view = {
         "number": content["release"],
         "papers": count(papers, "paper"),
-        "accepted": f"{content['accepted']:,}",
+        "accepted": f"{content.get('accepted', 0):,}",
+        "table": getattr(table_of(release.path), "name", ""),
+        "advised": content["publishes"] == "advice",
+        "ties": sum(paper.advice in (TIE_RAISE, TIE_LOWER) for paper in release.papers),
+        "changed": sum(paper.advice in (RAISE, LOWER) for paper in release.papers),
+        "compared": any(paper.advice for paper in release.papers),
         "rows": release.papers[:MOST_LISTED],
         "all": len(release.papers),
         "explained": explain_certificate(content),
@@ -618,14 +670,21 @@ def release_view(release: LatestRelease) -> dict[str, Any]:
         view["quota"] = quota_line(Quota(selection["accept"], selection.get("wait_list") or 0))
     if has_figures(content):
         view |= {
-            "wrong": expected(content["expected_wrong"] * papers),
-            "wrong_raw": expected(content["expected_wrong_raw"] * papers),
-            "success": percent(content["success"]),
+            "gain": papers_text((content["expected_wrong_raw"] - content["expected_wrong"]) * papers),
+            "added": added_text(content["added_success"]),
             "success_before": percent(content["success_scores_only"]),
-            "ties": sum(decided.raw_decision == TIE for decided in release.papers),
-            "changed": sum(decided.advice in (RAISE, LOWER) for decided in release.papers),
         }
     return view
+
+
+def _papers(session: Session, state: FolderState) -> dict[str, Any]:
+    """The table of papers for the meeting; it names no reviewer."""
+    if state.release is None or state.fingerprint is None:
+        return {"table": None}
+    if (table := session.result("papers")) is None:
+        table = folder_papers(state.folder)
+        session.keep("papers", table)
+    return {"table": table}
 
 
 def _lists(session: Session, state: FolderState) -> dict[str, Any]:
@@ -656,7 +715,7 @@ def _results(session: Session, state: FolderState) -> dict[str, Any]:
         "release": None if state.release is None else release_view(state.release),
         "pages": session.result("report") is not None,
         "formats": list(FORMATS),
-        "what": list(WHAT),
+        "what": ["advice"] if state.release and state.release.public["publishes"] == "advice" else list(WHAT),
         "export": export,
         "upload": "" if export is None else plain(FORMATS[export.to].upload.format(out=export.name)),
         "export_remarks": [] if export is None else [plain(remark) for remark in export.remarks],
@@ -693,8 +752,14 @@ def audit_view(audited: FolderAudit) -> dict[str, Any]:
     played: dict[str, list[Finding]] = {}
     for finding in findings.findings:
         played.setdefault(finding.adversary, []).append(finding)
+    first = {finding.policy: finding for finding in findings.findings[::-1] if finding.question == "author"}
+    own = first.get("chosen")
     return {
         "papers": count(findings.papers, "paper"),
+        "sentence": ""
+        if own is None
+        else f"The best guess names who wrote a review in {percent(own.success)} of tries with the decisions "
+        f"and in {percent(own.baseline)} from the scores alone.",
         "tables": [(name, _questions(own)) for name, own in played.items()],
         "exposed": [
             (exposure.paper, exposure.review, percent(exposure.before), percent(exposure.after))
@@ -734,6 +799,7 @@ TABS: Mapping[str, Tab] = {
     "plan": Tab("Promise", _plan),
     "settings": Tab("Settings", _settings),
     "decide": Tab("Decide", _decide),
+    "papers": Tab("Papers", _papers, confidential=True),
     "lists": Tab("Lists", _lists, confidential=True),
     "results": Tab("Results", _results),
     "check": Tab("Check", _check, confidential=True),

@@ -28,23 +28,29 @@ from blindcal.importers.raw_export import Choices
 from blindcal.io.atomic_files import read_bytes, to_jsonable
 from blindcal.project.check import Adversaries
 from blindcal.project.create import InitialSettings
+from blindcal.project.publish import folder_papers
 from blindcal.project.settings import accept_setting
 from blindcal.report.charts import WIDTH
+from blindcal.report.html_page import table_page
 
 Form = Mapping[str, str]
 Fields = Annotated[dict[str, str], Body()]
 _STATIC: Mapping[str, tuple[str, str]] = {
     "report.css": ("blindcal.report/templates", "text/css"),
+    "papers.js": ("blindcal.report/templates", "text/javascript"),
     "app.css": ("blindcal.app/static", "text/css"),
     "app.js": ("blindcal.app/static", "text/javascript"),
     "pair.js": ("blindcal.app/static", "text/javascript"),
     "icon.svg": ("blindcal.app/static", "image/svg+xml"),
 }
+PAPERS = "CONFIDENTIAL-papers.html"
 _DOWNLOADS = {
     "decisions.csv": "text/csv",
+    "advice.csv": "text/csv",
     "certificate.json": "application/json",
     "report.html": "text/html",
     "CONFIDENTIAL-report.html": "text/html",
+    PAPERS: "text/html",
 }
 _REPORTS = ("report.html", "CONFIDENTIAL-report.html")
 
@@ -238,10 +244,13 @@ def _download(session: Session, name: str) -> Response:
     with session.lock:
         release = None if session.path is None else session.state.release
         pages = session.result("report")
+        papers = folder_papers(session.state.folder) if release is not None and name == PAPERS else None
         files = {name: session.result(name) for name in ("export", "printed")}
     kind = _DOWNLOADS.get(name, "application/octet-stream")
-    if release is not None and name in PUBLISHED:
+    if release is not None and name in PUBLISHED and (release.path / name).is_file():
         data = read_bytes(release.path / name)
+    elif papers is not None:
+        data = table_page(papers).encode()
     elif pages is not None and name in _REPORTS:
         data = pages[_REPORTS.index(name)].encode()
     elif (made := files.get(name)) is not None:

@@ -7,33 +7,34 @@ import io
 import sys
 import webbrowser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from textwrap import fill
-from typing import Any
 
-from blindcal.cli.console import emit_json, note, number, progress, say, table
+from blindcal.cli.console import emit_json, note, progress, say
 from blindcal.cli.options import Processes, argument, flag, hired, numeric, option, whole
 from blindcal.cli.startup import terminations_as_interrupts, without_time_limit
 from blindcal.compute.parallel import available_cores
 from blindcal.errors import InputError, RefusedError
 from blindcal.io.atomic_files import write_bytes
-from blindcal.io.cells import count
 from blindcal.posterior.conference import track_level
-from blindcal.project.create import INPUTS, create_example, key_beside
+from blindcal.project.create import INPUTS, InitialSettings, SourceFiles, create_folder, key_beside
 from blindcal.project.decide import decide_folder
 from blindcal.project.publish import report_release
 from blindcal.project.settings import FILE, read_folder
-from blindcal.report.wording import certified_steady, papers_text
-from blindcal.simulation.conference import PAPERS, POOL, REVIEWS, SimulatedConference, example, example_files
+from blindcal.report.guarantee_survey import recorded_answer
+from blindcal.report.wording import certified_promises, level_advice
+from blindcal.simulation.conference import PAPERS, RATE, REVIEWS, SimulatedConference, example, example_files
 
 
 def demo(
     out: Path = option("Folder to leave behind.", default=Path("demo-out")),
 ) -> None:
-    """Run every step on a simulated conference of 200 papers and leave its folder.
+    """Decide a simulated conference of 200 papers on its own reviews, and leave its folder.
 
-    OUT is a folder as `blindcal new` makes it: OUT/inputs holds what a chair has, OUT/public what may be
-    shared if scores are public, as here, with report.html to read; the key and its private log lie beside
-    it. So `plan`, `verify` and the other commands take OUT. Running it again returns the stored decisions.
+    OUT is a folder as `blindcal new` makes it from one file of reviews: OUT/inputs holds that file,
+    OUT/public what may be shared if scores are public, as here, with report.html to read; the key and its
+    private log lie beside it. So `plan`, `verify` and the other commands take OUT. OUT/history has what past
+    years would tell of the reviewers, for the next step. Running it again returns the stored decisions.
 
     Example: blindcal demo
     """
@@ -47,23 +48,62 @@ def demo(
     report = release.parent / "report.html"
     if not report.exists():
         write_bytes(report, report_release(folder, release, workers=cores, progress=progress).html.encode())
-    counts = _wrong(drawn, outcome.record.decisions, track_level(outcome.record.bar, ""))
+    record = outcome.record
+    gained, counts = recorded_answer(record), _wrong(drawn, record.decisions, track_level(record.bar, ""))
     facts = {"folder": out, "how": outcome.how, "report": report, "wrong": counts}
     emit_json({**facts, "certificate": outcome.certificate})
-    _print(out, release, key, outcome.how, outcome.certificate, counts)
+    say(f"A simulated conference: {PAPERS} papers with {REVIEWS} reviews each. Some reviewers are strict,")
+    say("some lenient. The chair has one file, these reviews, and accepts about a quarter.")
+    say(
+        "The decisions were stored by an earlier run."
+        if outcome.how == "stored"
+        else "Every paper was decided once."
+    )
     say()
-    say(f"Now open {report} in a browser: what was promised, what it cost, how to check it.")
+    say(fill(level_advice(gained), 96))
+    for sentence in certified_promises(outcome.certificate):
+        say(fill(sentence, 96))
+    say(f"A random draw decided {gained.choice.lots:,} papers; scores settled all others.")
+    say(
+        f"True qualities are known here: {counts['raw']} decisions by mean scores were wrong, and "
+        f"{counts['private']} of blindcal's."
+    )
+    say()
+    say(f"{release}   decisions.csv and certificate.json: may be shared, as scores are public")
+    say(f"{out / INPUTS}, {out / HISTORY}   CONFIDENTIAL, never share")
+    say(f"{key}, {key}.sealed   the key and its private log: CONFIDENTIAL, never share")
+    say()
+    say(f"Now open {report} in a browser: what was promised, what was gained, how to check it.")
+    say(f"The table for a meeting: blindcal report {out} --papers --out papers.html")
+    say("History gains more. The same conference with what past years tell of its reviewers:")
+    given = (f"--{name} {out / folder / name}.csv" for name, folder in _GIVEN.items())
+    say(f"  blindcal new history2027 {' '.join(given)} --accept 25% --scores public")
+
+
+HISTORY = "history"
+"""The folder of the demo with what past years would tell."""
+# What `blindcal new` takes for a calibration from past years, by where it lies.
+_GIVEN = {"reviews": INPUTS, "reviewers": HISTORY, "pools": HISTORY}
 
 
 def _make(drawn: SimulatedConference, out: Path) -> None:
-    """Make the folder; that of an earlier run must have the same inputs."""
+    """Make the folder from one file; that of an earlier run must have the same files."""
+    files = {
+        Path(_GIVEN[name.removesuffix(".csv")], name): data for name, data in example_files(drawn).items()
+    }
     if not out.exists():
-        create_example(out, drawn)
+        with TemporaryDirectory() as scratch:
+            reviews = Path(scratch, "reviews.csv")
+            reviews.write_bytes(files[Path(INPUTS, "reviews.csv")])
+            wishes = InitialSettings("public", accept_rate=RATE)
+            create_folder(out, SourceFiles(reviews), wishes, key_beside(out))
+        (out / HISTORY).mkdir(mode=0o700)
+        for name in (path for path in files if path.parent.name == HISTORY):
+            write_bytes(out / name, files[name], confidential=True)
         return
-    for name, data in example_files(drawn).items():
-        path = out / INPUTS / name
-        if not path.is_file() or path.read_bytes() != data:
-            raise RefusedError(f"{path} is not the demo's: give another --out folder")
+    for name, data in files.items():
+        if not (out / name).is_file() or (out / name).read_bytes() != data:
+            raise RefusedError(f"{out / name} is not the demo's: give another --out folder")
 
 
 def _wrong(drawn: SimulatedConference, decisions: str, bar: float) -> dict[str, int]:
@@ -74,52 +114,6 @@ def _wrong(drawn: SimulatedConference, decisions: str, bar: float) -> dict[str, 
         name: sum((row[column] == "accept") != right for row, right in zip(rows, good, strict=True))
         for name, column in (("raw", "raw_decision"), ("private", "decision"))
     }
-
-
-def _print(
-    out: Path,
-    release: Path,
-    key: Path,
-    how: str,
-    certificate: dict[str, Any],
-    counts: dict[str, int],
-) -> None:
-    say(f"A simulated conference: {PAPERS} papers, each reviewed by {REVIEWS} of {POOL} known candidates.")
-    say("Reviewers differ in slope and offset; the chair accepts about a quarter.")
-    say(
-        "The decisions were stored by an earlier run." if how == "stored" else "Every paper was decided once."
-    )
-    say()
-    names = {
-        "success_scores_only": "chance of naming a reviewer from the scores alone",
-        "success": "... with the decisions too",
-        "largest_rise": "largest rise of that chance by one decision, for any review",
-        "epsilon": "largest change of anyone's odds by one decision (natural log)",
-    }
-    wrong = {
-        "_raw": "wrong decisions expected by mean scores",
-        "": "... as decided",
-        "_fully_calibrated": "... with full calibration, which would reveal reviewers",
-    }
-    papers = certificate["papers"]
-    expected = {name: papers * certificate[f"expected_wrong{name}"] for name in wrong}
-    rows = [(text, number(certificate[name])) for name, text in names.items()]
-    rows += [(text, f"{papers_text(expected[name])} of {papers}") for name, text in wrong.items()]
-    gain = papers_text(expected["_raw"] - expected[""])
-    say(f"Expected gain: {gain} of {count(papers, 'paper')}.")
-    for sentence in certified_steady(certificate):
-        say(fill(sentence, 96))
-    say()
-    table(["from certificate.json", ""], rows)
-    say()
-    say(
-        f"True qualities are known here: {counts['raw']} raw decisions were wrong, and "
-        f"{counts['private']} of blindcal's."
-    )
-    say()
-    say(f"{release}   decisions.csv and certificate.json: may be shared, as scores are public")
-    say(f"{out / INPUTS}   what a chair has: CONFIDENTIAL, never share")
-    say(f"{key}, {key}.sealed   the key and its private log: CONFIDENTIAL, never share")
 
 
 @terminations_as_interrupts()

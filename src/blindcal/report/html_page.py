@@ -31,6 +31,7 @@ from blindcal.report.wording import (
     MENU_NOTE,
     UNSEEN,
     about,
+    added_text,
     adversary_words,
     advice,
     after_odds,
@@ -162,15 +163,6 @@ def _common(report: Report) -> dict[str, Any]:
     }
 
 
-def _added(share: float) -> str:
-    """What decisions add to a chance, in percentage points.
-
-    >>> _added(0.0), _added(0.0001), _added(0.0234)
-    ('+0.0 points', 'under +0.1 points', '+2.3 points')
-    """
-    return "under +0.1 points" if 0.0 < share < 5e-4 else f"+{100 * share:.1f} points"
-
-
 def _suspicion(epsilon: float) -> str:
     """What a suspicion of 10 in 100 can become by one decision; empty if it stays, or if there is no limit.
 
@@ -222,7 +214,7 @@ def facts(report: Report) -> dict[str, Any]:
         "saved_text": expected(abs(_tenths(wrong["_raw"]) - _tenths(wrong[""]))),
         "cost": expected(max(_tenths(wrong[""]) - _tenths(wrong["_fully_calibrated"]), 0.0)),
         "against": expected(against_evidence),
-        "added": _added(content["added_success"]),
+        "added": added_text(content["added_success"]),
         "about": _in_letters(wrong) | {"against": about(against_evidence)},
         "wrong_bars": _wrong_bars(wrong, tossed),
         "named_bars": _named_bars(content, tossed),

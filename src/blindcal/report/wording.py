@@ -84,10 +84,10 @@ _MOST = 1e6
 def percent(share: float, error: float = 0.0) -> str:
     """A share in percent, with its standard error if it has one; a loss too small to be shown is none.
 
-    >>> percent(0.3066), percent(0.125, 0.0034), percent(-0.0001)
-    ('30.7 %', '12.5 +- 0.34 %', '0.0 %')
+    >>> percent(0.3066), percent(0.125, 0.0034), percent(0.125, 0.0003), percent(-0.0001)
+    ('30.7 %', '12.5 +- 0.3 %', '12.5 +- 0.03 %', '0.0 %')
     """
-    beside = f" +- {100 * error:.2f}" if error > 0.0 else ""
+    beside = f" +- {100 * error:.{1 if error >= 5e-4 else 2}f}" if error > 0.0 else ""
     return f"{round(100 * share, 1) + 0.0:.1f}{beside} %"
 
 
@@ -136,6 +136,15 @@ def points(share: float) -> str:
     if share == 0.0:
         return "0 points"
     return f"{100 * share:.2f} points" if share >= 5e-5 else "less than 0.01 points"
+
+
+def added_text(share: float) -> str:
+    """What decisions add to a chance, in percentage points.
+
+    >>> added_text(0.0), added_text(0.0001), added_text(0.0234)
+    ('+0.0 points', 'under +0.1 points', '+2.3 points')
+    """
+    return "under +0.1 points" if 0.0 < share < 5e-4 else f"+{100 * share:.1f} points"
 
 
 def written(value: Any, form: str) -> str:

@@ -28,14 +28,14 @@ function notify(text) {
 }
 
 // Read the page again; after a refusal only what it says of that, so that nothing typed is lost.
-async function again(answer) {
+async function again(answer, inPlace = false) {
   underway -= 1;
   if (answer === null) {
     notify("The app does not answer. Is it still running?");
   } else if (!answer.ok) {
     notify((await answer.text()).trim());
   } else if ((await answer.json()).done) {
-    if (underway === 0) location.reload();
+    if (underway === 0) await (inPlace ? refreshed() : location.reload());
   } else {
     const page = await send(location.pathname.slice(document.body.dataset.base.length), {});
     if (page === null || !page.ok) return location.reload();
@@ -45,7 +45,19 @@ async function again(answer) {
   }
 }
 
-async function submitted(form, button = form.querySelector("button")) {
+// The page as it is now, in the place of this one: the reader stays where they are.
+async function refreshed() {
+  const page = await send(location.pathname.slice(document.body.dataset.base.length), {});
+  if (page === null || !page.ok) return location.reload();
+  const now = new DOMParser().parseFromString(await page.text(), "text/html");
+  const id = document.activeElement?.id;
+  document.getElementById("main").replaceWith(now.getElementById("main"));
+  document.body.dataset.changes = now.body.dataset.changes;
+  typed = false;
+  if (id) document.getElementById(id)?.focus({ preventScroll: true });
+}
+
+async function submitted(form, button = form.querySelector("button"), inPlace = false) {
   underway += 1;
   button.disabled = true;
   const answer = await send(`/conference/do/${form.dataset.action}`, {
@@ -54,7 +66,7 @@ async function submitted(form, button = form.querySelector("button")) {
     body: JSON.stringify(Object.fromEntries(new FormData(form))),
   });
   button.disabled = false;
-  await again(answer);
+  await again(answer, inPlace);
 }
 
 async function chosen(files, kind) {
@@ -93,7 +105,7 @@ document.addEventListener("change", (event) => {
     field.value = "";
   }
   // What a file is taken for is read at once.
-  if (field.matches("select[name^='kind:']")) submitted(field.form);
+  if (field.matches("select[name^='kind:']")) submitted(field.form, undefined, true);
 });
 
 async function watch() {
