@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from blindcal.app import session as sessions
+from blindcal.app.pages import page_view
 from blindcal.app.session import CanceledError, Job, Reading, Session, Staging, TooLargeError, checked_name
 from blindcal.compute.parallel import Progress, parallel_map
 from blindcal.deciding.key import read_key
@@ -104,6 +105,31 @@ def test_a_conference_from_a_key_to_decisions_that_verify(session: Session) -> N
         assert not [one for one in SMALL.canaries if one.encode() in text], name
     for text in session.result("report"):
         assert not [one for one in SMALL.canaries if one in text]
+
+
+@pytest.mark.edge
+@pytest.mark.parametrize("release", ["decisions", "advice"])
+def test_one_file_is_decided_on_the_pages_too(session: Session, release: str) -> None:
+    session.new("icx", PUBLIC)
+    upload(session, "reviews.csv", "".join(",".join(row) + "\n" for row in SMALL.reviews))
+    session.bring_in()
+    session.set_texts({"release": release})
+    assert page_view(session, "plan")[1]["unset"] is None
+    session.plan()
+    wait(session)
+    assert page_view(session, "plan")[1]["planned"]["answer"].count("Expected gain") == 1
+    others = [name for name, *_ in page_view(session, "settings")[1]["others"]]
+    assert others == ["past-better", "posterior-cap", "among"]
+    assert page_view(session, "papers")[1]["table"] is None
+    session.decide()
+    wait(session)
+    template, view = page_view(session, "papers")
+    assert (template, view["confidential"], len(view["table"].papers)) == ("papers.html", True, 8)
+    assert not [one for one in SMALL.canaries if one in view["table"].data]
+    release_view = page_view(session, "results")[1]["release"]
+    assert (release_view["advised"], release_view["table"]) == (release == "advice", f"{release}.csv")
+    said = {name: words for name, _, _, words in page_view(session, "overview")[1]["open"]["steps"]}
+    assert said["decide"].startswith("release 1: advice of 8" if release == "advice" else "release 1: ")
 
 
 @pytest.mark.edge

@@ -167,9 +167,12 @@ def bring(page: Page, *files: Path, **kinds: str) -> None:
     for path in files:
         expect(page.locator(".file strong", has_text=path.name)).to_be_visible()
     for stem, kind in kinds.items():
-        chooser = page.locator(f"select[name='kind:{stem}.csv']")
-        with page.expect_navigation():
-            chooser.select_option(kind)
+        page.evaluate("document.getElementById('main').dataset.before = 'yes'")
+        page.locator(f"select[name='kind:{stem}.csv']").select_option(kind)
+        # The page is read in place: it is not left, and the chooser keeps the focus.
+        page.locator("#main:not([data-before])").wait_for()
+        expect(page.locator(f"select[name='kind:{stem}.csv']")).to_be_focused()
+        expect(page.locator(f"select[name='kind:{stem}.csv']")).to_have_value(kind)
     press(page, "Bring them in")
     expect(page.get_by_text("Brought in.")).to_be_visible()
 
@@ -230,7 +233,7 @@ def test_a_conference_from_two_systems_exports_to_a_verified_correction(
     press(page, "Calibrate")
     expect(page.get_by_text("What makes scores differ")).to_be_visible()
     to(page, "Settings")
-    page.get_by_label("distinct-papers").select_option("true")
+    page.get_by_label("Papers that look alike are different ones").select_option("true")
     with page.expect_navigation():
         press(page, "Save")
     to(page, "Promise")

@@ -340,8 +340,9 @@ def _unset(state: FolderState) -> str | None:
     missing += [] if {"accept-rate", "accept", "bar"} & settings.keys() else ["how many papers to accept"]
     if missing:
         return f"still open: {' and '.join(missing)}"
-    if state.reviews is None or state.calibrated is None:
-        return "needs reviews and their calibration"
+    past = state.folder.source == PAST
+    if state.reviews is None or (past and state.calibrated is None):
+        return "needs reviews and their calibration" if past else "needs reviews"
     return None if state.unset is None else plain(state.unset)
 
 
