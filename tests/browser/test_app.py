@@ -168,6 +168,7 @@ def bring(page: Page, *files: Path, **kinds: str) -> None:
         expect(page.locator(".file strong", has_text=path.name)).to_be_visible()
     for stem, kind in kinds.items():
         page.evaluate("document.getElementById('main').dataset.before = 'yes'")
+        page.locator(f"select[name='kind:{stem}.csv']").focus()
         page.locator(f"select[name='kind:{stem}.csv']").select_option(kind)
         # The page is read in place: it is not left, and the chooser keeps the focus.
         page.locator("#main:not([data-before])").wait_for()

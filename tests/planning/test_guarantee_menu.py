@@ -83,6 +83,11 @@ def test_every_choice_is_what_its_tables_do_over_the_public_belief(conference: C
         assert choice.gain == pytest.approx(raw - wrong, abs=1e-9)
         assert choice.kept == pytest.approx((raw - wrong) / (raw - best), abs=1e-9)
         assert choice.added == pytest.approx(named(accepts) - only, abs=1e-9)
+        moved = sum(
+            float(case.belief.weight @ (raw * (1 - accept) + (1 - raw) * accept))
+            for case, accept, raw in zip(cases, accepts, conference.raw_accept, strict=True)
+        )
+        assert choice.changed == pytest.approx(moved, abs=1e-9)
         assert choice.wrong_se == choice.gain_se == choice.kept_se == choice.added_se == 0.0
 
 

@@ -54,7 +54,8 @@ def made(
     stands = tuple(Surveyed(one, 3.25, (i % 21) / 20, i % 2 == 0, 7) for i, one in enumerate(ids))
     chosen = Guarantee(content["guarantee"], **content["limits"])
     choices = tuple(
-        Choice(one, 2.0 - 0.1 * i, 0.1 * i, 0.1 * i, 0.01 * i) for i, one in enumerate(with_chosen(chosen))
+        Choice(one, 2.0 - 0.1 * i, 0.1 * i, 0.1 * i, 0.01 * i, 0.2 * i)
+        for i, one in enumerate(with_chosen(chosen))
     )
     menu = Menu(choices, 2.0, 0.75, 1.25, 0.3, 0.1, papers, papers, papers)
     return Report(

@@ -76,6 +76,7 @@ class Choice:
     gain: float  # expected number of wrong decisions that it avoids, compared with mean scores
     kept: float  # its share of what full calibration would gain
     added: float  # by how much decisions raise the chance of naming a reviewer, mean over reviews
+    changed: float  # expected number of papers decided otherwise than by mean scores
     wrong_se: float = 0.0  # standard error of `wrong`
     gain_se: float = 0.0  # standard error of `gain`
     kept_se: float = 0.0  # standard error of `kept`
@@ -340,10 +341,11 @@ def _clock(step: Callable[[int], None], start: float, seconds: int) -> Callable[
 
 @dataclass(frozen=True, eq=False)
 class _Solved:
-    """One paper: under each guarantee its error and success."""
+    """One paper: under each guarantee its error, success and chance of being accepted."""
 
     error: tuple[float, ...]
     success: tuple[float, ...]
+    accepted: tuple[float, ...]
     gap: float
     right: float
     full: float
@@ -355,10 +357,15 @@ class _Solved:
 def _solve_under_guarantees(case: PaperCase, guarantees: tuple[Guarantee, ...]) -> _Solved:
     """One paper under every guarantee, with its posterior computed once."""
     belief, reviews = case.belief, len(case.scores)
-    solutions = [solve(case.promised(guarantee.promise), guarantee) for guarantee in guarantees]
+    promised = [case.promised(guarantee.promise) for guarantee in guarantees]
+    solutions = [solve(own, guarantee) for own, guarantee in zip(promised, guarantees, strict=True)]
     return _Solved(
         error=tuple(solution.error for solution in solutions),
         success=tuple(reviews * solution.success for solution in solutions),
+        accepted=tuple(
+            float(own.belief.weight @ own.belief.spread(solution.accept))
+            for own, solution in zip(promised, solutions, strict=True)
+        ),
         gap=max((max(0.0, solution.error - solution.bound) for solution in solutions), default=0.0),
         right=float(belief.weight @ belief.favor),
         full=fully_calibrated_error(belief, case.sample),
@@ -388,9 +395,11 @@ def _estimated(
     only = float(sample.weight @ before / (sample.weight @ number))
     choices = []
     for index, guarantee in enumerate(guarantees):
-        error, success = (
-            np.array([getattr(paper, name)[index] for paper in solved]) for name in ("error", "success")
+        error, success, accepted = (
+            np.array([getattr(paper, name)[index] for paper in solved])
+            for name in ("error", "success", "accepted")
         )
+        moved = sample.by_stake(raw_accept * (1 - accepted) + (1 - raw_accept) * accepted)
         gain, named = sample.by_stake(raw - error), sample.by_stake(success - before)
         wrong = by_mean.less(gain)
         kept = gain.value / most.value if most.value > 0.0 else 1.0
@@ -401,6 +410,7 @@ def _estimated(
                 gain=gain.value,
                 kept=kept,
                 added=named.value / reviews,
+                changed=moved.value,
                 wrong_se=wrong.error,
                 gain_se=gain.error,
                 kept_se=gain.less(most, kept).error / most.value if most.value > 0.0 else 0.0,

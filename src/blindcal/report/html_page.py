@@ -20,7 +20,7 @@ from blindcal.exporters.formats import WAITING, DecidedPaper
 from blindcal.io.cells import count
 from blindcal.planning.advice import ADVICE, LEAVE, LOWER, RAISE, TIE_LOWER, TIE_RAISE
 from blindcal.planning.calibration_check import FITS
-from blindcal.planning.guarantee_menu import Choice, Menu
+from blindcal.planning.guarantee_menu import Menu
 from blindcal.planning.level_menu import LevelAnswer
 from blindcal.policy.guarantee import Guarantee
 from blindcal.report.charts import WIDTH, Bar, Histogram, Span, bars, histogram, spans
@@ -294,7 +294,17 @@ def _with_certified(menu: Menu, chosen: Guarantee, content: Mapping[str, Any]) -
         added = (content["added_success"], 0.0) if own else (choice.added, choice.added_se)
         kept = (gain / most, error / most) if most > 0.0 else (choice.kept, choice.kept_se)
         choices.append(
-            Choice(choice.guarantee, raw - gain, gain, kept[0], added[0], error, error, kept[1], added[1])
+            replace(
+                choice,
+                wrong=raw - gain,
+                gain=gain,
+                kept=kept[0],
+                added=added[0],
+                wrong_se=error,
+                gain_se=error,
+                kept_se=kept[1],
+                added_se=added[1],
+            )
         )
     return replace(
         menu,

@@ -227,7 +227,10 @@ def better_choice(menu: Menu, chosen: Guarantee) -> Choice | None:
 def advice(menu: Menu, chosen: Guarantee) -> str:
     """Whether calibration is worth it with the `chosen` promise of a `menu`, and what another would gain."""
     own, least = menu.choice(chosen), WORTH * menu.papers
-    gained = f"Expected gain: {papers_text(own.gain, own.gain_se)} of {count(menu.papers, 'paper')}."
+    gained = (
+        f"Expected gain: {papers_text(own.gain, own.gain_se)} of {count(menu.papers, 'paper')}; "
+        f"{papers_text(own.changed)} decided otherwise than by mean scores."
+    )
     if own.gain < least:
         gained = f"Not worth it with {short_words(chosen)}. {gained}"
     full = papers_text(menu.gain_fully_calibrated, menu.gain_fully_calibrated_se)
