@@ -129,7 +129,7 @@ def test_one_file_is_decided_on_the_pages_too(session: Session, release: str) ->
     release_view = page_view(session, "results")[1]["release"]
     assert (release_view["advised"], release_view["table"]) == (release == "advice", f"{release}.csv")
     said = {name: words for name, _, _, words in page_view(session, "overview")[1]["open"]["steps"]}
-    assert said["decide"].startswith("release 1: advice of 8" if release == "advice" else "release 1: ")
+    assert said["decide"].startswith("release 1: advice on 8" if release == "advice" else "release 1: ")
 
 
 @pytest.mark.edge

@@ -315,8 +315,7 @@ def _steps(session: Session, state: FolderState) -> list[tuple[str, str, bool, s
     looked = state.decided or session.result("planned") is not None
     decided = "not yet"
     if release is not None:
-        papers = count(release.certificate["papers"], "paper")
-        decided = f"release {release.public['release']}: {_gone_out(release)} of {papers}"
+        decided = f"release {release.public['release']}: {_gone_out(release)}"
         decided += "; files or papers changed since, so amend them" if state.amendable else ""
     keyed = state.fingerprint is not None
     return [
@@ -330,7 +329,10 @@ def _steps(session: Session, state: FolderState) -> list[tuple[str, str, bool, s
 
 def _gone_out(release: LatestRelease) -> str:
     """What a release published: how many papers are accepted, or advice."""
-    return "advice" if release.public["publishes"] == "advice" else f"{release.public['accepted']:,} accepted"
+    papers = count(release.certificate["papers"], "paper")
+    if release.public["publishes"] == "advice":
+        return f"advice on {papers}"
+    return f"{release.public['accepted']:,} of {papers} accepted"
 
 
 def _unset(state: FolderState) -> str | None:
