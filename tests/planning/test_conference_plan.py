@@ -15,27 +15,13 @@ import pytest
 
 from blindcal.cli import run
 from blindcal.errors import InputError
-from blindcal.planning.conference_plan import (
-    Answer,
-    answer,
-    bar_remarks,
-    crowd_remarks,
-    plan,
-    plan_conference,
-    plan_prepared,
-    plan_remarks,
-    pool_remarks,
-    row_remarks,
-    stray_remarks,
-)
+from blindcal.planning.conference_plan import Answer, answer, plan, plan_conference, plan_prepared
 from blindcal.planning.expected_errors import summary
 from blindcal.planning.guarantee_menu import MENU, menu, with_chosen
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
-from blindcal.posterior.conference import prepare
 from blindcal.posterior.inputs import Inputs
-from blindcal.reviews import Reviews
-from commands import call, plain
+from commands import plain
 from drawn_worlds import Drawn, centered, for_five_points, mirrored, one_sixty
 from listed_tuples import agree, keeps
 from sizes import count
@@ -418,17 +404,6 @@ def test_a_bar_in_units_of_scores_is_explained(tmp_path: Path, capsys: pytest.Ca
 
 @pytest.mark.usefixtures("no_early_answer")
 @pytest.mark.edge
-def test_a_bar_that_nobody_passes_is_remarked_on_by_its_own_words_only() -> None:
-    reviews = Reviews.from_table({"paper": ["p"], "reviewer": ["a"], "score": [5]})
-    people = dict.fromkeys(("a", "b"), (1.0, 5.0, 1.0, 0.0, 0.0, 0.0, 0.0))
-    conference = prepare(reviews, people, {"p": {"a": 0.5, "b": 0.5}}, bar=2.0)
-    (said,) = bar_remarks(conference, 2.0)
-    assert "not a score" not in said
-    assert bar_remarks(conference, None) == []
-
-
-@pytest.mark.usefixtures("no_early_answer")
-@pytest.mark.edge
 def test_a_rate_in_percent_is_recognized(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = small_conference().write(tmp_path / "in")
     assert run(_plan(folder, "accept-rate = 25")) == 2
@@ -453,37 +428,6 @@ def test_pools_that_name_the_authors_are_noted(tmp_path: Path, capsys: pytest.Ca
     said = capsys.readouterr().err
     assert "the pools and scores already name 100.0 % of the reviewers" in said
     assert "every pool has exactly as many people as the paper has reviews, so who reviewed it is" in said
-
-
-@pytest.mark.usefixtures("no_early_answer")
-@pytest.mark.edge
-@pytest.mark.parametrize(
-    ("pools", "said"),
-    [
-        (["ab", "ab", "ab"], "every pool has exactly"),
-        (["ab", "ab", "abc"], "2 of 3 pools (67 %) have exactly as many people as the paper has reviews, so"),
-        (["ab", "abc", "abc", "ab"], None),
-        (["ab*", "ab*"], None),
-        (["a*"], None),
-    ],
-)
-def test_pools_that_are_the_reviewers_are_noted(pools: list[str], said: str | None) -> None:
-    people = dict.fromkeys("abc*", (1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0))
-    papers = [str(place) for place in range(len(pools))]
-    table = {"paper": papers * 2, "reviewer": ["a"] * len(pools) + ["b"] * len(pools), "score": papers * 2}
-    given = {paper: dict.fromkeys(pool, 1.0) for paper, pool in zip(papers, pools, strict=True)}
-    found = pool_remarks(prepare(Reviews.from_table(table), people, given, bar=0.0))
-    assert [said] * (said is not None) == [note[: len(said or "")] for note in found]
-
-
-@pytest.mark.usefixtures("no_early_answer")
-@pytest.mark.edge
-def test_never_against_that_is_worse_than_raw_is_noted() -> None:
-    figures = {"success_scores_only": 0.3, "expected_wrong": 0.2, "expected_wrong_raw": 0.15}
-    (said,) = plan_remarks(figures, 0.6)
-    assert "more decisions are expected to be wrong (20.0 %) than by raw mean scores (15.0 %)" in said
-    assert plan_remarks(figures, None) == []
-    assert plan_remarks({**figures, "expected_wrong": 0.1}, 0.6) == []
 
 
 @pytest.mark.usefixtures("no_early_answer")
@@ -517,20 +461,6 @@ def test_conflicts_of_unknown_papers_and_people_are_noted(
     assert "has conflicts of a person without calibration" in notes
     assert "Nobody" not in notes
     assert not any(canary in notes for canary in small.canaries)
-
-
-@pytest.mark.usefixtures("no_early_answer")
-@pytest.mark.edge
-def test_conflicts_of_other_papers_altogether_are_refused(tmp_path: Path) -> None:
-    """They once were left out with a remark, and the papers decided from public data."""
-    small = small_conference()
-    folder = replace(small, pools=(("paper", "conflict"), ("nowhere", "Nobody"))).write(tmp_path / "in")
-    for command in ("plan", "decide"):
-        code, _, err = call(*command_line(command, folder, with_key(tmp_path / "key.bin"), tmp_path / "out"))
-        assert code == 2
-        assert "pools.csv, column paper: must list papers that have reviews: are the ids" in err
-    assert not (tmp_path / "out").exists()
-    assert stray_remarks("everyone", ["1"], ["a"]) == []
 
 
 @pytest.mark.usefixtures("no_early_answer")
@@ -569,35 +499,3 @@ def test_a_paper_under_two_ids_is_noted_where_everyone_is_a_candidate(
         in told
     )
     assert not any(canary in told for canary in small.canaries)
-
-
-@pytest.mark.usefixtures("no_early_answer")
-@pytest.mark.edge
-def test_candidates_who_are_all_taken_as_anyone_are_counted() -> None:
-    people = ["ann", "ben", "cat", "dan"]
-    told = "candidates have no row in r.csv and are taken as its row *"
-    assert row_remarks([*people, "*"], [*people, "*"], "r.csv") == []
-    assert row_remarks(people, ["ann", "ben", "cat", "*"], "r.csv") == []
-    (remark,) = row_remarks(people, ["a@x", "b@x", "*"], "r.csv")
-    assert remark.startswith(f"4 of 4 {told}: are their ids spelled differently")
-    (remark,) = row_remarks(people, ["Ann", "ben", "cat", "dan", "*"], "r.csv")
-    assert remark.startswith(f"1 of 4 {told} (1 like a row but for capital letters")
-    assert not any(name in remark for name in people)
-
-
-@pytest.mark.usefixtures("no_early_answer")
-@pytest.mark.edge
-def test_a_crowd_larger_than_pools_is_said_to_be_steady_there():
-    """Pools of 4 and of 3 with `*`: the outsider may be anyone, so that nobody need be likelier."""
-    conference, _ = loaded(small_conference(papers=5, pool=4))
-    (said,) = crowd_remarks(conference, Guarantee("crowd", among=5, epsilon=2.0))
-    assert said.startswith("for 5 of 5 papers fewer than 5 people may have reviewed")
-    assert "there a crowd of 5 is steady" in said
-    assert crowd_remarks(conference, Guarantee("crowd", among=4, epsilon=2.0)) == []
-    assert crowd_remarks(conference, Guarantee("steady", epsilon=2.0)) == []
-    first, *rest = conference.cases
-    others = replace(first, candidates=("*", *first.candidates[1:]))
-    (less,) = crowd_remarks(
-        replace(conference, cases=(others, *rest)), Guarantee("average", among=5, epsilon=2.0)
-    )
-    assert less.startswith("for 4 of 5 papers")

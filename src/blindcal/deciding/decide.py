@@ -66,14 +66,8 @@ from blindcal.io.atomic_files import CERTIFICATE, remove_stale_files
 from blindcal.io.cells import count
 from blindcal.io.tables import StrPath, data_frame
 from blindcal.planning.calibration_check import check_calibration
-from blindcal.planning.conference_plan import (
-    PaperPlan,
-    checked_fit,
-    input_remarks,
-    plan_conference,
-    plan_remarks,
-    quota_remarks,
-)
+from blindcal.planning.conference_plan import PaperPlan, checked_fit, plan_conference
+from blindcal.planning.remarks import input_remarks, plan_remarks, quota_remarks
 from blindcal.planning.request import Number, Request, check_types
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Case, Conference, LevelByTrack, TrueReviewers

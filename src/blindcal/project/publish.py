@@ -28,7 +28,7 @@ from blindcal.exporters.formats import (
 )
 from blindcal.io.atomic_files import CERTIFICATE, read_json
 from blindcal.io.cells import count
-from blindcal.planning.conference_plan import plan_remarks
+from blindcal.planning.remarks import plan_remarks
 from blindcal.posterior.inputs import PAST, Inputs
 from blindcal.project.folder import folder_inputs, key_of, release_of
 from blindcal.project.settings import (

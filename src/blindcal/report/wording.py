@@ -21,9 +21,10 @@ from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import parse_json, read_bytes
 from blindcal.io.cells import count, number_text
 from blindcal.io.tables import StrPath, decode_utf8, input_error
-from blindcal.planning.conference_plan import Answer, steady_crowd
+from blindcal.planning.conference_plan import Answer
 from blindcal.planning.guarantee_menu import Choice, Menu
 from blindcal.planning.level_menu import LevelAnswer, LevelMenu
+from blindcal.planning.remarks import steady_crowd
 from blindcal.planning.request import Quota
 from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee
 
