@@ -9,12 +9,14 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 
 from blindcal.deciding.decide import decide
 from blindcal.deciding.key import make_key
+from blindcal.io.atomic_files import write_bytes
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import Inputs, read_inputs
@@ -154,6 +156,39 @@ def verify_all(home: Path, conferences: int) -> Iterator[dict[str, object]]:
         yield {"conference": number, "kind": kind, "wrong": wrong, "differ": differ}
 
 
+def this_year(home: Path, conferences: int) -> str:
+    """The digest of all that is published of conferences on their own reviews, with keys that are fixed.
+
+    Rounded or not, one by one or an exact number, with centers of areas or not; each is amended once.
+    """
+    digest = sha256()
+    for number in range(conferences):
+        rng, folder = np.random.default_rng([28, number]), home / f"year{number}"
+        folder.mkdir(parents=True)
+        write_bytes(folder / "key.bin", sha256(f"key {number}".encode()).digest(), confidential=True)
+        offset = rng.normal(0, 0.9, 20)
+        rows = [
+            [f"p{paper}", f"r{who}", 5.5 + 1.6 * quality + offset[who] + rng.normal(), f"a{paper % 3}"]
+            for paper, quality in enumerate(rng.normal(size=40))
+            for who in rng.choice(20, 3, replace=False)
+        ]
+        digits, exact = (0, 3)[number % 2], number % 4 > 1
+        for row in rows:
+            row[2] = round(float(np.clip(row[2], 1, 10)), digits)
+        names = ("paper", "reviewer", "score", "area")[: 3 + (number % 3 > 0)]
+        share = {"accept": 10, "wait_list": 3} if exact else {"accept_rate": 0.25}
+        wanted = Request(Guarantee("odds", epsilon=2.0 + number % 2), people=20, **share)
+        for again in (False, True):
+            rows[0][2] = 10.0 if again else rows[0][2]
+            inputs = read_inputs({name: [row[at] for row in rows] for at, name in enumerate(names)})
+            more = {"amend": True, "reason": "typo"} if again else {}
+            decide(inputs, wanted, folder / "key.bin", folder / "out", numbered=True, yes_leak=True, **more)
+        files = sorted(path for path in (folder / "out").rglob("*") if path.is_file())
+        for path in files:
+            digest.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
 def kinds(conferences: int) -> Iterator[tuple[int, str]]:
     for number in range(conferences):
         yield number, KINDS[number % len(KINDS)]
@@ -165,6 +200,8 @@ if __name__ == "__main__":
             decide_all(Path(path), int(size))
         case ["verify", size, *paths]:
             print(json.dumps([one for path in paths for one in verify_all(Path(path), int(size))]))
+        case ["this-year", path, size]:
+            print(this_year(Path(path), int(size)))
         case ["others"]:
             # The widest is this machine itself.
             print(*list(machines())[:-1])

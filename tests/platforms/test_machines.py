@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -28,3 +29,12 @@ def test_what_one_kind_of_machine_decided_every_other_verifies(verifier: str, de
     found = json.loads(run_as(machines()[verifier], "verify", str(CONFERENCES), *decided))
     assert len(found) == CONFERENCES * len(decided)
     assert [one for one in found if one["wrong"]] == []
+
+
+def test_every_kind_of_machine_publishes_the_same_of_this_year_s_reviews(tmp_path: Path) -> None:
+    """Whole releases with the same keys, amended once: every byte that is public."""
+    digests = {
+        name: run_as(settings, "this-year", str(tmp_path / name), f"{count(6, 60)}")
+        for name, settings in machines().items()
+    }
+    assert len({*digests.values()}) == 1, digests
