@@ -235,6 +235,7 @@ SOUND_RECORD = {
     "bar": 0.123,
     "commitment": "00" * 32,
     "scores": "confidential",
+    "publishes": "advice",
     "fit": {"verdict": "fits"},
     "selection": {"accept": 3, "wait_list": 0, "cuts": {"": [None, None]}},
     "decisions": "paper,decision\n",
