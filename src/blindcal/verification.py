@@ -274,7 +274,8 @@ def verify_latest(
         progress=progress,
     )
     truth, given = true.reviewers, true.given
-    steps = sum(_steps(release) for release in past.records)
+    # One step for each paper that a release decided.
+    steps = sum(paper.release == release.release for release in past.records for paper in release.papers)
     with progress(f"verifying {count(len(loaded.cases), 'paper')}", steps) as advance:
         planner = partial(plan_conference, workers=workers, advance=advance)
         prepare, folder = partial(assemble, workers=workers), None if out is None else Path(out)
@@ -289,8 +290,16 @@ def verify_latest(
 
 
 def _published_check(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> list[Check]:
-    """Whether published certificates, and the files beside them, are those of this ledger."""
-    problems = published_problems(ledger, seen) or _changed_files(ledger, seen)
+    """Whether published certificates, and the files beside them, are those of this ledger.
+
+    A certificate may be given without its decisions.
+    """
+    problems = published_problems(ledger, seen)
+    for certificate in [] if problems else seen:
+        record = ledger.record(ledger.releases[certificate.number - 1])
+        if changed := [*map(str, other_files(record, certificate.path.parent))]:
+            what = f"is not what release {certificate.number} made with this key published"
+            problems.append(f"{', '.join(changed)} {what}")
     return [Check("published earlier", len(seen), len(problems), "; ".join(problems))] if seen else []
 
 
@@ -299,25 +308,6 @@ def _printed_check(record: Record, path: StrPath) -> Check:
     wrong, papers, missing = list_problems(record, path)
     note = f"{count(missing, 'paper')} of the release not in it: only withdrawn papers may be missing"
     return Check(f"printed list {path}", papers, len(wrong), note if missing else "", tuple(wrong))
-
-
-def _changed_files(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> list[str]:
-    """A message for each published folder in which decisions or lists are not those of its release.
-
-    A certificate may be given without its decisions.
-    """
-    messages = []
-    for certificate in seen:
-        record = ledger.record(ledger.releases[certificate.number - 1])
-        if changed := [*map(str, other_files(record, certificate.path.parent))]:
-            what = f"is not what release {certificate.number} made with this key published"
-            messages.append(f"{', '.join(changed)} {what}")
-    return messages
-
-
-def _steps(record: Record) -> int:
-    """The number of steps it takes to plan the papers that a release decided."""
-    return sum(paper.release == record.release for paper in record.papers)
 
 
 def _releases_with_input(

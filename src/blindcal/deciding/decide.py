@@ -40,8 +40,8 @@ from blindcal.deciding.key import (
     Key,
     as_recorded,
     coin_facts,
-    commitment_to_input,
     draw,
+    input_commitment,
     input_stamp,
     public_facts,
     read_key,
@@ -70,7 +70,7 @@ from blindcal.planning.conference_plan import PaperPlan, checked_fit, plan_confe
 from blindcal.planning.remarks import input_remarks, plan_remarks, quota_remarks
 from blindcal.planning.request import Number, Request, check_types
 from blindcal.policy.guarantee import Guarantee
-from blindcal.posterior.conference import Case, Conference, LevelByTrack, TrueReviewers
+from blindcal.posterior.conference import Case, Conference, TrueReviewers
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.large_pools import TableLayout
 from blindcal.posterior.levels import LevelCase, evidence
@@ -127,15 +127,17 @@ def draft(
     reason: str,
     *,
     changes: Changes | None = None,
+    stamp: str | None = None,
     given: Mapping[str, int] | None = None,
     replayed: Callable[[Conference, PlannedTables], PlannedTables] = as_planned,
 ) -> Draft:
     """The release that follows from this input and the earlier releases.
 
     New papers get a coin. Papers whose scores changed are decided from their new public data alone, which
-    reveals nothing further. All others keep their decisions, and everything else is frozen. `changes` are
-    those since the latest release, if they are known already. `given`: evidence that another method made. To
-    verify a release, `replayed` substitutes the recorded tables for the planned ones.
+    reveals nothing further. All others keep their decisions, and everything else is frozen. `changes` since
+    the latest release and the `stamp` of the input are computed unless they are known already. `given`:
+    evidence that another method made. To verify a release, `replayed` substitutes the recorded tables for
+    the planned ones.
     """
     records, old = past.records, past.latest
     changes = changes or changes_since(past, conference, truth, request)
@@ -145,7 +147,11 @@ def draft(
     if records and conference.model != records[0].level_model:
         raise InputError("an amendment must be prepared with the frozen moments of the scores")
     part, recorded = _to_decide(conference, changes), recorded_truth(past, truth, changes)
-    levels = _level_evidence(past.ledger.key, conference, recorded, request, given)
+    key, levels = past.ledger.key, None
+    stamp = stamp or input_stamp(key, conference, recorded, request, given)
+    if conference.model is not None:
+        made = evidence(conference.graded, recorded) if given is None else given
+        levels = LevelEvidence(made, stamp)
     if given is not None:
         _refuse_other_evidence(old, changes, given)
     plans = replayed(part, planner(part, request.guarantee) if part.cases else ())
@@ -154,7 +160,7 @@ def draft(
         earlier, reviewers = changes.earlier.get(case.paper, ()), truth[case.paper]
         claim = _claim_of_paper(past, plan.claim, earlier, case.paper)
         fresh[case.paper] = decide_paper(
-            past.ledger.key, request, number, case, reviewers, plan, raw, earlier, claim, levels
+            key, request, number, case, reviewers, plan, raw, earlier, claim, levels
         )
     papers = [fresh.get(case.paper) or _standing_decision(old[case.paper], case) for case in conference.cases]
     selection = None
@@ -167,7 +173,7 @@ def draft(
         reason=reason if records else "",
         settings=as_recorded(request.settings),
         bar=conference.bar,
-        commitment=commitment_to_input(past.ledger.key, conference, recorded, request, given),
+        commitment=input_commitment(key, request.conference, stamp),
         papers=tuple(papers),
         fit={} if fit is None else fit.public,
         decisions="",
@@ -179,20 +185,6 @@ def draft(
     )
     policies = PolicyTables({case.paper: plan.packed for case, plan in zip(part.cases, plans, strict=True)})
     return Draft(with_texts(record, past.ledger), part.cases, policies, changes, levels)
-
-
-def _level_evidence(
-    key: Key,
-    conference: Conference,
-    recorded: TrueReviewers,
-    request: Request,
-    given: Mapping[str, int] | None,
-) -> LevelEvidence | None:
-    """The evidence of a conference that is decided by it, from its reviewers as they are recorded."""
-    if conference.model is None:
-        return None
-    levels = evidence(conference.graded, recorded) if given is None else given
-    return LevelEvidence(levels, input_stamp(key, conference, recorded, request, given))
 
 
 def _refuse_other_evidence(
@@ -428,21 +420,18 @@ def decide(
     ledger = read_ledger(key, secret)
     check_published(ledger, certificates)
     refuse_other_conference(ledger, request.conference)
+    past, frozen = PriorDecisions(ledger), dict[str, Any]()
     if not distinct_papers:
-        refuse_duplicates(inputs.reviews, _decided_before(ledger))
-    latest = ledger.record(ledger.releases[-1]) if ledger.releases else None
-    frozen: LevelByTrack | None = None
-    if latest is not None:
-        frozen, inputs = latest.bar, inputs.on_grid(latest.grid)
-    model, standing = (None, None) if latest is None else (latest.level_model, latest.given)
-    conference, truth = request.prepared(
-        inputs, frozen, model=model, standing=standing, workers=workers, progress=progress
-    )
+        refuse_duplicates(inputs.reviews, past.latest)
+    if past.records:
+        latest = past.records[-1]
+        inputs = inputs.on_grid(latest.grid)
+        frozen = {"frozen": latest.bar, "model": latest.level_model, "standing": latest.given}
+    conference, truth = request.prepared(inputs, **frozen, workers=workers, progress=progress)
     if not distinct_papers:
-        refuse_drawn_again(PriorDecisions(ledger), conference, truth.reviewers)
+        refuse_drawn_again(past, conference, truth.reviewers)
     # A conference that was decided once can be returned and corrected even if its calibration does not fit.
-    despite = despite_misfit or frozen is not None
-    fit = checked_fit(conference, request.better, despite_misfit=despite)
+    fit = checked_fit(conference, request.better, despite_misfit=despite_misfit or bool(frozen))
     papers = len(conference.cases)
     with (
         _saying_what_was_decided(key, len(ledger.releases) + 1),
@@ -529,11 +518,6 @@ def refuse_other_conference(ledger: Ledger, conference: str) -> None:
         )
 
 
-def _decided_before(ledger: Ledger) -> set[str]:
-    """The ids that already have a decision."""
-    return {paper.paper for release in ledger.releases for paper in ledger.record(release).papers}
-
-
 def _remarks(
     inputs: Inputs | ThisYearInputs,
     conference: Conference,
@@ -606,7 +590,7 @@ def release(
             "without a guarantee every decision may reveal who reviewed the paper: that needs `yes_leak`"
         )
     why = reason if amend else ""
-    drafted = draft(conference, truth, request, past, planner, why, changes=changes, given=given)
+    drafted = draft(conference, truth, request, past, planner, why, changes=changes, stamp=stamp, given=given)
     commit(ledger, drafted.record, drafted.policies, stamp)
     return Outcome(drafted.record, "amended" if releases else "new", changes)
 
