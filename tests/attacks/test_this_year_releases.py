@@ -11,15 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blindcal.deciding.decide import Outcome, decide
-from blindcal.deciding.key import coin_facts, input_stamp, make_key, public_facts, read_key
-from blindcal.deciding.ledger import read_ledger
+from blindcal.certify.exact import UNIT, ExactPolicy, PolicyTables, pack_policy
+from blindcal.deciding.amend import PriorDecisions
+from blindcal.deciding.decide import Outcome, decide, draft, with_texts
+from blindcal.deciding.key import Key, coin_facts, input_stamp, make_key, public_facts, read_key
+from blindcal.deciding.ledger import commit, open_ledger, read_ledger
 from blindcal.errors import InputError, RefusedError
+from blindcal.planning.conference_plan import plan_conference
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import read_inputs
 from blindcal.posterior.levels import evidence
 from blindcal.verification import verify
+from sizes import count
 
 REQUEST = Request(Guarantee("odds"), accept_rate=0.3, people=20, strictness_share=0.5)
 
@@ -307,3 +311,38 @@ def test_all_that_is_frozen_is_refused_and_a_new_area_has_the_center_of_all(tmp_
     assert {*model.moments.areas} == {"a", "b"}
     assert {p: w for p, w in accepted(second).items() if p != "q1"} == accepted(first)
     assert verify(read_inputs(later), tmp_path / "key.bin", tmp_path / "out2").agrees
+
+
+@pytest.mark.parametrize("kind", ["true level", "both levels", "no draw"])
+def test_a_table_bent_for_one_decision_is_found(kind: str, tmp_path: Path) -> None:
+    """Papers in turn, by a holder of the key who plans and records another table for each of them."""
+    inputs = read_inputs(table())
+    request = REQUEST.for_inputs(inputs)
+    conference, truth = request.prepared(inputs)
+    stamp, bent = input_stamp(Key(bytes(32)), conference, truth.reviewers, request), 0
+    for number in range(0, 30, count(5, 1)):
+        path = tmp_path / str(number) / "key.bin"
+        path.parent.mkdir()
+        path.write_bytes(bytes(32))
+        path.chmod(0o600)
+        with open_ledger(path, Key(bytes(32))) as ledger:
+            past = PriorDecisions(ledger)
+            honest = draft(conference, truth.reviewers, request, past, plan_conference, "")
+            paper = honest.record.papers[number]
+            own = honest.policies[paper.paper]
+            low, high = (end * UNIT // own.denominator for end in own.ends)
+            other, turned = own.numerator.copy(), not paper.accepted
+            if kind == "true level":
+                other[paper.secret] = high if turned else low
+            else:
+                other[:] = (high if turned else low) if kind == "both levels" else UNIT * turned
+            forged = replace(
+                paper, accepted=turned, probability=(f"{int(other[paper.secret]):x}", f"{UNIT:x}")
+            )
+            papers = tuple(forged if one is paper else one for one in honest.record.papers)
+            record = with_texts(replace(honest.record, papers=papers), ledger)
+            tables = PolicyTables({**honest.policies.packed, paper.paper: pack_policy(ExactPolicy(other))})
+            commit(ledger, record, tables, stamp)
+        bent += 1
+        assert not verify(inputs, path).agrees
+    assert bent >= 6

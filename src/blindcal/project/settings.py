@@ -95,7 +95,7 @@ SECTIONS: Mapping[str, Mapping[str, Declaration]] = {
             "flag",
             True,
             "With a jury or fixed panels: papers with the same reviewers, and the same score from each, "
-            "are different papers. Else `decide` takes them for one paper under several ids.",
+            "are different papers, as are late papers that resemble decided ones. Else `decide` stops.",
         ),
         "titles": Declaration("file", "inputs/titles.csv", "Titles of papers, for `export`."),
         "tracks": Declaration("file", "inputs/tracks.csv", "Tracks of papers, as the export had them."),
