@@ -333,14 +333,14 @@ def _check_same_in_all_rows(paper: Integers, code: Integers, column: str, first:
             log.add(first + int(row), column, rule, f"not row {first + int(start[inverse[row]])}'s")
 
 
-# Scores that fill less of a declared scale than this are most often on another one.
-_PART_OF_SCALE = 1 / 3
+# If so many reviews fill less of a declared scale than this, they are most often on another one.
+_PART_OF_SCALE, _ENOUGH_REVIEWS = 1 / 3, 10
 
 
 def grid_warnings(reviews: Reviews) -> list[str]:
     """A sentence if the scores that can be given were guessed, or if those given fill little of them.
 
-    >>> table = {"paper": ["1", "1", "2"], "reviewer": ["ada", "bo", "ada"], "score": [2, 10, 7]}
+    >>> table = {"paper": [*range(10)], "reviewer": [*"abcdefghij"], "score": [2, 10, *[7] * 8]}
     >>> grid_warnings(Reviews.from_table(table, grid=range(1, 101)))[0][:59]
     'the scores given are 2 to 10, and `grid` says 1, 2, ..., 10'
     >>> grid_warnings(Reviews.from_table(table, grid=range(1, 11)))
@@ -354,7 +354,7 @@ def grid_warnings(reviews: Reviews) -> list[str]:
             f"the scores are taken as rounded to {grid}, by those that were given: `grid` says which can be "
             "given, or none if any number can be"
         ]
-    if high - low >= _PART_OF_SCALE * (reviews.grid[-1] - reviews.grid[0]):
+    if len(reviews) < _ENOUGH_REVIEWS or high - low >= _PART_OF_SCALE * (reviews.grid[-1] - reviews.grid[0]):
         return []
     return [
         f"the scores given are {number_text(low)} to {number_text(high)}, and `grid` says {grid}: could all "

@@ -1673,3 +1673,27 @@ def test_similar_ids_are_pointed_out_once_by_each_command(folder: Path) -> None:
     made = call("new", "two", "--reviews", "r.csv", "--accept", "1", "--scores", "public")
     for code, _, err in (made, call("plan", "two")):
         assert (code, err.count("differ only in capital letters")) == (0, 1)
+
+
+def test_the_list_of_submissions_says_what_became_of_papers(folder: Path) -> None:
+    """CMT's export of reviews says nothing of withdrawn papers; that of submissions has a column Status."""
+    Path("r.csv").write_text(
+        "paper,reviewer,score\n" + "".join(f"{p},{w},{p}\n" for p in (1, 2, 3, 4, 5) for w in "ab")
+    )
+    statuses = {1: "Awaiting Decision", 2: "Withdrawn", 3: "Desk Reject", 4: "Accept", 5: "", 9: "Withdrawn"}
+    rows = "".join(f"{paper}\tOn {paper}\t{status}\n" for paper, status in statuses.items())
+    Path("submissions.tsv").write_text(f"Paper ID\tPaper Title\tStatus\n{rows}")
+    code, _, err = call("import", "icx", "submissions.tsv")
+    assert (code, "import it once reviews are in" in err) == (2, True)
+    assert call("import", "icx", "r.csv")[0] == 0
+    code, out, _ = call("import", "icx", "submissions.tsv")
+    assert (code, "submissions.tsv: statuses" in out) == (0, True)
+    withdrawn = read_folder(folder).withdrawn
+    assert {paper: why.partition(", as")[0] for paper, why in withdrawn.items()} == {
+        "2": "withdrawn",
+        "3": "desk rejected",
+        "4": "decided already (Accept)",
+    }
+    Path("gone.tsv").write_text("Paper ID\tStatus\n" + "".join(f"{p}\tWithdrawn\n" for p in range(1, 6)))
+    code, _, err = call("import", "icx", "gone.tsv")
+    assert (code, "no paper is left to decide" in err) == (2, True)

@@ -310,7 +310,7 @@ def _print(folder: Folder, brought: FolderImport, codes: Path | None, dry_run: b
         return
     for path in brought.places.values():
         say(f"{'would write' if dry_run else 'wrote'} {folder.path / path}")
-    if not brought.places:
+    if not brought.places and not brought.withdrawn:
         say("the folder has this already: nothing to write")
     changed = [*brought.settings, *(["[withdrawn]"] if brought.withdrawn else [])]
     if changed:

@@ -13,6 +13,7 @@ from blindcal.importers.raw_export import (
     dropped_columns,
     export_error,
     silent,
+    withdrawn_papers,
 )
 from blindcal.importers.scores import (
     choose_score_field,
@@ -22,7 +23,7 @@ from blindcal.importers.scores import (
     score_shaped,
 )
 from blindcal.importers.sheet import HeadedTable, OpenedExport, find_table
-from blindcal.io.cells import count
+from blindcal.io.cells import count, normalize_id, whole_ids
 
 NAME, TITLE = "cmt", "CMT"
 _QUESTION = re.compile(r"(Q[0-9]+) \((.*?)( - Value)?\)", re.DOTALL)
@@ -79,6 +80,29 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         ),
         problems=tuple(problem for part in parts for problem in part.problems),
     )
+
+
+_OPEN = {"awaiting decision", "submitted", "under review"}
+
+
+def lists_statuses(names: frozenset[str]) -> bool:
+    """Whether a table with columns of these `names` is CMT's export of submissions."""
+    return {"paper id", "status"} <= names and not names & {"reviewer email", "reviewer name"}
+
+
+def read_statuses(opened: OpenedExport) -> dict[str, str]:
+    """Why papers in CMT's export of submissions are not to be decided, by paper."""
+    tables = [found for sheet in opened.sheets if (found := find_table(sheet, lists_statuses)) is not None]
+    if not tables:
+        raise export_error(opened.file, "must be CMT's export of submissions, with Paper ID and Status")
+    pairs = [
+        (normalize_id(paper.strip()), " ".join(status.split()))
+        for table in tables
+        for paper, status in zip(table.column("Paper ID"), table.column("Status"), strict=True)
+    ]
+    papers = whole_ids([paper for paper, _ in pairs])
+    decided = [(status, "" if status.casefold() in _OPEN else status) for _, status in pairs]
+    return withdrawn_papers((paper, *words) for paper, words in zip(papers, decided, strict=True))
 
 
 def _wanted(names: frozenset[str]) -> bool:

@@ -50,8 +50,8 @@ _AGGREGATES = (
     "calibrated. Save the reviews themselves (docs/reference/systems.md says how)"
 )
 _SUBMISSIONS = (
-    "must hold reviews: this is the list of submissions. Export the reviews instead; papers that it calls "
-    "withdrawn or desk rejected are listed by hand under [withdrawn] of conference.toml"
+    "must hold reviews: this is the list of submissions. Export the reviews; --as statuses takes from CMT's "
+    "list of submissions which papers are withdrawn, desk rejected or decided already"
 )
 _PEOPLE = "must hold reviews: this is a list of people or assignments. Export the reviews instead"
 _ASSIGNMENT = (

@@ -339,7 +339,10 @@ def create_folder(
     check_scores(contents, None)
     remarks += score_remarks(contents, None)
     if (imported := contents.imported) is not None:
-        grid, withdrawn = grid_text(imported.reviews.grid), left_out(imported, keep)
+        grid, withdrawn = (
+            grid_text(imported.reviews.grid),
+            left_out(imported.withdrawn, imported.reviews.papers, keep),
+        )
         _check_quota(imported.reviews.without(withdrawn), wishes.accept, str(given.reviews))
         remarks += (*reuse_warnings(past_footprints(contents), imported.reviews),)
     check_files(contents)
@@ -376,23 +379,28 @@ def create_example(folder: Path, drawn: SimulatedConference) -> None:
         create_folder(folder, given, InitialSettings("public", accept_rate=RATE), key_beside(folder))
 
 
-def left_out(imported: Imported, keep: Collection[str] = (), ours: Collection[str] = ()) -> dict[str, str]:
+def left_out(
+    statuses: Mapping[str, str],
+    papers: Collection[str],
+    keep: Collection[str] = (),
+    ours: Collection[str] = (),
+) -> dict[str, str]:
     """Why papers of an export are not decided, by paper.
 
-    `keep`: papers that are decided all the same, named one by one. `ours`: papers whose decisions are
-    blindcal's own.
+    `statuses`: what the export says became of some of the `papers`. `keep`: papers that are decided all the
+    same, named one by one. `ours`: papers whose decisions are blindcal's own.
     """
-    if unknown := [paper for paper in keep if paper not in imported.withdrawn]:
+    if unknown := [paper for paper in keep if paper not in statuses]:
         raise InputError(
             f"`keep`: the export does not call paper {unknown[0]!r} withdrawn, desk rejected, deleted or "
             "decided: it is decided anyway, or has no reviews"
         )
     gone = {
         paper: why
-        for paper, why in imported.withdrawn.items()
+        for paper, why in statuses.items()
         if paper not in keep and not (paper in ours and why.startswith(DECIDED))
     }
-    if len(gone) == len(imported.reviews.papers):
+    if papers and len(gone) == len(papers):
         raise InputError(
             f"no paper is left to decide: {'; '.join(withdrawn_lines(gone))}. If these are the reviews of a "
             "past conference, give --as past; to decide papers all the same, name them with `keep`"

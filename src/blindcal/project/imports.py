@@ -24,6 +24,7 @@ from blindcal.exporters.formats import read_decided, table_of
 from blindcal.fitting.committee import read_committee, read_names
 from blindcal.fitting.received_sums import has_share_statement
 from blindcal.importers import MAX_EXPORT
+from blindcal.importers.cmt import lists_statuses, read_statuses
 from blindcal.importers.detect import recognized
 from blindcal.importers.easychair import committee_table
 from blindcal.importers.hotcrp import read_metareviews
@@ -85,7 +86,7 @@ Notes = Mapping[str, Mapping[str, str | None]]
 """Lines about papers under the headings of conference.toml: by heading, then by paper; None for none."""
 KINDS = (
     *("reviews", "past", "committee", "conflicts", "assignments", "pools", "reviewers", "titles", "same"),
-    "evidence",
+    *("evidence", "statuses"),
 )
 """What a file can be brought into a folder as."""
 CALIBRATING = frozenset(("reviews", "past", "committee", "same"))
@@ -99,6 +100,7 @@ _COLUMNS = {
     "pools": lambda names: {"paper", "reviewer"} < names <= {"paper", "reviewer", "probability"},
     "titles": lambda names: names == {"paper", "title"},
     "evidence": lambda names: names == {"paper", "evidence"},
+    "statuses": lists_statuses,
     "committee": lists_people,
 }
 # What several files may be brought in as at once: years, and lists that add up to the committee.
@@ -251,7 +253,9 @@ def read_import(
             own = folder.text("pools")
             refuse_other_papers(own, papers_in(own) if os.path.isfile(own) else (), this_year.papers)
         remarks += (*reuse_warnings([*_earlier(folder, contents), *past_footprints(contents)], this_year),)
-    gone = {} if imported is None else left_out(imported, keep, _released(folder))
+    statuses = {**({} if imported is None else imported.withdrawn), **_statuses(sources, this_year)}
+    papers = () if this_year is None else this_year.papers
+    gone = left_out(statuses, papers, keep, _released(folder)) if statuses or imported is not None else {}
     withdrawn = {paper: status for paper, status in gone.items() if paper not in folder.withdrawn}
     remarks += (*_restored_remarks(folder, contents), *_left_remarks(folder, contents))
     remarks += _evidence_remarks(folder, contents, this_year, {**folder.withdrawn, **withdrawn})
@@ -267,6 +271,18 @@ def read_import(
     return FolderImport(
         tuple(sources), contents, written, settings, withdrawn, known, names, remarks, refusals
     )
+
+
+def _statuses(sources: Sequence[Source], reviews: Reviews | None) -> dict[str, str]:
+    """What a list of submissions says became of papers that have reviews."""
+    statuses = dict[str, str]()
+    for source in (source for source in sources if source.kind == "statuses"):
+        if reviews is None:
+            raise InputError(f"{source.path} says what became of papers: import it once reviews are in")
+        statuses |= read_statuses(open_export(read_bytes(source.path, MAX_EXPORT), str(source.path)))
+    return {
+        paper: statuses[paper] for paper in (() if reviews is None else reviews.papers) if paper in statuses
+    }
 
 
 def papers_of(text: str) -> list[str]:
@@ -372,7 +388,7 @@ def fit_follows(folder: Folder, sources: Sequence[Source], contents: FolderConte
 def _read(
     folder: Folder, sources: Sequence[Source], choices: Choices
 ) -> tuple[FolderContents, tuple[str, ...]]:
-    aside = (*_REPEATED, "assignments")
+    aside = (*_REPEATED, "assignments", "statuses")
     by_kind = {source.kind: source.path for source in sources if source.kind not in aside}
     members = [source.path for source in sources if source.kind == "committee"]
     choices = replace(choices, metareviews=_metareviews(sources))
