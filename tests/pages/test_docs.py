@@ -123,7 +123,6 @@ def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
         "README.md",
         "docs/howto/before_you_say_yes.md",
         "docs/explanation/privacy_model.md",
-        "src/blindcal/cli/demo.py",
     ],
 )
 def test_what_epsilon_promises_is_said_of_a_single_decision(place: str) -> None:

@@ -36,7 +36,7 @@ from blindcal.io.cells import count, number_text
 from blindcal.planning.advice import LOWER, RAISE, TIE_LOWER, TIE_RAISE
 from blindcal.planning.calibration_check import FITS
 from blindcal.planning.conference_plan import Answer
-from blindcal.planning.level_menu import LevelAnswer
+from blindcal.planning.level_menu import LevelAnswer, LevelChoice
 from blindcal.planning.request import RELEASES, Quota, Request
 from blindcal.policy.guarantee import GUARANTEES
 from blindcal.pools.candidates import EVERYONE
@@ -525,12 +525,24 @@ def _plan(session: Session, state: FolderState) -> dict[str, Any]:
 def level_view(planned: LevelAnswer) -> dict[str, Any]:
     """The answer if papers are decided by this year's evidence, and its menu as a table."""
     headings, lines, meaning = level_table(planned)
-    rows = zip(lines, [choice == planned.choice for choice in planned.menu.choices], strict=True)
+    choices = planned.menu.choices
+
+    def gain(choice: LevelChoice) -> float:
+        # Of another method's evidence no gain is known.
+        return 0.0 if planned.from_file else choice.gain[1]
+
+    drawn = bars(
+        (name, gain(choice), cells[0], choice == planned.choice, tuple(cells[1:]))
+        for (name, *cells), choice in zip(lines, choices, strict=True)
+    )
     return {
         "answer": level_advice(planned),
         "headings": headings,
         "note": meaning,
-        "levels": [(place, name, cells, own) for place, ((name, *cells), own) in enumerate(rows)],
+        "rows": [*enumerate(drawn)],
+        "raw": None,
+        "full": None,
+        "fits": None,
         "remarks": [plain(remark) for remark in planned.remarks],
         "sampled": False,
     }
@@ -543,7 +555,6 @@ def planned_view(planned: Answer | LevelAnswer) -> dict[str, Any]:
     menu = planned.menu
     raw, *lines, full = menu_bars(menu, planned.chosen)
     return {
-        "levels": None,
         "answer": advice(menu, planned.chosen),
         "headings": MENU_HEADINGS,
         "note": MENU_NOTE,
