@@ -786,7 +786,7 @@ def moved_together(guarantee: Guarantee) -> str:
         words += " (which a crowd of 10 is in so small pools)"
     far = "without limit" if fold == inf else f"up to {fold:,}-fold"
     return (
-        " In made-up conferences of 4 to 6 papers with as many reviewers, one review each and every "
+        " In simulated conferences of 4 to 6 papers with as many reviewers, one review each and every "
         f"assignment equally likely: under {words}, odds moved {far} and a best guess by up to {rise:.2f} "
         "(studies/matchings.py)."
     )
