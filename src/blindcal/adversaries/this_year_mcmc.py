@@ -11,7 +11,8 @@ In large conferences observers are told all writers but those of a sample of pap
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import sqrt
+from dataclasses import replace
+from math import hypot, sqrt
 
 import numpy as np
 
@@ -271,7 +272,7 @@ def walked(
             break
     if max(one.apart for one in found.values()) > MOST_STANDARD_ERRORS:
         raise InputError("walks from different starts do not agree, so nothing can be said of the assignment")
-    return found
+    return {question: replace(one, error=_total_error(alone, one)) for question, one in found.items()}
 
 
 def _compared(alone: Walks, decided: Walks, question: str) -> Answers:
@@ -286,7 +287,7 @@ def _compared(alone: Walks, decided: Walks, question: str) -> Answers:
     draws = [one.error**2 - (0.5 * gap) ** 2 for one, gap in zip((first, second), gaps, strict=True)]
     before, after = (one.shares(question) for one in (alone, decided))
     rise, guess = after.max(axis=1) - before.max(axis=1), after.argmax(axis=1)
-    variance = max(sum(draws), 0.0) + (0.5 * (gaps[1] - gaps[0])) ** 2 + _sampling_variance(alone, rise)
+    variance = max(sum(draws), 0.0) + (0.5 * (gaps[1] - gaps[0])) ** 2
     return Answers(
         baseline=first.success,
         success=second.success,
@@ -300,13 +301,13 @@ def _compared(alone: Walks, decided: Walks, question: str) -> Answers:
     )
 
 
-def _sampling_variance(walks: Walks, rise: Array) -> float:
-    """Of a mean over papers, if the observer was asked about a sample of them."""
-    if walks.seen.told is None:
-        return 0.0
+def _total_error(walks: Walks, told: Answers) -> float:
+    """The standard error of a mean over papers, also if the observer was asked about a sample of them."""
+    if walks.seen.told is None or told.error == 0.0:
+        return told.error
     paper = np.unique(walks.seen.paper[walks.counted], return_inverse=True)[1]
-    each = np.bincount(paper, rise) / np.bincount(paper)
-    return float(each.var(ddof=1) / each.size) if each.size > 1 else 0.0
+    each = np.bincount(paper, told.rise) / np.bincount(paper)
+    return hypot(told.error, sqrt(each.var(ddof=1) / each.size)) if each.size > 1 else told.error
 
 
 def _largest_rise(alone: Walks, decided: Walks, question: str) -> float:
