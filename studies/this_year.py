@@ -39,7 +39,7 @@ from blindcal.posterior.levels import (
 )
 from blindcal.posterior.variance_components import score_moments
 from blindcal.reviews import Reviews
-from ordinary_conference import kept_part
+from odds_with_history import kept_part
 from stated import keep
 
 RATE, DRAWS = 0.25, 20

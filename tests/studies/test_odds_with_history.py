@@ -1,4 +1,4 @@
-"""The ordinary conference: its years, lists and shares, against enumeration."""
+"""History: its years, lists and shares, against enumeration."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from studies.ordinary_conference import CASES, Years, drawn_years, kept_part, listed, spared
+from studies.odds_with_history import CASES, Years, drawn_years, kept_part, listed, spared
 
 from blindcal.planning.ranking_and_wait_list import rank
 
