@@ -158,7 +158,7 @@ def test_the_core_needs_numpy_scipy_and_highspy_only() -> None:
 
 
 def test_pins_satisfy_what_the_package_asks_for() -> None:
-    pins = dict(re.findall(r"^([A-Za-z0-9_.-]+)==([0-9.]+)$", _requirements(), re.M))
+    pins = dict(re.findall(r"^([A-Za-z0-9_.-]+)==([0-9.]+)(?: \\)?$", _requirements(), re.M))
     extras = PYPROJECT["project"]["optional-dependencies"]
     asked = [*PYPROJECT["project"]["dependencies"], *(item for items in extras.values() for item in items)]
     for item in asked:

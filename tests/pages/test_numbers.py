@@ -79,6 +79,7 @@ KNOWN = {
         "0.99": "a setting: NIPS 2014",
     },
     "first_decisions.md": {"3.11": "a version of Python"},
+    "systems.md": dict.fromkeys(["3.11", "3.13"], "a version of Python"),
     "before_you_say_yes.md": {"2 %": "a threshold of the check that calibration fits"},
     "numerics.md": {
         "0.04": "seconds, printed by the command below the table",
