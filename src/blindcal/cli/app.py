@@ -46,7 +46,7 @@ def _installed(name: str) -> str:
 COMMANDS = {
     "To look around": {
         "demo": ("demo:demo", "Run every step on a simulated conference of 200 papers."),
-        "app": ("demo:serve", "Run a whole conference in a browser, or play with one pair of papers."),
+        "app": ("serve:serve", "Run a whole conference in a browser, or play with one pair of papers."),
     },
     "Chair, before reviews are in": {
         "new": ("imports:new", "Make a conference's folder and its key, with or without reviews."),
