@@ -1697,3 +1697,28 @@ def test_the_list_of_submissions_says_what_became_of_papers(folder: Path) -> Non
     Path("gone.tsv").write_text("Paper ID\tStatus\n" + "".join(f"{p}\tWithdrawn\n" for p in range(1, 6)))
     code, _, err = call("import", "icx", "gone.tsv")
     assert (code, "no paper is left to decide" in err) == (2, True)
+
+
+FORM = "Timestamp,Your email,Paper title,Overall score (1 to 10)\n" + "".join(
+    f"1/{i}/2027,{w}@x.org,Widgets and {p},{2 + i}\n" for i, w in enumerate("abcd") for p in "XYZ"
+)
+FORM_COLUMNS = "paper=Paper title,reviewer=Your email,score=Overall score (1 to 10)"
+
+
+def test_new_names_the_rows_of_the_file_for_a_paper_that_is_spelled_in_two_ways(folder: Path) -> None:
+    lines = FORM.splitlines()
+    lines[8] = lines[8].replace("Widgets and Y", "widgets  and Y")
+    Path("form.csv").write_text("\n".join(lines) + "\n")
+    given = ("--scores", "public", "--accept", "50%", "--columns", FORM_COLUMNS)
+    code, _, err = call("new", "two", "--reviews", "form.csv", *given)
+    (named,) = re.findall(r"the papers in rows ([0-9]+) and ([0-9]+) differ", err)
+    assert (code, {int(row) for row in named}) == (0, {3, 9})
+    assert {"Widgets and Y", "widgets  and Y"} == {lines[int(row) - 1].split(",")[2] for row in named}
+
+
+def test_the_range_that_a_heading_states_is_the_doubt_about_the_grid(folder: Path) -> None:
+    Path("form.csv").write_text(FORM)
+    given = ("--scores", "public", "--accept", "50%", "--columns", FORM_COLUMNS)
+    code, out, _ = call("new", "two", "--reviews", "form.csv", *given)
+    said = 'grid = 2..5: taken from the scores given; its heading says 1..10: then write grid = "1..10"'
+    assert (code, said in out) == (0, True)

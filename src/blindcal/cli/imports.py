@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
+from blindcal.checks import Array
 from blindcal.cli.console import CONFIDENTIAL, as_options, emit_json, note, progress, say, table
 from blindcal.cli.fit import say_fitted
 from blindcal.cli.options import argument, flag, folder_argument, option, say_next_step, word
@@ -564,11 +566,30 @@ def say_calibrated(people: MatchedPeople | None) -> None:
         say(f"calibrated: {people}; everyone else is taken as any reviewer of the past")
 
 
+def _stated_range(field: str, score: Array) -> str:
+    """The range that the heading of a column of scores states, as a `grid`; empty if it states none.
+
+    >>> _stated_range("Overall score (1 to 10)", np.array([2.0, 9.0]))
+    '1..10'
+    >>> _stated_range("Q2: score from 1 to 10", np.array([2.0])), _stated_range("1-5", np.array([7.0]))
+    ('', '')
+    """
+    ends = re.findall("[0-9]+", field)
+    if len(ends) != 2 or not int(ends[0]) <= score.min() <= score.max() <= int(ends[1]):
+        return ""
+    return f"{ends[0]}..{ends[1]}"
+
+
 def _print_open(made: CreatedFolder, facts: dict[str, Any]) -> None:
     folder, settings = facts["folder"], facts["settings"]
     say(f"wrote {folder / FILE}: check every setting and correct any that are wrong")
     if "grid" in settings:
-        say(f"  grid = {settings['grid']}: taken from the scores given; could others be given too?")
+        known = made.contents.imported
+        stated = "" if known is None else _stated_range(known.score_field, known.reviews.score)
+        doubt = f'its heading says {stated}: then write grid = "{stated}"' if stated else ""
+        if stated != settings["grid"]:
+            doubt = doubt or "could others be given too?"
+            say(f"  grid = {settings['grid']}: taken from the scores given; {doubt}")
     say(f"  better = {settings['better']}: are {settings['better']} scores the better ones?")
     if "scores" not in settings:
         say("  scores: not set; say who may see the scores before papers are decided")

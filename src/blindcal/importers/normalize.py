@@ -9,6 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from blindcal.errors import Problem
 from blindcal.importers.people import check_people, new_codes
 from blindcal.importers.raw_export import (
@@ -125,7 +127,8 @@ def gather(export: RawExport, choices: Choices) -> Imported:
     became = {papers.get(_clean(paper), paper): what for paper, what in export.withdrawn.items()}
     return Imported(
         format=export.format,
-        reviews=reviews,
+        # Messages name rows of the file.
+        reviews=replace(reviews, row=np.array([rows[i].row for i in reviews.row])),
         scale=scale_of(score.levels, score.named),
         score_field=export.score_field,
         confidence_field=None if sure is None else export.confidence_field,
@@ -161,7 +164,7 @@ def coded(imported: Imported, known: Mapping[str, str]) -> tuple[Imported, dict[
     reviews = Reviews.from_table({**columns, "reviewer": [code[name] for name in columns["reviewer"]]})
     hidden = replace(
         imported,
-        reviews=reviews,
+        reviews=replace(reviews, row=imported.reviews.row[reviews.row]),
         rounds=tuple(imported.rounds[i] for i in reviews.row) if imported.rounds else (),
         sources=tuple(imported.sources[i] for i in reviews.row),
         committee={code[name]: "" for name in imported.committee},
