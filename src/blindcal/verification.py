@@ -97,10 +97,12 @@ _CHECK_OF_RECORD_FIELD = {
     "decisions": "public files follow from the record",
     "certificate": "public files follow from the record",
 }
+EARLIER = "earlier decisions"
+"""The check of what earlier releases decided; a first release has none."""
 _CHECK_OF_PAPER_FIELD = {
     "paper": "public data",
-    "release": "earlier decisions",
-    "earlier": "earlier decisions",
+    "release": EARLIER,
+    "earlier": EARLIER,
     "public": "public data",
     "reviewers": "reviewers",
     "secret": "accept probabilities",

@@ -33,6 +33,7 @@ from blindcal.io.cells import count, number_text
 from blindcal.project.check import Adversaries, audit_folder, verify_folder
 from blindcal.project.folder import opened
 from blindcal.report.wording import quota_line
+from blindcal.verification import EARLIER, Check
 
 _SHOWN = 10
 _WORDS = {"raw": "raw", "public": "public", "chosen": "decided", "full": "full"}
@@ -245,7 +246,7 @@ def verify(
     facts = {"release": record.release, "checks": verification.checks, "verified": verification.agrees}
     emit_json({**facts, "settings": record.settings} if verification.agrees else facts)
     say(f"release {record.release}, the latest of conference {folder.text('conference')!r}")
-    rows = [(c.name, f"{c.items - c.failed} of {c.items} agree", c.note) for c in verification.checks]
+    rows = [(c.name, _result(c), c.note) for c in verification.checks]
     table(["check", "result", ""], rows)
     for check in verification.checks:
         if check.papers:
@@ -263,3 +264,9 @@ def verify(
         if value is not None
     )
     say(f"decided with: {settled}{exactly}")
+
+
+def _result(check: Check) -> str:
+    """How much of a check agrees; before the first release there were no decisions that could."""
+    none = check.name == f"release 1: {EARLIER}" and not check.failed
+    return "none" if none else f"{check.items - check.failed} of {check.items} agree"
