@@ -493,8 +493,6 @@ SETTINGS = {
     "multiplier = 3": "multiplier must lie in [1, 2], found 3",
     'guarantee = "private"': "guarantee must be one of",
     'guarantee = "steady"|among = 10': "among goes with the guarantee crowd and average only",
-    'guarantee = "public"|epsilon = 5': "epsilon has no effect with guarantee public: leave it out",
-    'guarantee = "public"|epsilon = 2': "epsilon has no effect with guarantee public: leave it out",
     'guarantee = "none"|--yes-leak|epsilon = 1': "epsilon has no effect with guarantee none",
     'conference = ""': "column conference: must be text in quotes",
     "accept-rate = 0.3|bar = 0.5": "give only one of accept-rate, accept and bar",

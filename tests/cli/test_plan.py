@@ -191,3 +191,73 @@ def test_what_large_pools_cost_is_told(capsys) -> None:
     assert "up to 1.23 percentage points more errors than the best possible policy" in " ".join(
         capsys.readouterr().out.split()
     )
+
+
+# --- One file of this year's reviews: what a chair reads, and what the next step leads to
+
+
+@pytest.fixture
+def one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of six papers that are decided by this year's reviews, where little is gained."""
+    monkeypatch.chdir(tmp_path)
+    rows = [(p, w, 1 + (p + p // 3 * i) % 5) for p in range(1, 7) for i, w in enumerate("abc")]
+    Path("r.csv").write_text("paper,reviewer,score\n" + "".join(f"{p},{w},{s}\n" for p, w, s in rows))
+    assert run(["new", "icx", "--reviews", "r.csv", "--accept", "50%", "--scores", "confidential"]) == 0
+    return tmp_path / "icx"
+
+
+def test_the_next_step_of_a_plan_that_is_not_worth_it_can_be_taken_as_it_is_written(
+    one_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert run(["plan", "icx"]) == 0
+    said = capsys.readouterr().out
+    first, last = said.splitlines()[0], said.splitlines()[-1]
+    assert first.startswith("Not worth it with odds and epsilon 3: even the larger end of the range is below")
+    assert last == 'next: set guarantee = "public" in icx/conference.toml, then blindcal decide icx'
+    settings = one_file / "conference.toml"
+    assert "\nepsilon = 3\n" in settings.read_text()
+    settings.write_text(settings.read_text().replace('guarantee = "odds"', 'guarantee = "public"'))
+    assert run(["plan", "icx"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("Papers are decided by the scores alone. Expected gain: ")
+    assert said.splitlines()[-1] == "next: blindcal decide icx"
+    assert run(["decide", "icx"]) == 0
+    capsys.readouterr()
+    assert run(["verify", "icx"]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "earlier decisions" in line)
+    assert line.split() == ["release", "1:", "earlier", "decisions", "none"]
+    assert run(["plan", "icx"]) == 0
+    assert "--amend" in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_limits_that_public_does_not_need_stay_refused_where_they_are_typed_or_reveal(
+    one_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["plan", "icx", "--guarantee", "public epsilon=3"]) == 2
+    settings = one_file / "conference.toml"
+    settings.write_text(settings.read_text().replace('guarantee = "odds"', 'guarantee = "none"'))
+    assert run(["plan", "icx", "--yes-leak"]) == 2
+    assert capsys.readouterr().err.count("`epsilon` has no effect") == 2
+
+
+def test_what_can_go_wrong_is_a_condition_to_check_said_by_plan_alone(
+    one_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    condition = "nothing is gained if everyone reviewed everything"
+    assert condition not in capsys.readouterr().err
+    assert run(["plan", "icx"]) == 0
+    said = capsys.readouterr().err
+    assert said.count(condition) == 1
+    assert "a person for every five reviews; nobody was counted" in said
+    assert run(["decide", "icx"]) == 0
+    assert condition not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [["--out", "plan.html"], ["--audit"]])
+def test_a_page_of_this_years_plan_is_refused_with_where_it_is(
+    option: list[str], one_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["plan", "icx", *option]) == 2
+    assert "need past years: what this year's reviews gain is printed" in capsys.readouterr().err
+    assert not (one_file.parent / "plan.html").exists()

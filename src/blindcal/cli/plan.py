@@ -43,6 +43,7 @@ from blindcal.posterior.conference import Conference
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.this_year import ThisYearInputs
 from blindcal.project.folder import folder_inputs, opened, settings_of
+from blindcal.project.imports import decided
 from blindcal.project.settings import Folder, checked_consent, parse_guarantee
 from blindcal.report.guarantee_survey import survey
 from blindcal.report.html_page import Report, page
@@ -51,6 +52,7 @@ from blindcal.report.wording import (
     MENU_NOTE,
     advice,
     bar_words,
+    doubt,
     guarantee_words,
     level_advice,
     level_facts,
@@ -127,8 +129,8 @@ def plan(
             if isinstance(inputs, ThisYearInputs):
                 if audit or out is not None:
                     raise InputError(
-                        "--audit and --out are for a calibration from elsewhere: what this year's evidence "
-                        "gains is printed as a whole"
+                        "--audit and --out need past years: what this year's reviews gain is printed as a "
+                        "whole, and `blindcal app` shows it as a page"
                     )
                 _plan_levels(folder, inputs, request, given, key)
                 return
@@ -211,11 +213,14 @@ def _plan_levels(
             "notes": [],
         }
     )
-    worth = not level_advice(found).startswith("Not worth it")
-    if worth:
+    if given or decided(folder):
         say_next("plan", folder)
+    elif request.guarantee.name == "public":
+        say(f"next: blindcal decide {folder.path}")
+    elif doubt(found):
+        say(f'next: set guarantee = "public" in {folder.file}, then blindcal decide {folder.path}')
     else:
-        say(f'next: write guarantee = "public" into {folder.file}, then blindcal decide {folder.path}')
+        say_next("plan", folder)
 
 
 def _answered(

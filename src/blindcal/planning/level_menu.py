@@ -139,9 +139,9 @@ def level_remarks(conference: Conference, request: Request) -> list[str]:
     remarks = [OUTSIDE_EVIDENCE] if request.source == EVIDENCE_FILE else []
     if request.people is None:
         remarks.append(
-            f"`people` is not stated: {model.people:,} people are taken to have reviewed, five reviews each. "
-            "It shapes which papers a random draw decides, so it must come from the committee, never from a "
-            "count of this year's reviewers"
+            f"`people` is not stated: {model.people:,} is taken, a person for every five reviews; nobody "
+            "was counted. It shapes which papers a random draw decides, so it must come from the committee, "
+            "never from a count of this year's reviewers"
         )
     if model.people <= max(model.reviews):
         remarks.append(
@@ -154,13 +154,13 @@ def level_remarks(conference: Conference, request: Request) -> list[str]:
             f"{count(single, 'paper')} {'has' if single == 1 else 'have'} one review: its reviewer's "
             "strictness counts in full"
         )
-    if request.source != EVIDENCE_FILE:
-        remarks.append(
-            "if everyone reviewed everything, each person wrote one review, or the same people reviewed "
-            "together as fixed panels, little or nothing is gained: choose `guarantee` public, which decides "
-            "by the scores"
-        )
     return remarks
+
+
+_NOTHING_GAINED = (
+    "to check: nothing is gained if everyone reviewed everything, if each person wrote one review, or if the "
+    "same people reviewed together as fixed panels; then set `guarantee` to public"
+)
 
 
 @dataclass(frozen=True)
@@ -223,6 +223,7 @@ def level_answer(
     menu = level_menu(conference, with_chosen(request.guarantee, others))
     alike = similar_id_warnings(inputs.reviews, inputs.sources.reviews)
     known = (*inputs.remarks, *grid_warnings(inputs.reviews), *alike)
-    remarks = (*known, *level_remarks(conference, request))
     from_file = request.source == EVIDENCE_FILE
+    check = () if from_file or request.guarantee.name == "public" else (_NOTHING_GAINED,)
+    remarks = (*known, *level_remarks(conference, request), *check)
     return LevelAnswer(request.guarantee, menu, conference, len(inputs.reviews), remarks, from_file)

@@ -429,8 +429,11 @@ def folder_request(folder: Folder, *, yes_leak: bool = False) -> Request:
     `yes_leak`: the consent of a chair whose guarantee is `none`, which is refused without it.
     """
     source = folder.source
-    limits = {name: folder.text(name) for name in _LIMITS.keys() & folder.settings}
     named = str(folder.settings.get("guarantee", Guarantee().name if source == PAST else WITHOUT_HISTORY))
+    stated = {name: folder.text(name) for name in _LIMITS.keys() & folder.settings}
+    # Nothing is revealed that these lines could limit: a chair who turns to public need not remove them.
+    unused = {name for name, field in _LIMITS.items() if LIMITS[field].removable or LIMITS[field].only_with}
+    limits = {name: text for name, text in stated.items() if named != "public" or name not in unused}
     guarantee = checked_consent(_guarantee(named, limits), yes_leak=yes_leak)
     rate, bar = (float(text) if (text := folder.text(name)) else None for name in ("accept-rate", "bar"))
     request = Request(

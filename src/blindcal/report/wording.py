@@ -96,7 +96,7 @@ def expected(number: float) -> str:
     """An expected number of papers."""
     if 0.0 < number < 0.05:
         return "fewer than 0.1"
-    return "0" if number == 0.0 else f"{number:,.0f}" if number >= 1000 else f"{number:.1f}"
+    return "0" if number == 0.0 else f"{number:,.0f}" if number >= 1000 else f"{number:z.1f}"
 
 
 def papers_text(number: float, error: float = 0.0) -> str:
@@ -248,7 +248,6 @@ def advice(menu: Menu, chosen: Guarantee) -> str:
 
 def level_advice(answer: LevelAnswer) -> str:
     """Whether calibrating on this year's reviews is worth it with the chosen guarantee."""
-    low, high = answer.choice.gain
     papers = count(answer.menu.papers, "paper")
     if answer.from_file:
         return (
@@ -259,12 +258,25 @@ def level_advice(answer: LevelAnswer) -> str:
         f"Expected gain: {gain_range(answer)} of {papers}, by how strict reviewers are; "
         f"{papers_text(answer.choice.changed)} decided otherwise than by mean scores."
     )
-    if high >= WORTH * answer.menu.papers and low >= 0.0:
+    if answer.chosen.name == "public":
+        return f"Papers are decided by the scores alone. {gained}"
+    why = doubt(answer)
+    if not why:
         return gained
     return (
-        f"Not worth it with {short_words(answer.chosen)}. {gained} "
+        f"Not worth it with {short_words(answer.chosen)}: {why}. {gained} "
         'guarantee = "public" decides by the scores alone, with everything else of a folder.'
     )
+
+
+def doubt(answer: LevelAnswer) -> str:
+    """Why calibrating on this year's reviews is not worth it; empty if it is, or if nothing is known."""
+    low, high = answer.choice.gain
+    if answer.from_file:
+        return ""
+    if high < WORTH * answer.menu.papers:
+        return "even the larger end of the range is below one paper in a hundred"
+    return "the smaller end of the range is a loss" if round(low, 1) < 0.0 else ""
 
 
 def gain_range(answer: LevelAnswer) -> str:
