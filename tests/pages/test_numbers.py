@@ -68,6 +68,7 @@ KNOWN = {
         ".14": "printed by the example above it",
         ".38": "printed by the example above it",
     },
+    "report_in_hand.md": {".953": "e^3 / (1 + e^3)"},
     "calibrate_reviewers.md": {"90 %": "the level of an interval", ".953": "e^3 / (1 + e^3)"},
     "privacy_model.md": {
         "40 %": ".7 - .3, the sentence's own numbers",
