@@ -375,3 +375,23 @@ def test_the_pictures_say_where_the_bar_lies_what_changed_and_what_each_promise_
     for word in ("raise", "lower", "leave"):
         assert f"<em>{word}</em>" in text
     assert "with all decisions" not in text
+
+
+@pytest.mark.parametrize("raw", [5.04, 5.043, 5.08, 5.1, 17.66])
+@pytest.mark.parametrize("gain", [0.12, 0.241, 0.269, 0.31])
+def test_one_gain_is_one_number_in_headline_chart_and_table_and_the_numbers_beside_it_differ_by_it(
+    raw: float, gain: float
+) -> None:
+    of_hundred = {
+        "expected_wrong_raw": raw,
+        "expected_wrong": raw - gain,
+        "expected_wrong_fully_calibrated": 4,
+    }
+    given = made(100, **{name: wrong / 100 for name, wrong in of_hundred.items()})
+    said = facts(given)
+    (own,) = (bar for bar in said["wrong_bars"] if bar.chosen)
+    (row,) = (bar for bar in said["menu_bars"] if bar.chosen)
+    assert {said["saved_text"], own.text, row.text} == {f"{gain:.1f}"}
+    assert f"Expected gain: {gain:.1f} of 100" in said["advice"]
+    before, now = (float(said["number"][name]) for name in ("_raw", "_now"))
+    assert f"{round(before - now, 3):.1f}" == f"{gain:.1f}"

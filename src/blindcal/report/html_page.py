@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from importlib.resources import files
+from itertools import combinations
 from math import ceil, floor, inf, isinf
 from typing import Any
 
@@ -209,10 +210,10 @@ def facts(report: Report) -> dict[str, Any]:
         **_common(report),
         "notes": report.notes if report.confidential else (),
         "bar": bar_words(content["bar"]),
-        "number": {name or "_now": expected(value) for name, value in wrong.items()},
+        "number": {name or "_now": text for name, text in _side_by_side(wrong).items()},
         "saved": wrong["_raw"] - wrong[""],
-        "saved_text": expected(abs(_tenths(wrong["_raw"]) - _tenths(wrong[""]))),
-        "cost": expected(max(_tenths(wrong[""]) - _tenths(wrong["_fully_calibrated"]), 0.0)),
+        "saved_text": expected(abs(wrong["_raw"] - wrong[""])),
+        "cost": expected(max(wrong[""] - wrong["_fully_calibrated"], 0.0)),
         "against": expected(against_evidence),
         "added": added_text(content["added_success"]),
         "about": _in_letters(wrong) | {"against": about(against_evidence)},
@@ -250,13 +251,19 @@ def _lead(text: str) -> tuple[str, str]:
     return (f"{lead}:", rest) if colon and len(lead.split()) <= _LEAD else ("", text)
 
 
-def _tenths(number: float) -> float:
-    """A number of papers as it is shown beside its difference to another one.
+def _side_by_side(wrong: Mapping[str, float]) -> dict[str, str]:
+    """Numbers of papers as they are shown beside their differences, with digits enough for these.
 
-    >>> round(_tenths(5.04) - _tenths(4.76), 1)
-    0.2
+    >>> _side_by_side({"_raw": 5.2, "": 4.9}), _side_by_side({"_raw": 5.04, "": 4.76})
+    ({'_raw': '5.2', '': '4.9'}, {'_raw': '5.04', '': '4.76'})
     """
-    return round(number, 1 if number < 1000 else 0)
+    adds_up = all(
+        round(abs(round(a, 1) - round(b, 1)), 1) == round(abs(a - b), 1)
+        for a, b in combinations(wrong.values(), 2)
+    )
+    return {
+        name: expected(value) if adds_up or value >= 1000 else f"{value:.2f}" for name, value in wrong.items()
+    }
 
 
 def _scale(content: Mapping[str, Any]) -> dict[str, str] | None:
@@ -328,10 +335,9 @@ def _wrong_bars(wrong: Mapping[str, float], tossed: bool) -> tuple[Bar, ...]:
         ("", "as decided" if tossed else "as planned", True),
         ("_fully_calibrated", "with full calibration, which would reveal reviewers", False),
     )
-    gains = {name: wrong["_raw"] - wrong[name] for name, _, _ in named}
+    gains, left = {name: wrong["_raw"] - wrong[name] for name, _, _ in named}, _side_by_side(wrong)
     return bars(
-        (label, gains[name], papers_text(gains[name]), own, (expected(wrong[name]),))
-        for name, label, own in named
+        (label, gains[name], papers_text(gains[name]), own, (left[name],)) for name, label, own in named
     )
 
 
