@@ -67,6 +67,6 @@ def test_the_chair_has_every_figure_and_the_public_none(folder: Path) -> None:
     code, _, err = call("report", str(public), "--confidential", "--out", "other.html")
     assert (code, "give --key" in err) == (2, True)
     assert call("export", "icx", "--to", "csv", "--what", "advice", "--out", "advice.csv")[0] == 0
-    assert Path("advice.csv").read_text().splitlines()[0] == "paper,title,advice"
+    assert Path("advice.csv").read_text().splitlines()[0] == "paper,title,by_mean_score,advice"
     code, _, err = call("export", str(public), "--to", "csv", "--what", "advice", "--out", "none.csv")
     assert (code, "give --key" in err) == (2, True)

@@ -8,6 +8,7 @@ import random
 import re
 import stat
 from dataclasses import replace
+from math import exp
 from pathlib import Path
 
 import pytest
@@ -271,6 +272,12 @@ def test_the_page_of_a_release_by_this_years_evidence(
         page = Path(name).read_text()
         assert [text in page for text in figures] == [shown] * 4, name
         assert "by more than a factor of 20.1" in page
+        assert f"which follows the corrected scores with chance {100 / (1 + exp(-3)):.1f} %" in page
+        assert "A draw is not repeated." in page
+        assert "neither stored nor published" in page
+        assert ("says whether yours was" in page) == (scores == "public")
+        assert "you may ask" not in page
+        assert ("ask the chairs, who may tell that number" in page) == (not shown)
         assert not [person for person in {row[1] for row in year(0)} if person in page]
 
 
@@ -437,6 +444,81 @@ def test_words_for_decisions_are_printed_with_how_many_papers_have_them(folder: 
 def test_advice_says_whom_it_is_for(folder: Path) -> None:
     code, out, _ = call("export", "icx", "--to", "csv", "--what", "advice", "--out", "a.csv")
     assert (code, "Advice is for area chairs" in out) == (0, True)
+
+
+@pytest.mark.parametrize("scores", ["public", "confidential"])
+def test_advice_says_what_it_starts_from_and_that_decisions_by_hand_are_not_in_it(
+    scores: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    one_file([("paper", "reviewer", "score"), *year(0)], "icx", "--scores", scores, release="advice")
+    args = ("export", "icx", "--to", "csv", "--out")
+    code, _, err = call(*args, "a.csv")
+    assert (code, "by hand" in err) == (0, False)
+    table = rows(Path("a.csv"))
+    assert table[0] == ["paper", "by_mean_score", "advice"]
+    assert {row[1] for row in table[1:]} <= {"accept", "reject", "tie"}
+    assert all((row[1] == "tie") == row[2].startswith("tie: ") for row in table[1:])
+    if scores == "public":
+        assert rows(Path("icx/public/release-1/advice.csv")) == table
+    toml = Path("icx/conference.toml")
+    toml.write_text(toml.read_text().replace("[overridden]\n", '[overridden]\n"p1" = "accept: an error"\n'))
+    code, said, _ = call(*args, "b.csv", "--json")
+    facts = json.loads(said)
+    assert (code, facts["overridden"]) == (0, 0)
+    assert "1 decision by hand under [overridden] in conference.toml not written" in facts["notes"][-1]
+    assert Path("b.csv").read_bytes() == Path("a.csv").read_bytes()
+
+
+@pytest.mark.parametrize("publishes", ["decisions", "advice"])
+@pytest.mark.parametrize("accept", ["40%", "3"])
+@pytest.mark.parametrize("scores", ["public", "confidential"])
+def test_pages_of_decisions_by_scores_alone_speak_of_no_draw_and_no_strictness(
+    scores: str, accept: str, publishes: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows_ = [("paper", "reviewer", "score"), *year(0)]
+    Path("reviews.csv").write_text("".join(",".join(row) + "\n" for row in rows_))
+    assert call("new", "icx", "--reviews", "reviews.csv", "--accept", accept, "--scores", scores)[0] == 0
+    toml = Path("icx/conference.toml")
+    plain = re.sub(r"(?m)^guarantee = .*\n|^epsilon = .*\n", "", toml.read_text())
+    head = f'release = "{publishes}"\nguarantee = "public"\n'
+    toml.write_text(head + plain.replace("# people = 40", "people = 6"))
+    code, said, err = call("decide", "icx")
+    assert (code, "choose `guarantee` public" in err) == (0, False), err
+    assert "decided by the scores alone" in said
+    assert "calibrated" not in said
+    about_key = "If it was published before the draw, no one can have chosen the draws afterward."
+    for name, more in (("public.html", ()), ("own.html", ("--confidential",))):
+        assert call("report", "icx", "--out", name, *more)[0] == 0
+        menu = '<details class="part"><summary><h2 id="menu">'
+        aside = f"(?s)<style>.*?</style>|{menu}.*?</details>|{about_key}"
+        page = re.sub(aside, "", Path(name).read_text())
+        assert "Who wrote which review played no part." in page
+        for word in ("other reviews", "draw", "Links are not hidden", "looks strict", "calibrat"):
+            assert word not in page, (name, word)
+        assert "was wrong can be decided again" in page
+        assert "Nobody: none were computed" in page
+    code, said, _ = call("report", "icx/public/release-1", "--text")
+    said = " ".join(said.split()).replace(about_key, "")
+    assert (code, "draw" in said, "other reviews" in said) == (0, False, False)
+    assert "Papers were decided by their scores alone" in said
+
+
+def test_the_page_of_confidential_advice_names_no_file_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = [("paper", "reviewer", "score"), *year(0)]
+    one_file(table, "icx", "--scores", "confidential", release="advice")
+    code, said, err = call("report", "icx", "--out", "public.html")
+    assert (code, "the page lists no paper" in said + err) == (0, True)
+    page = Path("public.html").read_text()
+    assert "advice.csv" not in page
+    assert "apart from the decisions" not in page
+    assert "first decisions" not in page
+    assert '<th scope="col">paper</th>' not in page
+    assert "no paper is listed here" in page
 
 
 def test_what_was_not_decided_cannot_be_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,7 +128,7 @@ def test_tables_for_people_have_titles_and_round_trip(what: str) -> None:
         assert table[0] == ["paper", "title", "decision", "overridden"]
         assert [row[3] for row in table[1:]] == ["", "", "", "by hand"]
     else:
-        assert table[0] == ["paper", "title", "advice"]
+        assert table[0] == ["paper", "title", "by_mean_score", "advice"]
 
 
 def test_without_titles_and_overrides_there_are_no_columns_for_them() -> None:

@@ -18,6 +18,7 @@ from blindcal.deciding.certificate_fields import (
     ASSUMED_OF_A_FILE,
     ASSUMED_OF_A_LIST,
     ASSUMED_OF_EVIDENCE_LIST,
+    ASSUMED_OF_SCORES,
     ASSUMED_OF_THIS_YEAR,
     ASSUMED_WITHOUT_SCORES,
 )
@@ -326,7 +327,7 @@ def test_assumptions_say_first_what_they_are_about() -> None:
 
 
 def test_every_assumption_has_a_sentence_and_says_which_limits_hold_without_scores() -> None:
-    evidence = (*ASSUMED_OF_THIS_YEAR, *ASSUMED_OF_A_FILE, *ASSUMED_OF_EVIDENCE_LIST)
+    evidence = (*ASSUMED_OF_THIS_YEAR, *ASSUMED_OF_A_FILE, *ASSUMED_OF_EVIDENCE_LIST, *ASSUMED_OF_SCORES)
     names = [*ASSUMED, *ASSUMED_OF_A_LIST, *ASSUMED_WITHOUT_SCORES, *dict.fromkeys(evidence)]
     assert {*ASSUMPTIONS} == {*names}
     told = dict(zip(names, assumptions_of(names, Guarantee("steady")), strict=True))

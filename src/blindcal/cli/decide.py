@@ -21,7 +21,7 @@ from blindcal.cli.options import (
     say_next,
 )
 from blindcal.deciding.amend import Changes
-from blindcal.deciding.certificate_fields import CONFIDENTIAL
+from blindcal.deciding.certificate_fields import CONFIDENTIAL, by_scores_alone
 from blindcal.deciding.decide import Outcome, first_of_key
 from blindcal.deciding.ledger import ledger_folder
 from blindcal.exporters.formats import decided_of
@@ -132,7 +132,9 @@ def _advice_counts(outcome: Outcome) -> str:
 def _say_figures(certificate: dict[str, Any]) -> None:
     """The promise, and the figures that the certificate has."""
     if not has_figures(certificate):
-        say(f"better: {certificate['better']} scores; calibrated by {_BY[certificate['source']]}")
+        how = f"calibrated by {_BY[certificate['source']]}"
+        how = "decided by the scores alone" if by_scores_alone(certificate) else how
+        say(f"better: {certificate['better']} scores; {how}")
         for promise in certified_promises(certificate):
             say(promise)
         return

@@ -20,8 +20,10 @@ from blindcal.deciding.certificate_fields import (
     ASSUMED_OF_A_FILE,
     ASSUMED_OF_A_LIST,
     ASSUMED_OF_EVIDENCE_LIST,
+    ASSUMED_OF_SCORES,
     ASSUMED_OF_THIS_YEAR,
     CERTIFICATE_FORMAT,
+    by_scores_alone,
     certificate_json,
     public_fields,
 )
@@ -140,6 +142,8 @@ def _of_evidence(content: dict[str, Any], *, listed: bool) -> dict[str, Any]:
     """
     assumed = ASSUMED_OF_A_FILE if content["source"] == EVIDENCE_FILE else ASSUMED_OF_THIS_YEAR
     more = ASSUMED_OF_EVIDENCE_LIST if listed else ()
+    if by_scores_alone(content):
+        assumed, more = ASSUMED_OF_SCORES, ()
     kept = {name: value for name, value in public_fields(content).items() if name != "pools"}
     return {**kept, "assumptions": [*assumed, *more]}
 

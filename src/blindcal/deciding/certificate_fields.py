@@ -30,8 +30,9 @@ ASSUMED_WITHOUT_SCORES = ("confidential", "observer_of_scores", "unseen", "repea
 ASSUMED_OF_THIS_YEAR = ("draws", "renaming", "links", "evidence_fixed", "strategy", "uncovered_evidence")
 ASSUMED_OF_A_FILE = ("draws", "outside_evidence", "evidence_fixed", "uncovered_evidence")
 ASSUMED_OF_EVIDENCE_LIST = ("place_of_evidence",)
+ASSUMED_OF_SCORES = ("scores_alone", "uncovered_evidence")
 """What a certificate assumes, by name: always, if an exact number is accepted, if scores are confidential;
-and if papers are decided by this year's evidence, or by that of another method.
+if papers are decided by this year's evidence, or by that of another method; and by no evidence at all.
 
 `report.wording` has the sentences, so that words can change and certificates stay as they are.
 """
@@ -43,6 +44,7 @@ _ASSUMPTIONS = dict.fromkeys(
         *ASSUMED_OF_THIS_YEAR,
         *ASSUMED_OF_A_FILE,
         *ASSUMED_OF_EVIDENCE_LIST,
+        *ASSUMED_OF_SCORES,
     )
 )
 # Those that mention no figure: they stand if scores are confidential.
@@ -256,6 +258,14 @@ _SOURCES = {
     "this-year": "Strictness was estimated from each reviewer's other reviews of this conference.",
     "file": "Another method gave accept or reject for each paper; blindcal did not look at how.",
 }
+_SCORES_ALONE = "Papers were decided by their scores alone: how strict reviewers are was not estimated."
+
+
+def by_scores_alone(content: Content) -> bool:
+    """Whether a certificate is about papers that neither a calibration nor evidence decided."""
+    return bool(content["source"] != "past" and content["guarantee"] == "public")
+
+
 _REQUESTED = (
     SHARE.field(
         "accept_rate",
@@ -444,9 +454,9 @@ _DECIDED: Sequence[Field] = (
         "release",
         "Which of the conference's releases this is.",
         lambda c: (
-            "These are the first decisions that were published."
+            "This is the first release."
             if c["release"] == 1
-            else f"These decisions replace those of {count(c['release'] - 1, 'earlier release')}."
+            else f"This release replaces {count(c['release'] - 1, 'earlier release')}."
         ),
     ),
     POSITIVE.field("papers", "How many papers were decided.", "{papers:count paper} decided in all."),
@@ -505,7 +515,7 @@ _DECIDED: Sequence[Field] = (
     _choice(*SOURCES).field(
         "source",
         "What calibrated: a calibration from elsewhere, these reviews themselves, or another method's file.",
-        lambda content: _SOURCES[content["source"]],
+        lambda content: _SCORES_ALONE if by_scores_alone(content) else _SOURCES[content["source"]],
     ),
     Field(
         "pools",
@@ -727,7 +737,7 @@ def _without_decisions(content: Content) -> dict[str, Any]:
 
 def assumptions_without_scores(names: Sequence[str]) -> list[str]:
     """What a certificate assumes for readers who do not see the scores."""
-    if "draws" in names:
+    if {"draws", "scores_alone"} & {*names}:
         return [*names]
     return [*ASSUMED_WITHOUT_SCORES, *(name for name in names if name in _WITHOUT_FIGURES)]
 
@@ -845,7 +855,7 @@ CONFIDENTIAL = "confidential"
 # By what goes out and who may see the scores; in all other cases every column. Advice depends on scores.
 _PUBLIC_COLUMNS = {
     ("decisions", CONFIDENTIAL): ("paper", "decision", "track", "wait_list"),
-    ("advice", "public"): ("paper", "advice", "track"),
+    ("advice", "public"): ("paper", "raw_decision", "advice", "track"),
     ("advice", CONFIDENTIAL): (),
 }
 
@@ -857,6 +867,8 @@ def public_table(text: str, scores: str, publishes: str = "decisions") -> str:
         return text
     header, *rows = csv.reader(io.StringIO(text))
     places = [place for place, name in enumerate(header) if name in columns]
+    if publishes == "advice":  # beside a decision it is the raw one; alone it says what advice starts from
+        header = ["by_mean_score" if name == "raw_decision" else name for name in header]
     lines = (",".join(quote_cell(row[place]) for place in places) for row in (header, *rows))
     return "".join(f"{line}\n" for line in lines) if places else ""
 

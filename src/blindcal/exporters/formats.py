@@ -33,6 +33,7 @@ _COLUMNS = (
     Column("paper", "id"),
     Column("decision", choices=_FOUND, required=False),
     Column("raw_decision", choices=BY_MEANS, required=False),
+    Column("by_mean_score", choices=BY_MEANS, required=False),  # the same, where no decision is
     Column("advice", choices=(*ADVICE,), required=False),
     Column("track", "id", required=False, empty=True),
     Column("wait_list", required=False, empty=True),
@@ -91,7 +92,8 @@ def decided_of(
     if unknown := sorted(by_hand.keys() - {*papers}):
         raise InputError(f"`overridden`: paper {unknown[0]!r} is not in {table.file}")
     names = {} if titles is None else read_titles(titles)
-    columns = ("decision", "raw_decision", "advice", "track", "wait_list")
+    by_means = "raw_decision" if "raw_decision" in table else "by_mean_score"
+    columns = ("decision", by_means, "advice", "track", "wait_list")
     cells = (table.text(name) if name in table else ("",) * len(papers) for name in columns)
     decided = {
         paper: DecidedPaper(paper, decision, raw, advice, names.get(paper, ""), track=track, wait_list=index)
@@ -144,7 +146,7 @@ def export(
         >>> export([paper], "openreview", accepted="Accept").decode()
         '12,Accept,\\n'
         >>> export([paper], "csv", "advice").decode().split("\\n")[:2]
-        ['paper,title,advice', '12,On Widgets,raise']
+        ['paper,title,by_mean_score,advice', '12,On Widgets,reject,raise']
     """
     if what not in WHAT:
         raise InputError(f"`what` must be one of {', '.join(WHAT)}, found {what!r}")
@@ -288,8 +290,12 @@ def _table(
 ) -> tuple[list[str], list[tuple[str, ...]]]:
     """Header and rows for people; titles, tracks, the wait list and who decided only where there are any."""
     decisions = [replace(p, decision=words[p.decision]) if what == "decisions" else p for p in papers]
-    names = ("paper", "title", "track", *(("advice",) if what == "advice" else ("decision", "wait_list")))
-    columns = {name: [getattr(decided, name) for decided in decisions] for name in names}
+    names = {name: name for name in ("paper", "title", "track")}
+    if what == "advice":
+        names |= {"by_mean_score": "raw_decision", "advice": "advice"}
+    else:
+        names |= {"decision": "decision", "wait_list": "wait_list"}
+    columns = {name: [getattr(decided, kept) for decided in decisions] for name, kept in names.items()}
     if what == "decisions":
         columns["overridden"] = ["by hand" if decided.overridden else "" for decided in papers]
     columns = {name: cells for name, cells in columns.items() if any(cells)}

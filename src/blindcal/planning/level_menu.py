@@ -149,7 +149,7 @@ def level_remarks(conference: Conference, request: Request) -> list[str]:
             "scores alone"
         )
     single = sum(len(case.scores) == 1 for case in cases)
-    if single:
+    if single and request.guarantee.name != "public":
         remarks.append(
             f"{count(single, 'paper')} {'has' if single == 1 else 'have'} one review: its reviewer's "
             "strictness counts in full"

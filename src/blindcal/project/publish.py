@@ -107,7 +107,7 @@ def export_release(
     settings: Mapping[str, Any] = {} if folder is None else folder.settings
     titles = str(settings["titles"]) if "titles" in settings else None
     by_hand = {} if folder is None else folder.overridden
-    edits = {paper: text.split(":")[0] for paper, text in by_hand.items()}
+    edits = {paper: text.split(":")[0] for paper, text in by_hand.items() if what == "decisions"}
     if printed is not None:
         gone = () if folder is None else folder.withdrawn
         edits = {paper: word for paper, word in edits.items() if paper not in gone}
@@ -138,6 +138,11 @@ def export_release(
         words = {
             word: number[decision] for decision, word in called if number[decision] or decision in DECISIONS
         }
+    elif by_hand:
+        remarks = (
+            f"{count(len(by_hand), 'decision')} by hand under [overridden] in {FILE} not written: advice is "
+            "what blindcal says, and people decide on it",
+        )
     remarks = (*compared, *(() if printed is None else _changed_words(printed)), *remarks)
     name = f"{what}-{to}.{FORMATS[to].ending}"
     return ReleaseExport(name, to, what, data, tuple(papers), words, remarks, printed is not None)
@@ -291,7 +296,8 @@ def _level_figures(
 ) -> tuple[LevelFigures | None, list[str]]:
     """What readers of a release by this year's evidence may see if scores are `readable`; or a remark."""
     if not readable:
-        return None, ["scores are confidential: the page has decisions alone; `confidential` has all figures"]
+        listed = "lists no paper" if published_kind(release) == "advice" else "has decisions alone"
+        return None, [f"scores are confidential: the page {listed}; `confidential` has all figures"]
     secret = key if folder is None else key_of(folder, key)
     if secret is None or not secret.exists():
         return None, ["without the conference's folder and its key the page has no figures"]

@@ -146,11 +146,14 @@ def _common(report: Report) -> dict[str, Any]:
         "guarantee_name": guarantee.name,
         "promises": certified_promises(content),
         "conditions": certified_conditions(content),
-        "against_whom": adversary_words(guarantee, listed="selection" in content),
+        "against_whom": adversary_words(guarantee, listed="selection" in content, calibrated=not by_evidence),
         # What holds for readers who do not see the scores; odds says itself for whom it is
         "unseen": UNSEEN if hidden and not by_evidence and not has_figures(content) else "",
         "suspicion": _suspicion(guarantee.epsilon or 0.0),
         "lots": guarantee.name not in ("public", "none"),
+        "chance": _chance(guarantee),
+        # Whether authors can look up whether their papers were drawn
+        "told_by_table": report.level is not None and not hidden and content["papers"] <= MOST_LISTED,
         "rows": report.decided[:MOST_LISTED],
         "listed": MOST_LISTED,
         "waiting": sum(decided.decision == WAITING for decided in report.decided),
@@ -162,6 +165,16 @@ def _common(report: Report) -> dict[str, Any]:
         "titles": report.titles if report.confidential else {},
         "width": WIDTH,
     }
+
+
+def _chance(guarantee: Guarantee) -> str:
+    """With what chance a draw follows the corrected scores; empty where more than its epsilon shapes it.
+
+    >>> _chance(Guarantee("odds")), _chance(Guarantee("public"))
+    ('95.3 %', '')
+    """
+    alone = guarantee.name == "odds" and {*guarantee.limits} == {"epsilon"}
+    return percent(after_odds(0.5, guarantee.epsilon or 0.0)) if alone else ""
 
 
 def _suspicion(epsilon: float) -> str:

@@ -393,10 +393,11 @@ def conditions(guarantee: Guarantee) -> list[str]:
     return [fill(text, guarantee.limits) for text in texts if text]
 
 
-def adversary_words(guarantee: Guarantee, *, listed: bool = False) -> str:
+def adversary_words(guarantee: Guarantee, *, listed: bool = False, calibrated: bool = True) -> str:
     """Against whom a guarantee holds, and against whom it does not.
 
-    `guarantee` is the one requested; `listed` says that an exact number of papers was accepted.
+    `guarantee` is the one requested; `listed` says that an exact number of papers was accepted,
+    `calibrated` that reviewers were calibrated beforehand.
 
     >>> print(adversary_words(Guarantee("public", epsilon=None)))
     It holds against all who see the scores and the calibration, whatever else they know.
@@ -404,7 +405,8 @@ def adversary_words(guarantee: Guarantee, *, listed: bool = False) -> str:
     The limit on odds holds even against someone who knows or suspects more
     """
     if guarantee.name == "public":
-        return "It holds against all who see the scores and the calibration, whatever else they know."
+        seen = "the scores and the calibration" if calibrated else "the scores"
+        return f"It holds against all who see {seen}, whatever else they know."
     if guarantee.name == "none":
         return "It protects no one."
     if guarantee.name == "odds":
@@ -723,9 +725,9 @@ ASSUMPTIONS: Mapping[str, str] = {
     "list, on average over what is publicly possible; a paper on the wait list counts as not accepted. gap "
     "and never_against are about the private decisions: whatever the evidence, a paper at the cut may be "
     "accepted or not.",
-    "confidential": "Scores are confidential: apart from the decisions, nothing here depends on them. "
-    "The chance of naming a reviewer, the bar, expected errors and what the decision on each paper reveals "
-    "at most are in the private log, for the chair and an auditor.",
+    "confidential": "Scores are confidential: nothing here depends on them, apart from decisions that are "
+    "published. The chance of naming a reviewer, the bar, expected errors and what the decision on each "
+    "paper reveals at most are in the private log, for the chair and an auditor.",
     "observer_of_scores": "Against whom: the guarantee and its limits are kept for someone who sees all "
     "scores and decisions and knows this method, how each reviewer scores and who may have reviewed each "
     "paper. They limit what a decision reveals to such a person beyond the scores.",
@@ -750,6 +752,10 @@ ASSUMPTIONS: Mapping[str, str] = {
     "evidence_fixed": "Fixed by scores and settings alone: which papers are drawn and with what chance, the "
     "bar, the spread of scores, the number of people. The promise is broken if these settings were chosen "
     "after looking at who wrote what, or at figures fitted to this year's reviewers.",
+    "scores_alone": "Decided by scores and settings alone: who wrote which review played no part, so that "
+    "decisions say nothing about it beyond the scores, to anyone who sees these. To others, any decision, by "
+    "mean scores too, says something about the scores. Settings that were chosen after looking at who wrote "
+    "what would break this.",
     "strategy": "A reviewer who scores others low looks strict, which helps the papers they score high.",
     "outside_evidence": "The evidence came from outside: another method gave accept or reject for each "
     "paper, and every draw may depend on everything that went into it. A level can encode a name or a text. "
