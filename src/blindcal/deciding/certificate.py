@@ -140,12 +140,11 @@ def _of_evidence(content: dict[str, Any], *, listed: bool) -> dict[str, Any]:
     Nothing is stated of candidates, of whom there are none, and no error, since the scores cannot tell how
     strict reviewers are: `plan` gives a range. So all that is left depends on no score.
     """
-    assumed = ASSUMED_OF_A_FILE if content["source"] == EVIDENCE_FILE else ASSUMED_OF_THIS_YEAR
+    evidence = ASSUMED_OF_A_FILE if content["source"] == EVIDENCE_FILE else ASSUMED_OF_THIS_YEAR
     more = ASSUMED_OF_EVIDENCE_LIST if listed else ()
-    if by_scores_alone(content):
-        assumed, more = ASSUMED_OF_SCORES, ()
+    assumed = ASSUMED_OF_SCORES if by_scores_alone(content) else (*evidence, *more)
     kept = {name: value for name, value in public_fields(content).items() if name != "pools"}
-    return {**kept, "assumptions": [*assumed, *more]}
+    return {**kept, "assumptions": [*assumed]}
 
 
 def _requested(settings: Mapping[str, Any], listing: Listing | None) -> dict[str, Any]:
