@@ -63,6 +63,7 @@ def test_never_against_that_is_worse_than_raw_is_noted() -> None:
     assert plan_remarks({**figures, "expected_wrong": 0.1}, 0.6) == []
 
 
+@pytest.mark.edge
 def test_conflicts_of_other_papers_altogether_are_refused(tmp_path: Path) -> None:
     """They once were left out with a remark, and the papers decided from public data."""
     small = small_conference()
