@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -29,6 +30,7 @@ from blindcal.io.atomic_files import (
     read_bytes,
     read_json,
     read_range,
+    refuse_existing,
     refuse_published,
     remove_stale_files,
     staged_folder,
@@ -520,3 +522,12 @@ def test_an_empty_path_is_no_folder(folder: Path) -> None:
     with pytest.raises(InputError, match="a path must not be empty"):
         make_folder("")
     assert folder.stat().st_mode == before
+
+
+@pytest.mark.parametrize("name", [".html", ".CSV", ".json"])
+def test_an_ending_alone_is_no_name_of_a_file(name: str, tmp_path: Path) -> None:
+    """Most often a variable of a shell was not set: such a file would be hidden, too."""
+    with pytest.raises(InputError, match=f"must have a name before {re.escape(name)}"):
+        refuse_existing(tmp_path / name)
+    refuse_existing(tmp_path / f"icx{name}")
+    refuse_existing(tmp_path / ".profile")

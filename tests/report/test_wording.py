@@ -16,6 +16,7 @@ from blindcal.calibrators.assessment import Verdict
 from blindcal.errors import InputError
 from blindcal.fitting.gibbs import TRACES
 from blindcal.planning.guarantee_menu import Choice, Menu
+from blindcal.planning.level_menu import LevelAnswer, LevelChoice, LevelMenu
 from blindcal.policy.guarantee import NAMES, UNLIMITED, Guarantee
 from blindcal.report.wording import (
     SOURCES,
@@ -27,10 +28,13 @@ from blindcal.report.wording import (
     certified_guarantee,
     certified_promises,
     conditions,
+    doubt,
     expected,
     explain_certificate,
     factor,
     guarantee_words,
+    level_advice,
+    level_rows,
     menu_rows,
     promises,
     read_certificate,
@@ -364,3 +368,49 @@ def test_a_certificate_damaged_anywhere_is_refused_or_read(tmp_path: Path):
             read_certificate(written_certificate(tmp_path, content))
         except InputError:
             continue
+
+
+# --- This year's reviews: when a range is worth it, and how it is written
+
+FACTS: Any = None  # the conference itself, of which these sentences say nothing
+
+
+def _ranged(low: float, high: float, name: str = "odds") -> LevelAnswer:
+    guarantee = Guarantee(name)
+    menu = LevelMenu((LevelChoice(guarantee, (low, high, high, high), 3, 2.0),), (9.0,) * 4, 100)
+    return LevelAnswer(guarantee, menu, FACTS, 300, ())
+
+
+BELOW = "even the larger end of the range is below one paper in a hundred"
+LOSS = "the smaller end of the range is a loss"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "why", "written"),
+    [
+        (0.2, 1.0, "", "0.2 to 1.0"),
+        (0.2, 0.99, BELOW, "0.2 to 1.0"),
+        (-0.2, 3.0, LOSS, "-0.2 to 3.0"),
+        (-0.04, 3.0, "", "0.0 to 3.0"),
+        (2.04, 2.0, "", "2.0"),
+        (0.0, 0.0, BELOW, "0"),
+    ],
+)
+def test_a_range_is_worth_it_if_it_reaches_one_paper_in_a_hundred_and_loses_nothing_that_is_seen(
+    low: float, high: float, why: str, written: str
+) -> None:
+    answer = _ranged(low, high)
+    said = level_advice(answer)
+    assert doubt(answer) == why
+    assert said.startswith(f"Not worth it with odds and epsilon 3: {why}. " if why else "Expected gain: ")
+    assert f"Expected gain: {written} of 100 papers, by how strict" in said
+
+
+def test_public_is_never_called_not_worth_it_since_it_decides_by_the_scores() -> None:
+    said = level_advice(_ranged(0.0, 0.0, "public"))
+    assert said.startswith("Papers are decided by the scores alone. Expected gain: 0 of 100 papers")
+
+
+def test_a_range_of_one_number_in_the_table_is_that_number() -> None:
+    rows = [level_rows(_ranged(*ends).menu)[0][1] for ends in ((0.171, 0.174), (-0.001, 0.0), (0.1, 0.2))]
+    assert rows == ["0.17", "0.00", "0.10 to 0.20"]
