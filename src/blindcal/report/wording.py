@@ -96,7 +96,7 @@ def expected(number: float) -> str:
     """An expected number of papers."""
     if 0.0 < number < 0.05:
         return "fewer than 0.1"
-    return "0" if number == 0.0 else f"{number:,.0f}" if number >= 1000 else f"{number:z.1f}"
+    return "0" if round(number, 1) == 0.0 else f"{number:,.0f}" if number >= 1000 else f"{number:.1f}"
 
 
 def papers_text(number: float, error: float = 0.0) -> str:
