@@ -242,6 +242,35 @@ def test_a_broken_setting_has_a_page_that_says_so(both: tuple[Client, Session], 
     assert client.do("leave")
 
 
+def test_a_file_that_makes_the_folder_unreadable_is_replaced_on_the_page_that_says_so(
+    both: tuple[Client, Session], home: Path
+) -> None:
+    client, _ = both
+    small = small_conference(papers=8)
+    assert client.do("new", name="icx", accept="4", better="high", scores="public")
+    assert client.put("reviews.csv", text_of(small.reviews)).status == 200
+    assert client.do("import")
+    reviews = home / "icx" / "inputs" / "reviews.csv"
+    good = reviews.read_bytes()
+    reviews.write_bytes(good + b"p07,someone,good\n")
+    page = client.get("/conference/overview").text
+    assert "cannot be read" in page
+    assert "must be a number" in page
+    assert 'data-upload="files"' in page
+    assert "someone" not in page
+    assert client.put("again.csv", text_of(small.reviews)).status == 200
+    assert "again.csv" in client.get("/conference/overview").text
+    assert client.do("read", **{"kind:again.csv": "reviews"})
+    assert "What will be brought in" in client.get("/conference/overview").text
+    assert client.do("import")
+    page = client.get("/conference/files").text
+    assert "cannot be read" not in page
+    assert "Brought in." in page
+    assert (home / "icx" / "inputs" / "correction-1" / "reviews.csv").read_bytes() == good
+    assert reviews.read_bytes() == good + b"p07,someone,good\n"
+    assert "cannot be read" not in look(client)
+
+
 def test_pages_have_no_script_or_style_of_their_own_and_load_only_ours(both: tuple[Client, Session]) -> None:
     client, _ = both
     for path in PAGES:

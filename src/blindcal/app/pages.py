@@ -113,6 +113,7 @@ KIND_LABELS: Mapping[str, str] = {
     "titles": "titles of papers",
     "same": "people whose id changed",
     "evidence": "another method's calibration",
+    "statuses": "what became of papers (withdrawn, desk rejected)",
     PEOPLE_MAP: "who is behind the ids",
 }
 """What a file can be, as the page calls it."""
@@ -275,7 +276,11 @@ def page_view(session: Session, slug: str) -> tuple[str, dict[str, Any]]:
         common |= {"confidential": tab.confidential or hidden, "open": _header(session, state)}
         return f"{slug}.html", {**common, **tab.view(session, state)}
     except BlindcalError as error:
-        return "broken.html", {**common, "path": str(session.path), "notice": notice(error)}
+        common |= {"path": str(session.path), "notice": notice(error), "has_reviews": True}
+    try:
+        return "broken.html", {**common, "readable": True, **_bringing(session)}
+    except BlindcalError:
+        return "broken.html", {**common, "readable": False}
 
 
 def _header(session: Session, state: FolderState) -> dict[str, Any]:
@@ -372,7 +377,8 @@ def accept_words(request: Request) -> str:
     return quota_line(request.quota) if request.quota is not None else f"papers above quality {request.bar:g}"
 
 
-def _files(session: Session, state: FolderState) -> dict[str, Any]:
+def _bringing(session: Session) -> dict[str, Any]:
+    """The files on their way into a folder, which may have one that cannot be read."""
     checked, reading = session.checked, session.reading
     files = [
         {
@@ -386,8 +392,6 @@ def _files(session: Session, state: FolderState) -> dict[str, Any]:
         for path in session.staging.files
     ]
     imported: FolderImport | None = session.result("imported")
-    settings, pools = state.folder.settings, state.folder.text("pools")
-    years = [Path(file).stem for file in state.folder.past]
     return {
         "files": files,
         "together": notice(checked.errors.get("")),
@@ -398,6 +402,16 @@ def _files(session: Session, state: FolderState) -> dict[str, Any]:
         "reading": reading,
         "layouts": list(LAYOUTS),
         "columns": ",".join(f"{name}={column}" for name, column in reading.choices.columns.items()),
+        "codes": str(session.codes.resolve()),
+        "coded": session.codes.exists(),
+    }
+
+
+def _files(session: Session, state: FolderState) -> dict[str, Any]:
+    settings, pools = state.folder.settings, state.folder.text("pools")
+    years = [Path(file).stem for file in state.folder.past]
+    return {
+        **_bringing(session),
         "there": {
             "this year's reviews": review_words(state),
             "past conferences": ", ".join(years) or "none",
@@ -410,8 +424,6 @@ def _files(session: Session, state: FolderState) -> dict[str, Any]:
         },
         "withdrawn": state.folder.withdrawn,
         "has_reviews": state.reviews is not None,
-        "codes": str(session.codes.resolve()),
-        "coded": session.codes.exists(),
     }
 
 

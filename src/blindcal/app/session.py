@@ -321,12 +321,17 @@ class Session:
         return [name for name in names if not name.startswith(".") and (self.home / name / FILE).is_file()]
 
     @property
+    def folder(self) -> Folder:
+        """The open folder by its settings, also if another file of it cannot be read."""
+        if self.path is None:
+            raise InputError("no conference is open")
+        return read_folder(self.path)
+
+    @property
     def state(self) -> FolderState:
         """The state of the open folder, read anew if it has changed; also by a command."""
         with self.lock:
-            if self.path is None:
-                raise InputError("no conference is open")
-            folder = read_folder(self.path)
+            folder = self.folder
             if self._state is None or self._state.stamp != folder_stamp(folder):
                 self._state = read_state(folder)
             return self._state
@@ -390,7 +395,7 @@ class Session:
     @property
     def codes(self) -> Path:
         """Where the table of reviewers' codes is, or would be: beside the folder, as its key is."""
-        folder = self.state.folder.path.resolve()
+        folder = self.folder.path.resolve()
         return folder.with_name(f"{folder.name}.codes.csv")
 
     def read_as(self, reading: Reading) -> None:
@@ -406,13 +411,13 @@ class Session:
     def checked(self) -> Checked:
         """The files on their way as `import` would bring them; nothing is written."""
         with self.lock:
-            stamp = self.state.stamp
+            stamp = folder_stamp(self.folder)
             if self._checked is None or self._checked[0] != stamp:
                 self._checked = stamp, self._check()
             return self._checked[1]
 
     def _check(self) -> Checked:
-        folder, sources, errors = self.state.folder, list[Source](), dict[str, Exception]()
+        folder, sources, errors = self.folder, list[Source](), dict[str, Exception]()
         maps, choices = list[Path](), self.reading.choices
         for path in self.staging.files:
             kind = self.reading.kinds.get(path.name) or None
@@ -459,7 +464,7 @@ class Session:
             checked = self.checked
             if checked.brought is None:
                 raise InputError("there is no file that can be brought in: choose one, or correct it")
-            write_import(self.state.folder, checked.brought, self.codes)
+            write_import(self.folder, checked.brought, self.codes)
             self.staging.clear()
             self.reading = replace(self.reading, kinds={}, years={})
             self.keep("imported", checked.brought)
@@ -552,7 +557,7 @@ class Session:
         self._results[name] = self._stamp(name), value
 
     def _stamp(self, name: str) -> Stamp:
-        return self.state.planned if name == "planned" else self.state.stamp
+        return self.state.planned if name == "planned" else folder_stamp(self.folder)
 
     def start(self, name: str, words: str, step: Callable[..., Any]) -> None:
         """Run a `step` on the folder in the background, and keep its result by `name`."""
