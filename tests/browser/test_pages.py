@@ -168,7 +168,19 @@ def row(number: int, **more: Any) -> TablePaper:
 
 
 def table_of(*papers: TablePaper) -> PaperTable:
-    certificate = {"conference": "icx", "release": 1, "accepted": 1, "better": "high", "scores": "public"}
+    certificate = {
+        "conference": "icx",
+        "release": 1,
+        "papers": len(papers),
+        "accepted": 1,
+        "better": "high",
+        "scores": "public",
+        "publishes": "decisions",
+        "source": "this-year",
+        "guarantee": "odds",
+        "limits": {"epsilon": 3.0},
+        "requested": {"accept_rate": 0.4},
+    }
     return PaperTable(certificate, papers, Guarantee("odds"), "95.3 %")
 
 
@@ -220,13 +232,13 @@ def test_the_table_of_papers_sorts_filters_searches_and_opens_papers_by_keyboard
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.activeElement.id === 'paper-title'")
+    page.locator("#paper-title:focus").wait_for()
     assert page.locator("#paper-title").inner_text() == "Paper 117: On 117"
     assert not page.locator("#papers-view").is_visible()
     page.get_by_role("button", name="Next").press("Enter")
-    page.wait_for_function("document.getElementById('paper-title').textContent.includes('115')")
+    page.locator("#paper-title", has_text="115").wait_for()
     page.keyboard.press("Escape")
-    page.wait_for_function("document.activeElement.textContent === '115'")
+    page.locator('a:focus:text-is("115")').wait_for()
     page.goto(f"{meeting.as_uri()}#paper=1")
     said = page.locator("#paper-view").inner_text()
     for words in (
@@ -235,8 +247,19 @@ def test_the_table_of_papers_sorts_filters_searches_and_opens_papers_by_keyboard
         "Release 2: accept",
         "places 1",
         "never whether",
+        "raised",
+        "not confidence in this decision",
+        "What you may tell the authors",
     ):
         assert words in said.replace("place 1", "places 1"), words
+    page.goto(f"{meeting.as_uri()}#papers-view")
+    page.get_by_label("Track or area").select_option(label="any")
+    page.get_by_label("Show").select_option("draw")
+    page.get_by_label("Id or title").fill("on 11")
+    found = page.locator("#papers-count")
+    assert found.inner_text() == "0 papers; outside this filter 11 match"
+    page.get_by_label("Id or title").fill("on 117")
+    assert found.inner_text() == "0 papers; outside this filter 1 matches"
     page.goto(f"{meeting.as_uri()}#paper={quote(ATTACK)}")
     assert ATTACK in page.locator("#paper-title").inner_text()
     assert {line.partition(": file:")[0] for line in heard} == {"request"}, "nothing runs, loads or complains"

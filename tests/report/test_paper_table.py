@@ -59,6 +59,49 @@ def record() -> Record:
     return released()
 
 
+def expected_against(papers: float) -> str:
+    return "fewer than 1" if papers < 0.5 else f"about {papers:.0f}"
+
+
+def test_the_number_of_draws_that_go_against_the_scores_is_the_sum_of_their_chances(record: Record) -> None:
+    table = paper_table(record)
+    one = next(row for row in table.papers if row.how == DRAW)
+    follows = 1.0 / (1.0 + exp(-3.0))
+    assert table.against == pytest.approx(table.number(DRAW) * (1.0 - follows), rel=1e-3)
+    for papers, said in (
+        (21, "so about 1 of 21 is expected to go against them; no page says which."),
+        (42, "so about 2 of 42 are expected to go against them; no page says which."),
+        (4, "so fewer than 1 of 4 is expected to go against them; no page says which."),
+        (1, "1 paper was decided by a weighted draw: it follows the corrected scores with chance 95.3 %."),
+        (0, "No paper was decided by a random draw: scores settle all."),
+    ):
+        many = replace(table, papers=(one,) * papers, against=papers * (1.0 - follows))
+        assert many.draws.endswith(said), many.draws
+
+
+def test_it_says_how_the_number_varies_where_more_papers_are_and_where_a_change_is_written(
+    record: Record,
+) -> None:
+    table = paper_table(record)
+    accepts = tuple(replace(row, decision="accept", by_means="reject") for row in table.papers)
+    said = replace(table, papers=accepts).number_accepted
+    assert said == (
+        "30 are accepted, where mean scores accept 0: papers are decided one by one, and the number varies "
+        "around 40 %."
+    )
+    assert "no list of another number" in table.notes[1]
+    listed = paper_table(released(accept=10, wait_list=4))
+    assert listed.number_accepted == ""
+    assert "export --accept NUMBER" in listed.notes[1]
+    assert "the list follows from it" in listed.draws
+    assert "[overridden] in conference.toml" in table.meeting
+    assert "[overridden]" not in paper_table(released(release="advice")).meeting
+    page = table_page(table)
+    for words in (table.promise, "Near the bar: ", "Range: its highest score less its lowest."):
+        assert words in page
+    assert "by more than a factor of 20.1" in table.promise
+
+
 def cases(record: Record) -> Iterator[LevelCase]:
     for paper in record.papers:
         case = recorded_case(paper, record)
@@ -87,7 +130,15 @@ def test_every_row_has_what_anyone_with_the_scores_can_compute(record: Record) -
         drawn += row.how == DRAW
     assert 0 < drawn < 30
     assert table.follows == f"{100 * chance:.1f} %"
-    assert f"A random draw decided {drawn}." in table.summary
+    assert table.summary[0] == (
+        f"{drawn} papers were decided by a weighted draw: each follows the corrected scores with chance "
+        f"95.3 %, so {expected_against(drawn * (1.0 - chance))} of {drawn} is expected to go against them; "
+        "no page says which."
+    )
+    cells = [line.split(",") for line in record.decisions.splitlines()]
+    accepted, means = (sum(row[at] == "accept" for row in cells) for at in (1, 2))
+    differ = f"{accepted} are accepted, where mean scores accept {means}: papers are decided one by one, and"
+    assert any(said.startswith(differ) for said in table.summary) == (accepted != means)
     lines = record.decisions.splitlines()[1:]
     for line in lines:
         paper, decision, raw, advice, *_ = line.split(",")

@@ -18,7 +18,7 @@ from blindcal.exporters.formats import DecidedPaper, decided_of
 from blindcal.io.cells import count
 from blindcal.planning.advice import LOWER, RAISE, TIE
 from blindcal.policy.guarantee import Guarantee
-from blindcal.report.wording import percent
+from blindcal.report.wording import certified_promises, percent
 from blindcal.reviews import original_scores
 
 SCORES, DRAW, UNSAID, EVIDENCE = "scores", "draw", "unsaid", "evidence"
@@ -62,12 +62,29 @@ _TOLD = {
     UNSAID: "Its authors can only be told that nobody can say whether it was drawn.",
     EVIDENCE: "Its authors may be told that corrected scores decided it.",
 }
+NEAR = (
+    "Near the bar: public information does not settle it, its mean ties at the cut, or it was decided "
+    "otherwise than by its mean. Range: its highest score less its lowest."
+)
 MEETING = (
     "People decide. What was promised to reviewers is about these decisions as they were drawn. It covers a "
     "change for reasons that have nothing to do with who reviewed the paper, such as an error of fact. It "
     "does not cover a change by area chairs who know the reviewers: others can learn from it what they know."
 )
-"""What a meeting should know before it changes a decision."""
+_WRITE = {
+    "decisions": "Write a change with its reason under [overridden] in conference.toml, or on the page "
+    "Results.",
+    "advice": "What people decide on advice stays in your own system.",
+}
+"""What a meeting should know before it changes a decision, and where it writes that."""
+_MORE = (
+    "This table does not rank further papers: `blindcal export --accept NUMBER`, or the page Lists, has the "
+    "list of another number."
+)
+_NO_MORE = (
+    "This table does not rank further papers, and no list of another number can be made: papers were decided "
+    "one by one, without an exact number."
+)
 
 
 @dataclass(frozen=True)
@@ -103,6 +120,7 @@ class PaperTable:
     papers: tuple[TablePaper, ...]
     guarantee: Guarantee
     follows: str  # the chance that a draw follows the corrected scores, in words; empty without draws
+    against: float = 0.0  # how many draws are expected to go against them
 
     @property
     def near(self) -> int:
@@ -115,8 +133,50 @@ class PaperTable:
 
     @property
     def meeting(self) -> str:
-        """What a meeting should know before it changes a decision."""
-        return MEETING
+        """What a meeting should know before it changes a decision, and where it writes that."""
+        return f"{MEETING} {_WRITE[self.certificate['publishes']]}"
+
+    @property
+    def promise(self) -> str:
+        """What was promised to reviewers, in a line."""
+        return certified_promises(self.certificate)[0]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What words of the table mean, and where the list of another number is."""
+        return NEAR, _MORE if "selection" in self.certificate else _NO_MORE
+
+    @property
+    def draws(self) -> str:
+        """How many papers were drawn, and how many draws are expected to go against corrected scores."""
+        drawn, listed = self.number(DRAW), "selection" in self.certificate
+        if not drawn:
+            return "No paper was decided by a random draw: scores settle all."
+        said = f"{count(drawn, 'paper')} {'was' if drawn == 1 else 'were'} decided by a weighted draw"
+        if listed:
+            said = f"For {count(drawn, 'paper')} a weighted draw was made, and the list follows from it"
+        if drawn == 1:
+            return f"{said}: it follows the corrected scores with chance {self.follows}."
+        wrong = f"about {self.against:,.0f}" if self.against >= 0.5 else "fewer than 1"
+        verb = "are" if self.against >= 1.5 else "is"
+        return (
+            f"{said}: each follows the corrected scores with chance {self.follows}, so {wrong} of {drawn:,} "
+            f"{verb} expected to go against them; no page says which."
+        )
+
+    @property
+    def number_accepted(self) -> str:
+        """Why as many are accepted as by mean scores or not; empty where the number was fixed or is equal."""
+        accepted = sum(paper.decision == "accept" for paper in self.papers)
+        means = sum(paper.by_means == "accept" for paper in self.papers)
+        if "selection" in self.certificate or accepted == means:
+            return ""
+        share = self.certificate["requested"]["accept_rate"]
+        around = "no number was fixed" if share is None else f"the number varies around {100 * share:g} %"
+        return (
+            f"{accepted:,} {'is' if accepted == 1 else 'are'} accepted, where mean scores accept {means:,}: "
+            f"papers are decided one by one, and {around}."
+        )
 
     @property
     def summary(self) -> tuple[str, ...]:
@@ -124,11 +184,9 @@ class PaperTable:
         papers, unsaid = count(len(self.papers), "paper"), self.number(UNSAID)
         ties = sum(paper.by_means == TIE for paper in self.papers)
         moved = sum(paper.advice in (RAISE, LOWER) for paper in self.papers)
-        sentences = [f"{self.near:,} of {papers} are near the bar."]
-        if self.guarantee.name == "odds":
-            decided = "counts for" if "selection" in self.certificate else "decided"
-            sentences.append(f"A random draw {decided} {self.number(DRAW):,}.")
-        elif unsaid:
+        sentences = [self.draws] if self.guarantee.name == "odds" else []
+        sentences.append(f"{self.near:,} of {papers} are near the bar.")
+        if unsaid:
             sentences.append(
                 f"Of {unsaid:,} it is not said whether a random draw decided: that may depend on who "
                 "reviewed."
@@ -137,7 +195,7 @@ class PaperTable:
             f"{moved:,} {'was' if moved == 1 else 'were'} decided otherwise than by mean scores"
             + (f", and {ties:,} tie by mean score, which decides nothing." if ties else ".")
         )
-        return tuple(sentences)
+        return (*sentences, self.number_accepted) if self.number_accepted else tuple(sentences)
 
     @property
     def words(self) -> dict[str, Any]:
@@ -216,7 +274,8 @@ def paper_table(
         if row.how == DRAW
     ]
     ends = dict.fromkeys(percent(end) for end in (min(drawn), max(drawn))) if drawn else ()
-    return PaperTable(certificate, tuple(rows), guarantee, " to ".join(ends))
+    against = fsum(1.0 - follows for follows in drawn)
+    return PaperTable(certificate, tuple(rows), guarantee, " to ".join(ends), against)
 
 
 def _how(paper: PaperRecord, guarantee: Guarantee) -> str:

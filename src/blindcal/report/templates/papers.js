@@ -19,16 +19,17 @@ document.addEventListener("DOMContentLoaded", () => {
     paper.now = paper.by_hand ? `${paper.by_hand.split(":")[0]} (by hand)` : paper.decision;
   });
   const number = (value) => String(Math.round(value * 100) / 100);
-  const shown = { mean: (p) => p.mean.toFixed(2), scores: (p) => p.scores.map(number).join(", "), range: (p) => number(p.range) };
+  const against = { raise: "raised", lower: "lowered", leave: "same", "tie: raise": "tie: raised", "tie: lower": "tie: lowered" };
+  const shown = { advice: (p) => against[p.advice] ?? p.advice, mean: (p) => p.mean.toFixed(2), scores: (p) => p.scores.map(number).join(", "), range: (p) => number(p.range) };
   const some = (name) => papers.some((paper) => paper[name] !== "");
   const columns = [
     ["paper", "paper"], ["title", "title"], ["now", "decision"], ["wait_list", "wait list"], ["mean", "mean"],
-    ["scores", "scores"], ["range", "range"], ["by_means", "by mean score"], ["advice", "change"],
+    ["scores", "scores"], ["range", "range"], ["by_means", "by mean score"], ["advice", "against mean score"],
     ["decided", "decided by"], ["track", "track"], ["area", "area"],
   ].filter(([name]) => !["title", "track", "area", "wait_list"].includes(name) || some(name));
   const numeric = new Set(["mean", "range", "wait_list"]);
   let order = { name: "mean", up: data.better === "low" };
-  let chosen = [], page = 0;
+  let chosen = [], page = 0, outside = 0;
 
   function made(tag, text, attributes = {}) {
     const element = document.createElement(tag);
@@ -44,6 +45,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const wanted = kinds[show.value] ?? ((p) => p.decision === show.value);
     const text = find.value.trim().toLowerCase();
     const [field, value] = part.value ? JSON.parse(part.value) : ["", ""];
+    outside = text ? papers.filter((p) => p.text.includes(text)).length : 0;
     chosen = papers.filter((p) => wanted(p) && (!field || p[field] === value) && (!text || p.text.includes(text)));
     const way = order.up ? 1 : -1, name = order.name;
     const key = name === "scores" ? (p) => p.scores[0] : name === "wait_list" ? (p) => Number(p[name] || Infinity) : (p) => p[name];
@@ -69,7 +71,8 @@ document.addEventListener("DOMContentLoaded", () => {
     const first = page * PAGE, rows = chosen.slice(first, first + most);
     table.tBodies[0].replaceChildren(...rows.map(row));
     const range = rows.length ? `${first + 1} to ${first + rows.length} of ` : "";
-    by("papers-count").textContent = `${range}${chosen.length.toLocaleString("en")} papers`;
+    const elsewhere = chosen.length || !outside ? "" : `; outside this filter ${outside === 1 ? "1 matches" : `${outside.toLocaleString("en")} match`}`;
+    by("papers-count").textContent = `${range}${chosen.length.toLocaleString("en")} papers${elsewhere}`;
     by("papers-title").textContent = show.value === "near" ? "Papers near the bar" : "Papers";
     by("papers-before").disabled = page === 0;
     by("papers-after").disabled = first + PAGE >= chosen.length;
@@ -97,10 +100,11 @@ document.addEventListener("DOMContentLoaded", () => {
     if (paper.track) where.push(`${place(paper, papers.filter((p) => p.track === paper.track))} in ${paper.track}`);
     return [
       ["Decision", `${paper.decision}${paper.wait_list ? `, place ${paper.wait_list}` : ""}`],
-      ["By hand", paper.by_hand], ["By mean score", paper.by_means], ["Change", paper.advice],
+      ["By hand", paper.by_hand], ["By mean score", paper.by_means], ["Against mean score", shown.advice(paper)],
       ["Mean of its scores", `${paper.mean.toFixed(2)}: ${where.join("; ")}`],
       ["Decided by", paper.decided], ["Track", paper.track], ["Area", paper.area],
-      ["Chance that it is above the bar, by public information", `${(100 * paper.above).toFixed(0)} %`],
+      ["Published", paper.published.map((decision, i) => `Release ${i + 1}: ${decision}`).join("; ")],
+      ["Before correcting for strictness: chance that it is above the bar (not confidence in this decision)", `${(100 * paper.above).toFixed(0)} %`],
     ].filter(([, text]) => text !== "");
   }
   // Papers by mean score, this one marked, its scores as points below.
@@ -160,9 +164,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const moved = paper.how === "scores" && (paper.advice === "raise" || paper.advice === "lower");
     by("paper-can").textContent = moved ? `${words.long} ${data.words.moved}` : words.long;
     by("paper-cannot").textContent = words.unknown;
-    const sent = paper.published.map((decision, i) => `Release ${i + 1}: ${decision}`);
-    if (paper.by_hand) sent.push(`Decided by hand: ${paper.by_hand}`);
-    by("paper-sent").replaceChildren(...[...sent, words.told].map((text) => made("li", text)));
+    by("paper-told").textContent = words.told;
     const at = chosen.indexOf(paper);
     by("paper-before").disabled = at <= 0;
     by("paper-after").disabled = at < 0 || at + 1 >= chosen.length;
