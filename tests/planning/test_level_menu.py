@@ -83,7 +83,7 @@ def test_the_frame_has_a_row_for_each_guarantee_and_share() -> None:
 def test_what_is_not_stated_is_said_and_does_not_depend_on_who_wrote_what() -> None:
     request = Request(Guarantee("odds"), accept_rate=0.25)
     answer = level_answer(inputs(), request)
-    assert "24 people are taken to have reviewed" in " ".join(answer.remarks)
+    assert "24 is taken, a person for every five reviews; nobody was counted" in " ".join(answer.remarks)
     stated = level_answer(inputs(), Request(Guarantee("odds"), accept_rate=0.25, people=3))
     assert "everyone reviews everything" in " ".join(stated.remarks)
     assert stated.choice.lots == 0
