@@ -171,10 +171,12 @@ class PaperTable:
         means = sum(paper.by_means == "accept" for paper in self.papers)
         if "selection" in self.certificate or accepted == means:
             return ""
+        ties = sum(paper.by_means == TIE for paper in self.papers)
+        tied = f" and {ties:,} tie{'s' if ties == 1 else ''}" if ties else ""
         share = self.certificate["requested"]["accept_rate"]
         around = "no number was fixed" if share is None else f"the number varies around {100 * share:g} %"
         return (
-            f"{accepted:,} {'is' if accepted == 1 else 'are'} accepted, where mean scores accept {means:,}: "
+            f"{accepted:,} {'is' if accepted == 1 else 'are'} accepted, where mean scores accept {means:,}{tied}: "
             f"papers are decided one by one, and {around}."
         )
 
