@@ -72,14 +72,14 @@ MEETING = (
     "does not cover a change by area chairs who know the reviewers: others can learn from it what they know."
 )
 _WRITE = {
-    "decisions": "Write a change with its reason under [overridden] in conference.toml, or on the page "
-    "Results.",
+    "decisions": "Write a change with its reason under [overridden] in conference.toml, or in the app "
+    "under Results.",
     "advice": "What people decide on advice stays in your own system.",
 }
 """What a meeting should know before it changes a decision, and where it writes that."""
 _MORE = (
-    "This table does not rank further papers: `blindcal export --accept NUMBER`, or the page Lists, has the "
-    "list of another number."
+    "This table does not rank further papers: `blindcal export --accept NUMBER`, or Lists in the app, has "
+    "the list of another number."
 )
 _NO_MORE = (
     "This table does not rank further papers, and no list of another number can be made: papers were decided "
@@ -176,8 +176,8 @@ class PaperTable:
         share = self.certificate["requested"]["accept_rate"]
         around = "no number was fixed" if share is None else f"the number varies around {100 * share:g} %"
         return (
-            f"{accepted:,} {'is' if accepted == 1 else 'are'} accepted, where mean scores accept {means:,}{tied}: "
-            f"papers are decided one by one, and {around}."
+            f"{accepted:,} {'is' if accepted == 1 else 'are'} accepted, where mean scores accept "
+            f"{means:,}{tied}: papers are decided one by one, and {around}."
         )
 
     @property
