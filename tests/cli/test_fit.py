@@ -50,11 +50,14 @@ def folder(files: None) -> Path:
 
 
 def make(*names: str, past: tuple[str, ...] = ()) -> None:
+    """A folder that is not fitted yet, although the last import may have done that."""
     assert call("new", "icx", "--scores", "public", "--accept", "30%")[0] == 0
     assert call("import", "icx", *names)[0] == 0
     for name in past:
         code, _, err = call("import", "icx", name, "--as", "past")
         assert code == 0, err
+    for fitted in TABLE.parent.glob(f"{TABLE.name}*"):
+        fitted.unlink()
 
 
 def edit(old: str, new: str) -> None:

@@ -125,14 +125,18 @@ def test_a_conference_with_its_own_reviews_alone() -> None:
         moved += played.accept["full"][i] != played.accept["raw"][i]
     assert moved > 0, "evidence corrects some decisions by mean score"
     assert np.isnan(played.named["chosen"]).all()
+    assert not {"success", "success_scores_only", "largest_rise"} & {*plan.summary}
+    assert [choice.guarantee.name for choice in plan.menu().choices] == ["public", *["odds"] * 3, "none"]
     exact = bc.plan(truth.reviews_alone(), bc.Request(bc.Guarantee("odds"), accept=12))
     assert bc.replay(exact, truth).accept["chosen"].sum() == pytest.approx(12.0, abs=1e-9)
 
 
 def test_a_plan_of_another_conference_is_refused() -> None:
     truth = bc.simulate(papers=6, pool=4, per_paper=2, seed=1)
-    with pytest.raises(bc.InputError, match=r"`plan` must be one of `truth\.inputs"):
-        bc.replay(planned(truth, bc.Guarantee()), bc.simulate(papers=7, pool=4, per_paper=2, seed=1))
+    for papers, seed in ((7, 1), (6, 2)):
+        other = bc.simulate(papers=papers, pool=4, per_paper=2, seed=seed)
+        with pytest.raises(bc.InputError, match=r"`plan` must be one of `truth\.inputs"):
+            bc.replay(planned(truth, bc.Guarantee()), other)
 
 
 @pytest.mark.edge

@@ -104,7 +104,7 @@ def test_full_calibration_is_best_where_strictness_is_all_there_is() -> None:
     world = replace(SMALL, slope=0.0, offset=2.0, noise=0.1, share=0.5, papers=30, people=12)
     gains = np.array([compute((world, seed)) for seed in range(count(10, 60))]).mean(axis=0)
     assert gains[4] > gains[3] > gains[1] > gains[0] - 0.2
-    assert gains[4] > 2.0
+    assert gains[4] > 1.5
 
 
 def test_a_move_changes_only_the_mover_s_scores() -> None:

@@ -34,6 +34,7 @@ from blindcal.planning.guarantee_menu import (
     prepared_sample,
     with_chosen,
 )
+from blindcal.planning.level_menu import LEVEL_MENU, LevelMenu, level_menu
 from blindcal.planning.ranking_and_wait_list import both_ranks, listed_figures
 from blindcal.planning.remarks import input_remarks, plan_remarks, quota_remarks
 from blindcal.planning.request import Request, check_types
@@ -48,6 +49,20 @@ from blindcal.posterior.paper import TupleSample
 from blindcal.posterior.this_year import ThisYearInputs
 
 _OF_TUPLES = ("weight", "favor", "accept")
+# What is about candidates, whom a plan on this year's reviews does not know.
+_NAMING = {
+    "success_scores_only",
+    "success",
+    "added_success",
+    "added_share_of_full",
+    "success_fully_calibrated",
+    "largest_rise",
+    "largest_posterior",
+    "largest_posterior_named",
+    "largest_posterior_paper",
+    "largest_posterior_scores_only",
+    "largest_factor",
+}
 A_MINUTE = 55.0
 """How many seconds an answer is refined: with starting and printing, a minute."""
 
@@ -72,8 +87,11 @@ class Plan:
 
     @cached_property
     def summary(self) -> dict[str, float | int]:
-        """The numbers of the certificate that this plan would get."""
-        return summary([plan.claim for plan in self.papers], self.figures)
+        """The numbers of the certificate that this plan would get; none of candidates if it knows none."""
+        figures = summary([plan.claim for plan in self.papers], self.figures)
+        return (
+            figures if self.conference.model is None else {n: figures[n] for n in figures if n not in _NAMING}
+        )
 
     @cached_property
     def figures(self) -> list[Figures]:
@@ -82,7 +100,9 @@ class Plan:
 
     def to_frame(self) -> Any:
         """The claims about each paper, one row per paper, as a pandas data frame; needs pandas."""
-        names = ("reviews", "success_scores_only", "success", "largest_rise", "epsilon", "largest_posterior")
+        names = ["reviews", "success_scores_only", "success", "largest_rise", "epsilon", "largest_posterior"]
+        if self.conference.model is not None:
+            names = [name for name in names if name not in _NAMING]
         claims = {name: [float(getattr(plan.claim, name)) for plan in self.papers] for name in names}
         return data_frame({"paper": [case.paper for case in self.conference.cases], **claims})
 
@@ -132,8 +152,13 @@ class Plan:
 
     def menu(
         self, *, most: float = MOST_WEIGHED, workers: Workers = 1, progress: Progress = no_progress
-    ) -> Menu:
-        """Each guarantee of the menu on this conference; estimated if it has more than `most` papers."""
+    ) -> Menu | LevelMenu:
+        """Each guarantee of the menu on this conference; estimated if it has more than `most` papers.
+
+        On this year's reviews it is exact, a range over the shares of strictness.
+        """
+        if self.conference.model is not None:
+            return level_menu(self.conference, with_chosen(self.request.guarantee, LEVEL_MENU))
         compared = with_chosen(self.request.guarantee)
         return menu(self.conference, compared, most=most, workers=workers, progress=progress)
 

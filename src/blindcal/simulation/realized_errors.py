@@ -116,9 +116,18 @@ def replay(plan: Plan, truth: SimulatedConference) -> Replay:
         >>> [round(float(played.wrong(rule).mean()), 3) for rule in ("raw", "chosen", "full")]
         [0.125, 0.089, 0.075]
     """
-    cases, reviewers = plan.conference.cases, true_reviewers(plan.conference, truth.inputs().reviews)
-    if tuple(case.paper for case in cases) != truth.papers:
-        raise InputError("`plan` must be one of `truth.inputs()`: its papers are not those of the truth")
+    cases, reviews = plan.conference.cases, truth.inputs().reviews
+    own = zip(
+        reviews.papers, (reviews.score[reviews.paper == k] for k in range(len(reviews.papers))), strict=True
+    )
+    scores = {paper: sorted(given.tolist()) for paper, given in own}
+    if [(case.paper, list(case.scores)) for case in cases] != [
+        (paper, scores[paper]) for paper in truth.papers
+    ]:
+        raise InputError(
+            "`plan` must be one of `truth.inputs()`: its papers or scores are not those of the truth"
+        )
+    reviewers = true_reviewers(plan.conference, reviews)
     quality = dict(zip(truth.papers, truth.quality.tolist(), strict=True))
     by_level, nothing = isinstance(cases[0], LevelCase), float("nan")
     accept, named = (_by_levels if by_level else _by_reviewers)(plan, reviewers)
