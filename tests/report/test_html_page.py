@@ -396,3 +396,15 @@ def test_one_gain_is_one_number_in_headline_chart_and_table_and_the_numbers_besi
     assert f"Expected gain: {gain:.1f} of 100" in said["advice"]
     before, now = (float(said["number"][name]) for name in ("_raw", "_now"))
     assert f"{round(before - now, 3):.1f}" == f"{gain:.1f}"
+
+
+def test_figures_on_strictness_from_past_years_are_kept_by_the_chair() -> None:
+    """On the short page of confidential scores too: only this year's own reviews leave no such figures."""
+    pages = {}
+    for source in ("past", "this-year"):
+        report = made(scores="confidential", source=source)
+        without = {name: value for name, value in report.certificate.items() if name != "success"}
+        pages[source] = page(replace(report, certificate=without, survey=None))
+    assert "The chair, in files for the chair alone" in pages["past"]
+    assert "Nobody: they were computed from this year" not in pages["past"]
+    assert "Nobody: they were computed from this year" in pages["this-year"]
