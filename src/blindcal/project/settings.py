@@ -661,7 +661,8 @@ _NOTES = """
 
 # ---- Decisions overridden by hand ----
 # `export` writes them in place of blindcal's and marks them as overridden. The certificate is about
-# blindcal's decisions: what an override reveals is not in it. Advice takes none of them. One line for each:
+# blindcal's decisions: what an override reveals is not in it. Advice takes none of them.
+# One line for each:
 [overridden]
 # "23" = "accept: the committee found an error in a review"
 """
