@@ -31,7 +31,6 @@ from blindcal.planning.expected_errors import expected_figures
 from blindcal.planning.ranking_and_wait_list import RankPair, acceptance_probabilities, both_ranks
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
-from blindcal.posterior.conference import assemble
 from blindcal.posterior.paper import PaperCase
 from blindcal.simulation.population import rounded, uniform_assignments
 from committees import RARE, by_candidate, reviewer_masses
@@ -45,6 +44,7 @@ from ordinary_conference import (
     REVIEWERS,
     REVIEWS,
     chance_of_accepting,
+    public_side,
 )
 from stated import keep
 
@@ -129,19 +129,7 @@ def simulate_conference(job: tuple[Years, int]) -> Array:
     tables = {str(2025 + n): one.reviews for n, one in enumerate(past)}
     roster = bc.fit(tables, committee=names, this_year=year.reviews).roster
     place = np.argsort(np.argsort(year.names))  # of each person among sorted names
-    cases = [
-        PaperCase(
-            paper=f"p{paper:03d}",
-            scores=tuple(sorted(year.score[paper].tolist())),
-            candidates=tuple(names),
-            inclusion=(REVIEWS / PEOPLE,) * PEOPLE,
-            parameters=tuple(tuple(roster[name]) for name in names),
-            bar=0.0,
-            grid=tuple(GRID.tolist()),
-        )
-        for paper in range(PAPERS)
-    ]
-    built = assemble(cases, RATE, None)
+    built = public_side(names, roster, year.score)
     good, places = year.quality > ndtri(1.0 - RATE), round(RATE * PAPERS)
     best = year.quality >= np.sort(year.quality)[-places]
     truths = [

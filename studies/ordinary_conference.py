@@ -14,6 +14,7 @@ conferences. Writes a table.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -25,7 +26,7 @@ from blindcal.compute.parallel import available_cores, parallel_map
 from blindcal.planning.expected_errors import expected_figures
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
-from blindcal.posterior.conference import assemble
+from blindcal.posterior.conference import Conference, assemble
 from blindcal.posterior.paper import PaperCase
 from blindcal.simulation.population import Population, rounded, uniform_assignments
 from stated import keep
@@ -67,18 +68,12 @@ def chance_of_accepting(case: PaperCase, accept: Array, truth: Array) -> float:
     return float(accept[np.flatnonzero((case.tuples == truth).all(axis=1))[0]])
 
 
-def simulate_conference(number: int) -> Array:
-    """`[guarantee, (stated, realized, added)]`: gains in papers, and points of reviewers named."""
-    rng = np.random.default_rng([7, number])
-    people = REVIEWERS.parameters(rng, (PEOPLE,))
-    past = {str(y): reviews_table(*year(rng, people)[1:]) for y in (2025, 2026)}
-    quality, who, score = year(rng, people)
-    names = [f"r{person:03d}" for person in range(PEOPLE)]
-    roster = bc.fit(past, committee=names, this_year=reviews_table(who, score)).roster
+def public_side(names: Sequence[str], roster: Mapping[str, Sequence[float]], scores: Array) -> Conference:
+    """Papers whose candidates are the whole committee, with the bar of the share that is accepted."""
     cases = [
         PaperCase(
             paper=f"p{paper:03d}",
-            scores=tuple(sorted(score[paper].tolist())),
+            scores=tuple(sorted(scores[paper].tolist())),
             candidates=tuple(names),
             inclusion=(REVIEWS / PEOPLE,) * PEOPLE,
             parameters=tuple(tuple(roster[name]) for name in names),
@@ -87,7 +82,18 @@ def simulate_conference(number: int) -> Array:
         )
         for paper in range(PAPERS)
     ]
-    built = assemble(cases, RATE, None)
+    return assemble(cases, RATE, None)
+
+
+def simulate_conference(number: int) -> Array:
+    """`[guarantee, (stated, realized, added)]`: gains in papers, and points of reviewers named."""
+    rng = np.random.default_rng([7, number])
+    people = REVIEWERS.parameters(rng, (PEOPLE,))
+    past = {str(y): reviews_table(*year(rng, people)[1:]) for y in (2025, 2026)}
+    quality, who, score = year(rng, people)
+    names = [f"r{person:03d}" for person in range(PEOPLE)]
+    roster = bc.fit(past, committee=names, this_year=reviews_table(who, score)).roster
+    built = public_side(names, roster, score)
     good = quality > ndtri(1.0 - RATE)
     results = []
     for guarantee in MENU.values():

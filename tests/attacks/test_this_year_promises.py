@@ -154,19 +154,24 @@ def test_all_decisions_together_are_equally_likely_under_every_renaming() -> Non
     assert varied > 0
 
 
+def exchanges(writers: Writers) -> Iterator[tuple[str, str, Writers]]:
+    """Two people, and the assignment in which they have exchanged one review each, if it is one."""
+    places = [(paper, slot) for paper, own in enumerate(writers) for slot in range(len(own))]
+    for (a, k), (b, m) in combinations(places, 2):
+        r, s = writers[a][k], writers[b][m]
+        changed = [list(own) for own in writers]
+        changed[a][k], changed[b][m] = s, r
+        if r != s and all(len(set(own)) == len(own) for own in changed):
+            yield r, s, tuple(map(tuple, changed))
+
+
 def test_an_exchange_of_two_writers_changes_only_the_draws_of_their_papers() -> None:
     moved = 0
     for made in conferences(count(20, 100), papers=5, people=5):
         writers = made.year.writers
         before = made.chances(writers)
-        places = [(paper, slot) for paper, own in enumerate(writers) for slot in range(len(own))]
-        for (a, k), (b, m) in combinations(places, 2):
-            r, s = writers[a][k], writers[b][m]
-            changed = [list(own) for own in writers]
-            changed[a][k], changed[b][m] = s, r
-            if r == s or any(len(set(own)) < len(own) for own in changed):
-                continue
-            after = made.chances(tuple(map(tuple, changed)))
+        for r, s, changed in exchanges(writers):
+            after = made.chances(changed)
             theirs = {paper for paper, own in enumerate(writers) if r in own or s in own}
             differ = {paper for paper in range(len(before)) if before[paper] != after[paper]}
             assert differ <= theirs & set(made.lots)
@@ -250,17 +255,11 @@ def test_an_exchange_changes_odds_from_lists_by_the_lots_of_both_people_at_most(
             continue
         writers, papers = made.year.writers, [*made.year.scores]
         before = made.chances(writers)
-        places = [(paper, slot) for paper, own in enumerate(writers) for slot in range(len(own))]
         rng = np.random.default_rng([65, number])
         ranks = ranks_of(made)
         quotas = [Quota(accept, wait) for accept in range(1, 5) for wait in range(6 - accept)]
-        for (a, k), (b, m) in combinations(places, 2):
-            r, s = writers[a][k], writers[b][m]
-            changed = [list(own) for own in writers]
-            changed[a][k], changed[b][m] = s, r
-            if r == s or any(len(set(own)) < len(own) for own in changed):
-                continue
-            after = made.chances(tuple(map(tuple, changed)))
+        for r, s, changed in exchanges(writers):
+            after = made.chances(changed)
             theirs = {paper for paper, own in enumerate(writers) if r in own or s in own} & set(made.lots)
             quota = quotas[rng.integers(len(quotas))]
             for some in ([quota], quotas):

@@ -314,11 +314,11 @@ def compared(decided: Rows, new: Rows) -> list[Resemblance]:
         for name, (scores, who) in papers(decided).items()
     }
     cases = [SimpleNamespace(paper=name, scores=scores) for name, (scores, _) in papers(new).items()]
-    truth = {name: who for name, (_, who) in papers(new).items()}
+    truth: Any = {name: who for name, (_, who) in papers(new).items()}
     found: Any = resemblances(
         SimpleNamespace(latest=latest),
         SimpleNamespace(cases=cases),
-        truth,  # type: ignore[arg-type]
+        truth,
     )
     return list(found)
 
