@@ -16,6 +16,9 @@ OPTIMIZED := -m pytest -W "ignore:assertions not in test modules"
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
+# Thousands of processes load the same modules: each is compiled once, and nothing of it lies among the sources.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/bytecode
 
 .PHONY: demo test test-long test-core test-edge test-optimized test-machines coverage lint hooks docs bench figures package libreoffice browser clean
 
@@ -46,10 +49,10 @@ test-long: lint libreoffice $(LIVE_STAMPS)
 test-core: $(CORE_STAMP)
 	BLINDCAL_WHEEL=1 $(CORE)/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not edge" -p no:cacheprovider tests
 
-# The built wheel with every extra: command line, documentation, sweeps, comparisons; then the doctests.
+# The built wheel with every extra: command line, documentation, sweeps, comparisons, and its doctests.
 test-edge: $(CORE_STAMP) browser
-	BLINDCAL_WHEEL=1 PYTHONPATH=$(CURDIR)/$(WHEEL) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m edge tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal src
+	BLINDCAL_WHEEL=1 PYTHONPATH=$(CURDIR)/$(WHEEL) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal \
+	  -m edge tests $(WHEEL)/blindcal
 
 REFUSALS := -k "refuse or refused or bad or guard"
 test-optimized: $(CORE_STAMP)

@@ -19,11 +19,7 @@ def call(*arguments: str) -> tuple[int, str, str]:
 
 
 def plain(text: str) -> str:
-    """A message without the marks of names: of an option, an argument in Python, or a setting.
-
-    >>> plain("`accept_rate` or --accept-rate")
-    'accept-rate or accept-rate'
-    """
+    """A message without the marks of names: of an option, an argument in Python, or a setting."""
     return re.sub(r"--([a-z-]+)|`([a-z_-]+)`", lambda name: (name[1] or name[2]).replace("_", "-"), text)
 
 

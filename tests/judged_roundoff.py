@@ -114,8 +114,9 @@ def scale() -> None:
     print("scale: refused, all equal" if alike else refusals)
 
 
-agreements()
-calibrators()
-fits()
-walks()
-scale()
+if __name__ == "__main__":
+    agreements()
+    calibrators()
+    fits()
+    walks()
+    scale()
