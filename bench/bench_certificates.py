@@ -9,31 +9,13 @@ from blindcal.certify.claims import certify
 from blindcal.deciding.key import Key, draw
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
-from blindcal.posterior.conference import Conference
-from blindcal.posterior.paper import PaperCase
 from blindcal.simulation.conference import simulate
 
 PAPERS, POOL, REVIEWS, BAR = 40, 12, 3, 0.67
 
 
-def conference(papers: int = PAPERS) -> Conference:
-    """Papers with pools of 12 and 3 reviews: 1,320 tuples each."""
-    drawn = simulate(papers, POOL, REVIEWS, seed=1)
-    cases = []
-    for i in range(papers):
-        who = drawn.pool[i].tolist()
-        rows = [
-            (float(drawn.slope[j]), float(drawn.offset[j]), float(drawn.noise[j]), 0.0, 0.0, 0.0, 0.0)
-            for j in who
-        ]
-        names = tuple(f"r{j:03d}" for j in who)
-        scores = tuple(sorted(drawn.score[i].tolist()))
-        cases.append(PaperCase(f"p{i:03d}", scores, names, (REVIEWS / POOL,) * POOL, tuple(rows), BAR))
-    return Conference(tuple(cases), BAR, None, (False,) * papers)
-
-
 def main() -> None:
-    cases = conference().cases
+    cases = simulate(PAPERS, POOL, REVIEWS, seed=1).cases(BAR)
     for guarantee in (
         Guarantee("steady", epsilon=2.0),
         Guarantee("steady", epsilon=None),

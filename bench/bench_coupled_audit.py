@@ -66,7 +66,7 @@ def main() -> None:
             f"{one.adversary}, {one.policy}: {100 * one.baseline:.2f} % to {100 * one.success:.2f} %, added "
             f"{100 * one.added:+.2f} points, standard error {100 * one.error:.3f}"
         )
-    print(f"{setting.name}: {spent:.0f} s")
+    print(f"{options.papers} papers, pools of {options.pool}: {spent:.0f} s")
 
 
 if __name__ == "__main__":

@@ -4,43 +4,45 @@
 
 Single papers as in studies/menu.py, averaged over their decisions, for adversaries with evidence and for
 co-reviewers; and a conference drawn with an assignment that is uniform under even loads, with pools that hold
-each paper's reviewers among others, and decisions that are tossed, for colluders. Writes
-docs/numbers/audit.json and two tables of docs/evidence/adversaries.md.
+each paper's reviewers among others, and decisions that are tossed, for colluders.
+
+And what calibration fitted on the reviews being decided gives away. Each reviewer's "offset" is the mean of
+the scores they gave in this very conference, to two decimals. An adversary that sees scores, pools and these
+offsets, and no decision at all, lists for every reviewer the ways to have written reviews of the papers in
+whose pools they are, keeps those whose mean is the published one, and names for each review the candidate
+that most of them (by prior weight) point to. It looks at one reviewer at a time, so what it finds is a lower
+bound. Writes docs/numbers/audit.json, two tables and three sentences of docs/evidence/adversaries.md.
 """
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 import numpy as np
 from scipy.special import ndtri
 
-from blindcal.adversaries.findings import finding_about, paper_findings
+from blindcal.adversaries.findings import Finding, finding_about, paper_findings
 from blindcal.adversaries.side_knowledge import co_reviewer_findings, collusion_findings, evidence_findings
 from blindcal.adversaries.single_paper import View, case_view, published_view
-from blindcal.compute.parallel import available_cores, parallel_map
+from blindcal.checks import Array
+from blindcal.compute.parallel import parallel_map
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import Policy
 from blindcal.policy.solver import solve
 from blindcal.posterior.paper import PaperCase
+from blindcal.simulation.conference import SimulatedConference, simulate, uniform_case
 from blindcal.simulation.population import prototype_population, uniform_assignments
 from menu import cases
-from stated import keep
+from stated import asked, guarantees, keep, table
 
 BAR = float(ndtri(0.75))
 STRENGTH, COLLUDERS, POOL = 1.5, 20, 12
-MENU = {
-    "public": Guarantee("public", epsilon=None),
-    "steady, epsilon 1": Guarantee("steady", epsilon=1.0),
-    "steady, epsilon 2": Guarantee("steady", epsilon=2.0),
-    "steady": Guarantee("steady", epsilon=None),
-    "average, epsilon 1": Guarantee("average", epsilon=1.0),
-    "average, epsilon 2": Guarantee("average", epsilon=2.0),
-    "average": Guarantee("average", epsilon=None),
-    "full calibration": Guarantee("none", epsilon=None),
-}
+MENU = guarantees(
+    "public; steady, epsilon 1; steady, epsilon 2; steady; average, epsilon 1; average, epsilon 2; "
+    "average; full calibration"
+)
 TOSSED = ("steady, epsilon 2", "average, epsilon 2", "average", "full calibration")
 
 
@@ -52,13 +54,6 @@ class Setting:
     reviews: int
     load: int
     pool: int
-
-    @property
-    def name(self) -> str:
-        plural = "s" if self.reviews > 1 else ""
-        return (
-            f"{self.papers} papers, {self.reviews} review{plural}, loads of {self.load}, pools of {self.pool}"
-        )
 
 
 def conference(setting: Setting, seed: int) -> tuple[list[PaperCase], list[tuple[str, ...]]]:
@@ -76,18 +71,9 @@ def conference(setting: Setting, seed: int) -> tuple[list[PaperCase], list[tuple
             + offset[wrote]
             + noise[wrote] * rng.standard_normal(wrote.size)
         )
-        order = np.argsort(score)
-        found.append(
-            PaperCase(
-                paper=f"p{number:04d}",
-                scores=tuple(score[order].tolist()),
-                candidates=tuple(f"r{one:04d}" for one in pool),
-                inclusion=(wrote.size / pool.size,) * pool.size,
-                parameters=tuple((slope[j], offset[j], noise[j], 0.0, 0.0, 0.0, 0.0) for j in pool),
-                bar=BAR,
-            )
-        )
-        truth.append(tuple(f"r{one:04d}" for one in wrote[order]))
+        known = np.column_stack([slope, offset, noise])[pool]
+        found.append(uniform_case(f"p{number:04d}", score, [f"r{one:04d}" for one in pool], known, BAR))
+        truth.append(tuple(f"r{one:04d}" for one in wrote[np.argsort(score)]))
     return found, truth
 
 
@@ -103,24 +89,23 @@ def decided(job: tuple[PaperCase, tuple[str, ...], float], guarantee: Guarantee)
 def knowing(papers: int, workers: int) -> tuple[list[str], dict[str, float]]:
     """Before the toss: the certificate's adversary, one with evidence, colluders and a co-reviewer."""
     drawn = cases(prototype_population(), papers, POOL, seed=5)
-    lines = [
-        f"| guarantee | reviewer named: scores alone | added | added with evidence of strength {STRENGTH:g} "
-        "| added for a co-reviewer |",
-        "|---|---|---|---|---|",
-    ]
-    gains = {}
+    rows, gains = [], {}
     for name, guarantee in MENU.items():
         views = parallel_map(partial(_planned, guarantee=guarantee), drawn, workers=workers)
         plain = finding_about(paper_findings("", views, "chosen"), "chosen")
         (informed,) = evidence_findings(views, STRENGTH, ["chosen"], workers=workers)
         (company,) = co_reviewer_findings(views, ["chosen"])
         gains[name] = 100 * informed.added
-        lines.append(
-            f"| {name} | {100 * plain.baseline:.1f} % | {100 * plain.added:+.2f} "
-            f"| {100 * informed.baseline:.1f} % {100 * informed.added:+.2f} ± {100 * informed.error:.2f} "
-            f"| {100 * company.baseline:.1f} % {100 * company.added:+.2f} |"
-        )
-    return lines, gains
+        cells = [f"{100 * plain.baseline:.1f} %", f"{100 * plain.added:+.2f}"]
+        cells += [f"{100 * informed.baseline:.1f} % {_added(informed)}"]
+        cells += [f"{100 * company.baseline:.1f} % {100 * company.added:+.2f}"]
+        rows.append([name, *cells])
+    head = [f"added with evidence of strength {STRENGTH:g}", "added for a co-reviewer"]
+    return table(["guarantee", "reviewer named: scores alone", "added", *head], *rows), gains
+
+
+def _added(finding: Finding) -> str:
+    return f"{100 * finding.added:+.2f} ± {100 * finding.error:.2f}"
 
 
 def _planned(case: PaperCase, guarantee: Guarantee) -> View:
@@ -137,41 +122,85 @@ def colluding(setting: Setting, seed: int, workers: int) -> list[str]:
         views = parallel_map(partial(decided, guarantee=MENU[name]), jobs, workers=workers)
         (found,) = collusion_findings(views, COLLUDERS, ["chosen"])
         rise = 0.0 if found.rise is None else found.rise
-        rows.append(
-            f"| {name} | {100 * found.baseline:.1f} % | {100 * found.added:+.2f} ± {100 * found.error:.2f} "
-            f"| {rise:.2f} |"
-        )
-    return rows
+        rows.append([name, f"{100 * found.baseline:.1f} %", _added(found), f"{rise:.2f}"])
+    head = ["guarantee", f"reviewer named: {COLLUDERS} colluders", "added", "best guess rose by up to"]
+    return table(head, *rows)
 
 
-def sentences(gains: dict[str, float]) -> dict[str, list[str]]:
+# --- calibration fitted on the reviews being decided
+
+_MOST_PAPERS = 9
+
+
+@dataclass(frozen=True)
+class Leak:
+    """Chance to name a reviewer: from the pools alone, and with the fitted offsets beside them."""
+
+    pools_alone: float
+    with_fitted_offsets: float
+    reviews: int
+
+
+def leak(papers: int = 300, pool: int = 8, per_paper: int = 3, seed: int = 1) -> Leak:
+    """Reviewers in more than nine pools are not looked at: they keep the chance that the pool gives them."""
+    drawn = simulate(papers, pool, per_paper, seed=seed)
+    score = drawn.score.round(2)
+    chance = np.full((papers, per_paper, len(drawn.slope)), 1 / pool)
+    for j in range(len(drawn.slope)):
+        _look_at(j, drawn, score, chance)
+    right = 0
+    for i in range(papers):
+        named = drawn.pool[i][chance[i][:, drawn.pool[i]].argmax(axis=1)]
+        right += int((named == drawn.reviewer[i]).sum())
+    return Leak(1 / pool, right / (papers * per_paper), papers * per_paper)
+
+
+def _look_at(j: int, drawn: SimulatedConference, score: Array, chance: Array) -> None:
+    """Fill in P(j wrote the review) for the papers in whose pools j is."""
+    where = np.flatnonzero((drawn.pool == j).any(axis=1))
+    if not 0 < where.size <= _MOST_PAPERS:
+        return
+    slots = score.shape[1]
+    ways = np.array(list(product(range(slots + 1), repeat=where.size)))
+    given = np.concatenate([score[where], np.zeros((where.size, 1))], axis=1)
+    total = given[np.arange(where.size), ways].sum(axis=1)
+    written = (ways < slots).sum(axis=1)
+    wrote = drawn.reviewer[where] == j
+    published = round(float(score[where][wrote].mean()), 2) if wrote.any() else None
+    if published is None:
+        fits = written == 0
+    else:
+        fits = (written > 0) & (np.abs(total / np.maximum(written, 1) - published) <= 0.005 + 1e-9)
+    inside = slots / drawn.pool.shape[1]
+    weight = fits * (inside / slots) ** written * (1 - inside) ** (where.size - written)
+    for index, i in enumerate(where):
+        for slot in range(slots):
+            chance[i, slot, j] = weight[ways[:, index] == slot].sum() / weight.sum()
+
+
+def sentences(gains: dict[str, float]) -> list[str]:
     """What decisions reveal to somebody with evidence, as a share of what full calibration reveals."""
-    full = gains["full calibration"]
-    share = {name: f"{100 * gain / full:.0f} %" for name, gain in gains.items()}
-    return {
-        "docs/evidence/adversaries.md": [
-            f"`average` alone lets that adversary recover {share['average']} of what full calibration "
-            f"reveals to it; {share['average, epsilon 1']} with epsilon 1, "
-            f"{share['steady, epsilon 2']} under *steady*, epsilon 2",
-        ]
-    }
+    share = {name: f"{100 * gain / gains['full calibration']:.0f} %" for name, gain in gains.items()}
+    return [
+        f"`average` alone lets that adversary recover {share['average']} of what full calibration "
+        f"reveals to it; {share['average, epsilon 1']} with epsilon 1, "
+        f"{share['steady, epsilon 2']} under *steady*, epsilon 2",
+    ]
+
+
+def leak_sentences(found: Leak) -> list[str]:
+    return [
+        f"names {100 * found.with_fitted_offsets:.1f} % of the reviewers without seeing any decision",
+        f"against {100 * found.pools_alone:.1f} % from the pools",
+    ]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--papers", type=int, default=300)
-    parser.add_argument("--workers", type=int, default=available_cores())
-    options = parser.parse_args()
+    options = asked("audit", __doc__, papers=300)
     known, gains = knowing(options.papers, options.workers)
-    together = [
-        f"| guarantee | reviewer named: {COLLUDERS} colluders | added | best guess rose by up to |",
-        "|---|---|---|---|",
-        *colluding(Setting(options.papers, 3, 3, POOL), 0, options.workers),
-    ]
-    told = sentences(gains)
-    print("\n".join([*known, *together, *told["docs/evidence/adversaries.md"]]))
-    tables = {"docs/evidence/adversaries.md": {"knowing": known, "colluding": together}}
-    keep("audit", f"python studies/audit.py --papers {options.papers}", tables, told)
+    together = colluding(Setting(options.papers, 3, 3, POOL), 0, options.workers)
+    page, said = "docs/evidence/adversaries.md", [*sentences(gains), *leak_sentences(leak())]
+    keep(options, {page: {"knowing": known, "colluding": together}}, {page: said})
 
 
 if __name__ == "__main__":

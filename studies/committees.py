@@ -1,6 +1,6 @@
 """Which guarantee should be the default: what each keeps and reveals, for whole committees and small pools.
 
-    python studies/committees.py [--committees 8] [--papers 8] [--workers N]
+    python studies/committees.py [--committees 16] [--papers 8] [--workers N]
 
 A conference has one committee and 24 papers. In a *whole committee* everyone is a candidate for every paper;
 in *small pools* each paper has candidates of its own. The bar is the one at which a quarter of the papers
@@ -19,26 +19,24 @@ reviewers and which review is its own. Writes two tables.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations
 from math import log, sqrt
-from pathlib import Path
 
 import numpy as np
 
 from blindcal.checks import Array
-from blindcal.compute.parallel import available_cores, parallel_map
+from blindcal.compute.parallel import parallel_map
 from blindcal.planning.expected_errors import expected_figures
-from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import assemble
 from blindcal.posterior.paper import PaperCase
 from blindcal.posterior.tuple_weights import tuple_posteriors
+from blindcal.simulation.conference import uniform_case
 from blindcal.simulation.population import Population, nips_2014_population, prototype_population, rounded
-from stated import keep
+from stated import asked, guarantees, keep, mean_and_error, table
 
 REVIEWS, PAPERS, RATE = 3, 24, 0.25
 STRENGTH, HINTS, GROUPS = 1.5, 200, 100
@@ -46,7 +44,6 @@ STRENGTH, HINTS, GROUPS = 1.5, 200, 100
 LISTED = 20_000
 # Outcomes rarer than this are left to the certificate: the program's own table may miss limits there.
 RARE = 1e-6
-FULL = "full calibration"
 PAGE = "docs/evidence/guarantees.md"
 
 
@@ -69,30 +66,13 @@ KINDS = {
     "piano": shares(23, 10, 3, 64),
     "dancing": shares(75, 11, 4, 10),
 }
-MENU = {
-    "public": Guarantee("public", epsilon=None),
-    "steady, epsilon 1": Guarantee("steady", epsilon=1.0),
-    "steady, epsilon 2": Guarantee("steady", epsilon=2.0),
-    "steady, epsilon 3": Guarantee("steady", epsilon=3.0),
-    "steady": Guarantee("steady", epsilon=None),
-    "crowd of 20, epsilon 2": Guarantee("crowd", among=20, epsilon=2.0),
-    "crowd of 20, epsilon 3": Guarantee("crowd", among=20, epsilon=3.0),
-    "crowd of 20, epsilon 4": Guarantee("crowd", among=20, epsilon=4.0),
-    "crowd of 20": Guarantee("crowd", among=20, epsilon=None),
-    "crowd of 10, epsilon 2": Guarantee("crowd", among=10, epsilon=2.0),
-    "crowd of 10, epsilon 3": Guarantee("crowd", among=10, epsilon=3.0),
-    "crowd of 10, epsilon 4": Guarantee("crowd", among=10, epsilon=4.0),
-    "crowd of 10": Guarantee("crowd", among=10, epsilon=None),
-    "crowd of 5, epsilon 3": Guarantee("crowd", among=5, epsilon=3.0),
-    "average, epsilon 2": Guarantee("average", epsilon=2.0),
-    "average, epsilon 3": Guarantee("average", epsilon=3.0),
-    "average": Guarantee("average", epsilon=None),
-    "average and crowd of 10, epsilon 3": Guarantee("average", among=10, epsilon=3.0),
-    "average and crowd of 10": Guarantee("average", among=10, epsilon=None),
-    "epsilon 2 alone": Guarantee("none", epsilon=2.0),
-    "epsilon 3 alone": Guarantee("none", epsilon=3.0),
-    FULL: Guarantee("none", epsilon=None),
-}
+MENU = guarantees(
+    "public; steady, epsilon 1; steady, epsilon 2; steady, epsilon 3; steady; crowd of 20, epsilon 2; "
+    "crowd of 20, epsilon 3; crowd of 20, epsilon 4; crowd of 20; crowd of 10, epsilon 2; "
+    "crowd of 10, epsilon 3; crowd of 10, epsilon 4; crowd of 10; crowd of 5, epsilon 3; "
+    "average, epsilon 2; average, epsilon 3; average; average and crowd of 10, epsilon 3; "
+    "average and crowd of 10; epsilon 2 alone; epsilon 3 alone; full calibration"
+)
 
 
 @dataclass(frozen=True)
@@ -133,8 +113,7 @@ def conference(setting: Setting, number: int) -> tuple[tuple[PaperCase, ...], tu
     rng, population = np.random.default_rng(seed), KINDS[setting.kind]
     people = setting.size if setting.whole else 40 * PAPERS
     slope, offset, noise = population.parameters(rng, (people,))
-    stated = np.zeros((people, 7))
-    stated[:, :3] = np.column_stack([slope, offset, noise])
+    stated = np.column_stack([slope, offset, noise, np.zeros((people, 4))])
     if setting.uncertain:
         # Half of the variance is known: the truth is N(stated, se^2), and the stated ones vary less.
         error = population.offset * sqrt(0.5)
@@ -143,6 +122,7 @@ def conference(setting: Setting, number: int) -> tuple[tuple[PaperCase, ...], tu
         offset = stated[:, 1] + error * rng.standard_normal(people)
     spread = sqrt(float(slope.mean()) ** 2 + population.offset**2 + population.noise**2)
     grid = tuple((spread * np.linspace(-2.25, 2.25, 10)).tolist()) if setting.rounded else None
+    more = {"grid": grid, "most_listed": LISTED}
     cases = []
     for paper in range(PAPERS):
         pool = (
@@ -151,18 +131,8 @@ def conference(setting: Setting, number: int) -> tuple[tuple[PaperCase, ...], tu
         wrote = rng.choice(pool, setting.reviews, replace=False)
         score = population.scores(rng, rng.standard_normal(), slope[wrote], offset[wrote], noise[wrote])
         score = score if grid is None else rounded(score, grid)
-        cases.append(
-            PaperCase(
-                paper=f"p{paper:03d}",
-                scores=tuple(sorted(score.tolist())),
-                candidates=tuple(f"r{one:05d}" for one in pool),
-                inclusion=(setting.reviews / pool.size,) * pool.size,
-                parameters=tuple(map(tuple, stated[pool].tolist())),
-                bar=0.0,
-                grid=grid,
-                most_listed=LISTED,
-            )
-        )
+        names = [f"r{one:05d}" for one in pool]
+        cases.append(uniform_case(f"p{paper:03d}", score, names, stated[pool], 0.0, **more))
     built = assemble(cases, RATE, None)
     return built.cases, built.raw_accept
 
@@ -296,10 +266,9 @@ def column(result: Array, name: str, guarantee: int) -> Array:
     return np.asarray(result[:, :, guarantee, COLUMNS.index(name)])
 
 
-def mean_and_error(values: Array) -> tuple[float, float]:
-    """The mean, and its standard error over committees."""
-    by_committee = values.mean(axis=1)
-    return float(by_committee.mean()), float(by_committee.std(ddof=1) / sqrt(len(by_committee)))
+def over_committees(values: Array) -> tuple[Array, Array]:
+    """The mean of `[committee, paper]`, and its standard error over committees."""
+    return mean_and_error(values.mean(axis=1))
 
 
 def kept(result: Array, guarantee: int) -> tuple[float, float]:
@@ -313,8 +282,8 @@ def kept(result: Array, guarantee: int) -> tuple[float, float]:
 
 def worthwhile(result: Array) -> bool:
     """Whether full calibration's gain exceeds three standard errors."""
-    gain, error = mean_and_error(column(result, "raw", 0) - column(result, "full", 0))
-    return gain > 3.0 * error
+    gain, error = over_committees(column(result, "raw", 0) - column(result, "full", 0))
+    return bool(gain > 3.0 * error)
 
 
 def strictness(results: dict[Setting, Array], guarantee: int) -> tuple[float, float, float]:
@@ -325,19 +294,18 @@ def strictness(results: dict[Setting, Array], guarantee: int) -> tuple[float, fl
     return round(largest, 2), float("inf") if limit is None else limit, round(rise, 2)
 
 
-def default_guarantee(results: dict[Setting, Array]) -> str | None:
-    """The strictest that keeps half of the benefit, by more than a standard error, wherever there is one.
+def ordinary(results: dict[Setting, Array]) -> dict[Setting, Array]:
+    """The whole committees of 60 and more in which full calibration gains."""
+    return {s: r for s, r in results.items() if s.whole and s.size >= 60 and worthwhile(r)}
 
-    The settings are the whole committees of 60 and more in which full calibration gains.
-    """
-    ordinary = {s: r for s, r in results.items() if s.whole and s.size >= 60 and worthwhile(r)}
-    order = sorted(range(len(MENU)), key=lambda index: strictness(ordinary, index))
-    enough = [
-        index
-        for index in order
-        if all(share - error >= 0.5 for share, error in (kept(r, index) for r in ordinary.values()))
-    ]
-    return list(MENU)[enough[0]] if enough else None
+
+def default_guarantee(results: dict[Setting, Array]) -> str | None:
+    """The strictest that keeps half of the benefit, by more than a standard error, wherever there is one."""
+    chosen = ordinary(results)
+    for index in sorted(range(len(MENU)), key=lambda index: strictness(chosen, index)):
+        if all(share - error >= 0.5 for share, error in (kept(r, index) for r in chosen.values())):
+            return list(MENU)[index]
+    return None
 
 
 def percent(value: tuple[float, float], digits: int = 0) -> str:
@@ -346,71 +314,39 @@ def percent(value: tuple[float, float], digits: int = 0) -> str:
 
 def kept_table(results: dict[Setting, Array], names: list[str]) -> list[str]:
     """One row a setting: wrong decisions by mean scores and full calibration, and the share each keeps."""
-    lines = ["| | wrong, mean scores | full | " + " | ".join(names) + " |", "|---" * (3 + len(names)) + "|"]
+    rows = []
     for setting, result in results.items():
-        ends = [percent(mean_and_error(column(result, name, 0)), 1) for name in ("raw", "full")]
-        shares_kept = [percent(kept(result, list(MENU).index(name))) for name in names]
-        lines.append(f"| {setting.name} | " + " | ".join([*ends, *shares_kept]) + " |")
-    return lines
+        ends = [percent(over_committees(column(result, name, 0)), 1) for name in ("raw", "full")]
+        rows.append([setting.name, *ends, *(percent(kept(result, list(MENU).index(name))) for name in names)])
+    return table(["", "wrong, mean scores", "full", *names], *rows)
 
 
 def revealed_table(results: dict[Setting, Array]) -> list[str]:
-    """One row a guarantee: what it keeps and reveals, over the whole committees of 60 and more."""
-    chosen = {s: r for s, r in results.items() if s.whole and s.size >= 60 and worthwhile(r)}
-    lines = [
-        "| guarantee | kept, least to most | added | with hints | co-reviewer | largest posterior "
-        "| with hints | largest rise |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    """One row a guarantee: what it keeps and reveals, over the whole committees in which there is a gain."""
+    chosen, rows = ordinary(results).values(), []
     for index, name in enumerate(MENU):
-        keeps = [kept(result, index)[0] for result in chosen.values()]
-        stacked = np.concatenate([result[:, :, index] for result in chosen.values()])
+        keeps = [100 * kept(result, index)[0] for result in chosen]
+        stacked = np.concatenate([result[:, :, index] for result in chosen])
         by = {label: stacked[:, :, place] for place, label in enumerate(COLUMNS)}
-        added = [
-            percent(mean_and_error(by[after] - by[before]), 2)
-            for after, before in (
-                ("success", "scores_only"),
-                ("hinted", "hinted_before"),
-                ("co", "co_before"),
-            )
-        ]
+        pairs = (("success", "scores_only"), ("hinted", "hinted_before"), ("co", "co_before"))
+        added = [percent(over_committees(by[after] - by[before]), 2) for after, before in pairs]
         tops = [f"{by[label].max():.2f}" for label in ("largest", "hinted_largest", "rise")]
-        lines.append(
-            f"| {name} | {100 * min(keeps):.0f} to {100 * max(keeps):.0f} % | "
-            + " | ".join(added + tops)
-            + " |"
-        )
-    return lines
+        rows.append([name, f"{min(keeps):.0f} to {max(keeps):.0f} %", *added, *tops])
+    head = ["guarantee", "kept, least to most", "added", "with hints", "co-reviewer", "largest posterior"]
+    return table([*head, "with hints", "largest rise"], *rows)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--committees", type=int, default=8)
-    parser.add_argument("--papers", type=int, default=8, help="papers of each that are solved")
-    parser.add_argument("--workers", type=int, default=available_cores())
-    parser.add_argument("--store", type=Path, help="a folder that keeps each setting's numbers")
-    options = parser.parse_args()
+    options = asked("committees", __doc__, committees=16, papers=8)
     results = {}
     for setting in settings():
-        file = None if options.store is None else options.store / f"{setting.name.replace(' ', '_')}.npy"
-        if file is not None and file.exists():
-            results[setting] = np.load(file)
-            continue
         results[setting] = evaluate(setting, options.committees, options.papers, options.workers)
         print(f"{setting.name}: done", flush=True)
-        if file is not None:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            np.save(file, results[setting])
     headline = ["public", "steady, epsilon 2", "steady", "crowd of 20, epsilon 3", "crowd of 10, epsilon 3",
                 "crowd of 10", "average, epsilon 2", "average"]  # fmt: skip
     tables = {"committees": kept_table(results, headline), "revealed": revealed_table(results)}
-    for lines in tables.values():
-        print("\n".join(lines), end="\n\n")
-    default = default_guarantee(results)
-    print("default:", default)
-    command = f"python studies/committees.py --committees {options.committees} --papers {options.papers}"
-    sentence = f"The default that follows is *{default}*."
-    keep("committees", command, {PAGE: tables}, {PAGE: [sentence]})
+    said = [f"The default that follows is *{default_guarantee(results)}*."]
+    keep(options, {PAGE: tables}, {PAGE: said})
 
 
 if __name__ == "__main__":

@@ -1,20 +1,17 @@
-"""From history to decision: wrong decisions and reviewers named, with calibration known, fitted, or fitted
-and taken for certain.
+"""From history to decision: wrong decisions with calibration known, fitted, or fitted and taken for certain.
 
-    python studies/from_history.py [--people 150] [--papers 150] [--rounds 2] [--workers N]
+    python studies/from_history.py [--people 120] [--papers 100] [--rounds 2] [--workers N]
 
 Three past conferences in which everybody wrote h reviews (h = 0, 3, 10, 30), three a paper, beside 100 others
 with six each, of whom nobody is on this year's committee: they say what reviewers are like. `fit` makes a
 calibration. This year each paper has a pool of 8 and three reviews. Every figure is an exact expectation for
-the sampled papers. What the certificate claims is for an adversary that holds the stated calibration; what is
-measured is for one that knows every reviewer's *true* slope, offset and noise. Writes
-docs/numbers/from_history.json, docs/figures/from_history.svg and two tables of
-docs/evidence/history_and_sharing.md.
+the sampled papers: what the certificate claims by the stated calibration, and what is true by every
+reviewer's *true* slope, offset and noise. Writes docs/numbers/from_history.json,
+docs/figures/from_history.svg and a table of docs/evidence/history_and_sharing.md.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -24,30 +21,26 @@ from scipy.special import ndtri
 
 import blindcal as bc
 from blindcal.checks import Array
-from blindcal.compute.parallel import available_cores, parallel_map
+from blindcal.compute.parallel import parallel_map
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import Policy
 from blindcal.policy.solver import solve
 from blindcal.posterior.paper import PaperCase
+from blindcal.simulation.conference import uniform_case
 from blindcal.simulation.population import Population, nips_2014_population, prototype_population
-from stated import ROOT, keep
+from stated import asked, guarantees, keep, save_figure, table
 
 BAR = float(ndtri(0.75))
 PER_PAPER, POOL, OTHERS, OTHERS_REVIEWS = 3, 8, 100, 6
 LENGTHS = (0, 3, 10, 30)
 REGIMES = {"prototype": prototype_population(), "NIPS 2014": nips_2014_population()}
-GUARANTEES = {
-    "public": Guarantee("public", epsilon=None),
-    "steady and epsilon 2": Guarantee("steady", epsilon=2.0),
-    "average": Guarantee("average", epsilon=None),
-    "full calibration": Guarantee("none", epsilon=None),
-}
+GUARANTEES = guarantees("public; steady and epsilon 2; average; full calibration")
 VARIANTS = ("known", "fitted", "uncertainty ignored")
 
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """True slopes, offsets and noise; `rows` as in reviewers.csv, without any error."""
+    """True slopes, offsets and noise; `rows` of all three, as in reviewers.csv."""
 
     slope: Array
     offset: Array
@@ -59,9 +52,7 @@ class People:
 
     @property
     def rows(self) -> Array:
-        rows = np.zeros((self.slope.size, 7))
-        rows[:, :3] = np.column_stack([self.slope, self.offset, self.noise])
-        return rows
+        return np.column_stack([self.slope, self.offset, self.noise, np.zeros((self.slope.size, 4))])
 
 
 def drawn_people(rng: np.random.Generator, population: Population, people: int) -> People:
@@ -96,14 +87,8 @@ def roster_rows(fitted: bc.Fitted, names: list[str]) -> Array:
 
 def fitted_rows(rng: np.random.Generator, people: People, reviews: int, others: People) -> Array:
     """The committee's rows by `fit`, from so many past reviews each."""
-    size = people.slope.size
-    everyone = People(
-        *(
-            np.concatenate([getattr(people, name), getattr(others, name)])
-            for name in ("slope", "offset", "noise")
-        )
-    )
-    wrote = np.repeat([reviews, OTHERS_REVIEWS], [size, others.slope.size])
+    everyone = People(*np.concatenate([people.rows, others.rows])[:, :3].T)
+    wrote = np.repeat([reviews, OTHERS_REVIEWS], [people.slope.size, others.slope.size])
     table = bc.Reviews.from_table(past_reviews(rng, everyone, wrote))
     return roster_rows(bc.fit(table, committee=people.names), people.names)
 
@@ -128,16 +113,10 @@ def drawn_year(rng: np.random.Generator, people: People, papers: int) -> Year:
 
 
 def cases(year: Year, rows: Array) -> list[PaperCase]:
+    names = [f"r{place}" for place in range(POOL)]
     return [
-        PaperCase(
-            paper=f"p{i}",
-            scores=tuple(year.score[i].tolist()),
-            candidates=tuple(f"r{place}" for place in range(POOL)),
-            inclusion=(PER_PAPER / POOL,) * POOL,
-            parameters=tuple(map(tuple, rows[pool].tolist())),
-            bar=BAR,
-        )
-        for i, pool in enumerate(year.pool)
+        uniform_case(f"p{i}", scores, names, rows[pool], BAR)
+        for i, (scores, pool) in enumerate(zip(year.score, year.pool, strict=True))
     ]
 
 
@@ -186,44 +165,21 @@ def compute(
     return {key: np.concatenate(parts) for key, parts in found.items()}
 
 
-def percent(values: Array) -> str:
-    return f"{100 * values.mean():.1f}"
-
-
 def history_table(found: Mapping[str, Mapping[tuple[int, str], Array]]) -> list[str]:
     """Wrong decisions; the certificate's claim where it is another."""
-    lines = ["| | past reviews | calibration | " + " | ".join(GUARANTEES) + " |"]
-    lines.append("|---" * (3 + len(GUARANTEES)) + "|")
+    rows = []
     for regime, runs in found.items():
-        raw = next(iter(runs.values()))[:, -1, 2]
-        lines.append(f"| {regime} | | raw | " + " | ".join([f"{percent(raw)} %"] * len(GUARANTEES)) + " |")
+        raw = next(iter(runs.values()))[:, -1, 2].mean()
+        rows.append([regime, "", "raw", *([f"{100 * raw:.1f} %"] * len(GUARANTEES))])
         for (length, variant), values in runs.items():
-            if variant == "known" and length != LENGTHS[0]:
+            claimed, wrong = 100 * values.mean(axis=0)[:-1, [0, 2]].T
+            if variant == "known":
+                if length == LENGTHS[0]:
+                    rows.append([regime, "", variant, *(f"{one:.1f} %" for one in wrong)])
                 continue
-            past = "" if variant == "known" else f"{length}"
-            cells = [
-                f"{percent(values[:, g, 2])} %"
-                + ("" if variant == "known" else f" ({percent(values[:, g, 0])})")
-                for g in range(len(GUARANTEES))
-            ]
-            lines.append(f"| {regime} | {past} | {variant} | " + " | ".join(cells) + " |")
-    return lines
-
-
-def named_table(found: Mapping[str, Mapping[tuple[int, str], Array]]) -> list[str]:
-    """Reviewers named: claimed, and against an adversary that knows the true calibration."""
-    lines = ["| | past reviews | adversary | scores alone | " + " | ".join(GUARANTEES) + " |"]
-    lines.append("|---" * (4 + len(GUARANTEES)) + "|")
-    for regime, runs in found.items():
-        for (length, variant), values in runs.items():
-            if variant != "fitted":
-                continue
-            for who, column in (("as the certificate states", 1), ("knows the true calibration", 3)):
-                scores = values[:, 0, column]  # public decisions reveal nothing beyond the scores
-                cells = [f"{percent(scores)} %"]
-                cells += [f"{percent(values[:, g, column])} %" for g in range(len(GUARANTEES))]
-                lines.append(f"| {regime} | {length} | {who} | " + " | ".join(cells) + " |")
-    return lines
+            cells = [f"{one:.1f} % ({claim:.1f})" for one, claim in zip(wrong, claimed, strict=True)]
+            rows.append([regime, f"{length}", variant, *cells])
+    return table(["", "past reviews", "calibration", *GUARANTEES], *rows)
 
 
 def picture(found: Mapping[str, Mapping[tuple[int, str], Array]]) -> None:
@@ -247,30 +203,17 @@ def picture(found: Mapping[str, Mapping[tuple[int, str], Array]]) -> None:
     for row in axes:
         row[0].set_ylabel("wrong decisions (%)")
     axes[0, -1].legend(fontsize=8)
-    figure.tight_layout()
-    figure.savefig(ROOT / "docs" / "figures" / "from_history.svg", metadata={"Date": None})
+    save_figure(figure, "from_history.svg")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--people", type=int, default=150)
-    parser.add_argument("--papers", type=int, default=150)
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--workers", type=int, default=available_cores())
-    options = parser.parse_args()
+    options = asked("from_history", __doc__, people=120, papers=100, rounds=2)
     found = {
         name: compute(one, LENGTHS, options.people, options.papers, options.rounds, options.workers)
         for name, one in REGIMES.items()
     }
-    tables = {"from history": history_table(found), "named from history": named_table(found)}
-    for lines in tables.values():
-        print("\n".join(lines), end="\n\n")
     picture(found)
-    command = (
-        f"python studies/from_history.py --people {options.people} --papers {options.papers} "
-        f"--rounds {options.rounds}"
-    )
-    keep("from_history", command, {"docs/evidence/history_and_sharing.md": tables}, {})
+    keep(options, {"docs/evidence/history_and_sharing.md": {"from history": history_table(found)}})
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -31,19 +30,7 @@ from blindcal.policy import (
 )
 from blindcal.policy.accept_lp import AcceptProgram, secret_classes
 from blindcal.policy.guarantee import UNLIMITED
-from stated import DOCS
-
-FIGURES = DOCS / "figures"
-
-
-def _save(figure: plt.Figure, name: str, **layout: Any) -> Path:
-    FIGURES.mkdir(parents=True, exist_ok=True)
-    figure.tight_layout(**layout)
-    path = FIGURES / f"{name}.png"
-    figure.savefig(path, dpi=110, metadata={"Software": ""})
-    plt.close(figure)
-    return path
-
+from stated import save_figure
 
 # --- one pair of papers
 
@@ -91,15 +78,8 @@ def draw(panels: list[Panel]) -> Path:
         axis.plot(*part.policies, ".", color="0.75", markersize=1.5, label="random policies", zorder=1)
         conference, adversary = part.front.conference_error, part.front.adversary_error
         axis.plot(conference, adversary, color="tab:blue", linewidth=2, label="closed form", zorder=3)
-        axis.plot(
-            *part.programs,
-            "o",
-            color="tab:red",
-            fillstyle="none",
-            markersize=6,
-            label="linear program",
-            zorder=4,
-        )
+        rings = {"color": "tab:red", "fillstyle": "none", "markersize": 6, "zorder": 4}
+        axis.plot(*part.programs, "o", label="linear program", **rings)
         axis.axhline(adversary[-1], color="0.4", linewidth=0.8, linestyle=":", zorder=2)
         axis.set_title(part.title, fontsize=10)
         axis.set_xlabel("conference error")
@@ -108,16 +88,11 @@ def draw(panels: list[Panel]) -> Path:
         axis.set_ylim(0.0 if pair else adversary[0] - 0.02, adversary[-1] + (0.04 if pair else 0.02))
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("adversary error")
-    axes[0].annotate(
-        "from the scores alone",
-        (0.98, panels[0].front.adversary_error[-1] + 0.006),
-        ha="right",
-        fontsize=8,
-        color="0.3",
-    )
+    place = 0.98, panels[0].front.adversary_error[-1] + 0.006
+    axes[0].annotate("from the scores alone", place, ha="right", fontsize=8, color="0.3")
     handles, names = axes[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="lower center", ncols=3, frameon=False, fontsize=9)
-    return _save(figure, "frontiers", rect=(0, 0.08, 1, 1))
+    return save_figure(figure, "frontiers.png", rect=(0, 0.08, 1, 1))
 
 
 # --- averaged over all scores
@@ -186,7 +161,7 @@ def draw_averaged(curves: list[Curve]) -> list[Path]:
     axis.set_xlim(-0.005)
     axis.legend(frameon=False, fontsize=8)
     axis.spines[["top", "right"]].set_visible(False)
-    paths = [_save(figure, "average_frontiers")]
+    paths = [save_figure(figure, "average_frontiers.png")]
     figure, axis = plt.subplots(figsize=(7.2, 3.6))
     for curve, color in zip(curves, colors, strict=True):
         spent = curve.conference - curve.front.least_error
@@ -198,7 +173,7 @@ def draw_averaged(curves: list[Curve]) -> list[Path]:
     axis.set_ylim(0, 1.04)
     axis.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     axis.spines[["top", "right"]].set_visible(False)
-    return [*paths, _save(figure, "prices")]
+    return [*paths, save_figure(figure, "prices.png")]
 
 
 # --- by kind of limit
@@ -234,15 +209,11 @@ def by_limit(seed: int = 1) -> Families:
     front = frontier(belief)
     least, most = (float(front.conference_error[:, k].mean()) for k in (0, -1))
     spent = [spend(front, conference_error=least + s * (most - least)) for s in np.linspace(0, 1, 25) ** 2]
+    multiplied = [Guarantee("none", epsilon=None, multiplier=m) for m in np.linspace(1, 2, 25)]
     return Families(
         np.array([(one.conference_error, one.adversary_error) for one in spent]),
         np.array([_errors(belief, epsilon_policy(belief, e)) for e in EPSILONS]),
-        np.array(
-            [
-                _errors(belief, private_policy(belief, Guarantee("none", epsilon=None, multiplier=m)))
-                for m in np.linspace(1, 2, 25)
-            ]
-        ),
+        np.array([_errors(belief, private_policy(belief, limited)) for limited in multiplied]),
     )
 
 
@@ -260,7 +231,7 @@ def draw_by_limit(families: Families) -> list[Path]:
     axis.set_ylabel("average adversary error")
     axis.legend(frameon=False, fontsize=8, loc="lower right")
     axis.spines[["top", "right"]].set_visible(False)
-    return [draw_two_secrets(), _save(figure, "epsilon_and_map")]
+    return [draw_two_secrets(), save_figure(figure, "epsilon_and_map.png")]
 
 
 def draw_two_secrets() -> Path:
@@ -283,16 +254,8 @@ def draw_two_secrets() -> Path:
             if total > 0:
                 share = float(mass[0]) / total
                 axis.bar(left, share, width=total, align="edge", color=color, alpha=0.75, edgecolor="white")
-                axis.text(
-                    left + total / 2,
-                    # Clear of the dotted line.
-                    min(max(share / 2, 0.14), 0.36),
-                    name,
-                    ha="center",
-                    va="center",
-                    fontsize=8,
-                    rotation=90,
-                )
+                height = min(max(share / 2, 0.14), 0.36)  # clear of the dotted line
+                axis.text(left + total / 2, height, name, ha="center", va="center", fontsize=8, rotation=90)
             left += total
         axis.axhline(0.6, color="0.2", linewidth=0.9, linestyle=":")
         success = 1 - float(policy.adversary_error(TWO_SECRETS))
@@ -303,7 +266,7 @@ def draw_two_secrets() -> Path:
         axis.set_xlabel("chance of the outcome", fontsize=8)
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("P(secret 1 | outcome)")
-    return _save(figure, "two_secrets")
+    return save_figure(figure, "two_secrets.png")
 
 
 if __name__ == "__main__":

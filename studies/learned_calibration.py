@@ -16,7 +16,7 @@ docs/numbers/learned_calibration.json and a table of docs/evidence/history_and_s
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -25,7 +25,7 @@ import numpy as np
 
 from blindcal.checks import Array, Integers
 from blindcal.compute.mcmc import bivariate_draw, bivariate_posterior, conditional_normal
-from blindcal.compute.parallel import available_cores, parallel_map
+from blindcal.compute.parallel import parallel_map
 from blindcal.policy.solver import solve
 from blindcal.posterior.paper import PaperCase
 from from_history import (
@@ -41,7 +41,7 @@ from from_history import (
     drawn_year,
     fitted_rows,
 )
-from stated import keep
+from stated import asked, keep, table
 
 ADVERSARIES = ("as the certificate states", "learns it across papers", "knows the true calibration")
 SHOWN = ("steady and epsilon 2", "average", "full calibration")
@@ -179,14 +179,10 @@ def stated(weight: Array, accept: Array, on: Array, *, decided: bool) -> float:
     return float(sum(masses).mean())
 
 
-def table(found: dict[tuple[str, int], Array]) -> list[str]:
-    lines = ["| | past reviews | adversary | scores alone | " + " | ".join(SHOWN) + " |"]
-    lines.append("|---" * (4 + len(SHOWN)) + "|")
+def rows(found: dict[tuple[str, int], Array]) -> Iterator[list[str]]:
     for (regime, length), values in found.items():
         for who, row in zip(ADVERSARIES, values.mean(axis=0), strict=True):
-            cells = " | ".join(f"{100 * value:.1f} %" for value in row)
-            lines.append(f"| {regime} | {length} | {who} | {cells} |")
-    return lines
+            yield [regime, f"{length}", who, *(f"{100 * value:.1f} %" for value in row)]
 
 
 def sentences(found: dict[tuple[str, int], Array]) -> list[str]:
@@ -201,28 +197,18 @@ def sentences(found: dict[tuple[str, int], Array]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name, default in (("people", 60), ("papers", 100), ("rounds", 4), ("sweeps", 1000)):
-        parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--workers", type=int, default=available_cores())
-    given = parser.parse_args()
-    jobs = [
-        (regime, length, turn) for regime in REGIMES for length in LENGTHS for turn in range(given.rounds)
-    ]
-    run = partial(compute, people=given.people, papers=given.papers, sweeps=given.sweeps)
-    done = dict(zip(jobs, parallel_map(run, jobs, workers=given.workers), strict=True))
+    options = asked("learned_calibration", __doc__, people=60, papers=100, rounds=4, sweeps=1000)
+    rounds = range(options.rounds)
+    jobs = [(regime, length, turn) for regime in REGIMES for length in LENGTHS for turn in rounds]
+    run = partial(compute, people=options.people, papers=options.papers, sweeps=options.sweeps)
+    done = dict(zip(jobs, parallel_map(run, jobs, workers=options.workers), strict=True))
     found = {
-        (regime, length): np.array([done[regime, length, turn] for turn in range(given.rounds)])
+        (regime, length): np.array([done[regime, length, turn] for turn in rounds])
         for regime, length in product(REGIMES, LENGTHS)
     }
-    lines, said = table(found), sentences(found)
-    print("\n".join([*lines, *said]))
-    command = (
-        f"python studies/learned_calibration.py --people {given.people} --papers {given.papers} "
-        f"--rounds {given.rounds} --sweeps {given.sweeps}"
-    )
+    lines = table(["", "past reviews", "adversary", "scores alone", *SHOWN], *rows(found))
     page = "docs/evidence/history_and_sharing.md"
-    keep("learned_calibration", command, {page: {"learned calibration": lines}}, {page: said})
+    keep(options, {page: {"learned calibration": lines}}, {page: sentences(found)})
 
 
 if __name__ == "__main__":

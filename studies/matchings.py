@@ -1,18 +1,17 @@
 """What a matching adds: promises made paper by paper, against an adversary that knows papers are coupled.
 
-    python studies/matchings.py [--conferences 200] [--workers N]
+    python studies/matchings.py [--conferences 1000] [--workers N]
 
 As many reviewers as papers, one review each, every matching equally likely: if somebody reviewed one paper
 they reviewed no other. The library plans each paper as it always does, with everybody in every pool. The
 adversary knows that the reviewers form a matching and goes through all of them and all outcomes of all
-papers, so every number is exact for its conference and only the conferences are sampled. With 1,000
-conferences or more, which takes minutes, writes docs/numbers/matchings.json and the table of
-docs/evidence/adversaries.md; else prints.
+papers, so every number is exact for its conference and only the conferences are sampled. Writes
+docs/numbers/matchings.json and the table of docs/evidence/adversaries.md.
 """
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import permutations, product
 
@@ -22,23 +21,17 @@ from scipy.stats import norm
 
 import blindcal as bc
 from blindcal.checks import Array
-from blindcal.compute.parallel import available_cores, parallel_map
+from blindcal.compute.parallel import parallel_map
 from blindcal.simulation.population import Population, prototype_population
-from stated import keep
+from stated import asked, guarantees, keep, table, with_errors
 
 UPPER_QUARTILE = round(float(ndtri(0.75)), 4)
-WORTH_KEEPING = 1000
 DEFAULT = "crowd of 10, epsilon 3"  # in pools of 4 to 6 it is steady
-NAMES = {"steady": (1.0, 2.0, 3.0, None), "odds": (1.0, 2.0, 3.0), "average": (1.0, 2.0, 3.0, None)}
-GUARANTEES = {
-    DEFAULT: bc.Guarantee("crowd", among=10, epsilon=3.0),
-    **{
-        name if epsilon is None else f"{name}, epsilon {epsilon:g}": bc.Guarantee(name, epsilon=epsilon)
-        for name, epsilons in NAMES.items()
-        for epsilon in epsilons
-    },
-    "full calibration": bc.Guarantee("none", epsilon=None),
-}
+GUARANTEES = guarantees(
+    "crowd of 10, epsilon 3; steady, epsilon 1; steady, epsilon 2; steady, epsilon 3; steady; "
+    "odds, epsilon 1; odds, epsilon 2; odds, epsilon 3; average, epsilon 1; average, epsilon 2; "
+    "average, epsilon 3; average; full calibration"
+)
 # Log odds that move farther than this are those of a candidate who was ruled out.
 FARTHEST = 20.0
 
@@ -166,28 +159,21 @@ def compute(job: tuple[Setting, int]) -> list[Gain]:
     return found
 
 
-def table(found: dict[Setting, list[list[Gain]]]) -> list[str]:
-    lines = [
-        "| conferences | guarantee | reviewer named: scores alone | with all decisions | added "
-        "| best guess rose by up to | log odds moved by up to |",
-        "|---|---|---|---|---|---|---|",
-    ]
+def rows(found: dict[Setting, list[list[Gain]]]) -> Iterator[list[str]]:
     for setting, gains in found.items():
         for name, column in zip(GUARANTEES, zip(*gains, strict=True), strict=True):
-            alone, decided, added = (
-                100 * np.array([getattr(one, part) for one in column])
-                for part in ("alone", "decided", "added")
-            )
+            parts = np.array([(one.alone, one.decided, one.added) for one in column])
+            alone, decided, _ = 100 * parts.mean(axis=0)
             odds = max(one.log_odds for one in column)
-            cells = [
-                f"{alone.mean():.1f} %",
-                f"{decided.mean():.1f} %",
-                f"{added.mean():.2f} ± {added.std(ddof=1) / np.sqrt(len(added)):.2f} points",
+            yield [
+                setting.name,
+                name,
+                f"{alone:.1f} %",
+                f"{decided:.1f} %",
+                *with_errors(100 * parts[:, 2:], unit=" points"),
                 f"{max(one.rise for one in column):.2f}",
                 "all the way" if odds > FARTHEST else f"{odds:.2f}",
             ]
-            lines.append(f"| {setting.name} | {name} | " + " | ".join(cells) + " |")
-    return lines
 
 
 def sentences(found: dict[Setting, list[list[Gain]]]) -> dict[str, list[str]]:
@@ -201,7 +187,8 @@ def sentences(found: dict[Setting, list[list[Gain]]]) -> dict[str, list[str]]:
         raise SystemExit("a table that is steady states a rise")
     odds = max(one.log_odds for one in usual)
     rise = max(one.rise for one in usual)
-    added = [100 * _mean(part, list(GUARANTEES).index(DEFAULT), "added") for part in found.values()]
+    place = list(GUARANTEES).index(DEFAULT)
+    added = [100 * np.mean([gains[place].added for gains in part]) for part in found.values()]
     fold = f"up to {np.exp(odds):.0f}-fold in small matchings"
     return {
         "docs/evidence/adversaries.md": [
@@ -225,26 +212,17 @@ def _row(guarantee: bc.Guarantee, gains: list[Gain]) -> str:
     return f'("{guarantee.name}", {limit}): ({fold}, {max(one.rise for one in gains):.2f})'
 
 
-def _mean(gains: list[list[Gain]], column: int, part: str) -> float:
-    return float(np.mean([getattr(one[column], part) for one in gains]))
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--conferences", type=int, default=200)
-    parser.add_argument("--workers", type=int, default=available_cores())
-    options = parser.parse_args()
+    options = asked("matchings", __doc__, conferences=1000)
     found = {
         setting: parallel_map(
             compute, [(setting, seed) for seed in range(options.conferences)], workers=options.workers
         )
         for setting in SETTINGS
     }
-    lines, told = table(found), sentences(found)
-    print("\n".join([*lines, *(one for page in told.values() for one in page)]))
-    if options.conferences >= WORTH_KEEPING:
-        command = f"python studies/matchings.py --conferences {options.conferences}"
-        keep("matchings", command, {"docs/evidence/adversaries.md": {"matchings": lines}}, told)
+    head = ["conferences", "guarantee", "reviewer named: scores alone", "with all decisions", "added"]
+    lines = table([*head, "best guess rose by up to", "log odds moved by up to"], *rows(found))
+    keep(options, {"docs/evidence/adversaries.md": {"matchings": lines}}, sentences(found))
 
 
 if __name__ == "__main__":

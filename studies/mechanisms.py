@@ -13,7 +13,7 @@ import io
 from dataclasses import asdict
 
 from blindcal.benchmark import MECHANISMS, SEQUENCES, BenchmarkScore, run
-from stated import DOCS, PUBLISHED, keep
+from stated import DOCS, PUBLISHED, asked, keep, table
 
 HEAD = ["mechanism", "baseline", "coupled", "added", "wrong", "wasted", "rise", "epsilon"]
 SHOWN = {
@@ -25,11 +25,6 @@ SHOWN = {
 }
 
 
-def table(scores: list[BenchmarkScore]) -> list[str]:
-    lines = [HEAD, ["---"] * len(HEAD), *(row(score) for score in scores)]
-    return ["| " + " | ".join(line) + " |" for line in lines]
-
-
 def row(score: BenchmarkScore) -> list[str]:
     percents = (score.baseline, score.coupled, score.added, score.error, score.wasted)
     shown = ["-" if value != value else f"{100 * max(value, 0.0):.2f} %" for value in percents]
@@ -38,7 +33,8 @@ def row(score: BenchmarkScore) -> list[str]:
 
 def tables(scores: list[BenchmarkScore]) -> dict[str, list[str]]:
     return {
-        mark: table([score for score in scores if score.instance == name]) for name, mark in SHOWN.items()
+        mark: table(HEAD, *(row(score) for score in scores if score.instance == name))
+        for name, mark in SHOWN.items()
     }
 
 
@@ -77,10 +73,7 @@ def compute() -> list[BenchmarkScore]:
 
 
 if __name__ == "__main__":
-    found = compute()
-    made = tables(found)
-    for name, lines in made.items():
-        print(name, *lines, sep="\n")
+    options, found = asked("mechanisms", __doc__), compute()
     folder = DOCS / "research" if DOCS == PUBLISHED else DOCS
     (folder / "benchmark.csv").write_text(results(found), encoding="utf-8")
-    keep("mechanisms", "python studies/mechanisms.py", {"docs/research/benchmark.md": made}, sentences(found))
+    keep(options, {"docs/research/benchmark.md": tables(found)}, sentences(found))

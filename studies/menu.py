@@ -1,50 +1,41 @@
 """The menu: how much of calibration's benefit each guarantee keeps, with standard errors.
 
-    python studies/menu.py [--papers 1500] [--workers N]
+    python studies/menu.py [--papers 1500] [--large 60] [--workers N]
 
 Every paper has a pool of candidates, drawn from a crowd so large that pools hardly overlap; three of them
 wrote its reviews. The bar is the upper quartile of quality. Errors are expectations over each paper's public
-belief, so the tables are exact and only the papers are sampled. Writes docs/numbers/menu.json and the tables
-of docs/evidence/guarantees.md.
+belief, so the tables are exact and only the papers are sampled. Last, what is lost where tuples of reviewers
+share accept probabilities: `--large` papers with large pools are solved with an accept probability for every
+tuple, and summed up as pools of hundreds are. Writes docs/numbers/menu.json and the tables of
+docs/evidence/guarantees.md.
 """
 
 from __future__ import annotations
 
-import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from blindcal.checks import Array
-from blindcal.compute.parallel import available_cores, parallel_map
+from blindcal.compute.parallel import parallel_map
+from blindcal.planning.expected_errors import expected_figures, success_by_slot
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.paper import PaperCase
 from blindcal.simulation.conference import simulate
 from blindcal.simulation.population import Population, nips_2014_population, prototype_population
-from stated import keep
+from stated import asked, guarantees, keep, table
 
 BAR = float(ndtri(0.75))
 REVIEWS = 3
 REGIMES = {"prototype": prototype_population(), "NIPS 2014": nips_2014_population()}
-FULL = Guarantee("none", epsilon=None)
-MENU = {
-    "public": Guarantee("public", epsilon=None),
-    "steady and epsilon 1": Guarantee("steady", epsilon=1.0),
-    "steady and epsilon 2": Guarantee("steady", epsilon=2.0),
-    "steady and epsilon 3": Guarantee("steady", epsilon=3.0),
-    "steady": Guarantee("steady", epsilon=None),
-    "average and epsilon 1": Guarantee("average", epsilon=1.0),
-    "average and epsilon 2": Guarantee("average", epsilon=2.0),
-    "average and epsilon 3": Guarantee("average", epsilon=3.0),
-    "average": Guarantee("average", epsilon=None),
-    "epsilon 1 alone": Guarantee("none", epsilon=1.0),
-    "epsilon 2 alone": Guarantee("none", epsilon=2.0),
-    "epsilon 3 alone": Guarantee("none", epsilon=3.0),
-    "full calibration": FULL,
-}
+MENU = guarantees(
+    "public; steady and epsilon 1; steady and epsilon 2; steady and epsilon 3; steady; "
+    "average and epsilon 1; average and epsilon 2; average and epsilon 3; average; epsilon 1 alone; "
+    "epsilon 2 alone; epsilon 3 alone; full calibration"
+)
 HEADLINE = ("public", "steady", "average", "full calibration")
 
 
@@ -105,44 +96,72 @@ def kept(wrong: Array, column: int) -> tuple[float, float]:
 
 
 def headline_table(sample: Sample, played: dict[str, tuple[float, float]]) -> list[str]:
-    names = ("raw", *HEADLINE)
-    lines = ["| | wrong decisions | chance of naming a reviewer |", "|---|---|---|"]
-    for column, name in enumerate(names):
-        mean, error = (100 * part for part in _mean(sample.wrong[:, column]))
-        wrong = f"{mean:.1f} ± {error:.1f} %"
+    rows = []
+    for column, name in enumerate(("raw", *HEADLINE)):
+        wrong = _percent(sample.wrong[:, column])
         if name in played:
-            wrong += f" (played: {100 * played[name][0]:.2f} ± {100 * played[name][1]:.2f} %)"
-        success, spread = (100 * part for part in _mean(sample.success[:, column]))
-        lines.append(f"| {name} | {wrong} | {success:.1f} ± {spread:.1f} % |")
-    return lines
-
-
-def _mean(values: Array) -> tuple[float, float]:
-    return float(values.mean()), float(values.std() / np.sqrt(values.size))
+            wrong += " (played: {:.2f} ± {:.2f} %)".format(*(100 * part for part in played[name]))
+        rows.append([name, wrong, _percent(sample.success[:, column])])
+    return table(["", "wrong decisions", "chance of naming a reviewer"], *rows)
 
 
 def menu_table(samples: dict[str, Sample]) -> list[str]:
-    lines = ["| guarantee | " + " | ".join(samples) + " |", "|---" * (1 + len(samples)) + "|"]
+    rows = []
     for column, name in enumerate(MENU, start=1):
         cells = [kept(sample.wrong, column) for sample in samples.values()]
-        lines.append(f"| {name} | " + " | ".join(f"{100 * a:.0f} ± {100 * b:.0f} %" for a, b in cells) + " |")
-    lines += [
-        "| *wrong decisions, raw* | " + " | ".join(_percent(s.wrong[:, 0]) for s in samples.values()) + " |",
-        "| *fully calibrated* | " + " | ".join(_percent(s.wrong[:, -1]) for s in samples.values()) + " |",
-    ]
-    return lines
+        rows.append([name, *(f"{100 * share:.0f} ± {100 * error:.0f} %" for share, error in cells)])
+    for name, column in (("*wrong decisions, raw*", 0), ("*fully calibrated*", -1)):
+        rows.append([name, *(_percent(sample.wrong[:, column]) for sample in samples.values())])
+    return table(["guarantee", *samples], *rows)
 
 
 def _percent(values: Array) -> str:
-    mean, error = _mean(values)
-    return f"{100 * mean:.1f} ± {100 * error:.1f} %"
+    return f"{100 * values.mean():.1f} ± {100 * values.std() / np.sqrt(values.size):.1f} %"
+
+
+# --- large pools
+
+LARGE = {
+    "steady, epsilon 2": MENU["steady and epsilon 2"],
+    "steady": MENU["steady"],
+    "average": MENU["average"],
+}
+# Sizes of pools, and whether all their tuples can be listed.
+POOLS = {20: True, 40: True, 60: True, 200: False, 800: False}
+
+
+def measured(case: PaperCase, listed: bool) -> list[float]:
+    """Naming the reviewer; wrong decisions: public and full; then error and gap of each guarantee."""
+    case = replace(case, most_listed=2_000_000 if listed else 0)
+    belief = case.belief
+    named = float(success_by_slot(belief, np.ones_like(belief.weight)).mean())
+    solutions = [solve(case.promised(guarantee.promise), guarantee) for guarantee in LARGE.values()]
+    entries = belief.weight.size if belief.entry is None else int(belief.entry.max()) + 1
+    plain = expected_figures(belief, np.zeros(entries), raw_accept=False, sample=case.sample)
+    solved = [number for one in solutions for number in (one.error, one.error - one.bound)]
+    return [named, plain.wrong_public, plain.wrong_fully_calibrated, *solved]
+
+
+def pools_table(papers: int, workers: int) -> list[str]:
+    rows = []
+    for pool, enumerable in POOLS.items():
+        drawn = cases(prototype_population(), papers, pool, seed=4)
+        exact, shared = (
+            100 * np.mean(parallel_map(partial(measured, listed=listed), drawn, workers=workers), axis=0)
+            if enumerable or not listed
+            else None
+            for listed in (True, False)
+        )
+        named, public, full, *errors = shared
+        best = [""] * len(LARGE) if exact is None else [f"{error:.2f}, " for error in exact[3::2]]
+        solved = zip(best, errors[::2], errors[1::2], strict=True)
+        cells = [f"{optimum}{error:.2f} (≤ {gap:.2f})" for optimum, error, gap in solved]
+        rows.append([f"{pool}", f"{named:.1f} %", f"{public:.1f} %", *cells, f"{full:.1f} %"])
+    return table(["pool", "reviewer named", "public", *LARGE, "full"], *rows)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--papers", type=int, default=1500)
-    parser.add_argument("--workers", type=int, default=available_cores())
-    options = parser.parse_args()
+    options = asked("menu", __doc__, papers=1500, large=60)
     samples = {
         name: compute(population, options.papers, 10, tuple(MENU), options.workers, seed=1)
         for name, population in REGIMES.items()
@@ -150,10 +169,8 @@ def main() -> None:
     headline = compute(prototype_population(), 2 * options.papers, 12, HEADLINE, options.workers, seed=2)
     played = simulated(prototype_population(), 4_000_000, seed=3)
     tables = {"menu": menu_table(samples), "headline": headline_table(headline, played)}
-    for lines in tables.values():
-        print("\n".join(lines), end="\n\n")
-    pages = {"docs/evidence/guarantees.md": tables}
-    keep("menu", f"python studies/menu.py --papers {options.papers}", pages, {})
+    tables["pools"] = pools_table(options.large, options.workers)
+    keep(options, {"docs/evidence/guarantees.md": tables})
 
 
 if __name__ == "__main__":

@@ -10,8 +10,7 @@ docs/numbers/misfits.json and a table of docs/evidence/adversaries.md.
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -21,14 +20,15 @@ from scipy.special import gammaln, log_ndtr, logsumexp, ndtri
 from blindcal.adversaries.findings import finding_about, paper_findings
 from blindcal.adversaries.single_paper import View, case_view, rises
 from blindcal.checks import Array
-from blindcal.compute.parallel import available_cores, parallel_map
+from blindcal.compute.parallel import parallel_map
 from blindcal.errors import InputError
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import Policy
 from blindcal.policy.solver import solve
 from blindcal.posterior.paper import PaperCase
+from blindcal.simulation.conference import uniform_case
 from blindcal.simulation.population import prototype_population
-from stated import keep
+from stated import asked, guarantees, keep, table
 
 # The grid of qualities for sums: N(0, 1) has less than 1e-14 beyond its ends.
 _LARGEST_QUALITY, _NODES = 8.0, 1601
@@ -172,11 +172,7 @@ SCORE_MODELS = (
 BAR, POOL, REVIEWS = float(ndtri(0.75)), 10, 3
 SLOPE_ERROR, OFFSET_ERROR = 0.2, 0.3
 UNSURE = replace(SCORE_MODELS[0], name="parameters off by their stated errors")
-GUARANTEES = {
-    "steady, epsilon 2": Guarantee("steady", epsilon=2.0),
-    "average": Guarantee("average", epsilon=None),
-    "full calibration": Guarantee("none", epsilon=None),
-}
+GUARANTEES = guarantees("steady, epsilon 2; average; full calibration")
 
 
 def paper(rng: np.random.Generator, world: ScoreModel) -> tuple[PaperCase, Array]:
@@ -199,15 +195,8 @@ def paper(rng: np.random.Generator, world: ScoreModel) -> tuple[PaperCase, Array
         stated[:, 1] = offset + OFFSET_ERROR * rng.standard_normal(POOL)
         stated[:, 3], stated[:, 4] = SLOPE_ERROR, OFFSET_ERROR
     order = rng.permutation(POOL)
-    case = PaperCase(
-        paper="p",
-        scores=tuple(sorted(score.tolist())),
-        candidates=tuple(f"r{j}" for j in range(POOL)),
-        inclusion=(REVIEWS / POOL,) * POOL,
-        parameters=tuple(map(tuple, stated[order].tolist())),
-        bar=BAR,
-    )
-    return case, true[order]
+    names = [f"r{j}" for j in range(POOL)]
+    return uniform_case("p", score, names, stated[order], BAR), true[order]
 
 
 def seen(case: PaperCase, guarantee: Guarantee) -> View:
@@ -228,50 +217,36 @@ def compute(world: ScoreModel, papers: int, workers: int) -> dict[str, Misfit]:
     }
 
 
-def table(found: list[dict[str, Misfit]]) -> list[str]:
-    lines = [
-        "| world | guarantee | reviewer named, claimed | true: scores alone | true: with decisions "
-        "| best guess rose by up to (claimed) |",
-        "|---|---|---|---|---|---|",
-    ]
+def rows(found: list[dict[str, Misfit]]) -> Iterator[list[str]]:
     for by_guarantee in found:
         for name, one in by_guarantee.items():
-            cells = [
+            yield [
+                one.world,
+                name,
                 f"{100 * one.claimed:.1f} %",
                 f"{100 * one.alone:.1f} %",
                 f"{100 * one.success:.1f} % ({100 * one.added:+.2f})",
                 f"{one.rise:.2f} ({max(one.claimed_rise, 0.0):.2f})",
             ]
-            lines.append(f"| {one.world} | {name} | " + " | ".join(cells) + " |")
-    return lines
 
 
-def sentences(found: list[dict[str, Misfit]]) -> dict[str, list[str]]:
+def sentences(found: list[dict[str, Misfit]]) -> list[str]:
     default = worst_misfit([one["steady, epsilon 2"] for one in found])
     rise = max(one["steady, epsilon 2"].rise for one in found)
-    return {
-        "docs/evidence/adversaries.md": [
-            f"At worst ({default.world}) decisions under *steady*, epsilon 2 added {100 * default.added:.2f} "
-            "percentage points where 0 was claimed",
-            f"a single decision made a best guess likelier by up to {rise:.2f}",
-        ]
-    }
+    return [
+        f"At worst ({default.world}) decisions under *steady*, epsilon 2 added {100 * default.added:.2f} "
+        "percentage points where 0 was claimed",
+        f"a single decision made a best guess likelier by up to {rise:.2f}",
+    ]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--papers", type=int, default=300)
-    parser.add_argument("--workers", type=int, default=available_cores())
-    options = parser.parse_args()
+    options = asked("misfits", __doc__, papers=300)
     found = [compute(world, options.papers, options.workers) for world in (*SCORE_MODELS, UNSURE)]
-    lines, told = table(found), sentences(found)
-    print("\n".join([*lines, *told["docs/evidence/adversaries.md"]]))
-    keep(
-        "misfits",
-        f"python studies/misfits.py --papers {options.papers}",
-        {"docs/evidence/adversaries.md": {"misfits": lines}},
-        told,
-    )
+    head = ["world", "guarantee", "reviewer named, claimed", "true: scores alone", "true: with decisions"]
+    lines = table([*head, "best guess rose by up to (claimed)"], *rows(found))
+    page = "docs/evidence/adversaries.md"
+    keep(options, {page: {"misfits": lines}}, {page: sentences(found)})
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""The pictures of a report and of the app in the documentation, as Chromium shows them; how quick the app is.
+"""The pictures of a report and of the app in the documentation, as Chromium shows them.
 
     python studies/page_pictures.py    # writes report.png, app_pair.png and app_conference.png
 
-The report is that of `blindcal demo`. Prints the time from a moved slider to its drawing, and until the
-embedded conference's page is there. Needs an installed Chromium; `make browser` looks for one, and installs
+The report is that of `blindcal demo`. Needs an installed Chromium; `make browser` looks for one, and installs
 Debian's where it can.
 """
 
@@ -12,9 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import statistics
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -36,7 +33,7 @@ MISSING = (
     "no Chromium was found: `make browser` installs Debian's if you are root; otherwise install Chromium or "
     "Chrome so that one of these is on the PATH: " + ", ".join(NAMES)
 )
-_WIDTH, _COLORS, _MOVES = 860, 48, 60
+_WIDTH, _COLORS = 860, 48
 
 
 def chromium() -> str | None:
@@ -84,19 +81,6 @@ def few_colors(taken: bytes, target: Path) -> None:
     Image.open(BytesIO(taken)).convert("RGB").quantize(_COLORS).save(target, optimize=True)
 
 
-def redraws(page: Page) -> list[float]:
-    """Milliseconds from a moved slider to its drawing, for many moves of all sliders."""
-    found = []
-    for move in range(_MOVES):
-        names = ("slope_1", "offset_2", "noise", "score_1", "prior", "protection")
-        key = "ArrowRight" if move % 2 else "ArrowLeft"
-        page.evaluate("delete document.body.dataset.redrawn")
-        page.locator(f"#{names[move % len(names)]}").press(key)
-        page.locator("body[data-redrawn]").wait_for()
-        found.append(float(page.evaluate("document.body.dataset.redrawn")))
-    return found
-
-
 def app_pictures(out: Path, *, everything: bool) -> None:
     """The app's two pictures; `everything` also dark, narrow and whole pages, to look at."""
     with tempfile.TemporaryDirectory() as home, browser() as found:
@@ -109,20 +93,12 @@ def app_pictures(out: Path, *, everything: bool) -> None:
             page.goto(f"{app.address}pair")
             page.locator("body[data-redrawn]").wait_for()
             few_colors(page.screenshot(), out / "app_pair.png")
-            times = redraws(page)
-            print(
-                f"slider to drawing, {len(times)} moves: median {statistics.median(times):.0f} ms, "
-                f"longest {max(times):.0f} ms"
-            )
             page.goto(f"{app.address}conference")
-            began = time.perf_counter()
             page.get_by_role("button", name="Open the embedded conference").click()
             page.get_by_text("200 papers, 600 reviews").wait_for()
-            print(f"the embedded conference's page: {time.perf_counter() - began:.2f} s")
             page.goto(f"{app.address}conference/plan")
             page.get_by_role("button", name="Compare").click()
             page.get_by_role("button", name="Choose this promise").wait_for()
-            print(f"... with its menu: {time.perf_counter() - began:.2f} s")
             few_colors(page.screenshot(), out / "app_conference.png")
             if everything:
                 _looks(page, app.address, out)

@@ -15,7 +15,6 @@ docs/evidence/history_and_sharing.md and docs/explanation/calibration_models.md.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,9 +23,9 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 import blindcal as bc
-from blindcal.compute.parallel import available_cores, parallel_map
+from blindcal.compute.parallel import parallel_map
 from blindcal.fitting.history import History, build_history, past_conferences
-from stated import keep
+from stated import asked, keep, mean_and_error, table, with_errors
 
 _INTERVAL = 1.6448536269514722  # 90 %
 SETTINGS = {
@@ -210,15 +209,11 @@ def after_two_years(setting: str, number: int) -> Compared:
 
 
 def coverage_table(found: dict[str, list[Compared]]) -> list[str]:
-    lines = ["| histories | slope | offset | noise | persistence found |", "|---|---|---|---|---|"]
+    rows = []
     for name, runs in found.items():
-        cover = np.array([run.cover for run in runs])
-        cells = [
-            f"{100 * m:.1f} ± {100 * e:.1f} %" for m, e in zip(cover.mean(0), _error(cover), strict=True)
-        ]
-        kept = np.array([run.persistence for run in runs])
-        lines.append(f"| {name} | " + " | ".join(cells) + f" | {kept.mean():.2f} ± {_error(kept):.2f} |")
-    return lines
+        cover = with_errors(np.array([run.cover for run in runs]), ".1f", " %", 100)
+        rows.append([name, *cover, *with_errors(np.array([[run.persistence] for run in runs]))])
+    return table(["histories", "slope", "offset", "noise", "persistence found"], *rows)
 
 
 def sentences(found: dict[str, list[Compared]]) -> dict[str, list[str]]:
@@ -239,10 +234,6 @@ def sentences(found: dict[str, list[Compared]]) -> dict[str, list[str]]:
     }
 
 
-def _error(values: np.ndarray) -> np.ndarray:
-    return values.std(axis=0, ddof=1) / np.sqrt(len(values))
-
-
 _LENGTHS = ((1, 1), (2, 2), (3, 4), (5, 6), (7, 9), (10, 12))
 
 
@@ -253,42 +244,26 @@ def paired(runs: list[Compared], other: int, low: int, high: int) -> tuple[float
     for run in runs:
         part = run.squares[:, (run.reviews >= low) & (run.reviews <= high)]
         saved.append(np.nanmean(part[other] - part[0]))
-    return float(np.mean(saved)), float(_error(np.array(saved)))
+    mean, error = mean_and_error(np.array(saved))
+    return float(mean), float(error)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--histories", type=int, default=20, help="histories without drift, for each setting")
-    parser.add_argument("--drifting", type=int, default=40, help="histories with drift, for each setting")
-    parser.add_argument("--short", type=int, default=120, help="short histories, for each setting")
-    parser.add_argument("--workers", type=int, default=available_cores())
-    options = parser.parse_args()
-    sizes = {
-        name: options.short
-        if name.startswith("short")
-        else options.histories
-        if persistence == 1.0
-        else options.drifting
-        for name, (persistence, _) in SETTINGS.items()
-    }
-    jobs = [(name, number) for name, histories in sizes.items() for number in range(histories)]
+    options = asked("past_reviews", __doc__, histories=20, drifting=40, short=120)
+    jobs = []
+    for name, (persistence, _) in SETTINGS.items():
+        usual = options.histories if persistence == 1.0 else options.drifting
+        jobs += [(name, number) for number in range(options.short if name.startswith("short") else usual)]
     jobs += [(name, number) for name in TWO_YEARS for number in range(options.short)]
-    runs = parallel_map(compute, jobs, workers=options.workers)
-    every = {
-        name: [run for run, job in zip(runs, jobs, strict=True) if job[0] == name]
-        for name in (*sizes, *TWO_YEARS)
-    }
-    found, after_two = ({name: every[name] for name in names} for names in (sizes, TWO_YEARS))
-    command = (
-        f"python studies/past_reviews.py --histories {options.histories} --drifting {options.drifting} "
-        f"--short {options.short}"
-    )
+    found: dict[str, list[Compared]] = {}
+    for (name, _), run in zip(jobs, parallel_map(compute, jobs, workers=options.workers), strict=True):
+        found.setdefault(name, []).append(run)
+    long, two = ({name: found[name] for name in names} for names in (SETTINGS, TWO_YEARS))
     pages = {
-        "docs/evidence/history_and_sharing.md": {"past coverage": coverage_table(found)},
-        "docs/explanation/calibration_models.md": {"two past years": coverage_table(after_two)},
+        "docs/evidence/history_and_sharing.md": {"past coverage": coverage_table(long)},
+        "docs/explanation/calibration_models.md": {"two past years": coverage_table(two)},
     }
-    print(*(line for tables in pages.values() for table in tables.values() for line in table), sep="\n")
-    keep("past_reviews", command, pages, sentences(found))
+    keep(options, pages, sentences(long))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Scores that real conferences published: what each guarantee costs there, and what each adversary gains.
 
-    python studies/real_conferences.py --data FOLDER [--papers 200] [--workers N]
+    python studies/real_conferences.py --data FOLDER [--papers 300] [--workers N]
 
 FOLDER holds the scores of ICLR 2018, 2024 and 2026 (iclr/), the bids of AAMAS 2021 (bids/) and the tables of
 studies/real_raters.py. Scores, grids, numbers of reviews and accept rates are the venues' own. Who reviewed
@@ -15,7 +15,6 @@ tables of docs/evidence/real_conferences.md and docs/figures/real_conferences.pn
 
 from __future__ import annotations
 
-import argparse
 import csv
 import gzip
 from collections.abc import Iterable, Sequence
@@ -35,28 +34,21 @@ from blindcal.adversaries.side_knowledge import collusion_findings, evidence_fin
 from blindcal.adversaries.single_paper import THREE_GUESSES, View, case_view, rises
 from blindcal.certify.claims import certify
 from blindcal.checks import Array
-from blindcal.compute.parallel import available_cores, parallel_map
-from blindcal.policy.guarantee import Guarantee
+from blindcal.compute.parallel import parallel_map
 from blindcal.policy.policy import Policy
 from blindcal.policy.solver import solve
 from blindcal.pools.prior import all_tuples, inclusion, log_prior
 from blindcal.posterior.conference import Conference, assemble
 from blindcal.posterior.paper import PaperCase
 from real_raters import SETS, load
-from stated import DOCS, keep
+from stated import asked, guarantees, keep, mean_and_error, save_figure, table
 
-MENU = {
-    "public": Guarantee("public", epsilon=None),
-    "steady, epsilon 1": Guarantee("steady", epsilon=1.0),
-    "steady, epsilon 2": Guarantee("steady", epsilon=2.0),
-    "steady": Guarantee("steady", epsilon=None),
-    "average, epsilon 2": Guarantee("average", epsilon=2.0),
-    "average": Guarantee("average", epsilon=None),
-    "full calibration": Guarantee("none", epsilon=None),
-}
+MENU = guarantees(
+    "public; steady, epsilon 1; steady, epsilon 2; steady; average, epsilon 2; average; full calibration"
+)
 DEFAULT, FULL = "steady, epsilon 2", "full calibration"
 STRENGTH, COLLUDERS = 1.5, 20
-CAP, TIGHT, LOAD, REVIEWS = 0.5, 0.4, 6, (3, 4, 5)
+CAP, LOAD, REVIEWS = 0.5, 6, (3, 4, 5)
 YES, MAYBE, CONFLICT = 3, 2, 255
 ROUNDING = 1e-9
 OTHERS, HISTORY = 3, 10
@@ -255,8 +247,8 @@ Candidates = dict[int, list[tuple[str, dict[str, float]]]]
 """For each number of reviews the pools of a randomized assignment, one for each paper."""
 
 
-def candidates(bids: Bids, cap: float = CAP) -> Candidates:
-    return {reviews: pools_of(marginals(bids, reviews, cap)) for reviews in REVIEWS}
+def candidates(bids: Bids) -> Candidates:
+    return {reviews: pools_of(marginals(bids, reviews)) for reviews in REVIEWS}
 
 
 def pools_of(chance: Array) -> list[tuple[str, dict[str, float]]]:
@@ -266,8 +258,8 @@ def pools_of(chance: Array) -> list[tuple[str, dict[str, float]]]:
     ]
 
 
-def marginals(bids: Bids, reviews: int, cap: float) -> Array:
-    """`[paper, reviewer]`: the chances of the greatest expected similarity, each at most `cap`.
+def marginals(bids: Bids, reviews: int) -> Array:
+    """`[paper, reviewer]`: the chances of the greatest expected similarity, each at most `CAP`.
 
     Every paper has `reviews` reviewers and nobody more than `LOAD` papers on average (Jecmen et al. 2020).
     """
@@ -280,7 +272,7 @@ def marginals(bids: Bids, reviews: int, cap: float) -> Array:
         b_ub=np.full(people, float(LOAD)),
         A_eq=sparse.csr_array((one, (paper, column)), (papers, paper.size)),
         b_eq=np.full(papers, float(reviews)),
-        bounds=(0.0, cap),
+        bounds=(0.0, CAP),
         method="highs-ds",
     )
     chance = np.zeros(bids.value.shape)
@@ -362,36 +354,24 @@ class Cell:
     guarantee.
 
     `overruled`: the share of papers that the venue itself decided otherwise than by their mean scores.
-    `anonymous`: the best decisions by the scores without knowing anybody. `learned`: what full calibration
-    spares where it knows reviewers by `HISTORY` reviews each.
+    `learned`: what full calibration spares where it knows reviewers by `HISTORY` reviews each.
     """
 
     venue: str
     split: Split
-    candidates: float
     overruled: float
     raw: Array
-    anonymous: Array
     learned: Array
     lines: dict[str, Line]
 
     def saved(self, name: str) -> tuple[float, float]:
         """Wrong decisions that a guarantee spares against raw ones, in percentage points; standard error."""
-        return _mean(100 * (self.raw - self.lines[name].wrong))
-
-
-def _mean(values: Array) -> tuple[float, float]:
-    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))
+        mean, error = mean_and_error(100 * (self.raw - self.lines[name].wrong))
+        return float(mean), float(error)
 
 
 def conference_of(found: Published, crowd: Crowd, pools: Candidates) -> Conference:
     return assemble([one.case for one in drawn_papers(found, crowd, pools)], found.rate, None)
-
-
-def anonymous_wrong(case: PaperCase, crowd: Crowd) -> float:
-    """How likely the best decision is wrong that knows nobody: neither the pool nor any calibration."""
-    above = float(quality_of(crowd, case.scores)[case.bar < QUALITY].sum())
-    return raw_wrong(case, float(above > 0.5))
 
 
 def raw_wrong(case: PaperCase, raw: float) -> float:
@@ -428,78 +408,44 @@ def compute(found: Published, latent: Latent, split: Split, pools: Candidates, w
             colluders,
             max(float(rises(view, view.mass("chosen")).max()) for view in views),
         )
-    size = float(np.median([len(case.candidates) for case in conference.cases]))
     raw = np.array([raw_wrong(*job) for job in jobs])
-    anonymous = np.array([anonymous_wrong(case, crowd) for case in conference.cases])
     print(found.venue.name, split.name, f"{100 * raw.mean():.1f}", flush=True)
     overruled = float(np.abs(np.array(conference.raw_accept) - found.accepted).mean())
     less = parallel_map(spared, list(zip(partly.cases, partly.raw_accept, strict=True)), workers=workers)
-    return Cell(found.venue.name, split, size, overruled, raw, anonymous, np.array(less), lines)
+    return Cell(found.venue.name, split, overruled, raw, np.array(less), lines)
 
 
 def worth_table(cells: Sequence[Cell]) -> list[str]:
-    lines = [
-        "| venue | reviewers like | their own | wrong: raw | nobody known | public | steady, epsilon 2 "
-        "| `average` | full | full spares against raw (points) | against public "
-        f"| against raw, known by {HISTORY} reviews |",
-        "|---" * 12 + "|",
-    ]
+    rows = []
     for cell in cells:
         shown = (cell.lines[name].wrong for name in ("public", DEFAULT, "average", FULL))
-        wrong = [cell.raw, cell.anonymous, *shown]
-        more = 100 * (cell.lines["public"].wrong - cell.lines[FULL].wrong)
-        row = [cell.venue, cell.split.name, f"{100 * cell.split.own:.0f} %"]
-        row += [f"{100 * one.mean():.1f} %" for one in wrong]
-        spreads = (cell.saved(FULL), _mean(more), _mean(100 * cell.learned))
-        row += [f"{mean:.1f} ± {error:.1f}" for mean, error in spreads]
-        lines.append("| " + " | ".join(row) + " |")
-    return lines
+        wrong = [f"{100 * one.mean():.1f} %" for one in (cell.raw, *shown)]
+        spreads = (cell.saved(FULL), mean_and_error(100 * cell.learned))
+        saved = [f"{mean:.1f} ± {error:.1f}" for mean, error in spreads]
+        rows.append([cell.venue, cell.split.name, f"{100 * cell.split.own:.0f} %", *wrong, *saved])
+    head = ["venue", "reviewers like", "their own", "wrong: raw", "public", DEFAULT, "`average`", "full"]
+    head += ["full spares against raw (points)", f"against raw, known by {HISTORY} reviews"]
+    return table(head, *rows)
 
 
 def gain_table(cells: Sequence[Cell]) -> list[str]:
-    lines = [
-        "| venue | guarantee | spared against raw (points) | reviewer named: scores alone | added "
-        f"| three guesses | evidence of strength {STRENGTH:g} | {COLLUDERS} colluders "
-        "| best guess rose by up to |",
-        "|---" * 9 + "|",
-    ]
+    rows = []
     for cell in cells:
         for name, one in cell.lines.items():
             saved, error = cell.saved(name)
             row = [cell.venue, name, f"{saved:.2f} ± {error:.2f}", f"{100 * one.author.baseline:.1f} %"]
-            row += [_added(one.author), *(_told(part) for part in (one.three, one.evidence, one.colluders))]
-            lines.append("| " + " | ".join([*row, f"{max(one.rise, 0.0):.2f}"]) + " |")
-    return lines
+            told = (
+                f"{100 * part.baseline:.1f} % {_added(part)}"
+                for part in (one.three, one.evidence, one.colluders)
+            )
+            rows.append([*row, _added(one.author), *told, f"{max(one.rise, 0.0):.2f}"])
+    head = ["venue", "guarantee", "spared against raw (points)", "reviewer named: scores alone", "added"]
+    head += ["three guesses", f"evidence of strength {STRENGTH:g}", f"{COLLUDERS} colluders"]
+    return table([*head, "best guess rose by up to"], *rows)
 
 
 def _added(found: Finding) -> str:
     return f"{round(100 * found.added, 2) + 0.0:+.2f}"
-
-
-def _told(found: Finding) -> str:
-    return f"{100 * found.baseline:.1f} % {_added(found)}"
-
-
-def pool_table(cells: dict[str, Sequence[Cell]]) -> list[str]:
-    lines = [
-        "| venue | pools | candidates per paper | wrong: raw | steady, epsilon 2 | full "
-        "| reviewer named: scores alone | added by *steady*, epsilon 2, with evidence "
-        "| added by full calibration |",
-        "|---" * 9 + "|",
-    ]
-    for row in zip(*cells.values(), strict=True):
-        for name, cell in zip(cells, row, strict=True):
-            wrong = [cell.raw, cell.lines[DEFAULT].wrong, cell.lines[FULL].wrong]
-            shown = [
-                cell.venue,
-                name,
-                f"{cell.candidates:g}",
-                *(f"{100 * one.mean():.1f} %" for one in wrong),
-            ]
-            shown += [f"{100 * cell.lines[FULL].author.baseline:.1f} %"]
-            shown += [_added(cell.lines[DEFAULT].evidence), _added(cell.lines[FULL].author)]
-            lines.append("| " + " | ".join(shown) + " |")
-    return lines
 
 
 def draw(cells: Sequence[Cell]) -> Path:
@@ -524,12 +470,7 @@ def draw(cells: Sequence[Cell]) -> Path:
     lines, names = axes[0].get_legend_handles_labels()
     dots = [plt.Line2D([], [], color="0.3", marker=marks[name], linestyle="") for name in shown]
     figure.legend([*lines, *dots], [*names, *shown], loc="lower center", ncols=5, frameon=False, fontsize=8)
-    figure.tight_layout(rect=(0, 0.13, 1, 1))
-    path = DOCS / "figures" / "real_conferences.png"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110, metadata={"Software": ""})
-    plt.close(figure)
-    return path
+    return save_figure(figure, "real_conferences.png", rect=(0, 0.13, 1, 1))
 
 
 def sentences(cells: Sequence[Cell]) -> list[str]:
@@ -568,38 +509,20 @@ def sentences(cells: Sequence[Cell]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="folder with the public tables")
-    parser.add_argument("--papers", type=int, default=300)
-    parser.add_argument("--workers", type=int, default=available_cores())
-    options = parser.parse_args()
-    if options.data is None:
-        print("real_conferences needs --data FOLDER with the public tables; nothing done")
-        return
+    options = asked("real_conferences", __doc__, data=True, papers=300)
     splits = sorted([NIPS, *(split_of(options.data, name) for name in RATERS)], key=lambda one: one.own)
-    similarity = bids_of(options.data / "bids")
-    bids = candidates(similarity)
-    others = {f"bids, cap {TIGHT:g}": candidates(similarity, TIGHT)}
-    cells, apart = list[Cell](), dict[str, list[Cell]]((name, []) for name in others)
+    pools, cells = candidates(bids_of(options.data / "bids")), list[Cell]()
     for venue in VENUES:
         whole = published(options.data, venue)
         latent, some = latent_of(whole), whole.some(options.papers)
-        cells += [compute(some, latent, split, bids, options.workers) for split in splits]
-        for name, pools in others.items():
-            apart[name].append(compute(some, latent, NIPS, pools, options.workers))
-    mine = [cell for cell in cells if cell.split is NIPS]
+        cells += [compute(some, latent, split, pools, options.workers) for split in splits]
+    draw(cells)
     tables = {
         "worth": worth_table(cells),
-        "gains": gain_table(mine),
-        "pools": pool_table({f"bids, cap {CAP:g}": mine, **apart}),
+        "gains": gain_table([cell for cell in cells if cell.split is NIPS]),
     }
-    said = sentences(cells)
-    for lines in (*tables.values(), said):
-        print("", *lines, sep="\n")
-    print(draw(cells))
-    command = f"python studies/real_conferences.py --data FOLDER --papers {options.papers}"
     page = "docs/evidence/real_conferences.md"
-    keep("real_conferences", command, {page: tables}, {page: said})
+    keep(options, {page: tables}, {page: sentences(cells)})
 
 
 if __name__ == "__main__":

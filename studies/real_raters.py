@@ -1,17 +1,15 @@
 """Real raters: leave out one score of each item, predict it with every calibrator; and `assess` on each.
 
-    python studies/real_raters.py --data FOLDER [--only aibs,chopin] [--repeats 6]
+    python studies/real_raters.py --data FOLDER [--repeats 6]
 
 FOLDER holds a table for each of `SETS`, made from the public source named there, with columns item_id,
-rater_id and a score. Prints Markdown tables; with all sets, writes docs/numbers/real_raters.json and the
-tables of calibrators.md. Items keep at least two scores and raters at least two others; what is left out
-is random with a fixed seed. Errors are root mean squares in units of the scores; the change against `raw` is
-paired.
+rater_id and a score. Items keep at least two scores and raters at least two others; what is left out is
+random with a fixed seed. Errors are root mean squares in units of the scores; the change against `raw` is
+paired. Writes docs/numbers/real_raters.json and the tables of docs/evidence/calibrators.md.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +21,7 @@ import blindcal as bc
 from blindcal.calibrators import METHODS
 from blindcal.calibrators.assessment import Change, change, left_out, shrunk_means
 from blindcal.calibrators.results import batch_of
-from stated import keep
+from stated import asked, keep, table
 
 Row = dict[str, str]
 
@@ -131,11 +129,9 @@ class Study:
     assessment: bc.calibrators.Assessment
 
 
-def compute(folder: Path, only: list[str], repeats: int) -> dict[str, Study]:
+def compute(folder: Path, repeats: int) -> dict[str, Study]:
     found = {}
     for index, (name, source) in enumerate(SETS.items()):
-        if only and not any(word in name.lower() for word in only):
-            continue
         reviews = load(folder, source)
         changes = predict_left_out(reviews, repeats if len(reviews) < 3000 else max(1, repeats // 2), index)
         found[name] = Study(reviews, changes, bc.assess(reviews))
@@ -143,60 +139,36 @@ def compute(folder: Path, only: list[str], repeats: int) -> dict[str, Study]:
     return found
 
 
-def sources() -> list[str]:
-    return ["| data | source |", "|---|---|", *(f"| {name} | {one.origin} |" for name, one in SETS.items())]
-
-
 def left_out_table(found: dict[str, Study]) -> list[str]:
     methods = list(next(iter(found.values())).changes)[1:]
-    lines = ["| data | items, raters, scores | raw error | " + " | ".join(methods) + " |"]
-    lines.append("|---|---|---|" + "---|" * len(methods))
+    rows = []
     for name, study in found.items():
-        r, raw = study.reviews, study.changes["raw"]
-        cells = [_cell(study.changes[method]) for method in methods]
+        changes = (study.changes[method] for method in methods)
+        cells = [f"{100 * c.change:+.1f} ({100 * c.low:+.1f} to {100 * c.high:+.1f})" for c in changes]
+        r = study.reviews
         sizes = f"{len(r.papers):,}, {len(r.reviewers):,}, {len(r):,}"
-        lines.append(f"| {name} | {sizes} | {raw.error:.3f} | " + " | ".join(cells) + " |")
-    return lines
+        rows.append([name, sizes, f"{study.changes['raw'].error:.3f}", *cells])
+    return table(["data", "items, raters, scores", "raw error", *methods], *rows)
 
 
 def assessed_table(found: dict[str, Study]) -> list[str]:
-    lines = [
-        "| data | quality | offset | slope | residual | wrong: raw | now | known | verdict |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
+    rows = []
     for name, study in found.items():
         a = study.assessment
         shares = [f"{100 * s.value:.0f} ({100 * s.low:.0f}-{100 * s.high:.0f})" for s in a.shares.values()]
         wrong = [f"{100 * a.wrong[m].value:.1f}" for m in ("raw", "hierarchical", "known")]
-        lines.append(f"| {name} | " + " | ".join([*shares, *wrong]) + f" | {a.verdict} |")
-    return lines
-
-
-def _cell(found: Change) -> str:
-    return f"{100 * found.change:+.1f} ({100 * found.low:+.1f} to {100 * found.high:+.1f})"
+        rows.append([name, *shares, *wrong, a.verdict])
+    head = ["data", "quality", "offset", "slope", "residual", "wrong: raw", "now", "known", "verdict"]
+    return table(head, *rows)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with the public tables")
-    parser.add_argument("--only", default="", help="words that choose data sets, separated by commas")
-    parser.add_argument(
-        "--repeats", type=int, default=6, help="times that one score of each item is left out"
-    )
-    arguments = parser.parse_args()
-    if arguments.data is None:
-        print("real_raters needs --data FOLDER with the public tables; nothing done")
-        return
-    only = [w for w in arguments.only.lower().split(",") if w]
-    found = compute(arguments.data, only, arguments.repeats)
-    tables = {"left out": left_out_table(found), "assessed": assessed_table(found), "sources": sources()}
-    for lines in tables.values():
-        print("", *lines, sep="\n")
-    if not only:
-        leniency = found["peer grades (MOOC)"].assessment.shares["offset"].value
-        told = {"docs/evidence/calibrators.md": [f"{100 * leniency:.0f} % of the variance is leniency"]}
-        command = f"python studies/real_raters.py --data FOLDER --repeats {arguments.repeats}"
-        keep("real_raters", command, {"docs/evidence/calibrators.md": tables}, told)
+    options = asked("real_raters", __doc__, data=True, repeats=6)
+    found, page = compute(options.data, options.repeats), "docs/evidence/calibrators.md"
+    sources = table(["data", "source"], *([name, one.origin] for name, one in SETS.items()))
+    tables = {"left out": left_out_table(found), "assessed": assessed_table(found), "sources": sources}
+    leniency = found["peer grades (MOOC)"].assessment.shares["offset"].value
+    keep(options, {page: tables}, {page: [f"{100 * leniency:.0f} % of the variance is leniency"]})
 
 
 if __name__ == "__main__":

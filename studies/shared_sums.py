@@ -1,6 +1,6 @@
 """What noisy sums of another conference are worth: error of offsets and wrong decisions, by privacy loss.
 
-    python studies/shared_sums.py [--people 200] [--papers 120] [--rounds 2] [--workers N]
+    python studies/shared_sums.py [--people 200] [--papers 120] [--rounds 6] [--workers N]
 
 Another conference, at which everybody wrote h reviews, three a paper, shares sums with a limit epsilon for
 each review. Our own past has 100 other people with six reviews each and says what reviewers are like; of this
@@ -12,14 +12,14 @@ docs/evidence/history_and_sharing.md.
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
 import blindcal as bc
 from blindcal.checks import Array, Integers
-from blindcal.compute.parallel import available_cores, parallel_map
+from blindcal.compute.parallel import parallel_map
 from blindcal.fitting.history import past_conferences
 from blindcal.fitting.received_sums import SharedSums
 from blindcal.private_sharing import LossLimit, points_of, sums_of, unlearned, upright_scores
@@ -36,7 +36,7 @@ from from_history import (
     past_reviews,
     roster_rows,
 )
-from stated import keep
+from stated import asked, keep, table, with_errors
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 LENGTHS = (5, 10, 30)
@@ -112,56 +112,31 @@ def compute(
     return {name: (np.array(a), np.concatenate(b)) for name, (a, b) in found.items()}
 
 
-def table(found: dict[int, dict[str, tuple[Array, Array]]]) -> list[str]:
-    heads = [f"wrong, {name}" for name in _NAMES]
-    lines = [
-        "| reviews each | shared | offset variance left | 90 % intervals cover | " + " | ".join(heads) + " |"
-    ]
-    lines.append("|---" * (4 + len(heads)) + "|")
+def rows(found: dict[int, dict[str, tuple[Array, Array]]]) -> Iterator[list[str]]:
     for length, runs in found.items():
         for name, (numbers, wrong) in runs.items():
-            errors = numbers.std(axis=0, ddof=1) / np.sqrt(len(numbers))
-            known = [f"{100 * m:.0f} ± {100 * e:.0f} %" for m, e in zip(numbers.mean(0), errors, strict=True)]
-            shares = wrong[:, : len(_NAMES), 2]
-            cells = [
-                f"{100 * m:.1f} ± {100 * e:.1f} %"
-                for m, e in zip(shares.mean(0), shares.std(0, ddof=1) / np.sqrt(len(shares)), strict=True)
-            ]
-            lines.append(f"| {length} | {name} | " + " | ".join([*known, *cells]) + " |")
-    return lines
+            known = with_errors(numbers, ".0f", " %", 100)
+            yield [f"{length}", name, *known, *with_errors(wrong[:, : len(_NAMES), 2], ".1f", " %", 100)]
 
 
 def bound_table() -> list[str]:
     """What no method can do, for the offsets of reviewers as at NIPS 2014: .44 among differences of .99."""
-    lines = ["| reviews each | " + " | ".join(f"epsilon {e:g}" for e in (0.1, 0.25, *EPSILONS)) + " |"]
-    lines.append("|---" * 8 + "|")
-    for length in (1, 5, 10, 30):
-        cells = [f"{100 * unlearned(e, length, 0.44, 0.99):.0f} %" for e in (0.1, 0.25, *EPSILONS)]
-        lines.append(f"| {length} | " + " | ".join(cells) + " |")
-    return lines
+    epsilons = (0.1, 0.25, *EPSILONS)
+    rows = (
+        [f"{length}", *(f"{100 * unlearned(epsilon, length, 0.44, 0.99):.0f} %" for epsilon in epsilons)]
+        for length in (1, 5, 10, 30)
+    )
+    return table(["reviews each", *(f"epsilon {epsilon:g}" for epsilon in epsilons)], *rows)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--people", type=int, default=200)
-    parser.add_argument("--papers", type=int, default=120)
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--workers", type=int, default=available_cores())
-    options = parser.parse_args()
-    found = {
-        length: compute(
-            prototype_population(), length, options.people, options.papers, options.rounds, options.workers
-        )
-        for length in LENGTHS
-    }
-    tables = {"shared sums": table(found), "nobody learns": bound_table()}
-    for lines in tables.values():
-        print("\n".join(lines), end="\n\n")
-    command = (
-        f"python studies/shared_sums.py --people {options.people} --papers {options.papers} "
-        f"--rounds {options.rounds}"
-    )
-    keep("shared_sums", command, {"docs/evidence/history_and_sharing.md": tables}, {})
+    options = asked("shared_sums", __doc__, people=200, papers=120, rounds=6)
+    sizes = options.people, options.papers, options.rounds, options.workers
+    found = {length: compute(prototype_population(), length, *sizes) for length in LENGTHS}
+    head = ["reviews each", "shared", "offset variance left", "90 % intervals cover"]
+    shared = table([*head, *(f"wrong, {name}" for name in _NAMES)], *rows(found))
+    tables = {"shared sums": shared, "nobody learns": bound_table()}
+    keep(options, {"docs/evidence/history_and_sharing.md": tables})
 
 
 if __name__ == "__main__":

@@ -12,9 +12,7 @@ many noisy numbers is too large. Writes docs/numbers/single_decisions.json and t
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 from scipy.special import ndtri
@@ -23,29 +21,29 @@ from blindcal.adversaries.this_year_exact import Observed, observe, tables_of
 from blindcal.adversaries.this_year_mcmc import Walks
 from blindcal.checks import Array
 from blindcal.compute.parallel import parallel_map
-from blindcal.posterior.levels import LevelCase, bar_of_share, level_cases
-from stated import keep
+from blindcal.posterior.levels import LevelCase
+from stated import asked, keep, table, with_errors
 from this_year import (
     GUARANTEES,
     MODERATE,
     RATE,
     Year,
-    at_bar,
     best,
+    cases_of,
     levels_of,
     mean_scores,
     simulated,
     wrong,
     wrong_decisions,
 )
+from this_year_observers import informed
 
 SHOWN, WARM_UP, SWEEPS = ("3", "full"), 30, 400
 
 
 def conference(seed: int) -> tuple[Year, list[LevelCase]]:
     made = simulated(MODERATE, np.random.default_rng([66, seed]))
-    cases = level_cases(made.reviews, made.model, dict.fromkeys(made.areas, ""), made.areas)
-    return made, at_bar(cases, bar_of_share(cases, RATE))
+    return made, cases_of(made)
 
 
 def wrong_ones(seed: int) -> list[float]:
@@ -61,9 +59,7 @@ def rises(seed: int) -> list[float]:
     """The most that one of the decisions made raises a best guess, at epsilon 3 and by full correction."""
     made, cases = conference(seed)
     tables = {name: tables_of(cases, GUARANTEES[name]) for name in SHOWN}
-    share = MODERATE.offset**2 / (MODERATE.offset**2 + MODERATE.noise**2)
-    seen = observe(made.reviews, cases, tables["full"])
-    seen = replace(seen, strictness=share * made.model.moments.disagreement)
+    seen, known = informed(observe(made.reviews, cases, tables["full"]), made, MODERATE)
     level = levels_of(made, cases)[seen.lots]
     made_chances = []
     for name in SHOWN:
@@ -71,12 +67,7 @@ def rises(seed: int) -> list[float]:
         drawn = np.random.default_rng([71, seed]).random(level.size)
         yes = drawn < np.take_along_axis(accept, level[:, None], 1)[:, 0]
         made_chances.append(np.where(yes[:, None], accept, 1.0 - accept))
-    return [largest_rise(*sums) for sums in believed(seen, known_strictness(made, seen), made_chances, seed)]
-
-
-def known_strictness(made: Year, seen: Observed) -> Array:
-    assert made.offset is not None
-    return np.asarray(made.offset[[int(name[1:]) for name in seen.people]] / made.model.moments.spread)
+    return [largest_rise(*sums) for sums in believed(seen, known, made_chances, seed)]
 
 
 def believed(
@@ -122,31 +113,22 @@ def largest_rise(counts: Array, weighed: Array, mass: Array) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--conferences", type=int, default=400)
-    parser.add_argument("--observed", type=int, default=48)
-    options = parser.parse_args()
-    wrongs = np.array(parallel_map(wrong_ones, range(options.conferences), workers=1))
-    risen = np.array(parallel_map(rises, range(options.observed), workers=1))
-    mean, error = wrongs.mean(axis=0), wrongs.std(axis=0, ddof=1) / np.sqrt(len(wrongs))
-    cells = [f"{a:.1f} ± {b:.1f}" for a, b in zip(mean, error, strict=True)]
-    points = [f"{100 * one:.0f} points" for one in risen.max(axis=0)]
-    usual = [f"{100 * one:.0f}" for one in risen.mean(axis=0)]
-    gains = wrongs[:, :1] - wrongs[:, 1:]
-    lines = [
-        f"| {MODERATE.papers} papers, calibrated on their own reviews | wrong decisions "
-        "| most that one decision raised a best guess | limit on odds |",
-        "|---|---|---|---|",
-        f"| mean scores | {cells[0]} | 0 | factor 1 |",
-        f"| **blindcal, epsilon 3** | {cells[1]} | {points[0]} (usually {usual[0]}) | factor 20.1 |",
-        f"| full correction, unprotected | {cells[2]} | {points[1]} (usually {usual[1]}) | none |",
+    options = asked("single_decisions", __doc__, conferences=400, observed=48)
+    wrongs = np.array(parallel_map(wrong_ones, range(options.conferences), workers=options.workers))
+    risen = np.array(parallel_map(rises, range(options.observed), workers=options.workers))
+    plain, limited, full = with_errors(wrongs, ".1f")
+    rises_shown = [
+        f"{100 * most:.0f} points (usually {100 * usual:.0f})"
+        for most, usual in zip(risen.max(axis=0), risen.mean(axis=0), strict=True)
     ]
-    print(*lines, sep="\n")
-    print("gains", gains.mean(axis=0), gains.std(axis=0, ddof=1) / np.sqrt(len(gains)))
-    print("rises", np.sort(risen, axis=0)[[0, len(risen) // 2, -1]])
-    command = f"python studies/single_decisions.py --conferences {options.conferences}"
-    command += f" --observed {options.observed}"
-    keep("single_decisions", command, {"README.md": {"single decisions": lines}}, {})
+    first = f"{MODERATE.papers} papers, calibrated on their own reviews"
+    lines = table(
+        [first, "wrong decisions", "most that one decision raised a best guess", "limit on odds"],
+        ["mean scores", plain, "0", "factor 1"],
+        ["**blindcal, epsilon 3**", limited, rises_shown[0], "factor 20.1"],
+        ["full correction, unprotected", full, rises_shown[1], "none"],
+    )
+    keep(options, {"README.md": {"single decisions": lines}})
 
 
 if __name__ == "__main__":

@@ -12,28 +12,63 @@ trial with few conferences would replace what many gave.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blindcal.checks import Array
+from blindcal.compute.parallel import available_cores
+from blindcal.policy.guarantee import GUARANTEES, Guarantee
 
 ROOT = Path(__file__).parents[1]
 PUBLISHED = ROOT / "docs"
 DOCS = Path(os.environ.get("BLINDCAL_OUT") or PUBLISHED)
 
 
+def asked(study: str, doc: str, *, data: bool = False, **counts: int) -> argparse.Namespace:
+    """The options of a study: its counts, the folder of public `data` if it needs one, and `workers`.
+
+    `command` repeats what decides the numbers. Ends where a trial would take the place of what is published.
+    """
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawTextHelpFormatter)
+    for name, default in counts.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
+    if data:
+        parser.add_argument("--data", type=Path, help="folder with the public tables")
+    parser.add_argument("--workers", type=int, default=available_cores())
+    options = parser.parse_args()
+    words = [f"python studies/{study}.py", *["--data FOLDER"][:data]]
+    options.study = study
+    options.command = " ".join([*words, *(f"--{name} {getattr(options, name)}" for name in counts)])
+    if data and options.data is None:
+        print(f"{study} needs --data FOLDER with the public tables; nothing done")
+        raise SystemExit
+    refuse_trials(study, options.command)
+    return options
+
+
 def keep(
-    study: str,
-    command: str,
+    options: argparse.Namespace,
     tables: Mapping[str, Mapping[str, Sequence[str]]],
-    sentences: Mapping[str, Sequence[str]],
+    sentences: Mapping[str, Sequence[str]] | None = None,
 ) -> Path:
-    """Write numbers/`study`.json and put its tables into the pages: `tables[page][mark]` are lines."""
-    refuse_trials(study, command)
-    path = DOCS / "numbers" / f"{study}.json"
+    """Print all of it, write numbers/`study`.json and put its tables into the pages.
+
+    `tables[page][mark]` are lines, `sentences[page]` is what the page says in words.
+    """
+    sentences = sentences or {}
+    shown = {mark: lines for marked in tables.values() for mark, lines in marked.items()}
+    for lines in (*shown.values(), *sentences.values()):
+        print(*lines, sep="\n", end="\n\n")
+    path = DOCS / "numbers" / f"{options.study}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    record = {"command": command, "tables": tables, "sentences": sentences}
+    record = {"command": options.command, "tables": tables, "sentences": sentences}
     path.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     for page, marked in tables.items():
         text = (ROOT / page).read_text(encoding="utf-8")
@@ -93,7 +128,72 @@ def part(lines: Sequence[str], rows: str | None = None, columns: str | None = No
         raise SystemExit(
             f"a table has nothing of {unused or names}: it has {head} and {[r[0] for r in body]}"
         )
-    places = [0, *map(head.index, names)]
-    shown = [[row[place] for place in places] for row in [head, *body] if row is head or row in kept]
-    first, *rest = (f"| {' | '.join(row)} |".replace("|  |", "| |") for row in shown)
-    return [first, "|---" * len(places) + "|", *rest]
+    columns_shown = [0, *map(head.index, names)]
+    return table(*([row[column] for column in columns_shown] for row in (head, *kept)))
+
+
+# --- What tables are made of.
+
+
+def guarantees(names: str) -> dict[str, Guarantee]:
+    """Guarantees by what tables call them, separated by semicolons.
+
+    >>> both = guarantees("average and crowd of 10, epsilon 3; full calibration")
+    >>> [(one.name, one.among, one.epsilon) for one in both.values()]
+    [('average', 10, 3.0), ('none', None, None)]
+    """
+    return {name: _guarantee(name) for name in names.split("; ")}
+
+
+def _guarantee(name: str) -> Guarantee:
+    among, epsilon = (re.search(rf"{words} (\d+)", name) for words in ("crowd of", "epsilon"))
+    kinds = [kind for kind in GUARANTEES if name.startswith(kind)]
+    crowd = {"among": int(among[1])} if among else {}
+    return Guarantee(*kinds or ["none"], epsilon=float(epsilon[1]) if epsilon else None, **crowd)
+
+
+def table(head: Sequence[str], *rows: Sequence[str]) -> list[str]:
+    """The lines of a table in Markdown.
+
+    >>> table(["", "a"], ["x", "1"])
+    ['| | a |', '|---|---|', '| x | 1 |']
+    """
+    lines = ["|".join(f" {cell} " if cell else " " for cell in row) for row in (head, *rows)]
+    first, *rest = (f"|{line}|" for line in lines)
+    return [first, "|---" * len(head) + "|", *rest]
+
+
+def mean_and_error(values: Array) -> tuple[Array, Array]:
+    """The means over the first axis, and their standard errors."""
+    return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
+
+
+def with_errors(values: Array, spec: str = ".2f", unit: str = "", scale: float = 1.0) -> list[str]:
+    """`mean ± error` of each column, written as `spec` says (errors without its sign)."""
+    pairs = zip(*mean_and_error(values), strict=True)
+    plain = spec.lstrip("+")
+    return [f"{scale * mean:{spec}} ± {scale * error:{plain}}{unit}" for mean, error in pairs]
+
+
+def kept_part(gains: Array, number: int, full: int = -1) -> str:
+    """The part of (full - public) that a guarantee keeps, with its standard error (delta method)."""
+    own, whole = gains[:, number] - gains[:, 0], gains[:, full] - gains[:, 0]
+    if whole.mean() <= 2.0 * whole.std(ddof=1) / np.sqrt(len(whole)):
+        return "-"
+    share = own.mean() / whole.mean()
+    error = (own - share * whole).std(ddof=1) / np.sqrt(len(whole)) / whole.mean()
+    return f"{100 * share:.0f} ± {100 * error:.0f} %"
+
+
+def save_figure(figure: Any, name: str, dpi: int = 110, **layout: Any) -> Path:
+    """The figure in docs/figures under this name, without dates; it is closed."""
+    from matplotlib import pyplot
+
+    path = DOCS / "figures" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if figure.get_layout_engine() is None:
+        figure.tight_layout(**layout)
+    date = {"Date": None} if path.suffix == ".svg" else {"Software": ""}
+    figure.savefig(path, dpi=dpi, metadata=date)
+    pyplot.close(figure)
+    return path

@@ -1,6 +1,6 @@
 """Decided on this year's own reviews: how many decisions get better, and how many the scores promise.
 
-    python studies/this_year.py [--conferences 400] [--only WORDS]
+    python studies/this_year.py [--conferences 400] [--workers N]
 
 Conferences are simulated with their true qualities. Each is decided by mean scores, by the scores alone
 (`public`), and by this year's evidence in full or within a limit on odds; figures are wrong decisions less
@@ -13,7 +13,6 @@ helps is measured, too. Writes docs/numbers/this_year.json and the tables of doc
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from blindcal.checks import Array, Integers
-from blindcal.compute.parallel import available_cores, parallel_map
+from blindcal.compute.parallel import parallel_map
 from blindcal.planning.ranking_and_wait_list import DECIMALS
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import private_policy
@@ -39,8 +38,7 @@ from blindcal.posterior.levels import (
 )
 from blindcal.posterior.variance_components import score_moments
 from blindcal.reviews import Reviews
-from odds_with_history import kept_part
-from stated import keep
+from stated import asked, keep, kept_part, table, with_errors
 
 RATE, DRAWS = 0.25, 20
 GUARANTEES = {
@@ -175,7 +173,10 @@ def mean_scores(reviews: Reviews) -> Array:
     return np.asarray(np.bincount(reviews.paper, reviews.score) / np.bincount(reviews.paper))
 
 
-def at_bar(cases: Sequence[LevelCase], bar: float) -> list[LevelCase]:
+def cases_of(made: Year, *, share: float = RATE, number: int | None = None) -> list[LevelCase]:
+    """The papers at the bar that lets this share, or this number, of them pass."""
+    cases = level_cases(made.reviews, made.model, dict.fromkeys(made.areas, ""), made.areas)
+    bar = bar_of_share(cases, share) if number is None else bar_of_number(cases, number)
     return [case.at_bar(bar) for case in cases]
 
 
@@ -239,8 +240,7 @@ def compute(job: tuple[World, int]) -> list[float]:
     rng = np.random.default_rng([66, seed])
     made = simulated(world, rng)
     places = round(RATE * world.papers)
-    cases = level_cases(made.reviews, made.model, dict.fromkeys(made.areas, ""), made.areas)
-    singly, exact = at_bar(cases, bar_of_share(cases, RATE)), at_bar(cases, bar_of_number(cases, places))
+    singly, exact = cases_of(made), cases_of(made, number=places)
     raw, above, best_ones = (
         best(mean_scores(made.reviews), places),
         (made.quality > ndtri(1 - RATE)).astype(np.float64),
@@ -319,8 +319,7 @@ def moved(made: Year, person: int, paper: int, move: str, top: int) -> Reviews:
 
 def accepted(made: Year, paper: int, world: World) -> list[float]:
     """The chance that a paper is accepted: among the best by mean scores, and by each guarantee."""
-    cases = level_cases(made.reviews, made.model, dict.fromkeys(made.areas, ""), made.areas)
-    cases = at_bar(cases, bar_of_share(cases, RATE))
+    cases = cases_of(made)
     level, belief = levels_of(made, cases), belief_of([cases[paper]], made.model.share)
     chances = [
         float(private_policy(belief, GUARANTEES[name]).accept[0, level[paper]])
@@ -334,9 +333,8 @@ def strategic(job: tuple[World, int]) -> Array:
     world, seed = job
     rng = np.random.default_rng([68, seed])
     made = simulated(world, rng)
-    near = np.argsort(np.abs(mean_scores(made.reviews) - np.quantile(mean_scores(made.reviews), 1 - RATE)))[
-        :15
-    ]
+    means = mean_scores(made.reviews)
+    near = np.argsort(np.abs(means - np.quantile(means, 1 - RATE)))[:15]
     paper = int(rng.choice(near))
     person = int(rng.choice(made.reviews.reviewer[made.reviews.paper == paper]))
     honest = np.array(accepted(made, paper, world))
@@ -349,65 +347,45 @@ def strategic(job: tuple[World, int]) -> Array:
 
 
 def strategy_lines(found: Array) -> list[str]:
-    rules = ("best quarter by mean scores", "public", "epsilon 3", "full")
-    made = ["| move | " + " | ".join(rules) + " |", "|---" * (len(rules) + 1) + "|"]
-    mean, error = found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(len(found))
-    for name, row, errors in zip(MOVES, mean, error, strict=True):
-        cells = [f"{100 * m:+.1f} ± {100 * e:.1f}" for m, e in zip(row, errors, strict=True)]
-        made.append(f"| {name} | " + " | ".join(cells) + " |")
-    return made
+    rows = ([name, *with_errors(found[:, move], "+.1f", scale=100)] for move, name in enumerate(MOVES))
+    return table(["move", "best quarter by mean scores", "public", "epsilon 3", "full"], *rows)
 
 
 def lines(found: dict[str, Array]) -> list[str]:
     head = ["public", "epsilon 1", "2", "3", "full", "stated: public", "stated: 3", "lots"]
     head += [f"exact: {name}" for name in ("public", "1", "2", "3", "full")]
-    made = ["| conference | " + " | ".join(head) + " |", "|---" * (len(head) + 1) + "|"]
-    for name, rows in found.items():
-        mean, error = rows.mean(axis=0), rows.std(axis=0, ddof=1) / np.sqrt(len(rows))
-        cells = [f"{m:.2f} ± {e:.2f}" for m, e in zip(mean, error, strict=True)]
+    rows = []
+    for name, gains in found.items():
+        mean, cells = gains.mean(axis=0), with_errors(gains)
         stated = f"{mean[6:10].min():.2f} to {mean[6:10].max():.2f}"
-        row = [*cells[:5], f"{mean[10]:.2f}", stated, f"{mean[5]:.1f}", *cells[11:]]
-        made.append(f"| {name} | " + " | ".join(row) + " |")
-    return made
+        rows.append([name, *cells[:5], f"{mean[10]:.2f}", stated, f"{mean[5]:.1f}", *cells[11:]])
+    return table(["conference", *head], *rows)
 
 
 def kept_lines(found: dict[str, Array]) -> list[str]:
     """The part of (full - public) that each epsilon keeps, one by one and with an exact number."""
     head = [f"{kind}epsilon {one}" for kind in ("", "exact: ") for one in (1, 2, 3)]
-    made = ["| conference | " + " | ".join(head) + " |", "|---" * (len(head) + 1) + "|"]
-    for name, rows in found.items():
-        cells = [kept_part(gains, one) for gains in (rows[:, :5], rows[:, 11:]) for one in (1, 2, 3)]
-        made.append(f"| {name} | " + " | ".join(cells) + " |")
-    return made
+    rows = (
+        [name, *(kept_part(part, one) for part in (gains[:, :5], gains[:, 11:]) for one in (1, 2, 3))]
+        for name, gains in found.items()
+    )
+    return table(["conference", *head], *rows)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--conferences", type=int, default=400)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--workers", type=int, default=available_cores())
-    options = parser.parse_args()
-    found: dict[str, dict[str, Array]] = {"ordinary": {}, "hard": {}}
-    for kind, worlds in (("ordinary", ORDINARY), ("hard", HARD)):
-        for name, world in worlds.items():
-            if options.only and options.only not in name:
-                continue
-            number = options.conferences // (4 if world.papers > 100 else 1)
-            found[kind][name] = np.array(
-                parallel_map(compute, [(world, seed) for seed in range(number)], workers=options.workers)
-            )
-            for made in (lines, kept_lines):
-                print(made({name: found[kind][name]})[-1], flush=True)
+    options = asked("this_year", __doc__, conferences=400)
+    found = {}
+    for name, world in {**ORDINARY, **HARD}.items():
+        number = options.conferences // (4 if world.papers > 100 else 1)
+        jobs = [(world, seed) for seed in range(number)]
+        found[name] = np.array(parallel_map(compute, jobs, workers=options.workers))
+        print(f"{name}: done", flush=True)
     jobs = [(MODERATE, seed) for seed in range(2 * options.conferences)]
     strategy = strategy_lines(np.array(parallel_map(strategic, jobs, workers=options.workers)))
-    print(*strategy, sep="\n")
-    if options.only:
-        return
-    command = f"python studies/this_year.py --conferences {options.conferences}"
-    tables = {"this year": lines(found["ordinary"]), "this year hard": lines(found["hard"])}
-    tables["this year strategy"] = strategy
-    tables["this year kept"] = kept_lines({**found["ordinary"], **found["hard"]})
-    keep("this_year", command, {"docs/evidence/this_year.md": tables}, {})
+    ordinary, hard = ({name: found[name] for name in worlds} for worlds in (ORDINARY, HARD))
+    tables = {"this year": lines(ordinary), "this year hard": lines(hard)}
+    tables |= {"this year strategy": strategy, "this year kept": kept_lines(found)}
+    keep(options, {"docs/evidence/this_year.md": tables})
 
 
 if __name__ == "__main__":

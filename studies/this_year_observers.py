@@ -12,7 +12,6 @@ docs/numbers/this_year_observers.json and a table of docs/evidence/this_year.md.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations, product
@@ -31,14 +30,13 @@ from blindcal.adversaries.this_year_exact import (
 )
 from blindcal.adversaries.this_year_mcmc import Walks, this_year_findings, walked
 from blindcal.checks import Array, Integers
-from blindcal.compute.parallel import available_cores, parallel_map
+from blindcal.compute.parallel import parallel_map
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
-from blindcal.posterior.levels import bar_of_share, level_cases
-from blindcal.posterior.paper import PaperCase
+from blindcal.simulation.conference import uniform_case
 from committees import accept_of
-from stated import keep
-from this_year import GUARANTEES, MODERATE, NIPS, RATE, World, at_bar, levels_of, simulated
+from stated import asked, keep, mean_and_error, table
+from this_year import GUARANTEES, MODERATE, NIPS, RATE, World, Year, cases_of, levels_of, simulated
 
 ASKED = (
     "knows nothing: reviewer",
@@ -73,8 +71,7 @@ def compute(job: Job) -> Array:
     """`[question, (baseline, added, rise)]` of one conference; before the draw if all can be listed."""
     rng = np.random.default_rng([69, job.seed])
     made = simulated(job.world, rng)
-    cases = level_cases(made.reviews, made.model, dict.fromkeys(made.areas, ""), made.areas)
-    cases = at_bar(cases, bar_of_share(cases, 0.5 if job.small else RATE))
+    cases = cases_of(made, share=0.5 if job.small else RATE)
     history = job.guarantee in HISTORY
     tables = tables_of(cases, GUARANTEES["3" if history else job.guarantee])
     if job.small:
@@ -83,16 +80,20 @@ def compute(job: Job) -> Array:
     levels = dict(zip(made.reviews.papers, levels_of(made, cases).tolist(), strict=True))
     decided = {paper: bool(rng.random() < table[levels[paper]]) for paper, table in tables.items()}
     seen = observe(made.reviews, cases, tables, None if job.small else decided)
-    moments, names = made.model.moments, [int(name[1:]) for name in seen.people]
-    assert made.offset is not None
-    known = made.offset[names] / moments.spread
-    share = job.world.offset**2 / (job.world.offset**2 + job.world.noise**2)
-    seen = replace(seen, strictness=share * moments.disagreement)
+    seen, known = informed(seen, made, job.world)
     if history:
         return by_history(seen, known, job, rng)
     strictness = dict(zip(seen.people, known.tolist(), strict=True))
     found = this_year_findings(seen, strictness=strictness, target=0.0, most=LOOKS, seed=job.seed)
     return np.array([[one.baseline, one.added, one.rise or 0.0] for one in found.findings])
+
+
+def informed(seen: Observed, made: Year, world: World) -> tuple[Observed, Array]:
+    """An observer who knows how strictness is spread in truth; and everybody's own."""
+    assert made.offset is not None
+    known = made.offset[[int(name[1:]) for name in seen.people]] / made.model.moments.spread
+    share = world.offset**2 / (world.offset**2 + world.noise**2)
+    return replace(seen, strictness=share * made.model.moments.disagreement), known
 
 
 # --- History.
@@ -121,11 +122,11 @@ def history_tables(seen: Observed, offset: Array, guarantee: Guarantee) -> Array
     people, score = len(seen.people), seen.score.reshape(len(seen.papers), -1)
     slots = score.shape[1]
     rows = np.array(list(permutations(range(people), slots)))
-    exact = tuple((1.0, float(one), float(np.sqrt(seen.noise)), 0.0, 0.0, 0.0, 0.0) for one in offset)
+    exact = np.column_stack([np.ones(people), offset, np.full(people, np.sqrt(seen.noise))])
+    names = [f"r{one:03d}" for one in range(people)]
     accept = np.zeros((len(score), *(people,) * slots))
-    for paper, (own, bar) in enumerate(zip(score.tolist(), seen.bar.tolist(), strict=True)):
-        names = tuple(f"r{one:03d}" for one in range(people))
-        case = PaperCase(f"p{paper}", tuple(own), names, (slots / people,) * people, exact, bar)
+    for paper, (own, bar) in enumerate(zip(score, seen.bar.tolist(), strict=True)):
+        case = uniform_case(f"p{paper}", own, names, exact, bar)
         case = case.promised(guarantee.promise)
         accept[(paper, *rows.T)] = accept_of(case, solve(case, guarantee).accept, rows)
     return accept
@@ -205,23 +206,17 @@ def against_evidence(guarantee: Guarantee) -> float:
     return 0.0 if guarantee.epsilon is None else 1.0 / (1.0 + float(np.exp(guarantee.epsilon)))
 
 
-def row(name: str, kind: str, guarantee: str, found: Array) -> str:
-    mean, error = found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(len(found))
+def row(name: str, kind: str, guarantee: str, found: Array) -> list[str]:
     cells = []
-    for (baseline, added, _), (_, within, _) in zip(mean, error, strict=True):
+    for (baseline, added, _), (_, within, _) in zip(*mean_and_error(found), strict=True):
         shown = f"{100 * baseline:.1f} % {100 * added:+.2f} ± {100 * within:.2f}"
         cells.append("-" if np.isnan(baseline) else shown)
     guaranteed = guarantee if guarantee in HISTORY or guarantee == "full" else f"epsilon {guarantee}"
-    return f"| {name} | {kind} | {guaranteed} | " + " | ".join(cells) + f" | {found[:, 2, 2].max():.2f} |"
+    return [name, kind, guaranteed, *cells, f"{found[:, 2, 2].max():.2f}"]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name, number in (("small", 200), ("middle", 12), ("large", 6)):
-        parser.add_argument(f"--{name}", type=int, default=number)
-    parser.add_argument("--workers", type=int, default=available_cores())
-    options = parser.parse_args()
-    lines = ["| conferences | reviewers | decisions | " + " | ".join(ASKED) + " | rise |", "|---" * 8 + "|"]
+    options = asked("this_year_observers", __doc__, small=200, middle=12, large=6)
     sizes = dict(zip(SIZES, (options.small, options.middle, options.large), strict=True))
     small, middle, large = SIZES
     runs = [
@@ -230,15 +225,15 @@ def main() -> None:
     ways = ("3", "history, odds 3", "history, crowd of 10")
     runs += [("moderate", MODERATE, size, one) for size in (middle, large) for one in ways]
     runs += [("as at NIPS", NIPS, middle, one) for one in ways]
+    rows = []
     for kind, world, size, guarantee in runs:
         sized = replace(world, **SIZES[size])
         jobs = [Job(sized, guarantee, size == small, seed) for seed in range(sizes[size])]
         found = np.array(parallel_map(compute, jobs, workers=options.workers))
-        lines.append(row(size, kind, guarantee, found))
-        print(lines[-1], flush=True)
-    command = "python studies/this_year_observers.py"
-    command += f" --small {options.small} --middle {options.middle} --large {options.large}"
-    keep("this_year_observers", command, {"docs/evidence/this_year.md": {"this year observers": lines}}, {})
+        rows.append(row(size, kind, guarantee, found))
+        print(*rows[-1], flush=True)
+    lines = table(["conferences", "reviewers", "decisions", *ASKED, "rise"], *rows)
+    keep(options, {"docs/evidence/this_year.md": {"this year observers": lines}})
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ docs/evidence/this_year.md.
 
 from __future__ import annotations
 
-import argparse
 import csv
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,10 +22,9 @@ from pathlib import Path
 import numpy as np
 
 from blindcal.checks import Array, Integers
-from blindcal.posterior.levels import bar_of_number, bar_of_share, level_cases
 from real_raters import SETS, Row
-from stated import keep
-from this_year import RATE, World, at_bar, best, mean_scores, wrong, wrong_decisions, wrong_on_lists, year
+from stated import asked, keep, mean_and_error, table
+from this_year import RATE, World, best, cases_of, mean_scores, wrong, wrong_decisions, wrong_on_lists, year
 
 FEW = 20
 SHOWN = ("public", "3", "full")
@@ -137,10 +135,8 @@ def compute(made: Ratings, jury: Jury, repeats: int, seed: int) -> Array:
         own = year(world, truth, made.item[rows], made.rater[rows], made.score[rows], [""] * items)
         places = round(RATE * items)
         raw, right = best(mean_scores(own.reviews), places), best(truth, places)
-        cases = level_cases(own.reviews, own.model, own.areas, own.areas)
-        singly = wrong_decisions(own, at_bar(cases, bar_of_share(cases, RATE)), right)
-        exact = at_bar(cases, bar_of_number(cases, places))
-        lists = wrong_on_lists(own, exact, right, places, rng)
+        singly = wrong_decisions(own, cases_of(own), right)
+        lists = wrong_on_lists(own, cases_of(own, number=places), right, places, rng)
         known = best(np.bincount(made.item[rows], plain[rows]), places)
         errors = [lists[n] for n in SHOWN] + [wrong(known, right)] + [singly[n] for n in SHOWN]
         for place, each in enumerate(errors):
@@ -148,42 +144,27 @@ def compute(made: Ratings, jury: Jury, repeats: int, seed: int) -> Array:
     return found
 
 
-def row(name: str, jury: Jury, conferences: list[Ratings], repeats: int) -> str:
+def row(name: str, jury: Jury, conferences: list[Ratings], repeats: int) -> list[str]:
     parts = [compute(made, jury, repeats, seed) for seed, made in enumerate(conferences)]
     each = np.concatenate(parts, axis=1)
+    means, error = mean_and_error(each.T)
     if len(parts) >= FEW:
-        sums = np.array([part.sum(axis=1) - part.shape[1] * each.mean(axis=1) for part in parts])
+        sums = np.array([part.sum(axis=1) - part.shape[1] * means for part in parts])
         error = np.sqrt((sums**2).sum(axis=0)) / each.shape[1]
-    else:
-        error = each.std(axis=1, ddof=1) / np.sqrt(each.shape[1])
-    cells = [f"{100 * m:+.2f} ± {100 * e:.2f}" for m, e in zip(each.mean(axis=1), error, strict=True)]
+    cells = [f"{100 * m:+.2f} ± {100 * e:.2f}" for m, e in zip(means, error, strict=True)]
     if not jury.complete:
         cells[len(SHOWN)] = "-"  # effects of raters with a few ratings are not known
     sizes = f"{len(parts)}, {each.shape[1]:,}, {jury.reviews}"
-    return f"| {name} | {sizes} | {strictness_share(conferences):.2f} | " + " | ".join(cells) + " |"
+    return [name, sizes, f"{strictness_share(conferences):.2f}", *cells]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with the public tables")
-    parser.add_argument("--repeats", type=int, default=20, help="times that reviews are chosen")
-    arguments = parser.parse_args()
-    if arguments.data is None:
-        print("this_year_raters needs --data FOLDER with the public tables; nothing done")
-        return
-    head = ["data", "conferences, items, reviews of each", "strictness"]
-    names = ("public", "epsilon 3", "full")
-    head += [
-        *(f"exact: {name}" for name in names),
-        "exact: known",
-        *(f"one by one: {name}" for name in names),
-    ]
-    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-    for name, jury in JURIES.items():
-        lines.append(row(name, jury, load(arguments.data, jury), arguments.repeats))
-        print(lines[-1], flush=True)
-    command = f"python studies/this_year_raters.py --data FOLDER --repeats {arguments.repeats}"
-    keep("this_year_raters", command, {"docs/evidence/this_year.md": {"this year raters": lines}}, {})
+    options = asked("this_year_raters", __doc__, data=True, repeats=20)
+    ways = [f"{way}: {name}" for way in ("exact", "one by one") for name in ("public", "epsilon 3", "full")]
+    head = ["data", "conferences, items, reviews of each", "strictness", *ways]
+    head.insert(6, "exact: known")
+    rows = [row(name, jury, load(options.data, jury), options.repeats) for name, jury in JURIES.items()]
+    keep(options, {"docs/evidence/this_year.md": {"this year raters": table(head, *rows)}})
 
 
 if __name__ == "__main__":

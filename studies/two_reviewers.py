@@ -23,9 +23,8 @@ from blindcal import Affine, Belief, Reviewer, frontier, pair_belief
 from blindcal.checks import Array
 from blindcal.policy import Frontier
 from blindcal.reviewers import Logistic
-from stated import DOCS, keep
+from stated import asked, keep, save_figure
 
-FIGURES = DOCS / "figures"
 REVIEWERS = Affine(slope=1.2, offset=0.3, noise=0.5), Affine(slope=0.8, offset=-0.3, noise=0.5)
 SCORES = 0.9, 0.4
 _COLORS = "tab:blue", "tab:orange"
@@ -51,12 +50,7 @@ def draw(story: Story) -> Path:
     _frontier(axes[2], story.front)
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
-    figure.tight_layout()
-    path = FIGURES / "two_reviewers.png"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=100)
-    plt.close(figure)
-    return path
+    return save_figure(figure, "two_reviewers.png", dpi=100)
 
 
 def _habits(axis: Axes) -> None:
@@ -101,19 +95,12 @@ def _frontier(axis: Axes, front: Frontier) -> None:
     conference, adversary = front.conference_error, front.adversary_error
     axis.plot(conference, adversary, color="tab:green", linewidth=2.5)
     axis.plot(conference[[0, -1]], adversary[[0, -1]], "o", color="tab:green")
-    axis.annotate(
-        "full calibration:\nevery decision\nnames both reviewers",
-        (conference[0], adversary[0]),
-        (conference[0] + 0.02, -0.005),
-        fontsize=8,
-    )
-    axis.annotate(
-        "nothing added\nto the scores",
-        (conference[-1], adversary[-1]),
-        (conference[-1] - 0.012, adversary[-1] - 0.02),
-        fontsize=8,
-        ha="right",
-    )
+    for words, end, aside, side in (
+        ("full calibration:\nevery decision\nnames both reviewers", 0, (0.02, -0.005), "left"),
+        ("nothing added\nto the scores", -1, (-0.012, -0.02), "right"),
+    ):
+        point = np.array([conference[end], adversary[end]])
+        axis.annotate(words, point, point + aside, fontsize=8, ha=side)
     axis.set(
         title="what a decision may use",
         xlabel="chance of accepting the worse paper",
@@ -205,11 +192,7 @@ def draw_planes(shown: list[Plane]) -> Path:
     figure.colorbar(
         priced, ax=axes, shrink=0.85, pad=0.01, label="price: conference error per unit of adversary error"
     )
-    path = FIGURES / "score_plane.png"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110, metadata={"Software": ""})
-    plt.close(figure)
-    return path
+    return save_figure(figure, "score_plane.png")
 
 
 def shares(shown: list[Plane]) -> list[tuple[str, float, float]]:
@@ -238,7 +221,6 @@ def sentences(shown: list[Plane]) -> dict[str, list[str]]:
 
 
 if __name__ == "__main__":
-    computed = planes()
-    told = sentences(computed)
-    print(draw(compute()), draw_planes(computed), *told["docs/explanation/theory.md"], sep="\n")
-    keep("two_reviewers", "python studies/two_reviewers.py", {}, told)
+    options, computed = asked("two_reviewers", __doc__), planes()
+    print(draw(compute()), draw_planes(computed), sep="\n")
+    keep(options, {}, sentences(computed))

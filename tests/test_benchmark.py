@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import permutations, product
 
 import numpy as np
@@ -238,26 +239,21 @@ def test_every_assignment_has_its_outcomes() -> None:
     assert best_guesses(known, outcomes) >= best_guesses(known, nothing) - 1e-12
 
 
-@pytest.mark.parametrize("bad", [lambda belief: belief.favor, lambda belief: Policy([0.5])])
-def test_what_is_no_policy_is_refused(bad: object) -> None:
-    assert callable(bad)
-    with pytest.raises(InputError, match="must return a Policy with one accept probability for each of 2"):
-        measure(bad, "x", instance("pair with noise"))
+NO_POLICY = "must return a Policy with one accept probability for each of 2"
+REFUSED: list[tuple[str, Callable[[], object]]] = [
+    (NO_POLICY, lambda: measure(lambda belief: belief.favor, "x", instance("pair with noise"))),
+    (NO_POLICY, lambda: measure(lambda _: Policy([0.5]), "x", instance("pair with noise"))),
+    (r"must be one of pair with noise; .*, found 'pairs'", lambda: instance("pairs")),
+    ("whose papers share reviewers, not 'conference'", lambda: instance("conference").joint),
+    (
+        "no assignment of 3 papers has these loads",
+        lambda: shared_reviewers("x", [[0.1, 0.2]] * 3, Affine([1.0] * 3, [0.0] * 3, [0.5] * 3), 1),
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: instance("pairs"), r"must be one of pair with noise; .*, found 'pairs'"),
-        (lambda: instance("conference").joint, "whose papers share reviewers, not 'conference'"),
-        (
-            lambda: shared_reviewers("x", [[0.1, 0.2]] * 3, Affine([1.0] * 3, [0.0] * 3, [0.5] * 3), 1),
-            "no assignment of 3 papers has these loads",
-        ),
-    ],
-)
-def test_what_there_is_not_is_refused(call: object, message: str) -> None:
-    assert callable(call)
+@pytest.mark.parametrize(("message", "call"), REFUSED)
+def test_what_is_refused_is_named(message: str, call: Callable[[], object]) -> None:
     with pytest.raises(InputError, match=message):
         call()
 

@@ -32,9 +32,8 @@ from blindcal.policy.policy import Policy, evidence_policy, label_tops, public_p
 from blindcal.policy.sequential import ListedPrior, best_order, next_table
 from blindcal.policy.solver import private_policy
 from blindcal.posterior.belief import Belief
-from blindcal.posterior.paper import PaperCase
 from blindcal.reviewers.affine import Affine
-from blindcal.simulation.conference import simulate
+from blindcal.simulation.conference import simulate, uniform_case
 from blindcal.simulation.population import Population, nips_2014_population, prototype_population
 
 Mechanism = Callable[[Belief], Policy]
@@ -52,26 +51,22 @@ def three_in_four(belief: Belief) -> Policy:
     return unchecked_policy(0.25 + 0.5 * evidence_policy(belief).accept)
 
 
-def _ours(name: str, **limits: Any) -> Mechanism:
+def _guaranteed(name: str, **limits: Any) -> Mechanism:
     return partial(private_policy, guarantee=Guarantee(name, **limits))
 
 
 MECHANISMS: Mapping[str, Mechanism] = {
     "full calibration": evidence_policy,
     "public": public_policy,
-    "crowd of 10, epsilon 3": _ours("crowd", among=10, epsilon=3.0),
-    "steady, epsilon 3": _ours("steady", epsilon=3.0),
-    "odds, epsilon 3": _ours("odds", epsilon=3.0),
-    "odds, epsilon 1": _ours("odds", epsilon=1.0),
-    "average, epsilon 3": _ours("average", epsilon=3.0),
-    "average": _ours("average", epsilon=None),
+    "crowd of 10, epsilon 3": _guaranteed("crowd", among=10, epsilon=3.0),
+    "steady, epsilon 3": _guaranteed("steady", epsilon=3.0),
+    "odds, epsilon 3": _guaranteed("odds", epsilon=3.0),
+    "odds, epsilon 1": _guaranteed("odds", epsilon=1.0),
+    "average, epsilon 3": _guaranteed("average", epsilon=3.0),
+    "average": _guaranteed("average", epsilon=None),
     "three in four": three_in_four,
 }
 """The guarantees, and simple mechanisms to compare with."""
-
-
-# The upper quartile of N(0, 1), as elsewhere.
-_BAR = 0.6745
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,27 +124,19 @@ def shared_reviewers(
         array([0.665, 0.335])
     """
     scores = np.asarray(score, dtype=np.float64)
-    by_slot = np.sort(scores.reshape(len(scores), -1), axis=1)
-    columns = np.broadcast_arrays(people.slope, people.offset, people.noise)
-    size, slots = columns[0].size, by_slot.shape[1]
-    rows = np.zeros((size, 7))
-    rows[:, :3] = np.column_stack([np.ravel(column) for column in columns])
-    cases = [
-        PaperCase(
-            paper=f"p{number}",
-            scores=tuple(own.tolist()),
-            candidates=tuple(f"r{person:03d}" for person in range(size)),
-            inclusion=(slots / size,) * size,
-            parameters=tuple(map(tuple, rows.tolist())),
-            bar=bar,
-        )
-        for number, own in enumerate(by_slot)
-    ]
-    # Without labels, the secret itself is the guess: closed forms know it.
-    whole = [case.belief for case in cases]
-    beliefs = [Belief(one.weight, one.favor) if slots == 1 else one for one in whole]
+    by_slot = scores.reshape(len(scores), -1)
+    known = np.column_stack(
+        [np.ravel(part) for part in np.broadcast_arrays(people.slope, people.offset, people.noise)]
+    )
+    size, slots = len(known), by_slot.shape[1]
+    names = [f"r{person:03d}" for person in range(size)]
+    cases = [uniform_case(f"p{number}", own, names, known, bar) for number, own in enumerate(by_slot)]
+    beliefs = [case.belief for case in cases]
+    if slots == 1:
+        # Without labels, the secret itself is the guess: closed forms know it.
+        beliefs = [Belief(belief.weight, belief.favor) for belief in beliefs]
     assignments = _with_loads(cases[0].tuples, len(cases), np.broadcast_to(loads, size))
-    chance = np.prod([one.weight[own] for one, own in zip(whole, assignments.T, strict=True)], axis=0)
+    chance = np.prod([belief.weight[own] for belief, own in zip(beliefs, assignments.T, strict=True)], axis=0)
     if not chance.sum() > 0.0:
         raise InputError(f"no assignment of {len(cases)} papers has these loads: {loads!r}")
     return Instance(name, tuple(beliefs), assignments, chance / chance.sum())
@@ -171,15 +158,14 @@ def _pair(name: str) -> Instance:
 
 
 def _pools(name: str, papers: int, pool: int, reviews: int, population: Population, seed: int) -> Instance:
-    """Papers whose pools hardly overlap, taken as independent."""
+    """Papers whose pools hardly overlap, taken as independent; the bar is the upper quartile of N(0, 1)."""
     drawn = simulate(papers, pool, reviews, population, reviewers=40 * papers, seed=seed)
-    return Instance(name, tuple(case.belief for case in drawn.cases(_BAR)))
+    return Instance(name, tuple(case.belief for case in drawn.cases(0.6745)))
 
 
 def _committee(name: str, papers: int, reviews: int, seed: int) -> Instance:
     """As many reviewers as papers, the prototype's, everyone with as many reviews as a paper has."""
-    rng = np.random.default_rng(seed)
-    population = prototype_population()
+    rng, population = np.random.default_rng(seed), prototype_population()
     parameters = population.parameters(rng, (papers,))
     quality = rng.standard_normal(papers)
     # Slot s of paper i by person i + s: the scores are the same if the names of people change.
@@ -188,27 +174,20 @@ def _committee(name: str, papers: int, reviews: int, seed: int) -> Instance:
     return shared_reviewers(name, score, Affine(*parameters), reviews)
 
 
-_MAKERS: dict[str, Callable[[str], Instance]] = {
-    "pair with noise": _pair,
-    "papers, pools of 4": partial(
-        _pools, papers=12, pool=4, reviews=2, population=prototype_population(), seed=11
-    ),
-    "papers, pools of 8": partial(
-        _pools, papers=8, pool=8, reviews=2, population=prototype_population(), seed=12
-    ),
-    "papers, pools of 40": partial(
-        _pools, papers=4, pool=40, reviews=2, population=prototype_population(), seed=14
-    ),
+# What makes each instance: a function of its name and these arguments.
+_MAKERS: dict[str, tuple[Any, ...]] = {
+    "pair with noise": (_pair,),
+    "papers, pools of 4": (_pools, 12, 4, 2, prototype_population(), 11),
+    "papers, pools of 8": (_pools, 8, 8, 2, prototype_population(), 12),
+    "papers, pools of 40": (_pools, 4, 40, 2, prototype_population(), 14),
     # The paper's two papers, each decided by itself.
-    "the paper's two reviewers": partial(
-        shared_reviewers, score=[0.9, 0.4], people=Affine([1.2, 0.8], [0.6, -0.6], [0.5, 0.5])
-    ),
-    "matching of 2": partial(_committee, papers=2, reviews=1, seed=21),
-    "matching of 3": partial(_committee, papers=3, reviews=1, seed=22),
-    "matching of 4": partial(_committee, papers=4, reviews=1, seed=23),
-    "two reviews each, 3 papers": partial(_committee, papers=3, reviews=2, seed=26),
-    "two reviews each, 4 papers": partial(_committee, papers=4, reviews=2, seed=25),
-    "conference": partial(_pools, papers=30, pool=5, reviews=3, population=nips_2014_population(), seed=31),
+    "the paper's two reviewers": (shared_reviewers, [0.9, 0.4], Affine([1.2, 0.8], [0.6, -0.6], [0.5, 0.5])),
+    "matching of 2": (_committee, 2, 1, 21),
+    "matching of 3": (_committee, 3, 1, 22),
+    "matching of 4": (_committee, 4, 1, 23),
+    "two reviews each, 3 papers": (_committee, 3, 2, 26),
+    "two reviews each, 4 papers": (_committee, 4, 2, 25),
+    "conference": (_pools, 30, 5, 3, nips_2014_population(), 31),
 }
 INSTANCES = tuple(_MAKERS)
 """The fixed instances; their numbers never change."""
@@ -228,7 +207,8 @@ def instance(name: str) -> Instance:
     """
     if name not in _MAKERS:
         raise InputError(f"an instance must be one of {'; '.join(INSTANCES)}, found {name!r}")
-    return _MAKERS[name](name)
+    make, *facts = _MAKERS[name]
+    return cast(Instance, make(name, *facts))
 
 
 SequentialMechanism = Callable[[Instance, Mapping[int, bool]], tuple[int, Policy]]
@@ -330,10 +310,9 @@ def all_decisions(
 
 def _as_sequence(mechanism: Mechanism | SequentialMechanism, known: Instance) -> SequentialMechanism:
     """The mechanism as a sequence; one of beliefs decides papers in their order, each by itself."""
-    function: Any = mechanism
     if _is_sequence(mechanism):
-        return cast(SequentialMechanism, function)
-    policies = [_policy(function, belief) for belief in known.beliefs]
+        return cast(SequentialMechanism, mechanism)
+    policies = [_checked_policy(cast(Mechanism, mechanism), belief) for belief in known.beliefs]
     return lambda _, decided: (len(decided), policies[len(decided)])
 
 
@@ -348,7 +327,7 @@ def _is_sequence(mechanism: Mechanism | SequentialMechanism) -> bool:
     return len(needed) == 2
 
 
-def _policy(mechanism: Mechanism, belief: Belief) -> Policy:
+def _checked_policy(mechanism: Mechanism, belief: Belief) -> Policy:
     policy = mechanism(belief)
     if not isinstance(policy, Policy) or policy.accept.shape != belief.weight.shape:
         raise InputError(
@@ -434,7 +413,7 @@ def measure(
     baseline, coupled, error, rise, epsilon = np.array(parts).T
     added, wasted = (np.nan, np.nan) if _is_sequence(mechanism) else _single_papers(mechanism, known)
     numbers = (baseline.mean(), coupled.mean(), added, error.mean(), wasted, rise.max(), epsilon.max())
-    return BenchmarkScore(name, known.name, *(_plain(float(number)) for number in numbers))
+    return BenchmarkScore(name, known.name, *(_without_roundoff(float(number)) for number in numbers))
 
 
 def _part_score(
@@ -454,24 +433,21 @@ def _part_score(
 
 def _single_papers(mechanism: Any, known: Instance) -> tuple[float, float]:
     """What a decision adds for who looks at its paper alone, and error beyond the frontier; means."""
-    pairs = [(belief, _policy(mechanism, belief)) for belief in known.beliefs]
+    pairs = [(belief, _checked_policy(mechanism, belief)) for belief in known.beliefs]
     claims = [audit(belief, policy) for belief, policy in pairs]
     added = [float(claim.success - claim.success_scores_only) for claim in claims]
-    wasted = [
-        float(policy.conference_error(belief)) - _least(belief, 1.0 - float(policy.adversary_error(belief)))
-        for belief, policy in pairs
-    ]
-    return float(np.mean(added)), float(np.mean(wasted))
+    return float(np.mean(added)), float(np.mean([_wasted_error(*pair) for pair in pairs]))
 
 
-def _least(belief: Belief, success: float) -> float:
-    """The least conference error of any policy whose success is no larger."""
+def _wasted_error(belief: Belief, policy: Policy) -> float:
+    """The conference error beyond the least of any policy that reveals no more."""
     front = frontier(belief)
-    adversary_error = min(1.0 - success, float(front.adversary_error[-1]))
-    return float(front.policy(adversary_error=adversary_error).conference_error(belief))
+    adversary_error = min(float(policy.adversary_error(belief)), float(front.adversary_error[-1]))
+    best = front.policy(adversary_error=adversary_error)
+    return float(policy.conference_error(belief)) - float(best.conference_error(belief))
 
 
-def _plain(number: float) -> float:
+def _without_roundoff(number: float) -> float:
     """A difference of two sums, 0 where it is their rounding."""
     return 0.0 if abs(number) < 1e-12 else number
 

@@ -207,7 +207,7 @@ def test_the_tables_of_appendix_a_that_are_quick() -> None:
         for method in ("raw", "standardized", "maximum_likelihood", "posterior"):
             found = simulated(appendix_a.TABLED, [method], reading=reading, trials=300)
             for k, measure in enumerate(appendix_a.MEASURES):
-                cells = appendix_a._cells(found.mean[:, 0, k], found.standard_error[:, 0, k])
+                cells = appendix_a.cells(found.errors[:, 0, k])
                 assert f"| `{method}` | {' | '.join(cells)} |" in tables[f"{reading}_{measure}"]
 
 
@@ -227,12 +227,12 @@ def test_what_was_played_for_the_menu() -> None:
 
 
 def test_what_fitted_offsets_give_away() -> None:
-    import fitted_on_itself
+    import audit
 
+    stated = kept("audit")["sentences"]["docs/evidence/adversaries.md"]
     if count(0, 1):
-        assert fitted_on_itself.sentences(fitted_on_itself.compute()) == kept("fitted_on_itself")["sentences"]
-    leak = fitted_on_itself.Leak(0.125, 0.4, 900)
-    assert fitted_on_itself.sentences(leak) == kept("fitted_on_itself")["sentences"]
+        assert audit.leak_sentences(audit.leak()) == stated[1:]
+    assert audit.leak_sentences(audit.Leak(0.125, 0.4, 900)) == stated[1:]
 
 
 def test_the_results_of_mechanisms_are_those_of_this_code() -> None:

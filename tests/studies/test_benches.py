@@ -13,10 +13,19 @@ from sizes import count
 BENCH = Path(__file__).parents[2] / "bench"
 SMALL = {
     "bench_certificates": [],
-    "bench_committee": ["--papers", "2", "--candidates", "8", "--reviews", "2", "--workers", "1"],
+    "bench_commands": [
+        "--papers",
+        "4",
+        "--candidates",
+        "6",
+        "--reviews",
+        "2",
+        "--people",
+        "20",
+        "--workers",
+        "1",
+    ],
     "bench_coupled_audit": ["--papers", "12", "--pool", "6", "--reviews", "2", "--workers", "1"],
-    "bench_real_scores": ["--papers", "10", "--pool", "6", "--people", "60"],
-    "bench_this_year": ["--papers", "20"],
 }
 # These have one size, seconds to minutes each: only `make test-long` runs them.
 WHOLE = sorted({path.stem for path in BENCH.glob("bench_*.py")} - SMALL.keys())

@@ -15,7 +15,7 @@ frontiers = import_module("studies.frontiers")
 
 
 def test_frontiers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frontiers, "FIGURES", tmp_path)
+    monkeypatch.setattr("stated.DOCS", tmp_path)
     panels = frontiers.compute()
     for panel in panels:
         conference, adversary = panel.front.relation()

@@ -7,23 +7,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
-from studies.single_decisions import believed, known_strictness, largest_rise
-from studies.this_year import GUARANTEES, MODERATE, at_bar, simulated
+from studies.single_decisions import believed, largest_rise
+from studies.this_year import GUARANTEES, MODERATE, cases_of, simulated
+from studies.this_year_observers import informed
 
 from blindcal.adversaries.this_year_exact import all_assignments, observe, tables_of
-from blindcal.posterior.levels import bar_of_share, level_cases
 
 pytestmark = pytest.mark.edge
 
 
 def test_what_is_believed_of_reviewers_after_one_decision_is_the_sum_over_all_assignments() -> None:
     """Walks visit some 25,000 assignments: standard errors below .006, so .04 is beyond six of them."""
-    made = simulated(replace(MODERATE, papers=4, people=4, reviews=(2,)), np.random.default_rng(13))
-    cases = level_cases(made.reviews, made.model, dict.fromkeys(made.areas, ""), made.areas)
-    cases = at_bar(cases, bar_of_share(cases, 0.5))
-    seen = observe(made.reviews, cases, tables_of(cases, GUARANTEES["full"]))
-    seen = replace(seen, strictness=0.4 * made.model.moments.disagreement)
-    offset, lots = known_strictness(made, seen), seen.lots.size
+    world = replace(MODERATE, papers=4, people=4, reviews=(2,))
+    made = simulated(world, np.random.default_rng(13))
+    cases = cases_of(made, share=0.5)
+    seen, offset = informed(observe(made.reviews, cases, tables_of(cases, GUARANTEES["full"])), made, world)
+    seen, lots = replace(seen, strictness=0.4 * made.model.moments.disagreement), seen.lots.size
     accept = np.tile([0.1, 0.8], (lots, 1))
 
     every = np.array(all_assignments(seen))

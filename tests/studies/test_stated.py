@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from blindcal import Guarantee
 
 stated = import_module("stated")
 
@@ -14,12 +18,9 @@ stated = import_module("stated")
 def test_a_trial_goes_to_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = (stated.ROOT / "docs" / "evidence" / "guarantees.md").read_text(encoding="utf-8")
     monkeypatch.setattr(stated, "DOCS", tmp_path)
-    path = stated.keep(
-        "menu",
-        "python studies/menu.py --papers 4",
-        {"docs/evidence/guarantees.md": {"ordinary": ["| trial |"], "shown nowhere": []}},
-        {},
-    )
+    trial = Namespace(study="menu", command="python studies/menu.py --papers 4")
+    tables = {"docs/evidence/guarantees.md": {"ordinary": ["| trial |"], "shown nowhere": []}}
+    path = stated.keep(trial, tables)
     assert path == tmp_path / "numbers" / "menu.json"
     assert "| trial |" in (tmp_path / "guarantees.md").read_text(encoding="utf-8")
     assert (stated.ROOT / "docs" / "evidence" / "guarantees.md").read_text(encoding="utf-8") == before
@@ -48,3 +49,36 @@ def test_other_settings_than_the_published_ones_are_refused() -> None:
     stated.refuse_trials("appendix_a", published["command"])
     with pytest.raises(SystemExit, match=r"appendix_a.json was made by .*--trials 300"):
         stated.refuse_trials("appendix_a", "python studies/appendix_a.py --trials 4")
+
+
+def test_options_are_the_command_that_the_numbers_are_kept_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stated, "DOCS", Path("elsewhere"))
+    monkeypatch.setattr("sys.argv", ["x", "--papers", "4", "--workers", "3", "--data", "there"])
+    options = stated.asked("menu", "", data=True, rounds=2, papers=1500)
+    assert (options.rounds, options.papers, options.workers, options.data) == (2, 4, 3, Path("there"))
+    assert options.command == "python studies/menu.py --data FOLDER --rounds 2 --papers 4"
+    monkeypatch.setattr("sys.argv", ["x"])
+    with pytest.raises(SystemExit) as ended:
+        stated.asked("menu", "", data=True)
+    assert ended.value.code is None
+
+
+def test_tables_call_guarantees_by_what_they_are() -> None:
+    assert list(stated.guarantees("steady; crowd of 20, epsilon 3 (default); epsilon 2 alone").values()) == [
+        Guarantee("steady", epsilon=None),
+        Guarantee("crowd", among=20, epsilon=3.0),
+        Guarantee("none", epsilon=2.0),
+    ]
+
+
+def test_means_have_the_errors_of_their_columns() -> None:
+    assert stated.with_errors(np.array([[1.0, 0.0], [3.0, 0.5]]), "+.1f", " %") == [
+        "+2.0 ± 1.0 %",
+        "+0.2 ± 0.2 %",
+    ]
+
+
+def test_the_part_that_is_kept() -> None:
+    gains = np.array([[0.0, 1.0, 2.0], [1.0, 1.5, 2.5], [0.0, 0.5, 2.0]])
+    assert stated.kept_part(gains, 1).startswith("36 ± ")  # (1 + .5 + .5) / (2 + 1.5 + 2)
+    assert stated.kept_part(gains * [1, 1, 0], 1) == "-"

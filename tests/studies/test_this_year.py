@@ -14,8 +14,8 @@ from studies.this_year import (
     MODERATE,
     RATE,
     World,
-    at_bar,
     best,
+    cases_of,
     compute,
     levels_of,
     moved,
@@ -42,7 +42,7 @@ from blindcal.adversaries.this_year_mcmc import walked
 from blindcal.checks import Array
 from blindcal.planning.ranking_and_wait_list import cuts, list_decision, rank
 from blindcal.policy.solver import private_policy
-from blindcal.posterior.levels import bar_of_number, bar_of_share, level_cases
+from blindcal.posterior.levels import level_cases
 from sizes import count
 
 pytestmark = pytest.mark.edge
@@ -66,16 +66,14 @@ def test_nobody_reviews_a_paper_twice_and_loads_are_even(world: World) -> None:
 def test_errors_are_expectations_over_all_draws() -> None:
     rng = np.random.default_rng(5)
     made = simulated(replace(SMALL, papers=6), rng)
-    none = dict.fromkeys(made.areas, "")
-    cases = level_cases(made.reviews, made.model, none, made.areas)
-    singly = at_bar(cases, bar_of_share(cases, RATE))
+    singly = cases_of(made)
     right = (made.quality > ndtri(1 - RATE)).astype(float)
     level = levels_of(made, singly)
     for name, errors in wrong_decisions(made, singly, right).items():
         for number, case in enumerate(singly):
             accept = private_policy(case.belief, GUARANTEES[name]).accept[level[number]]
             assert errors[number] == pytest.approx(1 - accept if right[number] else accept)
-    exact = at_bar(cases, bar_of_number(cases, 2))
+    exact = cases_of(made, number=2)
     level, draws, right = levels_of(made, exact), 4000, best(made.quality, 2)
     tables = [private_policy(case.belief, GUARANTEES["2"]).accept for case in exact]
     expected = np.zeros(6)

@@ -16,7 +16,7 @@ two_reviewers = import_module("studies.two_reviewers")
 
 
 def test_two_reviewers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(two_reviewers, "FIGURES", tmp_path)
+    monkeypatch.setattr("stated.DOCS", tmp_path)
     story = two_reviewers.compute()
     # Scores are N(offset, slope^2 + noise^2) over papers, whoever reviewed which.
     one, two = (norm(b, np.hypot(a, 0.5)) for a, b in ((1.2, 0.3), (0.8, -0.3)))

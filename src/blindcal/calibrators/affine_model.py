@@ -46,13 +46,12 @@ def maximum_likelihood(reviews: Reviews, reviewers: Affine) -> Calibration:
         >>> maximum_likelihood(Reviews.from_table(rows), Affine([2.0, 1.0], [1.0, 0.0], noise=1.0)).quality
         array([2.2])
     """
-    _fits(reviews, reviewers)
+    _check_reviewers(reviews, reviewers)
     if reviewers.covariance is not None:
         raise InputError("maximum_likelihood takes slopes and offsets as exactly known: use posterior")
-    quality, error = maximum_likelihood_quality(
-        batch_of(reviews), reviewers.slope, reviewers.offset, reviewers.noise
-    )
-    return _calibration("maximum_likelihood", reviews, reviewers, quality, error)
+    known = (reviewers.slope, reviewers.offset, reviewers.noise)
+    estimate = maximum_likelihood_quality(batch_of(reviews), *known)
+    return _by_known_reviewers("maximum_likelihood", reviews, reviewers, *estimate)
 
 
 def posterior(reviews: Reviews, reviewers: Affine) -> Calibration:
@@ -71,11 +70,9 @@ def posterior(reviews: Reviews, reviewers: Affine) -> Calibration:
         >>> posterior(Reviews.from_table(rows), Affine([2.0, 1.0], [1.0, 0.0], noise=1.0)).quality
         array([1.83333333])
     """
-    _fits(reviews, reviewers)
-    quality, error = posterior_quality(
-        batch_of(reviews), reviewers.slope, reviewers.offset, reviewers.noise, reviewers.covariance
-    )
-    return _calibration("posterior", reviews, reviewers, quality, error)
+    _check_reviewers(reviews, reviewers)
+    known = (reviewers.slope, reviewers.offset, reviewers.noise, reviewers.covariance)
+    return _by_known_reviewers("posterior", reviews, reviewers, *posterior_quality(batch_of(reviews), *known))
 
 
 def maximum_likelihood_quality(
@@ -85,7 +82,7 @@ def maximum_likelihood_quality(
 
     With one noise for all, the estimate is the paper's `sum a (s-b) / sum a^2`, also at noise 0.
     """
-    information, total, scale = _evidence(batch, *_parameters(batch, slope, offset, noise))
+    information, total, scale = _paper_evidence(batch, *_by_reviewer(batch, slope, offset, noise))
     return total / information, scale / np.sqrt(information)
 
 
@@ -97,16 +94,16 @@ def posterior_quality(
     `covariance`: of (slope, offset), `[2, 2]` or one for each reviewer; quality is then integrated by
     quadrature.
     """
-    a, b, sigma = _parameters(batch, slope, offset, noise)
+    a, b, sigma = _by_reviewer(batch, slope, offset, noise)
     if covariance is not None:
         c = np.broadcast_to(numbers("covariance", covariance), (batch.reviewers, 2, 2))
-        return _uncertain(batch, Affine(a, b, sigma, c))
-    information, total, scale = _evidence(batch, a, b, sigma)
+        return _quality_by_quadrature(batch, Affine(a, b, sigma, c))
+    information, total, scale = _paper_evidence(batch, a, b, sigma)
     precision = information + scale**2
     return total / precision, scale / np.sqrt(precision)
 
 
-def _parameters(
+def _by_reviewer(
     batch: Batch, slope: ArrayLike, offset: ArrayLike, noise: ArrayLike
 ) -> tuple[Array, Array, Array]:
     """One slope, offset and noise for each reviewer."""
@@ -115,7 +112,7 @@ def _parameters(
     return np.broadcast_to(a, n), np.broadcast_to(b, n), np.broadcast_to(sigma, n)
 
 
-def _evidence(batch: Batch, slope: Array, offset: Array, noise: Array) -> tuple[Array, Array, Array]:
+def _paper_evidence(batch: Batch, slope: Array, offset: Array, noise: Array) -> tuple[Array, Array, Array]:
     """`sum a^2 w`, `sum a (s-b) w` and the noise that `w = 1` stands for, for each paper."""
     # The reference noise of each group, so that one noise for all leaves weights of exactly 1 (and may be 0).
     largest = np.zeros(batch.groups)
@@ -130,21 +127,20 @@ def _evidence(batch: Batch, slope: Array, offset: Array, noise: Array) -> tuple[
     return batch.per_paper(a * a * weight), total, largest[batch.paper_group]
 
 
-def _uncertain(batch: Batch, reviewers: Affine) -> tuple[Array, Array]:
+def _quality_by_quadrature(batch: Batch, reviewers: Affine) -> tuple[Array, Array]:
     """Moments of the posterior of each quality, each window placed around the last one's moments."""
     if reviewers.certain.any():
         raise InputError("noise or covariance must be above 0 for every reviewer, found both 0")
-    covariance = None if reviewers.covariance is None else reviewers.covariance[batch.reviewer]
-    slope, offset, noise = (p[batch.reviewer] for p in (reviewers.slope, reviewers.offset, reviewers.noise))
-    rows = Affine(slope, offset, noise, covariance)
+    parts = (reviewers.slope, reviewers.offset, reviewers.noise, reviewers.covariance)
+    rows = Affine(*(part[batch.reviewer] for part in parts if part is not None))
     mean, width = np.zeros(batch.papers), np.full(batch.papers, _RANGE)
     for narrowest in _NARROWEST:
-        mean, sd = _moments(batch, rows, mean, width)
+        mean, sd = _posterior_moments(batch, rows, mean, width)
         width = np.maximum(sd, narrowest)
     return mean, sd
 
 
-def _moments(batch: Batch, rows: Affine, center: Array, width: Array) -> tuple[Array, Array]:
+def _posterior_moments(batch: Batch, rows: Affine, center: Array, width: Array) -> tuple[Array, Array]:
     """Mean and standard deviation of each posterior, from points `center + width/2 * sinh(u)`, u even.
 
     Dense within the width, and still out to the end of the range: uncertain slopes have long tails.
@@ -165,7 +161,7 @@ def _moments(batch: Batch, rows: Affine, center: Array, width: Array) -> tuple[A
     return center + shift, np.sqrt((np.square(point - shift) * weight).sum(axis=0))
 
 
-def _fits(reviews: Reviews, reviewers: Affine) -> None:
+def _check_reviewers(reviews: Reviews, reviewers: Affine) -> None:
     """Refuse reviewers that are not those of the reviews."""
     if not isinstance(reviewers, Affine):
         raise InputError(f"reviewers must be an Affine, found {type(reviewers).__name__}")
@@ -175,20 +171,17 @@ def _fits(reviews: Reviews, reviewers: Affine) -> None:
         )
 
 
-def _calibration(
+def _by_known_reviewers(
     method: str, reviews: Reviews, reviewers: Affine, quality: Array, error: Array
 ) -> Calibration:
     """The calibration of known reviewers, who also predict scores."""
     n = len(reviews.reviewers)
     a, b = np.broadcast_to(reviewers.slope, n), np.broadcast_to(reviewers.offset, n)
-    return Calibration(
-        method,
-        reviews,
-        quality,
-        error,
-        fitted=reviewers,
-        predictor=lambda paper, reviewer: a[reviewer] * quality[paper] + b[reviewer],
-    )
+
+    def predict(paper: Integers, reviewer: Integers) -> Array:
+        return a[reviewer] * quality[paper] + b[reviewer]
+
+    return Calibration(method, reviews, quality, error, fitted=reviewers, predictor=predict)
 
 
 # --- reviewers unknown
@@ -207,14 +200,14 @@ def _sampled(method: str, reviews: Reviews, *, common_slope: bool, sweeps: int) 
         reviews,
         fit.quality,
         fit.standard_error,
-        (*_doubts(reviews, batch), *_unsettled(fit)),
+        _identifiability_notes(reviews, batch) + _convergence_notes(fit),
         fitted=Affine(fit.slope, fit.offset, fit.noise[0], fit.covariance),
         fit=fit,
         predictor=expected_score(fit),
     )
 
 
-def _doubts(reviews: Reviews, batch: Batch) -> tuple[str, ...]:
+def _identifiability_notes(reviews: Reviews, batch: Batch) -> tuple[str, ...]:
     """What these reviews leave to the model."""
     notes = []
     single = int((batch.per_reviewer() == 1).sum())
@@ -235,7 +228,7 @@ def _doubts(reviews: Reviews, batch: Batch) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _unsettled(fit: Fit) -> tuple[str, ...]:
+def _convergence_notes(fit: Fit) -> tuple[str, ...]:
     """A note if the chains do not agree about the qualities."""
     draws = fit.quality_draws(_JUDGED)
     largest = float(rhat(draws).max())
@@ -309,11 +302,14 @@ def offsets(reviews: Reviews, *, sweeps: int = OFFSET_SWEEPS) -> Calibration:
 
 def hierarchical_quality(batch: Batch, *, sweeps: int = HIERARCHICAL_SWEEPS) -> tuple[Array, Array]:
     """Posterior mean and standard deviation of each quality by the model of `hierarchical`, in one chain."""
-    fit = fit_batch(batch, common_slope=False, sweeps=sweeps)
-    return fit.quality, fit.standard_error
+    return _one_chain(batch, common_slope=False, sweeps=sweeps)
 
 
 def offsets_quality(batch: Batch, *, sweeps: int = OFFSET_SWEEPS) -> tuple[Array, Array]:
     """Posterior mean and standard deviation of each quality by the model of `offsets`, in one chain."""
-    fit = fit_batch(batch, common_slope=True, sweeps=sweeps)
+    return _one_chain(batch, common_slope=True, sweeps=sweeps)
+
+
+def _one_chain(batch: Batch, *, common_slope: bool, sweeps: int) -> tuple[Array, Array]:
+    fit = fit_batch(batch, common_slope=common_slope, sweeps=sweeps)
     return fit.quality, fit.standard_error

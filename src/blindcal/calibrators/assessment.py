@@ -203,8 +203,8 @@ def assess(reviews: Reviews, *, accept_rate: float = 0.25, least_gain: float = W
     batch, spreads = batch_of(reviews), calibration.fit.spreads
     wrong = _simulated_errors(batch, spreads, calibration.accepted(accept_rate))
     now, known = wrong["raw"] - wrong["hierarchical"], wrong["raw"] - wrong["known"]
-    gain_now, gain_known = _mean(now), _mean(known)
-    predictions = prediction_changes(batch, min(_REPEATS, _times(batch)))
+    gain_now, gain_known = _mean_over_conferences(now), _mean_over_conferences(known)
+    predictions = prediction_changes(batch, min(_REPEATS, _conferences(batch)))
     verdict = _verdict(batch, gain_now, gain_known, least_gain)
     # Left-out scores, if there are any, must be predicted better with reviewers than without.
     better = not predictions or predictions["hierarchical"].change < predictions["shrunk"].change
@@ -213,7 +213,7 @@ def assess(reviews: Reviews, *, accept_rate: float = 0.25, least_gain: float = W
         verdict="not worth it" if doubted else verdict,
         shares=variance_shares(spreads),
         accept_rate=accept_rate,
-        wrong={name: _mean(value) for name, value in wrong.items()},
+        wrong={name: _mean_over_conferences(value) for name, value in wrong.items()},
         gain_now=gain_now,
         gain_known=gain_known,
         least_gain=least_gain,
@@ -243,7 +243,7 @@ def variance_shares(spreads: Spreads) -> dict[str, Estimate]:
 
 def _simulated_errors(batch: Batch, spreads: Spreads, count: int) -> dict[str, Array]:
     """Wrong decisions of each method in each simulated conference."""
-    times = max(_FEWEST, _times(batch))
+    times = max(_FEWEST, _conferences(batch))
     pick = np.linspace(0, len(spreads.noise) - 1, times).astype(int)
     rng = np.random.default_rng(_SEED)
     mean, noise, offset = (part[pick, 0] for part in (spreads.quality, spreads.noise, spreads.offset))
@@ -261,21 +261,21 @@ def _simulated_errors(batch: Batch, spreads: Spreads, count: int) -> dict[str, A
         "hierarchical": hierarchical_quality(many, sweeps=_SWEEPS)[0],
         "known": posterior_quality(many, slope.ravel(), shift.ravel(), each)[0],
     }
-    return {name: _wrong(value.reshape(times, -1), quality, count) for name, value in estimates.items()}
+    return {name: _share_wrong(value.reshape(times, -1), quality, count) for name, value in estimates.items()}
 
 
-def _times(batch: Batch) -> int:
+def _conferences(batch: Batch) -> int:
     """How many copies of the conference to work on: fewer of a large one."""
     return int(np.clip(_ROWS // batch.score.size, 1, _MOST))
 
 
-def _wrong(estimate: Array, truth: Array, count: int) -> Array:
+def _share_wrong(estimate: Array, truth: Array, count: int) -> Array:
     """Share of papers that are among the best `count` by one and not by the other, in each conference."""
     accepted, right = (value >= np.partition(value, -count)[:, [-count]] for value in (estimate, truth))
     return np.asarray((accepted != right).mean(axis=1))
 
 
-def _mean(value: Array) -> Estimate:
+def _mean_over_conferences(value: Array) -> Estimate:
     """Mean over simulated conferences with Student's 90 % interval."""
     center, error = float(value.mean()), float(value.std(ddof=1) / np.sqrt(value.size))
     reach = float(stdtrit(value.size - 1, 0.95)) * error

@@ -62,8 +62,8 @@ class Calibration:
         """The score each `reviewer` would be expected to give each `paper` (ids, broadcast together)."""
         if self.predictor is None:
             raise InputError(f"{self.method} does not predict scores")
-        i = _positions("paper", paper, self.reviews.papers)
-        j = _positions("reviewer", reviewer, self.reviews.reviewers)
+        i = _positions_of_ids("paper", paper, self.reviews.papers)
+        j = _positions_of_ids("reviewer", reviewer, self.reviews.reviewers)
         i, j = np.broadcast_arrays(i, j)
         return self.predictor(i.ravel(), j.ravel()).reshape(i.shape)
 
@@ -86,7 +86,7 @@ class Calibration:
             draws = self.fit.draws[0]
             bar = np.partition(draws, -count, axis=1)[:, [-count]]
             return np.asarray((draws >= bar).mean(axis=0))
-        return _above_bar(self.quality, self.standard_error, count)
+        return _probability_above_bar(self.quality, self.standard_error, count)
 
     def gray_zone(self, rate: float, low: float = GRAY[0], high: float = GRAY[1]) -> NDArray[np.bool_]:
         """Papers that may be accepted or not: with a probability strictly between `low` and `high`."""
@@ -121,7 +121,7 @@ def batch_of(reviews: Reviews) -> Batch:
     return Batch(reviews.paper[order], reviews.reviewer[order], reviews.score[order])
 
 
-def _above_bar(quality: Array, error: Array, count: int) -> Array:
+def _probability_above_bar(quality: Array, error: Array, count: int) -> Array:
     """Probabilities of independent normal qualities to be above the bar that `count` are expected to pass."""
     if not np.isfinite(error).all():
         raise InputError(
@@ -135,7 +135,7 @@ def _above_bar(quality: Array, error: Array, count: int) -> Array:
     return np.asarray(ndtr((quality - bar) / width))
 
 
-def _positions(kind: str, ids: ArrayLike, known: tuple[str, ...]) -> Integers:
+def _positions_of_ids(kind: str, ids: ArrayLike, known: tuple[str, ...]) -> Integers:
     """Positions of these ids in the list of known ones; an unknown id is refused by name."""
     names = np.asarray(ids, dtype=object)
     position = {name: index for index, name in enumerate(known)}
@@ -202,7 +202,7 @@ def raw_quality(batch: Batch) -> tuple[Array, Array]:
     `s^2` is the variance of scores within papers, pooled over the conference: a paper's own two or three
     reviews say too little about it. It is nan if no paper of the conference has two reviews.
     """
-    return _means(batch, batch.score)
+    return _paper_means(batch, batch.score)
 
 
 def standardized_quality(batch: Batch) -> tuple[Array, Array]:
@@ -216,7 +216,7 @@ def standardized_quality(batch: Batch) -> tuple[Array, Array]:
     mean, deviation = reviewer_moments(batch)
     flat = deviation == 0
     standard = (batch.score - mean[batch.reviewer]) / np.where(flat, 1.0, deviation)[batch.reviewer]
-    return _means(batch, np.where(flat[batch.reviewer], 0.0, standard) if flat.any() else standard)
+    return _paper_means(batch, np.where(flat[batch.reviewer], 0.0, standard) if flat.any() else standard)
 
 
 def reviewer_moments(batch: Batch) -> tuple[Array, Array]:
@@ -231,7 +231,7 @@ def reviewer_moments(batch: Batch) -> tuple[Array, Array]:
     return mean, np.where(deviation <= rounding, 0.0, deviation)
 
 
-def _means(batch: Batch, value: Array) -> tuple[Array, Array]:
+def _paper_means(batch: Batch, value: Array) -> tuple[Array, Array]:
     """Means of a row value over papers, and their standard errors from the pooled variance."""
     count = batch.per_paper()
     mean = batch.per_paper(value) / count

@@ -9,6 +9,7 @@ import importlib
 import io
 import re
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,19 +105,12 @@ class Figure:
         return draw(self)
 
 
-def _drawn(panel: Panel) -> list[tuple[str, str, ArrayLike, ArrayLike, ArrayLike]]:
+def _drawn(panel: Panel) -> Iterator[tuple[str, str, ArrayLike, ArrayLike, ArrayLike]]:
     """Kind, label, x, y and error of each curve, region and corner."""
-    return [
-        *(
-            (curve.kind, curve.label, curve.x, curve.y, 0.0 if curve.error is None else curve.error)
-            for curve in panel.curves
-        ),
-        *(("region", region.label, region.x, region.y, 0.0) for region in panel.regions),
-        *(
-            ("corner", f"{corner.name}: {corner.meaning}", corner.x, corner.y, 0.0)
-            for corner in panel.corners
-        ),
-    ]
+    for curve in panel.curves:
+        yield curve.kind, curve.label, curve.x, curve.y, 0.0 if curve.error is None else curve.error
+    yield from (("region", region.label, region.x, region.y, 0.0) for region in panel.regions)
+    yield from (("corner", f"{c.name}: {c.meaning}", c.x, c.y, 0.0) for c in panel.corners)
 
 
 _WIDTH, _HEIGHT, _CAPTION = 3.3, 2.6, 0.145

@@ -44,12 +44,7 @@ _LIMIT = (0.8, 0.5, 0.3, 0.15, 0.0)
 
 
 def figure_1() -> Figure:
-    """Figure 1: the noiseless frontier, part (1) and part (2) of Theorem 4.2.
-
-    Example:
-        >>> figure_1().panels[1].corners[1].meaning
-        'min(u,v)/(u+v)'
-    """
+    """Figure 1: the noiseless frontier, part (1) and part (2) of Theorem 4.2."""
     agree, disagree = (0.65, 0.35, 0.0, 0.0), NOISELESS
     point, line = (theorem_4_2(from_letters(*letters)) for letters in (agree, disagree))
     corners = (
@@ -74,18 +69,18 @@ def _both_parts(
     axes, reach = (CONFERENCE, ADVERSARY), (0.5, 0.5)
     return (
         Panel("part (1): agree", *axes, (_limit(point),), (agreed,), reach=reach),
-        Panel("part (2): disagree", *axes, (_limit(line), _line(line)), corners, reach=reach),
+        Panel(
+            "part (2): disagree",
+            *axes,
+            (_limit(line), Curve("frontier", "Pareto frontier", *_ends(line))),
+            corners,
+            reach=reach,
+        ),
     )
 
 
 def figure_2() -> Figure:
-    """Figure 2: a noisy frontier, part (1) and part (2) of Theorem 4.5, in the case that the paper draws.
-
-    Example:
-        >>> corner = figure_2().panels[1].corners[0]
-        >>> corner.meaning, round(float(corner.x), 3)
-        ('(u Phi_1 + v (1-Phi_2))/(u+v)', 0.217)
-    """
+    """Figure 2: a noisy frontier, part (1) and part (2) of Theorem 4.5, in the case that the paper draws."""
     point, line = (theorem_4_5(from_letters(*letters)) for letters in (AGREEING, NOISY))
     corners = (
         Corner("1", "(u Phi_1 + v (1-Phi_2))/(u+v)", *line.start),
@@ -108,12 +103,16 @@ def figure_3(trials: int = 100, seed: int = 1, workers: Workers = 1) -> Figure:
     `trials`: how many conferences are simulated for each point. `seed`: of the simulations; the same seed
     gives the same figure. `workers`: how many processes share the work, or a cluster's pool; results are the
     same.
-
-    Example:
-        >>> [curve.label for curve in figure_3(trials=1).panels[0].curves]
-        ['no calibration', 'within-conference calibration', 'known parameters']
     """
-    panels = [panel for reading in READINGS for panel in _simulated(reading, trials, seed, workers)]
+    panels, noise = [], np.array(NOISES)
+    for reading, axis in READINGS.items():
+        errors = appendix_a(methods=list(METHODS), reading=reading, trials=trials, seed=seed, workers=workers)
+        for k, measure in enumerate(MEASURES):
+            curves = (
+                Curve(method, name, noise, errors.mean[:, m, k], errors.standard_error[:, m, k])
+                for m, (method, name) in enumerate(METHODS.items())
+            )
+            panels.append(Panel(f"as in the {reading}", axis, measure, tuple(curves), reach=(0.5, 0.45)))
     return Figure(
         "3",
         "Miscalibrated reviewers simulated (Appendix A)",
@@ -125,12 +124,7 @@ def figure_3(trials: int = 100, seed: int = 1, workers: Workers = 1) -> Figure:
 
 
 def figure_4() -> Figure:
-    """Figure 4: the whole relation without noise, for u > v and for u < v.
-
-    Example:
-        >>> [round(corner.x, 2) for corner in figure_4().panels[0].corners]
-        [0.0, 0.35, 0.65, 1.0]
-    """
+    """Figure 4: the whole relation without noise, for u > v and for u < v."""
     return Figure(
         "4",
         "Greatest adversary error for each exact conference error, without noise",
@@ -145,12 +139,7 @@ def figure_4() -> Figure:
 
 
 def figure_5() -> Figure:
-    """Figure 5: the optimization in the square of (q1, q2), for the noisy case that the paper works out.
-
-    Example:
-        >>> [region.label for region in figure_5().panels[0].regions]
-        ['(q1 u + q2 v)/(u+v)', 'u/(u+v)', '1 - (q1 u + q2 v)/(u+v)']
-    """
+    """Figure 5: the optimization in the square of (q1, q2), for the noisy case that the paper works out."""
     belief = from_letters(*NOISY)
     letters, line = to_letters(belief), theorem_4_5(belief)
     u, v = float(letters.u), float(letters.v)
@@ -190,12 +179,7 @@ def figure_5() -> Figure:
 
 
 def figure_6() -> Figure:
-    """Figure 6: the whole relation with noise, with the four coordinates that the paper's caption gives.
-
-    Example:
-        >>> [round(corner.x, 3) for corner in figure_6().panels[0].corners]
-        [0.217, 0.371, 0.629, 0.783]
-    """
+    """Figure 6: the whole relation with noise, with the four coordinates that the paper's caption gives."""
     return Figure(
         "6",
         "Greatest adversary error for each exact conference error, with noise",
@@ -212,20 +196,14 @@ def eight_cases() -> Figure:
     """The eight noisy cases side by side, of which the paper works out the second.
 
     They differ in which product is larger, which paper A1 favors, and whose evidence is weaker.
-
-    Example:
-        >>> [panel.title.split(",")[0] for panel in eight_cases().panels[3:5]]
-        ['u < v', 'u > v']
     """
     panels = []
-    sides = ("Phi_1 < 1/2 < Phi_2", "Phi_2 < 1/2 < Phi_1")
-    for heavier, first, weaker in product(("u < v", "u > v"), sides, (1, 2)):
-        u = 0.35 if heavier == "u < v" else 0.65
-        weak, strong = 0.22, 0.4
-        one, two = (weak, strong) if weaker == 1 else (strong, weak)
-        sign = -1.0 if first == sides[0] else 1.0
-        values = (u, 1.0 - u, 0.5 + sign * one, 0.5 - sign * two)
-        panels.append(_relation(f"{heavier}, {first},\nq{weaker} is randomized", values, _EIGHT_CORNERS))
+    heavier = {"u < v": 0.35, "u > v": 0.65}
+    favored = {"Phi_1 < 1/2 < Phi_2": -1.0, "Phi_2 < 1/2 < Phi_1": 1.0}
+    for (weights, u), (sides, sign), weaker in product(heavier.items(), favored.items(), (1, 2)):
+        lean_1, lean_2 = (0.22, 0.4) if weaker == 1 else (0.4, 0.22)
+        values = (u, 1.0 - u, 0.5 + sign * lean_1, 0.5 - sign * lean_2)
+        panels.append(_relation(f"{weights}, {sides},\nq{weaker} is randomized", values, _EIGHT_CORNERS))
     return Figure(
         "cases",
         "The eight noisy cases",
@@ -238,12 +216,7 @@ def eight_cases() -> Figure:
 
 
 def noise_limit() -> Figure:
-    """The noisy frontier of a pair of reviewers and scores as the noise goes to 0, and its ends.
-
-    Example:
-        >>> [curve.label for curve in noise_limit().panels[0].curves][-1]
-        'sigma = 0 (Theorem 4.2)'
-    """
+    """The noisy frontier of a pair of reviewers and scores as the noise goes to 0, and its ends."""
     curves = []
     for sigma in _LIMIT:
         belief = _example(sigma)
@@ -312,10 +285,6 @@ _NOISY_CORNERS = (
 _EIGHT_CORNERS = ("e0", "e0 + m w", "1 - e0 - m w", "1 - e0")
 
 
-def _line(line: Segment) -> Curve:
-    return Curve("frontier", "Pareto frontier", *_ends(line))
-
-
 def _ends(line: Segment) -> tuple[Array, Array]:
     ends = np.stack([line.start, line.end])
     return ends[:, 0], ends[:, 1]
@@ -365,21 +334,3 @@ def _level(belief: Belief, error: float) -> Curve:
 
 def _example(sigma: float) -> Belief:
     return setting([1.2, 0.2], a_1=1.2, b_1=0.6, a_2=0.8, b_2=-0.6, sigma=sigma)
-
-
-def _simulated(reading: str, trials: int, seed: int, workers: Workers) -> list[Panel]:
-    errors = appendix_a(methods=list(METHODS), reading=reading, trials=trials, seed=seed, workers=workers)
-    noise = np.array(NOISES)
-    return [
-        Panel(
-            f"as in the {reading}",
-            READINGS[reading],
-            measure,
-            tuple(
-                Curve(method, name, noise, errors.mean[:, m, k], errors.standard_error[:, m, k])
-                for m, (method, name) in enumerate(METHODS.items())
-            ),
-            reach=(0.5, 0.45),
-        )
-        for k, measure in enumerate(MEASURES)
-    ]

@@ -169,7 +169,7 @@ def theorem_4_2(belief: Belief) -> Segment:
         >>> theorem_4_2(Belief([0.7, 0.3], [1.0, 0.0])).end
         array([0.3, 0.3])
     """
-    return _segment(frontier(_noiseless(belief)), _ties(belief))
+    return _segment(frontier(_noiseless(belief)))
 
 
 def algorithm_1(belief: Belief, conference_error: ArrayLike) -> Calibrated:
@@ -189,8 +189,7 @@ def algorithm_1(belief: Belief, conference_error: ArrayLike) -> Calibrated:
     """
     front = frontier(_noiseless(belief))
     error = within("conference_error", conference_error, 0.0, 1.0)
-    allowed = np.minimum(error + _ties(belief), 1.0)
-    return _calibration(front, front.policy(conference_error=allowed), allowed)
+    return _calibrated(front, np.minimum(error + _tied_weight(belief), 1.0))
 
 
 def theorem_4_3(belief: Belief, conference_error: ArrayLike) -> Array:
@@ -261,7 +260,7 @@ def theorem_4_5(belief: Belief) -> Segment:
         >>> theorem_4_5(Belief([0.4, 0.6], [0.9, 0.3])).end.round(12)
         array([0.38, 0.4 ])
     """
-    return _segment(frontier(_pair(belief)), np.zeros(belief.weight.shape[:-1]))
+    return _segment(frontier(_pair(belief)), subtract_ties=False)
 
 
 def algorithm_3(belief: Belief, conference_error: ArrayLike) -> Calibrated:
@@ -280,8 +279,7 @@ def algorithm_3(belief: Belief, conference_error: ArrayLike) -> Calibrated:
         >>> str(found.branch), found.q.round(12)
         ('saturated', array([1.        , 0.33333333]))
     """
-    front = frontier(_pair(belief))
-    return _calibration(front, front.policy(conference_error=conference_error), conference_error)
+    return _calibrated(frontier(_pair(belief)), conference_error)
 
 
 def theorem_4_6(belief: Belief, conference_error: ArrayLike) -> Array:
@@ -313,19 +311,22 @@ def _noiseless(belief: Belief) -> Belief:
     return belief
 
 
-def _ties(belief: Belief) -> Array:
+def _tied_weight(belief: Belief) -> Array:
     """What blindcal counts for ties and the paper does not: half the weight of the tied assignments."""
     return np.asarray(0.5 * (belief.weight * (belief.favor == 0.5)).sum(axis=-1))
 
 
-def _segment(front: Frontier, ties: Array) -> Segment:
-    conference = np.maximum(front.conference_error - ties[..., None], 0.0)
+def _segment(front: Frontier, *, subtract_ties: bool = True) -> Segment:
+    """The ends of a frontier, noiseless ones as the paper counts ties."""
+    ties = _tied_weight(front.belief)[..., None] if subtract_ties else 0.0
+    conference = np.maximum(front.conference_error - ties, 0.0)
     ends = np.stack([conference, front.adversary_error], axis=-1)
     return Segment(ends[..., 0, :], ends[..., -1, :])
 
 
-def _calibration(front: Frontier, policy: Policy, allowed: ArrayLike) -> Calibrated:
-    favor = front.belief.favor
+def _calibrated(front: Frontier, allowed: ArrayLike) -> Calibrated:
+    """What both algorithms choose on a frontier within a conference error."""
+    policy, favor = front.policy(conference_error=allowed), front.belief.favor
     first = np.asarray((favor >= 0.5).all(axis=-1))
     second = np.asarray((favor <= 0.5).all(axis=-1))
     full = numbers("conference_error", allowed) >= front.conference_error[..., -1]
@@ -363,12 +364,8 @@ def definition_b_1(chance: ArrayLike) -> Array:
     table = within("chance", chance, 0.0, 1.0)
     if table.ndim < 2 or (np.abs(table.sum(axis=-1) - 1.0) > 1e-9).any():
         raise InputError("chance[input, output] must sum to 1 over the outputs")
-    return channel_epsilon(table)
-
-
-def channel_epsilon(chance: Array) -> Array:
-    """`max over inputs r, r' and outputs d of log(P(d|r)/P(d|r'))` for `chance[..., r, d]`; 0/0 is 1."""
-    most, least = chance.max(axis=-2), chance.min(axis=-2)
+    # max over inputs r, r' and outputs d of log(P(d|r)/P(d|r')).
+    most, least = table.max(axis=-2), table.min(axis=-2)
     with np.errstate(divide="ignore"):
         ratio = np.log(np.where(most > 0.0, most, 1.0)) - np.log(np.where(most > 0.0, least, 1.0))
     return np.asarray(ratio.max(axis=-1))
@@ -450,7 +447,6 @@ def strategy_epsilon(calibrated: Calibrated) -> Array:
         One epsilon for each instance.
 
     Example:
-        >>> from blindcal.paper.theorems import algorithm_1
         >>> belief = Belief([0.75, 0.25], [1.0, 0.0])
         >>> [float(strategy_epsilon(algorithm_1(belief, error))) for error in (0.125, 0.25)]
         [inf, 0.0]

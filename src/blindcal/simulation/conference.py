@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
@@ -106,21 +108,30 @@ class SimulatedConference:
 
     def cases(self, bar: float) -> list[PaperCase]:
         """The papers as anyone sees them, with every reviewer's parameters known."""
-        known = np.zeros((self.slope.size, 7))
-        known[:, :3] = np.column_stack([self.slope, self.offset, self.noise])
-        papers, size = self.pool.shape
+        known = np.column_stack([self.slope, self.offset, self.noise])
+        people = np.array([f"r{j:07d}" for j in range(self.slope.size)])
         return [
-            PaperCase(
-                paper=f"p{i:05d}",
-                scores=tuple(sorted(self.score[i].tolist())),
-                candidates=tuple(f"r{j:07d}" for j in pool),
-                inclusion=(self.reviewer.shape[1] / size,) * size,
-                parameters=tuple(map(tuple, known[pool].tolist())),
-                bar=bar,
-                grid=self.grid,
-            )
-            for i, pool in zip(range(papers), self.pool, strict=True)
+            uniform_case(f"p{i:05d}", scores, people[pool], known[pool], bar, grid=self.grid)
+            for i, (scores, pool) in enumerate(zip(self.score, self.pool, strict=True))
         ]
+
+
+def uniform_case(
+    paper: str, scores: ArrayLike, candidates: Iterable[str], known: Array, bar: float, **more: Any
+) -> PaperCase:
+    """A paper whose candidates are equally likely; `known[candidate]` has slope, offset and noise, or all."""
+    reviews, size = np.size(scores), len(known)
+    rows = np.zeros((size, 7))
+    rows[:, : known.shape[1]] = known
+    return PaperCase(
+        paper=paper,
+        scores=tuple(np.sort(np.asarray(scores, dtype=np.float64), axis=None).tolist()),
+        candidates=tuple(map(str, candidates)),
+        inclusion=(reviews / size,) * size,
+        parameters=tuple(map(tuple, rows.tolist())),
+        bar=bar,
+        **more,
+    )
 
 
 def _ids(letter: str, size: int) -> tuple[str, ...]:

@@ -31,26 +31,15 @@ def kendall_tau_distance(truth: ArrayLike, estimate: ArrayLike) -> Array:
     papers = true.shape[-1]
     # Papers first: each comparison then runs over one unbroken stretch of memory.
     t, e = (np.ascontiguousarray(np.moveaxis(value, -1, 0)) for value in (true, estimated))
-    pairs = papers * (papers - 1) // 2
-    # Where nothing ties, signs agree or they do not: one comparison tells, and not two.
-    strict = not (_ties(true) or _ties(estimated))
     shape = np.broadcast_shapes(t.shape, e.shape)
     summed = np.zeros(shape[1:], dtype=np.int64)
     for first in range(1, papers, _LAGS):
         part = np.zeros(shape, dtype=np.int8)
         # Papers `lag` places apart.
         for lag in range(first, min(first + _LAGS, papers)):
-            if strict:
-                part[lag:] += ((t[lag:] > t[:-lag]) ^ (e[lag:] > e[:-lag])).view(np.int8)
-            else:
-                part[lag:] += _sign_ahead(t, lag) * _sign_ahead(e, lag)
+            part[lag:] += _sign_ahead(t, lag) * _sign_ahead(e, lag)
         summed += part.sum(axis=0, dtype=np.int64)
-    return np.asarray((1 - (pairs - 2 * summed if strict else summed) / pairs) / 2)
-
-
-def _ties(value: Array) -> bool:
-    ordered = np.sort(value, axis=-1)
-    return bool((ordered[..., 1:] == ordered[..., :-1]).any())
+    return np.asarray((1 - summed / (papers * (papers - 1) // 2)) / 2)
 
 
 def messy_middle_error(truth: ArrayLike, estimate: ArrayLike) -> Array:

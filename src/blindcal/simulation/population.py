@@ -5,11 +5,9 @@ Quality is N(0,1); reviewer j scores paper i as `slope_j * quality_i + offset_j 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
-from math import exp
+from math import exp, sqrt
 from typing import Literal
 
 import numpy as np
@@ -28,57 +26,43 @@ _MOST_DRAWS = 5_000
 _ROUNDS = 100
 # Permutations are drawn together as long as they stay in a processor's cache, and many at least.
 _BLOCK, _FEWEST_ROWS = 1 << 18, 64
-# Up to this many reviewers of a paper are compared in pairs, more are sorted.
-_FEW_PLACES = 6
 
 
 # --- Random assignments of reviewers to papers, many conferences at once (rng passed in).
 #
-# An assignment is a simple bipartite graph: every paper has `per_paper` different reviewers, reviewer j has
-# `loads[j]` papers. "Uniformly at random" means that every such graph is equally likely.
+# An assignment is a simple bipartite graph: every paper has `per_paper` different reviewers, who have even
+# loads. "Uniformly at random" means that every such graph is equally likely.
 
 
 def even_loads(papers: int, reviewers: int, per_paper: int) -> Integers:
-    """How many reviews each reviewer writes, as evenly as possible.
-
-    The first reviewers carry the remainder.
-    """
+    """How many reviews each reviewer writes, as evenly as possible; the first ones carry the remainder."""
     _check_sizes(papers, reviewers, per_paper)
     load, extra = divmod(papers * per_paper, reviewers)
     return np.where(np.arange(reviewers) < extra, load + 1, load).astype(np.int64)
 
 
 def uniform_assignments(
-    rng: np.random.Generator,
-    count: int,
-    papers: int,
-    reviewers: int,
-    per_paper: int,
-    loads: ArrayLike | None = None,
+    rng: np.random.Generator, count: int, papers: int, reviewers: int, per_paper: int
 ) -> Integers:
-    """Independent assignments, uniform given the loads.
+    """Independent assignments, uniform given even loads, whose remainder falls on anyone.
 
     The configuration model: every review is a stub of its reviewer, the stubs are shuffled over the papers'
     slots, and a draw in which a paper meets a reviewer twice is thrown away whole. Every simple graph
     comes from the same number of shuffles, so what is kept is *exactly* uniform. About exp(-c) of the draws
     are kept, c = sum_i k(k-1) sum_j l_j(l_j-1) / (2 reviews^2). If c is above 6, a symmetric Markov chain
     of trades between papers takes over, whose limit is uniform (100 rounds in which every paper trades once).
-    `loads` are how many papers each reviewer has; by default `even_loads` with the reviewers shuffled.
     """
-    stubs = _stubs(rng, count, papers, reviewers, per_paper, loads)
-    load = np.bincount(stubs[0], minlength=reviewers) if count else np.zeros(reviewers)
-    collisions = papers * per_paper * (per_paper - 1) * float(load @ (load - 1)) / (2 * stubs.shape[1] ** 2)
-    shape = (count, papers, per_paper)
-    if collisions > _MOST_COLLISIONS:
-        return _traded(rng, _dealt(stubs, papers))
-    drawn, pending = np.empty(shape, dtype=np.int64), np.arange(count)
-    for _ in range(_MOST_DRAWS):
-        if pending.size == 0:
-            return drawn
+    load, reviews = even_loads(papers, reviewers, per_paper), papers * per_paper
+    order = rng.permuted(np.broadcast_to(np.arange(reviewers), (count, reviewers)), axis=1)
+    # Each reviewer as often as their load, equal ones side by side.
+    stubs = np.repeat(order, load, axis=1)
+    if reviews * (per_paper - 1) * float(load @ (load - 1)) / (2 * reviews**2) > _MOST_COLLISIONS:
+        # Stubs dealt round the table like cards: a valid assignment for any loads up to `papers`.
+        return _traded(rng, stubs.reshape(count, per_paper, papers).swapaxes(-1, -2).copy())
+    drawn, pending = np.empty((count, papers, per_paper), dtype=np.int64), np.arange(count)
+    while pending.size:
         drawn[pending] = rng.permuted(stubs[pending], axis=1).reshape(-1, papers, per_paper)
         pending = pending[_repeats(drawn[pending])]
-    # Stopping here favors no graph: those still pending are drawn afresh by the chain.
-    drawn[pending] = _traded(rng, _dealt(stubs[pending], papers))
     return drawn
 
 
@@ -147,36 +131,11 @@ def _check_sizes(papers: int, reviewers: int, per_paper: int) -> None:
         raise InputError(f"per_paper must be at most the number of reviewers {reviewers}, found {per_paper}")
 
 
-def _stubs(
-    rng: np.random.Generator, count: int, papers: int, reviewers: int, per_paper: int, loads: ArrayLike | None
-) -> Integers:
-    """`[count, reviews]`: each reviewer's index as often as its load, equal ones side by side."""
-    load = even_loads(papers, reviewers, per_paper)
-    if loads is None:
-        order = rng.permuted(np.broadcast_to(np.arange(reviewers), (count, reviewers)), axis=1)
-        return np.repeat(order, load, axis=1)
-    given = np.asarray(loads)
-    if given.shape != (reviewers,) or not np.issubdtype(given.dtype, np.integer):
-        raise InputError(f"loads must be {reviewers} integers, found {loads!r}")
-    if given.min() < 0 or given.max() > papers or given.sum() != papers * per_paper:
-        raise InputError(f"loads must lie in 0..{papers} and sum to {papers * per_paper}, found {loads!r}")
-    return np.repeat(np.arange(reviewers), given)[None].repeat(count, axis=0)
-
-
 def _repeats(drawn: Integers) -> NDArray[np.bool_]:
     """Does any paper of an assignment have a reviewer twice?"""
-    if drawn.shape[-1] <= _FEW_PLACES:
-        pairs = combinations(range(drawn.shape[-1]), 2)
-        same = [(drawn[..., first] == drawn[..., other]).any(axis=-1) for first, other in pairs]
-        return np.logical_or.reduce(same) if same else np.zeros(drawn.shape[:-2], dtype=np.bool_)
     ordered = np.sort(drawn, axis=-1)
     repeated: NDArray[np.bool_] = (ordered[..., 1:] == ordered[..., :-1]).any(axis=(-1, -2))
     return repeated
-
-
-def _dealt(stubs: Integers, papers: int) -> Integers:
-    """A valid assignment for any loads up to `papers`: stubs dealt round the table like cards."""
-    return stubs.reshape(stubs.shape[0], -1, papers).swapaxes(-1, -2).copy()
 
 
 def _traded(rng: np.random.Generator, drawn: Integers) -> Integers:
@@ -289,7 +248,7 @@ def paper_population(noise: float, reading: str = "text") -> Population:
     if reading == "script":
         return Population(slopes="exponential", offset=0.5, noise=noise)
     if reading == "text":
-        return Population(slopes="exponential", offset=math.sqrt(0.5), noise=math.sqrt(noise))
+        return Population(slopes="exponential", offset=sqrt(0.5), noise=sqrt(noise))
     raise InputError(f"reading must be text or script, found {reading!r}")
 
 
@@ -301,7 +260,7 @@ def nips_2014_population() -> Population:
         >>> round(found.offset**2, 2), round(found.noise**2, 2), found.slopes
         (0.19, 0.99, 'equal')
     """
-    return Population(slopes="equal", offset=math.sqrt(0.19), noise=math.sqrt(0.99))
+    return Population(slopes="equal", offset=sqrt(0.19), noise=sqrt(0.99))
 
 
 def prototype_population() -> Population:
@@ -335,34 +294,32 @@ class Simulation:
     score: Array  # `score[c, paper, slot]`, what that reviewer gave
 
     @cached_property
-    def _numbers(self) -> Integers:
-        """Reviewer numbers `c * reviewers + j` through all conferences, one for each review."""
-        count, reviewers = self.slope.shape
-        flat: Integers = (self.reviewer + reviewers * np.arange(count)[:, None, None]).ravel()
-        return flat
+    def _reviewing(self) -> tuple[Integers, NDArray[np.bool_]]:
+        """Of each review the reviewer's number `c * reviewers + j`, and which of these numbers have reviews.
 
-    @cached_property
-    def _reviewing(self) -> NDArray[np.bool_]:
-        """Which of those numbers have a review: only they are reviewers of the batch."""
-        return np.bincount(self._numbers, minlength=self.slope.size) > 0
+        Only they are reviewers of the batch.
+        """
+        count, reviewers = self.slope.shape
+        number = (self.reviewer + reviewers * np.arange(count)[:, None, None]).ravel()
+        return number, np.bincount(number, minlength=self.slope.size) > 0
 
     @cached_property
     def batch(self) -> Batch:
         """All conferences as one disjoint table for the calibrators; papers in order `c * papers + i`."""
         count, papers, per_paper = self.reviewer.shape
-        renumbered = np.cumsum(self._reviewing) - 1
+        number, reviewing = self._reviewing
         return Batch(
             paper=np.repeat(np.arange(count * papers), per_paper),
-            reviewer=renumbered[self._numbers],
+            reviewer=(np.cumsum(reviewing) - 1)[number],
             score=self.score.ravel(),
             paper_group=np.repeat(np.arange(count), papers),
-            reviewer_group=np.repeat(np.arange(count), self.slope.shape[1])[self._reviewing],
+            reviewer_group=np.repeat(np.arange(count), self.slope.shape[1])[reviewing],
         )
 
     @property
     def parameters(self) -> tuple[Array, Array, Array]:
         """(slope, offset, noise) of the batch's reviewers."""
-        chosen = self._reviewing
+        chosen = self._reviewing[1]
         return self.slope.ravel()[chosen], self.offset.ravel()[chosen], self.noise.ravel()[chosen]
 
     def reviews(self, conference: int = 0) -> Reviews:
