@@ -24,13 +24,7 @@ CONFERENCES = 20
 
 def large() -> None:
     drawn = simulate_many(np.random.default_rng(1), 1, PAPERS, REVIEWERS, PER_PAPER, prototype_population())
-    reviews = bc.Reviews.from_table(
-        {
-            "paper": [f"p{i:05d}" for i in np.repeat(np.arange(PAPERS), PER_PAPER)],
-            "reviewer": [f"r{j:05d}" for j in drawn.reviewer.ravel()],
-            "score": drawn.score.ravel(),
-        }
-    )
+    reviews = drawn.reviews()
     began, worked = time.perf_counter(), time.process_time()
     result = bc.calibrators.hierarchical(reviews)
     probability = result.probability_accepted(0.25)

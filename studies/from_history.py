@@ -121,30 +121,22 @@ def cases(year: Year, rows: Array) -> list[PaperCase]:
 
 
 def judged(pair: tuple[PaperCase, PaperCase], guarantees: tuple[Guarantee, ...]) -> list[list[float]]:
-    """For each guarantee of one paper: wrong decisions and success as claimed under the stated calibration,
-    then both under the true one; and last the raw decision's."""
+    """For each guarantee of one paper, and last for the raw decision: the chance of a wrong decision as
+    claimed under the stated calibration, and under the true one."""
     stated, true = pair
     found = []
     for guarantee in guarantees:
         policy = Policy(solve(stated, guarantee).accept)
-        found.append(
-            [
-                float(number)
-                for belief in (stated.belief, true.belief)
-                for number in (policy.conference_error(belief), 1.0 - policy.adversary_error(belief))
-            ]
-        )
+        found.append([float(policy.conference_error(belief)) for belief in (stated.belief, true.belief)])
     right = float(true.belief.weight @ true.belief.favor)
     raw = 1 - right if np.mean(true.scores) > BAR else right
-    alone = 1.0 - float(Policy(np.zeros(true.belief.weight.shape)).adversary_error(true.belief))
-    return [*found, [raw, alone, raw, alone]]
+    return [*found, [raw, raw]]
 
 
 def compute(
     population: Population, lengths: tuple[int, ...], people: int, papers: int, rounds: int, workers: int
 ) -> dict[tuple[int, str], Array]:
-    """`[paper, guarantee (raw last), (claimed wrong, claimed success, wrong, success)]`, by length and
-    variant."""
+    """`[paper, guarantee (raw last), (claimed, true)]`: wrong decisions, by length and variant."""
     found: dict[tuple[int, str], list[Array]] = {}
     run = partial(judged, guarantees=tuple(GUARANTEES.values()))
     for number in range(rounds):
@@ -169,10 +161,10 @@ def history_table(found: Mapping[str, Mapping[tuple[int, str], Array]]) -> list[
     """Wrong decisions; the certificate's claim where it is another."""
     rows = []
     for regime, runs in found.items():
-        raw = next(iter(runs.values()))[:, -1, 2].mean()
+        raw = next(iter(runs.values()))[:, -1, 1].mean()
         rows.append([regime, "", "raw", *([f"{100 * raw:.1f} %"] * len(GUARANTEES))])
         for (length, variant), values in runs.items():
-            claimed, wrong = 100 * values.mean(axis=0)[:-1, [0, 2]].T
+            claimed, wrong = 100 * values.mean(axis=0)[:-1].T
             if variant == "known":
                 if length == LENGTHS[0]:
                     rows.append([regime, "", variant, *(f"{one:.1f} %" for one in wrong)])
@@ -193,9 +185,9 @@ def picture(found: Mapping[str, Mapping[tuple[int, str], Array]]) -> None:
     for row, (regime, runs) in zip(axes, found.items(), strict=True):
         for g, (axis, name) in enumerate(zip(row, GUARANTEES, strict=True)):
             for variant, style in zip(VARIANTS, ("k--", "o-", "s:"), strict=True):
-                wrong = [100 * runs[length, variant][:, g, 2].mean() for length in LENGTHS]
+                wrong = [100 * runs[length, variant][:, g, 1].mean() for length in LENGTHS]
                 axis.plot(range(len(LENGTHS)), wrong, style, label=variant)
-            axis.axhline(100 * next(iter(runs.values()))[:, -1, 2].mean(), color="0.6", lw=1, label="raw")
+            axis.axhline(100 * next(iter(runs.values()))[:, -1, 1].mean(), color="0.6", lw=1, label="raw")
             axis.set_title(f"{regime}: {name}", fontsize=9)
             axis.set_xticks(range(len(LENGTHS)), [str(length) for length in LENGTHS])
     for axis in axes[-1]:

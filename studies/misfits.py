@@ -1,6 +1,6 @@
 """Wrong models: what a certificate claims where reviewers are not as stated, and what is true.
 
-    python studies/misfits.py [--papers 300] [--workers N]
+    python studies/misfits.py [--papers 200] [--workers N]
 
 Papers have pools of 10 and 3 reviews; reviewers are the prototype's. Scores arise in another world than the
 one that tables are planned for (`SCORE_MODELS`), and in one more the stated slopes and
@@ -241,7 +241,7 @@ def sentences(found: list[dict[str, Misfit]]) -> list[str]:
 
 
 def main() -> None:
-    options = asked("misfits", __doc__, papers=300)
+    options = asked("misfits", __doc__, papers=200)
     found = [compute(world, options.papers, options.workers) for world in (*SCORE_MODELS, UNSURE)]
     head = ["world", "guarantee", "reviewer named, claimed", "true: scores alone", "true: with decisions"]
     lines = table([*head, "best guess rose by up to (claimed)"], *rows(found))

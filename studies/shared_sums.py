@@ -116,7 +116,7 @@ def rows(found: dict[int, dict[str, tuple[Array, Array]]]) -> Iterator[list[str]
     for length, runs in found.items():
         for name, (numbers, wrong) in runs.items():
             known = with_errors(numbers, ".0f", " %", 100)
-            yield [f"{length}", name, *known, *with_errors(wrong[:, : len(_NAMES), 2], ".1f", " %", 100)]
+            yield [f"{length}", name, *known, *with_errors(wrong[:, : len(_NAMES), 1], ".1f", " %", 100)]
 
 
 def bound_table() -> list[str]:

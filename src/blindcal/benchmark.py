@@ -135,14 +135,14 @@ def shared_reviewers(
     if slots == 1:
         # Without labels, the secret itself is the guess: closed forms know it.
         beliefs = [Belief(belief.weight, belief.favor) for belief in beliefs]
-    assignments = _with_loads(cases[0].tuples, len(cases), np.broadcast_to(loads, size))
+    assignments = _assignments_with_loads(cases[0].tuples, len(cases), np.broadcast_to(loads, size))
     chance = np.prod([belief.weight[own] for belief, own in zip(beliefs, assignments.T, strict=True)], axis=0)
     if not chance.sum() > 0.0:
         raise InputError(f"no assignment of {len(cases)} papers has these loads: {loads!r}")
     return Instance(name, tuple(beliefs), assignments, chance / chance.sum())
 
 
-def _with_loads(tuples: Integers, papers: int, loads: Integers) -> Integers:
+def _assignments_with_loads(tuples: Integers, papers: int, loads: Integers) -> Integers:
     """`[assignment, paper]`: the tuples of all papers in which everyone has their load."""
     used = (tuples[:, :, None] == np.arange(loads.size)).sum(axis=1)
     chosen, left = np.zeros((1, 0), dtype=np.int64), loads[None]
@@ -153,17 +153,19 @@ def _with_loads(tuples: Integers, papers: int, loads: Integers) -> Integers:
     return np.asarray(chosen[(left == 0).all(axis=1)])
 
 
-def _pair(name: str) -> Instance:
+def _pair_instance(name: str) -> Instance:
     return Instance(name, (setting((0.9, 0.4), a_1=1.2, b_1=0.6, a_2=0.8, b_2=-0.6, sigma=0.5),))
 
 
-def _pools(name: str, papers: int, pool: int, reviews: int, population: Population, seed: int) -> Instance:
+def _pools_instance(
+    name: str, papers: int, pool: int, reviews: int, population: Population, seed: int
+) -> Instance:
     """Papers whose pools hardly overlap, taken as independent; the bar is the upper quartile of N(0, 1)."""
     drawn = simulate(papers, pool, reviews, population, reviewers=40 * papers, seed=seed)
     return Instance(name, tuple(case.belief for case in drawn.cases(0.6745)))
 
 
-def _committee(name: str, papers: int, reviews: int, seed: int) -> Instance:
+def _committee_instance(name: str, papers: int, reviews: int, seed: int) -> Instance:
     """As many reviewers as papers, the prototype's, everyone with as many reviews as a paper has."""
     rng, population = np.random.default_rng(seed), prototype_population()
     parameters = population.parameters(rng, (papers,))
@@ -176,18 +178,18 @@ def _committee(name: str, papers: int, reviews: int, seed: int) -> Instance:
 
 # What makes each instance: a function of its name and these arguments.
 _MAKERS: dict[str, tuple[Any, ...]] = {
-    "pair with noise": (_pair,),
-    "papers, pools of 4": (_pools, 12, 4, 2, prototype_population(), 11),
-    "papers, pools of 8": (_pools, 8, 8, 2, prototype_population(), 12),
-    "papers, pools of 40": (_pools, 4, 40, 2, prototype_population(), 14),
+    "pair with noise": (_pair_instance,),
+    "papers, pools of 4": (_pools_instance, 12, 4, 2, prototype_population(), 11),
+    "papers, pools of 8": (_pools_instance, 8, 8, 2, prototype_population(), 12),
+    "papers, pools of 40": (_pools_instance, 4, 40, 2, prototype_population(), 14),
     # The paper's two papers, each decided by itself.
     "the paper's two reviewers": (shared_reviewers, [0.9, 0.4], Affine([1.2, 0.8], [0.6, -0.6], [0.5, 0.5])),
-    "matching of 2": (_committee, 2, 1, 21),
-    "matching of 3": (_committee, 3, 1, 22),
-    "matching of 4": (_committee, 4, 1, 23),
-    "two reviews each, 3 papers": (_committee, 3, 2, 26),
-    "two reviews each, 4 papers": (_committee, 4, 2, 25),
-    "conference": (_pools, 30, 5, 3, nips_2014_population(), 31),
+    "matching of 2": (_committee_instance, 2, 1, 21),
+    "matching of 3": (_committee_instance, 3, 1, 22),
+    "matching of 4": (_committee_instance, 4, 1, 23),
+    "two reviews each, 3 papers": (_committee_instance, 3, 2, 26),
+    "two reviews each, 4 papers": (_committee_instance, 4, 2, 25),
+    "conference": (_pools_instance, 30, 5, 3, nips_2014_population(), 31),
 }
 INSTANCES = tuple(_MAKERS)
 """The fixed instances; their numbers never change."""
@@ -243,7 +245,7 @@ def _sequence_table(
     known: Instance, epsilon: float | None, decided: tuple[tuple[int, bool], ...]
 ) -> tuple[int, Array]:
     """The paper after these decisions, and its table; those before follow from the decisions before them."""
-    tuples = [_labels(belief).T for belief in known.beliefs]
+    tuples = [_secret_labels(belief).T for belief in known.beliefs]
     prior = ListedPrior(tuples, *known.joint)
     likelihoods = [np.ones(len(rows)) for rows in tuples]
     weights = [joint.sum(axis=1) for joint in prior.pairwise(likelihoods, 0)]
@@ -255,7 +257,7 @@ def _sequence_table(
     return paper, next_table(prior, likelihoods, paper, favors[paper], epsilon=epsilon)
 
 
-def _labels(belief: Belief) -> Integers:
+def _secret_labels(belief: Belief) -> Integers:
     """`[slot, secret]`: who wrote each review; the secret itself if there is one guess."""
     return np.arange(belief.weight.size)[None] if belief.labels is None else belief.labels
 
@@ -356,7 +358,7 @@ def _secret_masses(known: Instance, outcomes: Array) -> list[tuple[Array, Intege
     """For each paper `[outcome, secret]`, P(all decisions, its secret), and `[slot, secret]`, who that is."""
     assignments, chance = known.joint
     return [
-        ((outcomes * chance) @ np.eye(belief.weight.size)[own], _labels(belief))
+        ((outcomes * chance) @ np.eye(belief.weight.size)[own], _secret_labels(belief))
         for own, belief in zip(assignments.T, known.beliefs, strict=True)
     ]
 

@@ -14,15 +14,8 @@ from blindcal.simulation.population import Population, simulate_many
 def reviews_of(
     population: Population, seed: int, papers: int = 150, reviewers: int = 100, per_paper: int = 4
 ) -> bc.Reviews:
-    drawn = simulate_many(np.random.default_rng(seed), 1, papers, reviewers, per_paper, population)
-    paper = np.repeat(np.arange(papers), per_paper)
-    return bc.Reviews.from_table(
-        {
-            "paper": [f"p{i:03d}" for i in paper],
-            "reviewer": [f"r{j:03d}" for j in drawn.reviewer.ravel()],
-            "score": drawn.score.ravel(),
-        }
-    )
+    rng = np.random.default_rng(seed)
+    return simulate_many(rng, 1, papers, reviewers, per_paper, population).reviews()
 
 
 def test_shares_cover_the_truth_where_reviewers_differ_much() -> None:

@@ -163,19 +163,13 @@ def unclosed_quote(rows: Rows, rng: Random) -> Bad:
     return bad._replace(data=bad.data[:start] + bad.data[start:].replace(b'"', b""))
 
 
-@family
-def text_after_quote(rows: Rows, rng: Random) -> Bad:
-    return splice(rows, rng, rng.choice(['"a"b', '"a" ', '"a"b"']), "after the closing quote")
-
-
-@family
-def quote_in_bare_cell(rows: Rows, rng: Random) -> Bad:
-    return splice(rows, rng, rng.choice(['a"b', 'a"b"', ' "a"', "a\"'"]), "no quote inside a cell")
-
-
-@family
-def bare_carriage_return(rows: Rows, rng: Random) -> Bad:
-    return splice(rows, rng, "a\rb", "no carriage return inside a cell")
+SPLICED = {
+    "text_after_quote": (['"a"b', '"a" ', '"a"b"'], "after the closing quote"),
+    "quote_in_bare_cell": (['a"b', 'a"b"', ' "a"', "a\"'"], "no quote inside a cell"),
+    "bare_carriage_return": (["a\rb"], "no carriage return inside a cell"),
+}
+for key, (cells, rule) in SPLICED.items():
+    FAMILIES[key] = lambda rows, rng, c=cells, r=rule: splice(rows, rng, rng.choice(c), r)
 
 
 def bytes_at(rows: Rows, rng: Random, wrong: bytes, rule: str) -> Bad:
@@ -186,16 +180,12 @@ def bytes_at(rows: Rows, rng: Random, wrong: bytes, rule: str) -> Bad:
     return Bad(data[:offset] + wrong + data[offset:], rule, data.count(b"\n", 0, offset) + 1, None, offset)
 
 
-@family
-def not_utf8(rows: Rows, rng: Random) -> Bad:
-    return bytes_at(
-        rows, rng, rng.choice([b"\xff", b"\xe9,", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf5"]), "UTF-8"
-    )
-
-
-@family
-def nul(rows: Rows, rng: Random) -> Bad:
-    return bytes_at(rows, rng, b"\0", "NUL")
+NO_TEXT = {
+    "not_utf8": ([b"\xff", b"\xe9,", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf5"], "UTF-8"),
+    "nul": ([b"\0"], "NUL"),
+}
+for key, (wrong, rule) in NO_TEXT.items():
+    FAMILIES[key] = lambda rows, rng, w=wrong, r=rule: bytes_at(rows, rng, rng.choice(w), r)
 
 
 @family

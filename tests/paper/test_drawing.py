@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from blindcal.paper.drawing import _away, render, symbols
+from blindcal.paper.drawing import _corner_label_direction, render, symbols
 from blindcal.paper.figures import FIGURES, figure
 
 pytestmark = pytest.mark.edge
@@ -18,7 +18,10 @@ def test_every_number_stands_apart(name: str) -> None:
     for panel in filter(lambda panel: panel.corners, figure(name).panels):
         points = np.array([(one.x, one.y) for one in panel.corners]) / panel.reach
         places = np.array(
-            [point + 0.06 * _away(panel, one) for point, one in zip(points, panel.corners, strict=True)]
+            [
+                point + 0.06 * _corner_label_direction(panel, one)
+                for point, one in zip(points, panel.corners, strict=True)
+            ]
         )
         for k in range(len(places)):
             others = np.delete(np.concatenate([places, points]), k, axis=0)

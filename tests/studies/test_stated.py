@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from argparse import Namespace
 from importlib import import_module
 from pathlib import Path
@@ -61,6 +62,16 @@ def test_options_are_the_command_that_the_numbers_are_kept_with(monkeypatch: pyt
     with pytest.raises(SystemExit) as ended:
         stated.asked("menu", "", data=True)
     assert ended.value.code is None
+
+
+@pytest.mark.parametrize("path", sorted((stated.PUBLISHED / "numbers").glob("*.json")), ids=lambda p: p.stem)
+def test_a_study_without_options_is_the_published_one(path: Path) -> None:
+    """Otherwise `make figures OUT=docs` would be refused."""
+    command = json.loads(path.read_text(encoding="utf-8"))["command"]
+    source = (stated.ROOT / "studies" / f"{path.stem}.py").read_text(encoding="utf-8")
+    (counts,) = re.findall(rf'asked\("{path.stem}", __doc__((?:, \w+=\w+)*)\)', source)
+    published = counts.replace("data=True", "data=FOLDER").replace(", ", " --").replace("=", " ")
+    assert command == f"python studies/{path.stem}.py{published}"
 
 
 def test_tables_call_guarantees_by_what_they_are() -> None:

@@ -187,7 +187,7 @@ def _by_known_reviewers(
 # --- reviewers unknown
 
 
-def _sampled(method: str, reviews: Reviews, *, common_slope: bool, sweeps: int) -> Calibration:
+def _by_sampling(method: str, reviews: Reviews, *, common_slope: bool, sweeps: int) -> Calibration:
     """The calibration from two chains; refused if nothing can be estimated from these reviews."""
     batch = batch_of(reviews)
     if batch.per_paper().max() < 2:
@@ -279,7 +279,7 @@ def hierarchical(reviews: Reviews, *, sweeps: int = HIERARCHICAL_SWEEPS) -> Cali
         >>> hierarchical(Reviews.from_table(rows), sweeps=30).rank
         array([1, 2, 3, 4])
     """
-    return _sampled("hierarchical", reviews, common_slope=False, sweeps=sweeps)
+    return _by_sampling("hierarchical", reviews, common_slope=False, sweeps=sweeps)
 
 
 def offsets(reviews: Reviews, *, sweeps: int = OFFSET_SWEEPS) -> Calibration:
@@ -297,7 +297,7 @@ def offsets(reviews: Reviews, *, sweeps: int = OFFSET_SWEEPS) -> Calibration:
         >>> offsets(Reviews.from_table(rows), sweeps=30).rank
         array([2, 1])
     """
-    return _sampled("offsets", reviews, common_slope=True, sweeps=sweeps)
+    return _by_sampling("offsets", reviews, common_slope=True, sweeps=sweeps)
 
 
 def hierarchical_quality(batch: Batch, *, sweeps: int = HIERARCHICAL_SWEEPS) -> tuple[Array, Array]:

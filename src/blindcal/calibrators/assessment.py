@@ -84,7 +84,7 @@ def prediction_changes(batch: Batch, repeats: int) -> dict[str, Change]:
     repeat, row = np.nonzero(out)
     if np.unique(batch.paper[row]).size < 2:
         return {}
-    rest, paper, reviewer = _without(batch, out), batch.paper[row], batch.reviewer[row]
+    rest, paper, reviewer = _batch_without(batch, out), batch.paper[row], batch.reviewer[row]
     i, j = paper + repeat * batch.papers, reviewer + repeat * batch.reviewers
     plain, _ = raw_quality(rest)
     predicted = {"raw": plain[i], "shrunk": shrunk_means(rest)[i]}
@@ -110,7 +110,7 @@ def shrunk_means(batch: Batch) -> Array:
     return shrunk
 
 
-def _without(batch: Batch, out: NDArray[np.bool_]) -> Batch:
+def _batch_without(batch: Batch, out: NDArray[np.bool_]) -> Batch:
     """One copy of the batch for each row of `out`, those reviews left out."""
     many, stay = copies(batch, batch.score, len(out)), ~out.ravel()
     rows = (many.paper[stay], many.reviewer[stay], many.score[stay])
@@ -204,8 +204,8 @@ def assess(reviews: Reviews, *, accept_rate: float = 0.25, least_gain: float = W
     wrong = _simulated_errors(batch, spreads, calibration.accepted(accept_rate))
     now, known = wrong["raw"] - wrong["hierarchical"], wrong["raw"] - wrong["known"]
     gain_now, gain_known = _mean_over_conferences(now), _mean_over_conferences(known)
-    predictions = prediction_changes(batch, min(_REPEATS, _conferences(batch)))
-    verdict = _verdict(batch, gain_now, gain_known, least_gain)
+    predictions = prediction_changes(batch, min(_REPEATS, _conference_copies(batch)))
+    verdict = _verdict_of_gains(batch, gain_now, gain_known, least_gain)
     # Left-out scores, if there are any, must be predicted better with reviewers than without.
     better = not predictions or predictions["hierarchical"].change < predictions["shrunk"].change
     doubted = verdict.startswith("worth it") and not better
@@ -243,7 +243,7 @@ def variance_shares(spreads: Spreads) -> dict[str, Estimate]:
 
 def _simulated_errors(batch: Batch, spreads: Spreads, count: int) -> dict[str, Array]:
     """Wrong decisions of each method in each simulated conference."""
-    times = max(_FEWEST, _conferences(batch))
+    times = max(_FEWEST, _conference_copies(batch))
     pick = np.linspace(0, len(spreads.noise) - 1, times).astype(int)
     rng = np.random.default_rng(_SEED)
     mean, noise, offset = (part[pick, 0] for part in (spreads.quality, spreads.noise, spreads.offset))
@@ -264,7 +264,7 @@ def _simulated_errors(batch: Batch, spreads: Spreads, count: int) -> dict[str, A
     return {name: _share_wrong(value.reshape(times, -1), quality, count) for name, value in estimates.items()}
 
 
-def _conferences(batch: Batch) -> int:
+def _conference_copies(batch: Batch) -> int:
     """How many copies of the conference to work on: fewer of a large one."""
     return int(np.clip(_ROWS // batch.score.size, 1, _MOST))
 
@@ -282,7 +282,7 @@ def _mean_over_conferences(value: Array) -> Estimate:
     return Estimate(center, center - reach, center + reach)
 
 
-def _verdict(batch: Batch, now: Estimate, known: Estimate, least: float) -> Verdict:
+def _verdict_of_gains(batch: Batch, now: Estimate, known: Estimate, least: float) -> Verdict:
     """What the expected gains suggest; without a reviewer who has two reviews nothing can be said."""
     if batch.per_reviewer().max() < 2:
         return "unclear"

@@ -64,13 +64,17 @@ class Batch:
         paper_group: ArrayLike | None = None,
         reviewer_group: ArrayLike | None = None,
     ) -> None:
-        p, r, s = _integers("paper", paper), _integers("reviewer", reviewer), numbers("score", score)
+        p, r, s = (
+            _numbered_from_zero("paper", paper),
+            _numbered_from_zero("reviewer", reviewer),
+            numbers("score", score),
+        )
         if not p.shape == r.shape == s.shape or p.ndim != 1 or p.size == 0:
             raise InputError(
                 f"a batch needs rows of paper, reviewer, score, found {p.shape}, {r.shape}, {s.shape}"
             )
-        pg = _groups("paper_group", paper_group, int(p.max()) + 1)
-        rg = _groups("reviewer_group", reviewer_group, int(r.max()) + 1)
+        pg = _conference_of_each("paper_group", paper_group, int(p.max()) + 1)
+        rg = _conference_of_each("reviewer_group", reviewer_group, int(r.max()) + 1)
         if (pg[p] != rg[r]).any():
             raise InputError("a paper and its reviewer must belong to the same group")
         if np.bincount(p, minlength=pg.size).min() == 0 or np.bincount(r, minlength=rg.size).min() == 0:
@@ -105,7 +109,7 @@ class Batch:
         return np.bincount(self.row_group, value, self.groups).astype(np.float64, copy=False)
 
 
-def _integers(name: str, value: ArrayLike) -> Integers:
+def _numbered_from_zero(name: str, value: ArrayLike) -> Integers:
     """Numbers from 0, as an array."""
     array = np.asarray(value)
     if not np.issubdtype(array.dtype, np.integer) or (array.size and array.min() < 0):
@@ -113,9 +117,9 @@ def _integers(name: str, value: ArrayLike) -> Integers:
     return array.astype(np.int64)
 
 
-def _groups(name: str, value: ArrayLike | None, size: int) -> Integers:
+def _conference_of_each(name: str, value: ArrayLike | None, size: int) -> Integers:
     """The conference of each paper or reviewer."""
-    group = np.zeros(size, np.int64) if value is None else _integers(name, value)
+    group = np.zeros(size, np.int64) if value is None else _numbered_from_zero(name, value)
     if group.ndim != 1 or group.size != size:
         raise InputError(f"{name} must name the conference of each of {size}, found shape {group.shape}")
     return group
@@ -322,7 +326,7 @@ class ConferenceSampler:
         batch, s = self.batch, self.state
         freedom = np.maximum(self.n_papers - 1, 1)
         c = np.sqrt(self.rng.chisquare(freedom) / self._by_paper(s.quality**2))
-        c = np.where(_allowed(np.exp(s.log_mean) / c), c, 1.0)
+        c = np.where(_in_prior_range(np.exp(s.log_mean) / c), c, 1.0)
         s.quality = s.quality * c[batch.paper_group]
         s.slope = s.slope / c[batch.reviewer_group]
         s.log_mean = s.log_mean - np.log(c)
@@ -346,7 +350,7 @@ class ConferenceSampler:
         information = self._by_reviewer(self.reviews * z * z)
         mean = self._by_reviewer(z * batch.per_reviewer(rest)) / information
         drawn = mean + s.noise / np.sqrt(information) * self.rng.standard_normal(batch.groups)
-        s.spread = np.where(_allowed(np.abs(drawn)), drawn, s.spread)
+        s.spread = np.where(_in_prior_range(np.abs(drawn)), drawn, s.spread)
         s.offset = s.center[group] + s.spread[group] * z
         s.spread = np.abs(s.spread)
 
@@ -357,7 +361,7 @@ class ConferenceSampler:
         mean = batch.per_group(q * (batch.score - s.offset[batch.reviewer])) / squares
         sd = s.noise / np.sqrt(squares)
         drawn = positive_normal(self._normal(mean), mean, sd)
-        drawn = np.where(_allowed(drawn), drawn, np.exp(s.log_mean))
+        drawn = np.where(_in_prior_range(drawn), drawn, np.exp(s.log_mean))
         s.slope, s.log_mean = drawn[batch.reviewer_group], np.log(drawn)
 
     def draw_slope_spread(self, tries: int = 3) -> None:
@@ -383,10 +387,8 @@ class ConferenceSampler:
         m1, t1, r1 = location_and_scale(log_mean, variation)
         slope = m1[group] + (t1 / t0)[group] * (s.slope - m0[group])
         inside &= self._by_reviewer((slope <= 0).astype(float)) == 0
-        q = s.quality[batch.paper]
-        rest = batch.score - s.offset[batch.reviewer] - s.slope[batch.reviewer] * q
-        step = (slope - s.slope)[batch.reviewer] * q
-        fit = batch.per_group(step * (2 * rest - step)) / (2 * s.noise**2)
+        step = (slope - s.slope)[batch.reviewer] * s.quality[batch.paper]
+        fit = batch.per_group(step * (2 * self._residual() - step)) / (2 * s.noise**2)
         gain = fit - self.n_reviewers * (log_ndtr(r1) - log_ndtr(r0))
         gain += self._prior_gain(log_mean, variation)
         take = inside & (np.log(self.rng.random(batch.groups)) < gain)
@@ -408,17 +410,20 @@ class ConferenceSampler:
         # The geometric mean of both ends keeps the step of log_mean the same forth and back.
         reach = width * np.sqrt(variation * s.variation) / root
         log_mean = s.log_mean + reach * self.rng.standard_normal(root.shape)
-        return log_mean, variation, inside & _allowed(np.exp(log_mean))
+        return log_mean, variation, inside & _in_prior_range(np.exp(log_mean))
 
     def draw_noise(self) -> None:
+        squares = self.batch.per_group(self._residual() ** 2)
+        self.state.noise = self._deviation(self.state.noise, squares, self.rows)
+
+    def _residual(self) -> Array:
         batch, s = self.batch, self.state
-        rest = batch.score - s.offset[batch.reviewer] - s.slope[batch.reviewer] * s.quality[batch.paper]
-        s.noise = self._deviation(s.noise, batch.per_group(rest**2), self.rows)
+        return batch.score - s.offset[batch.reviewer] - s.slope[batch.reviewer] * s.quality[batch.paper]
 
     def _deviation(self, old: Array, squares: Array, count: Array) -> Array:
         """A standard deviation with a flat prior on its range, given `count` values with these squares."""
         drawn = np.sqrt(squares / self.rng.chisquare(np.maximum(count - 1, 1)))
-        return np.where(_allowed(drawn), drawn, old)
+        return np.where(_in_prior_range(drawn), drawn, old)
 
     def _by_paper(self, value: Array) -> Array:
         return np.bincount(self.batch.paper_group, value, self.batch.groups).astype(np.float64, copy=False)
@@ -427,7 +432,7 @@ class ConferenceSampler:
         return np.bincount(self.batch.reviewer_group, value, self.batch.groups).astype(np.float64, copy=False)
 
 
-def _allowed(value: Array) -> Booleans:
+def _in_prior_range(value: Array) -> Booleans:
     return (value > LOWEST) & (value < HIGHEST)
 
 
@@ -474,7 +479,7 @@ def fit_batch(
     Each of `chains` chains has `sweeps` sweeps, of which the first third is dropped. `common_slope` gives all
     reviewers of a conference the same slope. About `keep` joint draws are kept, or none if it is 0.
     """
-    middle, width = _scale(batch)
+    middle, width = _score_scale(batch)
     standard = (batch.score - middle[batch.row_group]) / width[batch.row_group]
     rng = np.random.default_rng(seed)
     sampler = ConferenceSampler(copies(batch, standard, chains), common_slope=common_slope, rng=rng)
@@ -517,7 +522,7 @@ def fit_batch(
     )
 
 
-def _scale(batch: Batch) -> tuple[Array, Array]:
+def _score_scale(batch: Batch) -> tuple[Array, Array]:
     """Mean and standard deviation of each conference's scores (1 if all are equal)."""
     count = batch.per_group()
     middle = batch.per_group(batch.score) / count

@@ -96,7 +96,7 @@ class Figure:
         return [
             (panel.title, panel.y_label, kind, label, float(x), float(y), float(error))
             for panel in self.panels
-            for kind, label, xs, ys, errors in _drawn(panel)
+            for kind, label, xs, ys, errors in _panel_series(panel)
             for x, y, error in np.broadcast(xs, ys, errors)
         ]
 
@@ -105,7 +105,7 @@ class Figure:
         return draw(self)
 
 
-def _drawn(panel: Panel) -> Iterator[tuple[str, str, ArrayLike, ArrayLike, ArrayLike]]:
+def _panel_series(panel: Panel) -> Iterator[tuple[str, str, ArrayLike, ArrayLike, ArrayLike]]:
     """Kind, label, x, y and error of each curve, region and corner."""
     for curve in panel.curves:
         yield curve.kind, curve.label, curve.x, curve.y, 0.0 if curve.error is None else curve.error
@@ -163,10 +163,10 @@ def draw(figure: Figure) -> Any:
         share = below / whole
         grid = canvas.subplots(rows, columns, squeeze=False).ravel()
         for axis, panel in zip(grid, figure.panels, strict=True):
-            _draw(axis, panel)
+            _draw_panel(axis, panel)
             if columns == 4:
                 axis.label_outer()
-        _legend(canvas, share)
+        _draw_legend(canvas, share)
         canvas.text(0.03, share - 0.01, "\n".join(caption), va="top", fontsize=7, linespacing=1.3)
         canvas.tight_layout(rect=(0, share + 0.25 / whole, 1, 1))
     return canvas
@@ -185,16 +185,16 @@ def symbols(text: str) -> str:
     return re.sub("|".join(_MATH), lambda match: _MATH[match[0]], text)
 
 
-def _draw(axis: Any, panel: Panel) -> None:
+def _draw_panel(axis: Any, panel: Panel) -> None:
     if panel.regions:
         _draw_regions(axis, panel)
     else:
         axis.spines[["top", "right"]].set_visible(False)
     shades = np.linspace(0.75, 0.0, len(panel.curves))
     for curve, shade in zip(panel.curves, shades, strict=True):
-        _line(axis, curve, str(shade), inside=bool(panel.regions))
+        _draw_curve(axis, curve, str(shade), inside=bool(panel.regions))
     for corner in panel.corners:
-        _mark(axis, corner, panel)
+        _draw_corner(axis, corner, panel)
     right, top = panel.reach
     axis.set_xlim(-0.06 * right, 1.06 * right)
     axis.set_ylim(-0.08 * top, 1.08 * top)
@@ -213,7 +213,7 @@ def _draw_regions(axis: Any, panel: Panel) -> None:
     axis.spines[:].set_visible(False)
 
 
-def _line(axis: Any, curve: Curve, shade: str, inside: bool) -> None:
+def _draw_curve(axis: Any, curve: Curve, shade: str, inside: bool) -> None:
     """A line; inside a square the label of a level stands on it."""
     style = dict(_LINES.get(curve.kind, {"color": shade, "linewidth": 1.5}))
     if curve.error is not None:
@@ -230,13 +230,13 @@ def _line(axis: Any, curve: Curve, shade: str, inside: bool) -> None:
         axis.plot(curve.x, curve.y, label=symbols(curve.label), **style)
 
 
-def _mark(axis: Any, corner: Corner, panel: Panel) -> None:
+def _draw_corner(axis: Any, corner: Corner, panel: Panel) -> None:
     """A dot and its number in a circle, on the side away from the lines."""
     axis.plot(corner.x, corner.y, "o", color="black", markersize=3, zorder=5, clip_on=False)
     axis.annotate(
         corner.name,
         (corner.x, corner.y),
-        xytext=tuple(9.0 * _away(panel, corner)),
+        xytext=tuple(9.0 * _corner_label_direction(panel, corner)),
         textcoords="offset points",
         ha="center",
         va="center",
@@ -247,28 +247,28 @@ def _mark(axis: Any, corner: Corner, panel: Panel) -> None:
     )
 
 
-def _away(panel: Panel, corner: Corner) -> Array:
+def _corner_label_direction(panel: Panel, corner: Corner) -> Array:
     """The direction, of eight, in which the lines are farthest."""
     scale = np.array(panel.reach)
     here = np.array([corner.x, corner.y]) / scale
     angles = np.arange(8) * np.pi / 4 + np.pi / 4
     directions = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
     candidates = here + 0.09 * directions
-    frame = [_along(*_SQUARE)] if panel.regions else []
-    points = np.concatenate([*frame, *(_along(curve.x, curve.y) / scale for curve in panel.curves)])
+    frame = [_points_along(*_SQUARE)] if panel.regions else []
+    points = np.concatenate([*frame, *(_points_along(curve.x, curve.y) / scale for curve in panel.curves)])
     inside = ((candidates > -0.02) & (candidates < 1.1)).all(axis=1)
     distance = np.linalg.norm(candidates[:, None] - points, axis=-1).min(axis=1)
     best: Array = directions[int(np.argmax(distance + inside))]
     return best
 
 
-def _along(x: Array, y: Array) -> Array:
+def _points_along(x: Array, y: Array) -> Array:
     """Many points of the line through these."""
     parts, vertices = np.linspace(0.0, len(x) - 1.0, 40 * len(x)), np.arange(len(x))
     return np.stack([np.interp(parts, vertices, x), np.interp(parts, vertices, y)], axis=-1)
 
 
-def _legend(canvas: Any, share: float) -> None:
+def _draw_legend(canvas: Any, share: float) -> None:
     """One legend for all panels if they share it, else one in each."""
     named = [dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True)) for axis in canvas.axes]
     known = {label: handle for handles in named for label, handle in handles.items()}

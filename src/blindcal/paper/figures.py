@@ -58,21 +58,21 @@ def figure_1() -> Figure:
         "errs as from the scores alone. Right: they favor different papers; a line of slope 1 from the "
         "origin (1), where the decision names the assignment, to (2), where both errors are min(u,v)/(u+v)."
         " Beyond it more conference error buys nothing. Here u = 0.65, v = 0.35.",
-        _both_parts(point, Corner("1", "(0, min(u,v)/(u+v))", *point.start), line, corners),
+        _theorem_panels(point, Corner("1", "(0, min(u,v)/(u+v))", *point.start), line, corners),
     )
 
 
-def _both_parts(
+def _theorem_panels(
     point: Segment, agreed: Corner, line: Segment, corners: tuple[Corner, ...]
 ) -> tuple[Panel, Panel]:
     """The two parts of a theorem: the point where the assignments agree, the line where they do not."""
     axes, reach = (CONFERENCE, ADVERSARY), (0.5, 0.5)
     return (
-        Panel("part (1): agree", *axes, (_limit(point),), (agreed,), reach=reach),
+        Panel("part (1): agree", *axes, (_scores_alone_curve(point),), (agreed,), reach=reach),
         Panel(
             "part (2): disagree",
             *axes,
-            (_limit(line), Curve("frontier", "Pareto frontier", *_ends(line))),
+            (_scores_alone_curve(line), Curve("frontier", "Pareto frontier", *_segment_ends(line))),
             corners,
             reach=reach,
         ),
@@ -93,7 +93,7 @@ def figure_2() -> Figure:
         "Phi_2 nearer to 1/2; from full calibration (1), which errs with (u Phi_1 + v (1-Phi_2))/(u+v), a "
         "line of slope 1/(2 Phi_2 - 1) to (2), where the adversary errs with u/(u+v) as from the scores "
         "alone. Here u = 0.35, v = 0.65, Phi_1 = 0.1, and Phi_2 = 0.3 on the left, 0.72 on the right.",
-        _both_parts(point, Corner("1", "(u Phi_1 + v Phi_2)/(u+v)", *point.start), line, corners),
+        _theorem_panels(point, Corner("1", "(u Phi_1 + v Phi_2)/(u+v)", *point.start), line, corners),
     )
 
 
@@ -132,8 +132,8 @@ def figure_4() -> Figure:
         "min(u,v)/(u+v) on both axes, the end of the Pareto frontier; (3) its mirror image at "
         "max(u,v)/(u+v); (4) always the wrong paper, which names the assignment just as well.",
         (
-            _relation("u > v: u = 0.65, v = 0.35", NOISELESS, _NOISELESS_CORNERS),
-            _relation("u < v: u = 0.2, v = 0.8", (0.2, 0.8, 0.0, 1.0), _NOISELESS_CORNERS),
+            _relation_panel("u > v: u = 0.65, v = 0.35", NOISELESS, _NOISELESS_CORNERS),
+            _relation_panel("u < v: u = 0.2, v = 0.8", (0.2, 0.8, 0.0, 1.0), _NOISELESS_CORNERS),
         ),
     )
 
@@ -163,7 +163,7 @@ def figure_5() -> Figure:
                 "q1",
                 "q2",
                 (
-                    *(_level(belief, error) for error in (high, 0.5, 1.0 - high)),
+                    *(_error_level_curve(belief, error) for error in (high, 0.5, 1.0 - high)),
                     Curve("frontier", "best q1, q2 (Algorithm 3)", chosen[:, 0], chosen[:, 1]),
                 ),
                 (
@@ -172,7 +172,7 @@ def figure_5() -> Figure:
                     Corner("3", "(0, u/v)", 0.0, share),
                     Corner("4", "always the wrong assignment", 0.0, 0.0),
                 ),
-                _regions(share),
+                _adversary_error_regions(share),
             ),
         ),
     )
@@ -188,7 +188,7 @@ def figure_6() -> Figure:
         "frontier; (3) (u (2 - Phi_1 - 2 Phi_2) + v Phi_2)/(u+v); (4) (u (1-Phi_1) + v Phi_2)/(u+v), the "
         "greatest possible error. Between (2) and (3) the adversary errs with u/(u+v). Here u = 0.35, "
         "v = 0.65, Phi_1 = 0.1, Phi_2 = 0.72.",
-        (_relation("u < v, Phi_1 < 1/2 < Phi_2", NOISY, _NOISY_CORNERS),),
+        (_relation_panel("u < v, Phi_1 < 1/2 < Phi_2", NOISY, _NOISY_CORNERS),),
     )
 
 
@@ -203,7 +203,9 @@ def eight_cases() -> Figure:
     for (weights, u), (sides, sign), weaker in product(heavier.items(), favored.items(), (1, 2)):
         lean_1, lean_2 = (0.22, 0.4) if weaker == 1 else (0.4, 0.22)
         values = (u, 1.0 - u, 0.5 + sign * lean_1, 0.5 - sign * lean_2)
-        panels.append(_relation(f"{weights}, {sides},\nq{weaker} is randomized", values, _EIGHT_CORNERS))
+        panels.append(
+            _relation_panel(f"{weights}, {sides},\nq{weaker} is randomized", values, _EIGHT_CORNERS)
+        )
     return Figure(
         "cases",
         "The eight noisy cases",
@@ -219,12 +221,12 @@ def noise_limit() -> Figure:
     """The noisy frontier of a pair of reviewers and scores as the noise goes to 0, and its ends."""
     curves = []
     for sigma in _LIMIT:
-        belief = _example(sigma)
+        belief = _limit_belief(sigma)
         line = theorem_4_5(belief) if sigma else theorem_4_2(belief)
         name = f"sigma = {sigma:g}" + ("" if sigma else " (Theorem 4.2)")
-        curves.append(Curve("noise", name, *_ends(line)))
+        curves.append(Curve("noise", name, *_segment_ends(line)))
     sigmas = np.linspace(0.0, 0.8, 81)
-    lines = [theorem_4_5(_example(sigma)) for sigma in sigmas]
+    lines = [theorem_4_5(_limit_belief(sigma)) for sigma in sigmas]
     least = np.array([line.start[0] for line in lines])
     reached, most = np.array([line.end for line in lines]).T
     ends = (
@@ -285,17 +287,17 @@ _NOISY_CORNERS = (
 _EIGHT_CORNERS = ("e0", "e0 + m w", "1 - e0 - m w", "1 - e0")
 
 
-def _ends(line: Segment) -> tuple[Array, Array]:
+def _segment_ends(line: Segment) -> tuple[Array, Array]:
     ends = np.stack([line.start, line.end])
     return ends[:, 0], ends[:, 1]
 
 
-def _limit(line: Segment) -> Curve:
+def _scores_alone_curve(line: Segment) -> Curve:
     """What the adversary errs from the scores alone, whatever the conference does."""
     return Curve("scores", "from the scores alone", np.array([0.0, 1.0]), np.full(2, line.end[1]))
 
 
-def _relation(title: str, values: tuple[float, float, float, float], meanings: Sequence[str]) -> Panel:
+def _relation_panel(title: str, values: tuple[float, float, float, float], meanings: Sequence[str]) -> Panel:
     """The trapezoid of one instance, its frontier and its corners."""
     front = frontier(from_letters(*values))
     conference, adversary = front.relation()
@@ -310,7 +312,7 @@ def _relation(title: str, values: tuple[float, float, float, float], meanings: S
     return Panel(title, CONFERENCE, ADVERSARY, curves, corners, reach=(1.0, 0.5))
 
 
-def _regions(share: float) -> tuple[Region, ...]:
+def _adversary_error_regions(share: float) -> tuple[Region, ...]:
     """The square cut by `u q1 + v q2 = u` and `u q1 + v q2 = v`, with `share = u/v < 1`."""
     return (
         Region("(q1 u + q2 v)/(u+v)", np.array([0, 1.0, 0]), np.array([0, 0, share]), (0.19, 0.14)),
@@ -319,7 +321,7 @@ def _regions(share: float) -> tuple[Region, ...]:
     )
 
 
-def _level(belief: Belief, error: float) -> Curve:
+def _error_level_curve(belief: Belief, error: float) -> Curve:
     """The line of the square on which the conference error is `error`, A1 favoring paper 1 and A2 paper 2.
 
     `E = u (1-Phi_1) + v Phi_2 + u (2 Phi_1 - 1) q1 + v (1 - 2 Phi_2) q2`.
@@ -332,5 +334,5 @@ def _level(belief: Belief, error: float) -> Curve:
     return Curve("level", f"conference error {error:.3f}", q1, (left - slope * q1) / height)
 
 
-def _example(sigma: float) -> Belief:
+def _limit_belief(sigma: float) -> Belief:
     return setting([1.2, 0.2], a_1=1.2, b_1=0.6, a_2=0.8, b_2=-0.6, sigma=sigma)

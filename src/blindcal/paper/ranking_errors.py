@@ -123,7 +123,7 @@ class _Chunk:
         """`[method, measure, conference]`."""
         population = paper_population(self.noise, self.reading)
         drawn = simulate_many(self.rng(), _CHUNK, PAPERS, REVIEWERS, PER_PAPER, population, self.stacked)
-        quality = np.stack([_quality(method, drawn) for method in self.methods])
+        quality = np.stack([_method_quality(method, drawn) for method in self.methods])
         estimate = quality.reshape(len(self.methods), *drawn.quality.shape)
         return np.stack([measure(drawn.quality, estimate) for measure in MEASURES.values()], axis=1)
 
@@ -157,7 +157,7 @@ def appendix_a(
     """
     if unknown := [name for name in methods if not callable(name) and name not in METHODS]:
         raise InputError(f"methods must be among {', '.join(METHODS)}; found {unknown[0]!r}")
-    names = tuple(map(_name, methods))
+    names = tuple(map(_method_name, methods))
     if len(set(names)) < len(names) or len(set(noise)) < len(noise) or not (names and len(noise)):
         raise InputError("methods and noise levels must be named, each once")
     if trials < 1:
@@ -177,18 +177,18 @@ def appendix_a(
     return SimulatedErrors(tuple(map(float, noise)), names, errors)
 
 
-def _quality(method: str | Method, drawn: Simulation) -> Array:
+def _method_quality(method: str | Method, drawn: Simulation) -> Array:
     if isinstance(method, str):
         return METHODS[method](drawn)[0]
     quality = np.asarray(method(drawn)[0], dtype=np.float64)
     if quality.size != drawn.quality.size or not np.isfinite(quality).all():
         raise InputError(
-            f"method {_name(method)} must return one finite quality for each of the {drawn.quality.size} "
-            f"papers of a batch, found shape {quality.shape}"
+            f"method {_method_name(method)} must return one finite quality for each of the "
+            f"{drawn.quality.size} papers of a batch, found shape {quality.shape}"
         )
     return quality.ravel()
 
 
-def _name(method: str | Method) -> str:
+def _method_name(method: str | Method) -> str:
     """A method's name, or that of a function."""
     return method if isinstance(method, str) else str(getattr(method, "__name__", type(method).__name__))

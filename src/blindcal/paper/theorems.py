@@ -80,7 +80,7 @@ def to_letters(belief: Belief) -> Letters:
         >>> [round(float(one), 12) for one in (found.u, found.v, found.Phi_1, found.Phi_2)]
         [0.6, 0.4, 0.1, 0.8]
     """
-    phi = 1.0 - _pair(belief).favor
+    phi = 1.0 - _two_assignments(belief).favor
     return Letters(belief.weight[..., 0], belief.weight[..., 1], phi[..., 0], phi[..., 1])
 
 
@@ -152,7 +152,7 @@ def proposition_4_1(belief: Belief, g: ArrayLike) -> Array:
         >>> proposition_4_1(Belief([0.6, 0.4], [0.5, 0.8]), [0.7, 0.1])
         array([0., 1.])
     """
-    h = proposition_strategy(_pair(belief), Policy(g)).calibrates(belief)
+    h = proposition_strategy(_two_assignments(belief), Policy(g)).calibrates(belief)
     return np.where(np.isnan(h), 1.0, h)
 
 
@@ -260,7 +260,7 @@ def theorem_4_5(belief: Belief) -> Segment:
         >>> theorem_4_5(Belief([0.4, 0.6], [0.9, 0.3])).end.round(12)
         array([0.38, 0.4 ])
     """
-    return _segment(frontier(_pair(belief)), subtract_ties=False)
+    return _segment(frontier(_two_assignments(belief)), subtract_ties=False)
 
 
 def algorithm_3(belief: Belief, conference_error: ArrayLike) -> Calibrated:
@@ -279,7 +279,7 @@ def algorithm_3(belief: Belief, conference_error: ArrayLike) -> Calibrated:
         >>> str(found.branch), found.q.round(12)
         ('saturated', array([1.        , 0.33333333]))
     """
-    return _calibrated(frontier(_pair(belief)), conference_error)
+    return _calibrated(frontier(_two_assignments(belief)), conference_error)
 
 
 def theorem_4_6(belief: Belief, conference_error: ArrayLike) -> Array:
@@ -296,14 +296,14 @@ def theorem_4_6(belief: Belief, conference_error: ArrayLike) -> Array:
     return algorithm_3(belief, conference_error).policy.adversary_error(belief)
 
 
-def _pair(belief: Belief) -> Belief:
+def _two_assignments(belief: Belief) -> Belief:
     if belief.weight.shape[-1] != 2 or belief.labels is not None:
         raise InputError(f"the paper has two assignments, found {belief.weight.shape[-1]} secrets")
     return belief
 
 
 def _noiseless(belief: Belief) -> Belief:
-    odd = ~np.isin(_pair(belief).favor, (0.0, 0.5, 1.0))
+    odd = ~np.isin(_two_assignments(belief).favor, (0.0, 0.5, 1.0))
     if odd.any():
         raise InputError(
             f"without noise favor must be 0, 1/2 or 1, found {number_text(belief.favor[odd].flat[0])}"
@@ -431,7 +431,7 @@ def response_policy(belief: Belief, epsilon: ArrayLike) -> Policy:
         >>> response_policy(Belief([0.6, 0.4], [0.9, 0.2]), np.log(3.0)).accept.round(12)
         array([0.75, 0.25])
     """
-    response, own = proposition_b_3(epsilon), evidence_policy(_pair(belief)).accept
+    response, own = proposition_b_3(epsilon), evidence_policy(_two_assignments(belief)).accept
     return unchecked_policy((response @ own[..., None])[..., 0])
 
 

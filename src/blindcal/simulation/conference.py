@@ -55,12 +55,12 @@ class SimulatedConference:
     @property
     def papers(self) -> tuple[str, ...]:
         """The ids of papers, which sort like their numbers."""
-        return _ids("P", self.quality.size)
+        return _numbered_ids("P", self.quality.size)
 
     @property
     def people(self) -> tuple[str, ...]:
         """The ids of reviewers."""
-        return _ids("R", self.slope.size)
+        return _numbered_ids("R", self.slope.size)
 
     @property
     def reviewers(self) -> Affine:
@@ -134,7 +134,7 @@ def uniform_case(
     )
 
 
-def _ids(letter: str, size: int) -> tuple[str, ...]:
+def _numbered_ids(letter: str, size: int) -> tuple[str, ...]:
     width = max(3, len(str(size)))
     return tuple(f"{letter}{number:0{width}d}" for number in range(1, size + 1))
 

@@ -27,7 +27,7 @@ def kendall_tau_distance(truth: ArrayLike, estimate: ArrayLike) -> Array:
         >>> kendall_tau_distance([1, 2, 3], [[1, 2, 3], [1, 3, 2], [3, 2, 1], [1, 2, 2]])
         array([0.        , 0.33333333, 1.        , 0.16666667])
     """
-    true, estimated = _pair(truth, estimate)
+    true, estimated = _paired_rankings(truth, estimate)
     papers = true.shape[-1]
     # Papers first: each comparison then runs over one unbroken stretch of memory.
     t, e = (np.ascontiguousarray(np.moveaxis(value, -1, 0)) for value in (true, estimated))
@@ -57,11 +57,11 @@ def messy_middle_error(truth: ArrayLike, estimate: ArrayLike) -> Array:
         >>> messy_middle_error(truth, [truth, -truth])
         array([0. , 0.5])
     """
-    true, estimated = _pair(truth, estimate)
+    true, estimated = _paired_rankings(truth, estimate)
     papers = true.shape[-1]
     first, cut, last = middle(papers)
-    position = _positions(true)
-    wrong = np.where(position < cut, 1 - _accepted(estimated, cut), _accepted(estimated, cut))
+    position = _positions_from_best(true)
+    wrong = np.where(position < cut, 1 - _chance_in_best(estimated, cut), _chance_in_best(estimated, cut))
     return np.asarray((wrong * ((position >= first) & (position < last))).sum(axis=-1) / (last - first))
 
 
@@ -71,17 +71,17 @@ def middle(papers: int) -> tuple[int, int, int]:
     return first, max(cut, 1), max(last, 1)
 
 
-def _pair(truth: ArrayLike, estimate: ArrayLike) -> tuple[Array, Array]:
+def _paired_rankings(truth: ArrayLike, estimate: ArrayLike) -> tuple[Array, Array]:
     true, estimated = numbers("truth", truth), numbers("estimate", estimate)
     if true.ndim == 0 or estimated.ndim == 0 or true.shape[-1] != estimated.shape[-1] or true.shape[-1] < 2:
         raise InputError(
             f"two rankings of the same 2 or more papers are needed, found {true.shape}, {estimated.shape}"
         )
     dimensions = max(true.ndim, estimated.ndim)
-    return _padded(true, dimensions), _padded(estimated, dimensions)
+    return _with_dimensions(true, dimensions), _with_dimensions(estimated, dimensions)
 
 
-def _padded(value: Array, dimensions: int) -> Array:
+def _with_dimensions(value: Array, dimensions: int) -> Array:
     return value.reshape((1,) * (dimensions - value.ndim) + value.shape)
 
 
@@ -91,7 +91,7 @@ def _sign_ahead(value: Array, lag: int) -> NDArray[np.int8]:
     return (ahead > behind).view(np.int8) - (ahead < behind).view(np.int8)
 
 
-def _positions(value: Array) -> NDArray[np.intp]:
+def _positions_from_best(value: Array) -> NDArray[np.intp]:
     """0 for the largest value, 1 for the next; ties by position."""
     order = np.argsort(-value, axis=-1, kind="stable")
     position = np.empty_like(order)
@@ -99,7 +99,7 @@ def _positions(value: Array) -> NDArray[np.intp]:
     return position
 
 
-def _accepted(estimate: Array, k: int) -> Array:
+def _chance_in_best(estimate: Array, k: int) -> Array:
     """Probability of being in the best k when ties at the cut are broken by a fair coin."""
     cut = np.partition(estimate, -k, axis=-1)[..., -k, None]
     above, at = estimate > cut, estimate == cut

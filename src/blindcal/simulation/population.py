@@ -58,11 +58,11 @@ def uniform_assignments(
     stubs = np.repeat(order, load, axis=1)
     if reviews * (per_paper - 1) * float(load @ (load - 1)) / (2 * reviews**2) > _MOST_COLLISIONS:
         # Stubs dealt round the table like cards: a valid assignment for any loads up to `papers`.
-        return _traded(rng, stubs.reshape(count, per_paper, papers).swapaxes(-1, -2).copy())
+        return _after_trades(rng, stubs.reshape(count, per_paper, papers).swapaxes(-1, -2).copy())
     drawn, pending = np.empty((count, papers, per_paper), dtype=np.int64), np.arange(count)
     while pending.size:
         drawn[pending] = rng.permuted(stubs[pending], axis=1).reshape(-1, papers, per_paper)
-        pending = pending[_repeats(drawn[pending])]
+        pending = pending[_repeats_a_reviewer(drawn[pending])]
     return drawn
 
 
@@ -88,14 +88,14 @@ def stacked_assignments(rng: np.random.Generator, count: int, papers: int, per_p
             raise InputError(
                 f"stacking {per_paper} permutations of {papers} almost never gives an assignment"
             )
-        some = _parted(rng, count - done, papers, per_paper - 1)
+        some = _disjoint_derangements(rng, count - done, papers, per_paper - 1)
         after = some + papers * np.arange(done, done + len(some))[:, None, None]
         drawn[done : done + len(some), :, 1:] = first.ravel().take(after).swapaxes(-1, -2)
         done, barren = done + len(some), 0 if len(some) else barren + 1
     return drawn
 
 
-def _parted(rng: np.random.Generator, most: int, size: int, height: int) -> Integers:
+def _disjoint_derangements(rng: np.random.Generator, most: int, size: int, height: int) -> Integers:
     """`[n, height, size]`, n up to `most`: derangements, `height` at a time, no two of which agree anywhere.
 
     About one permutation in e is a derangement, and one pair of derangements in e agrees nowhere.
@@ -105,7 +105,7 @@ def _parted(rng: np.random.Generator, most: int, size: int, height: int) -> Inte
     permutations = _permutations(rng, int(rows), size)
     deranged = permutations[(permutations != np.arange(size)).all(axis=1)]
     stacks = deranged[: len(deranged) // height * height].reshape(-1, height, size)
-    parted: Integers = stacks[~_repeats(stacks.swapaxes(-1, -2))][:most]
+    parted: Integers = stacks[~_repeats_a_reviewer(stacks.swapaxes(-1, -2))][:most]
     return parted
 
 
@@ -131,14 +131,14 @@ def _check_sizes(papers: int, reviewers: int, per_paper: int) -> None:
         raise InputError(f"per_paper must be at most the number of reviewers {reviewers}, found {per_paper}")
 
 
-def _repeats(drawn: Integers) -> NDArray[np.bool_]:
+def _repeats_a_reviewer(drawn: Integers) -> NDArray[np.bool_]:
     """Does any paper of an assignment have a reviewer twice?"""
     ordered = np.sort(drawn, axis=-1)
     repeated: NDArray[np.bool_] = (ordered[..., 1:] == ordered[..., :-1]).any(axis=(-1, -2))
     return repeated
 
 
-def _traded(rng: np.random.Generator, drawn: Integers) -> Integers:
+def _after_trades(rng: np.random.Generator, drawn: Integers) -> Integers:
     """Rounds of trades: papers in random pairs, each pair shuffles the reviewers it does not share.
 
     A trade is as likely as its reverse and may change nothing, so the chain is symmetric and aperiodic.
@@ -149,11 +149,11 @@ def _traded(rng: np.random.Generator, drawn: Integers) -> Integers:
         order = rng.permuted(np.broadcast_to(np.arange(papers), (count, papers)), axis=1)
         both = order[:, : 2 * pairs].reshape(count, pairs, 2)
         hands = drawn[rows, both].reshape(count, pairs, 2 * per_paper)
-        drawn[rows, both] = _trade(rng, hands).reshape(count, pairs, 2, per_paper)
+        drawn[rows, both] = _traded_hands(rng, hands).reshape(count, pairs, 2, per_paper)
     return drawn
 
 
-def _trade(rng: np.random.Generator, hands: Integers) -> Integers:
+def _traded_hands(rng: np.random.Generator, hands: Integers) -> Integers:
     """`hands[..., 2k]`, two papers' reviewers: those of only one paper are shuffled over their places."""
     k = hands.shape[-1] // 2
     same = hands[..., :k, None] == hands[..., None, k:]

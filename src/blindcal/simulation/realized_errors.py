@@ -132,7 +132,7 @@ def replay(plan: Plan, truth: SimulatedConference) -> Replay:
     by_level, nothing = isinstance(cases[0], LevelCase), float("nan")
     accept, named = (_by_levels if by_level else _by_reviewers)(plan, reviewers)
     if plan.request.quota is not None:
-        accept["chosen"] = _listed(plan, accept["chosen"])
+        accept["chosen"] = _chance_on_list(plan, accept["chosen"])
     good = np.array([float(quality[case.paper] > case.bar) for case in cases])
     stated = {
         rule: (float(plan.summary[wrong]), nothing if by_level else float(plan.summary[success]))
@@ -147,16 +147,16 @@ _ByRule = dict[str, Array]
 def _by_reviewers(plan: Plan, reviewers: Mapping[str, Sequence[str]]) -> tuple[_ByRule, _ByRule]:
     """By rule, each paper's chance of being accepted and the share of its reviewers who are named."""
     cases = [case for case in plan.conference.cases if isinstance(case, PaperCase)]
-    views, rows = planned_views(plan), [_row(case, reviewers[case.paper]) for case in cases]
+    views, rows = planned_views(plan), [_true_positions(case, reviewers[case.paper]) for case in cases]
     true = [
-        _accept(case, paper, view, row)
+        _accept_by_rule(case, paper, view, row)
         for case, paper, view, row in zip(cases, plan.papers, views, rows, strict=True)
     ]
     named = [
-        {rule: _named(view, rule, row, chance[rule]) for rule in POLICIES}
+        {rule: _share_named(view, rule, row, chance[rule]) for rule in POLICIES}
         for view, row, chance in zip(views, rows, true, strict=True)
     ]
-    return _columns(true), _columns(named)
+    return _columns_by_rule(true), _columns_by_rule(named)
 
 
 def _by_levels(plan: Plan, reviewers: Mapping[str, Sequence[str]]) -> tuple[_ByRule, _ByRule]:
@@ -172,10 +172,10 @@ def _by_levels(plan: Plan, reviewers: Mapping[str, Sequence[str]]) -> tuple[_ByR
         }
         for case, paper, raw in zip(cases, plan.papers, plan.conference.raw_accept, strict=True)
     ]
-    return _columns(true), {rule: np.full(len(cases), np.nan) for rule in POLICIES}
+    return _columns_by_rule(true), {rule: np.full(len(cases), np.nan) for rule in POLICIES}
 
 
-def _columns(rows: Sequence[Mapping[str, float]]) -> _ByRule:
+def _columns_by_rule(rows: Sequence[Mapping[str, float]]) -> _ByRule:
     return {rule: np.array([row[rule] for row in rows]) for rule in POLICIES}
 
 
@@ -183,13 +183,13 @@ def _standard_error(values: Array) -> float:
     return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else float("nan")
 
 
-def _row(case: PaperCase, reviewers: Sequence[str]) -> Integers:
+def _true_positions(case: PaperCase, reviewers: Sequence[str]) -> Integers:
     """The true reviewers as positions in the pool, lowest score first."""
     index_of = {name: index for index, name in enumerate(case.candidates)}
     return np.array([index_of[name] for name in reviewers])
 
 
-def _accept(case: PaperCase, paper: PaperPlan, view: View, row: Integers) -> dict[str, float]:
+def _accept_by_rule(case: PaperCase, paper: PaperPlan, view: View, row: Integers) -> dict[str, float]:
     """By rule, the paper's accept probability given its true reviewers."""
     if view.exact:
         (index,) = np.flatnonzero((case.tuples == row).all(axis=1))
@@ -200,7 +200,7 @@ def _accept(case: PaperCase, paper: PaperPlan, view: View, row: Integers) -> dic
     return {**constant, "chosen": chosen, "full": float(0.5 * (1.0 + np.sign(favor - 0.5)))}
 
 
-def _named(view: View, rule: str, row: Integers, accept: float) -> float:
+def _share_named(view: View, rule: str, row: Integers, accept: float) -> float:
     """The share of reviewers whom the best guesses name, on average over the decision given the truth.
 
     Guesses that are equally likely, as some guarantees make them, share the chance of being the one.
@@ -212,7 +212,7 @@ def _named(view: View, rule: str, row: Integers, accept: float) -> float:
     return float(np.array([accept, 1.0 - accept]) @ right.mean(axis=1))
 
 
-def _listed(plan: Plan, accept: Array) -> Array:
+def _chance_on_list(plan: Plan, accept: Array) -> Array:
     """The chance of being on the final list, from those of the private decisions."""
     cases, quota, final = plan.conference.cases, plan.request.quota, np.empty_like(accept)
     if quota is None:
