@@ -28,6 +28,7 @@ from blindcal.policy.solver import solve
 from blindcal.posterior.paper import PaperCase
 from blindcal.simulation.conference import uniform_case
 from blindcal.simulation.population import Population, nips_2014_population, prototype_population
+from past_reviews import dealt
 from stated import asked, guarantees, keep, save_figure, table
 
 BAR = float(ndtri(0.75))
@@ -67,10 +68,7 @@ def past_reviews(
     turn = (np.arange(who.size) - np.repeat(np.cumsum(each_wrote) - each_wrote, each_wrote)) % conferences
     table: dict[str, list[object]] = {name: [] for name in ("conference", "paper", "reviewer", "score")}
     for c in range(conferences):
-        person = rng.permutation(who[turn == c])
-        paper = np.arange(person.size) % max(2, person.size // PER_PAPER)
-        first = np.unique(paper * people.slope.size + person, return_index=True)[1]
-        paper, person = paper[first], person[first]
+        paper, person = dealt(rng, who[turn == c])
         quality = rng.standard_normal(paper.max() + 1)[paper]
         noise = people.noise[person] * rng.standard_normal(person.size)
         score = people.slope[person] * quality + people.offset[person] + noise

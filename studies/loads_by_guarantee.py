@@ -39,7 +39,7 @@ MENU = guarantees(
 
 
 def drawn(
-    rng: np.random.Generator, papers: int, reviews: int, pool: int | None = None
+    rng: np.random.Generator, papers: int, reviews: int, pool: int
 ) -> tuple[bc.Reviews, dict[str, tuple[float, ...]], dict[str, dict[str, float]]]:
     """Reviews, calibration and pools: as many reviewers as papers, each with as many reviews as a paper."""
     population = prototype_population()
@@ -56,13 +56,13 @@ def drawn(
     }
     rows = np.column_stack([slope, offset, noise, np.zeros((papers, 4))]).tolist()
     others = [np.setdiff1d(np.arange(papers), own) for own in who]
-    extra = papers - reviews if pool is None else pool - reviews
+    drawn_pools = (
+        sorted([*own, *rng.choice(rest, pool - reviews, replace=False)])
+        for own, rest in zip(who, others, strict=True)
+    )
     pools = {
-        name: dict.fromkeys(
-            [people[j] for j in sorted([*own, *rng.choice(rest, extra, replace=False)])],
-            reviews / (reviews + extra),
-        )
-        for name, own, rest in zip(names, who, others, strict=True)
+        name: dict.fromkeys([people[j] for j in own], reviews / pool)
+        for name, own in zip(names, drawn_pools, strict=True)
     }
     parameters = {name: tuple(row) for name, row in zip(people, rows, strict=True)}
     return bc.Reviews.from_table(table, grid=[]), parameters, pools

@@ -82,7 +82,7 @@ def drawn_pasts(
     middle, width = rng.normal(5.5, 0.5, conferences), 1.7 * np.exp(0.15 * rng.standard_normal(conferences))
     table: dict[str, list[object]] = {name: [] for name in ("conference", "paper", "reviewer", "score")}
     for c in range(conferences):
-        paper, person = _dealt(rng, who[where == c])
+        paper, person = dealt(rng, who[where == c])
         quality = rng.standard_normal(paper.max() + 1)
         plain = slope[person, c] * quality[paper] + offset[person, c]
         score = middle[c] + width[c] * (plain + noise[person] * rng.standard_normal(person.size))
@@ -111,12 +111,12 @@ def _drifting(rng: np.random.Generator, people: int, times: int, persistence: fl
     return found
 
 
-def _dealt(rng: np.random.Generator, who: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def dealt(rng: np.random.Generator, who: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Papers for these reviews, three each, nobody twice on one: repeats are left out."""
     person = rng.permutation(who)
     paper = np.arange(person.size) % max(2, person.size // 3)
     first = np.unique(paper * (person.max() + 1) + person, return_index=True)[1]
-    return np.unique(paper[first], return_inverse=True)[1], person[first]
+    return paper[first], person[first]
 
 
 # --- the other method: in standard deviations of each conference's scores
