@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.importers import plain_table
+from blindcal.importers import import_reviews, plain_table
 from blindcal.importers.raw_export import Choices, RawExport
 from blindcal.importers.sheet import OpenedExport, Worksheet
+from exports import refused
 
 
 def opened(*lines: str) -> OpenedExport:
@@ -74,18 +75,19 @@ def test_rows_that_do_not_fit_and_names_there_twice_are_told() -> None:
 
 
 def test_ids_that_blindcal_escaped_are_themselves_again() -> None:
-    (row,) = read("paper,reviewer,score", "'=1,'@a,'-2").rows
-    assert (row.paper, row.reviewer) == ("=1", "@a")
-    assert row.score == "'-2", "a number is never escaped: this is none, and the check will say so"
+    reviews = import_reviews(b"paper,reviewer,score,title\n'=1,'@a,1,'=x\n2,'@a,2,\n", "x.csv")
+    assert (reviews.reviews.papers, reviews.reviews.reviewers) == (("2", "=1"), ("@a",))
+    assert reviews.titles == {"=1": "=x"}
+    refused(b"paper,reviewer,score\n1,a,'-2\n2,a,1\n", "row 2, column score: must be a number")
 
 
 def test_a_json_list_of_flat_objects_is_a_table() -> None:
     value = [{"paper": 1, "reviewer": "a", "score": 2.5}, {"reviewer": "b", "paper": 2, "note": "x"}]
-    found = plain_table.read(OpenedExport("x.json", value=value, is_json=True), Choices())
+    found = plain_table.read(OpenedExport("x.json", value=value), Choices())
     assert [row[:4] for row in found.rows] == [(1, "1", "a", "2.5"), (2, "2", "b", "")]
     assert [item.what for item in found.dropped] == ["note"]
     for other in ([*value, 7], {"paper": 1}, "text"):
-        assert plain_table.recognize(OpenedExport("x.json", value=other, is_json=True), Choices()) is None
+        assert plain_table.recognize(OpenedExport("x.json", value=other), Choices()) is None
 
 
 def test_columns_are_named_once_and_by_known_fields() -> None:

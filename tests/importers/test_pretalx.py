@@ -17,7 +17,7 @@ from exports import refused, rows
 
 
 def found(*reviews: dict[str, Any], **options: Any) -> list[RawReview]:
-    opened = OpenedExport("x.json", value=list(reviews), is_json=True)
+    opened = OpenedExport("x.json", value=list(reviews))
     assert pretalx.recognize(opened, Choices()) == "pretalx reviews"
     return list(pretalx.read(opened, Choices(**options)).rows)
 
@@ -62,7 +62,7 @@ def test_proposals_that_are_no_longer_there_are_withdrawn() -> None:
     """pretalx keeps their reviews. Without `expand=submission`, and in the export, nothing says so."""
     states = {"A": "submitted", "B": "withdrawn", "C": "canceled", "D": "deleted", "E": "rejected"}
     reviews = [{"submission": {"code": c, "state": s}, "user": "a", "score": 1} for c, s in states.items()]
-    export = pretalx.read(OpenedExport("x.json", value=reviews, is_json=True), Choices())
+    export = pretalx.read(OpenedExport("x.json", value=reviews), Choices())
     assert export.withdrawn == {
         "B": "withdrawn",
         "C": "withdrawn",
@@ -71,7 +71,7 @@ def test_proposals_that_are_no_longer_there_are_withdrawn() -> None:
     }
     assert export.warnings == ()
     codes = [{"submission": "A", "user": "a", "score": 1, "Updated": "today"}]
-    export = pretalx.read(OpenedExport("x.json", value=codes, is_json=True), Choices())
+    export = pretalx.read(OpenedExport("x.json", value=codes), Choices())
     assert export.warnings[0].startswith("pretalx's export does not say which papers were withdrawn")
     assert str(export.dropped[0]) == "Updated: times can reveal who wrote a review"
 
@@ -88,7 +88,7 @@ def test_the_total_is_taken_unless_a_category_is_named() -> None:
 
 def test_other_json_is_not_taken_for_pretalx() -> None:
     for value in ([{"submission": "A", "user": "a"}], {"results": [{"score": 1}]}, [], 7, None):
-        assert pretalx.recognize(OpenedExport("x", value=value, is_json=True), Choices()) is None
+        assert pretalx.recognize(OpenedExport("x", value=value), Choices()) is None
 
 
 def test_a_category_that_is_called_score_is_not_the_total() -> None:

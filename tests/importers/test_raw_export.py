@@ -85,11 +85,11 @@ def test_a_field_that_cannot_be_told_is_asked_for(names: list[str], told: str) -
 
 def test_a_given_field_goes_by_any_of_its_names_and_may_be_one_that_was_passed_over() -> None:
     fields = {"Q1 (Overall)": ("Q1", "Overall"), "Q2 (Overall)": ("Q2", "Overall")}
-    assert choose_score_field(fields, " q2 ", "x") == "Q2 (Overall)"
+    assert choose_score_field(fields, " q2 ", "x", aliases=fields.get) == "Q2 (Overall)"
     assert choose_score_field(fields, "remarks", "x", others=["Remarks"]) == "Remarks"
     for name in ("overall", "Q3"):
         with pytest.raises(InputError, match=f"the field '{name}'.*found Q1 .Overall., Q2 .Overall."):
-            choose_score_field(fields, name, "x")
+            choose_score_field(fields, name, "x", aliases=fields.get)
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ def _system(opened: OpenedExport, choices: Choices) -> tuple[_Format, str]:
 
 def _list_kind(opened: OpenedExport) -> str:
     """What a file lists that is not reviews, in words; empty for anything else."""
-    if opened.is_json:
+    if opened.value is not None:
         return _edges_kind(opened.value)
     tables = [find_table(sheet, lambda names: bool(_marked(names))) for sheet in opened.sheets]
     kinds = [_marked(frozenset(table.folded)) for table in tables if table is not None]

@@ -40,7 +40,7 @@ def recognize(opened: OpenedExport, choices: Choices) -> str | None:
     table = _reviews(opened)
     if table is None:
         return None
-    return "EasyChair reviews without a header row" if table.row == 0 else "EasyChair reviews"
+    return "EasyChair reviews without a header row" if table.row is None else "EasyChair reviews"
 
 
 def read(opened: OpenedExport, choices: Choices) -> RawExport:
@@ -53,7 +53,7 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
     _check_names(table)
     answers, problems = _answers(table)
     columns = json_columns(answers)
-    fields = find_scores(columns, choices.score_field, table.file, table.row or None)
+    fields = find_scores(columns, choices.score_field, table.file, table.row)
     reviewers, subs = _counted(opened, table, choices)
     papers = table.column("submission #")
     cells = zip(table.rows, papers, reviewers, fields.scores, fields.confidences, strict=True)

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
+from types import MappingProxyType
 
 from blindcal.errors import Problem
 from blindcal.importers.raw_export import (
@@ -15,6 +16,7 @@ from blindcal.importers.raw_export import (
     Choices,
     RawExport,
     RawReview,
+    clean_id,
     dropped_columns,
     dropped_count,
     export_error,
@@ -28,11 +30,10 @@ from blindcal.importers.sheet import (
     OpenedExport,
     find_only_table,
     json_cell,
-    json_columns,
     json_objects,
     json_pages,
+    record_table,
 )
-from blindcal.io.cells import normalize_id, unescape
 
 NAME, TITLE = "hotcrp", "HotCRP"
 _IDENTITIES = (
@@ -63,7 +64,7 @@ _FINISHED = frozenset(("", "approved", "complete", "submitted"))
 
 def recognize(opened: OpenedExport, choices: Choices) -> str | None:
     """What kind of HotCRP export this is, in words, or None."""
-    if opened.is_json:
+    if opened.value is not None:
         return "HotCRP reviews as JSON" if _papers_and_reviews(opened.value) else None
     table = _table(opened)
     if table is None:
@@ -75,7 +76,7 @@ def recognize(opened: OpenedExport, choices: Choices) -> str | None:
 
 def read(opened: OpenedExport, choices: Choices) -> RawExport:
     """The submitted reviews."""
-    if opened.is_json:
+    if opened.value is not None:
         return _read_json(opened, choices)
     table = _table(opened)
     if table is None:
@@ -87,7 +88,7 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
     return _read_table(table, choices)
 
 
-def _wanted(names: frozenset[str]) -> bool:
+def _lists_reviews(names: frozenset[str]) -> bool:
     if "action" in names:  # a bulk assignment
         return False
     if {"pid", "review", "email"} <= names:
@@ -97,7 +98,7 @@ def _wanted(names: frozenset[str]) -> bool:
 
 
 def _table(opened: OpenedExport) -> HeadedTable | None:
-    return find_only_table(opened.sheets, _wanted)
+    return find_only_table(opened.sheets, _lists_reviews)
 
 
 def _keyworded(table: HeadedTable) -> bool:
@@ -106,29 +107,64 @@ def _keyworded(table: HeadedTable) -> bool:
     return bool(fields) and all(re.fullmatch(r"\w+", name) for name in fields)
 
 
-def _read_table(table: HeadedTable, choices: Choices) -> RawExport:
+def _read_table(
+    table: HeadedTable,
+    choices: Choices,
+    form: Mapping[str, object] = MappingProxyType({}),
+    left: Sequence[str] = (),
+) -> RawExport:
+    """The submitted reviews of a table; `left` are fields of the export that did not come into it."""
+
+    def full_name(name: str) -> tuple[str, ...]:
+        field = form.get(name)
+        full = field.get("name") if isinstance(field, dict) else None
+        return (full,) if isinstance(full, str) else ()
+
     paper = table.first("paper", "pid")
-    names = [name for name in table.names if name and name.casefold() not in _NOT_SCORES]
-    known = (paper, "title", "email", "reviewername", "round")
-    cells = zip(table.rows, *map(table.column, known), strict=True)
-    rows = [_row(number, p, who, name, stage, title) for (number, _), p, title, who, name, stage in cells]
-    used = [*map(str, known), "status", "decision"]
-    unused = [name for name in table.names if name.casefold() in _NOT_SCORES.difference(used)]
-    columns = {name: table.column(name) for name in names}
-    export = _raw_export(
-        table.file, table.row, rows, table.column("status"), columns, choices, unused, {}, _keyworded(table)
+    used = [paper, "title", "email", "reviewername", "round", "status", "decision"]
+    columns = table.columns(name for name in table.names if name and name.casefold() not in _NOT_SCORES)
+    keyworded = table.row is not None and _keyworded(table)
+    fields = [name for name, cells in columns.items() if keyworded or score_shaped(cells)]
+    score, confidence, *_, others, texts = find_scores(
+        columns, choices.score_field, table.file, table.row, fields, full_name
     )
+    reviews = table.reviews(
+        paper=paper,
+        reviewer="email",
+        score=score,
+        confidence=confidence,
+        round="round",
+        title="title",
+        name="reviewername",
+    )
+    rule = "must be complete, approved, draft or another status of HotCRP"
+    submitted, problems = [], [*table.problems, *table.repeated([*used, *columns])]
+    for review, cell in zip(reviews, table.column("status"), strict=True):
+        if cell.casefold() not in _UNFINISHED:
+            submitted.append(review._replace(round="" if review.round == "unnamed" else review.round))
+            if cell.casefold() not in _FINISHED:
+                problems.append(Problem(table.file, review.row, "status", rule))
+    unused = [*left, *(name for name in table.names if name.casefold() in _NOT_SCORES.difference(used))]
     decisions = zip(table.column(paper), table.column("decision"), strict=True)
-    return replace(
-        export,
-        problems=(*export.problems, *table.problems, *table.repeated([*used, *names])),
+    return RawExport(
+        format=NAME,
+        file=table.file,
+        rows=submitted,
+        score_field=score,
+        confidence_field=confidence,
+        best_first=_letters(form, score),
+        withdrawn=withdrawn_papers((number, "", word) for number, word in decisions),
+        dropped=(
+            *dropped_columns([*unused, *others], [name for name in texts if any(columns[name])]),
+            *dropped_count(len(reviews) - len(submitted), "unfinished review", "only submitted ones count"),
+        ),
         warnings=(
-            *(_doubts(export.rows) if choices.metareviews is None else ()),
+            *(_doubts(submitted) if choices.metareviews is None else ()),
             silent("HotCRP's table of scores", "withdrawn")
             if _shows_decisions(table)
             else silent("HotCRP's CSV of reviews"),
         ),
-        withdrawn=withdrawn_papers((number, "", word) for number, word in decisions),
+        problems=tuple(problems),
     )
 
 
@@ -171,7 +207,7 @@ def read_metareviews(opened: OpenedExport) -> frozenset[tuple[str, str]] | None:
 
     A bulk assignment with a conflict is a list of conflicts.
     """
-    table = None if opened.is_json else find_only_table(opened.sheets, _lists_assignments)
+    table = find_only_table(opened.sheets, _lists_assignments)
     if table is None:
         return None
     who = table.column(table.first("email", "user"))
@@ -180,7 +216,7 @@ def read_metareviews(opened: OpenedExport) -> frozenset[tuple[str, str]] | None:
     if any("conflict" in action for action in actions) or not any("review" in action for action in actions):
         return None
     return frozenset(
-        (normalize_id(unescape(paper.strip())), normalize_id(unescape(email.strip())))
+        (clean_id(paper), clean_id(email))
         for paper, action, email in rows
         if action.strip().casefold() == "metareview"
     )
@@ -193,12 +229,6 @@ def _lists_assignments(names: frozenset[str]) -> bool:
 def _shows_decisions(table: HeadedTable) -> bool:
     """Whether a paper without a decision has none: the scores have the column if any paper has one."""
     return "pid" not in table and ("decision" in table or _keyworded(table))
-
-
-def _row(number: int, paper: str, who: str, name: str, stage: str, title: str) -> RawReview:
-    """A review whose score is not known yet."""
-    stage = "" if stage == "unnamed" else stage
-    return RawReview(number, paper, who, "", round=stage, title=title, name=name)
 
 
 def _papers_and_reviews(value: object) -> list[tuple[Item, Item]]:
@@ -221,41 +251,51 @@ def _read_json(opened: OpenedExport, choices: Choices) -> RawExport:
         raise export_error(opened.file, "must be HotCRP's reviews: an object with reviews, each with its pid")
     if not any(review.get("reviewer_email") for _, review in pairs):
         raise export_error(opened.file, _IDENTITIES)
-    numbered = [
-        (number, paper, review)
+    records = {
+        number: _record(paper, review)
         for number, (paper, review) in enumerate(pairs, start=1)
         if json_cell(review.get("rtype")) != _METAREVIEW
-    ]
-    if not numbered:
+    }
+    if not records:
         raise export_error(opened.file, "must hold reviews", "metareviews alone")
-    columns = json_columns(
-        [{n: json_cell(v) for n, v in review.items() if n not in _NOT_FIELDS} for *_, review in numbered]
-    )
     unused = dict.fromkeys(name for _, review in pairs for name in review if name in _NOT_FIELDS)
-    dropped = [name for name in unused if name not in _KEPT_FIELDS]
-    tops = json_pages(opened.value)
-    forms: list[Item] = [item["reviewform"] for item in tops if isinstance(item.get("reviewform"), dict)]
-    statuses = [json_cell(review.get("status")) for *_, review in numbered]
-    rows = [_json_row(*triple) for triple in numbered]
-    export = _raw_export(
-        opened.file, None, rows, statuses, columns, choices, dropped, forms[0] if forms else {}
+    forms: list[Item] = [
+        page["reviewform"] for page in json_pages(opened.value) if isinstance(page.get("reviewform"), dict)
+    ]
+    export = _read_table(
+        record_table(opened.file, [*records.values()], records),
+        choices,
+        forms[0] if forms else {},
+        [name for name in unused if name not in _KEPT_FIELDS],
     )
-    papers = _papers(opened.value) or [paper for paper, _ in pairs]
+    whole = _papers(opened.value)
+    items = whole or [paper for paper, _ in pairs]
+    papers = {json_cell(paper.get("pid")): paper for paper in items}
     return replace(
         export,
-        dropped=(
-            *export.dropped,
-            *dropped_count(len(pairs) - len(numbered), "metareview", METAREVIEWS),
-        ),
-        warnings=() if _papers(opened.value) else (silent("HotCRP's JSON of reviews"),),
-        titles={json_cell(paper.get("pid")): json_cell(paper.get("title")) for paper in papers},
-        tracks={json_cell(paper.get("pid")): json_cell(paper.get("submission_class")) for paper in papers},
-        conflicts=tuple(_conflicts(papers)),
+        dropped=(*export.dropped, *dropped_count(len(pairs) - len(records), "metareview", METAREVIEWS)),
+        warnings=() if whole else (silent("HotCRP's JSON of reviews"),),
+        titles={number: json_cell(paper.get("title")) for number, paper in papers.items()},
+        tracks={number: json_cell(paper.get("submission_class")) for number, paper in papers.items()},
+        conflicts=tuple(_conflicts(items)),
         withdrawn=withdrawn_papers(
-            (json_cell(paper.get("pid")), json_cell(paper.get("status")), _decision(paper))
-            for paper in papers
+            (number, json_cell(paper.get("status")), _decision(paper)) for number, paper in papers.items()
         ),
     )
+
+
+def _record(paper: Item, review: Item) -> dict[str, str]:
+    """A review as a row of HotCRP's table of reviews."""
+    known = {
+        "paper": review.get("pid", paper.get("pid")),
+        "title": paper.get("title"),
+        "email": review.get("reviewer_email"),
+        "reviewername": html.unescape(re.sub(r"<[^<>]*+>", "", json_cell(review.get("reviewer")))),
+        "round": review.get("round"),
+        "status": review.get("status"),
+    }
+    fields = {name: value for name, value in review.items() if name not in _NOT_FIELDS}
+    return {name: json_cell(value) for name, value in (fields | known).items()}
 
 
 def _decision(paper: Item) -> str:
@@ -268,13 +308,6 @@ def _decision(paper: Item) -> str:
     """
     status = json_cell(paper.get("status"))
     return "" if status == "submitted" else json_cell(paper.get("decision"))
-
-
-def _json_row(number: int, paper: Item, review: Item) -> RawReview:
-    name = html.unescape(re.sub(r"<[^<>]*+>", "", json_cell(review.get("reviewer"))))
-    pid, title = review.get("pid", paper.get("pid")), paper.get("title")
-    texts = map(json_cell, (pid, review.get("reviewer_email"), name, review.get("round"), title))
-    return _row(number, *texts)
 
 
 def read_conflicts(opened: OpenedExport) -> list[tuple[str, str]] | None:
@@ -294,50 +327,6 @@ def _conflicts(papers: Sequence[Item]) -> Iterator[tuple[str, str]]:
         conflicts = paper.get("pc_conflicts")
         names = conflicts if isinstance(conflicts, dict | list) else ()
         yield from ((json_cell(paper.get("pid")), name) for name in names if isinstance(name, str))
-
-
-def _raw_export(
-    file: str,
-    row: int | None,
-    rows: Sequence[RawReview],
-    statuses: Sequence[str],
-    columns: Mapping[str, list[str]],
-    choices: Choices,
-    unused: Sequence[str],
-    form: Mapping[str, object],
-    keyworded: bool = False,
-) -> RawExport:
-    fields = {n: _aliases(n, form) for n, cells in columns.items() if keyworded or score_shaped(cells)}
-    fields_read = find_scores(columns, choices.score_field, file, row, fields)
-    texts = [name for name in fields_read.texts if any(columns[name])]
-    rule = "must be complete, approved, draft or another status of HotCRP"
-    folded = [status.casefold() for status in statuses]
-    strange = [r.row for r, status in zip(rows, folded, strict=True) if status not in _FINISHED | _UNFINISHED]
-    cells = zip(rows, folded, fields_read.scores, fields_read.confidences, strict=True)
-    finished = [
-        review._replace(score=score, confidence=sure)
-        for review, status, score, sure in cells
-        if status not in _UNFINISHED
-    ]
-    return RawExport(
-        format=NAME,
-        file=file,
-        rows=finished,
-        score_field=fields_read.score,
-        confidence_field=fields_read.confidence,
-        best_first=_letters(form, fields_read.score),
-        dropped=(
-            *dropped_columns([*unused, *fields_read.unused], texts),
-            *dropped_count(len(rows) - len(finished), "unfinished review", "only submitted ones count"),
-        ),
-        problems=tuple(Problem(file, number, "status", rule) for number in strange),
-    )
-
-
-def _aliases(name: str, form: Mapping[str, object]) -> tuple[str, ...]:
-    field = form.get(name)
-    full = field.get("name") if isinstance(field, dict) else None
-    return (full,) if isinstance(full, str) else ()
 
 
 def _letters(form: Mapping[str, object], score: str) -> tuple[str, ...]:

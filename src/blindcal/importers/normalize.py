@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from blindcal.importers.raw_export import (
     Dropped,
     RawExport,
     RawReview,
+    clean_id,
     dropped_count,
     listed,
 )
@@ -31,7 +33,7 @@ from blindcal.importers.scores import (
     scale_of,
     tops_of,
 )
-from blindcal.io.cells import Violation, count, id_problem, normalize_id, whole_ids
+from blindcal.io.cells import Violation, count, id_problem, normalize_id, unescape, whole_ids
 from blindcal.io.tables import Problems
 from blindcal.reviewers.calibration import ANYONE
 from blindcal.reviews import Reviews
@@ -84,47 +86,71 @@ class Imported:
 def gather(export: RawExport, choices: Choices) -> Imported:
     """The checked and sorted reviews of an export, or an `InputError` with every problem in it.
 
-    `export` is what a system's `read` returns; of the `choices`, `best_first` and `people` count here.
+    `export` is what a system's `read` returns; of the `choices`, `best_first`, `people`, `latest` and
+    `metareviews` count here.
     """
-    people = {_clean(key): _clean(person) for key, person in (choices.people or {}).items()}
-    export = _without_metareviews(export, choices.metareviews or frozenset())
-    scored = [row for row in export.rows if row.score.strip().casefold() not in _BLANK]
-    rows = _whole([_cleaned(row) for row in scored])
-    papers = {_clean(raw.paper): row.paper for raw, row in zip(scored, rows, strict=True)}
-    rows = [row._replace(reviewer=people.get(row.reviewer, row.reviewer)) for row in rows]
+    listed_metareviews = choices.metareviews or frozenset()
+    reviews_alone = [
+        row for row in export.rows if (clean_id(row.paper), clean_id(row.reviewer)) not in listed_metareviews
+    ]
+    scored = [row for row in reviews_alone if not _is_blank(row.score)]
+    people = {
+        normalize_id(key.strip()): normalize_id(who.strip()) for key, who in (choices.people or {}).items()
+    }
+    paper_id, person = (
+        _ids_of([row.paper for row in scored]),
+        _ids_of([row.reviewer for row in scored], people),
+    )
+    rows = [
+        row._replace(
+            paper=paper_id(row.paper),
+            reviewer=person(row.reviewer),
+            track=clean_id(row.track),
+            round=clean_id(row.round),
+            title=_phrase(row.title),
+            name=_phrase(row.name),
+            file=row.file or export.file,
+        )
+        for row in scored
+    ]
+    dropped = [
+        *export.dropped,
+        *dropped_count(len(export.rows) - len(reviews_alone), "metareview", METAREVIEWS),
+    ]
     if choices.latest:
         last = {(row.paper, row.reviewer): index for index, row in enumerate(rows)}
-        left = dropped_count(len(rows) - len(last), "earlier answer", "only the last one counts")
-        rows, export = (
-            [rows[index] for index in sorted(last.values())],
-            replace(export, dropped=(*export.dropped, *left)),
-        )
+        dropped += dropped_count(len(rows) - len(last), "earlier answer", "only the last one counts")
+        rows = [rows[index] for index in sorted(last.values())]
     # The order that the export brought along counts if its scores need one.
-    brought = export.best_first if is_worded(row.score for row in export.rows) else ()
+    brought = export.best_first if is_worded(row.score for row in reviews_alone) else ()
     log = Problems(export.file)
     log.extend(export.problems)
-    score, sure = _scores(rows, choices.best_first or brought, export, log), _confidences(rows, export, log)
-    known = {
-        papers.get(_clean(paper), _clean(paper)): _clean(track)
-        for paper, track in export.tracks.items()
-        if track.strip()
-    }
-    tracks = {**{row.paper: row.track for row in reversed(rows) if row.track}, **known}
-    if not _years_mixed(rows, export, log):
-        _check_pairs(rows, tracks, export, log)
+    score = _scores(rows, choices.best_first or brought, export.score_field, log)
+    sure = _confidences(rows, export.confidence_field, log)
+    tracks = {row.paper: row.track for row in reversed(rows) if row.track}
+    tracks |= {paper_id(paper): clean_id(track) for paper, track in export.tracks.items() if track.strip()}
+    if not _years_mixed(rows, log):
+        _check_pairs(rows, tracks, log)
     if tracks:
         rows = [row._replace(track=tracks.get(row.paper, "")) for row in rows]
-    _check_ids(rows, export, log)
+    _check_ids(rows, log)
     if not rows:
         log.add(None, None, "must have at least one review with a score", "none")
     log.finish()
     check_people([(row.paper, row.reviewer) for row in rows], export.file)
-    reviews, titles = Reviews.from_table(_table(rows, score, sure)), _titles(rows, export, papers)
-    pairs = {
-        (papers.get(_clean(paper), _clean(paper)), people.get(_clean(who), _clean(who)))
-        for paper, who in export.conflicts
+    table: dict[str, list[Any]] = {
+        "paper": [row.paper for row in rows],
+        "reviewer": [row.reviewer for row in rows],
+        "score": score.values,
+        **({} if sure is None else {"confidence": sure.values}),
+        **({"track": [row.track for row in rows]} if any(row.track for row in rows) else {}),
     }
-    became = {papers.get(_clean(paper), paper): what for paper, what in export.withdrawn.items()}
+    reviews = Reviews.from_table(table)
+    titles = {row.paper: row.title for row in reversed(rows)}
+    titles |= {paper_id(paper): _phrase(title) for paper, title in export.titles.items()}
+    titles = {paper: title for paper, title in titles.items() if title and not id_problem(paper)}
+    pairs = {(paper_id(paper), person(who)) for paper, who in export.conflicts}
+    became = {paper_id(paper): what for paper, what in export.withdrawn.items()}
     return Imported(
         format=export.format,
         # Messages name rows of the file.
@@ -135,21 +161,37 @@ def gather(export: RawExport, choices: Choices) -> Imported:
         rounds=tuple(rows[i].round for i in reviews.row) if any(row.round for row in rows) else (),
         titles=titles,
         tracks={paper: tracks[paper] for paper in tracks if not any(map(id_problem, (paper, tracks[paper])))},
-        committee=_committee(rows, export, people),
+        committee=_committee(rows, export, person),
         conflicts=tuple(sorted(pair for pair in pairs if not any(map(id_problem, pair)))),
         withdrawn={paper: became[paper] for paper in reviews.papers if paper in became},
-        sources=tuple((rows[i].file or export.file, rows[i].row) for i in reviews.row),
+        sources=tuple((rows[i].file, rows[i].row) for i in reviews.row),
         recognized=(*export.said, *(["decimals written with a comma"] if score.commas else [])),
-        dropped=(*export.dropped, Dropped("the order of rows", "it can reveal who wrote a review")),
-        warnings=(*export.warnings, *_warnings(export, scored, rows, sure, titles, people)),
+        dropped=(*dropped, Dropped("the order of rows", "it can reveal who wrote a review")),
+        warnings=(
+            *export.warnings,
+            *_blank_warnings([row for row in reviews_alone if _is_blank(row.score)]),
+            *_warnings(
+                export.confidence_field if sure is None else None,
+                rows,
+                titles,
+                people,
+                [clean_id(row.reviewer) for row in scored],
+            ),
+        ),
     )
 
 
-def _without_metareviews(export: RawExport, listed: Collection[tuple[str, str]]) -> RawExport:
-    """The export without reviews that a list of assignments calls metareviews."""
-    rows = [row for row in export.rows if (_clean(row.paper), _clean(row.reviewer)) not in listed]
-    left = dropped_count(len(export.rows) - len(rows), "metareview", METAREVIEWS)
-    return replace(export, rows=rows, dropped=(*export.dropped, *left))
+def _ids_of(cells: Sequence[str], names: Mapping[str, str] = MappingProxyType({})) -> Callable[[str], str]:
+    """The id behind a cell like these: `1.0` as `1` if all are whole, and what `names` has for it."""
+    ids = [clean_id(cell) for cell in cells]
+    whole = dict(zip(ids, whole_ids(ids), strict=True))
+
+    def id_of(cell: str) -> str:
+        cleaned = clean_id(cell)
+        known = whole.get(cleaned, cleaned)
+        return names.get(known, known)
+
+    return id_of
 
 
 def coded(imported: Imported, known: Mapping[str, str]) -> tuple[Imported, dict[str, str]]:
@@ -173,30 +215,17 @@ def coded(imported: Imported, known: Mapping[str, str]) -> tuple[Imported, dict[
     return hidden, code
 
 
-def _clean(text: str) -> str:
-    """An id without spaces around it, in the one form that ids have."""
-    return normalize_id(text.strip())
-
-
 def _phrase(text: str) -> str:
     """A title or a name on one line, without characters that cannot be seen."""
+    text = unescape(text)
     if not text.isprintable():
         text = "".join(character if character.isprintable() else " " for character in text)
     text = " ".join(text.split())
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-def _cleaned(row: RawReview) -> RawReview:
-    paper, who, track, stage = map(_clean, (row.paper, row.reviewer, row.track, row.round))
-    return row._replace(paper=paper, reviewer=who, track=track, round=stage)
-
-
-def _whole(rows: Sequence[RawReview]) -> list[RawReview]:
-    """The rows with `1.0` as `1` in ids, if all ids of the kind are whole numbers."""
-    papers = whole_ids([row.paper for row in rows])
-    people = whole_ids([row.reviewer for row in rows])
-    ids = zip(rows, papers, people, strict=True)
-    return [row._replace(paper=paper, reviewer=who) for row, paper, who in ids]
+def _is_blank(cell: str) -> bool:
+    return cell.strip().casefold() in _BLANK
 
 
 class _Numbers(NamedTuple):
@@ -208,52 +237,56 @@ class _Numbers(NamedTuple):
     commas: bool = False
 
 
-def _scores(rows: Sequence[RawReview], order: Sequence[str], export: RawExport, log: Problems) -> _Numbers:
-    """The scores; cells repeat, so each distinct one is read once."""
+def _scores(rows: Sequence[RawReview], order: Sequence[str], field: str, log: Problems) -> _Numbers:
     cells = [row.score for row in rows]
-    commas = has_decimal_commas(cells)
+    commas = has_decimal_commas(cells) and not order
     if not order and is_worded(cells):
         # One cure for all of them: said once and not row by row.
-        log.extend([Problem(export.file, None, export.score_field, NO_ORDER)])
+        log.add(None, field, NO_ORDER)
         return _Numbers([], {})
-    read = {cell: read_ordered(cell, order) if order else read_number(cell, commas) for cell in set(cells)}
     if len(tops := tops_of(cells)) > 1:
-        rule = "must be out of one number in all rows"
-        log.extend([Problem(export.file, None, export.score_field, rule, listed(sorted(tops)))])
-    right = _good(rows, cells, read, export.score_field, log)
-    return _Numbers([value for value, _ in right], dict(right), bool(order), commas and not order)
+        log.add(None, field, "must be out of one number in all rows", listed(sorted(tops)))
+    read = _read_cells(
+        rows,
+        cells,
+        lambda cell: read_ordered(cell, order) if order else read_number(cell, commas),
+        field,
+        log,
+    )
+    return _Numbers([value for value, _ in read], dict(read), bool(order), commas)
 
 
-def _confidences(rows: Sequence[RawReview], export: RawExport, log: Problems) -> _Numbers | None:
+def _confidences(rows: Sequence[RawReview], field: str | None, log: Problems) -> _Numbers | None:
     """How sure the reviewers are, where they say it in numbers."""
-    cells = ["" if row.confidence.strip().casefold() in _BLANK else row.confidence for row in rows]
-    if export.confidence_field is None or not any(cells) or is_worded(cells):
+    cells = ["" if _is_blank(row.confidence) else row.confidence for row in rows]
+    if field is None or not any(cells) or is_worded(cells):
         return None
     commas = has_decimal_commas(cells)
-    read = {cell: read_number(cell, commas) for cell in set(cells) if cell}
-    read[""] = (math.nan, "")
-    right = _good(rows, cells, read, export.confidence_field, log)
-    return _Numbers([value for value, _ in right], {}, commas=commas)
+    read = _read_cells(
+        rows, cells, lambda cell: read_number(cell, commas) if cell else (math.nan, ""), field, log
+    )
+    return _Numbers([value for value, _ in read], {}, commas=commas)
 
 
-def _good(
+def _read_cells(
     rows: Sequence[RawReview],
     cells: Sequence[str],
-    read: Mapping[str, tuple[float, str] | Violation],
+    read: Callable[[str], tuple[float, str] | Violation],
     field: str,
     log: Problems,
 ) -> list[tuple[float, str]]:
     """The numbers and labels of cells that are right; a problem for each other one."""
-    good = {
-        cell: (value, str(label or "")) for cell, (value, label) in read.items() if isinstance(value, float)
-    }
-    if len(good) < len(read):
-        broken = [(row, read[cell]) for row, cell in zip(rows, cells, strict=True) if cell not in good]
-        log.extend([Problem(row.file or log.file, row.row, field, str(r), what) for row, (r, what) in broken])
+    # Cells repeat: each distinct one is read once.
+    content = {cell: read(cell) for cell in set(cells)}
+    good = {cell: (n, str(label or "")) for cell, (n, label) in content.items() if isinstance(n, float)}
+    for row, cell in zip(rows, cells, strict=True) if len(good) < len(content) else ():
+        if cell not in good:
+            rule, what = content[cell]
+            log.extend([Problem(row.file, row.row, field, str(rule), what)])
     return [good[cell] for cell in cells if cell in good]
 
 
-def _check_ids(rows: Sequence[RawReview], export: RawExport, log: Problems) -> None:
+def _check_ids(rows: Sequence[RawReview], log: Problems) -> None:
     for name in ("paper", "reviewer", "track", "round"):
         optional = name in ("track", "round")
         cells = [getattr(row, name) for row in rows]
@@ -262,35 +295,33 @@ def _check_ids(rows: Sequence[RawReview], export: RawExport, log: Problems) -> N
             broken[ANYONE] = (f"must be a person: {ANYONE} stands for anyone in other files", None)
         for row, cell in zip(rows, cells, strict=True):
             if problem := broken.get(cell):
-                log.extend([Problem(row.file or export.file, row.row, name, *problem)])
+                log.extend([Problem(row.file, row.row, name, *problem)])
 
 
-def _years_mixed(rows: Sequence[RawReview], export: RawExport, log: Problems) -> bool:
+def _years_mixed(rows: Sequence[RawReview], log: Problems) -> bool:
     """Whether many papers have two titles: their numbers start again every year."""
-    titles: dict[str, set[str]] = {}
+    titles = defaultdict[str, set[str]](set)
     for row in rows:
-        titles.setdefault(row.paper, set()).add(_phrase(row.title))
+        titles[row.paper].add(row.title)
     double = sum(len(given - {""}) > 1 for given in titles.values())
     mixed = double > 1 and _MIXED * double >= len(titles)
     if mixed:
         what = f"{count(double, 'paper')} with two titles: two years in one file?"
-        log.extend([Problem(export.file, None, "title", "must be one for each paper", what)])
+        log.add(None, "title", "must be one for each paper", what)
     return mixed
 
 
-def _check_pairs(
-    rows: Sequence[RawReview], tracks: Mapping[str, str], export: RawExport, log: Problems
-) -> None:
+def _check_pairs(rows: Sequence[RawReview], tracks: Mapping[str, str], log: Problems) -> None:
     """One review of a paper by a reviewer; a paper stays in one track."""
     first: dict[tuple[str, str], RawReview] = {}
     for row in rows:
-        file, earlier = row.file or export.file, first.setdefault((row.paper, row.reviewer), row)
+        earlier = first.setdefault((row.paper, row.reviewer), row)
         if earlier is not row:
             rule = "must not repeat an earlier row's paper and reviewer"
-            log.extend([Problem(file, row.row, "reviewer", rule, _repeated(earlier, row))])
+            log.extend([Problem(row.file, row.row, "reviewer", rule, _repeated(earlier, row))])
         if row.track and row.track != tracks.get(row.paper):
             rule = "must be the track of the paper's first row"
-            log.extend([Problem(file, row.row, "track", rule)])
+            log.extend([Problem(row.file, row.row, "track", rule)])
 
 
 def _repeated(earlier: RawReview, row: RawReview) -> str:
@@ -302,38 +333,17 @@ def _repeated(earlier: RawReview, row: RawReview) -> str:
     return f"row {earlier.row}'s" + ("" if same else second)
 
 
-def _table(rows: Sequence[RawReview], score: _Numbers, sure: _Numbers | None) -> dict[str, list[Any]]:
-    table: dict[str, list[Any]] = {
-        "paper": [row.paper for row in rows],
-        "reviewer": [row.reviewer for row in rows],
-        "score": score.values,
-    }
-    if sure is not None:
-        table["confidence"] = sure.values
-    if any(row.track for row in rows):
-        table["track"] = [row.track for row in rows]
-    return table
-
-
-def _titles(rows: Sequence[RawReview], export: RawExport, papers: Mapping[str, str]) -> dict[str, str]:
-    titles = {row.paper: _phrase(row.title) for row in reversed(rows)}
-    listed = ((_clean(paper), _phrase(title)) for paper, title in export.titles.items())
-    titles.update((papers.get(paper, paper), title) for paper, title in listed)
-    return {paper: title for paper, title in titles.items() if title and not id_problem(paper)}
-
-
-def _committee(rows: Sequence[RawReview], export: RawExport, people: Mapping[str, str]) -> dict[str, str]:
+def _committee(rows: Sequence[RawReview], export: RawExport, person: Callable[[str], str]) -> dict[str, str]:
     """The name of everyone that the export knows, those who wrote nothing included.
 
     Members that the export lists have the names of that list alone: which names are known must not tell who
     reviewed.
     """
-    committee = {row.reviewer: _phrase(row.name) for row in reversed(rows)}
-    for key, name in export.committee.items():
-        person = people.get(_clean(key), _clean(key))
-        if not id_problem(person):
-            committee[person] = _phrase(name)
-    return {person: "" if name == person else name for person, name in sorted(committee.items())}
+    committee = {row.reviewer: row.name for row in reversed(rows)}
+    committee |= {person(cell): _phrase(name) for cell, name in export.committee.items()}
+    return {
+        who: "" if name == who else name for who, name in sorted(committee.items()) if not id_problem(who)
+    }
 
 
 def withdrawn_lines(withdrawn: Mapping[str, str]) -> list[str]:
@@ -349,27 +359,23 @@ def withdrawn_lines(withdrawn: Mapping[str, str]) -> list[str]:
     return [f"{count(len(ids), 'paper')} {what}: {', '.join(ids)}" for what, ids in papers.items()]
 
 
+def _blank_warnings(blank: Sequence[RawReview]) -> list[str]:
+    places = ", ".join(f"{row.file}, row {row.row}".lstrip(", ") for row in blank[:_SHOWN_ROWS])
+    more = "" if len(blank) <= _SHOWN_ROWS else ", ..."
+    return [f"{count(len(blank), 'review')} without a score left out ({places}{more})"] if blank else []
+
+
 def _warnings(
-    export: RawExport,
-    scored: Sequence[RawReview],
+    worded: str | None,
     rows: Sequence[RawReview],
-    sure: _Numbers | None,
     titles: Mapping[str, str],
     people: Mapping[str, str],
-) -> list[str]:
-    """Reviews without a score, confidence in words, papers with two titles, ids that the map lacks."""
-    warnings, kept = [], set(map(id, scored))
-    if blank := [row for row in export.rows if id(row) not in kept]:
-        places = ", ".join(f"{row.file}, row {row.row}".lstrip(", ") for row in blank[:_SHOWN_ROWS])
-        more = "" if len(blank) <= _SHOWN_ROWS else ", ..."
-        warnings.append(f"{count(len(blank), 'review')} without a score left out ({places}{more})")
-    if export.confidence_field is not None and sure is None:
-        warnings.append(
-            f"{export.confidence_field} holds no numbers: left out, and so there is no confidence"
-        )
-    if double := {r.paper for r in rows if r.title.strip() and _phrase(r.title) != titles.get(r.paper)}:
-        warnings.append(f"{count(len(double), 'paper')} with two titles: the first is kept")
-    ids = {_clean(row.reviewer) for row in scored}
-    if people and (missing := len(ids - people.keys() - {*people.values()})):
-        warnings.append(f"{count(missing, 'reviewer id')} not in the map kept as in the export")
-    return warnings
+    ids: Collection[str],
+) -> Iterator[str]:
+    """That confidence is `worded`, that papers have two titles, and that a map lacks some of the `ids`."""
+    if worded is not None:
+        yield f"{worded} holds no numbers: left out, and so there is no confidence"
+    if double := {row.paper for row in rows if row.title and row.title != titles.get(row.paper)}:
+        yield f"{count(len(double), 'paper')} with two titles: the first is kept"
+    if people and (missing := len({*ids} - people.keys() - {*people.values()})):
+        yield f"{count(missing, 'reviewer id')} not in the map kept as in the export"

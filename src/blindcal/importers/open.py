@@ -14,22 +14,15 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import PurePosixPath
 from sys import getsizeof
 
 from blindcal.errors import InputError
 from blindcal.importers.raw_export import export_error
-from blindcal.importers.sheet import (
-    CHUNK,
-    Memory,
-    OpenedExport,
-    Part,
-    Worksheet,
-    json_size,
-    spreadsheet_xml,
-    xlsx_sheets,
-)
+from blindcal.importers.sheet import Memory, OpenedExport, Worksheet, json_size
+from blindcal.importers.workbooks import spreadsheet_xml, xlsx_sheets
 from blindcal.io.atomic_files import parse_json
 from blindcal.io.tables import SEPARATORS, Problems, records
 
@@ -62,7 +55,7 @@ def open_export(data: bytes, file: str) -> OpenedExport:
         data = gunzip(data, file)
         memory.take(len(data))
         inner = _open_unpacked(data, file, memory)
-        return OpenedExport(file, inner.sheets, inner.value, inner.is_json, ("gzip", *inner.said))
+        return replace(inner, said=("gzip", *inner.said))
     return _open_unpacked(data, file, memory)
 
 
@@ -101,20 +94,17 @@ def _open_zip(data: bytes, file: str, memory: Memory) -> OpenedExport:
         raise export_error(file, "must be a whole zip or .xlsx file", "damage") from None
     if len(set(names)) < len(names):
         raise export_error(file, f"must have at most {_MAX_PARTS:,} parts, each once", f"{len(names):,}")
-    read = _reader(archive, file)
+    read = _part_reader(archive, file)
     if "xl/workbook.xml" in names:
         return OpenedExport(file, xlsx_sheets(read, file, memory), said=("an .xlsx workbook",))
     return _open_zipped_files(names, read, file, memory)
 
 
-def _reader(archive: zipfile.ZipFile, file: str) -> Callable[[str], Part | None]:
-    """A function that reads a part of the archive, within one limit for all parts together.
-
-    Each part is read once to measure it, and once more for whoever takes it.
-    """
+def _part_reader(archive: zipfile.ZipFile, file: str) -> Callable[[str], bytes | None]:
+    """A function that reads a part of the archive, within one limit for all parts together."""
     left = MAX_EXPORT
 
-    def read(name: str) -> Part | None:
+    def read(name: str) -> bytes | None:
         nonlocal left
         try:
             info = archive.getinfo(name)
@@ -122,46 +112,34 @@ def _reader(archive: zipfile.ZipFile, file: str) -> Callable[[str], Part | None]
             return None
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
             raise export_error(file, "must be packed plainly", "a password or an unusual packing")
-        size = tags = 0
-        for chunk in _chunks(archive, info, file):
-            size, tags = size + len(chunk), tags + chunk.count(b"<")
-            if size > left:
-                raise export_error(file, f"must unpack to at most {MAX_EXPORT:,} bytes", "more")
-        left -= size
-        return Part(size, tags, _chunks(archive, info, file))
+        try:
+            with archive.open(info) as part:
+                data = part.read(left + 1)
+        except _BROKEN_ZIP:
+            raise export_error(file, "must be a whole zip or .xlsx file", "damage") from None
+        if len(data) > left:
+            raise export_error(file, f"must unpack to at most {MAX_EXPORT:,} bytes", "more")
+        left -= len(data)
+        return data
 
     return read
 
 
-def _chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: str) -> Iterator[bytes]:
-    try:
-        with archive.open(info) as part:
-            while chunk := part.read(CHUNK):
-                yield chunk
-    except _BROKEN_ZIP as error:
-        if isinstance(error, InputError):
-            raise
-        raise export_error(file, "must be a whole zip or .xlsx file", "damage") from None
-
-
 def _open_zipped_files(
-    names: list[str], read: Callable[[str], Part | None], file: str, memory: Memory
+    names: list[str], read: Callable[[str], bytes | None], file: str, memory: Memory
 ) -> OpenedExport:
     """The tables of a zip of text files, or the only JSON text in it."""
     files = []
     for name in filter(_is_table, names):
-        if (part := read(name)) is not None:
-            memory.take(part.size)
-            data = b"".join(part.chunks)
+        if (data := read(name)) is not None:
+            memory.take(len(data))
             files.append(_open_text(data, f"{file}: {name}", PurePosixPath(name).stem, memory))
     if not files:
         raise export_error(file, "must hold a CSV, TSV or JSON file, or be an .xlsx workbook", "neither")
     said = tuple(dict.fromkeys(("zip", *(line for part in files for line in part.said))))
-    if any(part.is_json for part in files):
-        if len(files) > 1:
-            raise export_error(file, "must hold one JSON file or only tables", f"{len(files)} files")
-        return OpenedExport(file, value=files[0].value, is_json=True, said=said)
-    return OpenedExport(file, tuple(sheet for part in files for sheet in part.sheets), said=said)
+    if len(files) > 1 and any(part.value is not None for part in files):
+        raise export_error(file, "must hold one JSON file or only tables", f"{len(files)} files")
+    return OpenedExport(file, tuple(sheet for part in files for sheet in part.sheets), files[0].value, said)
 
 
 def _is_table(name: str) -> bool:
@@ -179,9 +157,7 @@ def _open_text(data: bytes, file: str, name: str, memory: Memory) -> OpenedExpor
     text, encoding = decode_text(data, file, memory)
     if start.startswith((b"{", b"[")):
         memory.check(json_size(text), file=file)
-        return OpenedExport(
-            file, value=_parse_json_or_lines(text, file), is_json=True, said=(f"JSON, {encoding}",)
-        )
+        return OpenedExport(file, value=_parse_json_or_lines(text, file), said=(f"JSON, {encoding}",))
     sheet, separator = parse_delimited(text, file, name, memory)
     return OpenedExport(file, (sheet,), said=(f"cells separated by {SEPARATORS[separator]}s, {encoding}",))
 

@@ -67,7 +67,7 @@ class _Notes(NamedTuple):
 
 def recognize(opened: OpenedExport, choices: Choices) -> str | None:
     """What kind of OpenReview export this is, in words, or None."""
-    notes = list(_walk(json_pages(opened.value))) if opened.is_json else []
+    notes = list(_walk(json_pages(opened.value)))
     if not any(_kinds(note) for note in notes):
         return None
     return f"OpenReview notes (API {2 if any('invitations' in note for note in notes) else 1})"

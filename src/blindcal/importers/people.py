@@ -13,10 +13,10 @@ from blindcal.importers.easychair import conflicts as easychair_conflicts
 from blindcal.importers.hotcrp import read_conflicts as hotcrp_conflicts
 from blindcal.importers.open import open_export
 from blindcal.importers.pretalx import team_sheet
-from blindcal.importers.raw_export import export_error
+from blindcal.importers.raw_export import clean_id, export_error
 from blindcal.importers.scores import score_shaped
 from blindcal.importers.sheet import HeadedTable, MixedListError, OpenedExport, find_only_table
-from blindcal.io.cells import Column, count, id_problem, normalize_id, unescape, whole_ids
+from blindcal.io.cells import Column, count, id_problem, whole_ids
 from blindcal.io.tables import Problems, Table, input_error, parse_table
 from blindcal.reviewers.calibration import ANYONE
 
@@ -247,7 +247,7 @@ def read_conflicts(data: bytes, file: str, people: Mapping[str, str] | None = No
     paper and person the later, as it does there. `people`: the person behind an id, as for reviews.
     """
     opened = open_export(data, file)
-    if opened.is_json:
+    if opened.value is not None:
         return _from_json(opened, people)
     if (bids := easychair_conflicts(opened)) is not None:
         return _pairs(file, bids, "member name", people), "EasyChair's bids, of which conflicts are taken"
@@ -297,7 +297,7 @@ def _pairs(
     if not listed:
         raise export_error(file, _NONE)
     log, known = Problems(file), people or {}
-    pairs = [(paper.strip(), normalize_id(who.strip())) for paper, who in listed]
+    pairs = [(clean_id(paper), clean_id(who)) for paper, who in listed]
     for broken in filter(None, (id_problem(cell) for pair in pairs for cell in pair)):
         log.add(None, column, *broken)
     log.finish()
@@ -331,7 +331,7 @@ def _ids(
     rows: Sequence[int] | None = None,
 ) -> list[str]:
     """The ids of a column, without spaces around them, as the map has them; every bad one is a problem."""
-    cells = [normalize_id(unescape(cell.strip())) for cell in table.column(column)]
+    cells = [clean_id(cell) for cell in table.column(column)]
     places = range(len(cells)) if rows is None else rows
     log = Problems(table.file)
     log.extend([*table.problems, *table.repeated([column])])

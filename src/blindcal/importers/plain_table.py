@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from blindcal.errors import InputError, Problem
 from blindcal.importers.raw_export import (
@@ -28,12 +29,10 @@ from blindcal.importers.scores import is_confidence_name, is_score_name, is_word
 from blindcal.importers.sheet import (
     HeadedTable,
     OpenedExport,
-    Worksheet,
     find_only_table,
     find_table,
-    json_worksheet,
 )
-from blindcal.io.cells import count, unescape
+from blindcal.io.cells import count
 from blindcal.io.tables import input_error
 
 NAME, TITLE = "panel", "a table with a row for each review"
@@ -82,17 +81,9 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         rule = f"must have a header row with the columns {wanted}: name them with `columns`"
         raise export_error(opened.file, rule)
     column_of = _places(table, choices)
-    cells = {field: [unescape(cell) for cell in table.column(column_of.get(field))] for field in FIELDS}
-    cells["score"] = table.column(column_of["score"])
-    rows = [
-        RawReview(number, *(cells[field][i] for field in FIELDS)) for i, (number, _) in enumerate(table.rows)
-    ]
-    said = tuple(f"{field} from column {name}" for field, name in column_of.items())
-    dropped = dropped_columns(name for name in table.names if name not in column_of.values())
-    problems = (*table.problems, *table.repeated(list(column_of.values())))
-    return _export(
-        table, rows, column_of["score"], said, dropped, problems, confidence=column_of.get("confidence")
-    )
+    said = [f"{field} from column {name}" for field, name in column_of.items()]
+    export = _export(table, table.reviews(**column_of), column_of["score"], said, column_of.values())
+    return replace(export, confidence_field=column_of.get("confidence"))
 
 
 def _export(
@@ -100,11 +91,12 @@ def _export(
     rows: Sequence[RawReview],
     score_field: str,
     said: Sequence[str],
-    dropped: tuple[Dropped, ...] = (),
-    problems: Sequence[Problem] = (),
-    confidence: str | None = None,
+    used: Collection[str | None],
+    dropped: Sequence[Dropped] | None = None,
 ) -> RawExport:
     """The export, with papers by the id before a colon if all cells are like `P01: On Widgets`."""
+    if dropped is None:
+        dropped = dropped_columns(name for name in table.names if name not in used)
     parted = _parted([row.paper for row in rows])
     if parted:
         said = (*said, "papers by the id before the colon, titles by what follows it")
@@ -115,10 +107,9 @@ def _export(
         file=table.file,
         rows=rows,
         score_field=score_field,
-        confidence_field=confidence,
         said=tuple(said),
-        dropped=dropped,
-        problems=tuple(problems),
+        dropped=tuple(dropped),
+        problems=(*table.problems, *table.repeated(used)),
     )
 
 
@@ -146,18 +137,13 @@ def _given(choices: Choices) -> Mapping[str, str]:
     return {**choices.columns, **score}
 
 
-def _sheets(opened: OpenedExport) -> list[Worksheet]:
-    sheets = (json_worksheet(opened),) if opened.is_json else opened.sheets
-    return [sheet for sheet in sheets if sheet is not None]
-
-
 def _table(opened: OpenedExport, columns: Mapping[str, str]) -> HeadedTable | None:
     spellings = {field: _spellings(field, columns) for field in _NEEDED}
 
     def wanted(names: frozenset[str]) -> bool:
         return all(names & spellings[field] for field in _NEEDED)
 
-    return find_only_table(_sheets(opened), wanted)
+    return find_only_table(opened.tables, wanted)
 
 
 def _spellings(field: str, columns: Mapping[str, str]) -> frozenset[str]:
@@ -223,7 +209,7 @@ _NUMBERED = re.compile(r"(.*?)[ _#-]*([0-9]{1,2})[ _:.-]*(.*)")
 
 def _wide(opened: OpenedExport) -> tuple[HeadedTable, str, list[tuple[str, str]]] | None:
     """The table, its column of papers, and the columns of reviewer and score of each review."""
-    for sheet in _sheets(opened):
+    for sheet in opened.tables:
         table = find_table(sheet, lambda names: len(_reviews_in(sorted(names))) > 1)
         if table is not None:
             papers = [name for name in table.names if name.casefold() in _NAMES["paper"]]
@@ -252,21 +238,12 @@ def _reviews_in(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _read_wide(table: HeadedTable, paper: str, pairs: Sequence[tuple[str, str]]) -> RawExport:
-    papers, titles = table.column(paper), table.column(table.first(*_NAMES["title"]))
-    rows = []
-    for who, score in pairs:
-        cells = zip(table.rows, papers, table.column(who), table.column(score), titles, strict=True)
-        rows += [
-            RawReview(number, unescape(name), unescape(person), given, title=unescape(title))
-            for (number, _), name, person, given, title in cells
-            if person.strip() or given.strip()
-        ]
-    used = [paper, *(name for pair in pairs for name in pair)]
+    title = table.first(*_NAMES["title"])
+    columns = (table.reviews(paper=paper, reviewer=who, score=score, title=title) for who, score in pairs)
+    rows = [row for column in columns for row in column if row.reviewer.strip() or row.score.strip()]
+    used = [paper, title, *(name for pair in pairs for name in pair)]
     paired = listed([f"{who} with {score}" for who, score in pairs])
-    said = (f"{count(len(pairs), 'review')} in each row: {paired}",)
-    kept = {*used, table.first(*_NAMES["title"])}
-    dropped = dropped_columns(name for name in table.names if name not in kept)
-    return _export(table, rows, pairs[0][1], said, dropped, (*table.problems, *table.repeated(used)))
+    return _export(table, rows, pairs[0][1], [f"{count(len(pairs), 'review')} in each row: {paired}"], used)
 
 
 # --- A matrix: a column for each person, or for each paper
@@ -285,7 +262,7 @@ def _read_matrix(opened: OpenedExport, choices: Choices) -> RawExport:
         raise InputError(f"`layout` must be one of {', '.join(LAYOUTS)}, found {choices.layout!r}")
     field = "paper" if choices.layout == "people-in-columns" else "reviewer"
     named = {field: choices.columns[field]} if field in choices.columns else {}
-    table = find_only_table(_sheets(opened), lambda names: bool(names & _side_names(field, named)))
+    table = find_only_table(opened.tables, lambda names: bool(names & _side_names(field, named)))
     if table is None:
         rule = f"must have a header row with a column for the {field}: name it with `columns` {field}=..."
         raise export_error(opened.file, rule)
@@ -294,20 +271,17 @@ def _read_matrix(opened: OpenedExport, choices: Choices) -> RawExport:
     if not numbers:
         raise export_error(table.file, "must have columns of scores", row=table.row)
     title = table.first(*_NAMES["title"])
-    cells = zip(table.rows, table.column(side), table.column(title), strict=True)
-    by_column = {name: table.column(name) for name in numbers}
-    rows = []
-    for index, ((number, _), one, heading) in enumerate(cells):
-        for name, column in by_column.items():
-            if column[index].strip():
-                paper, who = (one, name) if field == "paper" else (name, one)
-                rows.append(RawReview(number, unescape(paper), unescape(who), column[index], title=heading))
+    rows = [
+        row._replace(reviewer=name) if field == "paper" else row._replace(paper=name)
+        for name in numbers
+        for row in table.reviews(paper=side, reviewer=side, score=name, title=title)
+        if row.score.strip()
+    ]
+    used = [side, title, *numbers]
     # Other columns may be called like people.
-    others = len(table.names) - len({side, title, *numbers} - {None})
-    dropped = tuple(dropped_count(others, "other column", "no scores in it"))
-    said = (f"{count(len(numbers), 'column')} of scores",)
-    problems = (*table.problems, *table.repeated([side, *numbers]))
-    return _export(table, rows, "the cells of the table", said, dropped, problems)
+    dropped = dropped_count(len(table.names) - len({*used} - {None}), "other column", "no scores in it")
+    said = [f"{count(len(numbers), 'column')} of scores"]
+    return _export(table, rows, "the cells of the table", said, used, dropped)
 
 
 def _side_names(field: str, named: Mapping[str, str]) -> frozenset[str]:
@@ -368,7 +342,7 @@ def _scores_in(table: HeadedTable, names: Sequence[str]) -> list[str]:
 
 def _first_table(opened: OpenedExport) -> HeadedTable | None:
     """The table under the first row that is filled like a header, of the first sheet that has one."""
-    for sheet in _sheets(opened):
+    for sheet in opened.tables:
         width = max((sum(bool(cell.strip()) for cell in cells) for _, cells in sheet.rows[:20]), default=0)
         for place, (row, cells) in enumerate(sheet.rows[:20]):
             filled = [" ".join(cell.split()) for cell in cells]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from blindcal.errors import InputError, Problem
-from blindcal.io.cells import count
+from blindcal.io.cells import count, normalize_id, unescape
 from blindcal.io.tables import input_error
 
 Unit = Literal["reviewer", "member"]
@@ -27,7 +27,7 @@ class RawReview(NamedTuple):
     row: int
     paper: str
     reviewer: str
-    score: str
+    score: str = ""
     confidence: str = ""
     track: str = ""
     round: str = ""
@@ -98,6 +98,11 @@ class RawExport:
     dropped: tuple[Dropped, ...] = ()
     warnings: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
+
+
+def clean_id(cell: str) -> str:
+    """The id in a cell: in the one form that ids have, without spaces around it or a mark of `escape`."""
+    return normalize_id(unescape(cell.strip()).strip())
 
 
 WITHDRAWN, DECIDED = ("withdrawn", "desk rejected", "deleted"), "decided already"

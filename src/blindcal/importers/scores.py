@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -65,21 +65,26 @@ class ScoreFields(NamedTuple):
     texts: list[str]  # fields that hold none
 
 
+Aliases = Callable[[str], Collection[str]]
+"""The other names that a field goes by."""
+
+
 def find_scores(
     columns: Mapping[str, list[str]],
     given: str | None,
     file: str,
     row: int | None = None,
-    fields: Mapping[str, Sequence[str]] | None = None,
+    fields: Collection[str] | None = None,
+    aliases: Aliases = lambda name: (),
 ) -> ScoreFields:
     """The score and the confidence among the `columns` of a `file`, whose header is its `row`.
 
-    `fields` are those that hold scores, each with the other names it goes by; by default those that look so.
-    Any other column can be the score only if it is `given`.
+    `fields` are those that hold scores; by default those that look so. Any other column can be the score only
+    if it is `given`.
     """
     if fields is None:
-        fields = {name: () for name, cells in columns.items() if score_shaped(cells)}
-    score = choose_score_field(fields, given, file, row, columns)
+        fields = [name for name, cells in columns.items() if score_shaped(cells)]
+    score = choose_score_field(fields, given, file, row, columns, aliases)
     sure = [name for name in fields if name != score and is_confidence_name(name)]
     confidence = sure[0] if len(sure) == 1 else None
     return ScoreFields(
@@ -102,23 +107,26 @@ def is_confidence_name(name: str) -> bool:
     return _CONFIDENCE.search(name) is not None
 
 
+def matching_fields(fields: Iterable[str], given: str, aliases: Aliases = lambda name: ()) -> list[str]:
+    """The fields that a chair may have meant: capital letters and further spaces do not count."""
+    wanted = " ".join(given.split()).casefold()
+    return [name for name in fields if wanted in {other.casefold() for other in (name, *aliases(name))}]
+
+
 def choose_score_field(
-    fields: Mapping[str, Sequence[str]],
+    fields: Collection[str],
     given: str | None,
     file: str,
     row: int | None = None,
-    others: Iterable[str] = (),
+    others: Collection[str] = (),
+    aliases: Aliases = lambda name: (),
 ) -> str:
     """The field to take as the score: the one given, the only one, or the only one that is called so."""
     if given is not None:
-        wanted = " ".join(given.split()).casefold()
-        matches = [
-            name for name, also in fields.items() if wanted in {other.casefold() for other in (name, *also)}
-        ] or [name for name in others if wanted == name.casefold()]
+        matches = matching_fields(fields, given, aliases) or matching_fields(others, given, aliases)
         if len(matches) == 1:
             return matches[0]
-        shown = listed(list(fields) or list(others)) or "none"
-        raise missing_field(file, given, shown, row)
+        raise missing_field(file, given, listed(list(fields) or list(others)) or "none", row)
     merits = [name for name in fields if not is_confidence_name(name)]
     for candidates in ([name for name in merits if is_score_name(name)], merits):
         if len(candidates) == 1:
