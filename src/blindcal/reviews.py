@@ -183,14 +183,11 @@ class Reviews:
         if len(removed) == len(self.papers):
             raise InputError(f"no paper is left: all {len(removed):,} were left out")
         kept = ~np.isin(self.paper, removed)
-        papers, paper = _recode(self.papers, self.paper[kept])
-        reviewers, reviewer = _recode(self.reviewers, self.reviewer[kept])
-        tracks, track = (self.tracks, None) if self.track is None else _recode(self.tracks, self.track[kept])
-        areas, area = (self.areas, None) if self.area is None else _recode(self.areas, self.area[kept])
-        own = {name: getattr(self, name) for name in ("score", "row", "confidence", "conference")}
-        rows: dict[str, Any] = {name: None if row is None else row[kept] for name, row in own.items()}
-        rows |= {"papers": papers, "paper": paper, "reviewers": reviewers, "reviewer": reviewer}
-        return replace(self, **rows, tracks=tracks, track=track, areas=areas, area=area)
+        own = ("paper", "reviewer", "score", "row", "confidence", "conference", "track", "area")
+        columns = {name: column[kept] for name in own if (column := getattr(self, name)) is not None}
+        for name in columns.keys() & {"paper", "reviewer", "track", "area"}:
+            columns[f"{name}s"], columns[name] = _recode(getattr(self, f"{name}s"), columns[name])
+        return replace(self, **columns)
 
     def columns(self) -> dict[str, list[Any]]:
         """The table as plain columns, as `from_table` reads and `write` writes them."""
@@ -203,12 +200,10 @@ class Reviews:
         }
         if self.confidence is not None:
             columns["confidence"] = self.confidence.tolist()
-        if self.conference is not None:
-            columns["conference"] = [self.conferences[c] for c in self.conference]
-        if self.track is not None:
-            columns["track"] = [self.tracks[t] if t >= 0 else "" for t in self.track]
-        if self.area is not None:
-            columns["area"] = [self.areas[a] if a >= 0 else "" for a in self.area]
+        for name in ("conference", "track", "area"):
+            labels, code = getattr(self, f"{name}s"), getattr(self, name)
+            if code is not None:
+                columns[name] = [labels[i] if i >= 0 else "" for i in code]
         return columns
 
     def to_frame(self) -> Any:
@@ -256,18 +251,21 @@ def _reviews(table: Table, grid: ArrayLike | None) -> Reviews:
     """The reviews of a table; what one row cannot tell is checked here."""
     log, columns, first = Problems(table.file), dict[str, Any](table.columns), table.rows.start
     conferences, conference = encode_ids(columns.get("conference"))
-    names: Sequence[str] = columns["paper"]
+    ids: Sequence[str] = columns["paper"]
     if len(conferences) > 1:
-        names = [f"{conferences[c]}/{name}" for c, name in zip(conference, names, strict=True)]
-    papers, paper = encode_ids(names, natural_sorted)
+        ids = [f"{conferences[c]}/{name}" for c, name in zip(conference, ids, strict=True)]
+    papers, paper = encode_ids(ids, natural_sorted)
     reviewers, reviewer = encode_ids(columns["reviewer"])
-    tracks, track = encode_ids(columns.get("track"))
-    areas, area = encode_ids(columns.get("area"))
-    score = columns["score"]
+    score, order = columns["score"], np.lexsort((reviewer, paper))
     levels = None if grid is None else np.unique(numbers("grid", grid))
     _check_repeats(paper * len(reviewers) + reviewer, first, log)
-    _check_same_in_all_rows(paper, track, "track", first, log)
-    _check_same_in_all_rows(paper, area, "area", first, log)
+    labels = dict[str, Any]()
+    for name in ("track", "area"):
+        ids, code = encode_ids(columns.get(name))
+        _check_same_in_all_rows(paper, code, name, first, log)
+        labels[f"{name}s"] = tuple(filter(None, ids))
+        # No track or area is an empty name, which sorts first.
+        labels[name] = (code - (ids[0] == ""))[order] if ids else None
     for index, name in enumerate(conferences):
         if "/" in name:
             first_row = first + int(np.flatnonzero(conference == index)[0])
@@ -277,7 +275,6 @@ def _reviews(table: Table, grid: ArrayLike | None) -> Reviews:
             shown = ", ".join(map(number_text, levels))
             log.add(first + int(row), "score", f"must be on the declared grid ({shown})")
     log.finish()
-    order = np.lexsort((reviewer, paper))
     confidence = columns.get("confidence")
     return Reviews(
         papers=papers,
@@ -289,11 +286,7 @@ def _reviews(table: Table, grid: ArrayLike | None) -> Reviews:
         confidence=None if confidence is None else confidence[order],
         conferences=conferences,
         conference=conference[order] if conferences else None,
-        tracks=tuple(name for name in tracks if name),
-        # No track or area is an empty name, which sorts first.
-        track=(track - (tracks[0] == ""))[order] if tracks else None,
-        areas=tuple(name for name in areas if name),
-        area=(area - (areas[0] == ""))[order] if areas else None,
+        **labels,
         grid=infer_grid(score) if levels is None else levels if levels.size else None,
         grid_declared=levels is not None,
     )

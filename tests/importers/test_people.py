@@ -202,6 +202,7 @@ BAD = {
     "no word": (read_conflicts, b"paper,email,conflict\n1,ada,\n", "none of its rows is one"),
     "no papers": (read_conflicts, b'{"papers": [{"pid": 1, "reviews": []}]}', "must be a list of conflicts"),
     "mixed": (read_conflicts, b'{"papers": [{"pid": 1}, 7]}', "must be a list of conflicts"),
+    "mixed teams": (read_people, b'[{"is_reviewer": true, "members": []}, 7]', "must be a list of people"),
     "nothing": (read_conflicts, b'{"papers": [{"pid": 1, "pc_conflicts": {}}]}', "none of its rows is one"),
     "a bad id": (
         read_conflicts,

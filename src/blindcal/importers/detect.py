@@ -19,7 +19,7 @@ from blindcal.importers.raw_export import Choices, RawExport, export_error
 from blindcal.importers.sheet import (
     MixedListError,
     OpenedExport,
-    find_table,
+    find_tables,
     json_cell,
     json_objects,
     json_pages,
@@ -105,11 +105,11 @@ _EDGES: Mapping[str, str] = {"Bid": "preferences", "Conflict": "conflicts", "Ass
 _UNUSABLE: tuple[tuple[Callable[[frozenset[str]], bool], str], ...] = (
     (lambda names: bool(names & _AVERAGES), _AGGREGATES),
     (lambda names: bool(names & _TOTALS) and "scores" not in names, _AGGREGATES),
-    (lambda names: {"paper", "action"} <= names, _ASSIGNMENT),
-    (lambda names: {"signature", "profile_id"} <= names, _MAP),
+    ({"paper", "action"}.issubset, _ASSIGNMENT),
+    ({"signature", "profile_id"}.issubset, _MAP),
     (lambda names: {"paper id", "status"} <= names or {"#", "title", "authors"} <= names, _SUBMISSIONS),
-    (lambda names: {"id", "title"} <= names, _SUBMISSIONS),
-    (lambda names: {"email", "role"} <= names, _PEOPLE),
+    ({"id", "title"}.issubset, _SUBMISSIONS),
+    ({"email", "role"}.issubset, _PEOPLE),
     (lambda names: {"first", "last", "email"} <= names or {"email", "roles"} <= names, _PEOPLE),
     (lambda names: bool(names & _PAPER) and bool(names & _REVIEWER), _SCORELESS),
     (lambda names: bool(names & _PAPER) and len(names) > 1, _NAMELESS),
@@ -173,9 +173,10 @@ def _list_kind(opened: OpenedExport) -> str:
     """What a file lists that is not reviews, in words; empty for anything else."""
     if opened.value is not None:
         return _edges_kind(opened.value)
-    tables = [find_table(sheet, lambda names: bool(_marked(names))) for sheet in opened.sheets]
-    kinds = [_marked(frozenset(table.folded)) for table in tables if table is not None]
-    return " and ".join(kinds[0]) if len(kinds) == len(tables) == 1 else ""
+    tables = find_tables(opened.sheets, lambda names: bool(_marked(names)))
+    return (
+        " and ".join(_marked(frozenset(tables[0].folded))) if len(tables) == len(opened.sheets) == 1 else ""
+    )
 
 
 def _marked(names: frozenset[str]) -> list[str]:
@@ -204,6 +205,6 @@ def _advice(opened: OpenedExport) -> str:
     if pretalx.team_sheet(opened) is not None:
         return _TEAMS
     for unusable, advice in _UNUSABLE:
-        if any(find_table(sheet, unusable) is not None for sheet in opened.sheets):
+        if find_tables(opened.sheets, unusable):
             return advice
     return _UNKNOWN

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from blindcal.errors import Problem
 from blindcal.importers.raw_export import (
@@ -25,9 +26,12 @@ from blindcal.io.cells import count
 
 NAME, TITLE = "easychair", "EasyChair"
 _BEFORE = ("#", "submission #", "member #", "member name", "number", "version", "text", "scores")
-_AFTER = ("reviewer first name", "reviewer last name", "reviewer email", "reviewer person #", "date", "time")
+_AFTER = (
+    *("reviewer first name", "reviewer last name", "reviewer email", "reviewer person #"),
+    *("date", "time", "attachment?"),
+)
+_SUBMISSIONS = {"#", "title", "authors"}.issubset
 _DELETED = "deleted?"
-_ATTACHMENT = "attachment?"
 _MEMBER = ("#", "person #", "first name", "last name", "email", "country", "affiliation", "Web page", "role")
 # Up to the first colon before a number. Possessive, so that no cell makes it backtrack.
 _LINE = re.compile(r"([^:]*+(?::(?!\s*+[+-]?[0-9])[^:]*+)*+):\s*+([+-]?[0-9].*+)", re.DOTALL)
@@ -55,11 +59,16 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
     columns = json_columns(answers)
     fields = find_scores(columns, choices.score_field, table.file, table.row)
     reviewers, subs = _counted(opened, table, choices)
-    papers = table.column("submission #")
-    cells = zip(table.rows, papers, reviewers, fields.scores, fields.confidences, strict=True)
+    cells = zip(
+        table.reviews(paper="submission #", reviewer=None),
+        reviewers,
+        fields.scores,
+        fields.confidences,
+        strict=True,
+    )
     rows = [
-        RawReview(number, paper, who, cell, how_sure, name=name)
-        for (number, _), paper, (who, name), cell, how_sure in cells
+        review._replace(reviewer=who, name=name, score=score, confidence=sure)
+        for review, (who, name), score, sure in cells
     ]
     latest, old, broken = _latest(table, rows)
     titles, tracks, withdrawn = _submissions(opened)
@@ -92,11 +101,10 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
 
 def _check_names(table: HeadedTable) -> None:
     """Refuse a table whose names are not whole: half a name may be another person's."""
-    first = table.first("reviewer first name", "subreviewer first name")
-    last = table.first("reviewer last name", "subreviewer last name")
-    there = {"member name": "member name" in table, "reviewer first name": first or not last}
-    for name, known in {**there, "reviewer last name": last or not first}.items():
-        if not known:
+    halves = ("reviewer first name", "reviewer last name")
+    known = [half for half in halves if table.first(half, f"sub{half}")]
+    for name in ("member name", *(halves if known else ())):
+        if name not in table and name not in known:
             rule = f"must have the column {name}, to say who the reviewers are"
             raise export_error(table.file, rule, row=table.row)
 
@@ -107,12 +115,11 @@ def _reviews(opened: OpenedExport) -> HeadedTable | None:
 
 def _with_headers(opened: OpenedExport, header: Callable[[Sequence[str]], list[str]]) -> list[Worksheet]:
     """The sheets, those from the years without a header under the one that fits what they hold, if any."""
-    sheets = []
-    for sheet in opened.sheets:
-        names = header(list(sheet.rows[0][1])) if sheet.rows else []
-        rows = [(0, names), *sheet.rows] if names else sheet.rows
-        sheets.append(Worksheet(sheet.file, sheet.name, rows, sheet.workbook))
-    return sheets
+    headers = [header(sheet.rows[0][1]) if sheet.rows else [] for sheet in opened.sheets]
+    return [
+        replace(sheet, rows=[(0, names), *sheet.rows]) if names else sheet
+        for sheet, names in zip(opened.sheets, headers, strict=True)
+    ]
 
 
 def _review_header(first: Sequence[str]) -> list[str]:
@@ -120,7 +127,7 @@ def _review_header(first: Sequence[str]) -> list[str]:
     if not 14 <= len(first) <= 16 or not all(map(_WHOLE.fullmatch, first[1:3])) or not _LINE.match(first[7]):
         return []
     total = bool(re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", first[8].strip()))
-    names = [*_BEFORE, *(["total score"] if total else []), *_AFTER, _ATTACHMENT][: len(first)]
+    names = [*_BEFORE, *(["total score"] if total else []), *_AFTER][: len(first)]
     return [*names, *[""] * (len(first) - len(names))]
 
 
@@ -211,10 +218,6 @@ def _latest(table: HeadedTable, rows: Sequence[RawReview]) -> tuple[list[RawRevi
     return latest, len(rows) - len(latest) - len(problems), problems
 
 
-def _submission_table(opened: OpenedExport) -> HeadedTable | None:
-    return find_only_table(opened.sheets, {"#", "title", "authors"}.issubset)
-
-
 def committee_table(opened: OpenedExport) -> HeadedTable | None:
     """The table of the committee: in the zip of all tables, in the workbook, or alone; else None."""
     return find_only_table(_with_headers(opened, _committee_header), {"#", *_MEMBER[2:5], "role"}.issubset)
@@ -240,14 +243,14 @@ def conflicts(opened: OpenedExport) -> list[tuple[str, str]] | None:
 def _problems(opened: OpenedExport, table: HeadedTable) -> list[Problem]:
     used = ("submission #", "member #", "member name", "version", "scores", *_AFTER[:4])
     beside = ("#", "title", "track name", _DELETED, "decision", "first name", "last name", "email")
-    others = filter(None, (_submission_table(opened), committee_table(opened)))
+    others = filter(None, (find_only_table(opened.sheets, _SUBMISSIONS), committee_table(opened)))
     problems = [*table.problems, *table.repeated(used)]
     return problems + [problem for other in others for problem in (*other.problems, *other.repeated(beside))]
 
 
 def _submissions(opened: OpenedExport) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
     """Titles, tracks, and which papers were withdrawn, if the table of submissions came with it."""
-    table = _submission_table(opened)
+    table = find_only_table(opened.sheets, _SUBMISSIONS)
     if table is None:
         return {}, {}, {}
     papers = table.column("#")
