@@ -71,12 +71,8 @@ def test_integers_lead_back_to_the_rows_of_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "header",
     [
-        "paper,reviewer,score",
-        "Paper,Reviewer,Score",
-        "item,rater,score",
-        "task,worker,label",
-        "PaperID,PersonID,Rating",
-        " paper , reviewer , SCORE ",
+        *("paper,reviewer,score", "Paper,Reviewer,Score", "item,rater,score", "task,worker,label"),
+        *("PaperID,PersonID,Rating", " paper , reviewer , SCORE "),
     ],
 )
 def test_synonyms(header: str, tmp_path: Path) -> None:
@@ -308,24 +304,8 @@ def test_ids_that_are_almost_equal_are_remarked_and_not_quoted(text: str, tmp_pa
 
 
 def test_ids_that_differ_in_more_are_not_remarked() -> None:
-    ids = [
-        "1.2",
-        "12",
-        "1-2",
-        "1_2",
-        "100",
-        "10",
-        "1.02",
-        "a1",
-        "a10",
-        "b1",
-        "p",
-        "P'",
-        "0",
-        "00a",
-        "x.05",
-        "x.5",
-    ]
+    ids = [*("1.2", "12", "1-2", "1_2", "100", "10", "1.02", "a1"), *("a10", "b1", "p", "P'", "0", "00a")]
+    ids += ["x.05", "x.5"]
     table = {"paper": ids, "reviewer": [f"r{name}" for name in ids], "score": [1] * len(ids)}
     assert similar_id_warnings(Reviews.from_table(table), "x.csv") == []
 

@@ -186,7 +186,7 @@ class Reviews:
         own = ("paper", "reviewer", "score", "row", "confidence", "conference", "track", "area")
         columns = {name: column[kept] for name in own if (column := getattr(self, name)) is not None}
         for name in columns.keys() & {"paper", "reviewer", "track", "area"}:
-            columns[f"{name}s"], columns[name] = _recode(getattr(self, f"{name}s"), columns[name])
+            columns[f"{name}s"], columns[name] = _recoded(getattr(self, f"{name}s"), columns[name])
         return replace(self, **columns)
 
     def columns(self) -> dict[str, list[Any]]:
@@ -303,7 +303,7 @@ def encode_ids(
     return names, np.fromiter(map(index_of.__getitem__, ids), dtype=np.int64, count=len(ids))
 
 
-def _recode(names: tuple[str, ...], code: Integers) -> tuple[tuple[str, ...], Integers]:
+def _recoded(names: tuple[str, ...], code: Integers) -> tuple[tuple[str, ...], Integers]:
     """The names that still occur, and the place of each among them; -1 stays."""
     used = np.unique(code[code >= 0])
     return tuple(names[i] for i in used), np.where(code >= 0, np.searchsorted(used, code), -1)
@@ -367,14 +367,14 @@ def similar_id_warnings(reviews: Reviews, file: str) -> list[str]:
     reviewed what.
     """
     how, remarks = "only in capital letters, spaces or leading zeros", []
-    if twins := _twins(reviews.papers):
+    if twins := _similar_ids(reviews.papers):
         first, second = (min(reviews.row[reviews.paper == index]) for index in twins[0][:2])
         more = "" if len(twins) == 1 else f" (and so do those of {count(len(twins) - 1, 'other paper')})"
         remarks.append(
             f"{file}: the ids of the papers in rows {first} and {second} differ {how}{more}: are they one "
             "paper? They count as two"
         )
-    if people := sum(map(len, _twins(reviews.reviewers))):
+    if people := sum(map(len, _similar_ids(reviews.reviewers))):
         remarks.append(
             f"{file}: the ids of {people:,} reviewers differ from another's {how}: is it the same person? "
             f"They count as {people:,} people"
@@ -382,7 +382,7 @@ def similar_id_warnings(reviews: Reviews, file: str) -> list[str]:
     return remarks
 
 
-def _twins(ids: Sequence[str]) -> list[list[int]]:
+def _similar_ids(ids: Sequence[str]) -> list[list[int]]:
     """The places of ids that are loosely spelled alike, for each such id."""
     alike: dict[str, list[int]] = {}
     for index, name in enumerate(ids):
@@ -407,10 +407,10 @@ def refuse_similar_withdrawn(reviews: Reviews, withdrawn: Collection[str], file:
     known, numbers = {*reviews.papers}, dict[str, str]()
     for paper in reviews.papers:
         # Of two papers with one number, in two tracks say, neither is meant for sure.
-        number = _number(paper)
+        number = _paper_number(paper)
         numbers[number] = "" if number in numbers else paper
     for name in withdrawn:
-        paper = numbers.get(_number(name), "")
+        paper = numbers.get(_paper_number(name), "")
         if name not in known and paper:
             raise InputError(
                 f"withdrawn: {name!r} has no review in {file}, and {paper!r} has: give its id so, if it is "
@@ -418,7 +418,7 @@ def refuse_similar_withdrawn(reviews: Reviews, withdrawn: Collection[str], file:
             )
 
 
-def _number(paper: str) -> str:
+def _paper_number(paper: str) -> str:
     """An id without letters before its number and leading zeros; in another form the id, loosely spelled."""
     match = re.fullmatch(r"[^0-9]*0*([0-9]+)", paper)
     return match[1] if match else loose_id(paper)

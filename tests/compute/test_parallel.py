@@ -118,16 +118,9 @@ def refused(address: str) -> str:
 @pytest.mark.parametrize(
     "address",
     [
-        "tcp://10.0.0.7:8786",
-        "10.0.0.7:8786",
-        "tcp://scheduler.example.org:8786",
-        "tcp://127.0.0.1.example.org:8786",
-        "tcp://[2001:db8::1]:8786",
-        "tcp://0.0.0.0:8786",
-        "ws://127.0.0.1:8786",
-        "inproc://127.0.0.1/1/1",
-        "127.0.0.1",
-        "",
+        *("tcp://10.0.0.7:8786", "10.0.0.7:8786", "tcp://scheduler.example.org:8786"),
+        *("tcp://127.0.0.1.example.org:8786", "tcp://[2001:db8::1]:8786", "tcp://0.0.0.0:8786"),
+        *("ws://127.0.0.1:8786", "inproc://127.0.0.1/1/1", "127.0.0.1", ""),
     ],
 )
 def test_what_others_could_read_is_refused_before_anything_is_sent(address: str) -> None:
@@ -203,12 +196,12 @@ def test_a_cluster_that_is_open_empty_or_different_is_refused(
     client: Client, message: str, one_thread: None
 ) -> None:
     with pytest.raises(InputError, match=message):
-        dask_cluster._check(Cluster(LOCAL, client))
+        dask_cluster._check_cluster(Cluster(LOCAL, client))
 
 
 def test_a_cluster_of_the_same_kind_is_taken(one_thread: None) -> None:
     cluster = Cluster("tls://a:1", Client(["tls://10.0.0.8:4", LOCAL], "tls://10.0.0.7:8786"))
-    dask_cluster._check(cluster)
+    dask_cluster._check_cluster(cluster)
     assert cluster.size == 4
     assert "client" not in repr(cluster)
 

@@ -83,7 +83,6 @@ def test_averages_cannot_be_calibrated() -> None:
     [
         (b"Paper ID,Paper Title,Status,Reviewers\n1,W,Accept,a\n", "this is the list of submissions"),
         (b"#,title,authors,decision\n1,W,A,accept\n", "this is the list of submissions"),
-        (b"member #,member name,submission #,bid\n1,Ada,3,yes\n", "this is a list of preferences"),
         (
             b"submission #,member #,member name,recommendation,text,PC-only part\n1,1,A,accept,,\n",
             "this is a list of metareviews",

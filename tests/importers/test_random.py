@@ -18,26 +18,12 @@ from blindcal.importers.raw_export import Choices
 from sizes import count
 
 NAMES = [
-    "Ada Byron",
-    "Bo Chen",
-    "Zoë Ønskedal",
-    "李 明",
-    "Íñigo O'Neil",
-    "X Æ, Jr.",
-    'The "Rock" Smith',
-    "=cmd",
-    "-1",
+    *("Ada Byron", "Bo Chen", "Zoë Ønskedal", "李 明", "Íñigo O'Neil", "X Æ, Jr."),
+    *('The "Rock" Smith', "=cmd", "-1"),
 ]
 TEXTS = [
-    "",
-    "fine",
-    "two\nlines",
-    'a "quote", and more',
-    "=1+1",
-    "ends with\n",
-    "tab\tinside",
-    "8: not a score",
-    "ß",
+    *("", "fine", "two\nlines", 'a "quote", and more', "=1+1", "ends with\n", "tab\tinside"),
+    *("8: not a score", "ß"),
 ]
 
 
@@ -84,16 +70,8 @@ def separated(rows: list[list[object]], rng: Random, separators: str = ",;|\t") 
 
 
 def hotcrp(truth: list[Truth], rng: Random) -> bytes:
-    header = [
-        "paper",
-        "title",
-        "review",
-        "reviewername",
-        "email",
-        "Overall merit",
-        "Reviewer expertise",
-        "Comments",
-    ]
+    header = ["paper", "title", "review", "reviewername", "email"]
+    header += ["Overall merit", "Reviewer expertise", "Comments"]
     rows = [
         [
             *(t.paper, f"Title, {t.paper}", f"{t.paper}{rng.choice('ABC')}", name(t.reviewer)),
@@ -173,20 +151,12 @@ def cmt_xml(truth: list[Truth], rng: Random) -> bytes:
 
 def easychair(truth: list[Truth], rng: Random) -> bytes:
     header = ["#", "submission #", "member #", "member name", "number", "version", "text", "scores"]
-    header += [
-        "reviewer first name",
-        "reviewer last name",
-        "reviewer email",
-        "reviewer person #",
-        "date",
-        "time",
-    ]
+    header += ["reviewer first name", "reviewer last name", "reviewer email", "reviewer person #"]
+    header += ["date", "time"]
     rows: list[list[object]] = []
     for t in truth:
-        last, rest = (
-            rng.randint(1, 3),
-            ["Some", "Body", email(t.reviewer), 900 + t.reviewer, "2026-03-01", "10:15"],
-        )
+        last = rng.randint(1, 3)
+        rest = ["Some", "Body", email(t.reviewer), 900 + t.reviewer, "2026-03-01", "10:15"]
         for version in range(1, last + 1):
             score = t.score if version == last else rng.randint(-9, 9)
             cell = f"Overall evaluation: {number(score)}\nBest paper: no"
@@ -199,13 +169,8 @@ def easychair(truth: list[Truth], rng: Random) -> bytes:
 
 def pretalx(truth: list[Truth], rng: Random) -> bytes:
     found = [
-        {
-            "id": i,
-            "submission": t.paper,
-            "user": email(t.reviewer),
-            "text": rng.choice(TEXTS),
-            "score": f"{t.score:.2f}",
-        }
+        {"id": i, "submission": t.paper, "user": email(t.reviewer), "text": rng.choice(TEXTS)}
+        | {"score": f"{t.score:.2f}"}
         for i, t in enumerate(truth)
     ]
     return json.dumps({"count": len(found), "next": None, "results": found}).encode()

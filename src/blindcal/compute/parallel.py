@@ -39,7 +39,7 @@ _CHUNKS, _MOST_AT_ONCE = 16, 32
 # This many processes are always started if requested; more on a machine with many cores.
 _FEW = 8
 # This many items are shared out at once; fewer only once they have taken this many seconds.
-_ENOUGH, _PATIENCE = 48, 2.0
+_MANY_ITEMS, _PATIENCE = 48, 2.0
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 """What is done, and in how many steps -> a function to call with the number of steps done since."""
@@ -101,7 +101,7 @@ def parallel_map(
     its result as soon as that is there; what it returns is kept instead.
     """
     alone = isinstance(workers, int) and (workers <= 1 or find_spec("joblib") is None)
-    patience = inf if alone else _PATIENCE if light or len(items) < _ENOUGH else 0.0
+    patience = inf if alone else _PATIENCE if light or len(items) < _MANY_ITEMS else 0.0
     keep = kept or (lambda _, result: result)
     # The results come first: they also count the last one.
     here = zip(_one_by_one(function, items, advance, patience), items, strict=False)
@@ -207,7 +207,7 @@ def _chunked(
     size = max(1, min(len(items) // parts, _MOST_AT_ONCE))
     chunks = [items[start : start + size] for start in range(0, len(items), size)]
     results_by_index: dict[int, list[Result]] = {}
-    with closing(unordered_results(partial(_chunk, function), chunks, workers)) as results:
+    with closing(unordered_results(partial(_call_each, function), chunks, workers)) as results:
         for index, part in results:
             results_by_index[index] = list(map(keep, chunks[index], part))
             if advance is not None:
@@ -215,7 +215,7 @@ def _chunked(
     return [result for index in range(len(chunks)) for result in results_by_index[index]]
 
 
-def _chunk(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+def _call_each(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     return [function(item) for item in items]
 
 
@@ -248,9 +248,9 @@ def _one_by_one(
 # else. What many items share, such as a committee's calibration, is sent once, as an item of its own.
 
 # Seconds until a scheduler must have answered, and its workers; until workers that are all gone must be back.
-_ANSWER, _RETURN = 10.0, 60.0
+_ANSWER, _WORKERS_RETURN = 10.0, 60.0
 # Seconds without a result after which to look whether there are workers at all.
-_LOOK = 2.0
+_LOOK_FOR_WORKERS = 2.0
 _CERTIFICATES = ("distributed.comm.tls.ca-file", "distributed.comm.tls.client.cert")
 
 
@@ -289,9 +289,13 @@ class Cluster:
         with self._unless_lost(), self.client.as_current():
             while True:
                 with suppress(TimeoutError):
-                    return set(import_module("distributed").wait([*running], _LOOK, "FIRST_COMPLETED").done)
+                    return set(
+                        import_module("distributed")
+                        .wait([*running], _LOOK_FOR_WORKERS, "FIRST_COMPLETED")
+                        .done
+                    )
                 # Dask itself would wait forever for workers that do not come back.
-                self.client.wait_for_workers(1, timeout=_RETURN)
+                self.client.wait_for_workers(1, timeout=_WORKERS_RETURN)
 
     def abandon(self, running: Running) -> None:
         """Cancel what is not done; a worker finishes its present item for nobody."""
@@ -329,7 +333,7 @@ def connected(address: str) -> Iterator[Cluster]:
         distributed, config = import_module("distributed"), import_module("dask.config")
     except ModuleNotFoundError:
         raise InputError("`cluster` needs Dask: pip install 'blindcal[cluster]'") from None
-    if not _private(address):
+    if not _is_private(address):
         raise InputError(
             f"`cluster` {address} must be encrypted: give a tls:// address, or one on this machine, such as "
             "tcp://127.0.0.1:8786"
@@ -343,7 +347,7 @@ def connected(address: str) -> Iterator[Cluster]:
     silent = distributed.utils.silence_logging_cmgr(logging.CRITICAL + 1)
     with silent, config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
         try:
-            # Dask warns of any package with another version; those that matter are compared in `_check`.
+            # Dask warns of any package with another version; those that matter are compared later.
             with warnings.catch_warnings(action="ignore"):
                 client = distributed.Client(
                     address,
@@ -355,7 +359,7 @@ def connected(address: str) -> Iterator[Cluster]:
             raise InputError(f"no Dask scheduler answers at `cluster` {address}: {error}") from None
         try:
             cluster = Cluster(address, client)
-            _check(cluster)
+            _check_cluster(cluster)
             yield cluster
         except distributed.KilledWorker as error:
             raise BlindcalError(f"{cluster}: {error}") from None
@@ -419,7 +423,7 @@ def _refuse_other(actual: Mapping[str, str], expected: Mapping[str, str], worker
         raise InputError(f"{worker} would compute other digits: it needs {', '.join(other)}")
 
 
-def _check(cluster: Cluster) -> None:
+def _check_cluster(cluster: Cluster) -> None:
     """Refuse a cluster that others can listen to, that has no workers, or whose workers differ."""
     client = cluster.client
     try:
@@ -427,7 +431,7 @@ def _check(cluster: Cluster) -> None:
     except OSError:
         raise InputError(f"{cluster} has no workers: start some with dask worker {cluster.address}") from None
     for address in [client.scheduler_info()["address"], *client.nthreads()]:
-        if not _private(address):
+        if not _is_private(address):
             raise InputError(
                 f"{cluster} must be encrypted, or keep to this machine (--host 127.0.0.1): others can reach "
                 f"{address}"
@@ -443,12 +447,12 @@ def _check(cluster: Cluster) -> None:
         _refuse_other(actual, environment(), f"worker {worker} of {cluster}")
 
 
-def _private(address: str) -> bool:
+def _is_private(address: str) -> bool:
     """Whether nobody else can read what is sent to an address: it is encrypted, or stays on this machine.
 
-    >>> [_private(address) for address in ("tls://a:1", "tcp://127.0.0.1:8786", "localhost:1", "tcp://[::1]:1")]
+    >>> [_is_private(address) for address in ("tls://a:1", "tcp://127.0.0.1:8786", "localhost:1", "tcp://[::1]:1")]
     [True, True, True, True]
-    >>> [_private(address) for address in ("tcp://10.0.0.7:1", "tcp://localhost.example.org:1", "ws://127.0.0.1:1")]
+    >>> [_is_private(address) for address in ("tcp://10.0.0.7:1", "tcp://localhost.example.org:1", "ws://127.0.0.1:1")]
     [False, False, False]
     """
     if address.startswith("tls://"):

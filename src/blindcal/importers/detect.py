@@ -145,45 +145,44 @@ def import_reviews(data: bytes, file: str, choices: Choices | None = None) -> Im
 def recognized(opened: OpenedExport, choices: Choices) -> tuple[_Format, str]:
     """The system whose export of reviews this is, and what kind of export; an `InputError` says what else."""
     try:
-        return _system(opened, choices)
+        return _recognized_system(opened, choices)
     except MixedListError:
         raise export_error(opened.file, _MIXED) from None
 
 
-def _system(opened: OpenedExport, choices: Choices) -> tuple[_Format, str]:
+def _recognized_system(opened: OpenedExport, choices: Choices) -> tuple[_Format, str]:
     name = choices.format or (plain_table.NAME if choices.columns or choices.layout else None)
     if name is not None:
         if name not in FORMATS:
             raise InputError(f"`format` must be one of {', '.join(FORMATS)}, found {name!r}")
         module = FORMATS[name]
         return module, module.recognize(opened, choices) or f"{name}, as requested"
-    if kind := _list_kind(opened):
+    if kind := _kind_of_list(opened):
         use = f"{kind}, for --as conflicts" if "conflicts" in kind else kind
         raise export_error(opened.file, _PAIRS if kind == _PEOPLE_OF_PAPERS else _LIST.format(use))
     for module in FORMATS.values():
         if (what := module.recognize(opened, choices)) is not None:
             return module, what
-    advice = _advice(opened)
+    advice = _advice_for(opened)
     if advice in (_UNKNOWN, _NAMELESS, _SCORELESS):
         advice = plain_table.advice(opened, choices.score_field) or advice
     raise export_error(opened.file, advice)
 
 
-def _list_kind(opened: OpenedExport) -> str:
+def _kind_of_list(opened: OpenedExport) -> str:
     """What a file lists that is not reviews, in words; empty for anything else."""
     if opened.value is not None:
         return _edges_kind(opened.value)
-    tables = find_tables(opened.sheets, lambda names: bool(_marked(names)))
-    return (
-        " and ".join(_marked(frozenset(tables[0].folded))) if len(tables) == len(opened.sheets) == 1 else ""
-    )
+    tables = find_tables(opened.sheets, lambda names: bool(_list_kinds(names)))
+    kinds = [_list_kinds(frozenset(table.folded)) for table in tables]
+    return " and ".join(kinds[0]) if len(kinds) == len(opened.sheets) == 1 else ""
 
 
-def _marked(names: frozenset[str]) -> list[str]:
+def _list_kinds(names: frozenset[str]) -> list[str]:
     """The kinds of list that a table with columns of these names is.
 
-    >>> _marked(frozenset(["paper", "email", "conflict"])), _marked(frozenset(["paper", "score", "conflict"]))
-    (['conflicts'], [])
+    >>> _list_kinds(frozenset(["paper", "email", "bid"])), _list_kinds(frozenset(["paper", "score", "bid"]))
+    (['preferences'], [])
     """
     kinds = [kind for kind, marks in _KINDS.items() if names & marks]
     if not kinds and names & _PAPER and names & _PERSON:
@@ -201,7 +200,7 @@ def _edges_kind(value: object) -> str:
     return _EDGES.get(json_cell(edges[0].get("invitation")).rpartition("/")[2], "pairs of papers and people")
 
 
-def _advice(opened: OpenedExport) -> str:
+def _advice_for(opened: OpenedExport) -> str:
     if pretalx.team_sheet(opened) is not None:
         return _TEAMS
     for unusable, advice in _UNUSABLE:

@@ -41,7 +41,7 @@ _NUMBERLESS = "there are no member numbers: members of one name are taken as one
 
 def recognize(opened: OpenedExport, choices: Choices) -> str | None:
     """What kind of EasyChair export this is, in words, or None."""
-    table = _reviews(opened)
+    table = _review_table(opened)
     if table is None:
         return None
     return "EasyChair reviews without a header row" if table.row is None else "EasyChair reviews"
@@ -49,16 +49,16 @@ def recognize(opened: OpenedExport, choices: Choices) -> str | None:
 
 def read(opened: OpenedExport, choices: Choices) -> RawExport:
     """The latest version of every review."""
-    table = _reviews(opened)
+    table = _review_table(opened)
     if table is None:
         raise export_error(
             opened.file, "must be EasyChair's table of reviews: a header with submission # and scores"
         )
     _check_names(table)
-    answers, problems = _answers(table)
+    answers, problems = _score_lines(table)
     columns = json_columns(answers)
     fields = find_scores(columns, choices.score_field, table.file, table.row)
-    reviewers, subs = _counted(opened, table, choices)
+    reviewers, subs = _counted_reviewers(opened, table, choices)
     cells = zip(
         table.reviews(paper="submission #", reviewer=None),
         reviewers,
@@ -70,7 +70,7 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         review._replace(reviewer=who, name=name, score=score, confidence=sure)
         for review, (who, name), score, sure in cells
     ]
-    latest, old, broken = _latest(table, rows)
+    latest, old, broken = _latest_versions(table, rows)
     titles, tracks, withdrawn = _submissions(opened)
     metareviews = find_only_table(opened.sheets, {"submission #", "recommendation"}.issubset)
     return RawExport(
@@ -84,12 +84,12 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         committee={email or name: name for _, email, name in _members(opened)},
         conflicts=conflicts(opened) or (),
         withdrawn=withdrawn,
-        said=(_go_by(reviewers),),
+        said=(_emails_and_names(reviewers),),
         dropped=(
-            *_dropped(table, [name for name in columns if name not in fields[:2]], old),
+            *_dropped_columns(table, [name for name in columns if name not in fields[:2]], old),
             *dropped_count(0 if metareviews is None else len(metareviews.rows), "metareview", METAREVIEWS),
         ),
-        problems=(*problems, *broken, *_problems(opened, table)),
+        problems=(*problems, *broken, *_table_problems(opened, table)),
         warnings=(
             *subs,
             *(() if "member #" in table else [_NUMBERLESS]),
@@ -109,7 +109,7 @@ def _check_names(table: HeadedTable) -> None:
             raise export_error(table.file, rule, row=table.row)
 
 
-def _reviews(opened: OpenedExport) -> HeadedTable | None:
+def _review_table(opened: OpenedExport) -> HeadedTable | None:
     return find_only_table(_with_headers(opened, _review_header), {"submission #", "scores"}.issubset)
 
 
@@ -137,13 +137,13 @@ def _committee_header(first: Sequence[str]) -> list[str]:
     return list(_MEMBER) if fits else []
 
 
-def _answers(table: HeadedTable) -> tuple[list[dict[str, str]], list[Problem]]:
+def _score_lines(table: HeadedTable) -> tuple[list[dict[str, str]], list[Problem]]:
     answers: list[dict[str, str]] = []
     problems = []
     for (number, _), cell in zip(table.rows, table.column("scores"), strict=True):
         answer: dict[str, str] = {}
         for line in filter(None, map(str.strip, re.split(r"[\r\n]+", cell))):
-            label, value = _labeled(line)
+            label, value = _label_value(line)
             if not label or label in answer:
                 rule = "must have lines like Overall evaluation: 2, each label once"
                 problems.append(Problem(table.file, number, "scores", rule))
@@ -153,11 +153,11 @@ def _answers(table: HeadedTable) -> tuple[list[dict[str, str]], list[Problem]]:
     return answers, problems
 
 
-def _labeled(line: str) -> tuple[str, str]:
+def _label_value(line: str) -> tuple[str, str]:
     """The label and the value of a line.
 
-    >>> _labeled("Overall evaluation: -2 (reject)"), _labeled("Relevance (1: low): 3"), _labeled("Best: no")
-    (('Overall evaluation', '-2 (reject)'), ('Relevance (1: low)', '3'), ('Best', 'no'))
+    >>> [_label_value(line) for line in ("Overall: -2 (reject)", "Relevance (1: low): 3", "Best: no")]
+    [('Overall', '-2 (reject)'), ('Relevance (1: low)', '3'), ('Best', 'no')]
     """
     if match := _LINE.fullmatch(line):
         return match[1].strip(), match[2].strip()
@@ -165,7 +165,7 @@ def _labeled(line: str) -> tuple[str, str]:
     return label.strip(), value.strip()
 
 
-def _counted(
+def _counted_reviewers(
     opened: OpenedExport, table: HeadedTable, choices: Choices
 ) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
     """Id and name of who each review counts for: its sub-reviewer if it has one, or always the member."""
@@ -198,7 +198,9 @@ def _sub_reviewers(table: HeadedTable) -> list[tuple[str, str]]:
     return people
 
 
-def _latest(table: HeadedTable, rows: Sequence[RawReview]) -> tuple[list[RawReview], int, list[Problem]]:
+def _latest_versions(
+    table: HeadedTable, rows: Sequence[RawReview]
+) -> tuple[list[RawReview], int, list[Problem]]:
     """The row with the highest version of each review by a member, and how many older ones there are."""
     if "version" not in table:
         return list(rows), 0, []
@@ -240,7 +242,7 @@ def conflicts(opened: OpenedExport) -> list[tuple[str, str]] | None:
     ]
 
 
-def _problems(opened: OpenedExport, table: HeadedTable) -> list[Problem]:
+def _table_problems(opened: OpenedExport, table: HeadedTable) -> list[Problem]:
     used = ("submission #", "member #", "member name", "version", "scores", *_AFTER[:4])
     beside = ("#", "title", "track name", _DELETED, "decision", "first name", "last name", "email")
     others = filter(None, (find_only_table(opened.sheets, _SUBMISSIONS), committee_table(opened)))
@@ -282,14 +284,14 @@ def _members(opened: OpenedExport) -> list[tuple[str, str, str]]:
     ]
 
 
-def _dropped(table: HeadedTable, labels: Sequence[str], old: int) -> tuple[Dropped, ...]:
+def _dropped_columns(table: HeadedTable, labels: Sequence[str], old: int) -> tuple[Dropped, ...]:
     used = {"submission #", "member #", "member name", "scores", "version", *_AFTER[:4]}
     names = [name for name in table.names if name.casefold() not in used]
     columns = dropped_columns([*names, *labels], ["text"] if "text" in table else [])
     return (*columns, *dropped_count(old, "older version", "only the latest counts", " of reviews"))
 
 
-def _go_by(reviewers: Sequence[tuple[str, str]]) -> str:
+def _emails_and_names(reviewers: Sequence[tuple[str, str]]) -> str:
     ids = {who.strip() for who, _ in reviewers}
     emails = sum("@" in who for who in ids)
     return f"{count(emails, 'reviewer')} known by email, {len(ids) - emails:,} by name"

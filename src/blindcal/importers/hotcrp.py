@@ -66,7 +66,7 @@ def recognize(opened: OpenedExport, choices: Choices) -> str | None:
     """What kind of HotCRP export this is, in words, or None."""
     if opened.value is not None:
         return "HotCRP reviews as JSON" if _papers_and_reviews(opened.value) else None
-    table = _table(opened)
+    table = _review_table(opened)
     if table is None:
         return None
     if "pid" in table:
@@ -78,7 +78,7 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
     """The submitted reviews."""
     if opened.value is not None:
         return _read_json(opened, choices)
-    table = _table(opened)
+    table = _review_table(opened)
     if table is None:
         raise export_error(opened.file, "must be a HotCRP export: a header with paper, title and email")
     if {"field", "format", "data"} <= set(table.folded):
@@ -97,7 +97,7 @@ def _lists_reviews(names: frozenset[str]) -> bool:
     return {"paper", "title"} <= names and bool(known)
 
 
-def _table(opened: OpenedExport) -> HeadedTable | None:
+def _review_table(opened: OpenedExport) -> HeadedTable | None:
     return find_only_table(opened.sheets, _lists_reviews)
 
 
@@ -152,14 +152,14 @@ def _read_table(
         rows=submitted,
         score_field=score,
         confidence_field=confidence,
-        best_first=_letters(form, score),
+        best_first=_letters_of_field(form, score),
         withdrawn=withdrawn_papers((number, "", word) for number, word in decisions),
         dropped=(
             *dropped_columns([*unused, *others], [name for name in texts if any(columns[name])]),
             *dropped_count(len(reviews) - len(submitted), "unfinished review", "only submitted ones count"),
         ),
         warnings=(
-            *(_doubts(submitted) if choices.metareviews is None else ()),
+            *(_metareview_doubts(submitted) if choices.metareviews is None else ()),
             silent("HotCRP's table of scores", "withdrawn")
             if _shows_decisions(table)
             else silent("HotCRP's CSV of reviews"),
@@ -168,12 +168,12 @@ def _read_table(
     )
 
 
-def _doubts(rows: Sequence[RawReview]) -> list[str]:
+def _metareview_doubts(rows: Sequence[RawReview]) -> list[str]:
     """A doubt if a few people have one review of every paper, or of every one with more reviews than most.
 
     >>> plain = [RawReview(0, f"{paper}", who, "1") for paper in range(7) for who in "ab"]
     >>> extra = [RawReview(0, f"{paper}", "chair", "1") for paper in range(3)]
-    >>> _doubts(plain), _doubts(plain + extra)[0][:45]
+    >>> _metareview_doubts(plain), _metareview_doubts(plain + extra)[0][:45]
     ([], 'numbers of reviews look as if 3 of them were ')
     """
     papers, people = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
@@ -184,14 +184,14 @@ def _doubts(rows: Sequence[RawReview]) -> list[str]:
     usual = max(sizes, key=lambda size: (sizes[size], -size), default=0)
     more = {paper for paper, reviewers in papers.items() if len(reviewers) > usual}
     above = [reviewed for reviewed in people.values() if reviewed <= more]
-    busiest = _busiest([*people.values()], len(papers))
+    busiest = _busiest_reviewers([*people.values()], len(papers))
     for covered, group in ((more, above), ({*papers}, busiest)):
         if {*chain(*group)} == covered and len(covered) >= _FEWEST_DOUBTED and max(sizes) > 2:
             return [_DOUBT.format(f"{len(covered):,}")]
     return []
 
 
-def _busiest(reviewed: Sequence[set[str]], total: int) -> Sequence[set[str]]:
+def _busiest_reviewers(reviewed: Sequence[set[str]], total: int) -> Sequence[set[str]]:
     """The people with the most reviews, as many as wrote this `total`; none if others wrote as many each."""
     ordered = sorted(reviewed, key=len, reverse=True)
     written = 0
@@ -252,7 +252,7 @@ def _read_json(opened: OpenedExport, choices: Choices) -> RawExport:
     if not any(review.get("reviewer_email") for _, review in pairs):
         raise export_error(opened.file, _IDENTITIES)
     records = {
-        number: _record(paper, review)
+        number: _table_row(paper, review)
         for number, (paper, review) in enumerate(pairs, start=1)
         if json_cell(review.get("rtype")) != _METAREVIEW
     }
@@ -268,7 +268,7 @@ def _read_json(opened: OpenedExport, choices: Choices) -> RawExport:
         forms[0] if forms else {},
         [name for name in unused if name not in _KEPT_FIELDS],
     )
-    whole = _papers(opened.value)
+    whole = _json_papers(opened.value)
     items = whole or [paper for paper, _ in pairs]
     papers = {json_cell(paper.get("pid")): paper for paper in items}
     return replace(
@@ -277,14 +277,14 @@ def _read_json(opened: OpenedExport, choices: Choices) -> RawExport:
         warnings=() if whole else (silent("HotCRP's JSON of reviews"),),
         titles={number: json_cell(paper.get("title")) for number, paper in papers.items()},
         tracks={number: json_cell(paper.get("submission_class")) for number, paper in papers.items()},
-        conflicts=tuple(_conflicts(items)),
+        conflicts=tuple(_json_conflicts(items)),
         withdrawn=withdrawn_papers(
             (number, json_cell(paper.get("status")), _decision(paper)) for number, paper in papers.items()
         ),
     )
 
 
-def _record(paper: Item, review: Item) -> dict[str, str]:
+def _table_row(paper: Item, review: Item) -> dict[str, str]:
     """A review as a row of HotCRP's table of reviews."""
     known = {
         "paper": review.get("pid", paper.get("pid")),
@@ -312,29 +312,29 @@ def _decision(paper: Item) -> str:
 
 def read_conflicts(opened: OpenedExport) -> list[tuple[str, str]] | None:
     """The conflicts `(paper, email)` in the JSON of papers (`jsonrqc`); None if there is no word of them."""
-    papers = _papers(opened.value)
-    return list(_conflicts(papers)) if any("pc_conflicts" in paper for paper in papers) else None
+    papers = _json_papers(opened.value)
+    return list(_json_conflicts(papers)) if any("pc_conflicts" in paper for paper in papers) else None
 
 
-def _papers(value: object) -> list[Item]:
+def _json_papers(value: object) -> list[Item]:
     items = json_pages(value)
     listed = [paper for item in items for paper in json_objects(item.get("papers"))]
     return listed or [item for item in items if {"pid", "reviews"} <= item.keys()]
 
 
-def _conflicts(papers: Sequence[Item]) -> Iterator[tuple[str, str]]:
+def _json_conflicts(papers: Sequence[Item]) -> Iterator[tuple[str, str]]:
     for paper in papers:
         conflicts = paper.get("pc_conflicts")
         names = conflicts if isinstance(conflicts, dict | list) else ()
         yield from ((json_cell(paper.get("pid")), name) for name in names if isinstance(name, str))
 
 
-def _letters(form: Mapping[str, object], score: str) -> tuple[str, ...]:
+def _letters_of_field(form: Mapping[str, object], score: str) -> tuple[str, ...]:
     """The letters of a field, best first: the review form lists its values from worst to best.
 
-    >>> _letters({"OveMer": {"values": ["Reject", "Maybe", "Accept"], "start": "A"}}, "OveMer")
+    >>> _letters_of_field({"OveMer": {"values": ["Reject", "Maybe", "Accept"], "start": "A"}}, "OveMer")
     ('A', 'B', 'C')
-    >>> _letters({"OveMer": {"values": ["Bad", "Good"], "symbols": ["X", "Y"]}}, "OveMer")
+    >>> _letters_of_field({"OveMer": {"values": ["Bad", "Good"], "symbols": ["X", "Y"]}}, "OveMer")
     ('Y', 'X')
     """
     field = form.get(score)

@@ -41,7 +41,7 @@ from blindcal.reviews import Reviews
 _BLANK = {"", "no entry", "n/a", "-", "--", "–", "—"}
 _SHOWN_ROWS = 5
 # Two years are in one file if one paper in so many has two titles.
-_MIXED = 4
+_MIXED_YEARS = 4
 NO_ORDER = (
     "must be a number: letters and words need their order. Give it with `best_first`, such as "
     "`best_first` A,B,C,D"
@@ -107,8 +107,8 @@ def gather(export: RawExport, choices: Choices) -> Imported:
             reviewer=person(row.reviewer),
             track=clean_id(row.track),
             round=clean_id(row.round),
-            title=_phrase(row.title),
-            name=_phrase(row.name),
+            title=_one_line(row.title),
+            name=_one_line(row.name),
             file=row.file or export.file,
         )
         for row in scored
@@ -129,7 +129,7 @@ def gather(export: RawExport, choices: Choices) -> Imported:
     sure = _confidences(rows, export.confidence_field, log)
     tracks = {row.paper: row.track for row in reversed(rows) if row.track}
     tracks |= {paper_id(paper): clean_id(track) for paper, track in export.tracks.items() if track.strip()}
-    if not _years_mixed(rows, log):
+    if not _has_mixed_years(rows, log):
         _check_pairs(rows, tracks, log)
     if tracks:
         rows = [row._replace(track=tracks.get(row.paper, "")) for row in rows]
@@ -147,7 +147,7 @@ def gather(export: RawExport, choices: Choices) -> Imported:
     }
     reviews = Reviews.from_table(table)
     titles = {row.paper: row.title for row in reversed(rows)}
-    titles |= {paper_id(paper): _phrase(title) for paper, title in export.titles.items()}
+    titles |= {paper_id(paper): _one_line(title) for paper, title in export.titles.items()}
     titles = {paper: title for paper, title in titles.items() if title and not id_problem(paper)}
     pairs = {(paper_id(paper), person(who)) for paper, who in export.conflicts}
     became = {paper_id(paper): what for paper, what in export.withdrawn.items()}
@@ -161,7 +161,7 @@ def gather(export: RawExport, choices: Choices) -> Imported:
         rounds=tuple(rows[i].round for i in reviews.row) if any(row.round for row in rows) else (),
         titles=titles,
         tracks={paper: tracks[paper] for paper in tracks if not any(map(id_problem, (paper, tracks[paper])))},
-        committee=_committee(rows, export, person),
+        committee=_committee_names(rows, export, person),
         conflicts=tuple(sorted(pair for pair in pairs if not any(map(id_problem, pair)))),
         withdrawn={paper: became[paper] for paper in reviews.papers if paper in became},
         sources=tuple((rows[i].file, rows[i].row) for i in reviews.row),
@@ -215,7 +215,7 @@ def coded(imported: Imported, known: Mapping[str, str]) -> tuple[Imported, dict[
     return hidden, code
 
 
-def _phrase(text: str) -> str:
+def _one_line(text: str) -> str:
     """A title or a name on one line, without characters that cannot be seen."""
     text = unescape(text)
     if not text.isprintable():
@@ -298,13 +298,13 @@ def _check_ids(rows: Sequence[RawReview], log: Problems) -> None:
                 log.extend([Problem(row.file, row.row, name, *problem)])
 
 
-def _years_mixed(rows: Sequence[RawReview], log: Problems) -> bool:
+def _has_mixed_years(rows: Sequence[RawReview], log: Problems) -> bool:
     """Whether many papers have two titles: their numbers start again every year."""
     titles = defaultdict[str, set[str]](set)
     for row in rows:
         titles[row.paper].add(row.title)
     double = sum(len(given - {""}) > 1 for given in titles.values())
-    mixed = double > 1 and _MIXED * double >= len(titles)
+    mixed = double > 1 and _MIXED_YEARS * double >= len(titles)
     if mixed:
         what = f"{count(double, 'paper')} with two titles: two years in one file?"
         log.add(None, "title", "must be one for each paper", what)
@@ -318,13 +318,13 @@ def _check_pairs(rows: Sequence[RawReview], tracks: Mapping[str, str], log: Prob
         earlier = first.setdefault((row.paper, row.reviewer), row)
         if earlier is not row:
             rule = "must not repeat an earlier row's paper and reviewer"
-            log.extend([Problem(row.file, row.row, "reviewer", rule, _repeated(earlier, row))])
+            log.extend([Problem(row.file, row.row, "reviewer", rule, _repeated_row(earlier, row))])
         if row.track and row.track != tracks.get(row.paper):
             rule = "must be the track of the paper's first row"
             log.extend([Problem(row.file, row.row, "track", rule)])
 
 
-def _repeated(earlier: RawReview, row: RawReview) -> str:
+def _repeated_row(earlier: RawReview, row: RawReview) -> str:
     """Which row another one repeats, and how that may have come about if they are not the same."""
     if row.round != earlier.round:
         return f"row {earlier.row}'s from another round: import one round at a time"
@@ -333,14 +333,16 @@ def _repeated(earlier: RawReview, row: RawReview) -> str:
     return f"row {earlier.row}'s" + ("" if same else second)
 
 
-def _committee(rows: Sequence[RawReview], export: RawExport, person: Callable[[str], str]) -> dict[str, str]:
+def _committee_names(
+    rows: Sequence[RawReview], export: RawExport, person: Callable[[str], str]
+) -> dict[str, str]:
     """The name of everyone that the export knows, those who wrote nothing included.
 
     Members that the export lists have the names of that list alone: which names are known must not tell who
     reviewed.
     """
     committee = {row.reviewer: row.name for row in reversed(rows)}
-    committee |= {person(cell): _phrase(name) for cell, name in export.committee.items()}
+    committee |= {person(cell): _one_line(name) for cell, name in export.committee.items()}
     return {
         who: "" if name == who else name for who, name in sorted(committee.items()) if not id_problem(who)
     }

@@ -34,7 +34,7 @@ _FOREIGN = (
     (b"\xd0\xcf\x11\xe0", "an old binary Excel file", "must be saved again as .xlsx or CSV"),
     (b"%PDF", "a PDF file", "must be an export with one row per review"),
 )
-_MARKS = (
+_ENCODING_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig", "UTF-8"),
     (codecs.BOM_UTF32_LE, "", "UTF-32"),
     (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
@@ -182,7 +182,8 @@ def decode_text(data: bytes, file: str, memory: Memory) -> tuple[str, str]:
     width = 4 if re.search(rb"[\xf0-\xff]", data) else 2 if re.search(rb"[\x80-\xff]", data) else 1
     memory.take(len(data) * width, file=file)
     codec, name = next(
-        ((codec, name) for mark, codec, name in _MARKS if data.startswith(mark)), _unmarked(data)
+        ((codec, name) for mark, codec, name in _ENCODING_MARKS if data.startswith(mark)),
+        _guessed_encoding(data),
     )
     if not codec:
         raise export_error(file, "must be UTF-8, UTF-16 or Windows-1252 text", name)
@@ -199,7 +200,7 @@ def decode_text(data: bytes, file: str, memory: Memory) -> tuple[str, str]:
     return text, name
 
 
-def _unmarked(data: bytes) -> tuple[str, str]:
+def _guessed_encoding(data: bytes) -> tuple[str, str]:
     top = data[:_SAMPLE]
     for codec, high, low in (("utf-16-le", top[1::2], top[::2]), ("utf-16-be", top[::2], top[1::2])):
         if len(top) >= 4 and high.count(0) > 0.4 * len(high) and not low.count(0):

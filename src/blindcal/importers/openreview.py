@@ -67,7 +67,7 @@ class _Notes(NamedTuple):
 
 def recognize(opened: OpenedExport, choices: Choices) -> str | None:
     """What kind of OpenReview export this is, in words, or None."""
-    notes = list(_walk(json_pages(opened.value)))
+    notes = list(_walk_notes(json_pages(opened.value)))
     if not any(_kinds(note) for note in notes):
         return None
     return f"OpenReview notes (API {2 if any('invitations' in note for note in notes) else 1})"
@@ -75,16 +75,16 @@ def recognize(opened: OpenedExport, choices: Choices) -> str | None:
 
 def read(opened: OpenedExport, choices: Choices) -> RawExport:
     """The official reviews among the notes."""
-    notes = _sorted(opened)
+    notes = _sorted_notes(opened)
     if not notes.reviews:
         raise export_error(
             opened.file, "must hold reviews: notes with an invitation that ends in Official_Review"
         )
     _check_year(notes.reviews, opened.file)
-    fields = find_scores(_columns(notes.reviews), choices.score_field, opened.file)
-    papers = _papers(notes)
+    fields = find_scores(_answer_columns(notes.reviews), choices.score_field, opened.file)
+    papers = _paper_ids(notes)
     known = [note for note in notes.submissions if _forum(note) in papers]
-    people, problems = _people(notes, choices, opened.file)
+    people, problems = _reviewers(notes, choices, opened.file)
     cells = zip(notes.reviews, people, fields.scores, fields.confidences, strict=True)
     rows = [
         RawReview(number, papers[_forum(note)], person, cell, how_sure)
@@ -105,7 +105,7 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         ],
         withdrawn={papers[forum]: what for forum, what in notes.withdrawn.items() if forum in papers},
         said=(f"reviews are the notes called {notes.kind}",),
-        dropped=_dropped(notes, fields),
+        dropped=_dropped_parts(notes, fields),
         warnings=(_BY_FORUM,) if all(forum == paper for forum, paper in papers.items()) else (),
         problems=tuple(problems),
     )
@@ -119,16 +119,16 @@ def _check_year(reviews: Iterable[Item], file: str) -> None:
         raise export_error(file, "must be of one year", f"{', '.join(years)}: two years in one file?")
 
 
-def _walk(items: Iterable[Item]) -> Iterator[Item]:
+def _walk_notes(items: Iterable[Item]) -> Iterator[Item]:
     """Every note at the top, under `notes`, and among the replies that came with a submission."""
     for item in items:
         if not item.keys() & {"notes", "groups", "edges"}:
             yield item
-        yield from _walk(json_objects(item.get("notes")))
+        yield from _walk_notes(json_objects(item.get("notes")))
         details = item.get("details")
         if isinstance(details, dict):
             for key in ("replies", "directReplies"):
-                yield from _walk(json_objects(details.get(key)))
+                yield from _walk_notes(json_objects(details.get(key)))
 
 
 def _kinds(note: Item) -> list[str]:
@@ -143,11 +143,11 @@ def _invitations(note: Item) -> list[str]:
     return [text for text in invitations if isinstance(text, str)] if isinstance(invitations, list) else []
 
 
-def _sorted(opened: OpenedExport) -> _Notes:
+def _sorted_notes(opened: OpenedExport) -> _Notes:
     top = json_pages(opened.value)
     if any("count" in page for page in top if "notes" in page):
         list(all_pages(top, "notes", opened.file))
-    notes = _unique(_walk(top), opened.file)
+    notes = _unique_notes(_walk_notes(top), opened.file)
     live = [note for note in notes if not note.get("ddate")]
     kinds = dict.fromkeys(kind for note in live for kind in _kinds(note)[:1] if _REVIEW.fullmatch(kind))
     official = [kind for kind in kinds if kind.casefold() == _OFFICIAL]
@@ -163,8 +163,8 @@ def _sorted(opened: OpenedExport) -> _Notes:
     edges = [edge for page in top for edge in json_objects(page.get("edges"))]
     conflicts = [edge for edge in edges if json_cell(edge.get("invitation")).endswith("/-/Conflict")]
     groups = [group for page in top for group in json_objects(page.get("groups"))]
-    became = {_forum(note): _what_became(note) for note in notes if _is_submission(note)}
-    made = {_forum(note): decided_status(_content(note, "decision")) for note in rest if _decides(note)}
+    became = {_forum(note): _withdrawal_of(note) for note in notes if _is_submission(note)}
+    made = {_forum(note): decided_status(_content(note, "decision")) for note in rest if _is_decision(note)}
     withdrawn = {forum: what for forum in became | made if (what := became.get(forum) or made.get(forum))}
     deleted = len(notes) - len(live)
     replies = [note for note in live if not _is_submission(note)]
@@ -172,7 +172,7 @@ def _sorted(opened: OpenedExport) -> _Notes:
     return _Notes(submissions, reviews, replies, kind, others, deleted, people, conflicts, withdrawn)
 
 
-def _what_became(submission: Item) -> str | None:
+def _withdrawal_of(submission: Item) -> str | None:
     """What became of a paper that is not to be decided: by its venue, on API 1 by its invitation."""
     if submission.get("ddate"):
         return "deleted"
@@ -181,7 +181,7 @@ def _what_became(submission: Item) -> str | None:
     return withdrawal_status(kind) or (decided_status("rejected") if kind == _REJECTED else None)
 
 
-def _decides(note: Item) -> bool:
+def _is_decision(note: Item) -> bool:
     return any(kind.casefold() == "decision" for kind in _kinds(note))
 
 
@@ -189,7 +189,7 @@ def _is_submission(note: Item) -> bool:
     return "forum" in note and note["forum"] == note.get("id")
 
 
-def _unique(notes: Iterable[Item], file: str) -> list[Item]:
+def _unique_notes(notes: Iterable[Item], file: str) -> list[Item]:
     """Each note once: replies may come both with their submission and alone."""
     known: dict[str, Item] = {}
     for number, note in enumerate(notes, start=1):
@@ -229,26 +229,28 @@ def _people_behind(groups: Iterable[Item], signed: Iterable[str]) -> dict[str, s
     return people
 
 
-def _value(item: object) -> str:
+def _content_value(item: object) -> str:
     """A value of a note's content: API 2 wraps it."""
     return json_cell(item.get("value") if isinstance(item, dict) else item)
 
 
 def _content(note: Item, name: str) -> str:
     content = note.get("content")
-    return _value(content.get(name)) if isinstance(content, dict) else ""
+    return _content_value(content.get(name)) if isinstance(content, dict) else ""
 
 
-def _columns(reviews: Sequence[Item]) -> dict[str, list[str]]:
+def _answer_columns(reviews: Sequence[Item]) -> dict[str, list[str]]:
     contents = [answers if isinstance(answers := note.get("content"), dict) else {} for note in reviews]
-    return json_columns([{str(name): _value(v) for name, v in content.items()} for content in contents])
+    return json_columns(
+        [{str(name): _content_value(v) for name, v in content.items()} for content in contents]
+    )
 
 
 def _forum(note: Item) -> str:
     return json_cell(note.get("forum")) or json_cell(note.get("id"))
 
 
-def _papers(notes: _Notes) -> dict[str, str]:
+def _paper_ids(notes: _Notes) -> dict[str, str]:
     """The id of each paper by forum: its number, which decisions go by.
 
     If not all papers with reviews have a number, it is the forum itself. A submission without reviews may
@@ -259,7 +261,7 @@ def _papers(notes: _Notes) -> dict[str, str]:
         author = _AUTHORS.search(_signature(note))
         numbers[_forum(note)] = json_cell(note.get("number")) or (author[1] if author else "")
     for note in [*notes.reviews, *(note for note in notes.replies if "forum" in note)]:
-        numbers[_forum(note)] = numbers.get(_forum(note)) or _number(note)
+        numbers[_forum(note)] = numbers.get(_forum(note)) or _paper_number(note)
     reviewed = {_forum(note): numbers[_forum(note)] for note in notes.reviews}
     if not all(reviewed.values()) or len({*reviewed.values()}) < len(reviewed):
         return {forum: forum for forum in numbers}
@@ -267,14 +269,14 @@ def _papers(notes: _Notes) -> dict[str, str]:
     return {f: number for f, number in numbers.items() if f in reviewed or (number and times[number] == 1)}
 
 
-def _number(reply: Item) -> str:
+def _paper_number(reply: Item) -> str:
     """The number of the paper that a note is about, by what it answers or who signed it."""
     answers = [text for text in _invitations(reply) if not text.endswith("/-/Edit")]
     matches = filter(None, map(_NUMBER.search, [*answers, _signature(reply)]))
     return next((match[1] for match in matches), "")
 
 
-def _people(notes: _Notes, choices: Choices, file: str) -> tuple[list[str], list[Problem]]:
+def _reviewers(notes: _Notes, choices: Choices, file: str) -> tuple[list[str], list[Problem]]:
     """Who signed each review, as far as known; a problem for each anonymous one that is in no map."""
     names = [_signature(note) for note in notes.reviews]
     mapped = {*notes.people, *(choices.people or {})}
@@ -287,7 +289,7 @@ def _people(notes: _Notes, choices: Choices, file: str) -> tuple[list[str], list
     return [notes.people.get(name, name) for name in names], problems
 
 
-def _dropped(notes: _Notes, fields: ScoreFields) -> tuple[Dropped, ...]:
+def _dropped_parts(notes: _Notes, fields: ScoreFields) -> tuple[Dropped, ...]:
     keys = {key for note in notes.reviews for key in note}
     times = [name for name in _TIMES if name in keys]
     numbers = Dropped("the numbers of notes", "they reveal in which order reviews were written")

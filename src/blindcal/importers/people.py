@@ -6,6 +6,7 @@ import re
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from blindcal.errors import InputError, Problem
 from blindcal.importers.easychair import committee_table
@@ -15,7 +16,7 @@ from blindcal.importers.open import open_export
 from blindcal.importers.pretalx import team_sheet
 from blindcal.importers.raw_export import clean_id, export_error
 from blindcal.importers.scores import score_shaped
-from blindcal.importers.sheet import HeadedTable, MixedListError, OpenedExport, find_only_table
+from blindcal.importers.sheet import HeadedTable, MixedListError, find_only_table
 from blindcal.io.cells import Column, count, id_problem, whole_ids
 from blindcal.io.tables import Problems, Table, input_error, parse_table
 from blindcal.reviewers.calibration import ANYONE
@@ -79,7 +80,7 @@ def read_map(data: bytes, file: str) -> dict[str, str]:
         return codes
     ids = Column("signature", "id", synonyms=("reviewer", "id"), secret=True)
     people = Column("profile_id", "id", synonyms=("person", "profile"), secret=True)
-    return _unique(parse_table(data, file, [ids, people], extra=True), "signature", "profile_id")
+    return _unique_people(parse_table(data, file, [ids, people], extra=True), "signature", "profile_id")
 
 
 def team_codes(data: bytes, file: str) -> dict[str, str]:
@@ -114,7 +115,7 @@ def read_maps(files: Mapping[str, bytes]) -> dict[str, str]:
     return people
 
 
-def _unique(table: Table, key: str, value: str) -> dict[str, str]:
+def _unique_people(table: Table, key: str, value: str) -> dict[str, str]:
     """What stands beside each id; one that stands for two people is refused."""
     people, log = dict[str, str](), Problems(table.file)
     for row, who, person in zip(table.rows, table.text(key), table.text(value), strict=True):
@@ -127,7 +128,7 @@ def _unique(table: Table, key: str, value: str) -> dict[str, str]:
 def read_codes(data: bytes, file: str) -> dict[str, str]:
     """The codes of an earlier import by reviewer."""
     columns = [Column("code", "id", secret=True), Column("reviewer", "id", secret=True)]
-    codes = _unique(parse_table(data, file, columns, extra=True), "reviewer", "code")
+    codes = _unique_people(parse_table(data, file, columns, extra=True), "reviewer", "code")
     if len(set(codes.values())) < len(codes) or not all(map(_CODE.fullmatch, codes.values())):
         raise InputError(f"{file}: each code must be like R001 and belong to one reviewer")
     return codes
@@ -203,7 +204,7 @@ def read_people(data: bytes, file: str, people: Mapping[str, str] | None = None)
         raise export_error(file, _PEOPLE)
     if table.first(*_PAPERS, "signature") is not None:
         raise export_error(file, _REVIEWS)
-    ids = _ids(table, table.first(*_IDS), people)
+    ids = _checked_ids(table, table.first(*_IDS), people)
     _refuse_reviews(table, ids)
     if ANYONE in ids:
         row = table.rows[ids.index(ANYONE)][0]
@@ -247,50 +248,59 @@ def read_conflicts(data: bytes, file: str, people: Mapping[str, str] | None = No
     paper and person the later, as it does there. `people`: the person behind an id, as for reviews.
     """
     opened = open_export(data, file)
-    if opened.value is not None:
-        return _from_json(opened, people)
+    with suppress(MixedListError):
+        if (listed := hotcrp_conflicts(opened)) is not None:
+            return _exported_conflicts(file, listed, "pc_conflicts", people), "HotCRP's JSON of papers"
     if (bids := easychair_conflicts(opened)) is not None:
-        return _pairs(file, bids, "member name", people), "EasyChair's bids, of which conflicts are taken"
-    table = find_only_table(opened.sheets, _of_conflicts)
-    if table is not None:
-        return _listed(table, people)
+        return _exported_conflicts(
+            file, bids, "member name", people
+        ), "EasyChair's bids, of which conflicts are taken"
+    if (table := find_only_table(opened.sheets, _lists_conflicts)) is not None:
+        return _listed_conflicts(table, people)
     bulk = find_only_table(opened.sheets, lambda n: {"paper", "action"} <= n and bool(n & {"email", "user"}))
     if bulk is None:
         raise export_error(file, _CONFLICTS)
-    return _bulk(bulk, people)
+    turns = {"conflict": True, "clearconflict": False, "noconflict": False}
+    actions = [turns.get(action.strip().casefold()) for action in bulk.column("action")]
+    return _table_conflicts(bulk, actions, bulk.first("email", "user"), "a HotCRP bulk assignment", people)
 
 
-def _of_conflicts(names: frozenset[str]) -> bool:
+def _lists_conflicts(names: frozenset[str]) -> bool:
     listed = _WORD in names or (not names.isdisjoint(_MAILS) and names <= {*_PLAIN, _TYPE})
     return listed and not names.isdisjoint(_PAPERS)
 
 
-def _listed(table: HeadedTable, people: Mapping[str, str] | None) -> tuple[Pairs, str]:
+def _listed_conflicts(table: HeadedTable, people: Mapping[str, str] | None) -> tuple[Pairs, str]:
     """The conflicts of a list with a row for each; or with rows for others too, and a word for conflicts."""
     mail = table.first(*_MAILS)
     word = table.first(_WORD, _TYPE) if mail else None
     words = [cell.strip().casefold() for cell in table.column(word)]
     if word == _WORD and not {*words} <= {"", _WORD}:
         raise export_error(table.file, _TWO_PEOPLE, row=table.row)
-    about = [index for index, cell in enumerate(words) if cell] if word else range(len(words))
-    if words and not about:
+    turns = [True if cell or word is None else None for cell in words]
+    return _table_conflicts(table, turns, mail or _WORD, "a list of conflicts", people)
+
+
+def _table_conflicts(
+    table: HeadedTable,
+    turns: Sequence[bool | None],
+    person: str | None,
+    what: str,
+    people: Mapping[str, str] | None,
+) -> tuple[Pairs, str]:
+    """The conflicts of a table: a row's turn makes one (True), takes it back (False), or is about none."""
+    about = [index for index, turn in enumerate(turns) if turn is not None]
+    if turns and not about:
         raise export_error(table.file, _NONE)
-    papers = _ids(table, table.first(*_PAPERS), rows=about)
-    pairs = zip(papers, _ids(table, mail or _WORD, people, rows=about), strict=True)
-    return tuple(sorted({*pairs})), "a list of conflicts" + _left(len(words) - len(about))
+    papers = _checked_ids(table, table.first(*_PAPERS), rows=about)
+    pairs = zip(papers, _checked_ids(table, person, people, rows=about), strict=True)
+    last = {pair: turns[index] for index, pair in zip(about, pairs, strict=True)}
+    if others := len(turns) - len(about):
+        what += f": {count(others, 'row')} that {'is' if others == 1 else 'are'} no conflict left out"
+    return tuple(sorted(pair for pair, there in last.items() if there)), what
 
 
-def _from_json(opened: OpenedExport, people: Mapping[str, str] | None) -> tuple[Pairs, str]:
-    try:
-        listed = hotcrp_conflicts(opened)
-    except MixedListError:
-        listed = None
-    if listed is None:
-        raise export_error(opened.file, _CONFLICTS)
-    return _pairs(opened.file, listed, "pc_conflicts", people), "HotCRP's JSON of papers"
-
-
-def _pairs(
+def _exported_conflicts(
     file: str, listed: Sequence[tuple[str, str]], column: str, people: Mapping[str, str] | None
 ) -> Pairs:
     """The conflicts that an export of everything lists, each once, as the map has the people."""
@@ -304,33 +314,13 @@ def _pairs(
     return tuple(sorted({(paper, known.get(who, who)) for paper, who in pairs}))
 
 
-def _bulk(table: HeadedTable, people: Mapping[str, str] | None) -> tuple[Pairs, str]:
-    actions = [action.strip().casefold() for action in table.column("action")]
-    turns = {"conflict": True, "clearconflict": False, "noconflict": False}
-    about = [index for index, action in enumerate(actions) if action in turns]
-    if actions and not about:
-        raise export_error(table.file, _NONE)
-    papers = _ids(table, "paper", rows=about)
-    persons = _ids(table, table.first("email", "user"), people, rows=about)
-    last = {
-        (paper, who): turns[actions[index]] for index, paper, who in zip(about, papers, persons, strict=True)
-    }
-    conflicts = sorted(pair for pair, there in last.items() if there)
-    return tuple(conflicts), "a HotCRP bulk assignment" + _left(len(actions) - len(about))
-
-
-def _left(others: int) -> str:
-    are = "is" if others == 1 else "are"
-    return f": {count(others, 'row')} that {are} no conflict left out" if others else ""
-
-
-def _ids(
+def _checked_ids(
     table: HeadedTable,
     column: str | None,
     people: Mapping[str, str] | None = None,
     rows: Sequence[int] | None = None,
 ) -> list[str]:
-    """The ids of a column, without spaces around them, as the map has them; every bad one is a problem."""
+    """The ids of a column, as the map has them; every bad one is a problem."""
     cells = [clean_id(cell) for cell in table.column(column)]
     places = range(len(cells)) if rows is None else rows
     log = Problems(table.file)

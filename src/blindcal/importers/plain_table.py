@@ -62,31 +62,37 @@ def recognize(opened: OpenedExport, choices: Choices) -> str | None:
     """What kind of table this is, in words, or None; `columns` of the `choices` says what they are called."""
     if choices.layout:
         return LAYOUTS.get(choices.layout)
-    if any(_table(opened, columns) is not None for columns in (_given(choices), choices.columns)):
+    if any(
+        _long_table(opened, columns) is not None for columns in (_named_columns(choices), choices.columns)
+    ):
         return TITLE
-    return None if _wide(opened) is None else "a table with a row for each paper, and columns for its reviews"
+    return (
+        None
+        if _wide_table(opened) is None
+        else "a table with a row for each paper, and columns for its reviews"
+    )
 
 
 def read(opened: OpenedExport, choices: Choices) -> RawExport:
     """The reviews of the only sheet that has the columns."""
     if choices.layout:
         return _read_matrix(opened, choices)
-    table, score = _table(opened, _given(choices)), choices.score_field
-    if table is None and score is not None and (other := _table(opened, choices.columns)) is not None:
+    table, score = _long_table(opened, _named_columns(choices)), choices.score_field
+    if table is None and score is not None and (other := _long_table(opened, choices.columns)) is not None:
         raise missing_field(other.file, score, listed([name for name in other.names if name]), other.row)
-    if table is None and not choices.columns and (wide := _wide(opened)) is not None:
+    if table is None and not choices.columns and (wide := _wide_table(opened)) is not None:
         return _read_wide(*wide)
     if table is None:
         wanted = ", ".join(choices.columns.get(field, field) for field in _NEEDED)
         rule = f"must have a header row with the columns {wanted}: name them with `columns`"
         raise export_error(opened.file, rule)
-    column_of = _places(table, choices)
+    column_of = _columns_by_field(table, choices)
     said = [f"{field} from column {name}" for field, name in column_of.items()]
-    export = _export(table, table.reviews(**column_of), column_of["score"], said, column_of.values())
+    export = _plain_export(table, table.reviews(**column_of), column_of["score"], said, column_of.values())
     return replace(export, confidence_field=column_of.get("confidence"))
 
 
-def _export(
+def _plain_export(
     table: HeadedTable,
     rows: Sequence[RawReview],
     score_field: str,
@@ -97,7 +103,7 @@ def _export(
     """The export, with papers by the id before a colon if all cells are like `P01: On Widgets`."""
     if dropped is None:
         dropped = dropped_columns(name for name in table.names if name not in used)
-    parted = _parted([row.paper for row in rows])
+    parted = _id_and_title([row.paper for row in rows])
     if parted:
         said = (*said, "papers by the id before the colon, titles by what follows it")
         titles = ((parted[row.paper.strip()], row) for row in rows)
@@ -116,10 +122,10 @@ def _export(
 _ID_AND_TITLE = re.compile(r"(\S{1,30}?)\s*(?::\s|\s[-–—]\s)\s*(\S.*)", re.DOTALL)
 
 
-def _parted(papers: Sequence[str]) -> dict[str, tuple[str, str]]:
+def _id_and_title(papers: Sequence[str]) -> dict[str, tuple[str, str]]:
     """The id and the title in each distinct cell, if all are like `P01: On Widgets`; else nothing.
 
-    >>> _parted(["P01: On Widgets", "P02: Gears"])["P01: On Widgets"], _parted(["P01: W", "P02"])
+    >>> _id_and_title(["P01: On Widgets", "P02: Gears"])["P01: On Widgets"], _id_and_title(["P01: W", "P02"])
     (('P01', 'On Widgets'), {})
     """
     matches = {cell.strip(): _ID_AND_TITLE.fullmatch(cell.strip()) for cell in {*papers} if cell.strip()}
@@ -131,13 +137,13 @@ def _parted(papers: Sequence[str]) -> dict[str, tuple[str, str]]:
 # --- A row for each review, under the usual names or those that are given
 
 
-def _given(choices: Choices) -> Mapping[str, str]:
+def _named_columns(choices: Choices) -> Mapping[str, str]:
     """The columns that the chair named, that of the score included."""
     score = {} if choices.score_field is None else {"score": choices.score_field}
     return {**choices.columns, **score}
 
 
-def _table(opened: OpenedExport, columns: Mapping[str, str]) -> HeadedTable | None:
+def _long_table(opened: OpenedExport, columns: Mapping[str, str]) -> HeadedTable | None:
     spellings = {field: _spellings(field, columns) for field in _NEEDED}
 
     def wanted(names: frozenset[str]) -> bool:
@@ -151,9 +157,9 @@ def _spellings(field: str, columns: Mapping[str, str]) -> frozenset[str]:
     return frozenset(" ".join(name.split()).casefold() for name in names)
 
 
-def _places(table: HeadedTable, choices: Choices) -> dict[str, str]:
+def _columns_by_field(table: HeadedTable, choices: Choices) -> dict[str, str]:
     """The column of each field. Two columns for one field are refused: only the chair can tell."""
-    columns = _given(choices)
+    columns = _named_columns(choices)
     column_of, problems = {}, []
     taken = {name.casefold() for name in columns.values()}
     for field in FIELDS:
@@ -207,21 +213,21 @@ def columns_of(text: str) -> dict[str, str]:
 _NUMBERED = re.compile(r"(.*?)[ _#-]*([0-9]{1,2})[ _:.-]*(.*)")
 
 
-def _wide(opened: OpenedExport) -> tuple[HeadedTable, str, list[tuple[str, str]]] | None:
+def _wide_table(opened: OpenedExport) -> tuple[HeadedTable, str, list[tuple[str, str]]] | None:
     """The table, its column of papers, and the columns of reviewer and score of each review."""
     for sheet in opened.tables:
-        table = find_table(sheet, lambda names: len(_reviews_in(sorted(names))) > 1)
+        table = find_table(sheet, lambda names: len(_numbered_reviews(sorted(names))) > 1)
         if table is not None:
             papers = [name for name in table.names if name.casefold() in _NAMES["paper"]]
-            pairs = _reviews_in(table.names)
+            pairs = _numbered_reviews(table.names)
             return (table, papers[0], pairs) if len(papers) == 1 and len(pairs) > 1 else None
     return None
 
 
-def _reviews_in(names: Sequence[str]) -> list[tuple[str, str]]:
+def _numbered_reviews(names: Sequence[str]) -> list[tuple[str, str]]:
     """The columns of reviewer and score by number, if each number has one of both.
 
-    >>> _reviews_in(["Paper", "Reviewer 1", "Score 1", "Reviewer 2", "Score 2"])
+    >>> _numbered_reviews(["Paper", "Reviewer 1", "Score 1", "Reviewer 2", "Score 2"])
     [('Reviewer 1', 'Score 1'), ('Reviewer 2', 'Score 2')]
     """
     people, scores = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
@@ -243,7 +249,9 @@ def _read_wide(table: HeadedTable, paper: str, pairs: Sequence[tuple[str, str]])
     rows = [row for column in columns for row in column if row.reviewer.strip() or row.score.strip()]
     used = [paper, title, *(name for pair in pairs for name in pair)]
     paired = listed([f"{who} with {score}" for who, score in pairs])
-    return _export(table, rows, pairs[0][1], [f"{count(len(pairs), 'review')} in each row: {paired}"], used)
+    return _plain_export(
+        table, rows, pairs[0][1], [f"{count(len(pairs), 'review')} in each row: {paired}"], used
+    )
 
 
 # --- A matrix: a column for each person, or for each paper
@@ -262,11 +270,11 @@ def _read_matrix(opened: OpenedExport, choices: Choices) -> RawExport:
         raise InputError(f"`layout` must be one of {', '.join(LAYOUTS)}, found {choices.layout!r}")
     field = "paper" if choices.layout == "people-in-columns" else "reviewer"
     named = {field: choices.columns[field]} if field in choices.columns else {}
-    table = find_only_table(opened.tables, lambda names: bool(names & _side_names(field, named)))
+    table = find_only_table(opened.tables, lambda names: bool(names & _names_of_side(field, named)))
     if table is None:
         rule = f"must have a header row with a column for the {field}: name it with `columns` {field}=..."
         raise export_error(opened.file, rule)
-    side = next(name for name in table.names if name.casefold() in _side_names(field, named))
+    side = next(name for name in table.names if name.casefold() in _names_of_side(field, named))
     numbers = _number_columns(table, side)
     if not numbers:
         raise export_error(table.file, "must have columns of scores", row=table.row)
@@ -281,10 +289,10 @@ def _read_matrix(opened: OpenedExport, choices: Choices) -> RawExport:
     # Other columns may be called like people.
     dropped = dropped_count(len(table.names) - len({*used} - {None}), "other column", "no scores in it")
     said = [f"{count(len(numbers), 'column')} of scores"]
-    return _export(table, rows, "the cells of the table", said, used, dropped)
+    return _plain_export(table, rows, "the cells of the table", said, used, dropped)
 
 
-def _side_names(field: str, named: Mapping[str, str]) -> frozenset[str]:
+def _names_of_side(field: str, named: Mapping[str, str]) -> frozenset[str]:
     names = _spellings(field, named)
     if field in named or field == "paper":
         return names
@@ -318,7 +326,7 @@ def guess(opened: OpenedExport, score_field: str | None = None) -> dict[str, str
 
     `score_field`: the column that the chair named for the score.
     """
-    table = _first_table(opened)
+    table = _first_headed_table(opened)
     if table is None:
         return {}
     names = [name for name in dict.fromkeys(table.names) if name]
@@ -340,7 +348,7 @@ def _scores_in(table: HeadedTable, names: Sequence[str]) -> list[str]:
     return shaped or worded
 
 
-def _first_table(opened: OpenedExport) -> HeadedTable | None:
+def _first_headed_table(opened: OpenedExport) -> HeadedTable | None:
     """The table under the first row that is filled like a header, of the first sheet that has one."""
     for sheet in opened.tables:
         width = max((sum(bool(cell.strip()) for cell in cells) for _, cells in sheet.rows[:20]), default=0)
@@ -353,7 +361,7 @@ def _first_table(opened: OpenedExport) -> HeadedTable | None:
 
 def advice(opened: OpenedExport, score_field: str | None = None) -> str:
     """How a table that was not recognized may be read, for a person to confirm; empty without a guess."""
-    table = _first_table(opened)
+    table = _first_headed_table(opened)
     if table is None:
         return ""
     columns = guess(opened, score_field)
@@ -365,7 +373,7 @@ def advice(opened: OpenedExport, score_field: str | None = None) -> str:
             order = f", and the order of its words with `best_first`: {listed(words)}"
         return f"must be confirmed: if these are the columns, give `columns` {shlex.quote(given)}{order}"
     for field, layout in (("paper", "people-in-columns"), ("reviewer", "papers-in-columns")):
-        side = next((name for name in table.names if name.casefold() in _side_names(field, {})), None)
+        side = next((name for name in table.names if name.casefold() in _names_of_side(field, {})), None)
         numbers = [] if side is None else _number_columns(table, side)
         if side is not None and len(numbers) >= _FEWEST_COLUMNS:
             what = "a person" if field == "paper" else "a paper"

@@ -52,21 +52,21 @@ _BY_NAME = "there are no emails: reviewers of one name are taken as one person; 
 
 def recognize(opened: OpenedExport, choices: Choices) -> str | None:
     """What kind of pretalx export this is, in words, or None."""
-    if _table(opened) is not None:
+    if _review_table(opened) is not None:
         return "pretalx's export of reviews"
-    return "pretalx reviews" if any(map(_is_review, _items(opened.value))) else None
+    return "pretalx reviews" if any(map(_is_review, _listed_items(opened.value))) else None
 
 
 def read(opened: OpenedExport, choices: Choices) -> RawExport:
     """The reviews of the export, or of all pages of the API. Reviewers go by email if the file has emails."""
-    table = _table(opened)
+    table = _review_table(opened)
     return _read_api(opened, choices) if table is None else _read_export(table, choices)
 
 
 def team_sheet(opened: OpenedExport) -> Worksheet | None:
     """The members of all teams that may review, as a table `code,name,email`; None for any other file."""
     try:
-        teams = _items(opened.value)
+        teams = _listed_items(opened.value)
     except MixedListError:
         return None
     if not teams or not all("members" in team and "is_reviewer" in team for team in teams):
@@ -83,11 +83,11 @@ def team_sheet(opened: OpenedExport) -> Worksheet | None:
     return Worksheet(opened.file, "", list(enumerate([header, *members])))
 
 
-def _table(opened: OpenedExport) -> HeadedTable | None:
-    return find_only_table(opened.tables, _exported)
+def _review_table(opened: OpenedExport) -> HeadedTable | None:
+    return find_only_table(opened.tables, _is_export)
 
 
-def _exported(names: frozenset[str]) -> bool:
+def _is_export(names: frozenset[str]) -> bool:
     if "proposal id" in names:
         return bool(names & _PEOPLE) or {_TOTAL, "text"} <= names
     # Of another table with a proposal's title, the column of papers is called differently.
@@ -129,12 +129,12 @@ def _read_api(opened: OpenedExport, choices: Choices) -> RawExport:
     reviews = list(all_pages(items, "results", opened.file)) if paged else items
     if not any(map(_is_review, reviews)):
         raise export_error(opened.file, "must be pretalx reviews: objects with submission, user and score")
-    if not any(_user(review)[0] for review in reviews):
+    if not any(_user_and_name(review)[0] for review in reviews):
         rule = "must say who the reviewers are: fetch as an organizer who may see reviewers"
         raise export_error(opened.file, rule)
     left = dict.fromkeys(key for review in reviews for key in review if key not in _READ)
     papers = [paper for review in reviews if isinstance(paper := review.get("submission"), dict)]
-    export = _read_export(record_table(opened.file, [*map(_record, reviews)]), choices, left)
+    export = _read_export(record_table(opened.file, [*map(_table_row, reviews)]), choices, left)
     return replace(
         export,
         rows=[row._replace(track=_track(review)) for row, review in zip(export.rows, reviews, strict=True)],
@@ -163,16 +163,16 @@ def _category_names(name: str) -> tuple[str, ...]:
     return (_CATEGORY + name if bare == name else bare,)
 
 
-def _record(review: Item) -> dict[str, str]:
+def _table_row(review: Item) -> dict[str, str]:
     """A review of the API as a row of the export: its total, and categories if they are expanded."""
-    (user, name), paper = _user(review), review.get("submission")
+    (user, name), paper = _user_and_name(review), review.get("submission")
     paper = paper if isinstance(paper, dict) else {"code": paper}
     record = {
         "Proposal ID": paper.get("code"),
         "Proposal title": paper.get("title"),
         _TOTAL: review.get("score"),
     }
-    scores = {_translated(score.get("category")): score for score in json_objects(review.get("scores"))}
+    scores = {_translated_text(score.get("category")): score for score in json_objects(review.get("scores"))}
     record |= {_CATEGORY + category: score.get("value") for category, score in scores.items() if category}
     return {
         **{key: json_cell(value) for key, value in record.items()},
@@ -183,10 +183,10 @@ def _record(review: Item) -> dict[str, str]:
 
 def _track(review: Item) -> str:
     paper = review.get("submission")
-    return _translated(paper.get("track")) if isinstance(paper, dict) else ""
+    return _translated_text(paper.get("track")) if isinstance(paper, dict) else ""
 
 
-def _items(value: object) -> list[Item]:
+def _listed_items(value: object) -> list[Item]:
     items = json_pages(value)
     return [item for page in items for item in json_objects(page.get("results"))] or items
 
@@ -195,7 +195,7 @@ def _is_review(item: Item) -> bool:
     return {"submission", "user", "score"} <= item.keys()
 
 
-def _user(review: Item) -> tuple[str, str]:
+def _user_and_name(review: Item) -> tuple[str, str]:
     """Id and name: the email if the user is expanded, as the organizer's export and other years have it."""
     user = review.get("user")
     if isinstance(user, dict):
@@ -204,7 +204,7 @@ def _user(review: Item) -> tuple[str, str]:
     return json_cell(user), ""
 
 
-def _translated(value: object) -> str:
+def _translated_text(value: object) -> str:
     """A text that may come in several languages: the English one, or the first."""
     if isinstance(value, dict):
         name = value.get("name", value)

@@ -22,7 +22,7 @@ MAX_MEMORY = 512 * 2**20
 """An input may cost this many bytes of memory, beside those of Python itself."""
 _ROW, _SLOT, _TEXT = 750, 16, 16
 _LIST, _OBJECT, _KEY, _ITEM, _QUOTE = 88, 170, 30, 40, 28
-_RULE = "must take at most {} MiB of memory: leave out texts, columns or rows that are not needed"
+_MEMORY_RULE = "must take at most {} MiB of memory: leave out texts, columns or rows that are not needed"
 _HEADER_ROWS = 6
 Cells = Sequence[str]
 Item = dict[str, Any]
@@ -79,7 +79,7 @@ class HeadedTable:
     names: tuple[str, ...]
 
     @cached_property
-    def _under(self) -> tuple[list[tuple[int, Cells]], tuple[Problem, ...]]:
+    def _rows_and_problems(self) -> tuple[list[tuple[int, Cells]], tuple[Problem, ...]]:
         """The rows that fit the header, and a problem for each that does not.
 
         Some systems leave out empty cells at the end of a row; an empty line and a last row that may be cut
@@ -91,7 +91,7 @@ class HeadedTable:
         Memory(self.file).check(grid_size(len(self.sheet.rows), width))
         for number, cells in self.sheet.rows[self.place + 1 :]:
             if self.sheet.workbook:
-                cells = _trimmed(cells)
+                cells = _without_empty_end(cells)
             elif len(cells) < width and any(cells) and number != last:
                 cells = [*cells, *[""] * (width - len(cells))]
             if len(cells) > width or (len(cells) < width and not self.sheet.workbook):
@@ -103,11 +103,11 @@ class HeadedTable:
 
     @property
     def rows(self) -> Sequence[tuple[int, Cells]]:
-        return self._under[0]
+        return self._rows_and_problems[0]
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        return self._under[1]
+        return self._rows_and_problems[1]
 
     @property
     def file(self) -> str:
@@ -157,7 +157,9 @@ def find_table(sheet: Worksheet, wanted: Callable[[frozenset[str]], bool]) -> He
     for place, (row, cells) in enumerate(sheet.rows[:_HEADER_ROWS]):
         names = tuple(" ".join(cell.split()) for cell in cells)
         if wanted(frozenset(name.casefold() for name in names)):
-            return HeadedTable(sheet, place, row or None, tuple(_trimmed(names) if sheet.workbook else names))
+            return HeadedTable(
+                sheet, place, row or None, tuple(_without_empty_end(names) if sheet.workbook else names)
+            )
     return None
 
 
@@ -180,7 +182,7 @@ def find_only_table(
     return tables[0] if tables else None
 
 
-def _trimmed(cells: Cells) -> Cells:
+def _without_empty_end(cells: Cells) -> Cells:
     end = len(cells)
     while end and not cells[end - 1].strip():
         end -= 1
@@ -257,7 +259,7 @@ class Memory:
     def check(self, size: int, row: int | None = None, file: str | None = None) -> None:
         """Refuse what would cost `size` bytes more, if so much is not left."""
         if size > self._left:
-            raise export_error(file or self.file, _RULE.format(MAX_MEMORY // 2**20), "more", row)
+            raise export_error(file or self.file, _MEMORY_RULE.format(MAX_MEMORY // 2**20), "more", row)
 
     def take(self, size: int, row: int | None = None, file: str | None = None) -> None:
         """Count `size` bytes; messages are about this `row`, of the `file` or this part of it."""

@@ -25,9 +25,9 @@ from blindcal.importers.sheet import Memory, Worksheet
 from blindcal.io.cells import number_text
 from blindcal.io.tables import MAX_CELL, MAX_COLUMNS, MAX_LINES
 
-_OLD = "urn:schemas-microsoft-com:office:spreadsheet "
+_SPREADSHEET = "urn:schemas-microsoft-com:office:spreadsheet "
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
-_PLACE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
+_CELL_REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 _MAX_DEPTH = 100
 _MAX_NAMES = 1_000
 _MAX_TAG = 2 * 2**20
@@ -37,7 +37,7 @@ Attributes = Mapping[str, str]
 Read = Callable[[str], bytes | None]
 
 
-class _Walk:
+class _XmlWalk:
     """A walk over an XML text that calls `opens` and `closes` with local names.
 
     While it is `listening`, it collects text, of at most one cell: from `begin` to `text`.
@@ -121,7 +121,7 @@ class _Walk:
         """What to do where it closes."""
 
 
-class _Rows(_Walk):
+class _RowWalk(_XmlWalk):
     """A walk that collects cells into numbered rows, within the limits of a table.
 
     A row ends with its last filled cell; one without any is not kept.
@@ -157,12 +157,12 @@ class _Rows(_Walk):
 
 def spreadsheet_xml(data: bytes, file: str, memory: Memory) -> tuple[Worksheet, ...]:
     """The worksheets of a SpreadsheetML 2003 text; what is kept is counted in `memory`."""
-    walk = _Old(file, memory)
+    walk = _SpreadsheetXml(file, memory)
     walk.run(data)
     return tuple(walk.sheets)
 
 
-class _Old(_Rows):
+class _SpreadsheetXml(_RowWalk):
     def __init__(self, file: str, memory: Memory) -> None:
         super().__init__(file, memory)
         self.sheets: list[Worksheet] = []
@@ -171,17 +171,17 @@ class _Old(_Rows):
     def opens(self, name: str, attributes: Attributes) -> None:
         if name == "Worksheet":
             self.memory.take_row()
-            self.name, self.rows, self.row, self.span = attributes.get(_OLD + "Name", ""), [], 0, 0
+            self.name, self.rows, self.row, self.span = attributes.get(_SPREADSHEET + "Name", ""), [], 0, 0
         elif name == "Row":
-            self.at_row(self._whole(attributes, "Index", self.row + self.span + 1))
-            self.span = self._whole(attributes, "Span", 0)
+            self.at_row(self._whole_attribute(attributes, "Index", self.row + self.span + 1))
+            self.span = self._whole_attribute(attributes, "Span", 0)
         elif name == "Cell":
             self.begin()
-            self.column = self._whole(attributes, "Index", self.column + 1)
-            self.across, self.kind = self._whole(attributes, "MergeAcross", 0), "String"
+            self.column = self._whole_attribute(attributes, "Index", self.column + 1)
+            self.across, self.kind = self._whole_attribute(attributes, "MergeAcross", 0), "String"
         elif name == "Data" and self.path[-2:-1] == ["Cell"]:
             self.begin()
-            self.kind, self.listening = attributes.get(_OLD + "Type", "String"), True
+            self.kind, self.listening = attributes.get(_SPREADSHEET + "Type", "String"), True
 
     def closes(self, name: str) -> None:
         if name == "Data" and self.path[-1:] == ["Cell"]:
@@ -193,8 +193,8 @@ class _Old(_Rows):
                 Worksheet(f"{self.file}, sheet {self.name}", self.name, self.rows, workbook=True)
             )
 
-    def _whole(self, attributes: Attributes, name: str, otherwise: int) -> int:
-        text = attributes.get(_OLD + name)
+    def _whole_attribute(self, attributes: Attributes, name: str, otherwise: int) -> int:
+        text = attributes.get(_SPREADSHEET + name)
         if text is None:
             return otherwise
         if not re.fullmatch(r"[0-9]{1,7}", text):
@@ -204,10 +204,10 @@ class _Old(_Rows):
 
 def xlsx_sheets(read: Read, file: str, memory: Memory) -> tuple[Worksheet, ...]:
     """The sheets of an `.xlsx` file, of which `read` gives a part by its name, or None if there is none."""
-    book, links = (_Tags(file, memory, name) for name in ("sheet", "Relationship"))
-    shared = _Strings(file, memory)
-    book.run(_part(read, "xl/workbook.xml", file))
-    links.run(_part(read, "xl/_rels/workbook.xml.rels", file))
+    book, links = (_TagAttributes(file, memory, name) for name in ("sheet", "Relationship"))
+    shared = _SharedStrings(file, memory)
+    book.run(_workbook_part(read, "xl/workbook.xml", file))
+    links.run(_workbook_part(read, "xl/_rels/workbook.xml.rels", file))
     targets = {link.get("Id", ""): (link.get("Type", ""), link.get("Target", "")) for link in links.found}
     if (strings := read("xl/sharedStrings.xml")) is not None:
         shared.run(strings)
@@ -215,24 +215,24 @@ def xlsx_sheets(read: Read, file: str, memory: Memory) -> tuple[Worksheet, ...]:
     for attributes in book.found:
         name = attributes.get("name", "")
         link = next((value for key, value in attributes.items() if key.endswith(" id")), "")
-        walk = _New(f"{file}, sheet {name}", memory, shared.strings)
+        walk = _XlsxSheet(f"{file}, sheet {name}", memory, shared.strings)
         if link not in targets:
             raise walk.bad("must be a part of the workbook")
         kind, target = targets[link]
         if kind.rpartition("/")[2] == "worksheet":  # and no sheet of charts
             path = target[1:] if target.startswith("/") else normpath(f"xl/{target}")
-            walk.run(_part(read, path, file))
+            walk.run(_workbook_part(read, path, file))
             sheets.append(Worksheet(walk.file, name, walk.rows, workbook=True))
     return tuple(sheets)
 
 
-def _part(read: Read, name: str, file: str) -> bytes:
+def _workbook_part(read: Read, name: str, file: str) -> bytes:
     if (part := read(name)) is None:
         raise export_error(file, "must be a whole .xlsx workbook", f"no part {name!a}")
     return part
 
 
-class _Tags(_Walk):
+class _TagAttributes(_XmlWalk):
     """A walk that collects the attributes of all elements of one name."""
 
     def __init__(self, file: str, memory: Memory, wanted: str) -> None:
@@ -245,7 +245,7 @@ class _Tags(_Walk):
             self.memory.take_row([*attributes.values()])
 
 
-class _Strings(_Walk):
+class _SharedStrings(_XmlWalk):
     """The texts that cells share; the reading aids of Asian scripts are no part of them."""
 
     def __init__(self, file: str, memory: Memory) -> None:
@@ -262,11 +262,11 @@ class _Strings(_Walk):
         if name == "t":
             self.listening = False
         elif name == "si":
-            self.strings.append(_unescaped(self.text))
+            self.strings.append(_unescaped_text(self.text))
             self.memory.take_cell(self.strings[-1])
 
 
-class _New(_Rows):
+class _XlsxSheet(_RowWalk):
     def __init__(self, file: str, memory: Memory, strings: list[str]) -> None:
         super().__init__(file, memory)
         self.strings, self.kind = strings, "n"
@@ -291,7 +291,7 @@ class _New(_Rows):
             self.put(self._text())
 
     def _column(self, reference: str) -> int:
-        match = _PLACE.fullmatch(reference)
+        match = _CELL_REFERENCE.fullmatch(reference)
         if match is None or int(match[2]) != self.row:
             raise self.bad("must name its cells like B3", row=self.row)
         return _column_number(match[1])
@@ -304,7 +304,7 @@ class _New(_Rows):
             return self.strings[int(text)]
         if self.kind == "e":
             raise self.bad("must not hold the error of a formula", row=self.row)
-        return _plain_number(text) if self.kind == "n" else _unescaped(text)
+        return _plain_number(text) if self.kind == "n" else _unescaped_text(text)
 
 
 @cache
@@ -331,6 +331,6 @@ def _plain_number(text: str) -> str:
     return number_text(value) if math.isfinite(value) else text
 
 
-def _unescaped(text: str) -> str:
+def _unescaped_text(text: str) -> str:
     """Control characters are stored as `_x000D_`."""
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text

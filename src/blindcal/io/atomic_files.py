@@ -53,8 +53,8 @@ _MAX_DIGITS = 308  # a whole number of this many digits or more can be beyond a 
 _TEMPORARY = ".blindcal-new"
 
 # Not every system has them all. Without O_NONBLOCK the opening of a named pipe would wait for a writer.
-_READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
-_KEPT = os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0)
+_READ_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+_LOCK_FLAGS = os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0)
 
 
 def read_bytes(path: StrPath, limit: int = MAX_BYTES) -> bytes:
@@ -69,7 +69,7 @@ def read_range(path: StrPath, start: int, size: int) -> bytes:
     """At most `size` bytes of a regular file from `start` on; fewer where it ends."""
     name = os.fspath(path)
     try:
-        descriptor = os.open(path, _READ)
+        descriptor = os.open(path, _READ_FLAGS)
     except FileNotFoundError:
         raise input_error([Problem(name, None, None, "there is no such file")]) from None
     except (OSError, ValueError) as error:
@@ -123,7 +123,11 @@ def parse_json(text: str, name: str) -> object:
     """What the JSON text of the file `name` holds (see `read_json`)."""
     try:
         return json.loads(
-            text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_whole
+            text,
+            object_pairs_hook=_object_of_pairs,
+            parse_constant=_refuse_constant,
+            parse_float=_json_float,
+            parse_int=_json_int,
         )
     except json.JSONDecodeError as error:
         offset = len(text[: error.pos].encode())
@@ -135,25 +139,25 @@ def parse_json(text: str, name: str) -> object:
         raise input_error([Problem(name, None, None, rule)]) from None
 
 
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _object_of_pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len({key for key, _ in pairs}) < len(pairs):
         raise InputError("must not repeat a key within one object")
     return dict(pairs)
 
 
-def _constant(word: str) -> float:
+def _refuse_constant(word: str) -> float:
     raise InputError(f"must hold finite numbers only, not {word}")
 
 
-def _float(text: str) -> float:
+def _json_float(text: str) -> float:
     if math.isinf(value := float(text)):
         raise InputError("must hold numbers below 1e308 in size")
     return value
 
 
-def _whole(text: str) -> int:
+def _json_int(text: str) -> int:
     if len(text) >= _MAX_DIGITS:
-        _float(text)
+        _json_float(text)
     return int(text)
 
 
@@ -173,7 +177,7 @@ def write_bytes(path: StrPath, data: bytes, *, confidential: bool = False, repla
     if confidential:
         refuse_published(target)
     temporary = _temporary_name(target)
-    descriptor = _open_locked(temporary, 0o600 if confidential else 0o666, _locks().LOCK_EX)
+    descriptor = _open_locked(temporary, 0o600 if confidential else 0o666, _file_locks().LOCK_EX)
     try:
         with open(descriptor, "wb", closefd=False) as file:
             file.write(data)
@@ -183,7 +187,7 @@ def write_bytes(path: StrPath, data: bytes, *, confidential: bool = False, repla
         (os.replace if replace else os.link)(temporary, target)
         _fsync_folder(target.parent)
     except FileExistsError:
-        raise _exists(target) from None
+        raise _exists_error(target) from None
     except OSError as error:
         # A full disk names no file.
         raise OSError(error.errno, error.strerror, os.fspath(target)) from error
@@ -232,7 +236,7 @@ def to_jsonable(value: object) -> object:
 
 
 def _fsync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, _READ)
+    descriptor = os.open(folder, _READ_FLAGS)
     try:
         os.fsync(descriptor)
     finally:
@@ -264,8 +268,8 @@ def remove_stale_files(folder: StrPath, name: str | None = None) -> None:
 
 
 def _remove_unless_held(stale: Path) -> None:
-    locks = _locks()
-    descriptor = os.open(stale, _READ | getattr(os, "O_NOFOLLOW", 0))
+    locks = _file_locks()
+    descriptor = os.open(stale, _READ_FLAGS | getattr(os, "O_NOFOLLOW", 0))
     try:
         locks.flock(descriptor, locks.LOCK_EX | locks.LOCK_NB)
         if stat.S_ISDIR(os.fstat(descriptor).st_mode):
@@ -279,7 +283,7 @@ def _remove_unless_held(stale: Path) -> None:
 def make_folder(path: StrPath) -> None:
     """Make a folder, on the disk when this returns, or take the one there; only its owner can enter."""
     # A system that could not write into the folder afterward is not left with an empty one.
-    _locks()
+    _file_locks()
     refuse_empty_path(path)
     folder = Path(path)
     if os.path.lexists(folder) and not folder.is_dir():
@@ -302,9 +306,9 @@ def staged_folder(path: StrPath) -> Iterator[Path]:
         remove_stale_files(target.parent, target.name)
         filled = _temporary_name(target)
         make_folder(filled)
-        descriptor = os.open(filled, _READ)
+        descriptor = os.open(filled, _READ_FLAGS)
         try:
-            _locks().flock(descriptor, _locks().LOCK_EX)
+            _file_locks().flock(descriptor, _file_locks().LOCK_EX)
             yield filled
             check_new_folder(target)
             os.rename(filled, target)
@@ -335,7 +339,7 @@ def check_targets(*paths: StrPath | None) -> None:
     that was not requested.
     """
     targets = [path for path in paths if path is not None]
-    resolved = [_resolved(path) for path in targets]
+    resolved = [_resolved_path(path) for path in targets]
     for path, target in zip(targets, resolved, strict=True):
         if resolved.count(target) > 1:
             raise InputError(f"{Path(path)} must not be written twice: give each file a name of its own")
@@ -361,7 +365,7 @@ def check_writable_folder(folder: StrPath, there: StrPath) -> None:
     remove_stale_files(there)
     temporary = _temporary_name(Path(there) / "blindcal")
     try:
-        descriptor = _open_locked(temporary, 0o600, _locks().LOCK_EX)
+        descriptor = _open_locked(temporary, 0o600, _file_locks().LOCK_EX)
         # Once it is closed, another run may take it for what a killed one left.
         os.unlink(temporary)
         os.close(descriptor)
@@ -387,14 +391,14 @@ def refuse_existing(path: StrPath) -> None:
     if name.startswith(".") and name.lower() in _ENDINGS:
         raise InputError(f"{path} must have a name before {name}")
     if os.path.lexists(path):
-        raise _exists(Path(path))
+        raise _exists_error(Path(path))
 
 
-def _exists(target: Path) -> RefusedError:
+def _exists_error(target: Path) -> RefusedError:
     return RefusedError(f"{target} exists already and is never overwritten")
 
 
-def _resolved(path: StrPath) -> Path:
+def _resolved_path(path: StrPath) -> Path:
     """A file by one name, whatever links lead to its folder."""
     refuse_empty_path(path)
     return Path(os.path.realpath(Path(path).parent)) / Path(path).name
@@ -403,7 +407,7 @@ def _resolved(path: StrPath) -> Path:
 def refuse_published(path: StrPath) -> None:
     """Refuse to put something confidential into a folder that is meant to be shared."""
     # The file itself may be a link, which is replaced; its folder is where it will be.
-    parent = _resolved(path).parent
+    parent = _resolved_path(path).parent
     for folder in (parent, *parent.parents):
         if is_release_folder(folder):
             raise InputError(
@@ -444,12 +448,12 @@ def canonical_json(value: object) -> bytes:
 def canonical_parts(value: object) -> Iterator[bytes]:
     """The same encoding in parts: that of a whole conference may not fit into memory."""
     if not isinstance(value, Mapping):
-        yield encode_utf8(_canonical(value))
+        yield encode_utf8(_canonical_text(value))
         return
     if not all(isinstance(key, str) for key in value):
         raise InputError("keys must be text to have a canonical form")
     for number, key in enumerate(sorted(value)):
-        yield encode_utf8(f"{',' if number else '{'}{_canonical(key)}:")
+        yield encode_utf8(f"{',' if number else '{'}{_canonical_text(key)}:")
         yield from canonical_parts(value[key])
     yield b"}" if value else b"{}"
 
@@ -467,7 +471,7 @@ class EncodedList(Sequence[Any]):
 _float_text = lru_cache(maxsize=1 << 16)(number_text)
 
 
-def _canonical(value: object) -> str:
+def _canonical_text(value: object) -> str:
     # What there is most of comes first: a conference has hundreds of thousands of numbers.
     if isinstance(value, float):
         if value != value:
@@ -476,13 +480,13 @@ def _canonical(value: object) -> str:
     if isinstance(value, str):
         return encode_basestring(value)
     if isinstance(value, (list, tuple)):
-        return "[" + ",".join(map(_canonical, value)) + "]"
+        return "[" + ",".join(map(_canonical_text, value)) + "]"
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     if isinstance(value, int):
         return str(value)
     if isinstance(value, np.ndarray | np.generic):
-        return _canonical(value.tolist())
+        return _canonical_text(value.tolist())
     if isinstance(value, Mapping):
         return b"".join(canonical_parts(value)).decode()
     if isinstance(value, EncodedList):
@@ -504,7 +508,7 @@ def lock(path: StrPath) -> Iterator[None]:
     target = Path(path)
     name = target.with_name(f".{target.name}.lock")
     try:
-        descriptor = _open_locked(name, 0o600, _locks().LOCK_EX | _locks().LOCK_NB)
+        descriptor = _open_locked(name, 0o600, _file_locks().LOCK_EX | _file_locks().LOCK_NB)
     except BlockingIOError:
         raise RefusedError(f"another run is working on {target}") from None
     try:
@@ -518,18 +522,18 @@ def lock(path: StrPath) -> Iterator[None]:
 def _open_locked(name: Path, mode: int, how: int) -> int:
     """A file of this name that this process holds locked; it is made if need be."""
     while True:
-        descriptor = os.open(name, _KEPT, mode)
+        descriptor = os.open(name, _LOCK_FLAGS, mode)
         try:
-            _locks().flock(descriptor, how)
+            _file_locks().flock(descriptor, how)
         except BlockingIOError:
             os.close(descriptor)
             raise
-        if _is_still(name, descriptor):
+        if _still_names_file(name, descriptor):
             return descriptor
         os.close(descriptor)
 
 
-def _is_still(name: Path, descriptor: int) -> bool:
+def _still_names_file(name: Path, descriptor: int) -> bool:
     """Whether the name was not removed between the opening and the locking of its file."""
     try:
         return os.path.samestat(os.stat(name), os.fstat(descriptor))
@@ -537,7 +541,7 @@ def _is_still(name: Path, descriptor: int) -> bool:
         return False
 
 
-def _locks() -> ModuleType:
+def _file_locks() -> ModuleType:
     """The system's file locks; imported here, so that a system without them can at least read and compute."""
     try:
         import fcntl

@@ -16,15 +16,13 @@ from typing import Literal
 MAX_ID = 200
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _DIGITS = re.compile(r"([0-9]+)")
-_AS_ZERO = str.maketrans("123456789", "0" * 9)
-_ZEROS = re.compile("0+")
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DATE = re.compile(
     rf"[0-9]{{1,4}}[-/. ](?:{_MONTH}|[0-9]{{1,2}})[-/. ][0-9]{{1,4}}"
     rf"|[0-9]{{1,4}}[-/. ]{_MONTH}|{_MONTH}[-/. ][0-9]{{1,4}}"
 )
 # What people write in place of a number, and the rule that it breaks.
-_SHAPES = {
+_OTHER_NUMBERS = {
     re.compile(r"[0-9_]*_[0-9_]*"): "must be a number without underscores",
     re.compile(
         r"[0-9]+(?:,[0-9]+)++(?:\.[0-9]+)?"
@@ -36,7 +34,7 @@ _SHAPES = {
 }
 _WHOLE_ID = re.compile(r"([0-9]+)(?:\.0+)?")
 _EMAIL = re.compile(r"[^\s@/]+@[^\s@/]+\.[^\s@/]+")
-_WORDS = {"nan", "inf", "infinity", "na", "n/a", "none", "null"}
+_NUMBER_WORDS = {"nan", "inf", "infinity", "na", "n/a", "none", "null"}
 
 # A spreadsheet may run a cell that starts with one of these (the last four are full-width = + - @).
 _RISKY = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -101,9 +99,11 @@ def _not_a_number(cell: str) -> Violation:
     bare = cell.strip().lower().lstrip("+-")
     if cell != cell.strip():
         return "must not start or end with a space", None
-    if bare in _WORDS:
+    if bare in _NUMBER_WORDS:
         return "must be a finite number", repr(bare)
-    return next((rule for shape, rule in _SHAPES.items() if shape.fullmatch(bare)), "must be a number"), None
+    return next(
+        (rule for shape, rule in _OTHER_NUMBERS.items() if shape.fullmatch(bare)), "must be a number"
+    ), None
 
 
 def id_problem(text: str) -> Violation | None:
@@ -193,16 +193,8 @@ def natural_key(text: str) -> tuple[tuple[str | int, ...], str]:
 
 
 def natural_sorted(ids: Iterable[str]) -> list[str]:
-    """Ids sorted by `natural_key`, without its slow key if they differ in their digits alone."""
-    in_text_order = sorted(ids)
-    shapes = {name.translate(_AS_ZERO) for name in in_text_order}
-    if len(shapes) < 2:
-        return in_text_order  # digits stand under digits: text order is natural order
-    shape, *others = {_ZEROS.sub("0", shape) for shape in shapes}
-    if others or shape.count("0") != 1:
-        return sorted(in_text_order, key=natural_key)
-    before, after = map(len, shape.split("0"))
-    return sorted(in_text_order, key=lambda name: int(name[before : len(name) - after]))
+    """Ids sorted by `natural_key`."""
+    return sorted(ids, key=natural_key)
 
 
 def loose_id(text: str) -> str:

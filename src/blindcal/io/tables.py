@@ -43,9 +43,9 @@ MAX_COLUMNS = 1_000
 MAX_CELL = 100_000
 _SHOWN_PROBLEMS, _MAX_PROBLEMS = 100, 10_000
 _SHOWN_ALIKE = 3
-_KNOWN = 1 << 16  # ids repeat: this many are remembered as cells and sort keys
+_CACHED_IDS = 1 << 16  # ids repeat: this many are remembered as cells and sort keys
 _CHUNK = 256  # rows at a time: small enough to stay in the cache
-_MARK = b"\xef\xbb\xbf"
+_UTF8_MARK = b"\xef\xbb\xbf"
 _FOREIGN = (
     (b"\xff\xfe", "UTF-16"),
     (b"\xfe\xff", "UTF-16"),
@@ -120,7 +120,7 @@ def parse_table(data: bytes, file: str, columns: Sequence[Column], *, extra: boo
     name for messages. Columns that were not requested are refused, or left out if `extra`.
     """
     log = Problems(file)
-    cut = records(decode_utf8(data, file), log, len(_MARK) if data.startswith(_MARK) else 0)
+    cut = records(decode_utf8(data, file), log, len(_UTF8_MARK) if data.startswith(_UTF8_MARK) else 0)
     header = next(cut, None)
     log.finish()
     if header is None or header == [""]:
@@ -128,7 +128,7 @@ def parse_table(data: bytes, file: str, columns: Sequence[Column], *, extra: boo
     index, problems = match_columns(header, file, columns, extra=extra)
     log.extend(problems)
     log.finish()
-    fields = _readers(columns, index)
+    fields = _column_readers(columns, index)
     end = 2
     while rows := list(islice(cut, _CHUNK)):
         log.extend(_read_rows(rows, end, len(header), fields, file))
@@ -175,7 +175,7 @@ def table_from_frame(
     index, problems = match_columns([str(header) for header in headers], name, columns, extra=extra, row=None)
     log.extend(problems)
     log.finish()
-    fields = _readers(columns, index)
+    fields = _column_readers(columns, index)
     series = [frame[headers[field.index]] for field in fields]
     # Plain values come by `tolist` of NumPy and pandas, `to_pylist` of Arrow; Polars iterates.
     listing = [getattr(s, "tolist", None) or getattr(s, "to_pylist", None) for s in series]
@@ -202,7 +202,7 @@ def _column_names(frame: Any) -> list[Any]:
     return list(getattr(getattr(frame, "dtype", None), "names", None) or ())
 
 
-def _readers(columns: Sequence[Column], index: Mapping[str, int]) -> list[_ColumnReader]:
+def _column_readers(columns: Sequence[Column], index: Mapping[str, int]) -> list[_ColumnReader]:
     """A reader for each column that is there; where one is secret, no cell of the table is quoted."""
     secret = any(column.secret for column in columns)
     return [_ColumnReader(column, index[column.name], secret) for column in columns if column.name in index]
@@ -237,7 +237,7 @@ class _ColumnReader:
 
     def take_values(self, column: Sequence[object], name: str) -> list[Problem]:
         """Keep the values of a frame's column, read as the cells that a file would have for them."""
-        cells = [_cell_of(value, self.column, self.number) for value in column]
+        cells = [_frame_cell(value, self.column, self.number) for value in column]
         rule = "must be a number" if self.number else "must be text or a whole number"
         problems = [
             Problem(name, row, self.column.name, rule, type(column[row]).__name__)
@@ -255,7 +255,7 @@ class _ColumnReader:
         return whole_ids(texts) if self.column.kind == "id" else texts
 
 
-def _cell_of(value: object, column: Column, number: bool) -> str | None:
+def _frame_cell(value: object, column: Column, number: bool) -> str | None:
     """The cell a file would have for this value; None for what can be neither an id nor a number."""
     if value is None or type(value).__name__ == "NAType" or value != value:
         return "" if column.empty else "nan" if number else None
@@ -284,7 +284,7 @@ def match_columns(
     if (kind := _likely_kind(set(names), columns, extra, row)) is not None:
         problems.append(Problem(file, row, None, "must be the header of this table", kind))
     for column in columns:
-        matches = [i for i, name in enumerate(names) if name in _spellings(column)]
+        matches = [i for i, name in enumerate(names) if name in _spellings_of(column)]
         used.update(matches)
         if len(matches) == 1:
             index[column.name] = matches[0]
@@ -304,7 +304,7 @@ def match_columns(
 
 def _likely_kind(names: set[str], columns: Sequence[Column], extra: bool, row: int | None) -> str | None:
     """What a header that does not fit these columns looks like instead, if that can be seen."""
-    spellings = {column.name: _spellings(column) for column in columns}
+    spellings = {column.name: _spellings_of(column) for column in columns}
     missing = [column.name for column in columns if column.required and not names & spellings[column.name]]
     if row is not None and missing and names.isdisjoint(set().union(*spellings.values())):
         return "none of its names: is there no header, or a line before it?"
@@ -316,7 +316,7 @@ def _likely_kind(names: set[str], columns: Sequence[Column], extra: bool, row: i
     return None
 
 
-def _spellings(column: Column) -> set[str]:
+def _spellings_of(column: Column) -> set[str]:
     return {name.casefold() for name in (column.name, *column.synonyms)}
 
 
@@ -362,11 +362,11 @@ def records(text: str, log: Problems, start: int = 0, separator: str = ",") -> I
         if '"' in line or "\r" in line[:-1]:
             cells, position = _quoted_record(text, position, row, log, start, separator)
         elif len(line) > MAX_COLUMNS and (width := line.count(separator) + 1) > MAX_COLUMNS:
-            log.torn = _beyond(log.file, row, width, MAX_COLUMNS, "columns")
+            log.torn = _limit_problem(log.file, row, width, MAX_COLUMNS, "columns")
         else:
             cells, position = line.rstrip("\r").split(separator), position + len(line) + 1
         if log.torn is None and len(line) > MAX_CELL and (longest := max(map(len, cells))) > MAX_CELL:
-            log.torn = _beyond(log.file, row, longest, MAX_CELL, "characters per cell")
+            log.torn = _limit_problem(log.file, row, longest, MAX_CELL, "characters per cell")
         if log.torn is None:
             yield cells
 
@@ -383,7 +383,7 @@ def _without_blank_end(text: str) -> str:
     return text[:end].rstrip("\r")
 
 
-def _beyond(file: str, row: int, size: int, most: int, what: str) -> Problem:
+def _limit_problem(file: str, row: int, size: int, most: int, what: str) -> Problem:
     return Problem(file, row, None, f"must have at most {most:,} {what}", f"{size:,}")
 
 
@@ -396,9 +396,9 @@ def _quoted_record(
         cells.append(bare if quoted is None else quoted.replace('""', '"'))
         position = match.end()
         if len(cells) > MAX_COLUMNS:
-            log.torn = _beyond(log.file, row, len(cells), MAX_COLUMNS, "columns")
+            log.torn = _limit_problem(log.file, row, len(cells), MAX_COLUMNS, "columns")
         elif len(cells[-1]) > MAX_CELL:
-            log.torn = _beyond(log.file, row, len(cells[-1]), MAX_CELL, "characters per cell")
+            log.torn = _limit_problem(log.file, row, len(cells[-1]), MAX_CELL, "characters per cell")
         if log.torn or ending != separator:
             return cells, position
     cell = f"the cell that starts at byte {start + len(text[:position].encode())}"
@@ -466,7 +466,7 @@ def input_error(problems: Sequence[Problem], more: int = 0, torn: Problem | None
     first = list(problems[:_SHOWN_PROBLEMS])
     listed = [group for group in alike.values() if group[0] in first]
     least = "at least " * (len(problems) >= _MAX_PROBLEMS)
-    lines = [line for group in listed for line in _shown(group, least)]
+    lines = [line for group in listed for line in _shown_problems(group, least)]
     if torn is not None:
         lines.append(str(torn))
     if more := more + len(problems) - sum(map(len, listed)):
@@ -474,7 +474,7 @@ def input_error(problems: Sequence[Problem], more: int = 0, torn: Problem | None
     return InputError("\n".join(lines), first if torn is None else [*first, torn])
 
 
-def _shown(group: Sequence[Problem], least: str) -> list[str]:
+def _shown_problems(group: Sequence[Problem], least: str) -> list[str]:
     """The first few of the problems that break one rule, and how many more there are, `least` before it."""
     lines, left = [str(problem) for problem in group[:_SHOWN_ALIKE]], len(group) - _SHOWN_ALIKE
     if left <= 0:
@@ -488,14 +488,14 @@ def format_table(columns: Mapping[str, Sequence[object] | NDArray[np.float64]]) 
 
     A cell that a spreadsheet would run as a formula is escaped; `nan` is an empty cell.
     """
-    values = [_values(name, column) for name, column in columns.items()]
+    values = [_written_values(name, column) for name, column in columns.items()]
     if len(set(map(len, values))) != 1:
         raise InputError(f"columns must have one length, found {[len(column) for column in values]}")
-    rows = sorted(zip(*values, strict=True), key=_order)
-    return encode_utf8("".join(f"{_line(row)}\n" for row in [tuple(columns), *rows]))
+    rows = sorted(zip(*values, strict=True), key=_row_order)
+    return encode_utf8("".join(f"{_csv_line(row)}\n" for row in [tuple(columns), *rows]))
 
 
-def _values(name: str, column: Sequence[object] | NDArray[np.float64]) -> list[str | int | float]:
+def _written_values(name: str, column: Sequence[object] | NDArray[np.float64]) -> list[str | int | float]:
     plain = [value.item() if isinstance(value, np.generic) else value for value in column]
     bad = [v for v in plain if isinstance(v, bool) or not isinstance(v, str | int | float)]
     if bad:
@@ -503,30 +503,30 @@ def _values(name: str, column: Sequence[object] | NDArray[np.float64]) -> list[s
     return [value for value in plain if isinstance(value, str | int | float)]
 
 
-_natural = lru_cache(maxsize=_KNOWN)(natural_key)
+_natural = lru_cache(maxsize=_CACHED_IDS)(natural_key)
 
 
-def _order(row: tuple[str | int | float, ...]) -> list[tuple[int, float, object]]:
+def _row_order(row: tuple[str | int | float, ...]) -> list[tuple[int, float, object]]:
     """Missing numbers, numbers by value, then text in its natural order."""
     return [
         (2, 0.0, _natural(v)) if isinstance(v, str) else (0, 0.0, 0) if v != v else (1, v, 0) for v in row
     ]
 
 
-def _line(row: tuple[str | int | float, ...]) -> str:
-    first, *rest = map(_cell, row)
+def _csv_line(row: tuple[str | int | float, ...]) -> str:
+    first, *rest = map(_csv_cell, row)
     # A row with nothing in it would count as a blank line.
     blank = not "".join((first, *rest)).strip()
     return ",".join([f'"{first}"' if blank else first, *rest])
 
 
-def _cell(value: str | int | float) -> str:
+def _csv_cell(value: str | int | float) -> str:
     if isinstance(value, str):
         return _text_cell(value)
     return "" if math.isnan(value) else number_text(value)
 
 
-@lru_cache(maxsize=_KNOWN)
+@lru_cache(maxsize=_CACHED_IDS)
 def _text_cell(value: str) -> str:
     return quote_cell(escape(value))
 
