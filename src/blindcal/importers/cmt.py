@@ -11,7 +11,6 @@ from blindcal.importers.raw_export import (
     Dropped,
     RawExport,
     clean_id,
-    dropped_columns,
     export_error,
     silent,
     withdrawn_papers,
@@ -124,25 +123,16 @@ def _read(table: HeadedTable, track: str, choices: Choices) -> RawExport:
         columns, choices.score_field, table.file, table.row, fields, _question_names
     )
     paper, title = table.first("Paper ID", "SubmissionId"), table.first("Paper Title", "SubmissionName")
-    rows = table.reviews(
-        paper=paper, reviewer=who, score=score, confidence=confidence, title=title, name="Reviewer Name"
-    )
-    halves = zip(table.column("FirstName"), table.column("LastName"), strict=True)
-    names = [row.name for row in rows] if "Reviewer Name" in table else map(" ".join, halves)
-    used = {paper, who, score, confidence, title}
-    left = [name for name in table.names if name not in used and name.casefold() != "reviewer name"]
-    return RawExport(
-        format=NAME,
-        file=table.file,
-        rows=[
-            row._replace(name=name, track=track, file=table.file)
-            for row, name in zip(rows, names, strict=True)
-        ],
-        score_field=score,
-        confidence_field=confidence,
-        dropped=dropped_columns(left, [name for name in left if name in columns and name not in fields]),
+    used = {"paper": paper, "reviewer": who, "score": score, "confidence": confidence}
+    used |= {"title": title, "name": "Reviewer Name"}
+    export = table.export(NAME, used, texts=columns.keys() - {*fields})
+    halves = map(" ".join, zip(table.column("FirstName"), table.column("LastName"), strict=True))
+    names = table.column("Reviewer Name") if "Reviewer Name" in table else halves
+    named = zip(export.rows, names, strict=True)
+    return replace(
+        export,
+        rows=[row._replace(name=name, track=track, file=table.file) for row, name in named],
         warnings=(_BY_NAME,) if who == "Reviewer Name" else (),
-        problems=(*table.problems, *table.repeated([paper, who, score, confidence])),
     )
 
 

@@ -17,7 +17,6 @@ from blindcal.importers.raw_export import (
     RawExport,
     RawReview,
     clean_id,
-    dropped_columns,
     dropped_count,
     export_error,
     silent,
@@ -120,43 +119,32 @@ def _read_table(
         full = field.get("name") if isinstance(field, dict) else None
         return (full,) if isinstance(full, str) else ()
 
-    paper = table.first("paper", "pid")
-    used = [paper, "title", "email", "reviewername", "round", "status", "decision"]
-    columns = table.columns(name for name in table.names if name and name.casefold() not in _NOT_SCORES)
+    scored = table.columns(name for name in table.names if name and name.casefold() not in _NOT_SCORES)
     keyworded = table.row is not None and _keyworded(table)
-    fields = [name for name, cells in columns.items() if keyworded or score_shaped(cells)]
-    score, confidence, *_, others, texts = find_scores(
-        columns, choices.score_field, table.file, table.row, fields, full_name
-    )
-    reviews = table.reviews(
-        paper=paper,
-        reviewer="email",
-        score=score,
-        confidence=confidence,
-        round="round",
-        title="title",
-        name="reviewername",
-    )
+    fields = [name for name, cells in scored.items() if keyworded or score_shaped(cells)]
+    given = choices.score_field
+    score, confidence, *_, texts = find_scores(scored, given, table.file, table.row, fields, full_name)
+    paper = table.first("paper", "pid")
+    columns = {"paper": paper, "reviewer": "email", "score": score, "confidence": confidence}
+    columns |= {"round": "round", "title": "title", "name": "reviewername"}
+    export = table.export(NAME, columns, ("status", "decision"), texts, left)
     rule = "must be complete, approved, draft or another status of HotCRP"
-    submitted, problems = [], [*table.problems, *table.repeated([*used, *columns])]
-    for review, cell in zip(reviews, table.column("status"), strict=True):
+    submitted, problems = list[RawReview](), list(export.problems)
+    for review, cell in zip(export.rows, table.column("status"), strict=True):
         if cell.casefold() not in _UNFINISHED:
             submitted.append(review._replace(round="" if review.round == "unnamed" else review.round))
             if cell.casefold() not in _FINISHED:
                 problems.append(Problem(table.file, review.row, "status", rule))
-    unused = [*left, *(name for name in table.names if name.casefold() in _NOT_SCORES.difference(used))]
+    unfinished = len(export.rows) - len(submitted)
     decisions = zip(table.column(paper), table.column("decision"), strict=True)
-    return RawExport(
-        format=NAME,
-        file=table.file,
+    return replace(
+        export,
         rows=submitted,
-        score_field=score,
-        confidence_field=confidence,
         best_first=_letters_of_field(form, score),
         withdrawn=withdrawn_papers((number, "", word) for number, word in decisions),
         dropped=(
-            *dropped_columns([*unused, *others], [name for name in texts if any(columns[name])]),
-            *dropped_count(len(reviews) - len(submitted), "unfinished review", "only submitted ones count"),
+            *export.dropped,
+            *dropped_count(unfinished, "unfinished review", "only submitted ones count"),
         ),
         warnings=(
             *(_metareview_doubts(submitted) if choices.metareviews is None else ()),

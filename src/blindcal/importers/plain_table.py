@@ -10,16 +10,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from blindcal.errors import InputError, Problem
 from blindcal.importers.raw_export import (
     Choices,
-    Dropped,
     RawExport,
-    RawReview,
-    dropped_columns,
     dropped_count,
     export_error,
     listed,
@@ -88,34 +85,19 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         raise export_error(opened.file, rule)
     column_of = _columns_by_field(table, choices)
     said = [f"{field} from column {name}" for field, name in column_of.items()]
-    export = _plain_export(table, table.reviews(**column_of), column_of["score"], said, column_of.values())
-    return replace(export, confidence_field=column_of.get("confidence"))
+    return _with_ids_apart(replace(table.export(NAME, column_of), said=tuple(said)))
 
 
-def _plain_export(
-    table: HeadedTable,
-    rows: Sequence[RawReview],
-    score_field: str,
-    said: Sequence[str],
-    used: Collection[str | None],
-    dropped: Sequence[Dropped] | None = None,
-) -> RawExport:
+def _with_ids_apart(export: RawExport) -> RawExport:
     """The export, with papers by the id before a colon if all cells are like `P01: On Widgets`."""
-    if dropped is None:
-        dropped = dropped_columns(name for name in table.names if name not in used)
-    parted = _id_and_title([row.paper for row in rows])
-    if parted:
-        said = (*said, "papers by the id before the colon, titles by what follows it")
-        titles = ((parted[row.paper.strip()], row) for row in rows)
-        rows = [row._replace(paper=paper, title=row.title or title) for (paper, title), row in titles]
-    return RawExport(
-        format=NAME,
-        file=table.file,
-        rows=rows,
-        score_field=score_field,
-        said=tuple(said),
-        dropped=tuple(dropped),
-        problems=(*table.problems, *table.repeated(used)),
+    parted = _id_and_title([row.paper for row in export.rows])
+    if not parted:
+        return export
+    titles = ((parted[row.paper.strip()], row) for row in export.rows)
+    return replace(
+        export,
+        rows=[row._replace(paper=paper, title=row.title or title) for (paper, title), row in titles],
+        said=(*export.said, "papers by the id before the colon, titles by what follows it"),
     )
 
 
@@ -245,12 +227,21 @@ def _numbered_reviews(names: Sequence[str]) -> list[tuple[str, str]]:
 
 def _read_wide(table: HeadedTable, paper: str, pairs: Sequence[tuple[str, str]]) -> RawExport:
     title = table.first(*_NAMES["title"])
-    columns = (table.reviews(paper=paper, reviewer=who, score=score, title=title) for who, score in pairs)
-    rows = [row for column in columns for row in column if row.reviewer.strip() or row.score.strip()]
-    used = [paper, title, *(name for pair in pairs for name in pair)]
+    parts = [
+        table.export(
+            NAME,
+            {"paper": paper, "reviewer": who, "score": score, "title": title},
+            [name for pair in pairs for name in pair if name not in (who, score)],
+        )
+        for who, score in pairs
+    ]
     paired = listed([f"{who} with {score}" for who, score in pairs])
-    return _plain_export(
-        table, rows, pairs[0][1], [f"{count(len(pairs), 'review')} in each row: {paired}"], used
+    return _with_ids_apart(
+        replace(
+            parts[0],
+            rows=[row for part in parts for row in part.rows if row.reviewer.strip() or row.score.strip()],
+            said=(f"{count(len(pairs), 'review')} in each row: {paired}",),
+        )
     )
 
 
@@ -279,17 +270,26 @@ def _read_matrix(opened: OpenedExport, choices: Choices) -> RawExport:
     if not numbers:
         raise export_error(table.file, "must have columns of scores", row=table.row)
     title = table.first(*_NAMES["title"])
-    rows = [
-        row._replace(reviewer=name) if field == "paper" else row._replace(paper=name)
-        for name in numbers
-        for row in table.reviews(paper=side, reviewer=side, score=name, title=title)
-        if row.score.strip()
-    ]
-    used = [side, title, *numbers]
     # Other columns may be called like people.
-    dropped = dropped_count(len(table.names) - len({*used} - {None}), "other column", "no scores in it")
-    said = [f"{count(len(numbers), 'column')} of scores"]
-    return _plain_export(table, rows, "the cells of the table", said, used, dropped)
+    others = len(table.names) - len({side, title, *numbers} - {None})
+    parts = [
+        table.export(NAME, {"paper": side, "reviewer": side, "score": name, "title": title}, numbers)
+        for name in numbers
+    ]
+    return _with_ids_apart(
+        replace(
+            parts[0],
+            rows=[
+                row._replace(reviewer=name) if field == "paper" else row._replace(paper=name)
+                for name, part in zip(numbers, parts, strict=True)
+                for row in part.rows
+                if row.score.strip()
+            ],
+            score_field="the cells of the table",
+            said=(f"{count(len(numbers), 'column')} of scores",),
+            dropped=tuple(dropped_count(others, "other column", "no scores in it")),
+        )
+    )
 
 
 def _names_of_side(field: str, named: Mapping[str, str]) -> frozenset[str]:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from blindcal.importers.raw_export import (
     Choices,
     RawExport,
-    dropped_columns,
     export_error,
     silent,
     withdrawn_papers,
@@ -109,18 +108,9 @@ def _read_export(table: HeadedTable, choices: Choices, left: Iterable[str] = ())
     score = choose_score_field(fields, given, table.file, table.row, aliases=_category_names)
     used = {"paper": "Proposal ID", "reviewer": who, "score": score}
     used |= {"title": "Proposal title", "name": "Reviewer name"}
-    taken = {name.casefold() for name in used.values()}
-    unused = [*left, *(name for name in table.names if name.casefold() not in taken)]
-    texts = [name for name in unused if name.casefold() == "text" or (name in columns and name not in fields)]
-    return RawExport(
-        format=NAME,
-        file=table.file,
-        rows=table.reviews(**used),
-        score_field=score,
-        dropped=dropped_columns(unused, texts),
-        warnings=(*(() if who == "Reviewer email" else (_BY_NAME,)), _STATELESS),
-        problems=(*table.problems, *table.repeated(used.values())),
-    )
+    texts = ["text", "Text", *(name for name in columns if name not in fields)]
+    by_name = () if who == "Reviewer email" else (_BY_NAME,)
+    return replace(table.export(NAME, used, texts=texts, left=left), warnings=(*by_name, _STATELESS))
 
 
 def _read_api(opened: OpenedExport, choices: Choices) -> RawExport:

@@ -14,7 +14,7 @@ from sys import getsizeof
 from typing import Any
 
 from blindcal.errors import Problem
-from blindcal.importers.raw_export import RawReview, export_error
+from blindcal.importers.raw_export import RawExport, RawReview, dropped_columns, export_error
 from blindcal.io.cells import number_text
 from blindcal.io.tables import input_error
 
@@ -142,6 +142,32 @@ class HeadedTable:
             RawReview(number, **dict(zip(columns, texts, strict=True)))
             for (number, _), texts in zip(self.rows, cells, strict=True)
         ]
+
+    def export(
+        self,
+        system: str,
+        columns: Mapping[str, str | None],
+        also: Collection[str] = (),
+        texts: Collection[str] = (),
+        left: Iterable[str] = (),
+    ) -> RawExport:
+        """The reviews, for whose fields these `columns` hold the text: every other column goes no further.
+
+        Columns that are read for something else are `also` used, and `texts` hold free text. Fields of the
+        system that did not come into this table are `left`.
+        """
+        used = [*columns.values(), *also]
+        folded = {name.casefold() for name in used if name is not None}
+        unused = [*left, *(name for name in self.names if name.casefold() not in folded)]
+        return RawExport(
+            format=system,
+            file=self.file,
+            rows=self.reviews(**columns),
+            score_field=str(columns["score"]),
+            confidence_field=columns.get("confidence"),
+            dropped=dropped_columns(unused, [name for name in unused if name in texts]),
+            problems=(*self.problems, *self.repeated(used)),
+        )
 
     def repeated(self, used: Collection[str | None]) -> list[Problem]:
         """A problem for each used name that stands in the header twice."""
