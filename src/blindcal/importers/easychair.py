@@ -60,7 +60,7 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
     fields = find_scores(columns, choices.score_field, table.file, table.row)
     reviewers, subs = _counted_reviewers(opened, table, choices)
     cells = zip(
-        table.reviews(paper="submission #", reviewer=None),
+        table.reviews(paper="submission #"),
         reviewers,
         fields.scores,
         fields.confidences,

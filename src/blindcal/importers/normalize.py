@@ -89,18 +89,13 @@ def gather(export: RawExport, choices: Choices) -> Imported:
     `export` is what a system's `read` returns; of the `choices`, `best_first`, `people`, `latest` and
     `metareviews` count here.
     """
-    listed_metareviews = choices.metareviews or frozenset()
-    reviews_alone = [
-        row for row in export.rows if (clean_id(row.paper), clean_id(row.reviewer)) not in listed_metareviews
-    ]
-    scored = [row for row in reviews_alone if not _is_blank(row.score)]
-    people = {
-        normalize_id(key.strip()): normalize_id(who.strip()) for key, who in (choices.people or {}).items()
-    }
-    paper_id, person = (
-        _ids_of([row.paper for row in scored]),
-        _ids_of([row.reviewer for row in scored], people),
-    )
+    metareviews = choices.metareviews or frozenset()
+    given = [row for row in export.rows if (clean_id(row.paper), clean_id(row.reviewer)) not in metareviews]
+    scored = [row for row in given if not _is_blank(row.score)]
+    blank = [row for row in given if _is_blank(row.score)]
+    people = {normalize_id(i.strip()): normalize_id(who.strip()) for i, who in (choices.people or {}).items()}
+    paper_id = _ids_of([row.paper for row in scored])
+    person = _ids_of([row.reviewer for row in scored], people)
     rows = [
         row._replace(
             paper=paper_id(row.paper),
@@ -113,16 +108,13 @@ def gather(export: RawExport, choices: Choices) -> Imported:
         )
         for row in scored
     ]
-    dropped = [
-        *export.dropped,
-        *dropped_count(len(export.rows) - len(reviews_alone), "metareview", METAREVIEWS),
-    ]
+    dropped = [*export.dropped, *dropped_count(len(export.rows) - len(given), "metareview", METAREVIEWS)]
     if choices.latest:
         last = {(row.paper, row.reviewer): index for index, row in enumerate(rows)}
         dropped += dropped_count(len(rows) - len(last), "earlier answer", "only the last one counts")
         rows = [rows[index] for index in sorted(last.values())]
     # The order that the export brought along counts if its scores need one.
-    brought = export.best_first if is_worded(row.score for row in reviews_alone) else ()
+    brought = export.best_first if is_worded(row.score for row in given) else ()
     log = Problems(export.file)
     log.extend(export.problems)
     score = _scores(rows, choices.best_first or brought, export.score_field, log)
@@ -150,6 +142,7 @@ def gather(export: RawExport, choices: Choices) -> Imported:
     titles |= {paper_id(paper): _one_line(title) for paper, title in export.titles.items()}
     titles = {paper: title for paper, title in titles.items() if title and not id_problem(paper)}
     pairs = {(paper_id(paper), person(who)) for paper, who in export.conflicts}
+    unmapped = {clean_id(row.reviewer) for row in scored if people} - {*people, *people.values()}
     became = {paper_id(paper): what for paper, what in export.withdrawn.items()}
     return Imported(
         format=export.format,
@@ -169,14 +162,7 @@ def gather(export: RawExport, choices: Choices) -> Imported:
         dropped=(*dropped, Dropped("the order of rows", "it can reveal who wrote a review")),
         warnings=(
             *export.warnings,
-            *_blank_warnings([row for row in reviews_alone if _is_blank(row.score)]),
-            *_warnings(
-                export.confidence_field if sure is None else None,
-                rows,
-                titles,
-                people,
-                [clean_id(row.reviewer) for row in scored],
-            ),
+            *_warnings(export, blank, rows, titles, sure is None, unmapped),
         ),
     )
 
@@ -361,23 +347,22 @@ def withdrawn_lines(withdrawn: Mapping[str, str]) -> list[str]:
     return [f"{count(len(ids), 'paper')} {what}: {', '.join(ids)}" for what, ids in papers.items()]
 
 
-def _blank_warnings(blank: Sequence[RawReview]) -> list[str]:
-    places = ", ".join(f"{row.file}, row {row.row}".lstrip(", ") for row in blank[:_SHOWN_ROWS])
-    more = "" if len(blank) <= _SHOWN_ROWS else ", ..."
-    return [f"{count(len(blank), 'review')} without a score left out ({places}{more})"] if blank else []
-
-
 def _warnings(
-    worded: str | None,
+    export: RawExport,
+    blank: Sequence[RawReview],
     rows: Sequence[RawReview],
     titles: Mapping[str, str],
-    people: Mapping[str, str],
-    ids: Collection[str],
+    unsure: bool,
+    unmapped: Collection[str],
 ) -> Iterator[str]:
-    """That confidence is `worded`, that papers have two titles, and that a map lacks some of the `ids`."""
-    if worded is not None:
-        yield f"{worded} holds no numbers: left out, and so there is no confidence"
+    """Reviews without a score, confidence in words, papers with two titles, ids that the map lacks."""
+    if blank:
+        places = ", ".join(f"{row.file}, row {row.row}".lstrip(", ") for row in blank[:_SHOWN_ROWS])
+        more = "" if len(blank) <= _SHOWN_ROWS else ", ..."
+        yield f"{count(len(blank), 'review')} without a score left out ({places}{more})"
+    if export.confidence_field is not None and unsure:
+        yield f"{export.confidence_field} holds no numbers: left out, and so there is no confidence"
     if double := {row.paper for row in rows if row.title and row.title != titles.get(row.paper)}:
         yield f"{count(len(double), 'paper')} with two titles: the first is kept"
-    if people and (missing := len({*ids} - people.keys() - {*people.values()})):
-        yield f"{count(missing, 'reviewer id')} not in the map kept as in the export"
+    if unmapped:
+        yield f"{count(len(unmapped), 'reviewer id')} not in the map kept as in the export"

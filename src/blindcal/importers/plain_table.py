@@ -227,22 +227,13 @@ def _numbered_reviews(names: Sequence[str]) -> list[tuple[str, str]]:
 
 def _read_wide(table: HeadedTable, paper: str, pairs: Sequence[tuple[str, str]]) -> RawExport:
     title = table.first(*_NAMES["title"])
-    parts = [
-        table.export(
-            NAME,
-            {"paper": paper, "reviewer": who, "score": score, "title": title},
-            [name for pair in pairs for name in pair if name not in (who, score)],
-        )
-        for who, score in pairs
-    ]
+    columns = [{"paper": paper, "reviewer": who, "score": score, "title": title} for who, score in pairs]
+    rows = [row for each in columns for row in table.reviews(**each)]
+    export = table.export(NAME, columns[0], [name for pair in pairs[1:] for name in pair])
     paired = listed([f"{who} with {score}" for who, score in pairs])
-    return _with_ids_apart(
-        replace(
-            parts[0],
-            rows=[row for part in parts for row in part.rows if row.reviewer.strip() or row.score.strip()],
-            said=(f"{count(len(pairs), 'review')} in each row: {paired}",),
-        )
-    )
+    said = (f"{count(len(pairs), 'review')} in each row: {paired}",)
+    filled = [row for row in rows if row.reviewer.strip() or row.score.strip()]
+    return _with_ids_apart(replace(export, rows=filled, said=said))
 
 
 # --- A matrix: a column for each person, or for each paper
@@ -270,26 +261,22 @@ def _read_matrix(opened: OpenedExport, choices: Choices) -> RawExport:
     if not numbers:
         raise export_error(table.file, "must have columns of scores", row=table.row)
     title = table.first(*_NAMES["title"])
+    rows = [
+        row._replace(reviewer=name) if field == "paper" else row._replace(paper=name)
+        for name in numbers
+        for row in table.reviews(**{field: side, "score": name, "title": title})
+        if row.score.strip()
+    ]
     # Other columns may be called like people.
     others = len(table.names) - len({side, title, *numbers} - {None})
-    parts = [
-        table.export(NAME, {"paper": side, "reviewer": side, "score": name, "title": title}, numbers)
-        for name in numbers
-    ]
-    return _with_ids_apart(
-        replace(
-            parts[0],
-            rows=[
-                row._replace(reviewer=name) if field == "paper" else row._replace(paper=name)
-                for name, part in zip(numbers, parts, strict=True)
-                for row in part.rows
-                if row.score.strip()
-            ],
-            score_field="the cells of the table",
-            said=(f"{count(len(numbers), 'column')} of scores",),
-            dropped=tuple(dropped_count(others, "other column", "no scores in it")),
-        )
+    export = replace(
+        table.export(NAME, {"paper": side, "score": numbers[0], "title": title}, numbers),
+        rows=rows,
+        score_field="the cells of the table",
+        said=(f"{count(len(numbers), 'column')} of scores",),
+        dropped=tuple(dropped_count(others, "other column", "no scores in it")),
     )
+    return _with_ids_apart(export)
 
 
 def _names_of_side(field: str, named: Mapping[str, str]) -> frozenset[str]:

@@ -25,8 +25,8 @@ class RawReview(NamedTuple):
     """
 
     row: int
-    paper: str
-    reviewer: str
+    paper: str = ""
+    reviewer: str = ""
     score: str = ""
     confidence: str = ""
     track: str = ""
