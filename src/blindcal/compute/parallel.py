@@ -250,7 +250,7 @@ def _one_by_one(
 # Seconds until a scheduler must have answered, and its workers; until workers that are all gone must be back.
 _ANSWER, _WORKERS_RETURN = 10.0, 60.0
 # Seconds without a result after which to look whether there are workers at all.
-_LOOK_FOR_WORKERS = 2.0
+_LOOK = 2.0
 _CERTIFICATES = ("distributed.comm.tls.ca-file", "distributed.comm.tls.client.cert")
 
 
@@ -289,11 +289,7 @@ class Cluster:
         with self._unless_lost(), self.client.as_current():
             while True:
                 with suppress(TimeoutError):
-                    return set(
-                        import_module("distributed")
-                        .wait([*running], _LOOK_FOR_WORKERS, "FIRST_COMPLETED")
-                        .done
-                    )
+                    return set(import_module("distributed").wait([*running], _LOOK, "FIRST_COMPLETED").done)
                 # Dask itself would wait forever for workers that do not come back.
                 self.client.wait_for_workers(1, timeout=_WORKERS_RETURN)
 
