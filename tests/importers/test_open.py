@@ -42,6 +42,9 @@ def test_broken_and_unusual_archives_are_refused() -> None:
     assert len(import_reviews(good, "x").reviews) == 2
     refused(good[:-30], "must be a whole zip or .xlsx file")
     refused(good.replace(good[40:44], b"\xff\xff\xff\xff", 1), "must be a whole zip or .xlsx file")
+    large = packed({"a.csv": b"paper,reviewer,score\n" + b"1,a,1\n" * 1_000})
+    shorter = large.replace((6_021).to_bytes(4, "little"), (600).to_bytes(4, "little"))
+    refused(shorter, "must be a whole zip or .xlsx file, found damage")
     refused(packed({"a.csv": b"x"}, zipfile.ZIP_BZIP2), "must be packed plainly")
     refused(packed({"a.pdf": b"x"}), "must hold a CSV, TSV or JSON file")
     refused(packed({"a.json": b"[]", "b.json": b"[]"}), "must hold one JSON file or only tables")

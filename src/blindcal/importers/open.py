@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import PurePosixPath
+from shutil import copyfileobj
 from sys import getsizeof
 
 from blindcal.errors import InputError
@@ -27,6 +28,7 @@ from blindcal.io.atomic_files import parse_json
 from blindcal.io.tables import SEPARATORS, Problems, records
 
 MAX_EXPORT = 256 * 2**20
+_CHUNK = 2**20
 _MAX_PARTS = 2_000
 _ZIP_ENTRY = b"PK\x01\x02"
 _BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError, KeyError)
@@ -94,13 +96,13 @@ def _open_zip(data: bytes, file: str, memory: Memory) -> OpenedExport:
         raise export_error(file, "must be a whole zip or .xlsx file", "damage") from None
     if len(set(names)) < len(names):
         raise export_error(file, f"must have at most {_MAX_PARTS:,} parts, each once", f"{len(names):,}")
-    read = _part_reader(archive, file)
+    read = _part_reader(archive, file, memory)
     if "xl/workbook.xml" in names:
         return OpenedExport(file, xlsx_sheets(read, file, memory), said=("an .xlsx workbook",))
     return _open_zipped_files(names, read, file, memory)
 
 
-def _part_reader(archive: zipfile.ZipFile, file: str) -> Callable[[str], bytes | None]:
+def _part_reader(archive: zipfile.ZipFile, file: str, memory: Memory) -> Callable[[str], bytes | None]:
     """A function that reads a part of the archive, within one limit for all parts together."""
     left = MAX_EXPORT
 
@@ -112,15 +114,18 @@ def _part_reader(archive: zipfile.ZipFile, file: str) -> Callable[[str], bytes |
             return None
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
             raise export_error(file, "must be packed plainly", "a password or an unusual packing")
+        # No part unpacks to more than it says: `zipfile` reads no further, and the checksum tells.
+        if info.file_size > left:
+            raise export_error(file, f"must unpack to at most {MAX_EXPORT:,} bytes", "more")
+        left -= info.file_size
+        memory.check(info.file_size)
+        unpacked = io.BytesIO()
         try:
             with archive.open(info) as part:
-                data = part.read(left + 1)
+                copyfileobj(part, unpacked, _CHUNK)
         except _BROKEN_ZIP:
             raise export_error(file, "must be a whole zip or .xlsx file", "damage") from None
-        if len(data) > left:
-            raise export_error(file, f"must unpack to at most {MAX_EXPORT:,} bytes", "more")
-        left -= len(data)
-        return data
+        return unpacked.getvalue()
 
     return read
 
