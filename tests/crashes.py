@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from blindcal.errors import RefusedError
+from blindcal.io import atomic_files as files
 from blindcal.io.atomic_files import lock, remove_stale_files, write_bytes
 
 SIZE = 50_000
@@ -57,7 +58,7 @@ def state(path: Path) -> int | None:
     return int(data[:8]) if data == content(int(data[:8] or b"0")) else -1
 
 
-def kill_within_the_write(folder: Path, kills: int, replace: int) -> dict[str, int]:
+def kill_within_the_write(folder: Path, kills: int, replace: int, named: int) -> dict[str, int]:
     """The system kills a writer as soon as its file would grow beyond a limit: half-written files."""
     seen = dict.fromkeys(("torn", "temporaries", "temporaries_after_clearing"), 0)
     for trial in range(kills):
@@ -68,6 +69,8 @@ def kill_within_the_write(folder: Path, kills: int, replace: int) -> dict[str, i
             write_bytes(path, content(0))
 
         def write(path: Path = path, limit: int = trial * SIZE // kills) -> None:
+            if named:
+                without_nameless_files()
             signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -81,7 +84,7 @@ def kill_within_the_write(folder: Path, kills: int, replace: int) -> dict[str, i
     return seen
 
 
-def kill_at_every_call(folder: Path, replace: int) -> dict[str, int]:
+def kill_at_every_call(folder: Path, replace: int, named: int) -> dict[str, int]:
     """Die just before, and just after, the first, second, ... call into the system while writing."""
     seen = dict.fromkeys(
         ("torn", "temporaries", "temporaries_after_the_next_write", "calls", "old", "new"), 0
@@ -94,6 +97,8 @@ def kill_at_every_call(folder: Path, replace: int) -> dict[str, int]:
             write_bytes(path, content(0))
 
         def write(path: Path = path, moment: int = moment) -> None:
+            if named:
+                without_nameless_files()
             die_at(moment)
             write_bytes(path, content(1), replace=bool(replace))
 
@@ -110,7 +115,7 @@ def kill_at_every_call(folder: Path, replace: int) -> dict[str, int]:
     raise RuntimeError("the write never ended")
 
 
-def kill_at_every_call_of_a_release(folder: Path) -> dict[str, int]:
+def kill_at_every_call_of_a_release(folder: Path, named: int) -> dict[str, int]:
     """A second release is sealed by a writer that dies, at one call after another, then by one that lives."""
     from blindcal.deciding.key import make_key, read_key
     from blindcal.deciding.ledger import ledger_folder, open_ledger, read_ledger
@@ -119,6 +124,8 @@ def kill_at_every_call_of_a_release(folder: Path) -> dict[str, int]:
     seen = dict.fromkeys(("torn", "left_over", "calls", "old", "new"), 0)
 
     def seal(key: Path, moment: int) -> None:
+        if named:
+            without_nameless_files()
         die_at(moment)
         with open_ledger(key, read_key(key)) as ledger:
             seal_next(ledger)
@@ -160,6 +167,10 @@ def die_at(moment: int) -> None:
         setattr(os, name, deadly(getattr(os, name)))
 
 
+def without_nameless_files() -> None:
+    files._open_nameless = lambda folder, mode: None
+
+
 def together(writers: int, work: Callable[[int], None]) -> list[int]:
     """Exit codes of `writers` children that all start at one moment."""
     gate, start = os.pipe()
@@ -175,8 +186,10 @@ def together(writers: int, work: Callable[[int], None]) -> list[int]:
     return [code_of(child) for child in children]
 
 
-def race(folder: Path, writers: int, rounds: int) -> dict[str, int]:
+def race(folder: Path, writers: int, rounds: int, named: int) -> dict[str, int]:
     seen = dict.fromkeys(("winners_not_one", "content_not_the_winners", "left_over", "failures"), 0)
+    if named:
+        without_nameless_files()
     for trial in range(rounds):
         home = folder / f"t{trial}"
         home.mkdir()
@@ -189,8 +202,10 @@ def race(folder: Path, writers: int, rounds: int) -> dict[str, int]:
     return seen
 
 
-def replace_race(folder: Path, writers: int, rounds: int) -> dict[str, int]:
+def replace_race(folder: Path, writers: int, rounds: int, named: int) -> dict[str, int]:
     seen = dict.fromkeys(("torn", "left_over", "failures"), 0)
+    if named:
+        without_nameless_files()
     for trial in range(rounds):
         home = folder / f"t{trial}"
         home.mkdir()

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from blindcal.cli import run
-from crashes import code_of, die_at, together
+from crashes import code_of, die_at, together, without_nameless_files
 from small_conferences import SmallConference, arguments, command_line, small_conference
 
 SMALL = small_conference(papers=3, spread=0.3)
@@ -48,10 +48,12 @@ def quietly(command: list[str]) -> None:
     os._exit(run(command))
 
 
-def code(command: list[str], moment: int | None = None) -> int:
+def code(command: list[str], moment: int | None = None, named: bool = False) -> int:
     """The exit code of a command in a child that dies at a moment, if one is given."""
     child = os.fork()
     if not child:
+        if named:
+            without_nameless_files()
         if moment is not None:
             die_at(moment)
         quietly(command)
@@ -111,7 +113,7 @@ class Chair:
         return {name: path.read_bytes() for name, path in found.items() if path.exists()}
 
 
-def killed(work: Path, kind: str, step: int) -> dict[str, int]:
+def killed(work: Path, kind: str, named: int, step: int) -> dict[str, int]:
     """Kill one release at every `step`-th call; then the same command, and in a copy the next correction."""
     inputs = [small.write(work / f"in{index}") for index, small in enumerate(corrections())]
     warm(work, inputs[0])
@@ -126,7 +128,7 @@ def killed(work: Path, kind: str, step: int) -> dict[str, int]:
     known: list[set[tuple[str, int]]] = []
     for moment in range(0, 10_000, step):
         chair = start.copy(work / "killed")
-        ended = code(chair.command(mine, out, *more), moment)
+        ended = code(chair.command(mine, out, *more), moment, bool(named))
         if ended == 0:
             return seen
         seen["kills"] += 1
@@ -167,7 +169,7 @@ def other_input(chair: Chair, inputs: Path, number: int) -> bool:
     return done and chair.releases == number and code(chair.verify(inputs, "new")) == 0
 
 
-def in_a_folder(work: Path, step: int) -> dict[str, int]:
+def in_a_folder(work: Path, named: int, step: int) -> dict[str, int]:
     """Kill an amendment of a conference's folder at every `step`-th call; then, each in a copy, start it
     again, decide without amending, make another correction, and read what is published."""
     start, (first, second, _) = Chair.new(work / "start"), corrections()
@@ -184,7 +186,7 @@ def in_a_folder(work: Path, step: int) -> dict[str, int]:
     known: list[set[tuple[str, int]]] = []
     for moment in range(0, 10_000, step):
         chair = start.copy(work / "killed")
-        ended = code(on_folder(chair, *TWO), moment)
+        ended = code(on_folder(chair, *TWO), moment, bool(named))
         if ended == 0:
             return seen
         seen["kills"] += 1

@@ -635,14 +635,19 @@ def test_every_guarantee_of_the_menu(options: list[str], small: SmallConference,
     assert best - 1e-12 <= certificate["expected_wrong"] <= worst + 1e-12
 
 
-@pytest.mark.parametrize("kind", ["first", "amended"])
-def test_killed_at_any_call_it_never_tosses_twice_and_a_chair_can_go_on(kind: str, tmp_path: Path) -> None:
+KILLED = [("first", 0), ("amended", 0), *([("first", 1), ("amended", 1)] if count(0, 1) else [])]
+
+
+@pytest.mark.parametrize(("kind", "named"), KILLED)
+def test_killed_at_any_call_it_never_tosses_twice_and_a_chair_can_go_on(
+    kind: str, named: int, tmp_path: Path
+) -> None:
     """The first release and an amendment, killed before and after each call into the system (some in short).
 
     Then the same command gives the same decisions; a corrected input is an amendment if the release counts,
     and an input like any other if it does not. In the long run more than 300 kills in all.
     """
-    seen = stress("killed", tmp_path, "killed_decisions", kind=kind, step=count(6, 1))
+    seen = stress("killed", tmp_path, "killed_decisions", kind=kind, named=named, step=count(6, 1))
     assert seen["wrong"] == 0
     assert min(seen["sealed"], seen["not_sealed"], seen["published"]) > 0
     assert seen["states"] >= 4
@@ -1004,10 +1009,11 @@ def test_a_limit_on_evidence_is_said_to_be_about_the_private_decisions(
     assert told in plain(capsys.readouterr().err)
 
 
-def test_killed_at_any_call_in_a_folder_it_is_finished_by_starting_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("named", [0, 1] if count(0, 1) else [0])
+def test_killed_at_any_call_in_a_folder_it_is_finished_by_starting_again(named: int, tmp_path: Path) -> None:
     """Killed before and after each call into the system (some in short): the folder can be read at any time,
     and the same command, another correction or `decide` completes the release that was begun."""
-    seen = stress("in_a_folder", tmp_path, "killed_decisions", step=count(6, 1))
+    seen = stress("in_a_folder", tmp_path, "killed_decisions", named=named, step=count(6, 1))
     assert seen["wrong"] == 0
     assert min(seen["sealed"], seen["not_sealed"], seen["begun"]) > 0
     assert seen["states"] >= 4

@@ -388,9 +388,10 @@ def test_a_certificate_that_does_not_say_how_it_was_made_says_nothing(
     assert good == PublishedCertificate(good.path, "x", 1, good.path.read_bytes())
 
 
-def test_a_killed_writer_leaves_the_old_ledger_or_the_new_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("named", [0, 1])
+def test_a_killed_writer_leaves_the_old_ledger_or_the_new_one(named: int, tmp_path: Path) -> None:
     """Killed before and after every call into the system: the ledger reads, and what it names is whole."""
-    seen = stress("kill_at_every_call_of_a_release", tmp_path)
+    seen = stress("kill_at_every_call_of_a_release", tmp_path, named=named)
     assert seen["torn"] == 0
     assert seen["left_over"] == 0, "no stray secrets"
     assert min(seen["old"], seen["new"]) >= 5

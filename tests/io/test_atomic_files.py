@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
 import os
@@ -19,6 +18,7 @@ from hypothesis import strategies as st
 
 from blindcal.errors import InputError, Problem, RefusedError
 from blindcal.io import atomic_files
+from blindcal.io import atomic_files as files
 from blindcal.io.atomic_files import (
     canonical_json,
     check_parent_folder,
@@ -93,6 +93,15 @@ def test_any_bytes_are_json_or_refused(tmp_path_factory: pytest.TempPathFactory,
     assert value == json.loads(data.decode("utf-8-sig"))
 
 
+@pytest.fixture(params=["nameless", "named"])
+def writer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways to write: with nameless temporary files, and where the system has none."""
+    if request.param == "named":
+        monkeypatch.setattr(files, "_open_nameless", lambda folder, mode: None)
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("writer")
 def test_nothing_is_overwritten_unless_asked(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     write_bytes(path, b"old")
@@ -107,6 +116,7 @@ def test_nothing_is_overwritten_unless_asked(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["dangling", "out.csv"]
 
 
+@pytest.mark.usefixtures("writer")
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 def test_confidential_files_are_for_their_owner(umask: int, tmp_path: Path) -> None:
     before = os.umask(umask)
@@ -120,6 +130,7 @@ def test_confidential_files_are_for_their_owner(umask: int, tmp_path: Path) -> N
     assert modes == {"sealed": 0o600, "public.csv": 0o666 & ~umask, "sealed.json": 0o600}
 
 
+@pytest.mark.usefixtures("writer")
 @pytest.mark.parametrize("call", ["fsync", "link", "replace"])
 def test_a_failing_disk_leaves_the_old_file_and_no_temporary(
     call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -143,29 +154,35 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("replace", [0, 1])
-def test_writers_killed_while_they_write_leave_the_old_file(replace: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("named", [0, 1])
+def test_writers_killed_while_they_write_leave_the_old_file(replace: int, named: int, tmp_path: Path) -> None:
     """The system kills them at one byte after another; what is left under a temporary name can be cleared."""
     kills = count(40, 300)
-    seen = stress("kill_within_the_write", tmp_path, kills=kills, replace=replace)
-    assert seen == {"torn": 0, "temporaries": kills, "temporaries_after_clearing": 0}
+    seen = stress("kill_within_the_write", tmp_path, kills=kills, replace=replace, named=named)
+    assert seen == {"torn": 0, "temporaries": kills * named, "temporaries_after_clearing": 0}
 
 
 @pytest.mark.parametrize("replace", [0, 1])
-def test_a_kill_before_or_after_any_system_call_is_harmless(replace: int, tmp_path: Path) -> None:
-    seen = stress("kill_at_every_call", tmp_path, replace=replace)
+@pytest.mark.parametrize("named", [0, 1])
+def test_a_kill_before_or_after_any_system_call_is_harmless(replace: int, named: int, tmp_path: Path) -> None:
+    seen = stress("kill_at_every_call", tmp_path, replace=replace, named=named)
     assert seen["torn"] == 0
     assert seen["calls"] >= 10
     assert seen["temporaries_after_the_next_write"] == 0
     assert min(seen["old"], seen["new"]) > 0
+    if not named and not replace:
+        assert seen["temporaries"] == 0
 
 
-def test_twenty_concurrent_writers_have_one_winner(tmp_path: Path) -> None:
-    seen = stress("race", tmp_path, writers=20, rounds=count(5, 100))
+@pytest.mark.parametrize("named", [0, 1])
+def test_twenty_concurrent_writers_have_one_winner(named: int, tmp_path: Path) -> None:
+    seen = stress("race", tmp_path, writers=20, rounds=count(5, 100), named=named)
     assert seen == {"winners_not_one": 0, "content_not_the_winners": 0, "left_over": 0, "failures": 0}
 
 
-def test_twenty_concurrent_replacements_leave_one_whole_file(tmp_path: Path) -> None:
-    seen = stress("replace_race", tmp_path, writers=20, rounds=count(5, 100))
+@pytest.mark.parametrize("named", [0, 1])
+def test_twenty_concurrent_replacements_leave_one_whole_file(named: int, tmp_path: Path) -> None:
+    seen = stress("replace_race", tmp_path, writers=20, rounds=count(5, 100), named=named)
     assert seen == {"torn": 0, "left_over": 0, "failures": 0}
 
 
@@ -188,21 +205,26 @@ def test_locks_exclude_and_are_freed_by_a_kill(tmp_path: Path) -> None:
     assert seen["held"] > 0
 
 
-def test_only_temporaries_that_nobody_holds_are_cleared(tmp_path: Path) -> None:
+def test_only_temporaries_that_nobody_holds_are_cleared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stale = tmp_path / ".out.csv.0123456789abcdef.blindcal-new"
     others = [".out.csv.blindcal-new", ".out.csv.0123456789ABCDEF.blindcal-new", "out.csv", ".x.lock"]
     for name in (stale.name, *others):
         (tmp_path / name).write_bytes(b"x")
     (tmp_path / ".linked.0123456789abcdef.blindcal-new").symlink_to("out.csv")
     (tmp_path / ".folder.0123456789abcdef.blindcal-new").mkdir()
-    held = tmp_path / ".held.0123456789abcdef.blindcal-new"
-    descriptor = atomic_files._open_locked(held, 0o600, fcntl.LOCK_EX)
+    descriptor, named = files._open_temporary(tmp_path / ".held.0123456789abcdef.blindcal-new", 0o600)
+    if not named:
+        monkeypatch.setattr(files, "_open_nameless", lambda folder, mode: None)
+        os.close(descriptor)
+        descriptor, _ = files._open_temporary(tmp_path / ".held.0123456789abcdef.blindcal-new", 0o600)
     remove_stale_files(tmp_path)
     kept = {*others, *(f".{name}.0123456789abcdef.blindcal-new" for name in ("linked", "held"))}
     assert set(os.listdir(tmp_path)) == kept
     os.close(descriptor)
     remove_stale_files(tmp_path)
-    assert not held.exists()
+    assert stale.with_name(".held.0123456789abcdef.blindcal-new").name not in os.listdir(tmp_path)
     remove_stale_files(tmp_path / "nowhere")
     remove_stale_files(tmp_path / "out.csv")
 
@@ -230,7 +252,7 @@ def test_a_system_without_file_locks_can_import_and_read_but_not_write(tmp_path:
     program = """
 import os, sys
 sys.modules["fcntl"] = None
-for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOFOLLOW"):
+for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOFOLLOW", "O_TMPFILE"):
     delattr(os, name)
 import blindcal as bc
 from blindcal.io.atomic_files import read_bytes, write_bytes
@@ -486,11 +508,11 @@ def test_a_file_that_cannot_be_written_is_refused_wherever_it_stands(
 
 @pytest.mark.usefixtures("folder")
 def test_a_folder_that_cannot_be_written_into_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def denied(*_: object) -> None:
+    def denied(name: Path, mode: int) -> None:
         raise PermissionError(13, os.strerror(13))
 
     # Permissions do not bind an administrator, who may run the tests.
-    monkeypatch.setattr(atomic_files, "_open_locked", denied)
+    monkeypatch.setattr(atomic_files, "_open_temporary", denied)
     with pytest.raises(InputError, match="there must be a folder that can be written: Permission denied"):
         check_parent_folder("there/a.csv")
 

@@ -8,6 +8,7 @@ the work that makes them (`check_targets`).
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
@@ -111,12 +112,22 @@ def read_json(path: StrPath, latest: int | None = None) -> object:
     """What a JSON file holds; one of a later format than the `latest` is refused."""
     name = os.fspath(path)
     content = parse_json(decode_utf8(read_bytes(path), name), name)
-    match content:
-        case {"format": int(number)} if latest is not None and number > latest:
-            advice = "use the version of blindcal that wrote it, or a later one"
-            rule = f"must be at most {latest}, found {number}: {advice}"
-            raise input_error([Problem(name, None, "format", rule)])
+    if latest is not None and (rule := later_format(content, latest)):
+        raise input_error([Problem(name, None, "format", rule)])
     return content
+
+
+def later_format(content: object, latest: int) -> str:
+    """The rule that a file breaks whose format is later than the `latest`; empty if it breaks none.
+
+    >>> later_format({"format": 2}, latest=1)
+    'must be at most 1, found 2: use the version of blindcal that wrote it, or a later one'
+    """
+    match content:
+        case {"format": int(number)} if number > latest:
+            advice = "use the version of blindcal that wrote it, or a later one"
+            return f"must be at most {latest}, found {number}: {advice}"
+    return ""
 
 
 def parse_json(text: str, name: str) -> object:
@@ -164,9 +175,10 @@ def _json_int(text: str) -> int:
 def write_bytes(path: StrPath, data: bytes, *, confidential: bool = False, replace: bool = False) -> None:
     """Write a file whole or not at all: its name appears once all bytes are on the disk.
 
-    A killed writer leaves the old state or the new one; the next writer to the same file removes what else it
-    left, and so does `remove_stale_files`. Only its owner can read a `confidential` file, which is refused in
-    a folder that is meant to be shared.
+    A killed writer leaves the old state or the new one. Where the system allows it, the temporary file has no
+    name and disappears with the process. Where it needs a name, the next writer to the same file removes what
+    is left, and so does `remove_stale_files`. Only its owner can read a `confidential` file, which is refused
+    in a folder that is meant to be shared.
     """
     refuse_empty_path(path)
     target = Path(path)
@@ -177,14 +189,13 @@ def write_bytes(path: StrPath, data: bytes, *, confidential: bool = False, repla
     if confidential:
         refuse_published(target)
     temporary = _temporary_name(target)
-    descriptor = _open_locked(temporary, 0o600 if confidential else 0o666, _file_locks().LOCK_EX)
+    descriptor, named = _open_temporary(temporary, 0o600 if confidential else 0o666)
     try:
         with open(descriptor, "wb", closefd=False) as file:
             file.write(data)
         os.fsync(descriptor)
         remove_stale_files(target.parent, target.name)
-        # A link never overwrites, a replacement always does.
-        (os.replace if replace else os.link)(temporary, target)
+        _publish(descriptor, temporary, named, target, replace)
         _fsync_folder(target.parent)
     except FileExistsError:
         raise _exists_error(target) from None
@@ -233,6 +244,40 @@ def to_jsonable(value: object) -> object:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     raise InputError(f"cannot be written as JSON: {type(value).__name__}")
+
+
+def _publish(descriptor: int, temporary: Path, named: bool, target: Path, replace: bool) -> None:
+    """Give the finished file its name in one step: a link never overwrites, a replacement always does."""
+    if not named:
+        # With a folder descriptor Python calls linkat, the one call that follows the link in /proc.
+        name, source = temporary if replace else target, f"/proc/self/fd/{descriptor}"
+        os.link(source, name, src_dir_fd=descriptor, follow_symlinks=True)
+    elif not replace:
+        os.link(temporary, target)
+    if replace:
+        os.replace(temporary, target)
+
+
+def _open_temporary(name: Path, mode: int) -> tuple[int, bool]:
+    """A locked file in the folder of `name`, and whether the system made us give it that name already."""
+    locks = _file_locks()
+    descriptor = _open_nameless(name.parent, mode)
+    if descriptor is not None:
+        locks.flock(descriptor, locks.LOCK_EX)
+        return descriptor, False
+    return _open_locked(name, mode, locks.LOCK_EX), True
+
+
+def _open_nameless(folder: Path, mode: int) -> int | None:
+    if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
+        return None
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, mode)
+    except OSError as error:
+        # A file system or kernel without nameless files says so with one of these.
+        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
+            return None
+        raise
 
 
 def _fsync_folder(folder: Path) -> None:
@@ -365,9 +410,10 @@ def check_writable_folder(folder: StrPath, there: StrPath) -> None:
     remove_stale_files(there)
     temporary = _temporary_name(Path(there) / "blindcal")
     try:
-        descriptor = _open_locked(temporary, 0o600, _file_locks().LOCK_EX)
-        # Once it is closed, another run may take it for what a killed one left.
-        os.unlink(temporary)
+        descriptor, named = _open_temporary(temporary, 0o600)
+        if named:
+            # Once it is closed, another run may take it for what a killed one left.
+            os.unlink(temporary)
         os.close(descriptor)
     except OSError as error:
         raise InputError(f"{folder} must be a folder that can be written: {error.strerror}") from None
