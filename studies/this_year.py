@@ -36,7 +36,7 @@ from blindcal.posterior.levels import (
     evidence,
     level_cases,
 )
-from blindcal.posterior.variance_components import score_moments
+from blindcal.posterior.variance_components import score_moments, scores_by_paper
 from blindcal.reviews import Reviews
 from stated import asked, keep, kept_part, table, with_errors
 
@@ -143,9 +143,8 @@ def year(
     reviews = Reviews.from_table(columns)
     areas = {name: groups[int(name)] if world.centered else "" for name in reviews.papers}
     numbers = Counter(np.bincount(paper).tolist())
-    return Year(
-        quality, reviews, LevelModel(score_moments(reviews, areas), world.share, world.people, numbers), areas
-    )
+    moments = score_moments(scores_by_paper(reviews), areas)
+    return Year(quality, reviews, LevelModel(moments, world.share, world.people, numbers), areas)
 
 
 # --- Decisions.
@@ -341,7 +340,7 @@ def strategic(job: tuple[World, int]) -> Array:
     found = []
     for move in MOVES:
         reviews = moved(made, person, paper, move, world.top)
-        model = replace(made.model, moments=score_moments(reviews, made.areas))
+        model = replace(made.model, moments=score_moments(scores_by_paper(reviews), made.areas))
         found.append(np.array(accepted(replace(made, reviews=reviews, model=model), paper, world)) - honest)
     return np.array(found)
 

@@ -418,7 +418,7 @@ def _recorded_input(past: PriorDecisions, index: int, prepare: Prepare) -> tuple
         graded = [case for case in cases if isinstance(case, LevelCase)]
         settings = request.quota is not None, request.strictness_share, request.people
         frozen = None if first else record.level_model
-        return prepared_again(graded, reviewers, rate, bar, *settings, frozen), reviewers
+        return prepared_again(graded, rate, bar, *settings, frozen), reviewers
     return prepare(cases, rate, bar), reviewers
 
 

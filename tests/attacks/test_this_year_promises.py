@@ -30,7 +30,7 @@ from blindcal.posterior.levels import (
     level_cases,
     people_by_rule,
 )
-from blindcal.posterior.variance_components import score_moments
+from blindcal.posterior.variance_components import score_moments, scores_by_paper
 from blindcal.reviews import Reviews
 from sizes import count
 from this_year_conferences import SmallYear, Writers, small_year
@@ -54,7 +54,8 @@ class Decided:
         areas, numbers = self.year.areas, Counter(Counter(reviews.paper.tolist()).values())
         slots = [k for k, papers in numbers.items() for _ in range(papers)]
         people = len(self.year.people) if self.stated else people_by_rule(slots)
-        model = LevelModel(score_moments(reviews, areas), self.share, people, dict(sorted(numbers.items())))
+        moments = score_moments(scores_by_paper(reviews), areas)
+        model = LevelModel(moments, self.share, people, dict(sorted(numbers.items())))
         cases = level_cases(reviews, model, dict.fromkeys(areas, ""), areas)
         bar = bar_of_number(cases, 1 + len(cases) // 3) if self.exact else bar_of_share(cases, 0.4)
         return [case.at_bar(bar) for case in cases]

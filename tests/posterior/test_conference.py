@@ -249,7 +249,9 @@ def test_reviewers_of_another_kind_of_id_are_said_once():
     with pytest.raises(InputError) as caught:
         prepare(_reviews(rows), names, pools, bar=0.0)
     (line,) = str(caught.value).splitlines()
-    assert line.endswith("found none of the reviewers of reviews: emails in one file and names in the other?")
+    assert line.endswith(
+        "found none of the reviewers of `reviews`: emails in one file and names in the other?"
+    )
     assert len(caught.value.confidential) == 6
 
 
@@ -273,5 +275,5 @@ def test_swapped_columns_are_told_from_another_kind_of_id():
     with pytest.raises(InputError) as caught:
         prepare(_reviews(_SWAPPED), names, pools, bar=0.0)
     (line,) = str(caught.value).splitlines()
-    assert line.endswith("reviewers of reviews: the columns paper and reviewer look swapped there")
+    assert line.endswith("reviewers of `reviews`: the columns paper and reviewer look swapped there")
     assert "canary" not in line

@@ -24,7 +24,7 @@ from blindcal.posterior.levels import (
     level_cases,
     people_by_rule,
 )
-from blindcal.posterior.variance_components import ScoreMoments, score_moments
+from blindcal.posterior.variance_components import ScoreMoments, score_moments, scores_by_paper
 from blindcal.reviews import Reviews
 from sizes import count
 
@@ -46,7 +46,7 @@ def conference(seed: int, papers: int = 14, people: int = 9) -> tuple[Reviews, d
 
 def model_of(reviews: Reviews, areas: Mapping[str, str], share: float = 0.35, people: int = 9) -> LevelModel:
     numbers = Counter(Counter(reviews.paper.tolist()).values())
-    return LevelModel(score_moments(reviews, areas), share, people, numbers)
+    return LevelModel(score_moments(scores_by_paper(reviews), areas), share, people, numbers)
 
 
 def corrected(reviews: Reviews, model: LevelModel, areas: Mapping[str, str]) -> dict[str, float]:

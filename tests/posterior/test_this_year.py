@@ -98,12 +98,12 @@ def test_a_share_of_strictness_is_one_of_a_short_list() -> None:
 
 
 def test_a_model_is_recorded_to_the_last_digit_and_derived_again() -> None:
-    conference, truth = read_inputs(table(columns=("area",))).prepared(accept_rate=0.25, people=12)
+    conference, _ = read_inputs(table(columns=("area",))).prepared(accept_rate=0.25, people=12)
     model = conference.model
     assert model is not None
     assert model_of_json(model_json(model)) == model
     bare = [replace(case, bar=0.0) for case in conference.graded]
-    again = prepared_again(bare, truth.reviewers, 0.25, None, False, 0.25, 12)
+    again = prepared_again(bare, 0.25, None, False, 0.25, 12)
     assert again == conference
 
 

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindcal.posterior.variance_components import ScoreMoments, score_moments
+from blindcal.posterior.variance_components import ScoreMoments, score_moments, scores_by_paper
 from blindcal.reviews import Reviews
 from sizes import count
 
 
-def table(papers: list[list[float]], rng: np.random.Generator | None = None) -> Reviews:
-    """Scores of each paper by writers who are drawn, or all different."""
-    rows = [(f"p{i:03d}", score) for i, scores in enumerate(papers) for score in scores]
-    names = np.arange(len(rows)) if rng is None else rng.permutation(len(rows))
-    columns = {
-        "paper": [p for p, _ in rows],
-        "reviewer": [f"r{n}" for n in names],
-        "score": [s for _, s in rows],
-    }
-    return Reviews.from_table(columns)
+def moments_of(papers: Sequence[Sequence[float]], areas: Sequence[str] | None = None) -> ScoreMoments:
+    """The moments of papers that are named by their numbers, by default in one area."""
+    names = [f"p{number}" for number in range(len(papers))]
+    own = [""] * len(papers) if areas is None else areas
+    return score_moments(dict(zip(names, papers, strict=True)), dict(zip(names, own, strict=True)))
 
 
-def one_area(reviews: Reviews) -> dict[str, str]:
-    return dict.fromkeys(reviews.papers, "")
-
-
-def by_hand(papers: list[list[float]], areas: list[int]) -> tuple[float, float, float]:
+def by_hand(papers: list[list[float]], areas: list[str]) -> tuple[float, float, float]:
     """Mean, and the two variances, by loops over deviations."""
     scores = [np.array(p, dtype=float) for p in papers]
     within = sum(((p - p.mean()) ** 2).sum() for p in scores) / sum(p.size - 1 for p in scores)
@@ -47,10 +40,8 @@ def by_hand(papers: list[list[float]], areas: list[int]) -> tuple[float, float, 
 def test_moments_are_those_of_an_analysis_of_variance(seed: int) -> None:
     rng = np.random.default_rng(seed)
     papers = [(3.0 * rng.normal() + rng.normal(size=rng.integers(1, 6))).round(2).tolist() for _ in range(25)]
-    areas = rng.integers(0, 3, len(papers)).tolist() if seed % 2 else [0] * len(papers)
-    reviews = table(papers)
-    named = {f"p{i:03d}": (f"area {a}" if seed % 2 else "") for i, a in enumerate(areas)}
-    moments = score_moments(reviews, named)
+    areas = [f"area {a * (seed % 2)}" for a in rng.integers(0, 3, len(papers))]
+    moments = moments_of(papers, areas)
     mean, quality, within = by_hand(papers, areas)
     assert moments.center == pytest.approx(mean, abs=1e-12)
     assert moments.spread**2 == pytest.approx(quality, rel=1e-12)
@@ -62,7 +53,7 @@ def test_the_truth_is_found_in_many_scores() -> None:
     sizes = rng.integers(1, 6, 30_000)
     quality = 1.5 * rng.normal(size=sizes.size)
     papers = [(4.0 + q + 0.9 * rng.normal(size=k)).tolist() for q, k in zip(quality, sizes, strict=True)]
-    moments = score_moments(table(papers), dict.fromkeys([f"p{i:03d}" for i in range(sizes.size)], ""))
+    moments = moments_of(papers)
     # Standard errors: .009, .008 and .003.
     assert moments.center == pytest.approx(4.0, abs=0.05)
     assert moments.spread == pytest.approx(1.5, abs=0.05)
@@ -71,33 +62,37 @@ def test_the_truth_is_found_in_many_scores() -> None:
 
 @given(st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=4), min_size=2, max_size=8), st.randoms())
 def test_neither_writers_nor_the_order_of_rows_enter(papers: list[list[int]], random: object) -> None:
-    scores = [[float(score) for score in paper] for paper in papers]
-    plain = table(scores)
-    mixed = table([list(reversed(paper)) for paper in scores], np.random.default_rng(3))
-    assert score_moments(plain, one_area(plain)) == score_moments(mixed, one_area(mixed))
+    rows = [(f"p{i:03d}", float(score)) for i, scores in enumerate(papers) for score in scores]
+    writers, order = np.random.default_rng(3).permutation(len(rows)), range(len(rows))[::-1]
+    moments = []
+    for names, some in ((range(len(rows)), range(len(rows))), (writers, order)):
+        paper, score = zip(*(rows[row] for row in some), strict=True)
+        columns = {"paper": paper, "reviewer": [f"r{names[row]}" for row in some], "score": score}
+        scores = scores_by_paper(Reviews.from_table(columns))
+        assert scores == {f"p{i:03d}": tuple(map(float, sorted(own))) for i, own in enumerate(papers)}
+        moments.append(score_moments(scores, dict.fromkeys(scores, "")))
+    assert moments[0] == moments[1]
 
 
-def test_scores_that_are_all_equal_have_a_spread() -> None:
-    reviews = table([[3.0, 3.0], [3.0]])
-    assert score_moments(reviews, one_area(reviews)) == ScoreMoments(3.0, 1.0, 0.0)
-
-
-def test_single_reviews_show_no_disagreement() -> None:
-    reviews = table([[3.0], [5.0], [7.0]])
-    moments = score_moments(reviews, one_area(reviews))
-    assert (moments.center, moments.spread, moments.disagreement) == (5.0, 2.0, 0.0)
+@pytest.mark.parametrize(
+    ("papers", "expected"),
+    [
+        ([[3.0, 3.0], [3.0]], ScoreMoments(3.0, 1.0, 0.0)),  # scores that are all equal have a spread
+        ([[3.0], [5.0], [7.0]], ScoreMoments(5.0, 2.0, 0.0)),  # single reviews show no disagreement
+    ],
+)
+def test_scores_without_disagreement(papers: list[list[float]], expected: ScoreMoments) -> None:
+    assert moments_of(papers) == expected
 
 
 def test_quality_is_never_less_than_a_hundredth_of_the_disagreement() -> None:
-    reviews = table([[1.0, 5.0], [2.0, 4.0], [5.0, 1.0]])
-    assert score_moments(reviews, one_area(reviews)).disagreement == pytest.approx(100.0)
+    assert moments_of([[1.0, 5.0], [2.0, 4.0], [5.0, 1.0]]).disagreement == pytest.approx(100.0)
 
 
 def test_centers_of_areas_that_differ_by_chance_alone_are_shrunk_together() -> None:
     rng = np.random.default_rng(11)
     papers = [(rng.normal() + rng.normal(size=3)).tolist() for _ in range(300)]
-    areas = {f"p{i:03d}": f"a{i % 10}" for i in range(300)}
-    centers = score_moments(table(papers), areas).areas
+    centers = moments_of(papers, [f"a{i % 10}" for i in range(300)]).areas
     raw = [np.mean([papers[i] for i in range(300) if i % 10 == a]) for a in range(10)]
     assert np.std(list(centers.values())) < 0.5 * np.std(raw)
 
@@ -105,11 +100,9 @@ def test_centers_of_areas_that_differ_by_chance_alone_are_shrunk_together() -> N
 def test_centers_of_areas_that_differ_are_found() -> None:
     rng = np.random.default_rng(12)
     center = {f"a{i}": 2.0 * rng.normal() for i in range(8)}
-    areas = {f"p{i:03d}": f"a{i % 8}" for i in range(400)}
-    papers = [
-        (center[f"a{i % 8}"] + 0.5 * rng.normal() + 0.5 * rng.normal(size=3)).tolist() for i in range(400)
-    ]
-    moments = score_moments(table(papers), areas)
+    areas = [f"a{i % 8}" for i in range(400)]
+    papers = [(center[area] + 0.5 * rng.normal() + 0.5 * rng.normal(size=3)).tolist() for area in areas]
+    moments = moments_of(papers, areas)
     for name, true in center.items():
         assert moments.center + moments.spread * moments.area(name) == pytest.approx(true, abs=0.5)
     assert moments.spread == pytest.approx(0.5, abs=0.1)
@@ -118,11 +111,6 @@ def test_centers_of_areas_that_differ_are_found() -> None:
 
 def test_one_rounding_each_makes_numbers_equal_whatever_the_units_of_decimals() -> None:
     for seed in range(count(20, 200)):
-        rng = np.random.default_rng(seed)
-        papers = [rng.integers(10, 90, 3) for _ in range(12)]
-        tenths = table([(paper / 10).tolist() for paper in papers])
-        whole = table([paper.astype(float).tolist() for paper in papers])
-        assert (
-            score_moments(tenths, one_area(tenths)).disagreement
-            == score_moments(whole, one_area(whole)).disagreement
-        )
+        papers = [np.random.default_rng([seed, paper]).integers(10, 90, 3) for paper in range(12)]
+        tenths, whole = ([(paper / unit).tolist() for paper in papers] for unit in (10, 1))
+        assert moments_of(tenths).disagreement == moments_of(whole).disagreement

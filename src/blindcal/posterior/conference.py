@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import compress
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from blindcal.compute.parallel import Workers
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_table
 from blindcal.io.cells import Column, count
-from blindcal.io.tables import input_error
+from blindcal.io.tables import Problems, input_error
 from blindcal.pools.candidates import (
     CAUSES,
     OUTSIDER,
@@ -41,15 +42,16 @@ from blindcal.pools.prior import inclusion, tuple_count
 from blindcal.posterior.acceptance_bar import choose_bar
 from blindcal.posterior.levels import LevelCase, LevelModel
 from blindcal.posterior.paper import MOST_LISTED, PaperCase
+from blindcal.posterior.variance_components import scores_by_paper
 from blindcal.reviewers.calibration import FIELDS
 from blindcal.reviews import Reviews
 
 TrueReviewers = Mapping[str, tuple[str, ...]]
 """The true reviewers of each paper by slot: CONFIDENTIAL."""
 
-
 Case = PaperCase | LevelCase
 """Everything public about one paper: its belief comes from calibration and candidates, or from its scores."""
+_Case = TypeVar("_Case", PaperCase, LevelCase)
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,12 @@ class Truth:
 LevelByTrack = float | Mapping[str, float]
 """One number for the conference, or one for each track."""
 
+_Candidates = tuple[Sequence[str], tuple[float, ...], Sequence[tuple[float, ...]]]
 Parameters = Mapping[str, tuple[float, ...]]
 """For each reviewer (and `*`, anyone without a row) the numbers of `reviewers.calibration.FIELDS`."""
 
 # Aggregated beliefs sum over all subsets of the slots: at this number of reviews that takes a minute.
 MOST_REVIEWS = 9
-_NOISE_RULE = "must be above 0: scores without noise would name their reviewer"
 _POOL_RULE = "must have a pool for a paper that has reviews"
 _SWAPPED = "the columns paper and reviewer look swapped"
 _UNLIKE = "emails in one file and names in the other?"
@@ -78,18 +80,12 @@ _APART = "no paper is in both files: are the ids spelled differently?"
 
 @dataclass(frozen=True)
 class Sources:
-    """The files that a conference was read from, so that messages can name them and their rows.
+    """The files that a conference was read from, so that messages can name them and their rows."""
 
-    Attributes:
-        reviews: The file of reviews.
-        reviewers: The file of the calibration.
-        pools: The file of candidates.
-        conflicts: Pairs of paper and reviewer that are not in a file yet; by default those of `pools`.
-    """
-
-    reviews: str
-    reviewers: str
-    pools: str
+    reviews: str = "`reviews`"
+    reviewers: str = "`reviewers`"  # the calibration
+    pools: str = "`pools`"
+    # Pairs of paper and reviewer that are not in a file yet; by default those of `pools`
     conflicts: Sequence[tuple[str, str]] = ()
 
     @property
@@ -98,24 +94,20 @@ class Sources:
         return {*self.conflicts} or conflicts_in(self.pools)
 
 
+UNNAMED = Sources()
+
+
 @dataclass(frozen=True)
 class Conference:
-    """The public side of a conference: its papers and the bar.
+    """The public side of a conference: its papers and the bar."""
 
-    Attributes:
-        cases: One per paper, sorted by paper id.
-        bar: The quality above which a paper should be accepted; one number, or one for each track.
-        accept_rate: The share that the bar was chosen for, likewise; None if the bar was given.
-        raw_accept: For each case 1 if its mean score accepts the paper and 0 if it rejects it. Papers tied at
-            the line get the share of them that fits.
-        model: What all papers share if they are decided by this year's evidence, else None.
-    """
-
-    cases: tuple[Case, ...]
-    bar: LevelByTrack
-    accept_rate: LevelByTrack | None
+    cases: tuple[Case, ...]  # one per paper, sorted by paper id
+    bar: LevelByTrack  # the quality above which a paper should be accepted
+    accept_rate: LevelByTrack | None  # the share that the bar was chosen for; None if the bar was given
+    # For each case 1 if its mean score accepts the paper and 0 if it rejects it. Papers tied at the line get
+    # the share of them that fits.
     raw_accept: tuple[float, ...]
-    model: LevelModel | None = None
+    model: LevelModel | None = None  # what all papers share if they are decided by this year's evidence
 
     @property
     def pooled(self) -> tuple[PaperCase, ...]:
@@ -135,7 +127,7 @@ def prepare(
     *,
     accept_rate: LevelByTrack | None = None,
     bar: LevelByTrack | None = None,
-    sources: Sources | None = None,
+    sources: Sources = UNNAMED,
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
 ) -> Conference:
@@ -168,10 +160,10 @@ def prepare(
     refuse_mismatches(reviews, parameters, pools, sources)
     tracks = tracks_of(reviews, bar if accept_rate is None else accept_rate, sources)
     grid = None if reviews.grid is None else tuple(reviews.grid.tolist())
-    shared = _Shared()
+    known = _KnownPools(parameters)
     cases = [
-        public_case(paper, scores, pools[paper], parameters, tracks[paper], grid, shared)
-        for paper, scores in _scores(reviews).items()
+        PaperCase(paper, scores, *known.candidates(pools[paper], len(scores)), 0.0, grid, track=tracks[paper])
+        for paper, scores in scores_by_paper(reviews).items()
     ]
     return assemble(cases, accept_rate, bar, workers=workers, advance=advance)
 
@@ -197,47 +189,34 @@ def assemble(
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
 ) -> Conference:
-    """A conference from cases: the bar, given or chosen for the accept rate, and the raw decisions.
-
-    Tracks with levels of their own are handled one by one.
-    """
-    if isinstance(accept_rate, Mapping) or isinstance(bar, Mapping):
-        return _track_by_track(cases, accept_rate, bar, workers=workers, advance=advance)
-    height, share = choose_bar(cases, accept_rate, bar, workers=workers, advance=advance)
-    cases = [replace(case, bar=height) for case in cases]
-    raw_accept = best_by_mean([case.scores for case in cases], round(share * len(cases)))
-    return Conference(tuple(cases), height, accept_rate, raw_accept)
+    """A conference from cases: the bar, given or chosen for the accept rate, and the raw decisions."""
+    return with_bars(cases, accept_rate, bar, partial(choose_bar, workers=workers, advance=advance))
 
 
-def _track_by_track(
-    cases: Sequence[PaperCase],
+def with_bars(
+    cases: Sequence[_Case],
     accept_rate: LevelByTrack | None,
     bar: LevelByTrack | None,
-    *,
-    workers: Workers,
-    advance: Callable[[int], None] | None,
+    choose: Callable[[Sequence[_Case], float | None, float | None], tuple[float, float]],
+    model: LevelModel | None = None,
 ) -> Conference:
-    """Every track as a conference of its own, and the papers of all of them in their order."""
-    parts = {
-        track: assemble(
-            [case for case in cases if case.track == track],
-            None if accept_rate is None else track_level(accept_rate, track),
-            None if bar is None else track_level(bar, track),
-            workers=workers,
-            advance=advance,
-        )
-        for track in sorted({case.track for case in cases})
-    }
-    by_paper = {
-        case.paper: (case, raw)
-        for part in parts.values()
-        for case, raw in zip(part.cases, part.raw_accept, strict=True)
-    }
-    chosen, raws = zip(*(by_paper[case.paper] for case in cases), strict=True)
+    """A conference from cases; a track with a level of its own is handled as a conference of its own.
+
+    `choose(cases, accept_rate, bar)` returns the bar and the share of these papers to accept.
+    """
+    by_track = isinstance(accept_rate, Mapping) or isinstance(bar, Mapping)
     # A track without papers keeps its bar.
-    kept = dict(bar) if isinstance(bar, Mapping) else {}
-    bars = {**kept, **{track: track_level(part.bar, track) for track, part in parts.items()}}
-    return Conference(chosen, bars, accept_rate, raws)
+    bars, decided = dict(bar) if isinstance(bar, Mapping) else {}, dict[str, tuple[_Case, float]]()
+    for track in sorted({case.track if by_track else "" for case in cases}):
+        part = [case for case in cases if case.track == track or not by_track]
+        rate, height = (level if level is None else track_level(level, track) for level in (accept_rate, bar))
+        bars[track], share = choose(part, rate, height)
+        raw = best_by_mean([case.scores for case in part], round(share * len(part)))
+        decided |= {
+            case.paper: (replace(case, bar=bars[track]), own) for case, own in zip(part, raw, strict=True)
+        }
+    chosen, raws = zip(*(decided[case.paper] for case in cases), strict=True)
+    return Conference(chosen, bars if by_track else bars[""], accept_rate, raws, model)
 
 
 def track_level(level: LevelByTrack, track: str) -> float:
@@ -253,17 +232,16 @@ def _values(level: LevelByTrack) -> list[float]:
     return list(level.values()) if isinstance(level, Mapping) else [level]
 
 
-def tracks_of(reviews: Reviews, level: LevelByTrack | None, sources: Sources | None) -> dict[str, str]:
+def tracks_of(reviews: Reviews, level: LevelByTrack | None, sources: Sources) -> dict[str, str]:
     """The track of each paper if tracks have levels of their own, else an empty one."""
     if not isinstance(level, Mapping):
         return dict.fromkeys(reviews.papers, "")
-    tracks = paper_tracks(reviews)
-    file = "reviews" if sources is None else sources.reviews
+    tracks, log = paper_tracks(reviews), Problems(sources.reviews)
     strange = Counter("another one" if track else "none" for track in tracks.values() if track not in level)
     rule = f"must be one of those that papers are accepted in ({', '.join(level)})"
-    details = [f"{what} for {count(papers, 'paper')}" for what, papers in strange.items()]
-    if details:
-        raise input_error([Problem(file, None, "track", rule, detail) for detail in details])
+    for what, papers in strange.items():
+        log.add(None, "track", rule, f"{what} for {count(papers, 'paper')}")
+    log.finish()
     return tracks
 
 
@@ -289,10 +267,6 @@ def _by_paper(reviews: Reviews, names: tuple[str, ...], codes: Integers | None) 
 def true_reviewers(conference: Conference, reviews: Reviews) -> dict[str, tuple[str, ...]]:
     """The reviewer of each review of each paper, lowest score first. CONFIDENTIAL.
 
-    Args:
-        conference: The public side, whose papers are listed.
-        reviews: The reviews, which name their reviewers.
-
     Example:
         >>> from blindcal.pools.candidates import everyone
         >>> reviews = Reviews.from_table({"paper": ["p", "p"], "reviewer": ["ada", "ben"], "score": [3, 1]})
@@ -308,78 +282,56 @@ def true_reviewers(conference: Conference, reviews: Reviews) -> dict[str, tuple[
 def reviewers_by_slot(reviews: Reviews) -> dict[str, tuple[str, ...]]:
     """The reviewer of each slot of each paper, lowest score first, ties by reviewer id. CONFIDENTIAL."""
     order = np.lexsort((reviews.reviewer, reviews.score, reviews.paper))
-    by_paper: dict[str, list[str]] = {paper: [] for paper in reviews.papers}
+    by_paper: dict[str, tuple[str, ...]] = dict.fromkeys(reviews.papers, ())
     for row in order:
-        by_paper[reviews.papers[reviews.paper[row]]].append(reviews.reviewers[reviews.reviewer[row]])
-    return {paper: tuple(who) for paper, who in by_paper.items()}
+        by_paper[reviews.papers[reviews.paper[row]]] += (reviews.reviewers[reviews.reviewer[row]],)
+    return by_paper
 
 
-def _scores(reviews: Reviews) -> dict[str, tuple[float, ...]]:
-    order = np.lexsort((reviews.score, reviews.paper))
-    parts = np.split(reviews.score[order], np.flatnonzero(np.diff(reviews.paper[order])) + 1)
-    return {paper: tuple(part.tolist()) for paper, part in zip(reviews.papers, parts, strict=True)}
+class _KnownPools:
+    """Candidates, their chances and their calibration, where papers share what they have in common.
 
-
-def public_case(
-    paper: str,
-    scores: tuple[float, ...],
-    pool: Mapping[str, float],
-    parameters: Parameters,
-    track: str,
-    grid: tuple[float, ...] | None,
-    shared: _Shared | None = None,
-) -> PaperCase:
-    """One paper as anyone sees it, before there is a bar; `scores` from the lowest up.
-
-    `shared` keeps what papers with the same pool have in common: a large committee times many papers would
-    be too much memory.
+    A large committee times many papers would be too much memory.
     """
-    shared, key = shared or _Shared(), (id(pool), len(scores))
-    if key not in shared.parts:
-        shared.parts[key] = _candidates(pool, len(scores), parameters, shared)
-    return PaperCase(paper, scores, *shared.parts[key], 0.0, grid, track=track)
 
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        # By the identity of a pool or committee, or by sizes
+        self._pools: dict[tuple[int, int], _Candidates] = {}
+        self._rows: dict[int, SharedTuple[tuple[float, ...]]] = {}
+        self._chances: dict[tuple[int, int], tuple[float, ...]] = {}
 
-_Candidates = tuple[Sequence[str], tuple[float, ...], Sequence[tuple[float, ...]]]
+    def candidates(self, pool: Mapping[str, float], reviews: int) -> _Candidates:
+        """Those of a paper with so many reviews."""
+        key = id(pool), reviews
+        if key not in self._pools:
+            if isinstance(pool, CommitteePool) and OUTSIDER not in pool:
+                self._pools[key] = self._committee(pool, reviews)
+            else:
+                self._pools[key] = self._listed(pool, reviews)
+        return self._pools[key]
 
+    def _listed(self, pool: Mapping[str, float], reviews: int) -> _Candidates:
+        names = sorted(pool)
+        outsider = names.index(OUTSIDER) if OUTSIDER in names else None
+        chances = inclusion([pool[name] for name in names], reviews, outsider)
+        possible = [chance > 0.0 for chance in chances]
+        kept = tuple(compress(names, possible))
+        return kept, tuple(compress(chances, possible)), self._calibration(kept)
 
-@dataclass(frozen=True, eq=False)
-class _Shared:
-    """What papers have in common, by the identity of a pool or committee, or by sizes."""
+    def _committee(self, pool: CommitteePool, reviews: int) -> _Candidates:
+        names, without = shared_part(pool.candidates)
+        if id(names) not in self._rows:
+            self._rows[id(names)] = SharedTuple(self._calibration(names))
+        size = len(pool), reviews
+        if size not in self._chances:
+            self._chances[size] = SharedTuple(inclusion([1.0] * len(pool), reviews))
+        return pool.candidates, self._chances[size], all_but(self._rows[id(names)], without)
 
-    parts: dict[tuple[int, int], _Candidates] = field(default_factory=dict)
-    rows: dict[int, SharedTuple[tuple[float, ...]]] = field(default_factory=dict)
-    chances: dict[tuple[int, int], tuple[float, ...]] = field(default_factory=dict)
-
-
-def _candidates(
-    pool: Mapping[str, float], reviews: int, parameters: Parameters, shared: _Shared
-) -> _Candidates:
-    """Candidates, their chances and their calibration, for a paper with so many reviews."""
-    if isinstance(pool, CommitteePool) and OUTSIDER not in pool:
-        return _committee(pool, reviews, parameters, shared)
-    names = sorted(pool)
-    outsider = names.index(OUTSIDER) if OUTSIDER in names else None
-    chances = inclusion([pool[name] for name in names], reviews, outsider)
-    possible = [chance > 0.0 for chance in chances]
-    kept = tuple(compress(names, possible))
-    return kept, tuple(compress(chances, possible)), _calibration(kept, parameters)
-
-
-def _committee(pool: CommitteePool, reviews: int, parameters: Parameters, shared: _Shared) -> _Candidates:
-    """The same for a committee, whose names and calibration all papers share."""
-    names, without = shared_part(pool.candidates)
-    if id(names) not in shared.rows:
-        shared.rows[id(names)] = SharedTuple(_calibration(names, parameters))
-    size = len(pool), reviews
-    if size not in shared.chances:
-        shared.chances[size] = SharedTuple(inclusion([1.0] * len(pool), reviews))
-    return pool.candidates, shared.chances[size], all_but(shared.rows[id(names)], without)
-
-
-def _calibration(names: Sequence[str], parameters: Parameters) -> tuple[tuple[float, ...], ...]:
-    """The calibration of each, or that of anyone without a row."""
-    return tuple(parameters[name if name in parameters else OUTSIDER] for name in names)
+    def _calibration(self, names: Sequence[str]) -> tuple[tuple[float, ...], ...]:
+        """The calibration of each, or that of anyone without a row."""
+        known = self.parameters
+        return tuple(known[name if name in known else OUTSIDER] for name in names)
 
 
 def best_by_mean(scores: Sequence[Sequence[float]], places: int) -> tuple[float, ...]:
@@ -392,10 +344,15 @@ def best_by_mean(scores: Sequence[Sequence[float]], places: int) -> tuple[float,
     """
     if not places:
         return (0.0,) * len(scores)
-    means = [sum(Fraction(str(score)) for score in paper) / len(paper) for paper in scores]
+    means = list(map(exact_mean, scores))
     line = sorted(means, reverse=True)[places - 1]
     above, tied = sum(mean > line for mean in means), means.count(line)
     return tuple(1.0 if mean > line else (places - above) / tied * (mean == line) for mean in means)
+
+
+def exact_mean(scores: Sequence[float]) -> Fraction:
+    """The mean of scores as they are written: 0.1 is a tenth."""
+    return sum(map(Fraction, map(str, scores)), Fraction(0)) / len(scores)
 
 
 def read_reviewers(path: str | os.PathLike[str] | Any) -> dict[str, tuple[float, ...]]:
@@ -417,37 +374,38 @@ def read_reviewers(path: str | os.PathLike[str] | Any) -> dict[str, tuple[float,
     """
     wide = [Column("reviewer", "id", secret=True)]
     wide += [Column(name, "number", required=name in FIELDS[:3]) for name in FIELDS]
-    wide += [Column("reviews", "number", required=False)]
-    table = read_table(path, wide, name="`reviewers`")
-    rows = np.stack(
-        [table.number(name) if name in table else np.zeros(len(table)) for name in FIELDS], axis=-1
-    )
-    problems, parameters = [], dict[str, tuple[float, ...]]()
-    for row, name, values in zip(table.rows, table.text("reviewer"), rows, strict=True):
-        rules = [(name in parameters, "reviewer", "must not be listed twice")]
-        rules += [(values[0] <= 0, "slope", "must be above 0"), (values[2] <= 0, "noise", _NOISE_RULE)]
-        rules += [(values[i] < 0, FIELDS[i], "must be at least 0") for i in (3, 4, 6)]
-        rules += [(abs(values[5]) > 1, "correlation", "must lie in [-1, 1]")]
-        problems += [Problem(table.file, row, column, rule) for broken, column, rule in rules if broken]
-        parameters[name] = tuple(values.tolist())
-    if problems:
-        raise input_error(problems)
+    table = read_table(path, [*wide, Column("reviews", "number", required=False)], name="`reviewers`")
+    columns = [table.number(name) if name in table else np.zeros(len(table)) for name in FIELDS]
+    log, parameters = Problems(table.file), dict[str, tuple[float, ...]]()
+    for row, name, *values in zip(table.rows, table.text("reviewer"), *columns, strict=True):
+        slope, _, noise, slope_se, offset_se, correlation, noise_se = values
+        for column, broken, rule in (
+            ("reviewer", name in parameters, "must not be listed twice"),
+            ("slope", slope <= 0, "must be above 0"),
+            ("noise", noise <= 0, "must be above 0: scores without noise would name their reviewer"),
+            ("slope_se", slope_se < 0, "must be at least 0"),
+            ("offset_se", offset_se < 0, "must be at least 0"),
+            ("noise_se", noise_se < 0, "must be at least 0"),
+            ("correlation", abs(correlation) > 1, "must lie in [-1, 1]"),
+        ):
+            if broken:
+                log.add(row, column, rule)
+        parameters[name] = tuple(map(float, values))
+    log.finish()
     return parameters
 
 
 def refuse_mismatches(
-    reviews: Reviews, parameters: Parameters, pools: Pools, sources: Sources | None
+    reviews: Reviews, parameters: Parameters, pools: Pools, sources: Sources = UNNAMED
 ) -> None:
     """Raise an `InputError` that lists every problem at once.
 
     No reviewer is named, and a paper is shown with the first of its rows, so that no review is singled out.
     """
-    named = sources or Sources("reviews", "reviewers", "pools")
-    by_slot = reviewers_by_slot(reviews)
     # Pools that papers with as many reviews share are checked once.
-    pairs = {paper: (who, pools.get(paper)) for paper, who in by_slot.items()}
+    pairs = {paper: (who, pools.get(paper)) for paper, who in reviewers_by_slot(reviews).items()}
     shared = {(id(pool), len(who)): (len(who), pool) for who, pool in pairs.values()}
-    checked = {key: pool_problems(*pair) for key, pair in shared.items()}
+    checked = {key: _pool_problems(*pair) for key, pair in shared.items()}
     broken = {paper: checked[id(pool), len(who)] for paper, (who, pool) in pairs.items()}
     # Nobody is missing from a pool that has `*`.
     missing = {
@@ -456,9 +414,8 @@ def refuse_mismatches(
     }
     problems, outside = list[Problem](), list[MissingReviewer]()
     if any(broken.values()) or any(missing.values()):
-        barred = set[tuple[str, str]]() if sources is None else sources.barred
-        members = members_of(pools.values())
-        people = {*parameters, *members, *(name for _, name in barred)}
+        barred = sources.barred
+        people = {*parameters, *members_of(pools.values()), *(name for _, name in barred)}
         shown = _shown_papers(reviews, pools, people, sources)
         # Most papers have names of people, and no reviewer has one.
         known = sum(paper in people for paper in reviews.papers)
@@ -467,16 +424,16 @@ def refuse_mismatches(
         outside = missing_reviewers(missing, pools, parameters, barred)
         if pools.keys().isdisjoint(reviews.papers):
             why = f"{_SWAPPED} in one of them" if swapped else _APART
-            detail = f"none for any of the {count(len(reviews.papers), 'paper')} of {named.reviews}: {why}"
-            problems.append(Problem(named.pools, None, None, _POOL_RULE, detail))
+            detail = f"none for any of the {count(len(reviews.papers), 'paper')} of {sources.reviews}: {why}"
+            problems.append(Problem(sources.pools, None, None, _POOL_RULE, detail))
         else:
             problems += [
-                Problem(named.pools, None, None, rule, f"{detail} for {shown[paper]}")
+                Problem(sources.pools, None, None, rule, f"{detail} for {shown[paper]}")
                 for paper in shown
                 for rule, detail in broken[paper]
             ]
-        problems += _unknown_reviewers(outside, reviews, parameters, shown, swapped, named)
-    problems += unknown_candidates(reviews.papers, parameters, pools, sources)
+        problems += _unknown_reviewers(outside, reviews, parameters, shown, swapped, sources)
+    problems += _unknown_candidates(reviews.papers, parameters, pools, sources)
     if problems:
         error = input_error(problems[:100], more=max(0, len(problems) - 100))
         error.confidential = tuple(astuple(reviewer) for reviewer in outside)
@@ -489,28 +446,26 @@ def _unknown_reviewers(
     parameters: Parameters,
     shown: Mapping[str, str],
     swapped: bool,
-    named: Sources,
+    sources: Sources,
 ) -> list[Problem]:
     """How many reviewers of which papers are not in the pool, and why; once if no reviewer has a row."""
-    counted = Counter((reviewer.paper, reviewer.cause) for reviewer in missing)
-    problems = []
-    if parameters.keys().isdisjoint(reviews.reviewers) and any(
-        reviewer.cause == "calibration" for reviewer in missing
-    ):
+    problems, no_rows = [], parameters.keys().isdisjoint(reviews.reviewers)
+    if no_rows and any(reviewer.cause == "calibration" for reviewer in missing):
         why = f"{_SWAPPED} there" if swapped else _UNLIKE
-        detail = f"none of the reviewers of {named.reviews}: {why}"
-        problems.append(Problem(named.reviewers, None, "reviewer", CAUSES["calibration"][2], detail))
-        counted = Counter({pair: number for pair, number in counted.items() if pair[1] != "calibration"})
+        detail = f"none of the reviewers of {sources.reviews}: {why}"
+        problems.append(Problem(sources.reviewers, None, "reviewer", CAUSES["calibration"][2], detail))
+        missing = [reviewer for reviewer in missing if reviewer.cause != "calibration"]
     order = {paper: index for index, paper in enumerate(shown)}
-    for paper, cause in sorted(counted, key=lambda pair: order[pair[0]]):
+    counted = Counter((reviewer.paper, reviewer.cause) for reviewer in missing)
+    for (paper, cause), number in sorted(counted.items(), key=lambda item: order[item[0][0]]):
         file, column, rule, detail = CAUSES[cause]
-        detail = f"{counted[paper, cause]} {detail} for {shown[paper]}"
-        problems.append(Problem(getattr(named, file), None, column, rule, detail))
+        detail = f"{number} {detail} for {shown[paper]}"
+        problems.append(Problem(getattr(sources, file), None, column, rule, detail))
     return problems
 
 
-def unknown_candidates(
-    papers: Iterable[str], parameters: Parameters, pools: Pools, sources: Sources | None
+def _unknown_candidates(
+    papers: Iterable[str], parameters: Parameters, pools: Pools, sources: Sources
 ) -> list[Problem]:
     """A problem if candidates of these papers' pools have no calibration."""
     needed = members_of(pools.get(paper, {}) for paper in papers)
@@ -518,15 +473,15 @@ def unknown_candidates(
     if OUTSIDER in parameters or not without:
         return []
     detail = f"{len(without)} missing"
-    if sources is not None and (row := first_row(sources.pools, without)) is not None:
+    if (row := first_row(sources.pools, without)) is not None:
         detail += f", the first in {sources.pools}, row {row}"
     detail += " (among them *, anyone not listed)" if OUTSIDER in without else ""
     rule = "must have a row for every candidate of the pools, or a row * for those without one"
-    return [Problem("reviewers" if sources is None else sources.reviewers, None, None, rule, detail)]
+    return [Problem(sources.reviewers, None, None, rule, detail)]
 
 
 def _shown_papers(
-    reviews: Reviews, pools: Pools, people: Collection[str], sources: Sources | None
+    reviews: Reviews, pools: Pools, people: Collection[str], sources: Sources
 ) -> dict[str, str]:
     """What messages call each paper, in the order to list them.
 
@@ -540,9 +495,9 @@ def _shown_papers(
     starts = dict(zip(reviews.papers, first.tolist(), strict=True))
     apart = not any(pools.get(paper) for paper in reviews.papers)
     hidden = {paper for paper in reviews.papers if apart or paper in people}
-    row = {paper: "" if sources is None else f" ({sources.reviews}, row {starts[paper]})" for paper in starts}
     order = sorted(starts, key=starts.__getitem__) if hidden else reviews.papers
-    return {paper: ("a paper" if paper in hidden else f"paper {paper!r}") + row[paper] for paper in order}
+    called = {paper: "a paper" if paper in hidden else f"paper {paper!r}" for paper in order}
+    return {paper: f"{name} ({sources.reviews}, row {starts[paper]})" for paper, name in called.items()}
 
 
 def members_of(pools: Iterable[Mapping[str, float]]) -> set[str]:
@@ -550,17 +505,16 @@ def members_of(pools: Iterable[Mapping[str, float]]) -> set[str]:
     return union([pool.candidates if isinstance(pool, CommitteePool) else pool for pool in pools])
 
 
-def pool_problems(reviews: int, pool: Mapping[str, float] | None) -> list[tuple[str, str]]:
+def _pool_problems(reviews: int, pool: Mapping[str, float] | None) -> list[tuple[str, str]]:
     """The rules that a pool breaks for a paper with this many reviews, whoever wrote them."""
     if pool is None:
         return [(_POOL_RULE, "none")]
-    problems = []
     everyone = isinstance(pool, CommitteePool)
     positive = len(pool) if everyone else sum(chance > 0.0 for chance in pool.values())
     outside = pool.get(OUTSIDER, 0.0) > 0.0
     if positive < reviews and not outside:
-        rule = "must have at least as many candidates as the paper has reviews"
-        problems.append((rule, count(positive, "candidate")))
-    elif reviews > MOST_REVIEWS and tuple_count(positive, reviews, outside) > MOST_LISTED:
-        problems.append((f"must be small if a paper has over {MOST_REVIEWS} reviews", f"{positive}"))
-    return problems
+        few = count(positive, "candidate")
+        return [("must have at least as many candidates as the paper has reviews", few)]
+    if reviews > MOST_REVIEWS and tuple_count(positive, reviews, outside) > MOST_LISTED:
+        return [(f"must be small if a paper has over {MOST_REVIEWS} reviews", f"{positive}")]
+    return []

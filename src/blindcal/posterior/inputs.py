@@ -52,23 +52,14 @@ PAST = "past"
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """A conference with a calibration and candidates. CONFIDENTIAL: the reviews name their reviewers.
+    """A conference with a calibration and candidates. CONFIDENTIAL: the reviews name their reviewers."""
 
-    Attributes:
-        reviews: This year's reviews, without withdrawn papers.
-        parameters: The calibration: for each reviewer, and `*` for anyone else, the numbers of `FIELDS`.
-        pools: For each paper its candidates and their probabilities.
-        sources: The names of the three files, for messages.
-        scale: How `fit` moved the calibration to this year's scores; None if `fit` did not write it.
-        remarks: What the chair should know about withdrawn papers.
-    """
-
-    reviews: Reviews
+    reviews: Reviews  # this year's, without withdrawn papers
     parameters: Parameters
     pools: Pools
     sources: Sources
-    scale: Scale | None = None
-    remarks: tuple[str, ...] = ()
+    scale: Scale | None = None  # how `fit` moved the calibration to this year's scores, if `fit` wrote it
+    remarks: tuple[str, ...] = ()  # what the chair should know about withdrawn papers
 
     @property
     def source(self) -> str:
@@ -90,12 +81,11 @@ class Inputs:
             accept_rate: The share to accept, as for `prepare`; give it or `bar`.
             bar: The bar itself, as for `prepare`.
             better: The better end of the scale, `high` or `low`.
-            workers: How many processes share the work, or a cluster's pool; results are the same.
+            workers: As for `prepare`.
             progress: Called as work goes on; silent by default.
         """
         reviews = orient_reviews(self.reviews, better)
-        papers = len(reviews.papers)
-        with progress(f"weighing {count(papers, 'paper')}", papers) as advance:
+        with progress(f"weighing {count(len(reviews.papers), 'paper')}", len(reviews.papers)) as advance:
             conference = prepare(
                 reviews,
                 orient_reviewers(self.parameters, better),
@@ -107,13 +97,12 @@ class Inputs:
                 advance=advance,
             )
         # Someone who is not listed in the pool is `*`.
-        who, pools = true_reviewers(conference, reviews), {c.paper: c.candidates for c in conference.pooled}
-        return conference, Truth(
-            {
-                paper: tuple(name if name in pool else OUTSIDER for name in who[paper])
-                for paper, pool in pools.items()
-            }
-        )
+        who = true_reviewers(conference, reviews)
+        truth = {
+            case.paper: tuple(name if name in case.candidates else OUTSIDER for name in who[case.paper])
+            for case in conference.pooled
+        }
+        return conference, Truth(truth)
 
     def on_grid(self, grid: Sequence[float]) -> Inputs:
         """The same inputs with the `grid` of earlier decisions, unless a grid was declared now."""
@@ -178,10 +167,8 @@ def read_inputs(
         ['ada', 'ben']
     """
     file = source_name(reviews, "reviews")
-    if is_path(reviews):
-        whole = Reviews.read(reviews, grid=grid)
-    else:
-        whole = Reviews.from_table(reviews, grid=grid, name=file)
+    is_file = is_path(reviews)
+    whole = Reviews.read(reviews, grid=grid) if is_file else Reviews.from_table(reviews, grid=grid, name=file)
     refuse_similar_withdrawn(whole, withdrawn, file)
     present, remarks = whole.without(withdrawn), tuple(missing_withdrawn_warnings(whole, withdrawn, file))
     if reviewers is None:
@@ -194,11 +181,8 @@ def read_inputs(
         raise InputError("`evidence` goes without `reviewers`: it takes the place of a calibration")
     if pools is None:
         raise InputError("`reviewers` needs `pools`: who may have reviewed each paper, or the word everyone")
-    named = Sources(
-        file,
-        source_name(reviewers, "reviewers"),
-        f"`pools` {EVERYONE}" if is_everyone(pools) else source_name(pools, "pools"),
-    )
+    candidates = f"`pools` {EVERYONE}" if is_everyone(pools) else source_name(pools, "pools")
+    named = Sources(file, source_name(reviewers, "reviewers"), candidates)
     if named.pools != EVERYONE == named.pools.casefold() and not os.path.exists(named.pools):
         raise InputError(f"`pools`: the word is {EVERYONE}, in small letters, found {named.pools!r}")
     if is_path(pools):
@@ -212,20 +196,12 @@ def read_inputs(
 def example_inputs() -> Inputs:
     """The inputs of a made-up conference of three papers and three reviewers, for examples.
 
-    Returns:
-        What `read_inputs` makes of its three tables.
-
-    Example:
-        >>> example_inputs().reviews
-        Reviews(3 reviews of 3 papers by 3 reviewers)
+    >>> example_inputs().reviews
+    Reviews(3 reviews of 3 papers by 3 reviewers)
     """
-    reviews = {"paper": ["p1", "p2", "p3"], "reviewer": ["ada", "ben", "cleo"], "score": [7, 4, 6]}
-    reviewers = {
-        "reviewer": ["ada", "ben", "cleo"],
-        "slope": [1.2, 1, 1],
-        "offset": [6, 4.5, 5],
-        "noise": [1, 1, 1],
-    }
+    who = ["ada", "ben", "cleo"]
+    reviews = {"paper": ["p1", "p2", "p3"], "reviewer": who, "score": [7, 4, 6]}
+    reviewers = {"reviewer": who, "slope": [1.2, 1, 1], "offset": [6, 4.5, 5], "noise": [1, 1, 1]}
     return read_inputs(reviews, reviewers, "everyone")
 
 

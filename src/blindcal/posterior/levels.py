@@ -31,7 +31,7 @@ from scipy.special import ndtr, owens_t
 
 from blindcal.errors import InputError
 from blindcal.posterior.belief import Belief, unchecked_belief
-from blindcal.posterior.variance_components import ScoreMoments
+from blindcal.posterior.variance_components import ScoreMoments, scores_by_paper
 from blindcal.reviews import Reviews
 
 SHARES = (0.15, 0.25, 0.35, 0.5)
@@ -70,12 +70,6 @@ class Joint(NamedTuple):
 class LevelModel:
     """What all papers share: a public function of the scores and of stated numbers.
 
-    Attributes:
-        moments: Center and spread of the scores.
-        share: The part of the scores' disagreement that is taken as strictness, one of `SHARES`.
-        people: The number of people who reviewed.
-        reviews: How many papers have how many reviews, by the number of reviews.
-
     Example:
         >>> model = LevelModel(ScoreMoments(5.0, 1.0, 1.0), 0.5, 10, {2: 20})
         >>> model.variance_alone(2), round(model.variance(2), 4)
@@ -84,10 +78,10 @@ class LevelModel:
         0.3333333333333333
     """
 
-    moments: ScoreMoments
-    share: float
-    people: int
-    reviews: Mapping[int, int]
+    moments: ScoreMoments  # center and spread of the scores
+    share: float  # the part of the scores' disagreement that is taken as strictness, one of `SHARES`
+    people: int  # how many people reviewed
+    reviews: Mapping[int, int]  # how many papers have how many reviews, by the number of reviews
 
     @property
     def corrects(self) -> bool:
@@ -116,16 +110,19 @@ class LevelModel:
         return remaining / (reviews + remaining)
 
     @property
+    def _number(self) -> int:
+        """How many reviews there are."""
+        return sum(papers * reviews for reviews, papers in self.reviews.items())
+
+    @property
     def others(self) -> float:
         """How many other reviews the writer of a review has, if all people wrote equally many: o."""
-        number = sum(papers * reviews for reviews, papers in self.reviews.items())
-        return max(number / self.people - 1.0, 0.0) if self.corrects else 0.0
+        return max(self._number / self.people - 1.0, 0.0) if self.corrects else 0.0
 
     @cached_property
     def _typical(self) -> tuple[float, float, float]:
         """For a typical review c, beta and v."""
-        number = sum(papers * reviews for reviews, papers in self.reviews.items())
-        gain = fsum(papers * k * self.gain(k) for k, papers in self.reviews.items()) / number
+        gain = fsum(papers * k * self.gain(k) for k, papers in self.reviews.items()) / self._number
         every, strictness = self.moments.disagreement, self.strictness
         total = every + (self.others - 1.0) * gain * strictness
         beta = strictness / total if total > 0.0 else 0.0
@@ -152,15 +149,7 @@ class LevelModel:
 class LevelCase:
     """Everything public about one paper that is decided by this year's evidence.
 
-    Attributes:
-        paper: Its id.
-        scores: Sorted from the lowest up.
-        model: What all papers share.
-        bar: The quality above which the paper should be accepted.
-        grid: The scores that reviewers can give; None if scores are not rounded.
-        track: Empty unless each track has a bar of its own.
-        area: Empty unless areas have centers of their own.
-        settled: Whether public information alone decides the paper, which then reveals nothing to anyone.
+    Fields that a `PaperCase` also has are explained there.
 
     Example:
         >>> model = LevelModel(ScoreMoments(5.0, 1.0, 1.0), 0.5, 10, {2: 20})
@@ -171,11 +160,11 @@ class LevelCase:
 
     paper: str
     scores: tuple[float, ...]
-    model: LevelModel = field(repr=False)
+    model: LevelModel = field(repr=False)  # what all papers share
     bar: float = 0.0
     grid: tuple[float, ...] | None = field(default=None, repr=False)
     track: str = field(default="", kw_only=True)
-    area: str = field(default="", kw_only=True)
+    area: str = field(default="", kw_only=True)  # empty unless areas have centers of their own
     settled: bool = field(default=False, kw_only=True, repr=False)
 
     @property
@@ -289,18 +278,12 @@ def level_cases(
 ) -> list[LevelCase]:
     """The papers of a conference as anyone sees them, before there is a bar.
 
-    Args:
-        reviews: This year's, high scores better.
-        model: What all papers share.
-        tracks: The track of each paper if tracks have bars of their own, else an empty text.
-        areas: The area of each paper, likewise.
+    `tracks` and `areas` have an empty text for each paper unless these have bars or centers of their own.
     """
     grid = None if reviews.grid is None else tuple(reviews.grid.tolist())
-    order = np.lexsort((reviews.score, reviews.paper))
-    parts = np.split(reviews.score[order], np.flatnonzero(np.diff(reviews.paper[order])) + 1)
     return [
-        LevelCase(paper, tuple(part.tolist()), model, 0.0, grid, track=tracks[paper], area=areas[paper])
-        for paper, part in zip(reviews.papers, parts, strict=True)
+        LevelCase(paper, scores, model, 0.0, grid, track=tracks[paper], area=areas[paper])
+        for paper, scores in scores_by_paper(reviews).items()
     ]
 
 
@@ -322,40 +305,30 @@ def bar_of_number(cases: Sequence[LevelCase], number: float) -> float:
     spread = np.sqrt(np.array(variance))
 
     def expected(bar: float) -> float:
-        distance = mean - bar
-        steps = 0.5 * (1.0 + np.sign(distance))
-        return float(
-            np.where(spread > 0.0, ndtr(distance / np.where(spread > 0.0, spread, 1.0)), steps).sum()
-        )
+        above = ndtr((mean - bar) / np.where(spread > 0.0, spread, 1.0))
+        return float(np.where(spread > 0.0, above, 0.5 * (1.0 + np.sign(mean - bar))).sum())
 
     return _crossing(expected, number)
 
 
 def _crossing(falling: Callable[[float], float], aim: float) -> float:
     """The middle of where a falling function has the value `aim`, to the decimals of a bar."""
-    ends = [_last_above(falling, aim + margin) for margin in (_SAME_NUMBER, -_SAME_NUMBER)]
+    ends = []
+    for margin in (_SAME_NUMBER, -_SAME_NUMBER):
+        low, high = -_HIGHEST_BAR, _HIGHEST_BAR
+        for _ in range(_BISECTIONS):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if falling(middle) > aim + margin else (low, middle)
+        ends.append(low)
     # Adding 0 makes a zero of no sign.
     return round(0.5 * sum(ends), _BAR_DECIMALS) + 0.0
-
-
-def _last_above(falling: Callable[[float], float], aim: float) -> float:
-    low, high = -_HIGHEST_BAR, _HIGHEST_BAR
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if falling(middle) > aim else (low, middle)
-    return low
 
 
 # --- The evidence, which depends on who wrote what.
 
 
 def evidence(cases: Sequence[LevelCase], reviewers: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    """The level of each paper: 1 if its corrected quality lies above its bar, else 0. CONFIDENTIAL.
-
-    Args:
-        cases: All papers of the conference, with one model.
-        reviewers: Who wrote the reviews of each paper, by slot.
-    """
+    """The level of each paper: 1 if its corrected quality lies above its bar, else 0. CONFIDENTIAL."""
     quality = corrected_qualities(cases, reviewers)
     return {case.paper: int(quality[case.paper] > case.bar) for case in cases}
 

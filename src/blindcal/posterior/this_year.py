@@ -10,10 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from fractions import Fraction
 from typing import Any
-
-import numpy as np
 
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import read_table
@@ -23,14 +20,13 @@ from blindcal.posterior.conference import (
     Conference,
     LevelByTrack,
     Sources,
-    TrueReviewers,
     Truth,
-    best_by_mean,
     check_levels,
+    exact_mean,
     paper_areas,
     reviewers_by_slot,
-    track_level,
     tracks_of,
+    with_bars,
 )
 from blindcal.posterior.levels import (
     SHARE,
@@ -42,7 +38,7 @@ from blindcal.posterior.levels import (
     level_cases,
     people_by_rule,
 )
-from blindcal.posterior.variance_components import ScoreMoments, score_moments
+from blindcal.posterior.variance_components import ScoreMoments, score_moments, scores_by_paper
 from blindcal.reviews import Reviews, on_recorded_grid, orient_reviews
 
 THIS_YEAR, EVIDENCE_FILE = "this-year", "file"
@@ -59,19 +55,12 @@ class Evidence:
 
 @dataclass(frozen=True)
 class ThisYearInputs:
-    """A conference's own reviews. CONFIDENTIAL: they name their reviewers.
+    """A conference's own reviews. CONFIDENTIAL: they name their reviewers."""
 
-    Attributes:
-        reviews: This year's reviews, without withdrawn papers.
-        sources: The name of their file, for messages.
-        given: The evidence about each paper, if another method made it.
-        remarks: What the chair should know about withdrawn papers.
-    """
-
-    reviews: Reviews
-    sources: Sources
-    given: Evidence | None = None
-    remarks: tuple[str, ...] = ()
+    reviews: Reviews  # this year's, without withdrawn papers
+    sources: Sources  # the name of their file, for messages
+    given: Evidence | None = None  # the evidence about each paper, if another method made it
+    remarks: tuple[str, ...] = ()  # what the chair should know about withdrawn papers
 
     @property
     def source(self) -> str:
@@ -106,9 +95,9 @@ class ThisYearInputs:
         check_levels(accept_rate, bar)
         reviews = orient_reviews(self.reviews, better)
         areas = paper_areas(reviews)
-        model = level_model(reviews, areas, strictness_share, people) if model is None else model
+        model = model or level_model(scores_by_paper(reviews), areas, strictness_share, people)
         tracks = tracks_of(reviews, bar if accept_rate is None else accept_rate, self.sources)
-        conference = _with_bars(level_cases(reviews, model, tracks, areas), accept_rate, bar, exact=exact)
+        conference = _assemble(level_cases(reviews, model, tracks, areas), accept_rate, bar, exact, model)
         who = reviewers_by_slot(reviews)
         given = None if self.given is None else _levels(self.given, conference, standing or {})
         return conference, Truth({case.paper: who[case.paper] for case in conference.cases}, given)
@@ -119,32 +108,20 @@ class ThisYearInputs:
 
 
 def level_model(
-    reviews: Reviews, areas: Mapping[str, str], share: float = SHARE, people: int | None = None
+    scores: Mapping[str, Sequence[float]], areas: Mapping[str, str], share: float, people: int | None
 ) -> LevelModel:
-    """What all papers share, from the scores and from stated numbers.
-
-    Args:
-        reviews: This year's, high scores better.
-        areas: The area of each paper.
-        share: The part of disagreement that is taken as strictness.
-        people: How many people reviewed; by default as many as `people_by_rule` has.
-
-    Raises:
-        InputError: Fewer people than a paper has reviews.
-    """
-    numbers = np.bincount(reviews.paper).tolist()
+    """What all papers share, from their scores, high ones better, and from stated numbers."""
+    numbers = list(map(len, scores.values()))
     everyone = people_by_rule(numbers) if people is None else people
     # Whether as many people wrote these reviews is not looked at: that would tell how many there are.
     if everyone < max(numbers):
         raise InputError(f"`people` must be at least {max(numbers)}: so many reviews has some paper")
-    return LevelModel(
-        score_moments(reviews, areas), check_share(share), everyone, dict(sorted(Counter(numbers).items()))
-    )
+    reviews = dict(sorted(Counter(numbers).items()))
+    return LevelModel(score_moments(scores, areas), check_share(share), everyone, reviews)
 
 
 def prepared_again(
     cases: Sequence[LevelCase],
-    reviewers: TrueReviewers,
     accept_rate: LevelByTrack | None,
     bar: LevelByTrack | None,
     exact: bool,
@@ -156,27 +133,14 @@ def prepared_again(
 
     So are the moments, unless they are `frozen` by an earlier release.
     """
-    rows = [
-        (case, score, name)
-        for case in cases
-        for score, name in zip(case.scores, reviewers[case.paper], strict=True)
-    ]
-    columns = {
-        "paper": [case.paper for case, _, _ in rows],
-        "reviewer": [f"{number}" for number, _ in enumerate(rows)],
-        "score": [score for _, score, _ in rows],
-    }
-    areas = {case.paper: case.area for case in cases}
-    model = frozen or level_model(Reviews.from_table(columns), areas, share, people)
-    again = [replace(case, model=model, bar=0.0) for case in cases]
-    return _with_bars(again, accept_rate, bar, exact=exact)
+    scores, areas = {case.paper: case.scores for case in cases}, {case.paper: case.area for case in cases}
+    model = frozen or level_model(scores, areas, share, people)
+    return _assemble([replace(case, model=model, bar=0.0) for case in cases], accept_rate, bar, exact, model)
 
 
 def model_json(model: LevelModel) -> dict[str, Any]:
     """A model in JSON's types, which have its numbers to the last digit."""
-    moments = {**asdict(model.moments), "areas": dict(model.moments.areas)}
-    reviews = {str(number): papers for number, papers in model.reviews.items()}
-    return {"moments": moments, "share": model.share, "people": model.people, "reviews": reviews}
+    return asdict(model) | {"reviews": {str(number): papers for number, papers in model.reviews.items()}}
 
 
 def model_of_json(content: Mapping[str, Any]) -> LevelModel:
@@ -190,29 +154,24 @@ def model_of_json(content: Mapping[str, Any]) -> LevelModel:
     return LevelModel(ScoreMoments(**content["moments"]), content["share"], content["people"], reviews)
 
 
-def _with_bars(
+def _assemble(
     cases: Sequence[LevelCase],
     accept_rate: LevelByTrack | None,
     bar: LevelByTrack | None,
-    *,
     exact: bool,
+    model: LevelModel,
 ) -> Conference:
     """The conference, with one bar or one for each track."""
-    by_track = isinstance(accept_rate, Mapping) or isinstance(bar, Mapping)
-    bars: dict[str, float] = dict(bar) if isinstance(bar, Mapping) else {}
-    decided: dict[str, tuple[LevelCase, float]] = {}
-    for track in sorted({case.track for case in cases}):
-        part = [case for case in cases if case.track == track]
-        rate = None if accept_rate is None else track_level(accept_rate, track)
-        height = track_level(0.0 if bar is None else bar, track)
+
+    def bar_and_share(
+        part: Sequence[LevelCase], rate: float | None, height: float | None
+    ) -> tuple[float, float]:
         if rate is not None:
-            height = level_bar(part, rate, exact=exact)
-        bars[track], part = height, [case.at_bar(height) for case in part]
-        share = sum(case.favor for case in part) / len(part) if rate is None else rate
-        raw = best_by_mean([case.scores for case in part], round(share * len(part)))
-        decided |= {case.paper: (case, own) for case, own in zip(part, raw, strict=True)}
-    kept, raws = zip(*(decided[case.paper] for case in cases), strict=True)
-    return Conference(kept, bars if by_track else bars[""], accept_rate, raws, cases[0].model)
+            return level_bar(part, rate, exact=exact), rate
+        given = float(height or 0.0)
+        return given, sum(case.at_bar(given).favor for case in part) / len(part)
+
+    return with_bars(cases, accept_rate, bar, bar_and_share, model)
 
 
 def _levels(given: Evidence, conference: Conference, standing: Mapping[str, int]) -> dict[str, int]:
@@ -286,20 +245,14 @@ def best_levels(
 ) -> dict[str, int]:
     """Accept for the best `places` by these numbers, ties by mean score; what is still tied is rejected.
 
-    If there are `standing` levels of some of the papers, these say in place of `places` where the line is.
+    If there are `standing` levels of some of the papers, these decide in place of `places` where the line is.
 
     >>> model = LevelModel(ScoreMoments(0.0, 1.0, 1.0), SHARE, 9, {1: 2})
     >>> cases = [LevelCase("1", (3.0,), model), LevelCase("2", (4.0,), model)]
     >>> best_levels(cases, {"1": 0.5, "2": 0.5}, 1)
     {'1': 0, '2': 1}
     """
-    keys = {
-        case.paper: (
-            numbers[case.paper],
-            sum(Fraction(str(score)) for score in case.scores) / len(case.scores),
-        )
-        for case in cases
-    }
+    keys = {case.paper: (numbers[case.paper], exact_mean(case.scores)) for case in cases}
     levels = {paper: level for paper, level in (standing or {}).items() if paper in keys}
     if 1 in levels.values():
         least = min(keys[paper] for paper, level in levels.items() if level)

@@ -9,10 +9,12 @@ rationals, and every further step is one rounding of IEEE arithmetic, so that al
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import fsum, sqrt
+
+import numpy as np
 
 from blindcal.reviews import Reviews
 
@@ -24,20 +26,14 @@ _LEAST_QUALITY = Fraction(1, 100)
 class ScoreMoments:
     """Center and spread of a conference's scores.
 
-    Attributes:
-        center: The mean score.
-        spread: The standard deviation of papers' qualities within their areas, in units of the scores.
-        disagreement: The variance of a score about the quality of its paper, relative to that of qualities.
-        areas: The center of each declared area, as a quality: relative to `center`, in units of `spread`.
-
-    Example:
-        >>> ScoreMoments(5.0, 2.0, 1.0).quality(7.0)
-        1.0
+    >>> ScoreMoments(5.0, 2.0, 1.0).quality(7.0)
+    1.0
     """
 
-    center: float
-    spread: float
-    disagreement: float
+    center: float  # the mean score
+    spread: float  # the standard deviation of papers' qualities within their areas, in units of the scores
+    disagreement: float  # the variance of a score about its paper's quality, relative to that of qualities
+    # The center of each declared area, as a quality: relative to `center`, in units of `spread`
     areas: Mapping[str, float] = field(default_factory=dict)
 
     def quality(self, score: float) -> float:
@@ -49,35 +45,44 @@ class ScoreMoments:
         return self.areas.get(name, 0.0)
 
 
-def score_moments(reviews: Reviews, areas: Mapping[str, str]) -> ScoreMoments:
-    """The moments of these scores; nothing depends on who wrote which review.
+def scores_by_paper(reviews: Reviews) -> dict[str, tuple[float, ...]]:
+    """The scores of each paper, from the lowest up."""
+    order = np.lexsort((reviews.score, reviews.paper))
+    parts = np.split(reviews.score[order], np.flatnonzero(np.diff(reviews.paper[order])) + 1)
+    return {paper: tuple(part.tolist()) for paper, part in zip(reviews.papers, parts, strict=True)}
+
+
+def score_moments(scores: Mapping[str, Sequence[float]], areas: Mapping[str, str]) -> ScoreMoments:
+    """The moments of the scores of papers; nothing depends on who wrote which review.
 
     With k reviews of a paper, `w` is the mean square of scores about their paper's mean, and that of papers'
     means about their area's has expectation `w + k0 q`, where q is the variance of quality.
 
     Args:
-        reviews: This year's, high scores better.
+        scores: Those of each paper, high ones better. They count as they are written: 0.1 is a tenth.
         areas: The area of each paper; empty texts if there is one for all.
 
     Example:
-        >>> table = {"paper": ["p", "p", "q", "q"], "reviewer": ["a", "b", "a", "b"], "score": [1, 3, 6, 8]}
-        >>> score_moments(Reviews.from_table(table), {"p": "", "q": ""})  # w = 2, q = (25 - 2) / 2
+        >>> score_moments({"p": (1.0, 3.0), "q": (6.0, 8.0)}, {"p": "", "q": ""})  # w = 2, q = (25 - 2) / 2
         ScoreMoments(center=4.5, spread=3.391164991562634, disagreement=0.17391304347826086, areas={})
     """
-    papers = _papers(reviews)
     groups: dict[str, list[tuple[Fraction, int]]] = {}
-    for name, (total, _, reviewed) in zip(reviews.papers, papers, strict=True):
-        groups.setdefault(areas[name], []).append((total, reviewed))
+    squared = between = Fraction(0)
+    for paper, own in scores.items():
+        exact = [Fraction(str(score)) for score in own]
+        total = _sum(exact)
+        groups.setdefault(areas[paper], []).append((total, len(exact)))
+        squared += _sum(score * score for score in exact)
+        between += total * total / len(exact)
     sizes = {name: sum(reviewed for _, reviewed in members) for name, members in groups.items()}
     sums = {name: _sum(total for total, _ in members) for name, members in groups.items()}
-    number, by_paper = len(reviews), _sum(total * total / reviewed for total, _, reviewed in papers)
-    within, quality = Fraction(0), Fraction(0)
-    if freedom := number - len(papers):
-        within = (_sum(squares for _, squares, _ in papers) - by_paper) / freedom
-    if freedom := len(papers) - len(groups):
-        squares = by_paper - _sum(sums[name] ** 2 / sizes[name] for name in groups)
-        own = _sum(Fraction(k * k, sizes[name]) for name, members in groups.items() for _, k in members)
-        quality = (squares / freedom - within) / ((number - own) / freedom)
+    number, within, quality = sum(sizes.values()), Fraction(0), Fraction(0)
+    if freedom := number - len(scores):
+        within = (squared - between) / freedom
+    if freedom := len(scores) - len(groups):
+        squares = between - _sum(sums[name] ** 2 / sizes[name] for name in groups)
+        unequal = _sum(Fraction(k * k, sizes[name]) for name, members in groups.items() for _, k in members)
+        quality = (squares / freedom - within) / ((number - unequal) / freedom)
     quality = max(quality, within * _LEAST_QUALITY) or Fraction(1)
     center, spread = float(_sum(sums.values()) / number), sqrt(float(quality))
     disagreement = float(within / quality)
@@ -87,16 +92,6 @@ def score_moments(reviews: Reviews, areas: Mapping[str, str]) -> ScoreMoments:
         for name in means
     }
     return ScoreMoments(center, spread, disagreement, _shrunk(means, errors) if len(groups) > 1 else {})
-
-
-def _papers(reviews: Reviews) -> list[tuple[Fraction, Fraction, int]]:
-    """Of each paper the sum of its scores, the sum of their squares, and how many there are, exactly."""
-    # Numbers count as they are written: 0.1 is a tenth.
-    exact = {score: Fraction(str(score)) for score in set(reviews.score.tolist())}
-    scores: list[list[Fraction]] = [[] for _ in reviews.papers]
-    for paper, score in zip(reviews.paper.tolist(), reviews.score.tolist(), strict=True):
-        scores[paper].append(exact[score])
-    return [(_sum(own), _sum(score * score for score in own), len(own)) for own in scores]
 
 
 def _sum(terms: Iterable[Fraction]) -> Fraction:
