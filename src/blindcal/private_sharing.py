@@ -52,7 +52,7 @@ from blindcal.io.atomic_files import (
 )
 from blindcal.io.cells import natural_sorted
 from blindcal.io.tables import StrPath, format_table
-from blindcal.posterior.reuse_guard import Fingerprint, fingerprint_entries, parse_fingerprint, resemblance
+from blindcal.posterior.reuse_guard import Fingerprint, fingerprint_entry, parse_fingerprint, resemblance
 from blindcal.reviewers.calibration import ANYONE
 from blindcal.reviews import Reviews
 
@@ -359,8 +359,7 @@ def record_share(
     """Record a release in one new file; `parts` are footprint, table and statement."""
     counter = len(account.entries) + 1
     fields = {"conference": conference, **vars(limit), "input": stamp, "reason": reason}
-    (used,) = fingerprint_entries([parts["footprint"]])
-    content = {**parts, "footprint": json.dumps(used).encode()}
+    content = {**parts, "footprint": json.dumps(fingerprint_entry(parts["footprint"])).encode()}
     head = full_head(account.key, _KIND, counter, account.last, fields, content)
     _, data = record_bytes(account.key, head, content)
     make_folder(account.folder)

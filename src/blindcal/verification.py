@@ -69,7 +69,7 @@ from blindcal.posterior.conference import (
 from blindcal.posterior.inputs import Inputs, check_inputs
 from blindcal.posterior.large_pools import PackedLayout
 from blindcal.posterior.levels import LevelCase
-from blindcal.posterior.paper import belief_by_entry
+from blindcal.posterior.paper import aggregated_in
 from blindcal.posterior.this_year import ThisYearInputs, level_bar, prepared_again
 
 __all__ = ["Verification", "verify"]
@@ -617,7 +617,7 @@ def _beyond_limits(job: tuple[Case, PackedPolicy | None, PackedLayout | None], g
     if isinstance(case, LevelCase) or layout is None:
         belief = case.belief
     else:
-        belief = belief_by_entry(case, layout.layout)
+        belief = aggregated_in(case, layout.layout).belief
     limits = PUBLIC if case.settled else guarantee
     return not keeps_guarantee(belief, table.policy, limits, slack=_WEIGHT_SLACK)
 

@@ -442,9 +442,8 @@ def test_papers_of_a_committee_are_weighed_like_papers_with_pools_of_their_own()
 
 def penalized(case: PaperCase, promise: LayoutTarget) -> EvidenceSteps:
     tied, alike = case.look_alikes
-    return evidence_steps(
-        start_search(paper_nodes(case), acceptance_evidence(case), 0.0, alike, tied), promise
-    )
+    search = start_search(paper_nodes(case), acceptance_evidence(case), alike, tied)
+    return evidence_steps(search, promise)
 
 
 def accepted(case: PaperCase, evidence: EvidenceSteps, span: float) -> np.ndarray:

@@ -17,6 +17,7 @@ import os
 import pickle
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -30,7 +31,7 @@ import numpy as np
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import is_path, read_table
 from blindcal.io.cells import Column, cell_problem, natural_key
-from blindcal.io.tables import StrPath, input_error
+from blindcal.io.tables import StrPath, Table, input_error
 from blindcal.pools.prior import inclusion
 
 _T = TypeVar("_T")
@@ -69,25 +70,19 @@ class SharedTuple(tuple[_T, ...]):
         return SharedTuple, (tuple(self),)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class AllBut(Sequence[_T]):
     """The items of a shared tuple except a few: equal to a tuple of the others, in far less memory.
 
     Papers that a whole committee may have reviewed differ in their conflicts alone.
 
-    Attributes:
-        shared: All items.
-        without: The indices of those left out, ascending.
-
-    Example:
-        >>> some = AllBut(SharedTuple("abcd"), (1, 3))
-        >>> len(some), some[1], "b" in some, some == ("a", "c")
-        (2, 'c', False, True)
+    >>> some = AllBut(SharedTuple("abcd"), (1, 3))
+    >>> len(some), some[1], "b" in some, some == ("a", "c")
+    (2, 'c', False, True)
     """
 
-    __slots__ = ("shared", "without")
-
-    def __init__(self, shared: SharedTuple[_T], without: tuple[int, ...]) -> None:
-        self.shared, self.without = shared, without
+    shared: SharedTuple[_T]
+    without: tuple[int, ...]  # the indices of those left out, ascending
 
     def whole(self) -> tuple[_T, ...]:
         """The tuple that this is equal to."""
@@ -114,10 +109,6 @@ class AllBut(Sequence[_T]):
 
     def __contains__(self, item: object) -> bool:
         return self.shared.place.get(item, self.without[0]) not in self.without
-
-    def index(self, item: Any, start: int = 0, stop: int | None = None) -> int:
-        """The index of an item."""
-        return self.whole().index(item, start, len(self) if stop is None else stop)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, AllBut):
@@ -157,13 +148,9 @@ def union(parts: Iterable[Iterable[_T]]) -> set[_T]:
 
 @dataclass(frozen=True, eq=False)
 class CommitteePool(Mapping[str, float]):
-    """Everyone of a committee without a conflict, all equally likely.
+    """Everyone of a committee without a conflict, all equally likely."""
 
-    Attributes:
-        candidates: Their sorted names.
-    """
-
-    candidates: Sequence[str]
+    candidates: Sequence[str]  # their sorted names
 
     def __getitem__(self, name: str) -> float:
         if name not in self:
@@ -188,12 +175,7 @@ def read_pools(path: StrPath | Any) -> dict[str, dict[str, float]]:
             candidate `*` stands for everyone who is not listed.
 
     Example:
-        >>> from pathlib import Path
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "pools.csv"
-        ...     _ = path.write_text("paper,reviewer,probability\\np,ada,0.75\\np,ben,0.25\\n")
-        ...     read_pools(path)
+        >>> read_pools({"paper": ["p", "p"], "reviewer": ["ada", "ben"], "probability": [0.75, 0.25]})
         {'p': {'ada': 0.75, 'ben': 0.25}}
     """
     columns = [
@@ -205,30 +187,24 @@ def read_pools(path: StrPath | Any) -> dict[str, dict[str, float]]:
     chance = table.number("probability") if "probability" in table else np.ones(len(table))
     if problems := table.repeated("reviewer", "paper", rule="must not be twice in one paper's pool"):
         raise input_error(problems)
-    pools: dict[str, dict[str, float]] = {}
-    for paper, reviewer, p in zip(table.text("paper"), table.text("reviewer"), chance, strict=True):
-        pools.setdefault(paper, {})[reviewer] = float(p)
-    return pools
+    pools = defaultdict[str, dict[str, float]](dict)
+    for paper, reviewer, p in zip(table.text("paper"), table.text("reviewer"), chance.tolist(), strict=True):
+        pools[paper][reviewer] = p
+    return dict(pools)
 
 
 def everyone(
     papers: Iterable[str], reviewers: Sequence[str], conflicts: Iterable[tuple[str, str]] = ()
 ) -> dict[str, CommitteePool]:
     """Pools of everyone without a conflict `(paper, reviewer)`, all equally likely."""
-    committee = SharedTuple(sorted(set(reviewers)))
-    barred: dict[str, set[int]] = {}
+    committee, barred = SharedTuple(sorted(set(reviewers))), defaultdict[str, set[int]](set)
     for paper, reviewer in conflicts:
-        barred.setdefault(paper, set()).update(
-            {committee.place[reviewer]} if reviewer in committee.place else ()
-        )
+        if reviewer in committee:
+            barred[paper].add(committee.place[reviewer])
+    without = {paper: tuple(sorted(barred[paper])) for paper in papers}
     # Papers with the same conflicts share one pool: a large committee times many papers is too much memory.
-    shared: dict[tuple[int, ...], CommitteePool] = {}
-
-    def pool(paper: str) -> CommitteePool:
-        without = tuple(sorted(barred.get(paper, ())))
-        return shared.setdefault(without, CommitteePool(all_but(committee, without)))
-
-    return {paper: pool(paper) for paper in papers}
+    shared = {some: CommitteePool(all_but(committee, some)) for some in set(without.values())}
+    return {paper: shared[some] for paper, some in without.items()}
 
 
 def is_everyone(source: object) -> bool:
@@ -255,23 +231,25 @@ def pools_of(source: StrPath | Any, papers: Iterable[str], reviewers: Iterable[s
 
 def first_row(source: StrPath, candidates: Collection[str]) -> int | None:
     """The first row of a file of pools that names one of these candidates, for a message that must not."""
-    if not os.path.exists(source):
+    table = _people_of(source)
+    if table is None or "reviewer" not in table:
         return None
-    columns = [Column("reviewer", "id", required=False, secret=True)]
-    table = read_table(source, columns, extra=True)
-    names = table.text("reviewer") if "reviewer" in table else ()
-    return next((row for row, name in zip(table.rows, names, strict=False) if name in candidates), None)
+    named = zip(table.rows, table.text("reviewer"), strict=True)
+    return next((row for row, name in named if name in candidates), None)
 
 
 def conflicts_in(source: StrPath) -> set[tuple[str, str]]:
     """The conflicts `(paper, reviewer)` of a file that lists them instead of pools; else none."""
-    if not os.path.exists(source):
-        return set()
-    columns = [Column(name, "id", required=False, secret=True) for name in ("paper", "conflict", "reviewer")]
-    table = read_table(source, columns, extra=True)
-    if "conflict" not in table or "reviewer" in table:
+    table = _people_of(source)
+    if table is None or "conflict" not in table or "reviewer" in table:
         return set()
     return set(zip(table.text("paper"), table.text("conflict"), strict=True))
+
+
+def _people_of(source: StrPath) -> Table | None:
+    """The ids in a file of pools or conflicts, whatever else it has; None if there is no file."""
+    columns = [Column(name, "id", required=False, secret=True) for name in ("paper", "conflict", "reviewer")]
+    return read_table(source, columns, extra=True) if os.path.exists(source) else None
 
 
 def papers_in(source: StrPath) -> set[str]:
@@ -305,12 +283,8 @@ def read_similarity(path: StrPath | Any) -> dict[str, dict[str, float]]:
             which counts 1, maybe 0.5, no and conflict 0.
 
     Example:
-        >>> from pathlib import Path
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "bids.csv"
-        ...     _ = path.write_text("paper,reviewer,bid\\np,ada,yes\\np,ben,maybe\\nq,ben,conflict\\n")
-        ...     read_similarity(path)
+        >>> bids = {"paper": ["p", "p", "q"], "reviewer": ["ada", "ben", "ben"]}
+        >>> read_similarity(bids | {"bid": ["yes", "maybe", "conflict"]})
         {'p': {'ada': 1.0, 'ben': 0.5}, 'q': {'ben': 0.0}}
     """
     names = [Column("paper", "id", secret=True), Column("reviewer", "id", secret=True)]
@@ -380,47 +354,35 @@ def assumed_pools(
         raise InputError(f"`assume` must be one of {', '.join(ASSUMPTIONS)}, found {assume!r}")
     if per_paper < 1:
         raise InputError(f"`per_paper` must be at least 1, found {per_paper}")
-    weights = {
-        paper: {
-            name: value if assume == "similarity" else 1.0
-            for name, value in sorted(row.items())
-            if value > 0.0 and (paper, name) not in conflicts
-        }
-        for paper, row in sorted(similarity.items())
-    }
+    weights: dict[str, dict[str, float]] = {paper: {} for paper in sorted(similarity)}
+    for paper, weight in weights.items():
+        for name, value in sorted(similarity[paper].items()):
+            if value > 0.0 and (paper, name) not in conflicts:
+                weight[name] = value if assume == "similarity" else 1.0
     if few := [f"{paper!r} with {len(pool)}" for paper, pool in weights.items() if len(pool) < per_paper]:
-        more = f" and {len(few) - 3} more" if len(few) > 3 else ""
-        raise InputError(
-            f"every paper must have {per_paper} candidates if `assume` is {assume}, found "
-            f"{', '.join(few[:3])}{more}"
-        )
-    return {
-        paper: dict(zip(pool, inclusion(list(pool.values()), per_paper), strict=True))
-        for paper, pool in weights.items()
-    }
+        found = ", ".join(few[:3]) + (f" and {len(few) - 3} more" if len(few) > 3 else "")
+        rule = f"every paper must have {per_paper} candidates if `assume` is {assume}"
+        raise InputError(f"{rule}, found {found}")
+    for pool in weights.values():
+        pool.update(zip(pool, inclusion(list(pool.values()), per_paper), strict=True))
+    return weights
 
 
 # At most this many names are compared letter by letter, which takes milliseconds per name.
 _MAX_COMPARED = 200
 _CLOSE_RATIO, _SURE_RATIO = 0.6, 0.8
 
-BEFOREHAND = "(adding only those missing would reveal who they are: see docs/explanation/limitations.md)"
+_ROW_RULE = "must have a row for every reviewer (each must also be in the paper's pool)"
+_ALL_OF_THEM = (
+    "every reviewer of a paper (adding only those missing would reveal who they are: see "
+    "docs/explanation/limitations.md)"
+)
 CAUSES = {
     "spelling": ("reviews", "reviewer", "must spell reviewers as the other files do", "spelled differently"),
-    "calibration": (
-        "reviewers",
-        "reviewer",
-        "must have a row for every reviewer (each must also be in the paper's pool)",
-        "without a row",
-    ),
+    "calibration": ("reviewers", "reviewer", _ROW_RULE, "without a row"),
     "conflict": ("pools", "conflict", "must not list a reviewer of the paper", "listed"),
-    "probability 0": (
-        "pools",
-        "probability",
-        f"must be above 0 for every reviewer of a paper {BEFOREHAND}",
-        "with 0",
-    ),
-    "pool": ("pools", None, f"must hold every reviewer of a paper {BEFOREHAND}", "missing"),
+    "probability 0": ("pools", "probability", f"must be above 0 for {_ALL_OF_THEM}", "with 0"),
+    "pool": ("pools", None, f"must hold {_ALL_OF_THEM}", "missing"),
 }
 """For each cause: the file and the column to blame, the rule, and the detail of the message."""
 
@@ -435,24 +397,19 @@ class MissingReviewer:
     nearest: str  # the nearest known name, or an empty text
 
 
-@dataclass(frozen=True)
 class NameDirectory:
     """All known names, to look up by spelling."""
 
-    names: Collection[str]
-
-    @cached_property
-    def by_spelling(self) -> Mapping[str, str]:
-        return {plain_name(name): name for name in sorted(self.names, reverse=True)}
+    def __init__(self, names: Collection[str]) -> None:
+        self.by_spelling = {plain_name(name): name for name in sorted(names, reverse=True)}
 
     def nearest(self, name: str, close: bool) -> str:
         """The known name with the most similar spelling; letter by letter only if `close`."""
-        if plain_name(name) in self.by_spelling:
-            return self.by_spelling[plain_name(name)]
-        most = 1 + len(self.names)
-        matches = get_close_matches(plain_name(name), self.by_spelling, most, _CLOSE_RATIO) if close else []
-        candidates = map(self.by_spelling.__getitem__, matches)
-        return next((other for other in candidates if _similar_names(name, other, _CLOSE_RATIO)), "")
+        plain, known = plain_name(name), self.by_spelling
+        if plain in known:
+            return known[plain]
+        matches = get_close_matches(plain, known, 1 + len(known), _CLOSE_RATIO) if close else []
+        return next((known[m] for m in matches if _similar_names(name, known[m], _CLOSE_RATIO)), "")
 
 
 def plain_name(name: str) -> str:
@@ -478,10 +435,10 @@ def missing_reviewers(
 
     If `*` is among those `known`, nobody lacks a calibration.
     """
-    directory = NameDirectory({*known, *(name for pool in pools.values() for name in pool)} - {OUTSIDER})
-    unknown = sorted({name for names in missing.values() for name in names} - set(directory.names))
-    close = set(unknown[:_MAX_COMPARED])
-    nearest = {name: directory.nearest(name, name in close) for name in unknown}
+    names = {*known, *(name for pool in pools.values() for name in pool)} - {OUTSIDER}
+    unknown = sorted({name for people in missing.values() for name in people} - names)
+    directory = NameDirectory(names)
+    nearest = {name: directory.nearest(name, i < _MAX_COMPARED) for i, name in enumerate(unknown)}
 
     def cause(paper: str, name: str) -> str:
         """The key of `CAUSES` that applies."""
@@ -493,11 +450,8 @@ def missing_reviewers(
             return "spelling"
         return "pool" if OUTSIDER in known or name not in nearest else "calibration"
 
-    reviewers = [
-        MissingReviewer(paper, name, cause(paper, name), nearest.get(name, ""))
-        for paper, names in missing.items()
-        for name in names
-    ]
+    pairs = [(paper, name) for paper, people in missing.items() for name in people]
+    reviewers = [MissingReviewer(*pair, cause(*pair), nearest.get(pair[1], "")) for pair in pairs]
     return sorted(reviewers, key=lambda missed: (natural_key(missed.paper), missed))
 
 

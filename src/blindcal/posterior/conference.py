@@ -99,15 +99,22 @@ UNNAMED = Sources()
 
 @dataclass(frozen=True)
 class Conference:
-    """The public side of a conference: its papers and the bar."""
+    """The public side of a conference: its papers and the bar.
 
-    cases: tuple[Case, ...]  # one per paper, sorted by paper id
-    bar: LevelByTrack  # the quality above which a paper should be accepted
-    accept_rate: LevelByTrack | None  # the share that the bar was chosen for; None if the bar was given
-    # For each case 1 if its mean score accepts the paper and 0 if it rejects it. Papers tied at the line get
-    # the share of them that fits.
+    Attributes:
+        cases: One per paper, sorted by paper id.
+        bar: The quality above which a paper should be accepted; one number, or one for each track.
+        accept_rate: The share that the bar was chosen for, likewise; None if the bar was given.
+        raw_accept: For each case 1 if its mean score accepts the paper and 0 if it rejects it. Papers tied at
+            the line get the share of them that fits.
+        model: What all papers share if they are decided by this year's evidence, else None.
+    """
+
+    cases: tuple[Case, ...]
+    bar: LevelByTrack
+    accept_rate: LevelByTrack | None
     raw_accept: tuple[float, ...]
-    model: LevelModel | None = None  # what all papers share if they are decided by this year's evidence
+    model: LevelModel | None = None
 
     @property
     def pooled(self) -> tuple[PaperCase, ...]:
@@ -266,6 +273,10 @@ def _by_paper(reviews: Reviews, names: tuple[str, ...], codes: Integers | None) 
 
 def true_reviewers(conference: Conference, reviews: Reviews) -> dict[str, tuple[str, ...]]:
     """The reviewer of each review of each paper, lowest score first. CONFIDENTIAL.
+
+    Args:
+        conference: The public side, whose papers are listed.
+        reviews: The reviews, which name their reviewers.
 
     Example:
         >>> from blindcal.pools.candidates import everyone

@@ -52,14 +52,23 @@ PAST = "past"
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """A conference with a calibration and candidates. CONFIDENTIAL: the reviews name their reviewers."""
+    """A conference with a calibration and candidates. CONFIDENTIAL: the reviews name their reviewers.
 
-    reviews: Reviews  # this year's, without withdrawn papers
+    Attributes:
+        reviews: This year's reviews, without withdrawn papers.
+        parameters: The calibration: for each reviewer, and `*` for anyone else, the numbers of `FIELDS`.
+        pools: For each paper its candidates and their probabilities.
+        sources: The names of the three files, for messages.
+        scale: How `fit` moved the calibration to this year's scores; None if `fit` did not write it.
+        remarks: What the chair should know about withdrawn papers.
+    """
+
+    reviews: Reviews
     parameters: Parameters
     pools: Pools
     sources: Sources
-    scale: Scale | None = None  # how `fit` moved the calibration to this year's scores, if `fit` wrote it
-    remarks: tuple[str, ...] = ()  # what the chair should know about withdrawn papers
+    scale: Scale | None = None
+    remarks: tuple[str, ...] = ()
 
     @property
     def source(self) -> str:

@@ -38,6 +38,7 @@ from blindcal.posterior.tuple_sums import QuadratureNodes, Slots, TupleSums, hea
 # Steps in each slot, and the standard deviations of the evidence that they reach to either side. Choosing
 # between two steps at random blurs the evidence by about a twentieth of a standard deviation.
 STEPS, _EVIDENCE_REACH = 97, 4.5
+_MIDDLE = (STEPS - 1) / 2
 # Candidates are kept this far inside their range, so that rounding does not push them out.
 _RANGE_MARGIN = 1e-4
 _MAX_ROUNDS, _TOLERANCE = 40, 2e-5
@@ -51,8 +52,7 @@ _LEAST_SLOPE = 0.1
 _LITTLE_ROOM = 0.8
 # Nodes twice as far apart still give nine digits; the search also drops nodes that weigh less than this.
 _NEGLIGIBLE_WEIGHT = 1e-9
-# A candidate this many times less likely than the likeliest one needs no penalty.
-_UNSUSPECTED = 1e-9
+_UNSUSPECTED = 1e-9  # a candidate this many times less likely than the likeliest one needs no penalty
 # Penalties, steps and the threshold are rounded to multiples of this in every round. Sums differ in their
 # last digits between processors, and forty rounds would amplify that many thousand times. Rounded, all
 # processors take the same path, except for about one paper in a million.
@@ -61,17 +61,12 @@ _GRID = 2.0**-20
 
 @dataclass(frozen=True)
 class LayoutTarget:
-    """The guarantee that a layout is made for.
-
-    Attributes:
-        name: The name of the guarantee.
-        span: How far apart its accept probabilities may lie.
-        least_cap: Anyone may become this likely, although nobody was: a crowd. Under *steady* this is the
-            least of all caps, under *average* a further limit.
-    """
+    """The guarantee that a layout is made for."""
 
     name: str = "steady"
-    span: float = float(np.tanh(1.0))
+    span: float = float(np.tanh(1.0))  # how far apart its accept probabilities may lie
+    # Anyone may become this likely, although nobody was: a crowd. Under *steady* this is the least of all
+    # caps, under *average* a further limit.
     least_cap: float = 0.0
 
     def pinned(self, tops: Array) -> NDArray[np.bool_]:
@@ -84,26 +79,15 @@ class LayoutTarget:
 
 @dataclass(frozen=True, eq=False)
 class EvidenceSteps:
-    """The evidence of each candidate in each slot, in steps.
+    """The evidence of each candidate in each slot, in steps."""
 
-    Attributes:
-        steps: `[slot, candidate]`, the evidence less the penalty.
-        penalty: `[slot, candidate]`, in units of evidence.
-        threshold: The total of steps at which accepting begins.
-    """
-
-    steps: Array
-    penalty: Array
-    threshold: float
+    steps: Array  # `[slot, candidate]`, the evidence less the penalty
+    penalty: Array  # `[slot, candidate]`, in units of evidence
+    threshold: float  # the total of steps at which accepting begins
 
 
 def evidence_steps(search: PenaltySearch, promise: LayoutTarget) -> EvidenceSteps:
-    """The evidence of each candidate in each slot, in steps, penalized for a guarantee.
-
-    Args:
-        search: The paper, from `start_search`.
-        promise: The guarantee to penalize for.
-    """
+    """The evidence of each candidate in each slot, in steps, penalized for a guarantee."""
     crowd, steady = promise.least_cap, promise.name == "steady"
     # A crowd lets anyone become as likely as one in so many.
     pinned = promise.pinned(search.cap)[:, None]
@@ -135,27 +119,20 @@ def evidence_steps(search: PenaltySearch, promise: LayoutTarget) -> EvidenceStep
 
 @dataclass(frozen=True, eq=False)
 class PenaltySearch:
-    """A paper as the search for penalties sees it: one candidate of each kind, `count` of them alike.
-
-    `own[slot, kind]` is the mass of one candidate of the kind, `mass` the probability that any of the kind
-    wrote the review, `cap[slot]` the most that a decision may make of a single candidate's, by default that
-    of the likeliest, and `first[slot]` the first slot with the same score. `kind` is -1 for nobody, and
-    `of[candidate]` is the kind of each candidate.
-    """
+    """A paper as the search for penalties sees it: one candidate of each kind."""
 
     nodes: QuadratureNodes
-    candidates: Integers
-    kind: Integers
-    of: Integers
-    count: Integers
-    first: Integers
-    evidence: Array
-    bar: float
-    own: Array
-    mass: Array
-    cap: Array
-    center: Array
-    step: float
+    candidates: Integers  # `[kind]`, one of each
+    kind: Integers  # `[kind]`, -1 for nobody
+    of: Integers  # `[candidate]`, the kind of each
+    count: Integers  # `[kind]`, how many are alike
+    first: Integers  # `[slot]`, the first slot with the same score
+    evidence: Array  # `[slot, kind]`
+    own: Array  # `[slot, kind]`, the mass of one candidate of the kind
+    mass: Array  # `[slot, kind]`, the probability that any of the kind wrote the review
+    cap: Array  # `[slot]`, the most that a decision may make of a single candidate's probability
+    center: Array  # `[slot]`, the mean evidence
+    step: float  # of evidence
     span: float = 1.0
 
     @property
@@ -164,27 +141,20 @@ class PenaltySearch:
         own: Array = np.where(self.kind >= 0, self.mass / self.count, -1.0)
         return np.asarray(own.argmax(axis=1)[:, None])
 
-    @property
-    def middle(self) -> float:
-        return (STEPS - 1) / 2
-
-    def steps(self, penalty: Array) -> Array:
-        """The evidence less the penalty, in steps from 0 on."""
-        away = (self.evidence - penalty - self.center[:, None]) / self.step
-        return _snapped(np.clip(away + self.middle, 0.0, STEPS - 1.0))
-
     def threshold(self, risen: float) -> float:
         """The total of steps at which the evidence favors accepting.
 
         `risen` is the sum of all penalties, each times the most that a decision may make of anyone.
         """
         reviews = len(self.center)
-        total = (self.bar - risen - float(self.center.sum())) / self.step + reviews * self.middle
+        total = (-risen - float(self.center.sum())) / self.step + reviews * _MIDDLE
         return float(_snapped(np.clip(total, -1.0, reviews * (STEPS - 1) + 1.0)))
 
     def graded(self, penalty: Array, risen: float) -> EvidenceSteps:
-        """Everybody's evidence in steps, less the penalty of their kind."""
-        return EvidenceSteps(self.steps(penalty)[:, self.of], penalty[:, self.of], self.threshold(risen))
+        """Everybody's evidence in steps from 0 on, less the penalty of their kind."""
+        away = (self.evidence - penalty - self.center[:, None]) / self.step
+        steps = _snapped(np.clip(away + _MIDDLE, 0.0, STEPS - 1.0))
+        return EvidenceSteps(steps[:, self.of], penalty[:, self.of], self.threshold(risen))
 
     def accepted(self, penalty: Array, risen: float) -> Array:
         """`[2, slot, kind]`: P(accept | candidate) if nothing limits it, and with one more step."""
@@ -249,16 +219,13 @@ class PenaltySearch:
         return move[self.first], float(missed.max(initial=0.0))
 
 
-def start_search(
-    nodes: QuadratureNodes, evidence: Array, bar: float, alike: Integers, tied: Integers
-) -> PenaltySearch:
+def start_search(nodes: QuadratureNodes, evidence: Array, alike: Integers, tied: Integers) -> PenaltySearch:
     """The search at its start: coarse nodes, one candidate of each kind, no penalties, for any guarantee.
 
     Args:
         nodes: The likelihoods at the nodes of quality.
         evidence: `[slot, candidate]`, the evidence for accepting if the candidate wrote the review; accepting
-            is right if the sum over a tuple exceeds the bar.
-        bar: The sum of evidence at which both decisions are equally good.
+            is right if the sum over a tuple exceeds 0.
         alike: `[candidate]`, equal numbers for candidates whom public data cannot distinguish; -1 for nobody,
             who needs no protection.
         tied: `[slot]`, equal numbers for slots with the same score. Look-alikes are treated alike.
@@ -268,10 +235,9 @@ def start_search(
     coarse = node_subset(coarse, heavy_nodes(coarse.mass * TupleSums(coarse).total(), _NEGLIGIBLE_WEIGHT))
     own = np.stack(TupleSums(coarse).accepted(candidates, -1.0))[..., 0]
     own = np.maximum(own, _UNSUSPECTED * own.max(axis=1, keepdims=True))
-    mass = own * count / (own * count).sum(axis=1, keepdims=True)
-    named = kind >= 0
-    center = (mass * evidence[:, candidates]).sum(axis=1)
-    spread = float(np.sqrt((mass * (evidence[:, candidates] - center[:, None]) ** 2).sum()))
+    mass, evidence = own * count / (own * count).sum(axis=1, keepdims=True), evidence[:, candidates]
+    center = (mass * evidence).sum(axis=1)
+    spread = float(np.sqrt((mass * (evidence - center[:, None]) ** 2).sum()))
     return PenaltySearch(
         nodes=coarse,
         candidates=candidates,
@@ -279,16 +245,13 @@ def start_search(
         of=of,
         count=count,
         first=np.array([int(np.flatnonzero(tied == group)[0]) for group in tied]),
-        evidence=evidence[:, candidates],
-        bar=bar,
+        evidence=evidence,
         own=own,
         mass=mass,
-        cap=(mass / count)[:, named].max(axis=1, initial=0.0),
+        cap=(mass / count)[:, kind >= 0].max(axis=1, initial=0.0),
         center=center,
         # If the evidence does not depend on who wrote what, any positive step will do.
-        step=2.0 * _EVIDENCE_REACH * spread / (STEPS - 1)
-        if spread > _UNSUSPECTED * (1.0 + abs(bar))
-        else 1.0,
+        step=2.0 * _EVIDENCE_REACH * spread / (STEPS - 1) if spread > _UNSUSPECTED else 1.0,
     )
 
 
@@ -309,11 +272,6 @@ _ROUNDING_MASS = 1e-17
 class TableLayout:
     """The entry of the table that each tuple takes.
 
-    Attributes:
-        steps: `[slot, candidate]`, the evidence in steps.
-        edges: Entry i holds the totals of steps from `edges[i]` up to, not including, the next edge.
-        handicap: `[slot, candidate]`, the penalties that led to these steps; None if they are not kept.
-
     Example:
         >>> layout = TableLayout(np.array([[0.0, 1.0, 1.5], [0.0, 1.0, 1.5]]), np.array([0, 2, 5]))
         >>> uniform = np.array([[0.9, 0.9], [0.9, 0.9], [0.9, 0.1]])
@@ -323,9 +281,9 @@ class TableLayout:
         array([0.25, 0.5 , 0.75])
     """
 
-    steps: Array
-    edges: Integers
-    handicap: Array | None = None
+    steps: Array  # `[slot, candidate]`, the evidence in steps
+    edges: Integers  # entry i holds the totals of steps from `edges[i]` up to, not including, the next edge
+    handicap: Array | None = None  # `[slot, candidate]`, the penalties that led to these steps, if kept
 
     def entries(self, rows: Integers, chance: Array) -> Integers:
         """The entries of tuples of candidates `[..., slot]`.
@@ -333,21 +291,18 @@ class TableLayout:
         A candidate between two steps takes the upper one if `chance[..., slot]`, uniform in [0, 1), is less
         than the distance to the lower one.
         """
-        steps = self._of(rows)
+        steps = self.steps[np.arange(rows.shape[-1]), rows]
         return self._at(np.floor(steps) + (chance < steps % 1.0))
 
     def expected(self, table: Array, rows: Integers) -> Array:
         """The mean accept probability of tuples `[..., slot]` over the random choice of steps."""
-        steps = self._of(rows)
+        steps = self.steps[np.arange(rows.shape[-1]), rows]
         total = np.zeros(rows.shape[:-1])
         for upper in product((0, 1), repeat=rows.shape[-1]):
             chance = np.prod(np.where(upper, steps % 1.0, 1.0 - steps % 1.0), axis=-1)
             total += chance * table[self._at(np.floor(steps) + np.array(upper))]
         # The probabilities of the roundings sum to 1 up to a last digit.
         return np.clip(total, table.min(), table.max())
-
-    def _of(self, rows: Integers) -> Array:
-        return np.asarray(self.steps[np.arange(rows.shape[-1]), rows])
 
     def _at(self, steps: Array) -> Integers:
         total = np.minimum(steps.sum(axis=-1), self.edges[-1] - 1)
@@ -358,24 +313,17 @@ class TableLayout:
 class PackedLayout:
     """A layout in little memory: of every large pool one is kept until its paper is decided.
 
-    Attributes:
-        steps: `[row, candidate]`, the steps as multiples of 2^-20.
-        row: For each slot, its row; those with the same score share one.
-        edges: As in `TableLayout`.
-        some: The candidates of each column, out of `size`; None if all of them have one.
-        size: The number of candidates.
-
     Example:
         >>> packed = pack_layout(TableLayout(np.array([[0.0, 1.5], [0.0, 1.5]]), np.array([0, 2, 5])))
         >>> packed.steps.shape, packed.layout.steps.tolist(), packed.of((1,)).layout.steps[0].tolist()
         ((1, 2), [[0.0, 1.5], [0.0, 1.5]], [nan, 1.5])
     """
 
-    steps: NDArray[np.int32]
-    row: Slots
-    edges: Integers
-    size: int
-    some: tuple[int, ...] | None = None
+    steps: NDArray[np.int32]  # `[row, candidate]`, the steps as multiples of 2^-20
+    row: Slots  # for each slot, its row; those with the same score share one
+    edges: Integers  # as in `TableLayout`
+    size: int  # the number of candidates
+    some: Slots | None = None  # the candidates of each column; None if all of them have one
 
     @property
     def layout(self) -> TableLayout:
@@ -402,17 +350,14 @@ def pack_layout(layout: TableLayout) -> PackedLayout:
 class AggregatedBelief:
     """The belief about a paper with a large pool, by entries of its table.
 
-    Attributes:
-        belief: Over parts of entries. Each part has one candidate in each slot. Within an entry, the
-            candidates of different slots are coupled by quantiles: the marginals by slot are exact, and no
-            guarantee depends on more. `belief.entry[part]` is the entry of each part.
-        weight: `[entry]`, the probability of each entry.
-        favor: `[entry]`, the probability that accepting is right.
+    The belief is over parts of entries. Each part has one candidate in each slot. Within an entry, the
+    candidates of different slots are coupled by quantiles: the marginals by slot are exact, and no guarantee
+    depends on more.
     """
 
     belief: Belief
-    weight: Array
-    favor: Array
+    weight: Array  # `[entry]`, its probability
+    favor: Array  # `[entry]`, the probability that accepting is right
 
 
 def table_layout(search: PenaltySearch, promise: LayoutTarget) -> TableLayout:
@@ -456,12 +401,13 @@ def aggregate(
     total = masses[0].sum()
     masses = [np.where(mass > _ROUNDING_MASS * total, mass, 0.0) for mass in masses]
     by_total = np.stack([nodes.mass, nodes.mass * nodes.above]) @ sums.by_steps()
-    whole, above = np.add.reduceat(by_total, layout.edges[:-1], axis=1)
-    favor = np.clip(above / np.where(whole > 0.0, whole, 1.0), 0.0, 1.0)
+    each, above = np.add.reduceat(by_total, layout.edges[:-1], axis=1)
+    favor = np.clip(above / np.where(each > 0.0, each, 1.0), 0.0, 1.0)
     weight = masses[0].sum(axis=0)
-    entry, labels, part = _couple_slots(masses, weight / weight.sum())
+    weight = weight / weight.sum()
+    entry, labels, part = _couple_slots(masses, weight)
     belief = unchecked_belief(part / part.sum(), favor[entry], kinds[labels], entry, count[kinds >= 0])
-    return AggregatedBelief(belief, weight / weight.sum(), favor)
+    return AggregatedBelief(belief, weight, favor)
 
 
 def _couple_slots(masses: Sequence[Array], weight: Array) -> tuple[Integers, Integers, Array]:
@@ -484,11 +430,9 @@ def _couple_slots(masses: Sequence[Array], weight: Array) -> tuple[Integers, Int
     slot = slot[order]
     size = np.where(np.diff(entry, prepend=-1) > 0, cut, np.diff(cut, prepend=0.0))
     kept = size > 0.0
-    labels = []
-    for own, (_, candidates, _) in enumerate(slots):
-        # The candidate of a part is the one whose stretch ends at the slot's first cut not before the part.
-        ended = np.cumsum(slot == own) - (slot == own)
-        labels.append(candidates[ended[kept]])
+    # The candidate of a part is the one whose stretch ends at the slot's first cut not before the part.
+    ended = [(np.cumsum(slot == own) - (slot == own))[kept] for own in range(len(slots))]
+    labels = [candidates[part] for (_, candidates, _), part in zip(slots, ended, strict=True)]
     return entry[kept], np.stack(labels), (size * weight[entry])[kept]
 
 

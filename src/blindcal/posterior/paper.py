@@ -139,7 +139,7 @@ class PaperCase(PaperData):
     @property
     def aggregated(self) -> AggregatedBelief:
         """The belief by entries of the table, for a paper whose tuples are not listed."""
-        return _aggregated(self.promised(LayoutTarget()), self.layout)
+        return aggregated_in(self, self.layout)
 
     @property
     def layout(self) -> TableLayout:
@@ -163,21 +163,13 @@ class PaperCase(PaperData):
 
 @dataclass(frozen=True, eq=False)
 class TupleSample:
-    """Tuples drawn from the belief.
-
-    Attributes:
-        case: Their paper.
-        rows: `[draw, slot]`, their candidates.
-        named: The same as guesses: `*` is nobody.
-        favor: `[draw]`, the probability that accepting is right.
-        chance: `[draw, slot]`, what decides between two steps of the table.
-    """
+    """Tuples drawn from the belief."""
 
     case: PaperCase
-    rows: Integers
-    named: Integers
-    favor: Array
-    chance: Array
+    rows: Integers  # `[draw, slot]`, their candidates
+    named: Integers  # the same as guesses: `*` is nobody
+    favor: Array  # `[draw]`, the probability that accepting is right
+    chance: Array  # `[draw, slot]`, what decides between two steps of the table
 
     @cached_property
     def entry(self) -> Integers:
@@ -265,7 +257,7 @@ def _layout(case: PaperCase) -> TableLayout:
 def _search(case: PaperCase) -> PenaltySearch:
     tied, alike = case.look_alikes
     evidence = case.by_seat(acceptance_evidence(case))
-    return start_search(paper_nodes(case), evidence, 0.0, case.by_seat(alike), tied)
+    return start_search(paper_nodes(case), evidence, case.by_seat(alike), tied)
 
 
 @lru_cache(maxsize=2)
@@ -295,9 +287,9 @@ def paper_nodes(case: PaperCase) -> QuadratureNodes:
     return nodes
 
 
-def belief_by_entry(case: PaperCase, layout: TableLayout) -> Belief:
-    """The belief over the parts of a table that is laid out already."""
-    return _aggregated(case.promised(LayoutTarget()), layout).belief
+def aggregated_in(case: PaperCase, layout: TableLayout) -> AggregatedBelief:
+    """The belief by entries of a table that is laid out already."""
+    return _aggregated(case.promised(LayoutTarget()), layout)
 
 
 def secret_of(
@@ -305,13 +297,9 @@ def secret_of(
 ) -> int:
     """The secret (row of `tuples`) in which these reviewers wrote the slots, lowest score first.
 
-    If tuples are not listed, it is the entry of the table that the tuple takes.
-
-    Args:
-        case: The paper.
-        reviewers: One for each slot; someone who is not in the pool is `*`, if the pool has it.
-        chance: For papers that are not listed, a number for each slot, uniform in [0, 1).
-        layout: The layout of the table, if it is at hand.
+    Someone who is not in the pool is `*`, if the pool has it. If tuples are not listed, the secret is the
+    entry of the table that the tuple takes. Its layout may be at hand, and `chance` has a number for each
+    slot, uniform in [0, 1).
 
     Example:
         >>> case = PaperCase("p", (1.0, 2.0), ("a", "b", "c"), (0.5, 0.5, 1.0), ((1.0,) * 7,) * 3, 0.0)
@@ -333,8 +321,8 @@ def secret_of(
 # --- A sample of tuples, if they are not listed.
 
 _SAMPLE_SIZE, _MAX_TRIES = 20_000, 4_000_000
-# Above e^-19; and how many numbers stay in the processor's cache.
-_FAVOR_ERROR, _CACHE_CHUNK = 1e-8, 1 << 16
+_FAVOR_ERROR = 1e-8  # above e^-19
+_CACHE_CHUNK = 1 << 16  # how many numbers stay in the processor's cache
 
 
 def _sample_tuples(nodes: QuadratureNodes, rng: np.random.Generator) -> Integers | None:

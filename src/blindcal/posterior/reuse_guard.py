@@ -31,21 +31,12 @@ from blindcal.reviews import Reviews
 # So rarely is a calibration refused that has nothing to do with the reviews, and so rarely is there a remark.
 FALSE_ALARM, _REMARK_RATE = 1e-6, 0.01
 _FORMAT = 1
-
-# Digests of ids are cut to so many digits: 64 bits tell them apart.
-_ID_DIGITS = 16
-
-# So many of everybody's scores count beside one's own where chance is taken.
-_PRIOR_SCORES = 2.0
+_ID_DIGITS = 16  # of a digest: 64 bits tell ids apart
+_PRIOR_SCORES = 2.0  # so many of everybody's scores count beside one's own where chance is taken
 _WHY = (
     "a calibration fitted on the reviews being decided gives their reviewers away; fit on other conferences "
     "alone"
 )
-
-Row = tuple[str, str, float]
-"""One review: digests of the paper's id and of the reviewer's, and the score.
-
-Ids are as `loose_id` has them: 007 is 7."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +44,16 @@ class Fingerprint:
     """The reviews of one conference, by digests of their ids."""
 
     conference: str
-    reviews: frozenset[Row] = field(repr=False)
+    # Digests of the paper's id and of the reviewer's, and the score. Ids are as `loose_id` has them: 007 is 7
+    reviews: frozenset[tuple[str, str, float]] = field(repr=False)
+
+    @property
+    def papers(self) -> dict[str, dict[str, float]]:
+        """The scores of each paper by its reviewers."""
+        papers = defaultdict[str, dict[str, float]](dict)
+        for paper, who, score in self.reviews:
+            papers[paper][who] = score
+        return dict(papers)
 
 
 def refuse_reused(
@@ -102,7 +102,7 @@ def overlap(past: Fingerprint, now: Fingerprint) -> str:
     often as they are among all past papers. If the same person reviewed the same id both times, it is that
     this person's past scores were dealt out anew.
     """
-    then, later = _papers(past), _papers(now)
+    then, later = past.papers, now.papers
     whole = sum(then.get(paper) == scores for paper, scores in later.items())
     if 2 * whole >= max(len(later), 2):
         return f"the papers of {past.conference!r} with the same reviewers and scores"
@@ -128,7 +128,7 @@ _Coincidence = tuple[str, str, int, float]
 
 def _coincidences(past: Fingerprint, now: Fingerprint) -> tuple[_Coincidence, ...]:
     return (
-        ("paper", "the same scores", *_same_scores(_papers(past), _papers(now))),
+        ("paper", "the same scores", *_same_scores(past, now)),
         ("review", "the same paper, reviewer and score", *_same_reviews(past, now, 0.0)),
     )
 
@@ -140,23 +140,13 @@ def _most_unlikely(ways: Sequence[_Coincidence], alarm: float, conference: str) 
     return ""
 
 
-Written = Mapping[str, float]
-"""The scores of one paper, by the digests of its reviewers."""
-
-
-def _papers(conference: Fingerprint) -> dict[str, Written]:
-    papers = defaultdict[str, dict[str, float]](dict)
-    for paper, who, score in conference.reviews:
-        papers[paper][who] = score
-    return dict(papers)
-
-
-def _same_scores(then: Mapping[str, Written], later: Mapping[str, Written]) -> tuple[int, float]:
+def _same_scores(past: Fingerprint, now: Fingerprint) -> tuple[int, float]:
     """How many papers have the same scores by people with other ids, and how many would by chance.
 
     Panels that see the same ids every year have scores of their own: what they share is seen review by
     review.
     """
+    then, later = past.papers, now.papers
     before, after = ({p: tuple(sorted(w.values())) for p, w in papers.items()} for papers in (then, later))
     known = Counter(before.values())
     strange = [paper for paper in later if not then.get(paper, {}).keys() & later[paper].keys()]
@@ -272,25 +262,20 @@ def fit_record_path(reviewers: StrPath) -> str:
 
 def fingerprint_record(footprints: Sequence[Fingerprint]) -> dict[str, object]:
     """As it stands in the file beside the table of reviewers."""
-    return {
-        "format": _FORMAT,
-        "warning": "CONFIDENTIAL: never share this file",
-        "used": fingerprint_entries(footprints),
-    }
+    used = list(map(fingerprint_entry, footprints))
+    return {"format": _FORMAT, "warning": "CONFIDENTIAL: never share this file", "used": used}
 
 
-def fingerprint_entries(footprints: Sequence[Fingerprint]) -> list[dict[str, object]]:
-    """The part of that file that `parse_fingerprint` reads."""
-    return [{"conference": past.conference, "reviews": sorted(past.reviews)} for past in footprints]
+def fingerprint_entry(past: Fingerprint) -> dict[str, object]:
+    """One conference as `parse_fingerprint` reads it."""
+    return {"conference": past.conference, "reviews": sorted(past.reviews)}
 
 
 def read_fingerprints(path: StrPath) -> list[Fingerprint]:
     """What `fingerprint_record` wrote."""
     match read_json(path, _FORMAT):
         case {"format": 1, "used": [*used]}:
-            read = [
-                fingerprint for content in used if (fingerprint := parse_fingerprint(content)) is not None
-            ]
+            read = [past for past in map(parse_fingerprint, used) if past is not None]
             if len(read) == len(used):
                 return read
     rule = f"must be what `blindcal fit` wrote beside its table, format {_FORMAT}"

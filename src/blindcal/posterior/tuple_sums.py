@@ -42,24 +42,16 @@ Slots = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class QuadratureNodes:
-    """Likelihoods at the nodes of a quadrature over a paper's quality.
+    """Likelihoods at the nodes of a quadrature over a paper's quality."""
 
-    Attributes:
-        likelihood: `[slot, candidate, node]`, the likelihood times the candidate's prior odds, at most 1.
-        mass: `[node]`, the rest of the integrand.
-        above: `[node]`, the share of each node that lies above the bar; close to 0 or 1 except near the bar.
-        forced: Candidates who certainly reviewed the paper.
-        peeled: Candidates who are seated one by one, without subtraction: the forced ones, and those whom
-            sums with repeats would count as the reviewer of several slots at once.
-        alike: For each slot, the first one with the same score; empty: all scores differ.
-    """
-
-    likelihood: Array
-    mass: Array
-    above: Array
-    forced: frozenset[int] = frozenset()
+    likelihood: Array  # `[slot, candidate, node]`, times the candidate's prior odds, at most 1
+    mass: Array  # `[node]`, the rest of the integrand
+    above: Array  # `[node]`, its share that lies above the bar; close to 0 or 1 except near the bar
+    forced: frozenset[int] = frozenset()  # candidates who certainly reviewed the paper
+    # Candidates who are seated one by one, without subtraction: the forced ones, and those whom sums with
+    # repeats would count as the reviewer of several slots at once
     peeled: Slots = ()
-    alike: Slots = ()
+    alike: Slots = ()  # for each slot, the first one with the same score; empty: all scores differ
 
     @property
     def slots(self) -> Slots:
@@ -104,9 +96,8 @@ def worked_example() -> tuple[QuadratureNodes, Array]:
 def quadrature_nodes(case: PaperData) -> tuple[QuadratureNodes, float]:
     """Likelihoods times odds at each node, and the log of the factor that was divided out of the mass."""
     apart, reach = panel_spacing(case, _NODE_SPACING)
-    odds = case.seat_log_odds
-    forced = np.isposinf(odds)
-    odds = np.where(forced, 0.0, odds)
+    forced = np.isposinf(case.seat_log_odds)
+    odds = np.where(forced, 0.0, case.seat_log_odds)
     # The bar lies midway between two nodes, so that no node counts half.
     first, last = floor((-reach - case.bar) / apart), ceil((reach - case.bar) / apart)
     stride = _COARSE_STRIDE if last - first > _MANY_NODES else 1
@@ -118,11 +109,13 @@ def quadrature_nodes(case: PaperData) -> tuple[QuadratureNodes, float]:
         likelihood, log_mass = _log_likelihood(case, odds, apart, nodes_at)
     else:
         likelihood, log_mass = likelihood[:, :, some], log_mass[some]
-    mass = np.exp(log_mass - log_mass.max())
-    above = 0.5 + sici(np.pi * (nodes_at + 0.5))[0] / np.pi
-    sure = frozenset(np.flatnonzero(forced).tolist())
-    alike = tuple(case.scores.index(score) for score in case.scores)
-    nodes = QuadratureNodes(np.exp(likelihood), mass, above, sure, alike=alike)
+    nodes = QuadratureNodes(
+        likelihood=np.exp(likelihood),
+        mass=np.exp(log_mass - log_mass.max()),
+        above=0.5 + sici(np.pi * (nodes_at + 0.5))[0] / np.pi,
+        forced=frozenset(np.flatnonzero(forced).tolist()),
+        alike=tuple(map(case.scores.index, case.scores)),
+    )
     return nodes, float(log_mass.max() + np.log(apart))
 
 
@@ -153,15 +146,12 @@ def _nodes_with_mass(log_mass: Array, size: int, stride: int) -> slice:
 
 # Sums over tuples of distinct candidates.
 #
-# A node that weighs less than this, relative to the heaviest one, is dropped.
-_NEGLIGIBLE_NODE = 1e-22
+_NEGLIGIBLE_NODE = 1e-22  # a node that weighs less than this, relative to the heaviest one, is dropped
 # Inclusion-exclusion subtracts sums with repeats. These may be this many times the result: subtraction then
 # cancels three of sixteen digits.
 _MAX_EXCESS = 1e3
-# Larger tables of probabilities are stored as sparse arrays.
-_MAX_DENSE = 100_000
-# Masses by entry are found for this many candidates at a time.
-_CANDIDATES_AT_ONCE = 128
+_MAX_DENSE = 100_000  # larger tables of probabilities are stored as sparse arrays
+_CANDIDATES_AT_ONCE = 128  # whose masses by entry are found
 # Each peeled candidate doubles the number of sums, so fewer are affordable with more slots.
 _MAX_PEELED = {1: 10, 2: 10, 3: 10, 4: 6, 5: 5}
 
@@ -272,10 +262,8 @@ class TupleSums:
                [0.25  , 0.0625],
                [0.5   , 1.    ]])
         """
-        return [
-            np.maximum(mass, 0.0)
-            for mass in self._by_slot(candidates, partial(self._spread, edges=edges - self.first))
-        ]
+        masses = self._by_slot(candidates, partial(self._spread, edges=edges - self.first))
+        return [np.maximum(mass, 0.0) for mass in masses]
 
     def accepted(self, candidates: Integers, threshold: float) -> list[Array]:
         """For each slot, the accepted mass `[candidate, 2]` of the tuples with each candidate there.
@@ -370,27 +358,23 @@ class TupleSums:
 
         A candidate between two whole steps takes the lower or the upper one at random in every slot.
         """
-        whole, chance = self._rounded(held)
-        every = candidates.size == whole.size
-        return (whole, chance) if every else (whole[candidates], chance[:, candidates])
+        if held not in self._steps:
+            self._steps[held] = self._rounded(held)
+        total, chance = self._steps[held]
+        every = candidates.size == total.size
+        return (total, chance) if every else (total[candidates], chance[:, candidates])
 
     def _rounded(self, held: Slots) -> tuple[Integers, Array]:
-        """The same for everyone, kept."""
-        if held not in self._steps:
-            self._steps[held] = self._round(held)
-        return self._steps[held]
-
-    def _round(self, held: Slots) -> tuple[Integers, Array]:
-        whole = np.floor(self.steps[held[-1]])
-        up = self.steps[held[-1]] - whole
-        whole -= self._fewest[held[-1]]
+        """The same for everyone."""
+        lower = np.floor(self.steps[held[-1]])
+        up, own = self.steps[held[-1]] - lower, (lower - self._fewest[held[-1]]).astype(np.int64)
         if len(held) == 1:
-            return whole.astype(np.int64), np.stack([1.0 - up, up])
-        others, before = self._rounded(held[:-1])
+            return own, np.stack([1.0 - up, up])
+        others, before = self._taken(held[:-1], np.arange(up.size))
         chance = np.zeros((len(held) + 1, up.size))
         chance[:-1] = before * (1.0 - up)
         chance[1:] += before * up
-        return others + whole.astype(np.int64), chance
+        return others + own, chance
 
     def distinct(self, slots: Slots, peeled: Slots) -> Array:
         """`[node, total of steps]`: the sum over distinct candidates in these slots, unpeeled or `peeled`."""
@@ -399,18 +383,15 @@ class TupleSums:
             return np.full((self.nodes.mass.size, 1), float(not self.nodes.forced & set(peeled)))
         if not peeled:
             return self._unpeeled_sums[slots]
-        if (slots, peeled) not in self._sums:
-            self._sums[slots, peeled] = self._seated(slots, peeled)
-        return self._sums[slots, peeled]
-
-    def _seated(self, slots: Slots, peeled: Slots) -> Array:
-        """The sum with the last of the peeled candidates in no slot, or in each one in turn."""
-        *others, last = peeled
-        total = np.zeros((self.nodes.mass.size, self._size(slots)))
+        if (slots, peeled) in self._sums:
+            return self._sums[slots, peeled]
+        # The last of the peeled candidates has no slot, or each one in turn.
+        others, last = peeled[:-1], peeled[-1]
+        total = self._sums[slots, peeled] = np.zeros((self.nodes.mass.size, self._size(slots)))
         if last not in self.nodes.forced:
-            total += self.distinct(slots, tuple(others))
+            total += self.distinct(slots, others)
         for slot in dict.fromkeys(slots):
-            rest = self.distinct(without(slots, slot), tuple(others))
+            rest = self.distinct(without(slots, slot), others)
             whole, chance = self._taken((slot,), np.array([last]))
             sure = slots.count(slot) * self.nodes.likelihood[slot, last][:, None]
             for steps, share in enumerate(chance[:, 0], start=int(whole[0])):

@@ -43,11 +43,9 @@ _MAX_NODES = 12_000
 # weight counts as 0, because floats near the smallest one have few digits.
 WEIGHT_ERROR, _LEAST_WEIGHT = 1e-9, 1e-300
 _ROUNDOFF = float(np.finfo(float).epsneg)
-_CHUNK = 1 << 22
-# Products of single tuples are taken this many at a time, so that they stay in the processor's cache.
-_CACHE_CHUNK = 1 << 16
-# Sums of products below this may have lost digits to underflow.
-_UNDERFLOW = 1e-250
+# Numbers that are held at once, and of products of single tuples, which stay in the processor's cache.
+_CHUNK, _CACHE_CHUNK = 1 << 22, 1 << 16
+_UNDERFLOW = 1e-250  # sums of products below this may have lost digits to underflow
 _DIFFERENCE = 1e-3  # step of the finite differences in quality
 UNWEIGHABLE = (
     "the scores of paper {!r} are too far from what its candidates give, or these too precise, to be weighed "
@@ -155,16 +153,11 @@ class GaussianSites:
 
     The log likelihood is `constant - (gap - gain q)^2 / 2`, up to one constant for all. (In expectation
     propagation such factors are called sites.)
-
-    Attributes:
-        gain: Slope over noise.
-        gap: Score less offset, over noise.
-        constant: The log of the normalization.
     """
 
-    gain: Array
-    gap: Array
-    constant: Array
+    gain: Array  # slope over noise
+    gap: Array  # score less offset, over noise
+    constant: Array  # the log of the normalization
 
 
 def affine_sites(scores: Array, slope: Array, offset: Array, noise: Array) -> GaussianSites:
@@ -389,13 +382,11 @@ def _sums_of_all_tuples(case: PaperData, relative: Array, edge: int) -> tuple[Ar
 
 def _sums_of_tuples(rows: Integers, relative: Array, edge: int) -> tuple[Array, Array]:
     """For these tuples the sums over the nodes below and above the bar."""
-    below, above = np.empty(len(rows)), np.empty(len(rows))
-    size = max(1, _CACHE_CHUNK // relative.shape[2])
+    sums, size = np.empty((2, len(rows))), max(1, _CACHE_CHUNK // relative.shape[2])
     for start in range(0, len(rows), size):
         mass = _products(relative, rows[start : start + size])
-        below[start : start + size] = mass[:, :edge].sum(axis=1)
-        above[start : start + size] = mass[:, edge:].sum(axis=1)
-    return below, above
+        sums[:, start : start + size] = mass[:, :edge].sum(axis=1), mass[:, edge:].sum(axis=1)
+    return sums[0], sums[1]
 
 
 def _products(relative: Array, rows: Integers) -> Array:
@@ -460,8 +451,8 @@ def acceptance_evidence(case: PaperData) -> Array:
     ends = case.bar + _DIFFERENCE * np.array([-1.0, 0.0, 1.0])
     low, at, high = np.moveaxis(log_likelihoods(case, ends), -1, 0)
     with np.errstate(invalid="ignore"):
-        slope = np.nan_to_num((high - low) / (2 * _DIFFERENCE), nan=0.0, posinf=0.0, neginf=0.0)
-        bend = np.nan_to_num((2 * at - high - low) / _DIFFERENCE**2, nan=0.0, posinf=0.0, neginf=0.0)
+        parts = (high - low) / (2 * _DIFFERENCE), (2 * at - high - low) / _DIFFERENCE**2
+    slope, bend = np.nan_to_num(parts, nan=0.0, posinf=0.0, neginf=0.0)
     reviews, precision = len(case.scores), np.maximum(bend, 0.0)
     others = precision.mean(axis=1).sum() - precision.mean(axis=1, keepdims=True)
     return np.asarray((slope - case.bar / reviews) / np.sqrt(1.0 + precision + others))
