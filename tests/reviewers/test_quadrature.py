@@ -12,7 +12,6 @@ from scipy.stats import norm
 import blindcal as bc
 from blindcal.reviewers import Logistic, PiecewiseLinear, quadrature
 from blindcal.reviewers.quadrature import (
-    ScoreLikelihood,
     drop_repeated_ends,
     evaluate_by_rows,
     integrate,
@@ -36,7 +35,7 @@ KINDS = {
 SCORES = {"affine": 1.1, "logistic": 4.4, "pieces": 0.5, "rounded": 4.0}
 
 
-def columns(*reviews: bc.Reviewer) -> list[ScoreLikelihood]:
+def columns(*reviews: bc.Reviewer) -> list[bc.Reviewer]:
     """Reviewers as `evaluate_by_rows` hands them on: for one row."""
     return [review.column((1,), slice(0, 1)) for review in reviews]
 

@@ -46,22 +46,18 @@ from blindcal.reviewers.base import Booleans
 from blindcal.reviewers.quadrature import gauss_legendre
 from blindcal.reviewers.rounded import grid_cells
 
-# More tuples than `MAX_LISTED` are represented by a sample.
-MAX_LISTED, SAMPLED_TUPLES = 20_000, 4_000
+MAX_LISTED, SAMPLED_TUPLES = 20_000, 4_000  # more tuples than the first are represented by a sample
 # The bar is a multiple of `_STEP`, so that it does not depend on the last digits of a sum.
 _STEP, _RANGE = 1e-4, 8.0
 _BINS = round(2 * _RANGE / _STEP)
-# Shares that differ by less are equal: weights are not known any better.
-_SAME_SHARE = 1e-9
-# If all or no papers are to be accepted, the bar is chosen for this part of a paper less, or more.
-_SHORTFALL = 0.01
+_SAME_SHARE = 1e-9  # shares that differ by less are equal: weights are not known any better
+_SHORTFALL = 0.01  # if all or no papers are to be accepted, the bar is chosen for this part of a paper less
 # Papers are added up in parts of this size, at most this many parts. The parts do not depend on the number of
 # workers, so neither do the sums.
 _PAPERS_PER_PART, _MAX_PARTS = 32, 64
 # A Gaussian is integrated over a cell until it has fallen by e^-40 from its largest value there.
 _NODES, _SQUARED_FALL = 48, 80.0
-# The share of uniform draws, so that no slot is closed to a candidate who certainly reviewed the paper.
-_UNIFORM_SHARE = 0.1
+_UNIFORM_SHARE = 0.1  # of draws, so that no slot is closed to a candidate who certainly reviewed the paper
 
 
 def choose_bar(
@@ -74,17 +70,11 @@ def choose_bar(
 ) -> tuple[float, float]:
     """The bar, given or chosen, and the share of papers requested or accepted by full calibration.
 
-    Args:
-        cases: The papers, before they have a bar.
-        accept_rate: The share to accept; None if the bar is given.
-        bar: The bar; None if the share is given.
-        workers: How many processes share the work, or a cluster's pool; results are the same.
-        advance: Called with a number of papers as they are done.
+    Arguments are those of `prepare`, for papers before they have a bar.
 
-    Example:
-        >>> sure = ("a",), (1.0,), ((1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0),), 0.0
-        >>> choose_bar([PaperCase("p", (1.0,), *sure), PaperCase("q", (3.0,), *sure)], None, 1.0)
-        (1.0, 0.5)
+    >>> sure = ("a",), (1.0,), ((1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0),), 0.0
+    >>> choose_bar([PaperCase("p", (1.0,), *sure), PaperCase("q", (3.0,), *sure)], None, 1.0)
+    (1.0, 0.5)
     """
     kinds, kind = kinds_of_papers(cases)
     counted = list(zip(kinds, np.bincount(kind).tolist(), strict=True))
@@ -96,10 +86,8 @@ def choose_bar(
         if advance is not None:
             advance(sum(next(sizes) for _ in range(done)))
 
-    mass = sum(
-        parallel_map(_histogram, parts, workers=workers, advance=parts_done, light=True), np.zeros(_BINS)
-    )
-    above = np.cumsum(mass[::-1])[::-1] / len(cases)
+    masses = parallel_map(_histogram, parts, workers=workers, advance=parts_done, light=True)
+    above = np.cumsum(sum(masses, np.zeros(_BINS))[::-1])[::-1] / len(cases)
     if accept_rate is not None:
         # With all or none, a little less than all or more than none: else the bar could be anywhere beyond
         # the papers, and their qualities could not be compared with it.
@@ -154,16 +142,12 @@ def kinds_of_papers(cases: Sequence[PaperCase]) -> tuple[list[PaperCase], list[i
     >>> kinds_of_papers(cases)[1]
     [0, 1, 0]
     """
-    kinds: dict[object, int] = {}
-    representatives: list[PaperCase] = []
-    kind = []
+    kinds, kind = dict[object, tuple[int, PaperCase]](), []
     for case in cases:
         parts = (case.candidates, case.inclusion, case.parameters, case.grid)
-        index = kinds.setdefault((case.scores, case.bar, case.track, *map(id, parts)), len(representatives))
-        if index == len(representatives):
-            representatives.append(case)
-        kind.append(index)
-    return representatives, kind
+        looks = (case.scores, case.bar, case.track, *map(id, parts))
+        kind.append(kinds.setdefault(looks, (len(kinds), case))[0])
+    return [case for _, case in kinds.values()], kind
 
 
 def _histogram(counted: Sequence[tuple[PaperCase, int]]) -> Array:
@@ -186,25 +170,23 @@ def tuple_qualities(case: PaperCase) -> tuple[Array, Array, Array]:
     """Median and precision of quality under each tuple (or each sampled tuple), and the tuple's weight."""
     tuples = tuple_count(len(case.candidates), len(case.scores), case.outsider is not None)
     if tuples <= MAX_LISTED:
-        return _weighed(case, few=True)
-    return _weighed_sample(replace(case, bar=0.0))
+        return _weighed_tuples(case, sampled=False)
+    return _weighed_sample(replace(case, bar=0.0), sampled=True)
 
 
-# The same samples choose the bar, and then say what is at stake: those of so many papers are kept.
-@lru_cache(maxsize=256)
-def _weighed_sample(case: PaperCase) -> tuple[Array, Array, Array]:
-    return _weighed(case, few=False)
-
-
-def _weighed(case: PaperCase, *, few: bool) -> tuple[Array, Array, Array]:
+def _weighed_tuples(case: PaperCase, *, sampled: bool) -> tuple[Array, Array, Array]:
     # Overflow is refused below, for all tuples at once.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         sites = review_sites(case)
-        rows, prior = (case.tuples, case.log_prior(case.tuples)) if few else _sampled_tuples(case, sites)
+        rows, prior = _sampled_tuples(case, sites) if sampled else (case.tuples, case.log_prior(case.tuples))
         log_weight, median, precision, _ = combined_sites(sites, rows, prior)
     if np.isnan([log_weight, median]).any() or not np.isfinite(log_weight.max()):
         raise InputError(UNWEIGHABLE.format(case.paper))
     return median, precision, normalize(log_weight)
+
+
+# The same samples choose the bar, and then say what is at stake: those of so many papers are kept.
+_weighed_sample = lru_cache(maxsize=256)(_weighed_tuples)
 
 
 def review_sites(case: PaperCase) -> GaussianSites:

@@ -183,13 +183,12 @@ def pair_belief(reviewers: tuple[Reviewer, Reviewer], scores: ArrayLike, prior: 
     if s.ndim == 0 or s.shape[-1] != 2:
         raise InputError(f"scores must have shape [..., 2], found {s.shape}")
     first, second = reviewers
+    shapes = s.shape[:-1], first.shape, second.shape, p.shape
     try:
-        shape = np.broadcast_shapes(s.shape[:-1], first.shape, second.shape, p.shape)
+        shape = np.broadcast_shapes(*shapes)
     except ValueError:
-        raise InputError(
-            f"scores {s.shape[:-1]}, reviewers {first.shape}, {second.shape} and prior {p.shape} "
-            "must broadcast"
-        ) from None
+        found = "scores {}, reviewers {}, {} and prior {}".format(*shapes)
+        raise InputError(f"{found} must broadcast") from None
     log_odds = np.log(p) - np.log1p(-p)
     if known_affine(first) and known_affine(second):
         if first.shape == second.shape == log_odds.shape == ():
@@ -203,13 +202,10 @@ def pair_belief(reviewers: tuple[Reviewer, Reviewer], scores: ArrayLike, prior: 
 
 def _weights(log_odds: Array) -> Array:
     """(1, e)/(1 + e) or (e, 1)/(1 + e), e = exp(-|log odds|): small weights keep their digits."""
-    odds = np.exp(-np.abs(log_odds))
+    odds, likely = np.exp(-np.abs(log_odds)), log_odds >= 0.0
     more = 1.0 / (1.0 + odds)
     less = odds * more
-    likely = log_odds >= 0.0
-    weight = np.empty((*log_odds.shape, 2))
-    weight[..., 0], weight[..., 1] = np.where(likely, more, less), np.where(likely, less, more)
-    return weight
+    return np.stack([np.where(likely, more, less), np.where(likely, less, more)], axis=-1)
 
 
 def _log_ratio(first: Reviewer, second: Reviewer, s: Array) -> Array:
@@ -217,14 +213,11 @@ def _log_ratio(first: Reviewer, second: Reviewer, s: Array) -> Array:
     s1, s2 = s[..., 0], s[..., 1]
     with np.errstate(invalid="ignore"):
         straight = first.log_marginal(s1) + second.log_marginal(s2)
-        swapped = second.log_marginal(s1) + first.log_marginal(s2)
-        ratio = np.asarray(straight - swapped)
+        ratio = np.asarray(straight - (second.log_marginal(s1) + first.log_marginal(s2)))
     if np.isnan(ratio).any():
         bad = np.broadcast_to(s, (*ratio.shape, 2))[np.isnan(ratio)][0]
-        raise InputError(
-            "scores must have a positive, finite density under some assignment, "
-            f"found {number_text(bad[0])}, {number_text(bad[1])}"
-        )
+        found = ", ".join(map(number_text, bad))
+        raise InputError(f"scores must have a positive, finite density under some assignment, found {found}")
     return ratio
 
 

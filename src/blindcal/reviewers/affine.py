@@ -51,18 +51,16 @@ class Affine(Reviewer):
         covariance: ArrayLike | None = None,
     ) -> None:
         vars(self).update(slope=positive("slope", slope), offset=numbers("offset", offset))
-        vars(self).update(noise=nonnegative("noise", noise))
-        vars(self).update(covariance=None if covariance is None else _covariance(covariance))
+        spread = None if covariance is None else _covariance(covariance)
+        vars(self).update(noise=nonnegative("noise", noise), covariance=spread)
         try:
             shape = self.shape
         except ValueError:
             shapes = ", ".join(str(part.shape) for part in (self.slope, self.offset, self.noise))
             raise InputError(f"slope, offset, noise and covariance must broadcast, found {shapes}") from None
-        if covariance is None:
-            return
         # Parameters under which the score of some quality would be certain.
         bad = np.broadcast_to((self._least_variance() <= 0.0) & ~self.certain, shape)
-        if bad.any():
+        if covariance is not None and bad.any():
             raise InputError(
                 "covariance must be positive definite if noise is 0, found a singular one "
                 f"({int(bad.sum())} reviewers): at one quality such a score would be certain"
@@ -145,16 +143,13 @@ class Affine(Reviewer):
         return np.full(score.shape, -np.inf), np.full(score.shape, np.inf)
 
     def log_ceiling(self) -> Array:
-        variance = np.square(self.noise) if self.covariance is None else self._least_variance()
-        return np.asarray(-0.5 * np.log(variance) - LOG_SQRT_2PI)
+        return np.asarray(-0.5 * np.log(self._least_variance()) - LOG_SQRT_2PI)
 
     def column(self, shape: tuple[int, ...], rows: Rows) -> Affine:
         if self.shape == ():
             return self
-        slope, offset, noise = (
-            np.broadcast_to(part, shape).reshape(-1)[rows, None]
-            for part in (self.slope, self.offset, self.noise)
-        )
+        parts = self.slope, self.offset, self.noise
+        slope, offset, noise = (np.broadcast_to(part, shape).reshape(-1)[rows, None] for part in parts)
         if self.covariance is None:
             return Affine(slope, offset, noise)
         covariance = np.broadcast_to(self.covariance, (*shape, 2, 2)).reshape(-1, 1, 2, 2)[rows]

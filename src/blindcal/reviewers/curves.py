@@ -23,10 +23,12 @@ _MAX_KINKS, _LOG_JUMP = 16, 0.5
 Curve = Callable[[Array], ArrayLike]
 
 
-def _single_number(name: str, array: Array) -> Array:
-    if array.ndim:
-        raise InputError(f"{name} must be one number, found shape {array.shape}")
-    return array
+def _set_numbers(reviewer: Reviewer, **parts: Array) -> None:
+    """Set these fields, each of which must be one number."""
+    for name, part in parts.items():
+        if part.ndim:
+            raise InputError(f"{name} must be one number, found shape {part.shape}")
+        vars(reviewer)[name] = part
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +67,9 @@ class Monotone(Reviewer):
         noise: ArrayLike = 0.0,
         derivative: Curve | None = None,
     ) -> None:
-        spread, table = _single_number("noise", nonnegative("noise", noise)), _increasing(score)
-        vars(self).update(curve=score, inverse=quality, noise=spread, slope=derivative)
-        vars(self).update(table=table, bends=_bends(table))
+        _set_numbers(self, noise=nonnegative("noise", noise))
+        table = _increasing(score)
+        vars(self).update(curve=score, inverse=quality, slope=derivative, table=table, bends=_bends(table))
         if quality is not None:
             _check_inverse(score, quality)
 
@@ -105,13 +107,10 @@ class Monotone(Reviewer):
         if self.inverse is not None:
             return np.asarray(self.inverse(score), dtype=np.float64)
 
-        def miss(t: Array, s: Array) -> Array:
-            return self.score(t) - s
-
         cell = np.searchsorted(self.table, score)
         low, high = np.maximum(cell - 2, 0), np.minimum(cell + 1, QUALITIES.size - 1)
         result = import_module("scipy.optimize.elementwise").find_root(
-            miss,
+            lambda t, s: self.score(t) - s,
             (QUALITIES[low], QUALITIES[high]),
             args=(score,),
             tolerances={"xatol": 0.0, "xrtol": 4e-16, "fatol": 0.0, "frtol": 0.0},
@@ -191,9 +190,8 @@ class Power(Reviewer):
     def __init__(
         self, exponent: ArrayLike, slope: ArrayLike = 1.0, offset: ArrayLike = 0.0, noise: ArrayLike = 0.0
     ) -> None:
-        parts = {"exponent": positive("exponent", exponent), "slope": positive("slope", slope)}
-        parts |= {"offset": numbers("offset", offset), "noise": nonnegative("noise", noise)}
-        vars(self).update({name: _single_number(name, part) for name, part in parts.items()})
+        _set_numbers(self, exponent=positive("exponent", exponent), slope=positive("slope", slope))
+        _set_numbers(self, offset=numbers("offset", offset), noise=nonnegative("noise", noise))
 
     def score(self, quality: ArrayLike) -> Array:
         t = np.asarray(quality, dtype=np.float64)
@@ -241,7 +239,8 @@ class PiecewiseLinear(Reviewer):
             raise InputError(f"qualities and scores must be lists of one length, found {t.shape}, {s.shape}")
         require_all("qualities", t[1:], np.diff(t) > 0, "must increase")
         require_all("scores", s[1:], np.diff(s) > 0, "must increase")
-        vars(self).update(qualities=t, scores=s, noise=_single_number("noise", nonnegative("noise", noise)))
+        vars(self).update(qualities=t, scores=s)
+        _set_numbers(self, noise=nonnegative("noise", noise))
 
     def score(self, quality: ArrayLike) -> Array:
         return _piecewise(np.asarray(quality, dtype=np.float64), self.qualities, self.scores)
@@ -296,10 +295,9 @@ class Logistic(Reviewer):
         offset: ArrayLike = 0.0,
         noise: ArrayLike = 0.0,
     ) -> None:
-        parts = {"low": numbers("low", low), "high": numbers("high", high)}
-        parts |= {"slope": positive("slope", slope), "offset": numbers("offset", offset)}
-        parts["noise"] = nonnegative("noise", noise)
-        vars(self).update({name: _single_number(name, part) for name, part in parts.items()})
+        _set_numbers(self, low=numbers("low", low), high=numbers("high", high))
+        _set_numbers(self, slope=positive("slope", slope), offset=numbers("offset", offset))
+        _set_numbers(self, noise=nonnegative("noise", noise))
         if self.high <= self.low:
             raise InputError(f"high must be above low, found low {self.low:g} and high {self.high:g}")
 
@@ -320,7 +318,5 @@ class Logistic(Reviewer):
     @property
     def knots(self) -> Array:
         """Where the curve bends and where it has leveled off: a steep one does so within a short range."""
-        return np.asarray(
-            (np.array([-24.0, -12.0, -7.0, -4.0, -2.0, 0.0, 2.0, 4.0, 7.0, 12.0, 24.0]) - self.offset)
-            / self.slope
-        )
+        away = np.array([2.0, 4.0, 7.0, 12.0, 24.0])
+        return np.asarray((np.concatenate([-away[::-1], [0.0], away]) - self.offset) / self.slope)

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+import blindcal
 from blindcal.checks import Array
 from blindcal.errors import BlindcalError
 
@@ -28,14 +28,10 @@ Rows = slice | NDArray[np.intp]
 
 NODES = 16  # of a panel
 LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
-# `integrate` halves panels this often, and keeps at most this many.
-_MAX_DEPTH = 60
-_MAX_PANELS = 20_000
+_MAX_DEPTH, _MAX_PANELS = 60, 20_000  # `integrate` halves panels this often, and keeps at most this many
 _ROUNDING = 1e-15
-# Values this far below the peak, in logs, are left out.
-_LOG_NEGLIGIBLE = 45.0
-# The quality to which a score beyond the end of a curve is assigned.
-_MAX_QUALITY = 64.0
+_LOG_NEGLIGIBLE = 45.0  # values this far below the peak, in logs, are left out
+_MAX_QUALITY = 64.0  # the quality to which a score beyond the end of a curve is assigned
 # Panels of unresolved curves are halved this often, or until their sums agree.
 _HALVINGS, _AGREEMENT = 12, 1e-13
 # Points of a scan for the mass, the number of scans, and the points that become ends of panels.
@@ -137,28 +133,23 @@ def integrate(function: Callable[[Array], Array], edges: Array, tolerance: float
     """
     edges = np.unique(edges)
     low, high = edges[:-1], edges[1:]
-    values = _on_panels(function, low, high)
-    done_low, done_high, done_values, error = [], [], [], 0.0
+    values, done, error = _on_panels(function, low, high), list[tuple[Array, ...]](), 0.0
     for _ in range(_MAX_DEPTH):
         middle = 0.5 * (low + high)
         left, right = _on_panels(function, low, middle), _on_panels(function, middle, high)
         weights, half = gauss_legendre_unit(NODES)[1], 0.5 * (high - low)[:, None]
         gap = np.abs(2.0 * half * (values @ weights) - half * ((left + right) @ weights)).max(axis=1)
-        accept = (gap <= tolerance) | (high - low <= _ROUNDING * max(1.0, float(np.ptp(edges))))
-        error += float(gap[accept].sum())
-        done_low += [low[accept], middle[accept]]
-        done_high += [middle[accept], high[accept]]
-        done_values += [left[accept], right[accept]]
-        keep = ~accept
+        keep = (gap > tolerance) & (high - low > _ROUNDING * max(1.0, float(np.ptp(edges))))
+        error += float(gap[~keep].sum())
+        halves = (low, middle, left), (middle, high, right)
+        done += [tuple(part[~keep] for part in half) for half in halves]
         if keep.sum() > _MAX_PANELS:
             break
         if not keep.any():
-            low, high, values = (np.concatenate(part) for part in (done_low, done_high, done_values))
+            low, high, values = map(np.concatenate, zip(*done, strict=True))
             return _assembled(low, high, values, error)
         low, high, values = (
-            np.concatenate([low[keep], middle[keep]]),
-            np.concatenate([middle[keep], high[keep]]),
-            np.concatenate([left[keep], right[keep]]),
+            np.concatenate([one[keep], other[keep]]) for one, other in zip(*halves, strict=True)
         )
     raise BlindcalError(f"an integral did not settle: {len(low)} panels are still too wide")
 
@@ -179,28 +170,7 @@ def _assembled(low: Array, high: Array, values: Array, error: float) -> Cumulati
     return Cumulative(np.append(low, high[-1]), before, values @ _legendre_antiderivative(NODES), error)
 
 
-class ScoreLikelihood(Protocol):
-    """What the panels need to know about a reviewer; see `Reviewer`."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    @property
-    def curved(self) -> bool: ...
-    @property
-    def resolved(self) -> bool: ...
-    @property
-    def knots(self) -> Array: ...
-    def center(self, quality: Array) -> Array: ...
-    def quality(self, score: Array) -> Array: ...
-    def spread(self, quality: Array) -> Array: ...
-    def log_likelihood(self, score: Array, quality: Array) -> Array: ...
-    def edges(self, score: Array) -> Array: ...
-    def reach(self, score: Array, deviations: Array) -> tuple[Array, Array]: ...
-    def log_ceiling(self) -> Array: ...
-    def column(self, shape: tuple[int, ...], rows: Rows) -> ScoreLikelihood: ...
-
-
-def log_joint(reviews: Sequence[ScoreLikelihood], score: Array, t: Array) -> Array:
+def log_joint(reviews: Sequence[blindcal.Reviewer], score: Array, t: Array) -> Array:
     """log(phi(t) * product over reviews of the likelihood of score[n, review]) at t[n, nodes]."""
     total = -0.5 * np.square(t) - LOG_SQRT_2PI
     for k, review in enumerate(reviews):
@@ -208,7 +178,7 @@ def log_joint(reviews: Sequence[ScoreLikelihood], score: Array, t: Array) -> Arr
     return np.asarray(total)
 
 
-def panel_ends(reviews: Sequence[ScoreLikelihood], score: Array) -> Array:
+def panel_ends(reviews: Sequence[blindcal.Reviewer], score: Array) -> Array:
     """Ends of panels [n, ends], non-decreasing, that hold and resolve `log_joint` for each row of score."""
     low, high = _initial_range(reviews, score)
     for _ in range(_ZOOMS):
@@ -225,7 +195,7 @@ def panel_ends(reviews: Sequence[ScoreLikelihood], score: Array) -> Array:
     return ends
 
 
-def _halve_where_needed(reviews: Sequence[ScoreLikelihood], score: Array, ends: Array) -> Array | None:
+def _halve_where_needed(reviews: Sequence[blindcal.Reviewer], score: Array, ends: Array) -> Array | None:
     """The panels that two halves integrate differently, halved; None if all agree."""
     middle = 0.5 * (ends[:, 1:] + ends[:, :-1])
     finer = np.sort(np.concatenate([ends, middle], axis=-1), axis=-1)
@@ -240,7 +210,7 @@ def _halve_where_needed(reviews: Sequence[ScoreLikelihood], score: Array, ends: 
     return drop_repeated_ends(np.sort(np.concatenate([ends, added], axis=-1), axis=-1))
 
 
-def _panel_masses(reviews: Sequence[ScoreLikelihood], score: Array, ends: Array) -> tuple[Array, Array]:
+def _panel_masses(reviews: Sequence[blindcal.Reviewer], score: Array, ends: Array) -> tuple[Array, Array]:
     """The integral over each panel [n, panels] divided by exp(peak), and the peak [n, 1]."""
     t, weight = panel_nodes(ends)
     log_value = log_joint(reviews, score, t)
@@ -257,7 +227,7 @@ def drop_repeated_ends(ends: Array) -> Array:
     return np.sort(np.where(repeated, ends[:, -1:], ends), axis=-1)[:, : max(most, 2)]
 
 
-def _initial_range(reviews: Sequence[ScoreLikelihood], score: Array) -> tuple[Array, Array]:
+def _initial_range(reviews: Sequence[blindcal.Reviewer], score: Array) -> tuple[Array, Array]:
     """Qualities outside which prior and likelihoods prove the integrand negligible."""
     best = np.concatenate([r.quality(score[:, k, None]) for k, r in enumerate(reviews)], axis=-1)
     best = np.where(np.isfinite(best), best, np.copysign(_MAX_QUALITY, best))
@@ -277,7 +247,7 @@ def _initial_range(reviews: Sequence[ScoreLikelihood], score: Array) -> tuple[Ar
 
 
 def _scan_points(
-    reviews: Sequence[ScoreLikelihood], score: Array, low: Array, high: Array, count: int
+    reviews: Sequence[blindcal.Reviewer], score: Array, low: Array, high: Array, count: int
 ) -> Array:
     """Points in [low, high]: evenly spaced in quality and in score, close around edges, and at knots."""
     step = np.linspace(0.0, 1.0, count)
@@ -367,9 +337,9 @@ def row_chunks(count: int, width: int = 512) -> Iterator[slice]:
 
 
 def evaluate_by_rows(
-    reviews: Sequence[ScoreLikelihood],
+    reviews: Sequence[blindcal.Reviewer],
     score: Array,
-    evaluate: Callable[[Sequence[ScoreLikelihood], Array], Array],
+    evaluate: Callable[[Sequence[blindcal.Reviewer], Array], Array],
 ) -> Array:
     """`evaluate` on flat chunks of score[..., reviews], parameters broadcast along; any leading shape."""
     shape = np.broadcast_shapes(score.shape[:-1], *(review.shape for review in reviews))
@@ -380,11 +350,11 @@ def evaluate_by_rows(
     return out.reshape(shape)
 
 
-def log_evidence(reviews: Sequence[ScoreLikelihood], score: Array) -> Array:
+def log_evidence(reviews: Sequence[blindcal.Reviewer], score: Array) -> Array:
     """Log of the integral of `log_joint` over quality, for score[..., reviews]."""
+    return evaluate_by_rows(reviews, score, _log_mass)
 
-    def evaluate(some: Sequence[ScoreLikelihood], rows: Array) -> Array:
-        t, weight = panel_nodes(panel_ends(some, rows))
-        return log_integral(log_joint(some, rows, t), weight)
 
-    return evaluate_by_rows(reviews, score, evaluate)
+def _log_mass(reviews: Sequence[blindcal.Reviewer], score: Array) -> Array:
+    t, weight = panel_nodes(panel_ends(reviews, score))
+    return log_integral(log_joint(reviews, score, t), weight)

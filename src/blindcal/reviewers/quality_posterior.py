@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +16,6 @@ from blindcal.errors import InputError
 from blindcal.reviewers.base import DerivedReviewer, Reviewer
 from blindcal.reviewers.quadrature import (
     Rows,
-    ScoreLikelihood,
     evaluate_by_rows,
     log_joint,
     mean_of,
@@ -164,7 +164,7 @@ def posterior_mean(reviewers: Sequence[Reviewer], scores: ArrayLike) -> Array:
         0.833333333333
     """
 
-    def evaluate(some: Sequence[ScoreLikelihood], rows: Array) -> Array:
+    def evaluate(some: Sequence[Reviewer], rows: Array) -> Array:
         t, weight = panel_nodes(panel_ends(some, rows))
         return mean_of(t, log_joint(some, rows, t), weight)
 
@@ -187,9 +187,8 @@ def posterior_tail(reviewers: Sequence[Reviewer], scores: ArrayLike, bar: ArrayL
     s = _checked(reviewers, scores)
     level = numbers("bar", bar)
     shape = np.broadcast_shapes(s.shape[:-1], level.shape, *(r.shape for r in reviewers))
-    rows = np.concatenate(
-        [np.broadcast_to(s, (*shape, s.shape[-1])), np.broadcast_to(level, shape)[..., None]], -1
-    )
+    parts = np.broadcast_to(s, (*shape, s.shape[-1])), np.broadcast_to(level, shape)[..., None]
+    rows = np.concatenate(parts, axis=-1)
     return evaluate_by_rows(reviewers, rows, lambda some, row: _tail(some, row[:, :-1], row[:, -1]))
 
 
@@ -216,12 +215,12 @@ def chance_better(first: Reviewer, second: Reviewer, scores: ArrayLike) -> Array
     flat = np.broadcast_to(s, (*shape, 2)).reshape(-1, 2)
     sure = [np.broadcast_to(r.certain, shape).reshape(-1) for r in (first, second)]
     out = np.empty(len(flat))
-    for first_certain, second_certain in ((True, True), (True, False), (False, True), (False, False)):
-        chosen = np.flatnonzero((sure[0] == first_certain) & (sure[1] == second_certain))
+    for certain in product((True, False), repeat=2):
+        chosen = np.flatnonzero((sure[0] == certain[0]) & (sure[1] == certain[1]))
         for part in row_chunks(len(chosen)):
             rows = chosen[part]
             both = first.column(shape, rows), second.column(shape, rows)
-            out[rows] = _probability_better(*both, flat[rows], first_certain, second_certain)
+            out[rows] = _probability_better(*both, flat[rows], *certain)
     return np.where(np.abs(out - 0.5) <= _TIED_CHANCE, 0.5, out).reshape(shape)
 
 
@@ -247,7 +246,7 @@ def _probability_better(
     return probability_greater(log_joint([first], left, t), log_joint([second], right, t), ends)
 
 
-def _tail(reviews: Sequence[ScoreLikelihood], s: Array, level: Array) -> Array:
+def _tail(reviews: Sequence[Reviewer], s: Array, level: Array) -> Array:
     ends = panel_ends(reviews, s)
     level = np.clip(level, ends[:, 0], ends[:, -1])
     ends = np.sort(np.concatenate([ends, level[:, None]], axis=-1), axis=-1)

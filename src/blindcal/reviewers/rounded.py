@@ -53,8 +53,8 @@ class Rounded(DerivedReviewer):
 
     def score(self, quality: ArrayLike) -> Array:
         """The grid value nearest to the reviewer's score; halfway goes up."""
-        cell = np.searchsorted(self._midpoints, self.reviewer.score(quality), side="right")
-        return np.asarray(self.grid[cell])
+        ends = cell_ends(self.grid)[1:-1]
+        return np.asarray(self.grid[np.searchsorted(ends, self.reviewer.score(quality), side="right")])
 
     def quality(self, score: ArrayLike) -> Array:
         return self.reviewer.quality(score)
@@ -74,10 +74,10 @@ class Rounded(DerivedReviewer):
         """Log probability of the reported `score`, which must lie on the grid."""
         low, high = self._cell(numbers("score", score))
         mean, spread = self.reviewer.score(quality), self.reviewer.spread(quality)
-        if (spread > 0.0).all():
-            return log_normal_probability((low - mean) / spread, (high - mean) / spread)
         with np.errstate(divide="ignore", invalid="ignore"):
             noisy = log_normal_probability((low - mean) / spread, (high - mean) / spread)
+            if (spread > 0.0).all():
+                return noisy
             sharp = np.log(((low <= mean) & (mean < high)).astype(np.float64))
         return np.where(spread > 0.0, noisy, sharp)
 
@@ -111,11 +111,6 @@ class Rounded(DerivedReviewer):
     def column(self, shape: tuple[int, ...], rows: Rows) -> Rounded:
         return Rounded(self.reviewer.column(shape, rows), self.grid)
 
-    @property
-    def _midpoints(self) -> Array:
-        """The ends between neighboring cells."""
-        return np.asarray(0.5 * (self.grid[1:] + self.grid[:-1]))
-
     def _cell(self, score: Array) -> tuple[Array, Array]:
         """The ends of the cell of each score, infinite at the ends of the grid."""
         index = np.minimum(np.searchsorted(self.grid, score), self.grid.size - 1)
@@ -126,9 +121,13 @@ class Rounded(DerivedReviewer):
 
 def grid_cells(score: Array, grid: Array) -> tuple[Array, Array]:
     """The ends of each score's cell: halfway to its neighbors on the grid, infinite at the ends of it."""
-    ends = np.concatenate([[-np.inf], 0.5 * (grid[1:] + grid[:-1]), [np.inf]])
-    index = np.searchsorted(grid, score)
+    ends, index = cell_ends(grid), np.searchsorted(grid, score)
     return ends[index], ends[index + 1]
+
+
+def cell_ends(grid: Array) -> Array:
+    """The ends of all cells in order."""
+    return np.concatenate([[-np.inf], 0.5 * (grid[1:] + grid[:-1]), [np.inf]])
 
 
 def log_normal_probability(low: Array, high: Array) -> Array:
