@@ -36,7 +36,7 @@ from blindcal.posterior.large_pools import (
     start_search,
 )
 from blindcal.posterior.paper import PaperCase, paper_nodes
-from blindcal.posterior.tuple_weights import acceptance_evidence, shared_likelihoods
+from blindcal.posterior.tuple_weights import _rows_at, acceptance_evidence
 from blindcal.reviews import Reviews
 from blindcal.verification import checks_of, refuse_failed
 from listed_tuples import Enumerator, promises, solvable
@@ -399,8 +399,7 @@ def test_a_table_is_a_function_of_its_own_paper(guarantee: Guarantee) -> None:
 
     alone = {}
     for case in cases:
-        shared_likelihoods.cache_clear()
-        for kept in (paper_module.paper_nodes, paper_module._search, paper_module._sample):
+        for kept in (_rows_at, paper_module.paper_nodes, paper_module._search, paper_module._sample):
             kept.cache_clear()
         alone |= tables([case])
     assert tables(cases) == alone

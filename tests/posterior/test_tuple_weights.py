@@ -10,13 +10,14 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
+from blindcal.pools.candidates import SharedTuple, all_but
 from blindcal.pools.prior import inclusion, log_prior
 from blindcal.posterior.paper import PaperCase
 from blindcal.posterior.tuple_weights import (
-    SharedLikelihoods,
     _panels,
     _sums_in_logs,
     log_likelihoods,
+    node_likelihoods,
     pool_reviewers,
     tuple_posteriors,
 )
@@ -204,25 +205,23 @@ def test_equal_scores_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> Non
     assert asked == [0.0, 1.0]
 
 
-def test_shared_likelihoods_depend_on_no_other_paper() -> None:
-    """Rows are evaluated with those of other papers, and must not differ in the last digit."""
+def test_shared_likelihoods_depend_on_no_other_row() -> None:
+    """Rows are evaluated with those of a whole committee, and must not differ in the last digit."""
     rng = np.random.default_rng(81)
-    rows = [
+    rows = SharedTuple(
         (*rng.uniform(0.5, 2.0, 3).tolist(), *(rng.uniform(0.0, 0.3, 2) * (index % 3 > 0)).tolist(), 0.2, 0.0)
         for index in range(23)
-    ]
-    pools = [tuple(rows[index] for index in rng.permutation(23)[:size]) for size in (1, 5, 2, 17, 9)]
+    )
     for grid, scores in (((1.0, 2.0, 3.0, 4.0), (1.0, 3.0, 3.0)), (None, (0.3, 1.1, 2.0))):
-        for stride, first, last in ((1, -70, 91), (8, -128, 200)):
-            alone = [
-                SharedLikelihoods(grid, 0.3, 0.11).at(scores, pool, first, last, stride) for pool in pools
-            ]
-            for order in (range(5), reversed(range(5))):
-                shared = SharedLikelihoods(grid, 0.3, 0.11)
-                for index in order:
-                    found = shared.at(scores, pools[index], first, last, stride)
-                    np.testing.assert_array_equal(found, alone[index])
-            quality = 0.3 + 0.11 * (np.arange(first, last, stride) + 0.5)
-            whole = pool_reviewers(np.array(pools[3]), grid)
-            direct = np.stack([whole.log_likelihood(score, quality[:, None]).T for score in scores])
-            np.testing.assert_allclose(alone[3], direct, rtol=1e-12)
+        for nodes in (range(-70, 91), range(-128, 200, 8)):
+            for without in (tuple(range(1, 23)), (0, 7, 22), ()):
+                own = tuple(row for index, row in enumerate(rows) if index not in without)
+                names, chance = tuple(f"r{index:02d}" for index in range(len(own))), (0.5,) * len(own)
+                shared, alone = (
+                    node_likelihoods(PaperCase("p", scores, names, chance, some, 0.3, grid), 0.11, nodes)
+                    for some in (all_but(rows, without), own)
+                )
+                np.testing.assert_array_equal(shared, alone)
+            quality, pool = 0.3 + 0.11 * (np.array(nodes) + 0.5), pool_reviewers(np.array(rows), grid)
+            direct = np.stack([pool.log_likelihood(score, quality[:, None]).T for score in scores])
+            np.testing.assert_allclose(shared, direct, rtol=1e-12)

@@ -24,7 +24,7 @@ from scipy.special import sici
 
 from blindcal.checks import Array, Integers
 from blindcal.pools.prior import candidate_seats
-from blindcal.posterior.tuple_weights import PaperData, panel_spacing, shared_likelihoods
+from blindcal.posterior.tuple_weights import PaperData, node_likelihoods, panel_spacing
 
 # Nodes of a quadrature over quality.
 #
@@ -102,9 +102,9 @@ def quadrature_nodes(case: PaperData) -> tuple[QuadratureNodes, float]:
     first, last = floor((-reach - case.bar) / apart), ceil((reach - case.bar) / apart)
     stride = _COARSE_STRIDE if last - first > _MANY_NODES else 1
     first -= first % stride
-    likelihood, log_mass = _log_likelihood(case, odds, apart, np.arange(first, last, stride))
+    likelihood, log_mass = _log_likelihood(case, odds, apart, range(first, last, stride))
     some = _nodes_with_mass(log_mass, last - first, stride)
-    nodes_at = np.arange(first, last)[some]
+    nodes_at = range(first, last)[some]
     if stride > 1:
         likelihood, log_mass = _log_likelihood(case, odds, apart, nodes_at)
     else:
@@ -112,22 +112,19 @@ def quadrature_nodes(case: PaperData) -> tuple[QuadratureNodes, float]:
     nodes = QuadratureNodes(
         likelihood=np.exp(likelihood),
         mass=np.exp(log_mass - log_mass.max()),
-        above=0.5 + sici(np.pi * (nodes_at + 0.5))[0] / np.pi,
+        above=0.5 + sici(np.pi * (np.array(nodes_at) + 0.5))[0] / np.pi,
         forced=frozenset(np.flatnonzero(forced).tolist()),
         alike=tuple(map(case.scores.index, case.scores)),
     )
     return nodes, float(log_mass.max() + np.log(apart))
 
 
-def _log_likelihood(case: PaperData, odds: Array, apart: float, nodes: Integers) -> tuple[Array, Array]:
-    """Log likelihoods plus log odds, relative to the largest, and the log mass of each node.
+def _log_likelihood(case: PaperData, odds: Array, apart: float, nodes: range) -> tuple[Array, Array]:
+    """Log likelihoods plus log odds `[slot, seat, node]`, relative to the largest, and each node's log mass.
 
-    `nodes` are evenly spaced, and a node i is the quality `bar + apart (i + 1/2)`. Returns
-    `[slot, seat, node]` and `[node]`; the log mass holds the largest values and the prior N(0, 1).
+    The log mass holds the largest values and the prior N(0, 1).
     """
-    stride = int(nodes[1] - nodes[0]) if nodes.size > 1 else 1
-    shared, quality = shared_likelihoods(case.grid, case.bar, apart), case.bar + apart * (nodes + 0.5)
-    each = shared.at(case.scores, case.parameters, int(nodes[0]), int(nodes[-1]) + 1, stride)
+    each, quality = node_likelihoods(case, apart, nodes), case.bar + apart * (np.array(nodes) + 0.5)
     if case.outsider is not None:
         each = each[:, candidate_seats(len(case.candidates), len(case.scores), case.outsider)]
     each += odds[:, None]

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -115,6 +114,9 @@ class PaperData:
 def _reviewers(case: PaperData) -> Reviewer:
     """Made once, not for each score: a paper is worked off before the next one."""
     return pool_reviewers(case.calibration, case.grid)
+
+
+_Rows = tuple[tuple[float, ...], ...]
 
 
 @lru_cache(maxsize=4)
@@ -262,78 +264,29 @@ def log_likelihoods(case: PaperData, quality: Array) -> Array:
     return np.stack([by_score[score] for score in case.scores])
 
 
-# Rows of the calibration, and bytes, that are kept for other papers; nodes are evaluated so many at a time.
-_MAX_SHARED_ROWS, _MAX_SHARED_BYTES, _BLOCK = 1 << 13, 1 << 27, 64
-_Rows = tuple[tuple[float, ...], ...]
+def node_likelihoods(case: PaperData, apart: float, nodes: range) -> Array:
+    """`[slot, candidate, node]` log likelihoods at the qualities `bar + apart (i + 1/2)` of some nodes i."""
+    shared, without = shared_part(case.parameters)
+    by_score = {
+        score: np.delete(_rows_at(score, case.grid, shared, case.bar, apart, nodes), without, axis=0)
+        for score in dict.fromkeys(case.scores)
+    }
+    return np.stack([by_score[score] for score in case.scores])
 
 
-class SharedLikelihoods:
-    """Log likelihoods at the nodes `bar + apart (i + 1/2)`, kept for other papers with the same candidates.
-
-    Each one is a function of a score, a node and a row of the calibration alone, so what was kept changes no
-    number.
-    """
-
-    def __init__(self, grid: tuple[float, ...] | None, bar: float, apart: float) -> None:
-        self.grid, self.bar, self.apart = grid, bar, apart
-        self._number: dict[tuple[float, ...], int] = {}
-        self._blocks: dict[tuple[float, int, int], Array] = {}
-        self._rows: tuple[_Rows, Integers] = ((), np.empty(0, dtype=np.int64))
-        self._busy = Lock()
-
-    def at(
-        self, scores: Sequence[float], rows: Sequence[tuple[float, ...]], first: int, last: int, stride: int
-    ) -> Array:
-        """`[slot, candidate, node]` at every `stride`-th node i, a multiple of it, from `first` to `last`."""
-        start, end = first // stride, -(-last // stride)
-        blocks = range(start // _BLOCK, -(-end // _BLOCK))
-        inside = slice(start - blocks[0] * _BLOCK, end - blocks[0] * _BLOCK)
-        with self._busy:
-            numbers = self._numbers(rows)
-            by_score = {
-                score: np.concatenate([self._block(score, stride, b)[numbers] for b in blocks], axis=1)
-                for score in dict.fromkeys(scores)
-            }
-        return np.stack([by_score[score][:, inside] for score in scores])
-
-    def _numbers(self, rows: Sequence[tuple[float, ...]]) -> Integers:
-        """The number of each row, from now on."""
-        if sum(block.nbytes for block in self._blocks.values()) > _MAX_SHARED_BYTES:
-            self._blocks.clear()
-        shared, without = shared_part(rows)
-        if shared is not self._rows[0]:
-            self._rows = shared, self._numbered(shared)
-        return np.delete(self._rows[1], without)
-
-    def _numbered(self, rows: _Rows) -> Integers:
-        new = sum(row not in self._number for row in rows)
-        if self._number and new and len(self._number) + new > _MAX_SHARED_ROWS:
-            self._number.clear()
-            self._blocks.clear()
-        number = self._number
-        return np.array([number.setdefault(row, len(number)) for row in rows])
-
-    def _block(self, score: float, stride: int, block: int) -> Array:
-        """`[row, node]` of one block of nodes, for all rows."""
-        kept = self._blocks.get((score, stride, block), np.empty((0, _BLOCK)))
-        if len(kept) == len(self._number):
-            return kept
-        rows, nodes = tuple(self._number)[len(kept) :], np.arange(block * _BLOCK, (block + 1) * _BLOCK)
-        quality = self.bar + self.apart * (stride * nodes + 0.5)
-        # Reviewers who are known exactly have another formula, whose last digit may differ.
-        exact = np.array([not any(row[3:5]) for row in rows])
-        new = np.empty((len(rows), _BLOCK))
-        for some in filter(np.size, map(np.flatnonzero, (exact, ~exact))):
-            pool = pool_reviewers(np.array([rows[index] for index in some]), self.grid)
-            new[some] = pool.log_likelihood(score, quality[:, None]).T
-        self._blocks[score, stride, block] = np.concatenate([kept, new])
-        return self._blocks[score, stride, block]
-
-
-@lru_cache(maxsize=4)
-def shared_likelihoods(grid: tuple[float, ...] | None, bar: float, apart: float) -> SharedLikelihoods:
-    """Likelihoods that papers with this grid, bar and distance of nodes share in this process."""
-    return SharedLikelihoods(grid, bar, apart)
+# Papers that a whole committee may have reviewed share the likelihoods of each score of the grid.
+@lru_cache(maxsize=32)
+def _rows_at(
+    score: float, grid: tuple[float, ...] | None, rows: _Rows, bar: float, apart: float, nodes: range
+) -> Array:
+    """`[row, node]` for every row of the calibration; a number depends on no other row."""
+    quality, likelihood = bar + apart * (np.array(nodes) + 0.5), np.empty((len(rows), len(nodes)))
+    # Reviewers who are known exactly have another formula, whose last digit may differ.
+    exact = np.array([not any(row[3:5]) for row in rows])
+    for some in filter(np.size, map(np.flatnonzero, (exact, ~exact))):
+        pool = pool_reviewers(np.array([rows[index] for index in some]), grid)
+        likelihood[some] = pool.log_likelihood(score, quality[:, None]).T
+    return likelihood
 
 
 def pool_reviewers(rows: Array, grid: tuple[float, ...] | None) -> Reviewer:
