@@ -27,27 +27,16 @@ def conference(seed: int, papers: int, size: int, reviews: int, grid: Grid, unsu
     for paper in range(papers):
         a, b, s = np.exp(rng.normal(0, 0.3, size)), rng.normal(0, 0.6, size), rng.uniform(0.4, 0.9, size)
         sa, sb, sn = rng.uniform(0, unsure, (3, size)) * [[1.0], [1.5], [1.0]]
-        rho, z, who = (
-            rng.uniform(-0.8, 0.8, size),
-            rng.normal(size=(3, size)),
-            rng.permutation(size)[:reviews],
-        )
+        rho, z = rng.uniform(-0.8, 0.8, size), rng.normal(size=(3, size))
+        who = rng.permutation(size)[:reviews]
         shift = sb * (rho * z[0] + np.sqrt(1 - rho**2) * z[1])
         scores = ((a + sa * z[0]) * rng.normal() + b + shift + np.hypot(s, sn) * z[2])[who]
         if grid is not None:
             scores = np.array(grid)[np.abs(np.array(grid)[:, None] - scores).argmin(axis=0)]
-        rows = np.column_stack([a, b, s, sa, sb, rho, sn]).tolist()
-        found.append(
-            PaperCase(
-                f"p{paper}",
-                tuple(sorted(scores.tolist())),
-                tuple(f"r{j:02d}" for j in range(size)),
-                inclusion(rng.uniform(0.3, 1.0, size).tolist(), reviews),
-                tuple(map(tuple, rows)),
-                0.0,
-                grid,
-            )
-        )
+        rows = tuple(map(tuple, np.column_stack([a, b, s, sa, sb, rho, sn]).tolist()))
+        names, chance = (f"r{j:02d}" for j in range(size)), rng.uniform(0.3, 1.0, size).tolist()
+        public = tuple(names), inclusion(chance, reviews), rows, 0.0, grid
+        found.append(PaperCase(f"p{paper}", tuple(sorted(scores.tolist())), *public))
     return found
 
 
@@ -114,10 +103,8 @@ def test_between_two_medians_the_bar_is_in_the_middle(
     cases = two_scores(low, high)
     bar, _ = choose_bar(cases, rate, None)
     assert bar == pytest.approx(height, abs=2e-4)
-    wrong = [
-        np.minimum(one.favor, 1 - one.favor) @ one.weight
-        for one in (replace(c, bar=bar).belief for c in cases)
-    ]
+    beliefs = [replace(case, bar=bar).belief for case in cases]
+    wrong = [np.minimum(belief.favor, 1 - belief.favor) @ belief.weight for belief in beliefs]
     apart = np.abs(np.repeat([-0.75, 1.5], [low, high]) - height)
     assert np.mean(wrong) == pytest.approx(norm.sf(apart / 0.5).mean(), abs=1e-4)
     assert np.mean(wrong) < 0.013
@@ -240,12 +227,8 @@ def test_the_bar_is_that_of_the_public_data_alone_and_the_same_every_time() -> N
     cases = conference(6, 8, 9, 5, (-2.0, -1.0, 0.0, 1.0, 2.0), 0.2)
     cases = [replace(case, bar=float(i)) for i, case in enumerate(cases)]
     found = choose_bar(cases, 0.3, None)
-    assert (
-        choose_bar(cases, 0.3, None)
-        == choose_bar([replace(case, bar=0.0) for case in cases], 0.3, None)
-        == found
-    )
-    assert choose_bar(cases[::-1], 0.3, None) == found
+    for same in (cases, [replace(case, bar=0.0) for case in cases], cases[::-1]):
+        assert choose_bar(same, 0.3, None) == found
 
 
 def test_papers_are_told_as_they_are_added_up() -> None:

@@ -18,15 +18,8 @@ REVIEWERS = "reviewer,slope,offset,noise\na,1,2,0.5\nb,1.5,2.5,0.5\nc,0.5,3,0.75
 POOLS = "paper,reviewer\np1,a\np1,b\np1,c\np2,b\np2,c\n"
 
 
-def read(
-    folder: Path,
-    *,
-    reviews: str = REVIEWS,
-    reviewers: str = REVIEWERS,
-    pools: str = POOLS,
-    grid: list[float] | None = None,
-) -> Inputs:
-    texts = {"reviews": reviews, "reviewers": reviewers, "pools": pools}
+def read(folder: Path, grid: list[float] | None = None, **changed: str) -> Inputs:
+    texts = {"reviews": REVIEWS, "reviewers": REVIEWERS, "pools": POOLS} | changed
     for name, text in texts.items():
         (folder / f"{name}.csv").write_text(text)
     return read_inputs(*(folder / f"{name}.csv" for name in texts), grid=grid)
@@ -52,34 +45,16 @@ def test_withdrawn_papers_are_left_out(tmp_path: Path) -> None:
     assert found.reviews.row.tolist() == [row for row in read(tmp_path).reviews.row if row > 3]
 
 
-ABC = {"a": 1.0, "b": 1.0, "c": 1.0}
-FORMS = {
-    "probabilities": (
-        "paper,reviewer,probability\np1,a,0.75\np1,b,0.5\np2,b,1\np2,c,0.25\n",
-        {"p1": {"a": 0.75, "b": 0.5}, "p2": {"b": 1.0, "c": 0.25}},
-    ),
-    "conflicts": ("paper,conflict\np1,c\np2,a\n", {"p1": {"a": 1, "b": 1}, "p2": {"b": 1, "c": 1}}),
-}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_pools_in_every_form(form: str, tmp_path: Path) -> None:
-    text, expected = FORMS[form]
-    assert read(tmp_path, pools=text).pools == expected
-
-
 def test_everyone_is_a_word_unless_in_capitals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Anyone not listed, who has a row `*` of their own, is no candidate by name."""
     read(tmp_path, reviewers=REVIEWERS + "*,1,2,1\n")
     files = (tmp_path / "reviews.csv", tmp_path / "reviewers.csv")
     found = read_inputs(*files, "everyone")
-    assert found.pools == {"p1": ABC, "p2": ABC}
+    assert found.pools == dict.fromkeys(["p1", "p2"], dict.fromkeys("abc", 1.0))
     assert found.sources.pools == "`pools` everyone"
     monkeypatch.chdir(tmp_path)
     for word in ("Everyone", "EVERYONE"):
-        with pytest.raises(
-            InputError, match=f"`pools`: the word is everyone, in small letters, found '{word}'"
-        ):
+        with pytest.raises(InputError, match=f"the word is everyone, in small letters, found '{word}'"):
             read_inputs(*files, word)
     (tmp_path / "Everyone").write_text(POOLS)
     assert read_inputs(*files, "Everyone").pools["p2"] == {"b": 1.0, "c": 1.0}, "a file of that name is read"
@@ -115,15 +90,14 @@ def test_a_recognized_grid_gives_way_to_that_of_an_earlier_release(tmp_path: Pat
 
 
 def test_every_problem_of_the_first_bad_file_is_told(tmp_path: Path) -> None:
-    bad = {"reviews": REVIEWS + "p3,a,x\np3,b,y\n", "reviewers": REVIEWERS + "d,0,0,0\n"}
-    with pytest.raises(InputError) as caught:
-        read(tmp_path, **bad)
-    assert [(one.row, one.column) for one in caught.value.problems] == [(6, "score"), (7, "score")]
-    with pytest.raises(InputError) as caught:
-        read(tmp_path, reviewers=bad["reviewers"], pools=POOLS + "p1,a\n")
-    assert [(one.row, one.column) for one in caught.value.problems] == [(5, "slope"), (5, "noise")]
-    with pytest.raises(InputError, match=r"pools\.csv, row 7, column reviewer: must not be twice"):
-        read(tmp_path, pools=POOLS + "p1,a\n")
+    texts = {"reviews": REVIEWS + "p3,a,x\np3,b,y\n", "reviewers": REVIEWERS + "d,0,0,0\n"}
+    texts["pools"] = POOLS + "p1,a\n"
+    cells = {"reviews": [(6, "score"), (7, "score")], "reviewers": [(5, "slope"), (5, "noise")]}
+    for name, bad in (cells | {"pools": [(7, "reviewer")]}).items():
+        with pytest.raises(InputError) as caught:
+            read(tmp_path, **texts)
+        assert [(one.row, one.column) for one in caught.value.problems] == bad
+        del texts[name]
 
 
 def test_the_truth_is_by_slot_and_whoever_is_not_in_the_pool_is_outside(tmp_path: Path) -> None:
@@ -229,43 +203,36 @@ def test_frames_say_what_files_say(frame: Any, pools: dict[str, list[Any]], tmp_
 
 
 BAD = [
-    (0, REVIEWED | {"score": [7.0, "good", 4.0, 4.0, 6.0, None]}, [(1, "score"), (5, "score")]),
-    (
-        0,
-        REVIEWED | {"paper": ["p1", True, "p2", 2.5, "p3", " p3"]},
-        [(1, "paper"), (3, "paper"), (5, "paper")],
-    ),
-    (0, {"paper": ["p1"], "score": [1.0]}, [(None, "reviewer")]),
-    (1, CALIBRATED | {"noise": [1.0, -1.0, 1.0, 1.0]}, [(1, "noise")]),
-    (1, CALIBRATED | {"reviewer": ["ada", "ada", "cleo", "*"]}, [(1, "reviewer")]),
-    (1, POOLED, None),
-    (
-        2,
-        POOLED | {"probability": [0.5, 2.0, float("nan"), *[1.0] * 6]},
-        [(1, "probability"), (2, "probability")],
-    ),
-    (2, POOLED | {"reviewer": ["ada"] * 9}, [(row, "reviewer") for row in (1, 2, 4, 5, 7, 8)]),
+    (0, REVIEWED | {"score": [7.0, "good", 4.0, 4.0, 6.0, None]}, "score", [1, 5]),
+    (0, REVIEWED | {"paper": ["p1", True, "p2", 2.5, "p3", " p3"]}, "paper", [1, 3, 5]),
+    (0, {"paper": ["p1"], "score": [1.0]}, "reviewer", [None]),
+    (1, CALIBRATED | {"noise": [1.0, -1.0, 1.0, 1.0]}, "noise", [1]),
+    (1, CALIBRATED | {"reviewer": ["ada", "ada", "cleo", "*"]}, "reviewer", [1]),
+    (2, POOLED | {"probability": [0.5, 2.0, float("nan"), *[1.0] * 6]}, "probability", [1, 2]),
+    (2, POOLED | {"reviewer": ["ada"] * 9}, "reviewer", [1, 2, 4, 5, 7, 8]),
 ]
 
 
-@pytest.mark.parametrize(("place", "bad", "cells"), BAD)
+@pytest.mark.parametrize(("index", "bad", "column", "rows"), BAD)
 def test_every_bad_cell_of_a_frame_is_named_at_once_and_none_is_quoted(
-    place: int, bad: dict[str, list[Any]], cells: list[tuple[int | None, str]] | None
+    index: int, bad: dict[str, list[Any]], column: str, rows: list[int | None]
 ) -> None:
-    tables = [REVIEWED, CALIBRATED, POOLED]
-    tables[place] = bad
+    tables, file = [REVIEWED, CALIBRATED, POOLED], ("`reviews`", "`reviewers`", "`pools`")[index]
+    tables[index] = bad
     with pytest.raises(InputError) as refused:
         bc.read_inputs(*tables)
-    problems = refused.value.problems
-    assert {problem.file for problem in problems} == {("`reviews`", "`reviewers`", "`pools`")[place]}
-    if cells is not None:
-        assert [(problem.row, problem.column) for problem in problems] == cells
+    assert [(p.file, p.row, p.column) for p in refused.value.problems] == [
+        (file, row, column) for row in rows
+    ]
     assert not any(name in str(refused.value) for name in ("good", "ada", "ben", "cleo"))
 
 
 def test_a_swapped_frame_is_recognized() -> None:
-    with pytest.raises(InputError, match="that of the pools: is it the wrong frame, or are two swapped"):
-        bc.read_inputs(REVIEWED, {name: POOLED[name] for name in ("paper", "reviewer")}, POOLED)
+    for swapped in (POOLED, {name: POOLED[name] for name in ("paper", "reviewer")}):
+        with pytest.raises(
+            InputError, match=r"^`reviewers`.*pools: is it the wrong frame, or are two swapped"
+        ):
+            bc.read_inputs(REVIEWED, swapped, POOLED)
 
 
 def test_a_frame_with_reviewers_own_means_for_offsets_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -23,7 +24,7 @@ from blindcal.planning.guarantee_menu import menu
 from blindcal.planning.request import Request
 from blindcal.policy.accept_lp import EntryProgram
 from blindcal.policy.guarantee import Guarantee
-from blindcal.policy.solver import accept_program, solve
+from blindcal.policy.solver import accept_program
 from blindcal.pools.candidates import AllBut, everyone
 from blindcal.posterior import paper as paper_module
 from blindcal.posterior.conference import MOST_REVIEWS, Conference, assemble, prepare, true_reviewers
@@ -40,7 +41,7 @@ from blindcal.posterior.tuple_weights import _rows_at, acceptance_evidence
 from blindcal.reviews import Reviews
 from blindcal.verification import checks_of, refuse_failed
 from listed_tuples import Enumerator, promises, solvable
-from random_cases import GUARANTEES, crowded, odd_cases, random_case
+from random_cases import GUARANTEES, crowded, odd_cases, random_case, row_of
 from sizes import count
 from small_conferences import drawn
 
@@ -113,8 +114,9 @@ def test_many_reviews_are_protected_too():
 
 def test_tables_are_nearly_as_good_as_with_an_entry_for_each_tuple_and_the_bound_holds():
     """The bound is stated four standard errors low, and three draws for what was not seen. Sharing entries
-    costs up to 0.012 with 40 candidates, half a point and less in most papers."""
-    rng = np.random.default_rng(44)
+    costs up to 0.012 with 40 candidates, half a point and less in most papers; under steady 0.0066 at most
+    and 0.0005 on average, under average 0.010 and 0.0020."""
+    rng, lost = np.random.default_rng(44), defaultdict[Guarantee, list[float]](list)
     for _ in range(count(3, 20)):
         listed = random_case(rng, count(20, 40), 3)
         for guarantee in (
@@ -129,10 +131,15 @@ def test_tables_are_nearly_as_good_as_with_an_entry_for_each_tuple_and_the_bound
             found = accept_program(case, guarantee).solve()
             exact = accept_program(listed, guarantee).solve()
             assert exact.error - 1e-9 <= found.error <= exact.error + 0.02
+            lost[guarantee].append(found.error - exact.error)
             assert found.bound <= exact.error + 1e-9
             plan = plan_paper(case.belief, found.accept, True, guarantee, bound=found.bound)
             assert plan.figures.wrong <= found.error + 1e-6, "the repair must cost next to nothing"
             assert plan.figures.gap == pytest.approx(plan.figures.wrong - found.bound, abs=1e-12)
+    steady, average = lost[Guarantee("steady", epsilon=2.0)], lost[Guarantee("average", epsilon=None)]
+    assert np.mean(steady) < 0.002
+    assert max(steady) < 0.01
+    assert np.mean(average) < 0.005
 
 
 @pytest.mark.parametrize("members", [2, 4])
@@ -150,19 +157,6 @@ def test_tables_of_look_alikes_are_repaired_at_no_cost(members: int):
             assert plan.figures.wrong <= found.error + 1e-6
 
 
-def test_look_alikes_share_entries():
-    case = crowded(random_case(np.random.default_rng(46), 8, 3, ties=True))
-    rows = np.array([[0, 3, 5], [1, 3, 5], [2, 0, 7], [2, 1, 7]])
-    table = np.random.default_rng(0).random(case.aggregated.weight.size)
-    chance = case.layout.expected(table, rows)
-    assert chance[0] == chance[1]
-    assert chance[2] == chance[3]
-    tied = replace(case, scores=(0.0, 1.0, 1.0))
-    table = np.random.default_rng(0).random(tied.aggregated.weight.size)
-    one, two = tied.layout.expected(table, np.array([[4, 2, 6], [4, 6, 2]]))
-    assert one == pytest.approx(two, rel=1e-12)
-
-
 def test_what_needs_every_tuple_is_refused():
     case = crowded(random_case(np.random.default_rng(47), 8, 3))
     with pytest.raises(CertificateError, match="never-against"):
@@ -177,9 +171,8 @@ def crowd_conference(papers: int, people: int, seed: int = 48, reviews: int = 3)
     rng = np.random.default_rng(seed)
     slope, offset = np.exp(rng.normal(0, 0.4, people)), rng.normal(0, 0.7, people)
     names = [f"r{j:04d}" for j in range(people)]
-    parameters = {
-        name: (float(a), float(b), 0.5, 0, 0, 0, 0) for name, a, b in zip(names, slope, offset, strict=True)
-    }
+    rows = zip(slope.tolist(), offset.tolist(), strict=True)
+    parameters = {name: row_of(a, b, 0.5) for name, (a, b) in zip(names, rows, strict=True)}
     table: dict[str, list] = {"paper": [], "reviewer": [], "score": []}
     for i in range(papers):
         quality = rng.normal()
@@ -197,11 +190,8 @@ def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
     conference = prepare(reviews, parameters, pools, accept_rate=0.5)
     assert not any(case.listed for case in conference.cases)
     assert isinstance(accept_program(conference.cases[0], Guarantee("steady", epsilon=2.0)), EntryProgram)
-    truth, request, key = (
-        true_reviewers(conference, reviews),
-        Request(Guarantee("steady", epsilon=2.0), accept_rate=0.5),
-        Key(bytes(32)),
-    )
+    truth, key = true_reviewers(conference, reviews), Key(bytes(32))
+    request = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.5)
     with open_ledger(tmp_path / "key.bin", key) as ledger:
         outcome = release(conference, truth, request, ledger, plan_conference)
     with open_ledger(tmp_path / "key.bin", key) as ledger:
@@ -238,11 +228,11 @@ def test_a_coin_is_tossed_by_the_layout_of_the_table_that_was_certified(monkeypa
     request, (case,) = Request(Guarantee("steady", epsilon=2.0), bar=0.2), conference.cases
     (planned,) = plan_conference(conference, request.guarantee)
     who = true_reviewers(conference, Reviews.from_table(table))[case.paper]
-    found = [true_secret(Key(bytes([n]) * 32), request, 1, case, who) for n in range(20)]
+    keys = [Key(bytes([n]) * 32) for n in range(20)]
+    found = [true_secret(key, request, 1, case, who) for key in keys]
     monkeypatch.setattr(paper_module, "_layout", None)
 
     def tossed(plan: PaperPlan) -> list[int]:
-        keys = [Key(bytes([n]) * 32) for n in range(20)]
         return [decide_paper(key, request, 1, case, who, plan, 1.0).secret for key in keys]
 
     assert tossed(planned) == found
@@ -286,11 +276,8 @@ def _prepared(table, parameters, pools):
 def test_the_menu_of_a_conference_with_large_pools():
     table, parameters, pools = crowd_conference(3, 14, seed=49)
     conference = prepare(Reviews.from_table(table), parameters, pools, bar=0.3)
-    chosen = (
-        Guarantee("public", epsilon=None),
-        Guarantee("steady", epsilon=2.0),
-        Guarantee("average", epsilon=None),
-    )
+    names = {"public": None, "steady": 2.0, "average": None}
+    chosen = [Guarantee(name, epsilon=epsilon) for name, epsilon in names.items()]
     found, exact = menu(crowded_conference(conference), chosen), menu(conference, chosen)
     assert found.wrong_raw == pytest.approx(exact.wrong_raw, abs=1e-9)
     assert found.success_scores_only == pytest.approx(exact.success_scores_only, abs=1e-9)
@@ -302,15 +289,9 @@ def test_the_menu_of_a_conference_with_large_pools():
 
 
 def test_many_reviews_with_a_large_pool_are_refused():
-    _, parameters, _ = crowd_conference(1, 40)
-    names = sorted(parameters)
-    many = {
-        "paper": ["p"] * (MOST_REVIEWS + 1),
-        "reviewer": names[: MOST_REVIEWS + 1],
-        "score": [float(i) for i in range(MOST_REVIEWS + 1)],
-    }
+    table, parameters, pools = crowd_conference(1, 40, reviews=MOST_REVIEWS + 1)
     with pytest.raises(InputError, match=f"must be small if a paper has over {MOST_REVIEWS} reviews"):
-        prepare(Reviews.from_table(many), parameters, everyone(["p"], names), bar=0.0)
+        prepare(Reviews.from_table(table), parameters, pools, bar=0.0)
 
 
 def test_decisions_follow_the_entry_of_the_true_tuple():
@@ -358,17 +339,8 @@ def test_the_bar_is_the_same_on_several_cores(monkeypatch):
 def committee(papers: int) -> list[PaperCase]:
     """Papers of one committee: other conflicts each, rounded scores, members known more or less well."""
     rng = np.random.default_rng(83)
-    rows = [
-        (
-            rng.uniform(0.7, 1.5),
-            rng.normal(5, 0.7),
-            0.8,
-            *(rng.uniform(0.1, 0.3, 2) * (j % 2)).tolist(),
-            0.0,
-            0.0,
-        )
-        for j in range(14)
-    ]
+    unsure = [(rng.uniform(0.1, 0.3, 2) * (j % 2)).tolist() for j in range(14)]
+    rows = [(rng.uniform(0.7, 1.5), rng.normal(5, 0.7), 0.8, *own, 0.0, 0.0) for own in unsure]
     cases = []
     for paper in range(papers):
         who = sorted(rng.permutation(14)[: int(rng.integers(10, 13))].tolist())
@@ -507,23 +479,3 @@ def test_candidates_and_slots_that_look_alike_are_treated_alike() -> None:
     evidence = penalized(crowded(case), LayoutTarget())
     np.testing.assert_array_equal(evidence.steps[:, :4], evidence.steps[:, 4:])
     np.testing.assert_allclose(evidence.steps[1], evidence.steps[2], rtol=1e-12)
-
-
-def test_tables_by_penalties_are_close_to_the_best_ones() -> None:
-    """What sharing entries costs with 24 candidates, where in practice none are shared: under steady 0.0066
-    at most and 0.0005 on average over 20 papers, under average 0.010 and 0.0020."""
-    rng, guarantees = (
-        np.random.default_rng(77),
-        (Guarantee("steady", epsilon=2.0), Guarantee("average", epsilon=None)),
-    )
-    lost = []
-    for _ in range(count(3, 20)):
-        listed = random_case(rng, 24, 3)
-        for guarantee in guarantees:
-            shared = solve(crowded(listed).promised(guarantee.promise), guarantee)
-            lost.append(shared.error - solve(listed, guarantee).error)
-    assert min(lost) > -1e-9
-    assert np.mean(lost[::2]) < 0.002
-    assert max(lost[::2]) < 0.01
-    assert np.mean(lost[1::2]) < 0.005
-    assert max(lost[1::2]) < 0.02

@@ -22,7 +22,6 @@ from blindcal.posterior.levels import (
     corrected_qualities,
     evidence,
     level_cases,
-    people_by_rule,
 )
 from blindcal.posterior.variance_components import ScoreMoments, score_moments, scores_by_paper
 from blindcal.reviews import Reviews
@@ -261,16 +260,6 @@ def test_without_spread_the_bar_lies_between_papers() -> None:
     assert bar_of_number(cases, 1) == 1.5
     at_bar = [replace(case, bar=1.5) for case in cases]
     assert evidence(at_bar, {f"p{i}": ["abc"[i]] for i in range(3)}) == {"p0": 0, "p1": 0, "p2": 1}
-
-
-def test_more_people_than_reviews_leave_nothing_to_correct() -> None:
-    model = LevelModel(ScoreMoments(0.0, 1.0, 1.0), 0.5, 200, {3: 60})
-    assert model.variance(3) == model.variance_alone(3)
-
-
-def test_people_by_rule() -> None:
-    assert people_by_rule([3] * 60) == 36
-    assert people_by_rule([4, 3]) == 5
 
 
 def test_every_kind_of_machine_finds_the_same_evidence_beliefs_and_bars() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.pools.prior import inclusion, sets_of
+from blindcal.pools.prior import inclusion
 from blindcal.posterior import loads as loads_module
 from blindcal.posterior.loads import AssignmentSums, exact_beliefs, read_loads, tilted_beliefs
 from blindcal.posterior.paper import PaperCase
@@ -44,11 +44,6 @@ def test_sums_equal_a_list_of_all_assignments() -> None:
         for mine, theirs in zip(found, parts, strict=True):
             np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-300)
     assert unmet >= 10
-
-
-def test_sets_forget_who_wrote_which_review() -> None:
-    sets, index = sets_of(np.array([[2, 0], [0, 2], [1, 0]]))
-    assert sets[index].tolist() == [[0, 2], [0, 2], [0, 1]]
 
 
 def conference(

@@ -23,24 +23,15 @@ from blindcal.posterior.tuple_weights import (
 )
 from blindcal.reviewers.rounded import Rounded
 from listed_tuples import integrals
-from random_cases import row_of
+from random_cases import random_case, row_of
 from sizes import count
-
-
-def random_case(rng: np.random.Generator, size: int, reviews: int, **more) -> PaperCase:
-    parameters = [
-        row_of(float(np.exp(rng.normal(0, 0.5))), float(rng.normal(0, 0.7)), float(rng.uniform(0.3, 0.9)))
-        for _ in range(size)
-    ]
-    scores = tuple(sorted(rng.normal(0.3, 1.2, reviews).tolist()))
-    names = tuple(f"r{j}" for j in range(size))
-    return PaperCase("p", scores, names, (reviews / size,) * size, tuple(parameters), 0.4, **more)
 
 
 def test_weights_are_gaussian_densities_of_the_scores_and_favors_posterior_probabilities():
     rng = np.random.default_rng(3)
     for _ in range(count(10, 100)):
-        case = random_case(rng, 4, int(rng.integers(1, 4)))
+        reviews = int(rng.integers(1, 4))
+        case = replace(random_case(rng, 4, reviews), inclusion=(reviews / 4,) * 4)
         belief = case.belief
         weight, favor = [], []
         for chosen in permutations(range(4), len(case.scores)):
@@ -56,14 +47,8 @@ def test_weights_are_gaussian_densities_of_the_scores_and_favors_posterior_proba
 
 
 def test_weights_stay_finite_60_standard_deviations_out():
-    case = PaperCase(
-        "p",
-        (-60.0, 60.0),
-        ("a", "b", "c"),
-        (2 / 3,) * 3,
-        (row_of(1, 0, 0.5), row_of(2, 1, 0.3), row_of(1, 2, 1)),
-        0,
-    )
+    rows = row_of(1, 0, 0.5), row_of(2, 1, 0.3), row_of(1, 2, 1)
+    case = PaperCase("p", (-60.0, 60.0), ("a", "b", "c"), (2 / 3,) * 3, rows, 0)
     assert np.isfinite(case.belief.weight).all()
     assert case.belief.weight.sum() == pytest.approx(1)
 
@@ -94,16 +79,15 @@ def _plain_integral(case: PaperCase, chosen: tuple[int, ...], low: float) -> flo
 def test_uncertain_and_rounded_reviewers_agree_with_adaptive_integrals(rounded: bool):
     rng = np.random.default_rng(8)
     for _ in range(count(1, 15)):
-        base = random_case(rng, 3, 2)
+        base = replace(random_case(rng, 3, 2), inclusion=(2 / 3,) * 3)
         uncertain = tuple(
             row_of(*row[:3], *rng.uniform(0, 0.3, 2), rng.uniform(-0.8, 0.8), rng.uniform(0, 0.2))
             for row in base.parameters
         )
-        scores, grid = base.scores, None
+        case = replace(base, parameters=uncertain, bar=0.4)
         if rounded:
-            grid = (-2.0, -1.0, 0.0, 1.0, 2.0)
-            scores = tuple(sorted(float(np.clip(round(s), -2, 2)) for s in scores))
-        case = PaperCase("p", scores, base.candidates, base.inclusion, uncertain, 0.4, grid)
+            scores = tuple(sorted(float(np.clip(round(s), -2, 2)) for s in base.scores))
+            case = replace(case, scores=scores, grid=(-2.0, -1.0, 0.0, 1.0, 2.0))
         tuples = list(permutations(range(3), 2))
         total = np.array([_plain_integral(case, chosen, -9) for chosen in tuples])
         above = np.array([_plain_integral(case, chosen, case.bar) for chosen in tuples])
@@ -123,14 +107,12 @@ def unequal_case(rng: np.random.Generator, reviews: int, size: int, *, grid: boo
             rng.uniform(0, 0.2, size) * (noise > 0.1),
         ]
     )
-    scores, values = rng.normal(0.3, 1.2, reviews), tuple(np.arange(-3.0, 4.0))
+    scores, values = np.sort(rng.normal(0.3, 1.2, reviews)), tuple(np.arange(-3.0, 4.0)) if grid else None
     scores = np.clip(np.round(scores), -3, 3) if grid else scores
     names = tuple("*" if star and j == 0 else f"r{j}" for j in range(size))
     chances = inclusion(rng.uniform(0.1, 1.0, size).tolist(), reviews, 0 if star else None)
     parameters = tuple(map(tuple, rows.tolist()))
-    return PaperCase(
-        "p", tuple(sorted(scores.tolist())), names, chances, parameters, 0.4, values if grid else None
-    )
+    return PaperCase("p", tuple(scores.tolist()), names, chances, parameters, 0.4, values)
 
 
 def unequal_cases(seed: int) -> list[PaperCase]:
@@ -165,9 +147,8 @@ def test_matrix_products_give_the_integrals_of_tuples() -> None:
             prior = prior_of(case)[some]
             possible = np.isfinite(prior)
             np.testing.assert_array_equal(np.isfinite(log_weight), possible)
-            np.testing.assert_allclose(
-                np.ptp((log_weight[possible] - prior[possible]) - expected[possible]), 0.0, atol=1e-9
-            )
+            constant = (log_weight[possible] - prior[possible]) - expected[possible]
+            assert np.ptp(constant) == pytest.approx(0.0, abs=1e-9)
             np.testing.assert_allclose(favor, right, atol=1e-9)
 
 

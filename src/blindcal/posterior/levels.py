@@ -74,7 +74,7 @@ class LevelModel:
         >>> model = LevelModel(ScoreMoments(5.0, 1.0, 1.0), 0.5, 10, {2: 20})
         >>> model.variance_alone(2), round(model.variance(2), 4)
         (0.3333333333333333, 0.2593)
-        >>> replace(model, people=40).variance(2)  # nobody has another review
+        >>> replace(model, people=50).variance(2)  # nobody has another review
         0.3333333333333333
     """
 
