@@ -415,9 +415,8 @@ class NameDirectory:
 def plain_name(name: str) -> str:
     """A name without what people write differently: case, accents, signs, spaces, the order of its words.
 
-    Example:
-        >>> plain_name("Gödel,  Kurt"), plain_name("kurt godel"), plain_name("R-07"), plain_name("r07")
-        ('godel kurt', 'godel kurt', 'r07', 'r07')
+    >>> plain_name("Gödel,  Kurt"), plain_name("kurt godel"), plain_name("R-07"), plain_name("r07")
+    ('godel kurt', 'godel kurt', 'r07', 'r07')
     """
     letters = [c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c)]
     words = re.findall(r"[^\W_]+", "".join(letters).casefold())
@@ -471,9 +470,8 @@ def _same_name(name: str, other: str) -> bool:
 def _similar_names(name: str, other: str, least: float) -> bool:
     """Whether two names are similar before the @ of a mail address, since many people share a domain.
 
-    Example:
-        >>> [_similar_names("umar@example.edu", f"{other}@example.edu", 0.6) for other in ("yuki", "omar")]
-        [False, True]
+    >>> [_similar_names("umar@example.edu", f"{other}@example.edu", 0.6) for other in ("yuki", "omar")]
+    [False, True]
     """
     first, second = (plain_name(word.partition("@")[0]) for word in (name, other))
     return bool(get_close_matches(first, [second], 1, least))

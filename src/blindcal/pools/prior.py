@@ -43,9 +43,8 @@ def inclusion(chances: Sequence[float], reviews: int, outsider: int | None = Non
 def candidate_seats(candidates: int, reviews: int, outsider: int | None) -> Integers:
     """Candidates by index, the outsider once for each review: its further seats come last.
 
-    Example:
-        >>> candidate_seats(3, 2, 0).tolist(), candidate_seats(3, 2, None).tolist()
-        ([0, 1, 2, 0], [0, 1, 2])
+    >>> candidate_seats(3, 2, 0).tolist(), candidate_seats(3, 2, None).tolist()
+    ([0, 1, 2, 0], [0, 1, 2])
     """
     seats = np.arange(candidates, dtype=np.int64)
     return seats if outsider is None else np.append(seats, [outsider] * (reviews - 1)).astype(np.int64)
@@ -160,9 +159,8 @@ def _elementary_symmetric(o: Array, size: int) -> Array:
 def tuple_count(candidates: int, reviews: int, outsider: bool = False) -> int:
     """The number of tuples of distinct candidates; only the outsider may repeat.
 
-    Example:
-        >>> tuple_count(3, 2), tuple_count(3, 2, outsider=True)
-        (6, 7)
+    >>> tuple_count(3, 2), tuple_count(3, 2, outsider=True)
+    (6, 7)
     """
     if not outsider:
         return perm(candidates, reviews)

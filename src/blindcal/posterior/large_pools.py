@@ -272,13 +272,12 @@ _ROUNDING_MASS = 1e-17
 class TableLayout:
     """The entry of the table that each tuple takes.
 
-    Example:
-        >>> layout = TableLayout(np.array([[0.0, 1.0, 1.5], [0.0, 1.0, 1.5]]), np.array([0, 2, 5]))
-        >>> uniform = np.array([[0.9, 0.9], [0.9, 0.9], [0.9, 0.1]])
-        >>> layout.entries(np.array([[0, 1], [1, 2], [1, 2]]), uniform)
-        array([0, 1, 1])
-        >>> layout.expected(np.array([0.25, 0.75]), np.array([[0, 1], [0, 2], [1, 2]]))
-        array([0.25, 0.5 , 0.75])
+    >>> layout = TableLayout(np.array([[0.0, 1.0, 1.5], [0.0, 1.0, 1.5]]), np.array([0, 2, 5]))
+    >>> uniform = np.array([[0.9, 0.9], [0.9, 0.9], [0.9, 0.1]])
+    >>> layout.entries(np.array([[0, 1], [1, 2], [1, 2]]), uniform)
+    array([0, 1, 1])
+    >>> layout.expected(np.array([0.25, 0.75]), np.array([[0, 1], [0, 2], [1, 2]]))
+    array([0.25, 0.5 , 0.75])
     """
 
     steps: Array  # `[slot, candidate]`, the evidence in steps
@@ -313,10 +312,9 @@ class TableLayout:
 class PackedLayout:
     """A layout in little memory: of every large pool one is kept until its paper is decided.
 
-    Example:
-        >>> packed = pack_layout(TableLayout(np.array([[0.0, 1.5], [0.0, 1.5]]), np.array([0, 2, 5])))
-        >>> packed.steps.shape, packed.layout.steps.tolist(), packed.of((1,)).layout.steps[0].tolist()
-        ((1, 2), [[0.0, 1.5], [0.0, 1.5]], [nan, 1.5])
+    >>> packed = pack_layout(TableLayout(np.array([[0.0, 1.5], [0.0, 1.5]]), np.array([0, 2, 5])))
+    >>> packed.steps.shape, packed.layout.steps.tolist(), packed.of((1,)).layout.steps[0].tolist()
+    ((1, 2), [[0.0, 1.5], [0.0, 1.5]], [nan, 1.5])
     """
 
     steps: NDArray[np.int32]  # `[row, candidate]`, the steps as multiples of 2^-20

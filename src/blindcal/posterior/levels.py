@@ -48,12 +48,8 @@ _HIGHEST_BAR, _BISECTIONS = 16.0, 60
 def people_by_rule(reviews: Sequence[int]) -> int:
     """The number of people who reviewed, if nobody states it: five reviews each.
 
-    Args:
-        reviews: The number of reviews of each paper.
-
-    Example:
-        >>> people_by_rule([3] * 60), people_by_rule([4, 3])
-        (36, 5)
+    >>> people_by_rule([3] * 60), people_by_rule([4, 3])
+    (36, 5)
     """
     return max(max(reviews) + 1, ceil(sum(reviews) / _REVIEWS_EACH))
 
@@ -70,12 +66,11 @@ class Joint(NamedTuple):
 class LevelModel:
     """What all papers share: a public function of the scores and of stated numbers.
 
-    Example:
-        >>> model = LevelModel(ScoreMoments(5.0, 1.0, 1.0), 0.5, 10, {2: 20})
-        >>> model.variance_alone(2), round(model.variance(2), 4)
-        (0.3333333333333333, 0.2593)
-        >>> replace(model, people=50).variance(2)  # nobody has another review
-        0.3333333333333333
+    >>> model = LevelModel(ScoreMoments(5.0, 1.0, 1.0), 0.5, 10, {2: 20})
+    >>> model.variance_alone(2), round(model.variance(2), 4)
+    (0.3333333333333333, 0.2593)
+    >>> replace(model, people=50).variance(2)  # nobody has another review
+    0.3333333333333333
     """
 
     moments: ScoreMoments  # center and spread of the scores
@@ -151,11 +146,10 @@ class LevelCase:
 
     Fields that a `PaperCase` also has are explained there.
 
-    Example:
-        >>> model = LevelModel(ScoreMoments(5.0, 1.0, 1.0), 0.5, 10, {2: 20})
-        >>> case = LevelCase("p", (4.0, 6.0), model)
-        >>> case.expected_quality, case.belief.weight, case.belief.favor.round(3)
-        (0.0, array([0.5, 0.5]), array([0.344, 0.656]))
+    >>> model = LevelModel(ScoreMoments(5.0, 1.0, 1.0), 0.5, 10, {2: 20})
+    >>> case = LevelCase("p", (4.0, 6.0), model)
+    >>> case.expected_quality, case.belief.weight, case.belief.favor.round(3)
+    (0.0, array([0.5, 0.5]), array([0.344, 0.656]))
     """
 
     paper: str
@@ -189,11 +183,9 @@ class LevelCase:
         """The same if `share` of the disagreement is strictness in truth; the evidence stays what it is."""
         center = self.model.moments.area(self.area)
         within, reviews = self.expected_quality - center, len(self.scores)
-        weight, favor = _level_belief(
-            within, self.bar - center, self.model.variance_alone(reviews), self.model.joint(reviews, share)
-        )
-        labels = np.full((reviews, 2), -1, dtype=np.int64)
-        return unchecked_belief(np.array(weight), np.array(favor), labels)
+        alone, joint = self.model.variance_alone(reviews), self.model.joint(reviews, share)
+        weight, favor = map(np.array, _level_belief(within, self.bar - center, alone, joint))
+        return unchecked_belief(weight, favor, np.full((reviews, 2), -1, dtype=np.int64))
 
     @property
     def favor(self) -> float:
@@ -250,9 +242,8 @@ def both_above(first: _Pair, second: _Pair, covariance: float) -> float:
 
         (Phi(h) + Phi(k))/2 - T(h, (k/h - r)/sqrt(1-r^2)) - T(k, (h/k - r)/sqrt(1-r^2)) - [0 or 1/2]
 
-    Example:
-        >>> round(both_above((0.0, 1.0), (0.0, 1.0), 0.5), 12) == round(1 / 3, 12)
-        True
+    >>> round(both_above((0.0, 1.0), (0.0, 1.0), 0.5), 12) == round(1 / 3, 12)
+    True
     """
     (mean, variance), (other_mean, other_variance) = first, second
     if variance <= 0.0 or other_variance <= 0.0:
@@ -261,16 +252,14 @@ def both_above(first: _Pair, second: _Pair, covariance: float) -> float:
     r = min(max(covariance / sqrt(variance * other_variance), -1.0), 1.0)
     if r >= 1.0:
         return float(ndtr(min(h, k)))
-    apart = sqrt((1.0 - r) * (1.0 + r))
-    # Where one of them is 0, its term is the limit of T(h, a) as h goes to 0 and a to infinity.
-    wedges = (
-        float(owens_t(a, (b - r * a) / (a * apart))) if a else 0.25 * float(np.sign(b))
-        for a, b in ((h, k), (k, h))
-    )
     if not h and not k:
         return 0.25 + float(np.arcsin(r)) / (2.0 * np.pi)
+    apart, wedges = sqrt((1.0 - r) * (1.0 + r)), 0.0
+    for a, b in ((h, k), (k, h)):
+        # Where one of them is 0, its term is the limit of T(h, a) as h goes to 0 and a to infinity.
+        wedges += float(owens_t(a, (b - r * a) / (a * apart))) if a else 0.25 * float(np.sign(b))
     opposite = h * k < 0.0 or (h * k == 0.0 and h + k < 0.0)
-    return 0.5 * float(ndtr(h) + ndtr(k)) - sum(wedges) - 0.5 * opposite
+    return 0.5 * float(ndtr(h) + ndtr(k)) - wedges - 0.5 * opposite
 
 
 def level_cases(
@@ -301,8 +290,7 @@ def bar_of_share(cases: Sequence[LevelCase], share: float) -> float:
 def bar_of_number(cases: Sequence[LevelCase], number: float) -> float:
     """The bar above which the evidence of so many papers is expected."""
     mean = np.array([case.expected_quality for case in cases])
-    variance = [case.model.joint(len(case.scores), case.model.share).variance for case in cases]
-    spread = np.sqrt(np.array(variance))
+    spread = np.sqrt([case.model.joint(len(case.scores), case.model.share).variance for case in cases])
 
     def expected(bar: float) -> float:
         above = ndtr((mean - bar) / np.where(spread > 0.0, spread, 1.0))
@@ -343,17 +331,13 @@ def corrected_qualities(
     `f W g/(1 + f W h)`, which leaves the variance `f W/(1 + f W h)`; with equal c that is `beta S`. A paper's
     quality is the mean of its corrected scores, weighted by their precision, with the prior N(center, 1).
 
-    Sums are exactly rounded (`fsum`), so they depend on neither order nor machine.
+    Sums are exactly rounded (`fsum`), so they depend on neither order nor machine. `cases` are all papers,
+    and `reviewers` who wrote their reviews, by slot.
 
-    Args:
-        cases: All papers of the conference, with one model.
-        reviewers: Who wrote the reviews of each paper, by slot.
-
-    Example:
-        >>> model = LevelModel(ScoreMoments(5.0, 1.0, 2.0), 0.5, 3, {2: 2})
-        >>> cases = [LevelCase(paper, (4.0, 6.0), model) for paper in "pq"]
-        >>> corrected_qualities(cases, {"p": ["ben", "ada"], "q": ["ben", "cleo"]})  # ben is strict
-        {'p': 0.0909090909090909, 'q': 0.0909090909090909}
+    >>> model = LevelModel(ScoreMoments(5.0, 1.0, 2.0), 0.5, 3, {2: 2})
+    >>> cases = [LevelCase(paper, (4.0, 6.0), model) for paper in "pq"]
+    >>> corrected_qualities(cases, {"p": ["ben", "ada"], "q": ["ben", "cleo"]})  # ben is strict
+    {'p': 0.0909090909090909, 'q': 0.0909090909090909}
     """
     model = cases[0].model
     if not model.corrects:
@@ -371,10 +355,10 @@ def corrected_qualities(
         for score, name in zip(z, reviewers[case.paper], strict=True):
             others = [review for n, review in enumerate(known[name]) if n != written[name]]
             written[name] += 1
-            remaining = strictness / (1.0 + strictness * fsum(told for _, told in others))
+            remaining = strictness / (1.0 + strictness * fsum(gain for _, gain in others))
             precision = 1.0 / (every - strictness + remaining)
             corrected.append((precision * (score - remaining * fsum(u for u, _ in others)), precision))
-        top, bottom = (fsum(part) for part in zip(*corrected, strict=True))
+        top, bottom = map(fsum, zip(*corrected, strict=True))
         qualities[case.paper] = center + top / (1.0 + bottom)
     return qualities
 

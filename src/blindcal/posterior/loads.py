@@ -26,10 +26,10 @@ from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
 from blindcal.checks import Array, Integers
-from blindcal.errors import InputError, Problem
+from blindcal.errors import InputError
 from blindcal.io.atomic_files import read_table
 from blindcal.io.cells import Column, count
-from blindcal.io.tables import input_error
+from blindcal.io.tables import Problems
 from blindcal.pools.candidates import OUTSIDER, union
 from blindcal.pools.prior import sets_of
 from blindcal.posterior.paper import PaperCase
@@ -122,17 +122,14 @@ def exact_beliefs(cases: Sequence[PaperCase], loads: Mapping[str, int]) -> list[
     Raises:
         InputError: No assignment from the pools keeps the loads, or there are too many to sum.
 
-    Example:
-        >>> known = (1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0)
-        >>> papers = [PaperCase(p, (1.0,), ("ada", "ben"), (0.5, 0.5), known, bar=0.0) for p in "pq"]
-        >>> exact_beliefs(papers, {"ada": 1, "ben": 1})[0]  # both papers have the same score
-        array([0.5, 0.5])
+    >>> known = (1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0)
+    >>> papers = [PaperCase(p, (1.0,), ("ada", "ben"), (0.5, 0.5), known, bar=0.0) for p in "pq"]
+    >>> exact_beliefs(papers, {"ada": 1, "ben": 1})[0]  # both papers have the same score
+    array([0.5, 0.5])
     """
     sums = AssignmentSums(*_tuples_and_load(cases, loads))
     if sums.terms > MOST_TERMS:
-        raise InputError(
-            f"the assignments of these papers are too many to sum: use {tilted_beliefs.__name__}"
-        )
+        raise InputError("the assignments of these papers are too many to sum: use tilted_beliefs")
     total, masses = sums.masses([case.belief.weight[:, None] for case in cases])
     return [mass[:, 0] / total[0] for mass in masses]
 
@@ -151,11 +148,10 @@ def tilted_beliefs(cases: Sequence[PaperCase], loads: Mapping[str, int]) -> list
     whose gradient is the loads less the expected ones. Arguments and errors are those of `exact_beliefs`, for
     any number of assignments.
 
-    Example:
-        >>> known = ((1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0),) * 2
-        >>> papers = [PaperCase(p, (1.0,), ("ada", "ben"), (0.8, 0.2), known, bar=0.0) for p in "pq"]
-        >>> tilted_beliefs(papers, {"ada": 1, "ben": 1})[0].round(3)  # one of two reviews each
-        array([0.5, 0.5])
+    >>> known = ((1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0),) * 2
+    >>> papers = [PaperCase(p, (1.0,), ("ada", "ben"), (0.8, 0.2), known, bar=0.0) for p in "pq"]
+    >>> tilted_beliefs(papers, {"ada": 1, "ben": 1})[0].round(3)  # one of two reviews each
+    array([0.5, 0.5])
     """
     # Loaded here, as in `blindcal.reviews`: it takes long, and few commands need it.
     from scipy.optimize import minimize
@@ -174,18 +170,13 @@ def tilted_beliefs(cases: Sequence[PaperCase], loads: Mapping[str, int]) -> list
             np.add.at(slope, rows, normalize(log)[:, None])
         return value, slope
 
-    bounds = [(-_MOST_LOG, _MOST_LOG)] * load.size
-    found = minimize(
-        loss,
-        np.zeros(load.size),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=bounds,
-        options={"maxiter": 10_000, "ftol": 0.0, "gtol": _FURTHEST / 10.0},
-    )
-    if np.abs(loss(found.x)[1]).max() > _FURTHEST:
+    bounds, options = [(-_MOST_LOG, _MOST_LOG)] * load.size, {"ftol": 0.0, "gtol": _FURTHEST / 10.0}
+    log_y = minimize(
+        loss, np.zeros(load.size), jac=True, bounds=bounds, options=options | {"maxiter": 10_000}
+    ).x
+    if np.abs(loss(log_y)[1]).max() > _FURTHEST:
         raise InputError("the tilt with these expected loads was not found")
-    return list(map(normalize, tilted(found.x)))
+    return list(map(normalize, tilted(log_y)))
 
 
 def _tuples_and_load(cases: Sequence[PaperCase], loads: Mapping[str, int]) -> tuple[list[Integers], Integers]:
@@ -214,15 +205,12 @@ def read_loads(path: str | os.PathLike[str] | Any) -> dict[str, int]:
     """
     columns = [Column("reviewer", "id", secret=True), Column("load", "integer", low=0.0)]
     table = read_table(path, columns, name="`loads`")
-    names, problems = table.text("reviewer"), list[Problem]()
-    if len(set(names)) < len(names):
-        twice = f"{count(len(names) - len(set(names)), 'row')} too many"
-        problems.append(Problem(table.file, None, "reviewer", "must name everyone once", twice))
+    names, log = table.text("reviewer"), Problems(table.file)
+    if more := len(names) - len(set(names)):
+        log.add(None, "reviewer", "must name everyone once", f"{count(more, 'row')} too many")
     if OUTSIDER in names:
-        rule = f"must not be {OUTSIDER}: only named reviewers have a load"
-        problems.append(Problem(table.file, None, "reviewer", rule))
-    if problems:
-        raise input_error(problems)
+        log.add(None, "reviewer", f"must not be {OUTSIDER}: only named reviewers have a load")
+    log.finish()
     return dict(zip(names, table.number("load").astype(int).tolist(), strict=True))
 
 
@@ -241,12 +229,9 @@ def review_flow(
     from scipy.sparse.csgraph import maximum_flow
 
     person, end = {name: 1 + number for number, name in enumerate(people)}, 1 + len(people) + len(pools)
-    edges = [(0, int(paper[i]), slots) for i, (_, slots) in enumerate(pools)]
-    edges += [
-        (int(paper[i]), person[name], slots if name == OUTSIDER else 1)
-        for i, (names, slots) in enumerate(pools)
-        for name in names
-    ]
-    edges += [(person[name], end, most) for name, most in load.items()]
+    edges = [(person[name], end, most) for name, most in load.items()]
+    for node, (names, slots) in zip(paper.tolist(), pools, strict=True):
+        edges += [(0, node, slots)]
+        edges += [(node, person[name], slots if name == OUTSIDER else 1) for name in names]
     start, stop, room = (np.array(part, dtype=np.int32) for part in zip(*edges, strict=True))
     return maximum_flow(csr_array((room, (start, stop)), shape=(end + 1, end + 1)), 0, end)

@@ -301,10 +301,9 @@ def secret_of(
     entry of the table that the tuple takes. Its layout may be at hand, and `chance` has a number for each
     slot, uniform in [0, 1).
 
-    Example:
-        >>> case = PaperCase("p", (1.0, 2.0), ("a", "b", "c"), (0.5, 0.5, 1.0), ((1.0,) * 7,) * 3, 0.0)
-        >>> case.tuples[secret_of(case, ("c", "a"))].tolist()
-        [2, 0]
+    >>> case = PaperCase("p", (1.0, 2.0), ("a", "b", "c"), (0.5, 0.5, 1.0), ((1.0,) * 7,) * 3, 0.0)
+    >>> case.tuples[secret_of(case, ("c", "a"))].tolist()
+    [2, 0]
     """
     index = {name: number for number, name in enumerate(case.candidates)}
     candidates = [index.get(name, index.get(OUTSIDER, -1)) for name in reviewers]

@@ -82,8 +82,8 @@ class ThisYearInputs:
         """The public side of the conference, with its bar, and what is true.
 
         Args:
-            accept_rate: The share to accept; give it or `bar`. One number, or one for each track.
-            bar: The bar itself, in standard deviations of quality; likewise.
+            accept_rate: The share to accept, as for `prepare`; give it or `bar`.
+            bar: The bar itself, in standard deviations of quality.
             exact: Whether the share stands for a number of papers: the evidence is then expected to lie above
                 the bar for so many. Otherwise the share of the population does.
             better: The better end of the scale, `high` or `low`.
@@ -207,10 +207,9 @@ def read_evidence(source: Any, reviews: Reviews, withdrawn: Collection[str] = ()
     Raises:
         InputError: Lists every problem of the table.
 
-    Example:
-        >>> reviews = Reviews.from_table({"paper": ["p", "q"], "reviewer": ["a", "b"], "score": [3, 4]})
-        >>> read_evidence({"p": "accept", "q": "reject"}, reviews)
-        Evidence(levels={'p': 1, 'q': 0}, numbers=None)
+    >>> reviews = Reviews.from_table({"paper": ["p", "q"], "reviewer": ["a", "b"], "score": [3, 4]})
+    >>> read_evidence({"p": "accept", "q": "reject"}, reviews)
+    Evidence(levels={'p': 1, 'q': 0}, numbers=None)
     """
     if isinstance(source, Mapping) and not set(source) <= {"paper", "evidence"}:
         source = {"paper": list(source), "evidence": list(map(str, source.values()))}

@@ -62,9 +62,8 @@ def score_moments(scores: Mapping[str, Sequence[float]], areas: Mapping[str, str
         scores: Those of each paper, high ones better. They count as they are written: 0.1 is a tenth.
         areas: The area of each paper; empty texts if there is one for all.
 
-    Example:
-        >>> score_moments({"p": (1.0, 3.0), "q": (6.0, 8.0)}, {"p": "", "q": ""})  # w = 2, q = (25 - 2) / 2
-        ScoreMoments(center=4.5, spread=3.391164991562634, disagreement=0.17391304347826086, areas={})
+    >>> score_moments({"p": (1.0, 3.0), "q": (6.0, 8.0)}, {"p": "", "q": ""})  # w = 2, q = (25 - 2) / 2
+    ScoreMoments(center=4.5, spread=3.391164991562634, disagreement=0.17391304347826086, areas={})
     """
     groups: dict[str, list[tuple[Fraction, int]]] = {}
     squared = between = Fraction(0)

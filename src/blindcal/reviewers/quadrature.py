@@ -49,10 +49,9 @@ def gauss_legendre(count: int) -> tuple[Array, Array]:
 def gauss_legendre_unit(count: int) -> tuple[Array, Array]:
     """Gauss-Legendre nodes and weights on [0, 1].
 
-    Example:
-        >>> panel_nodes, weights = gauss_legendre_unit(2)
-        >>> round(float(weights @ panel_nodes**3), 15)
-        0.25
+    >>> panel_nodes, weights = gauss_legendre_unit(2)
+    >>> round(float(weights @ panel_nodes**3), 15)
+    0.25
     """
     nodes, weights = gauss_legendre(count)
     return 0.5 * (nodes + 1.0), 0.5 * weights
@@ -61,10 +60,9 @@ def gauss_legendre_unit(count: int) -> tuple[Array, Array]:
 def gauss_legendre_panels(ends: Array, count: int = NODES) -> tuple[Array, Array]:
     """Points and weights `[..., panel, node]` between the ends `[..., end]` of panels.
 
-    Example:
-        >>> points, weights = gauss_legendre_panels(np.array([0.0, 1.0, 3.0]))
-        >>> points.shape, round(float((weights * points**2).sum()), 12)
-        ((2, 16), 9.0)
+    >>> points, weights = gauss_legendre_panels(np.array([0.0, 1.0, 3.0]))
+    >>> points.shape, round(float((weights * points**2).sum()), 12)
+    ((2, 16), 9.0)
     """
     nodes, weights = gauss_legendre(count)
     half = 0.5 * np.diff(ends, axis=-1)[..., None]
