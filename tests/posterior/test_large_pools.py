@@ -37,7 +37,7 @@ from blindcal.posterior.large_pools import (
     start_search,
 )
 from blindcal.posterior.paper import PaperCase, paper_nodes
-from blindcal.posterior.tuple_weights import _rows_at, acceptance_evidence
+from blindcal.posterior.tuple_weights import _row_likelihoods, acceptance_evidence
 from blindcal.reviews import Reviews
 from blindcal.verification import checks_of, refuse_failed
 from listed_tuples import Enumerator, promises, solvable
@@ -230,7 +230,7 @@ def test_a_coin_is_tossed_by_the_layout_of_the_table_that_was_certified(monkeypa
     who = true_reviewers(conference, Reviews.from_table(table))[case.paper]
     keys = [Key(bytes([n]) * 32) for n in range(20)]
     found = [true_secret(key, request, 1, case, who) for key in keys]
-    monkeypatch.setattr(paper_module, "_layout", None)
+    monkeypatch.setattr(paper_module, "_promised_layout", None)
 
     def tossed(plan: PaperPlan) -> list[int]:
         return [decide_paper(key, request, 1, case, who, plan, 1.0).secret for key in keys]
@@ -371,7 +371,12 @@ def test_a_table_is_a_function_of_its_own_paper(guarantee: Guarantee) -> None:
 
     alone = {}
     for case in cases:
-        for kept in (_rows_at, paper_module.paper_nodes, paper_module._search, paper_module._sample):
+        for kept in (
+            _row_likelihoods,
+            paper_module.paper_nodes,
+            paper_module._penalty_search,
+            paper_module._tuple_sample,
+        ):
             kept.cache_clear()
         alone |= tables([case])
     assert tables(cases) == alone
@@ -401,8 +406,8 @@ def test_papers_of_a_committee_are_weighed_like_papers_with_pools_of_their_own()
         assert [part.tolist() for part in one.look_alikes] == [part.tolist() for part in other.look_alikes]
         np.testing.assert_array_equal(one.calibration, other.calibration)
         steps = one.layout.steps.tolist()
-        paper_module._layout.cache_clear()
-        paper_module._search.cache_clear()
+        paper_module._promised_layout.cache_clear()
+        paper_module._penalty_search.cache_clear()
         paper_module.paper_nodes.cache_clear()
         paper_module._kinds_of_candidates.cache_clear()
         assert steps == other.layout.steps.tolist()

@@ -14,7 +14,7 @@ from blindcal.pools.candidates import SharedTuple, all_but
 from blindcal.pools.prior import inclusion, log_prior
 from blindcal.posterior.paper import PaperCase
 from blindcal.posterior.tuple_weights import (
-    _panels,
+    _panels_at_bar,
     _sums_in_logs,
     log_likelihoods,
     node_likelihoods,
@@ -157,7 +157,7 @@ def test_matrix_products_agree_with_logarithms_at_the_same_nodes_and_light_tuple
     rng, light = np.random.default_rng(1), 0
     for seed in range(count(1, 10)):
         for case in unequal_cases(seed):
-            quality, log_rule, edge = _panels(case)
+            quality, log_rule, edge = _panels_at_bar(case)
             likelihood = log_likelihoods(case, quality)
             expected, right = _sums_in_logs(likelihood, log_rule - 0.5 * quality**2, edge, case.tuples)
             expected += prior_of(case)

@@ -28,7 +28,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.policy import TIE_TOLERANCE
 from blindcal.pools.prior import NOBODY
 from blindcal.posterior.belief import Belief
-from blindcal.posterior.large_pools import AggregatedBelief, LayoutTarget
+from blindcal.posterior.large_pools import AggregatedBelief
 from blindcal.posterior.paper import PaperCase
 
 _EQUAL_WEIGHTS = 1e-9
@@ -79,7 +79,7 @@ def secret_classes(belief: Belief) -> TupleClasses:
 
 def entry_classes(case: PaperCase) -> TupleClasses:
     """The entries of an aggregated belief as classes: every candidate keeps its row in every slot."""
-    return _entry_classes(case.promised(LayoutTarget()), case.aggregated)
+    return _entry_classes(case.unpromised, case.aggregated)
 
 
 # Guarantees whose tables are laid out alike share them.

@@ -112,18 +112,18 @@ def _bar_step(above: Array, aim: float) -> int:
     9
     """
     off = np.abs(above - aim)
-    first, last = _plateau(above, int(np.argmax(off <= off.min() + _SAME_SHARE)))
+    first, last = _equal_shares(above, int(np.argmax(off <= off.min() + _SAME_SHARE)))
     end = above.size - 1
     if first > 0 and last < end:
         return (first + last) // 2
     if first > 0:
-        before, _ = _plateau(above, first - 1)
+        before, _ = _equal_shares(above, first - 1)
         return min(first + ((first - before) // 2 if before > 0 else 0), end)
-    _, after = _plateau(above, min(last + 1, end))
+    _, after = _equal_shares(above, min(last + 1, end))
     return max(last - ((after - last) // 2 if after < end else 0), 0)
 
 
-def _plateau(above: Array, index: int) -> tuple[int, int]:
+def _equal_shares(above: Array, index: int) -> tuple[int, int]:
     """The first and the last step with the same share as this one."""
     first = np.searchsorted(-above, -above[index] - _SAME_SHARE)
     last = np.searchsorted(-above, -above[index] + _SAME_SHARE, side="right")

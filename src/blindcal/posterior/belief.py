@@ -59,7 +59,7 @@ class Belief:
         if (np.abs(w.sum(axis=-1) - 1.0) > _SUM_TOLERANCE).any():
             worst = w.sum(axis=-1).flat[int(np.argmax(np.abs(w.sum(axis=-1) - 1.0)))]
             raise InputError(f"weight must sum to 1 over the secrets, found {number_text(worst)}")
-        named = None if labels is None else _labels(labels, w.shape)
+        named = None if labels is None else _checked_labels(labels, w.shape)
         vars(self).update(weight=w, favor=f, labels=named, entry=None, alike=None)
 
     def spread(self, table: Array) -> Array:
@@ -115,7 +115,7 @@ class Belief:
         return long_frame(columns, "secret")
 
 
-def _labels(labels: ArrayLike, shape: tuple[int, ...]) -> Integers:
+def _checked_labels(labels: ArrayLike, shape: tuple[int, ...]) -> Integers:
     array = np.asarray(labels)
     if not np.issubdtype(array.dtype, np.integer):
         raise InputError(f"labels must be integers, found {array.dtype}")
@@ -194,13 +194,13 @@ def pair_belief(reviewers: tuple[Reviewer, Reviewer], scores: ArrayLike, prior: 
         if first.shape == second.shape == log_odds.shape == ():
             return _same_pair(first, second, s, log_odds)
         return _affine_pair(first, second, s, log_odds, shape)
-    weight = _weights(np.broadcast_to(_log_ratio(first, second, s) + log_odds, shape))
+    weight = _pair_weights(np.broadcast_to(_log_ratio(first, second, s) + log_odds, shape))
     favor = np.empty_like(weight)
     favor[..., 0], favor[..., 1] = chance_better(first, second, s), chance_better(second, first, s)
     return unchecked_belief(weight, favor)
 
 
-def _weights(log_odds: Array) -> Array:
+def _pair_weights(log_odds: Array) -> Array:
     """(1, e)/(1 + e) or (e, 1)/(1 + e), e = exp(-|log odds|): small weights keep their digits."""
     odds, likely = np.exp(-np.abs(log_odds)), log_odds >= 0.0
     more = 1.0 / (1.0 + odds)
@@ -241,7 +241,7 @@ def _affine_pair(first: Affine, second: Affine, s: Array, log_odds: Array, shape
     x1, x2, shift = s[..., 0] - first.offset, s[..., 1] - first.offset, second.offset - first.offset
     # Differences of squares are factored, so that nothing cancels for scores far out.
     slope, offset = 0.5 * (1.0 / total2 - 1.0 / total1), shift / total2
-    weight = _weights(np.broadcast_to((x1 - x2) * ((x1 + x2) * slope - offset) + log_odds, shape))
+    weight = _pair_weights(np.broadcast_to((x1 - x2) * ((x1 + x2) * slope - offset) + log_odds, shape))
     leads = x1 * gain1 - (x2 - shift) * gain2, (x1 - shift) * gain2 - x2 * gain1
     readings = ((gain1, first.offset), (gain2, second.offset))
     favor, known = np.empty_like(weight), variance <= 0.0

@@ -180,12 +180,12 @@ def check_levels(accept_rate: LevelByTrack | None, bar: LevelByTrack | None) -> 
     if (accept_rate is None) == (bar is None):
         raise InputError("give one of accept rate and bar")
     if accept_rate is not None:
-        rates = _values(accept_rate)
+        rates = _level_values(accept_rate)
         # Single tracks may accept all or none, if another track has something to decide.
         check = within if any(0.0 < rate < 1.0 for rate in rates) else strictly_within
         check("accept rate", rates, 0.0, 1.0)
     if bar is not None:
-        numbers("bar", _values(bar))
+        numbers("bar", _level_values(bar))
 
 
 def assemble(
@@ -235,7 +235,7 @@ def track_level(level: LevelByTrack, track: str) -> float:
     return level[track] if isinstance(level, Mapping) else level
 
 
-def _values(level: LevelByTrack) -> list[float]:
+def _level_values(level: LevelByTrack) -> list[float]:
     return list(level.values()) if isinstance(level, Mapping) else [level]
 
 
@@ -254,17 +254,17 @@ def tracks_of(reviews: Reviews, level: LevelByTrack | None, sources: Sources) ->
 
 def paper_tracks(reviews: Reviews) -> dict[str, str]:
     """The track of each paper, as its reviews say; empty if they do not."""
-    return _by_paper(reviews, reviews.tracks, reviews.track)
+    return _code_by_paper(reviews, reviews.tracks, reviews.track)
 
 
 def paper_areas(reviews: Reviews) -> dict[str, str]:
     """The area of each paper whose center is its own: the declared one, else its track, else empty."""
     if reviews.area is None:
         return paper_tracks(reviews)
-    return _by_paper(reviews, reviews.areas, reviews.area)
+    return _code_by_paper(reviews, reviews.areas, reviews.area)
 
 
-def _by_paper(reviews: Reviews, names: tuple[str, ...], codes: Integers | None) -> dict[str, str]:
+def _code_by_paper(reviews: Reviews, names: tuple[str, ...], codes: Integers | None) -> dict[str, str]:
     if codes is None:
         return dict.fromkeys(reviews.papers, "")
     named = (*names, "")

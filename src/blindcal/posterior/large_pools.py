@@ -100,19 +100,19 @@ def evidence_steps(search: PenaltySearch, promise: LayoutTarget) -> EvidenceStep
     for number in range(_MAX_ROUNDS if needed else 0):
         chance, slope = search.chances(accepted if number == 0 else search.accepted(penalty, risen))
         follow = np.where(pinned, 1.0, _CENTER_PACE) if number else 1.0
-        around = _snapped(around + follow * (search.around(chance, pinned) - around))
+        around = _on_machine_grid(around + follow * (search.around(chance, pinned) - around))
         moved, missed = search.moved(penalty, chance, slope, around)
-        missed = float(_snapped(missed))
+        missed = float(_on_machine_grid(missed))
         best = min(best, (missed, penalty, risen), key=lambda state: state[0])
         if missed < _TOLERANCE:
             break
         # Candidates that move together overshoot: then all take shorter steps.
         factor = _SHRINK if missed > last else _GROW
         damping = float(np.clip(factor * damping, _LEAST_DAMPING, _DAMPING))
-        penalty, last = _snapped(penalty + damping * moved), missed
-        penalty = np.where(pinned, penalty, _snapped(search.balanced(penalty, damping)))
+        penalty, last = _on_machine_grid(penalty + damping * moved), missed
+        penalty = np.where(pinned, penalty, _on_machine_grid(search.balanced(penalty, damping)))
         risen += _THRESHOLD_PACE * damping * (search.risen(penalty * pinned) - risen)
-        risen = float(_snapped(risen))
+        risen = float(_on_machine_grid(risen))
     _, penalty, risen = best
     return search.graded(penalty, risen)
 
@@ -148,12 +148,12 @@ class PenaltySearch:
         """
         reviews = len(self.center)
         total = (-risen - float(self.center.sum())) / self.step + reviews * _MIDDLE
-        return float(_snapped(np.clip(total, -1.0, reviews * (STEPS - 1) + 1.0)))
+        return float(_on_machine_grid(np.clip(total, -1.0, reviews * (STEPS - 1) + 1.0)))
 
     def graded(self, penalty: Array, risen: float) -> EvidenceSteps:
         """Everybody's evidence in steps from 0 on, less the penalty of their kind."""
         away = (self.evidence - penalty - self.center[:, None]) / self.step
-        steps = _snapped(np.clip(away + _MIDDLE, 0.0, STEPS - 1.0))
+        steps = _on_machine_grid(np.clip(away + _MIDDLE, 0.0, STEPS - 1.0))
         return EvidenceSteps(steps[:, self.of], penalty[:, self.of], self.threshold(risen))
 
     def accepted(self, penalty: Array, risen: float) -> Array:
@@ -255,7 +255,7 @@ def start_search(nodes: QuadratureNodes, evidence: Array, alike: Integers, tied:
     )
 
 
-def _snapped(values: ArrayLike) -> Array:
+def _on_machine_grid(values: ArrayLike) -> Array:
     """Values rounded to the grid that all processors agree on."""
     return np.rint(np.asarray(values) / _GRID) * _GRID
 
@@ -291,7 +291,7 @@ class TableLayout:
         than the distance to the lower one.
         """
         steps = self.steps[np.arange(rows.shape[-1]), rows]
-        return self._at(np.floor(steps) + (chance < steps % 1.0))
+        return self._entry_at(np.floor(steps) + (chance < steps % 1.0))
 
     def expected(self, table: Array, rows: Integers) -> Array:
         """The mean accept probability of tuples `[..., slot]` over the random choice of steps."""
@@ -299,11 +299,11 @@ class TableLayout:
         total = np.zeros(rows.shape[:-1])
         for upper in product((0, 1), repeat=rows.shape[-1]):
             chance = np.prod(np.where(upper, steps % 1.0, 1.0 - steps % 1.0), axis=-1)
-            total += chance * table[self._at(np.floor(steps) + np.array(upper))]
+            total += chance * table[self._entry_at(np.floor(steps) + np.array(upper))]
         # The probabilities of the roundings sum to 1 up to a last digit.
         return np.clip(total, table.min(), table.max())
 
-    def _at(self, steps: Array) -> Integers:
+    def _entry_at(self, steps: Array) -> Integers:
         total = np.minimum(steps.sum(axis=-1), self.edges[-1] - 1)
         return np.asarray(np.searchsorted(self.edges, total, side="right") - 1)
 

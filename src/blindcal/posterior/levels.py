@@ -216,19 +216,22 @@ def _level_belief(within: float, bar: float, alone: float, joint: Joint) -> tupl
     Of a level that cannot occur only its side is kept.
     """
     quality, corrected = (within - bar, alone), (joint.slope * within - bar, joint.variance)
-    right, above = _above(*quality), _above(*corrected)
+    right, above = _chance_above(*quality), _chance_above(*corrected)
     both = both_above(quality, corrected, joint.covariance)
-    accepting = _rounded(above)
+    accepting = _rounded_chance(above)
     low = (right - both) / (1.0 - above) if accepting < 1.0 else 0.0
     high = both / above if accepting > 0.0 else 1.0
-    return (1.0 - accepting, accepting), (_rounded(min(max(low, 0.0), 1.0)), _rounded(min(high, 1.0)))
+    return (1.0 - accepting, accepting), (
+        _rounded_chance(min(max(low, 0.0), 1.0)),
+        _rounded_chance(min(high, 1.0)),
+    )
 
 
-def _rounded(chance: float) -> float:
+def _rounded_chance(chance: float) -> float:
     return round(chance / _UNIT) * _UNIT
 
 
-def _above(distance: float, variance: float) -> float:
+def _chance_above(distance: float, variance: float) -> float:
     """P(x > 0) for x normal with this mean and variance; without variance a step, 1/2 at 0."""
     if variance <= 0.0:
         return 0.5 * (1.0 + float(np.sign(distance)))
@@ -247,7 +250,7 @@ def both_above(first: _Pair, second: _Pair, covariance: float) -> float:
     """
     (mean, variance), (other_mean, other_variance) = first, second
     if variance <= 0.0 or other_variance <= 0.0:
-        return _above(*first) * _above(*second)
+        return _chance_above(*first) * _chance_above(*second)
     h, k = mean / sqrt(variance), other_mean / sqrt(other_variance)
     r = min(max(covariance / sqrt(variance * other_variance), -1.0), 1.0)
     if r >= 1.0:

@@ -52,7 +52,7 @@ class AssignmentSums:
         return prod(float(load + 1) for load in self.load) * sum(float(len(rows)) for rows in self.sets)
 
     @cached_property
-    def _moves(self) -> tuple[int, list[list[tuple[Integers, int]]]]:
+    def _load_moves(self) -> tuple[int, list[list[tuple[Integers, int]]]]:
         """The number of states, and for each paper and set of reviewers the states that it can follow on.
 
         A state says how many reviews everybody has; in the last one all loads are met. With the states of a
@@ -82,11 +82,11 @@ class AssignmentSums:
         >>> total, masses[0].tolist()  # 0 wrote the first and 1 the second review, or the reverse
         (array([2.]), [[1.5], [0.5]])
         """
-        (states, moves), cases = self._moves, weights[0].shape[1]
+        (states, moves), cases = self._load_moves, weights[0].shape[1]
         papers = list(zip(weights, self.index, self.sets, strict=True))
         forward = [np.zeros((states, cases))]
         forward[0][0] = 1.0
-        by_set = [_by_set(weight, index, len(sets)) for weight, index, sets in papers]
+        by_set = [_weights_by_set(weight, index, len(sets)) for weight, index, sets in papers]
         for own, weight in zip(moves, by_set, strict=True):
             forward.append(np.zeros((states, cases)))
             for (before, step), chance in zip(own, weight, strict=True):
@@ -105,7 +105,7 @@ class AssignmentSums:
         return forward[-1][-1], masses
 
 
-def _by_set(weights: Array, index: Integers, sets: int) -> Array:
+def _weights_by_set(weights: Array, index: Integers, sets: int) -> Array:
     """The weight `[set, case]` of each set, from those of its tuples, `[tuple, case]`."""
     summed = np.zeros((sets, weights.shape[1]))
     np.add.at(summed, index, weights)
@@ -170,9 +170,12 @@ def tilted_beliefs(cases: Sequence[PaperCase], loads: Mapping[str, int]) -> list
             np.add.at(slope, rows, normalize(log)[:, None])
         return value, slope
 
-    bounds, options = [(-_MOST_LOG, _MOST_LOG)] * load.size, {"ftol": 0.0, "gtol": _FURTHEST / 10.0}
     log_y = minimize(
-        loss, np.zeros(load.size), jac=True, bounds=bounds, options=options | {"maxiter": 10_000}
+        loss,
+        np.zeros(load.size),
+        jac=True,
+        bounds=[(-_MOST_LOG, _MOST_LOG)] * load.size,
+        options={"maxiter": 10_000, "ftol": 0.0, "gtol": _FURTHEST / 10.0},
     ).x
     if np.abs(loss(log_y)[1]).max() > _FURTHEST:
         raise InputError("the tilt with these expected loads was not found")

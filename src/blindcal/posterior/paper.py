@@ -19,7 +19,7 @@ import numpy as np
 from blindcal.checks import Array, Integers
 from blindcal.errors import InputError
 from blindcal.pools.candidates import OUTSIDER, shared_part
-from blindcal.pools.prior import NOBODY, candidate_seats, tuple_count
+from blindcal.pools.prior import NOBODY, tuple_count
 from blindcal.posterior.belief import Belief, unchecked_belief
 from blindcal.posterior.large_pools import (
     AggregatedBelief,
@@ -100,14 +100,17 @@ class PaperCase(PaperData):
         return self if self.listed or promise == self.promise else replace(self, promise=promise)
 
     @property
+    def unpromised(self) -> Self:
+        """The same paper for all guarantees: what they share is kept under it."""
+        return self.promised(LayoutTarget())
+
+    @property
     def belief(self) -> Belief:
         """The posterior given the scores: weight[n], favor[n], labels[k, n] (named candidates).
 
         If tuples are not listed, it is over the parts of an `AggregatedBelief`, with `entry[n]`.
         """
-        if not self.listed:
-            return self.aggregated.belief
-        return unchecked_belief(*_listed(self))
+        return unchecked_belief(*_listed_posterior(self)) if self.listed else self.aggregated.belief
 
     @property
     def favor(self) -> float:
@@ -115,7 +118,7 @@ class PaperCase(PaperData):
         if self.listed:
             mass, above = self.belief.weight, self.belief.favor
         else:
-            nodes = paper_nodes(self.promised(LayoutTarget()))
+            nodes = paper_nodes(self.unpromised)
             mass, above = nodes.mass * TupleSums(nodes).total(), nodes.above
         return float(np.clip(mass @ above / mass.sum(), 0.0, 1.0))
 
@@ -144,12 +147,12 @@ class PaperCase(PaperData):
     @property
     def layout(self) -> TableLayout:
         """The entry of the table that each tuple takes, for a paper whose tuples are not listed."""
-        return _layout(self)
+        return _promised_layout(self)
 
     @property
     def sample(self) -> TupleSample | None:
         """A sample of tuples if they are not listed, else None; it depends on public data alone."""
-        return None if self.listed else replace(_sample(self.promised(LayoutTarget())), case=self)
+        return None if self.listed else replace(_tuple_sample(self.unpromised), case=self)
 
     @property
     def look_alikes(self) -> tuple[Integers, Integers]:
@@ -158,7 +161,7 @@ class PaperCase(PaperData):
         `*` is nobody and like no one.
         """
         tied = np.unique(self.scores, return_inverse=True)[1]
-        return tied, _kinds_of_candidates(self.promised(LayoutTarget()))
+        return tied, _kinds_of_candidates(self.unpromised)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +177,7 @@ class TupleSample:
     @cached_property
     def entry(self) -> Integers:
         """`[draw]`, the entry of the table that each takes."""
-        return _entries(self.case.promised(LayoutTarget()), self.case.layout)
+        return _sample_entries(self.case.unpromised, self.case.layout)
 
 
 @lru_cache(maxsize=2)
@@ -191,20 +194,18 @@ def _kinds_of_candidates(case: PaperCase) -> Integers:
     return numbers
 
 
-@lru_cache(maxsize=4)
-def _first_alike(rows: tuple[tuple[float, ...], ...]) -> Integers:
-    """`[candidate]`: equal numbers for equal calibration, once for all papers that share it."""
-    return _numbered(rows)
-
-
 def _numbered(items: Iterable[object]) -> Integers:
     """Equal numbers for equal items, from 0 in the order in which they come."""
     numbers: dict[object, int] = {}
     return np.array([numbers.setdefault(item, len(numbers)) for item in items], dtype=np.int64)
 
 
+# Equal numbers for equal calibration, once for all papers that share it.
+_first_alike = lru_cache(maxsize=4)(_numbered)
+
+
 @lru_cache(maxsize=2)
-def _listed(case: PaperCase) -> tuple[Array, Array, Integers]:
+def _listed_posterior(case: PaperCase) -> tuple[Array, Array, Integers]:
     """Weight, favor and labels of every tuple, cached while a paper is worked on."""
     log_weight, favor = tuple_posteriors(case)
     first = _first_equivalent(case)
@@ -237,36 +238,36 @@ def _first_equivalent(case: PaperCase) -> Integers | None:
 
 
 @lru_cache(maxsize=4)
-def _entries(case: PaperCase, layout: TableLayout) -> Integers:
-    drawn = _sample(case)
+def _sample_entries(case: PaperCase, layout: TableLayout) -> Integers:
+    drawn = _tuple_sample(case)
     return layout.entries(drawn.rows, drawn.chance)
 
 
 @lru_cache(maxsize=4)
-def _aggregated(case: PaperCase, layout: TableLayout) -> AggregatedBelief:
+def _aggregated_belief(case: PaperCase, layout: TableLayout) -> AggregatedBelief:
     tied, alike = case.look_alikes
     return aggregate(paper_nodes(case), layout, case.by_seat(alike), tied)
 
 
 @lru_cache(maxsize=4)
-def _layout(case: PaperCase) -> TableLayout:
-    return table_layout(_search(case.promised(LayoutTarget())), case.promise)
+def _promised_layout(case: PaperCase) -> TableLayout:
+    return table_layout(_penalty_search(case.unpromised), case.promise)
 
 
 @lru_cache(maxsize=2)
-def _search(case: PaperCase) -> PenaltySearch:
+def _penalty_search(case: PaperCase) -> PenaltySearch:
     tied, alike = case.look_alikes
     evidence = case.by_seat(acceptance_evidence(case))
     return start_search(paper_nodes(case), evidence, case.by_seat(alike), tied)
 
 
 @lru_cache(maxsize=2)
-def _sample(case: PaperCase) -> TupleSample:
+def _tuple_sample(case: PaperCase) -> TupleSample:
     nodes = paper_nodes(case)
     seats = _sample_tuples(nodes, _public_rng(case, "tuples"))
     if seats is None:
         raise InputError(UNWEIGHABLE.format(case.paper))
-    rows = candidate_seats(len(case.candidates), len(case.scores), case.outsider)[seats]
+    rows = case.by_seat(np.arange(len(case.candidates)))[seats]
     chance = _public_rng(case, "steps").random(rows.shape)
     return TupleSample(case, rows, case.named(rows), _tuple_favors(nodes, seats), chance)
 
@@ -289,7 +290,7 @@ def paper_nodes(case: PaperCase) -> QuadratureNodes:
 
 def aggregated_in(case: PaperCase, layout: TableLayout) -> AggregatedBelief:
     """The belief by entries of a table that is laid out already."""
-    return _aggregated(case.promised(LayoutTarget()), layout)
+    return _aggregated_belief(case.unpromised, layout)
 
 
 def secret_of(
@@ -357,9 +358,8 @@ def _tuple_favors(nodes: QuadratureNodes, rows: Integers) -> Array:
     parts = np.stack([nodes.mass, nodes.mass * nodes.above], axis=1)
     sums, size = np.empty((len(rows), 2)), max(1, _CACHE_CHUNK // nodes.mass.size)
     for start in range(0, len(rows), size):
-        some = rows[start : start + size].T
-        product_of_slots = reduce(np.multiply, (nodes.likelihood[slot, who] for slot, who in enumerate(some)))
-        sums[start : start + size] = product_of_slots @ parts
+        each = (nodes.likelihood[slot, who] for slot, who in enumerate(rows[start : start + size].T))
+        sums[start : start + size] = reduce(np.multiply, each) @ parts
     favor = np.clip(sums[:, 1] / sums[:, 0], 0.0, 1.0)
     return np.where(np.abs(favor - 0.5) < _FAVOR_ERROR, 0.5, favor)
 
@@ -389,7 +389,6 @@ def _seatings(nodes: QuadratureNodes) -> Iterator[dict[int, int]]:
 
 def _seating_mass(nodes: QuadratureNodes, sums: TupleSums, seating: dict[int, int]) -> Array:
     alike = nodes.alike or nodes.slots
-    left = tuple(sorted(alike[slot] for slot in excluding(nodes.slots, tuple(seating))))
-    rest = sums.distinct(left, ()).sum(axis=1)
+    left = sorted(alike[slot] for slot in excluding(nodes.slots, tuple(seating)))
     sure = np.prod([nodes.likelihood[slot, candidate] for slot, candidate in seating.items()], axis=0)
-    return np.asarray(np.maximum(nodes.mass * sure * rest, 0.0))
+    return np.asarray(np.maximum(nodes.mass * sure * sums.distinct(tuple(left), ()).sum(axis=1), 0.0))

@@ -167,15 +167,15 @@ def _same_reviews(past: Fingerprint, now: Fingerprint, near: float) -> tuple[int
     everybody, same, expected = list(then.values()), 0, 0.0
     for paper, who, score in now.reviews:
         if (paper, who) in then:
-            alike = _close(score, [then[paper, who]], near)
+            alike = _scores_within(score, [then[paper, who]], near)
             same += alike
-            others = _close(score, own[who], near) - alike
-            usual = _close(score, everybody, near) / len(everybody)
+            others = _scores_within(score, own[who], near) - alike
+            usual = _scores_within(score, everybody, near) / len(everybody)
             expected += (others + _PRIOR_SCORES * usual) / (len(own[who]) - 1 + _PRIOR_SCORES)
     return same, expected
 
 
-def _close(score: float, ordered: Sequence[float], near: float) -> int:
+def _scores_within(score: float, ordered: Sequence[float], near: float) -> int:
     """How many of some ordered scores are so near, but for roundoff."""
     reach = near * (1 + 1e-9)
     return bisect_right(ordered, score + reach) - bisect_left(ordered, score - reach)

@@ -97,9 +97,11 @@ class ThisYearInputs:
         areas = paper_areas(reviews)
         model = model or level_model(scores_by_paper(reviews), areas, strictness_share, people)
         tracks = tracks_of(reviews, bar if accept_rate is None else accept_rate, self.sources)
-        conference = _assemble(level_cases(reviews, model, tracks, areas), accept_rate, bar, exact, model)
+        conference = _assemble_levels(
+            level_cases(reviews, model, tracks, areas), accept_rate, bar, exact, model
+        )
         who = reviewers_by_slot(reviews)
-        given = None if self.given is None else _levels(self.given, conference, standing or {})
+        given = None if self.given is None else _given_levels(self.given, conference, standing or {})
         return conference, Truth({case.paper: who[case.paper] for case in conference.cases}, given)
 
     def on_grid(self, grid: Sequence[float]) -> ThisYearInputs:
@@ -135,7 +137,9 @@ def prepared_again(
     """
     scores, areas = {case.paper: case.scores for case in cases}, {case.paper: case.area for case in cases}
     model = frozen or level_model(scores, areas, share, people)
-    return _assemble([replace(case, model=model, bar=0.0) for case in cases], accept_rate, bar, exact, model)
+    return _assemble_levels(
+        [replace(case, model=model, bar=0.0) for case in cases], accept_rate, bar, exact, model
+    )
 
 
 def model_json(model: LevelModel) -> dict[str, Any]:
@@ -154,7 +158,7 @@ def model_of_json(content: Mapping[str, Any]) -> LevelModel:
     return LevelModel(ScoreMoments(**content["moments"]), content["share"], content["people"], reviews)
 
 
-def _assemble(
+def _assemble_levels(
     cases: Sequence[LevelCase],
     accept_rate: LevelByTrack | None,
     bar: LevelByTrack | None,
@@ -174,7 +178,7 @@ def _assemble(
     return with_bars(cases, accept_rate, bar, bar_and_share, model)
 
 
-def _levels(given: Evidence, conference: Conference, standing: Mapping[str, int]) -> dict[str, int]:
+def _given_levels(given: Evidence, conference: Conference, standing: Mapping[str, int]) -> dict[str, int]:
     """The levels that were given, or as many *accept* as are accepted by mean scores, in each track.
 
     Where papers have `standing` levels, accept is what reaches the lowest number among those with accept.

@@ -229,11 +229,11 @@ class TupleSums:
         self.nodes, self.repeats, self.beside = nodes, repeats, beside
         shape = nodes.likelihood.shape[:2]
         self.steps = np.zeros(shape) if steps is None else steps
-        self._fewest, most = np.floor(self.steps.min(axis=1)), np.ceil(self.steps.max(axis=1))
+        self._fewest_steps, most = np.floor(self.steps.min(axis=1)), np.ceil(self.steps.max(axis=1))
         if width is not None:
-            self._fewest, most = np.zeros(shape[0]), np.full(shape[0], width - 1.0)
-        self._reach: list[int] = (most - self._fewest).astype(np.int64).tolist()
-        self.first = int(self._fewest[list(nodes.tied)].sum())
+            self._fewest_steps, most = np.zeros(shape[0]), np.full(shape[0], width - 1.0)
+        self._step_range: list[int] = (most - self._fewest_steps).astype(np.int64).tolist()
+        self.first = int(self._fewest_steps[list(nodes.tied)].sum())
         every = np.arange(shape[1])
         self.unpeeled = np.delete(every, nodes.peeled) if nodes.peeled else every
         self._sums: dict[tuple[Slots, Slots], Array] = {}
@@ -259,7 +259,7 @@ class TupleSums:
                [0.25  , 0.0625],
                [0.5   , 1.    ]])
         """
-        masses = self._by_slot(candidates, partial(self._spread, edges=edges - self.first))
+        masses = self._sums_by_slot(candidates, partial(self._mass_by_entry, edges=edges - self.first))
         return [np.maximum(mass, 0.0) for mass in masses]
 
     def accepted(self, candidates: Integers, threshold: float) -> list[Array]:
@@ -275,9 +275,11 @@ class TupleSums:
                [0.03125, 0.0625 ],
                [0.25   , 1.     ]])
         """
-        return self._by_slot(candidates, partial(self._reached, threshold=threshold - self.first))
+        return self._sums_by_slot(candidates, partial(self._accepted_mass, threshold=threshold - self.first))
 
-    def _by_slot(self, candidates: Integers, part: Callable[[Slots, Integers, Array], Array]) -> list[Array]:
+    def _sums_by_slot(
+        self, candidates: Integers, part: Callable[[Slots, Integers, Array], Array]
+    ) -> list[Array]:
         """For each slot, the sums over the tuples with each candidate there.
 
         `part(held, candidates, rest)` is that of candidates who hold all the `held` slots at once.
@@ -287,7 +289,7 @@ class TupleSums:
         unpeeled, rows = candidates[~seated], np.flatnonzero(seated)
         sums: dict[int, Any] = dict.fromkeys(slots, 0.0)
         # Without y, inclusion-exclusion over the slots that y would hold twice (see the class docstring).
-        for held, left, times in _splits(slots):
+        for held, left, times in _slot_splits(slots):
             if held:
                 sign = (-1) ** (len(held) - 1) * factorial(len(held) - 1)
                 term = sign * part(held, unpeeled, self.distinct(left, peeled))
@@ -304,28 +306,28 @@ class TupleSums:
             sums[slot] = combined
         return [sums[slot] for slot in self.nodes.alike or slots]
 
-    def _reached(self, held: Slots, candidates: Integers, rest: Array, threshold: float) -> Array:
+    def _accepted_mass(self, held: Slots, candidates: Integers, rest: Array, threshold: float) -> Array:
         """`[candidate, 2]`: candidates in the held slots times the accepted rest of the tuple.
 
         Only one total of steps is accepted with a probability other than 0 and 1, so sums of the rest from
         two totals on are all that is needed.
         """
-        powers, (whole, chance) = self._powers(held, candidates), self._taken(held, candidates)
+        powers, (whole, chance) = self._powers(held, candidates), self._steps_of(held, candidates)
         only, size = floor(threshold - 0.5) + 1, rest.shape[1]
         share = only - (threshold - 0.5)
         onward = np.zeros((size + 1, len(rest)))
         np.cumsum((rest * self.nodes.mass[:, None]).T[::-1], axis=0, out=onward[1:])
         # The number of totals that are accepted, surely and at most, by the steps of the held slots.
-        number = size - only - 1 + np.arange(self._size(held) + len(held) + 2)
+        number = size - only - 1 + np.arange(self._possible_totals(held) + len(held) + 2)
         tails = onward[np.minimum(np.maximum(number, 0), size)]
         beside = tails[:-1] + share * (tails[1:] - tails[:-1])
         steps = whole + np.arange(len(held) + 2)[:, None]
         each = np.einsum("yt,jyt->jy", powers, beside[steps])
         return np.stack([(chance * each[:-1]).sum(axis=0), (chance * each[1:]).sum(axis=0)], axis=-1)
 
-    def _spread(self, held: Slots, candidates: Integers, rest: Array, edges: Integers) -> Array:
+    def _mass_by_entry(self, held: Slots, candidates: Integers, rest: Array, edges: Integers) -> Array:
         """`[candidate, entry]`: candidates in the held slots times the rest of the tuple."""
-        powers, (whole, chance) = self._powers(held, candidates), self._taken(held, candidates)
+        powers, (whole, chance) = self._powers(held, candidates), self._steps_of(held, candidates)
         size = rest.shape[1]
         below = np.zeros((len(rest), size + 1))
         np.cumsum(rest * self.nodes.mass[:, None], axis=1, out=below[:, 1:])
@@ -350,24 +352,24 @@ class TupleSums:
         powers = self.nodes.powers(held)
         return powers if candidates.size == len(powers) else powers[candidates]
 
-    def _taken(self, held: Slots, candidates: Integers) -> tuple[Integers, Array]:
+    def _steps_of(self, held: Slots, candidates: Integers) -> tuple[Integers, Array]:
         """The least total of steps in the held slots, and the probability `[more, candidate]` of more.
 
         A candidate between two whole steps takes the lower or the upper one at random in every slot.
         """
         if held not in self._steps:
-            self._steps[held] = self._rounded(held)
+            self._steps[held] = self._steps_of_everyone(held)
         total, chance = self._steps[held]
         every = candidates.size == total.size
         return (total, chance) if every else (total[candidates], chance[:, candidates])
 
-    def _rounded(self, held: Slots) -> tuple[Integers, Array]:
+    def _steps_of_everyone(self, held: Slots) -> tuple[Integers, Array]:
         """The same for everyone."""
         lower = np.floor(self.steps[held[-1]])
-        up, own = self.steps[held[-1]] - lower, (lower - self._fewest[held[-1]]).astype(np.int64)
+        up, own = self.steps[held[-1]] - lower, (lower - self._fewest_steps[held[-1]]).astype(np.int64)
         if len(held) == 1:
             return own, np.stack([1.0 - up, up])
-        others, before = self._taken(held[:-1], np.arange(up.size))
+        others, before = self._steps_of(held[:-1], np.arange(up.size))
         chance = np.zeros((len(held) + 1, up.size))
         chance[:-1] = before * (1.0 - up)
         chance[1:] += before * up
@@ -384,12 +386,12 @@ class TupleSums:
             return self._sums[slots, peeled]
         # The last of the peeled candidates has no slot, or each one in turn.
         others, last = peeled[:-1], peeled[-1]
-        total = self._sums[slots, peeled] = np.zeros((self.nodes.mass.size, self._size(slots)))
+        total = self._sums[slots, peeled] = np.zeros((self.nodes.mass.size, self._possible_totals(slots)))
         if last not in self.nodes.forced:
             total += self.distinct(slots, others)
         for slot in dict.fromkeys(slots):
             rest = self.distinct(without(slots, slot), others)
-            whole, chance = self._taken((slot,), np.array([last]))
+            whole, chance = self._steps_of((slot,), np.array([last]))
             sure = slots.count(slot) * self.nodes.likelihood[slot, last][:, None]
             for steps, share in enumerate(chance[:, 0], start=int(whole[0])):
                 if share > 0.0:
@@ -404,47 +406,49 @@ class TupleSums:
         single candidates, and one back.
         """
         most = len(self.nodes.slots) - self.beside
-        every = [held for held, _, _ in _splits(self.nodes.tied) if 0 < len(held) <= most]
-        wide = fft.next_fast_len(max((self._size(held) for held in every), default=1), real=True)
+        every = [held for held, _, _ in _slot_splits(self.nodes.tied) if 0 < len(held) <= most]
+        wide = fft.next_fast_len(max((self._possible_totals(held) for held in every), default=1), real=True)
         coefficients = np.zeros((len(every), self.nodes.mass.size, wide))
         for held, own in zip(every, coefficients, strict=True):
             if not self.repeats or len(held) == 1:
-                own[:, : self._size(held)] = self._by_step(held)
+                own[:, : self._possible_totals(held)] = self._by_step(held)
         spectra: Any = coefficients if wide == 1 else fft.rfft(coefficients, axis=-1)
         of_candidates = dict(zip(every, spectra, strict=True))
         products: dict[Slots, Any] = {(): 1.0}
         for slots in every:
             # Inclusion-exclusion on the slots that repeat the first one's candidate.
             total = of_candidates[slots[:1]] * products[slots[1:]]
-            for held, left, times in () if self.repeats else _splits(slots[1:]):
+            for held, left, times in () if self.repeats else _slot_splits(slots[1:]):
                 if held:
                     sign = (-1) ** len(held) * factorial(len(held)) * times
                     total = total + sign * of_candidates[(slots[0], *held)] * products[left]
             products[slots] = total
         spectra = np.stack([products[slots] for slots in every]) if every else spectra
         sums: Array = spectra if wide == 1 else fft.irfft(spectra, wide, axis=-1)
-        return {slots: part[:, : self._size(slots)] for slots, part in zip(every, sums, strict=True)}
+        return {
+            slots: part[:, : self._possible_totals(slots)] for slots, part in zip(every, sums, strict=True)
+        }
 
     def _by_step(self, held: Slots) -> Array:
         """`[node, steps]`: the sum over the unpeeled candidates, each in all of the held slots at once."""
         powers = self._powers(held, self.unpeeled)
-        if self._size(held) == 1:
+        if self._possible_totals(held) == 1:
             # Nobody is further than the fewest steps.
             return np.asarray(powers.sum(axis=0)[:, None])
-        whole, chance = self._taken(held, self.unpeeled)
+        whole, chance = self._steps_of(held, self.unpeeled)
         # The highest step has no upper neighbor: the probability of steps beyond it is 0.
-        size, steps = self._size(held) + len(held), whole + np.arange(len(held) + 1)[:, None]
+        size, steps = self._possible_totals(held) + len(held), whole + np.arange(len(held) + 1)[:, None]
         if whole.size * size <= _MAX_DENSE:
             shares: Any = np.zeros((whole.size, size))
             shares[np.arange(whole.size), steps] = chance
-            return np.asarray(powers.T @ shares)[:, : self._size(held)]
+            return np.asarray(powers.T @ shares)[:, : self._possible_totals(held)]
         ends = np.arange(0, steps.size + 1, len(steps))
         shares = sparse.csc_array((chance.T.ravel(), steps.T.ravel(), ends), shape=(size, whole.size))
-        return np.asarray((shares @ powers).T)[:, : self._size(held)]
+        return np.asarray((shares @ powers).T)[:, : self._possible_totals(held)]
 
-    def _size(self, slots: Slots) -> int:
+    def _possible_totals(self, slots: Slots) -> int:
         """The number of possible totals of steps."""
-        return 1 + sum(map(self._reach.__getitem__, slots))
+        return 1 + sum(map(self._step_range.__getitem__, slots))
 
 
 def excluding(slots: Slots, some: Slots) -> Slots:
@@ -469,10 +473,10 @@ def subsets(slots: Sequence[int]) -> Iterator[Slots]:
 
 
 @cache
-def _splits(slots: Slots) -> tuple[tuple[Slots, Slots, int], ...]:
+def _slot_splits(slots: Slots) -> tuple[tuple[Slots, Slots, int], ...]:
     """Every part of the slots, smaller ones first, with the rest, and the number of parts that look like it.
 
-    >>> _splits((0, 0, 2))
+    >>> _slot_splits((0, 0, 2))
     (((), (0, 0, 2), 1), ((0,), (0, 2), 2), ((2,), (0, 0), 1), ((0, 0), (2,), 1), ((0, 2), (0,), 2),
      ((0, 0, 2), (), 1))
     """

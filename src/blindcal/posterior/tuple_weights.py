@@ -239,7 +239,7 @@ def _by_quadrature(case: PaperData, rows: Integers | None) -> tuple[Array, Array
     machine that flushes such numbers to 0. So a sum above `_UNDERFLOW` keeps its digits; the others are added
     again in logs.
     """
-    quality, log_rule, edge = _panels(case)
+    quality, log_rule, edge = _panels_at_bar(case)
     likelihood, log_base = log_likelihoods(case, quality), log_rule - 0.5 * quality**2
     relative, scale = _relative_likelihoods(likelihood, log_base)
     if rows is None:
@@ -268,7 +268,7 @@ def node_likelihoods(case: PaperData, apart: float, nodes: range) -> Array:
     """`[slot, candidate, node]` log likelihoods at the qualities `bar + apart (i + 1/2)` of some nodes i."""
     shared, without = shared_part(case.parameters)
     by_score = {
-        score: np.delete(_rows_at(score, case.grid, shared, case.bar, apart, nodes), without, axis=0)
+        score: np.delete(_row_likelihoods(score, case.grid, shared, case.bar, apart, nodes), without, axis=0)
         for score in dict.fromkeys(case.scores)
     }
     return np.stack([by_score[score] for score in case.scores])
@@ -276,7 +276,7 @@ def node_likelihoods(case: PaperData, apart: float, nodes: range) -> Array:
 
 # Papers that a whole committee may have reviewed share the likelihoods of each score of the grid.
 @lru_cache(maxsize=32)
-def _rows_at(
+def _row_likelihoods(
     score: float, grid: tuple[float, ...] | None, rows: _Rows, bar: float, apart: float, nodes: range
 ) -> Array:
     """`[row, node]` for every row of the calibration; a number depends on no other row."""
@@ -320,11 +320,11 @@ def _sums_of_all_tuples(case: PaperData, relative: Array, edge: int) -> tuple[Ar
     """
     first, second, pair_index = tuple_halves(len(case.candidates), len(relative), case.outsider)
     slots = first.shape[1]
-    right = _products(relative[slots:], second)
+    right = _tuple_products(relative[slots:], second)
     size = max(1, _CHUNK // max(right.shape))
     below, above = np.empty(pair_index.size), np.empty(pair_index.size)
     for start in range(0, len(first), size):
-        left = _products(relative[:slots], first[start : start + size])
+        left = _tuple_products(relative[:slots], first[start : start + size])
         ends = np.searchsorted(pair_index, [start * len(second), (start + size) * len(second)])
         tuples = slice(*ends)
         pairs = pair_index[tuples] - start * len(second)
@@ -337,12 +337,12 @@ def _sums_of_tuples(rows: Integers, relative: Array, edge: int) -> tuple[Array, 
     """For these tuples the sums over the nodes below and above the bar."""
     sums, size = np.empty((2, len(rows))), max(1, _CACHE_CHUNK // relative.shape[2])
     for start in range(0, len(rows), size):
-        mass = _products(relative, rows[start : start + size])
+        mass = _tuple_products(relative, rows[start : start + size])
         sums[:, start : start + size] = mass[:, :edge].sum(axis=1), mass[:, edge:].sum(axis=1)
     return sums[0], sums[1]
 
 
-def _products(relative: Array, rows: Integers) -> Array:
+def _tuple_products(relative: Array, rows: Integers) -> Array:
     """`[row, node]`: the product over the slots of a row's candidates."""
     product = np.ones((len(rows), relative.shape[2])) if not len(relative) else relative[0][rows[:, 0]]
     for slot in range(1, len(relative)):
@@ -384,7 +384,7 @@ def panel_spacing(case: PaperData, width: float, nodes: int = 1) -> tuple[float,
     return panel, reach
 
 
-def _panels(case: PaperData) -> tuple[Array, Array, int]:
+def _panels_at_bar(case: PaperData) -> tuple[Array, Array, int]:
     """Nodes, log weights, and the index of the first node above the bar."""
     width, reach = panel_spacing(case, _PANEL_WIDTH, NODES)
     low = np.linspace(-reach, case.bar, 1 + int(np.ceil((case.bar + reach) / width)))

@@ -69,35 +69,39 @@ def score_moments(scores: Mapping[str, Sequence[float]], areas: Mapping[str, str
     squared = between = Fraction(0)
     for paper, own in scores.items():
         exact = [Fraction(str(score)) for score in own]
-        total = _sum(exact)
+        total = _exact_sum(exact)
         groups.setdefault(areas[paper], []).append((total, len(exact)))
-        squared += _sum(score * score for score in exact)
+        squared += _exact_sum(score * score for score in exact)
         between += total * total / len(exact)
     sizes = {name: sum(reviewed for _, reviewed in members) for name, members in groups.items()}
-    sums = {name: _sum(total for total, _ in members) for name, members in groups.items()}
+    sums = {name: _exact_sum(total for total, _ in members) for name, members in groups.items()}
     number, within, quality = sum(sizes.values()), Fraction(0), Fraction(0)
     if freedom := number - len(scores):
         within = (squared - between) / freedom
     if freedom := len(scores) - len(groups):
-        squares = between - _sum(sums[name] ** 2 / sizes[name] for name in groups)
-        unequal = _sum(Fraction(k * k, sizes[name]) for name, members in groups.items() for _, k in members)
+        squares = between - _exact_sum(sums[name] ** 2 / sizes[name] for name in groups)
+        unequal = _exact_sum(
+            Fraction(k * k, sizes[name]) for name, members in groups.items() for _, k in members
+        )
         quality = (squares / freedom - within) / ((number - unequal) / freedom)
     quality = max(quality, within * _LEAST_QUALITY) or Fraction(1)
-    center, spread = float(_sum(sums.values()) / number), sqrt(float(quality))
+    center, spread = float(_exact_sum(sums.values()) / number), sqrt(float(quality))
     disagreement = float(within / quality)
     means = {name: (float(sums[name] / sizes[name]) - center) / spread for name in sorted(groups)}
     errors = {
         name: fsum(1.0 + disagreement / reviewed for _, reviewed in groups[name]) / len(groups[name]) ** 2
         for name in means
     }
-    return ScoreMoments(center, spread, disagreement, _shrunk(means, errors) if len(groups) > 1 else {})
+    return ScoreMoments(
+        center, spread, disagreement, _shrunk_centers(means, errors) if len(groups) > 1 else {}
+    )
 
 
-def _sum(terms: Iterable[Fraction]) -> Fraction:
+def _exact_sum(terms: Iterable[Fraction]) -> Fraction:
     return sum(terms, Fraction(0))
 
 
-def _shrunk(means: Mapping[str, float], errors: Mapping[str, float]) -> dict[str, float]:
+def _shrunk_centers(means: Mapping[str, float], errors: Mapping[str, float]) -> dict[str, float]:
     """Centers of areas, each shrunk by how much of its distance from the others is chance.
 
     With weights 1/error, `Q = sum weight (mean - all)^2` has expectation `G - 1 + (S1 - S2/S1) A` for areas

@@ -51,7 +51,7 @@ class Affine(Reviewer):
         covariance: ArrayLike | None = None,
     ) -> None:
         vars(self).update(slope=positive("slope", slope), offset=numbers("offset", offset))
-        spread = None if covariance is None else _covariance(covariance)
+        spread = None if covariance is None else _checked_covariance(covariance)
         vars(self).update(noise=nonnegative("noise", noise), covariance=spread)
         try:
             shape = self.shape
@@ -98,7 +98,7 @@ class Affine(Reviewer):
             return super().spread(quality)
         t, c = np.asarray(quality, dtype=np.float64), self.covariance
         # A square plus the least variance, so that rounding cannot make it negative.
-        ratio = _ratio(c[..., 0, 1], c[..., 0, 0])
+        ratio = _ratio_or_top(c[..., 0, 1], c[..., 0, 0])
         return np.sqrt(c[..., 0, 0] * np.square(t + ratio) + self._least_variance())
 
     def log_marginal(self, score: ArrayLike) -> Array:
@@ -135,7 +135,7 @@ class Affine(Reviewer):
         least = np.sqrt(self._least_variance() / np.where(c[..., 0, 0] > 0, c[..., 0, 0], 1.0))
         steps = 3.0 ** np.arange(12.0)
         around = np.concatenate([-steps[::-1], [0.0], steps])
-        return np.asarray(-_ratio(c[..., 0, 1], c[..., 0, 0])[..., None] + least[..., None] * around)
+        return np.asarray(-_ratio_or_top(c[..., 0, 1], c[..., 0, 0])[..., None] + least[..., None] * around)
 
     def reach(self, score: Array, deviations: Array) -> tuple[Array, Array]:
         if self.covariance is None:
@@ -160,7 +160,7 @@ class Affine(Reviewer):
         if self.covariance is None:
             return np.square(self.noise)
         c = self.covariance
-        rest = c[..., 1, 1] - c[..., 0, 1] * _ratio(c[..., 0, 1], c[..., 0, 0])
+        rest = c[..., 1, 1] - c[..., 0, 1] * _ratio_or_top(c[..., 0, 1], c[..., 0, 0])
         return np.asarray(np.maximum(rest, 0.0) + np.square(self.noise))
 
 
@@ -169,12 +169,12 @@ def known_affine(reviewer: Reviewer) -> TypeGuard[Affine]:
     return isinstance(reviewer, Affine) and reviewer.covariance is None
 
 
-def _ratio(top: Array, bottom: Array) -> Array:
+def _ratio_or_top(top: Array, bottom: Array) -> Array:
     """`top / bottom`, or `top` if `bottom` is 0."""
     return np.asarray(top / np.where(bottom > 0.0, bottom, 1.0))
 
 
-def _covariance(value: ArrayLike) -> Array:
+def _checked_covariance(value: ArrayLike) -> Array:
     """A covariance of (slope, offset): symmetric and positive semidefinite."""
     c = numbers("covariance", value)
     if c.shape[-2:] != (2, 2):

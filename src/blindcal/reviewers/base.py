@@ -205,10 +205,8 @@ class DerivedReviewer(Reviewer):
 
 # --- Whether a reviewer of a new kind keeps the rules on which the integrals rely.
 
-_CHECKED = np.linspace(-4.0, 4.0, 65)
-_STEP = 1e-5
-# N(0, 1) has probability 1e-197 beyond the last of these.
-_FAR_CHECKED = np.linspace(-30.0, 30.0, 1921)
+_CHECKED, _STEP = np.linspace(-4.0, 4.0, 65), 1e-5
+_FAR_CHECKED = np.linspace(-30.0, 30.0, 1921)  # N(0, 1) has probability 1e-197 beyond the last of these
 
 
 def check_reviewer(reviewer: Reviewer) -> None:
@@ -229,34 +227,34 @@ def check_reviewer(reviewer: Reviewer) -> None:
         >>> from blindcal import Affine
         >>> check_reviewer(Affine(1.2, 0.3, noise=0.5))
     """
-    broken = [rule for rule, kept in _rules(reviewer).items() if not kept]
+    broken = [rule for rule, kept in _reviewer_rules(reviewer).items() if not kept]
     if broken:
         raise InputError(f"{type(reviewer).__name__}: {'; '.join(broken)}")
 
 
-def _rules(reviewer: Reviewer) -> dict[str, bool]:
+def _reviewer_rules(reviewer: Reviewer) -> dict[str, bool]:
     """Every rule, and whether the reviewer keeps it."""
     score = reviewer.score(_CHECKED)
     scale = float(np.ptp(score))
     slope = (reviewer.score(_CHECKED + _STEP) - reviewer.score(_CHECKED - _STEP)) / (2 * _STEP)
     smooth = ~np.isin(np.round(_CHECKED, 9), np.round(reviewer.knots, 9))
+    back, stated = reviewer.quality(score), reviewer.derivative(_CHECKED)[smooth]
     rules = {
         "score must rise with quality": bool((np.diff(score) > 0.0).all()),
-        "quality must be the inverse of score": bool(
-            np.allclose(reviewer.quality(score), _CHECKED, atol=1e-6, rtol=0)
-        ),
+        "quality must be the inverse of score": np.allclose(back, _CHECKED, atol=1e-6, rtol=0),
         "quality must be infinite for scores beyond the ends of the curve": _knows_its_ends(reviewer, scale),
-        "derivative must be the slope of score": bool(
-            np.allclose(reviewer.derivative(_CHECKED)[smooth], slope[smooth], atol=1e-4 * scale, rtol=1e-4)
+        "derivative must be the slope of score": np.allclose(
+            stated, slope[smooth], atol=1e-4 * scale, rtol=1e-4
         ),
     }
-    if not reviewer.certain.any():
-        likely, ceiling = reviewer.log_likelihood(score[:, None], _CHECKED), reviewer.log_ceiling()
-        reach = "reach must leave out only what is deviations^2 / 2 below log_ceiling"
-        rules["the likelihood must integrate to 1 over all scores"] = _integrates_to_one(reviewer)
-        rules["log_likelihood must never be above log_ceiling"] = bool((likely <= ceiling + 1e-9).all())
-        rules[reach] = _reach_is_wide(reviewer)
-    return rules
+    if reviewer.certain.any():
+        return rules
+    likely, ceiling = reviewer.log_likelihood(score[:, None], _CHECKED), reviewer.log_ceiling()
+    return rules | {
+        "the likelihood must integrate to 1 over all scores": _integrates_to_one(reviewer),
+        "log_likelihood must never be above log_ceiling": bool((likely <= ceiling + 1e-9).all()),
+        "reach must leave out only what is deviations^2 / 2 below log_ceiling": _reach_is_wide(reviewer),
+    }
 
 
 def _knows_its_ends(reviewer: Reviewer, scale: float) -> bool:

@@ -68,8 +68,10 @@ class Monotone(Reviewer):
         derivative: Curve | None = None,
     ) -> None:
         _set_numbers(self, noise=nonnegative("noise", noise))
-        table = _increasing(score)
-        vars(self).update(curve=score, inverse=quality, slope=derivative, table=table, bends=_bends(table))
+        table = _checked_table(score)
+        vars(self).update(
+            curve=score, inverse=quality, slope=derivative, table=table, bends=_kink_ends(table)
+        )
         if quality is not None:
             _check_inverse(score, quality)
 
@@ -124,7 +126,7 @@ def _on_array(curve: Curve, t: Array) -> Array:
         return np.asarray(curve(t), dtype=np.float64)
 
 
-def _increasing(curve: Curve) -> Array:
+def _checked_table(curve: Curve) -> Array:
     """The curve on a grid of qualities, checked."""
     t = QUALITIES
     try:
@@ -149,7 +151,7 @@ def _increasing(curve: Curve) -> Array:
     return np.asarray(np.maximum.accumulate(s))
 
 
-def _bends(table: Array) -> Array:
+def _kink_ends(table: Array) -> Array:
     """Ends of the grid cells in which the slope jumps most: a kink or a step hides there."""
     slope = np.diff(table) + _LEVELED * (table[-1] - table[0])
     jump = np.abs(np.diff(np.log(slope)))
@@ -243,10 +245,10 @@ class PiecewiseLinear(Reviewer):
         _set_numbers(self, noise=nonnegative("noise", noise))
 
     def score(self, quality: ArrayLike) -> Array:
-        return _piecewise(np.asarray(quality, dtype=np.float64), self.qualities, self.scores)
+        return _on_pieces(np.asarray(quality, dtype=np.float64), self.qualities, self.scores)
 
     def quality(self, score: ArrayLike) -> Array:
-        return _piecewise(np.asarray(score, dtype=np.float64), self.scores, self.qualities)
+        return _on_pieces(np.asarray(score, dtype=np.float64), self.scores, self.qualities)
 
     def derivative(self, quality: ArrayLike) -> Array:
         """At a knot, the slope of the piece to the right."""
@@ -258,7 +260,7 @@ class PiecewiseLinear(Reviewer):
         return self.qualities
 
 
-def _piecewise(x: Array, at: Array, to: Array) -> Array:
+def _on_pieces(x: Array, at: Array, to: Array) -> Array:
     """The line through the two points around each x; beyond the ends, that of the end piece."""
     piece = np.searchsorted(at[1:-1], x, side="right")
     slope = np.diff(to) / np.diff(at)

@@ -131,10 +131,10 @@ def integrate(function: Callable[[Array], Array], edges: Array, tolerance: float
     """
     edges = np.unique(edges)
     low, high = edges[:-1], edges[1:]
-    values, done, error = _on_panels(function, low, high), list[tuple[Array, ...]](), 0.0
+    values, done, error = _values_on_panels(function, low, high), list[tuple[Array, ...]](), 0.0
     for _ in range(_MAX_DEPTH):
         middle = 0.5 * (low + high)
-        left, right = _on_panels(function, low, middle), _on_panels(function, middle, high)
+        left, right = _values_on_panels(function, low, middle), _values_on_panels(function, middle, high)
         weights, half = gauss_legendre_unit(NODES)[1], 0.5 * (high - low)[:, None]
         gap = np.abs(2.0 * half * (values @ weights) - half * ((left + right) @ weights)).max(axis=1)
         keep = (gap > tolerance) & (high - low > _ROUNDING * max(1.0, float(np.ptp(edges))))
@@ -145,21 +145,21 @@ def integrate(function: Callable[[Array], Array], edges: Array, tolerance: float
             break
         if not keep.any():
             low, high, values = map(np.concatenate, zip(*done, strict=True))
-            return _assembled(low, high, values, error)
+            return _cumulative_of(low, high, values, error)
         low, high, values = (
             np.concatenate([one[keep], other[keep]]) for one, other in zip(*halves, strict=True)
         )
     raise BlindcalError(f"an integral did not settle: {len(low)} panels are still too wide")
 
 
-def _on_panels(function: Callable[[Array], Array], low: Array, high: Array) -> Array:
+def _values_on_panels(function: Callable[[Array], Array], low: Array, high: Array) -> Array:
     """Values at each panel's nodes: `[panels, components, nodes]`."""
     points = low[:, None] + (high - low)[:, None] * gauss_legendre_unit(NODES)[0]
     values = function(points.reshape(-1))
     return np.moveaxis(values.reshape(values.shape[0], *points.shape), 0, 1)
 
 
-def _assembled(low: Array, high: Array, values: Array, error: float) -> Cumulative:
+def _cumulative_of(low: Array, high: Array, values: Array, error: float) -> Cumulative:
     """The panels in order, with the integral up to each."""
     order = np.argsort(low)
     low, high, values = low[order], high[order], values[order]
@@ -230,9 +230,8 @@ def _initial_range(reviews: Sequence[blindcal.Reviewer], score: Array) -> tuple[
     best = np.concatenate([r.quality(score[:, k, None]) for k, r in enumerate(reviews)], axis=-1)
     best = np.where(np.isfinite(best), best, np.copysign(_MAX_QUALITY, best))
     trial = (best[:, :, None] * np.linspace(0.0, 1.0, 17)).reshape(len(score), -1)
-    peak = log_joint(reviews, score, np.concatenate([trial, best.mean(axis=-1, keepdims=True)], axis=-1)).max(
-        axis=-1
-    )
+    trial = np.concatenate([trial, best.mean(axis=-1, keepdims=True)], axis=-1)
+    peak = log_joint(reviews, score, trial).max(axis=-1)
     ceiling = sum((r.log_ceiling().reshape(-1) for r in reviews), start=np.zeros(1))
     peak = np.where(np.isfinite(peak), peak, ceiling)
     reach = np.sqrt(2.0 * (_LOG_NEGLIGIBLE + np.maximum(ceiling - peak, 0.0)))[:, None]
@@ -304,7 +303,7 @@ _WEIGHTS, _INTEGRATION_MATRIX = gauss_legendre(NODES)[1], integration_matrix(NOD
 def probability_greater(log_p: Array, log_q: Array, ends: Array) -> Array:
     """P(T > U) for independent T, U with densities proportional to p and q, given at the nodes of `ends`."""
     half = 0.5 * np.diff(ends, axis=-1)[..., None]
-    p, q = (_normalized(log, half) for log in (log_p, log_q))
+    p, q = (_normalized_density(log, half) for log in (log_p, log_q))
     mass = (q * _WEIGHTS).sum(axis=-1)
     before = np.cumsum(mass, axis=-1) - mass
     up_to_node = before[..., None] + q @ _INTEGRATION_MATRIX.T
@@ -314,12 +313,12 @@ def probability_greater(log_p: Array, log_q: Array, ends: Array) -> Array:
 def tail_probability(log_p: Array, ends: Array, threshold: Array) -> Array:
     """P(T > threshold) for a density proportional to p; `threshold` must be one of the ends."""
     half = 0.5 * np.diff(ends, axis=-1)[..., None]
-    mass = (_normalized(log_p, half) * _WEIGHTS).sum(axis=-1)
+    mass = (_normalized_density(log_p, half) * _WEIGHTS).sum(axis=-1)
     beyond = np.where(ends[:, :-1] >= threshold[:, None], mass, 0.0)
     return np.asarray(np.clip(beyond.sum(axis=-1), 0.0, 1.0))
 
 
-def _normalized(log_value: Array, half: Array) -> Array:
+def _normalized_density(log_value: Array, half: Array) -> Array:
     """Values times half-widths [n, panels, order], scaled so that the whole integral is 1."""
     peak = log_value.max(axis=-1, keepdims=True)
     safe = np.where(np.isfinite(peak), peak, 0.0)

@@ -92,13 +92,13 @@ class Shaped(DerivedReviewer):
     def __post_init__(self) -> None:
         object.__setattr__(self, "noise", self.reviewer.noise)
         grid = np.linspace(-8.0, 8.0, 257)
-        quantiles = self._of(grid)
+        quantiles = self._quality_at(grid)
         if not np.isfinite(quantiles).all() or (np.diff(quantiles) <= 0.0).any():
             raise InputError(
                 "a distribution of quality must be continuous: its quantiles must rise everywhere"
             )
 
-    def _of(self, z: ArrayLike) -> Array:
+    def _quality_at(self, z: ArrayLike) -> Array:
         """T(z), by the nearer tail, so that both tails keep their digits."""
         at = np.clip(np.asarray(z, dtype=np.float64), -_MAX_Z, _MAX_Z)
         below = self.distribution.ppf(scipy.special.ndtr(np.minimum(at, 0.0)))
@@ -106,7 +106,7 @@ class Shaped(DerivedReviewer):
         return np.asarray(np.where(at < 0.0, below, above))
 
     def score(self, quality: ArrayLike) -> Array:
-        return self.reviewer.score(self._of(numbers("quality", quality)))
+        return self.reviewer.score(self._quality_at(numbers("quality", quality)))
 
     def quality(self, score: ArrayLike) -> Array:
         """The rank, as a z of N(0, 1), of the quality behind `score`."""
@@ -115,15 +115,15 @@ class Shaped(DerivedReviewer):
     def derivative(self, quality: ArrayLike) -> Array:
         """The derivative d score / dz = score'(T(z)) phi(z) / f(T(z))."""
         z = np.asarray(quality, dtype=np.float64)
-        t = self._of(z)
+        t = self._quality_at(z)
         phi = np.exp(-0.5 * np.square(z)) / np.sqrt(2.0 * np.pi)
         return np.asarray(self.reviewer.derivative(t) * phi / np.asarray(self.distribution.pdf(t)))
 
     def center(self, quality: ArrayLike) -> Array:
-        return self.reviewer.center(self._of(quality))
+        return self.reviewer.center(self._quality_at(quality))
 
     def spread(self, quality: ArrayLike) -> Array:
-        return self.reviewer.spread(self._of(quality))
+        return self.reviewer.spread(self._quality_at(quality))
 
     @property
     def resolved(self) -> bool:
@@ -136,7 +136,7 @@ class Shaped(DerivedReviewer):
         return standard_quality(self.distribution, self.reviewer.knots)
 
     def log_likelihood(self, score: ArrayLike, quality: ArrayLike) -> Array:
-        return self.reviewer.log_likelihood(score, self._of(quality))
+        return self.reviewer.log_likelihood(score, self._quality_at(quality))
 
     def reach(self, score: Array, deviations: Array) -> tuple[Array, Array]:
         low, high = self.reviewer.reach(score, deviations)
@@ -168,7 +168,7 @@ def posterior_mean(reviewers: Sequence[Reviewer], scores: ArrayLike) -> Array:
         t, weight = panel_nodes(panel_ends(some, rows))
         return mean_of(t, log_joint(some, rows, t), weight)
 
-    return evaluate_by_rows(reviewers, _checked(reviewers, scores), evaluate)
+    return evaluate_by_rows(reviewers, _checked_scores(reviewers, scores), evaluate)
 
 
 def posterior_tail(reviewers: Sequence[Reviewer], scores: ArrayLike, bar: ArrayLike) -> Array:
@@ -184,12 +184,14 @@ def posterior_tail(reviewers: Sequence[Reviewer], scores: ArrayLike, bar: ArrayL
         >>> float(posterior_tail([Affine(1.0, noise=1.0)], [0.6], 0.3)).__round__(12)
         0.5
     """
-    s = _checked(reviewers, scores)
+    s = _checked_scores(reviewers, scores)
     level = numbers("bar", bar)
     shape = np.broadcast_shapes(s.shape[:-1], level.shape, *(r.shape for r in reviewers))
     parts = np.broadcast_to(s, (*shape, s.shape[-1])), np.broadcast_to(level, shape)[..., None]
     rows = np.concatenate(parts, axis=-1)
-    return evaluate_by_rows(reviewers, rows, lambda some, row: _tail(some, row[:, :-1], row[:, -1]))
+    return evaluate_by_rows(
+        reviewers, rows, lambda some, row: _posterior_tail_of(some, row[:, :-1], row[:, -1])
+    )
 
 
 def chance_better(first: Reviewer, second: Reviewer, scores: ArrayLike) -> Array:
@@ -237,16 +239,16 @@ def _probability_better(
         tie = (t == u) | (finite & (np.abs(a - b) <= _TIE * (1.0 + np.abs(a) + np.abs(b))))
         return np.where(tie, 0.5, (t > u).astype(np.float64))
     if first_certain:
-        return 1.0 - _tail([second], right, first.quality(left)[:, 0])
+        return 1.0 - _posterior_tail_of([second], right, first.quality(left)[:, 0])
     if second_certain:
-        return _tail([first], left, second.quality(right)[:, 0])
+        return _posterior_tail_of([first], left, second.quality(right)[:, 0])
     ends = np.concatenate([panel_ends([first], left), panel_ends([second], right)], axis=-1)
     ends.sort(axis=-1)
     t, _ = panel_nodes(ends)
     return probability_greater(log_joint([first], left, t), log_joint([second], right, t), ends)
 
 
-def _tail(reviews: Sequence[Reviewer], s: Array, level: Array) -> Array:
+def _posterior_tail_of(reviews: Sequence[Reviewer], s: Array, level: Array) -> Array:
     ends = panel_ends(reviews, s)
     level = np.clip(level, ends[:, 0], ends[:, -1])
     ends = np.sort(np.concatenate([ends, level[:, None]], axis=-1), axis=-1)
@@ -254,7 +256,7 @@ def _tail(reviews: Sequence[Reviewer], s: Array, level: Array) -> Array:
     return tail_probability(log_joint(reviews, s, t), ends, level)
 
 
-def _checked(reviewers: Sequence[Reviewer], scores: ArrayLike) -> Array:
+def _checked_scores(reviewers: Sequence[Reviewer], scores: ArrayLike) -> Array:
     """Scores with one column for each reviewer, all of whom have noise."""
     s = numbers("scores", scores)
     if s.ndim == 0 or s.shape[-1] != len(reviewers) or not reviewers:
