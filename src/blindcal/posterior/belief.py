@@ -234,7 +234,8 @@ def _same_pair(first: Affine, second: Affine, s: Array, log_odds: Array) -> Beli
 
 def _affine_pair(first: Affine, second: Affine, s: Array, log_odds: Array, shape: tuple[int, ...]) -> Belief:
     """Closed form: given its score, quality is N(gain (score - offset), noise^2 / total)."""
-    total1, total2 = _score_variance(first), _score_variance(second)
+    # The variances of scores
+    total1, total2 = (np.square(r.slope) + np.square(r.noise) for r in (first, second))
     variance = np.square(first.noise) / total1 + np.square(second.noise) / total2
     scale = np.sqrt(np.where(variance > 0.0, variance, 1.0))
     gain1, gain2 = first.slope / total1 / scale, second.slope / total2 / scale
@@ -267,7 +268,3 @@ def _zero_at_ties(lead: Array, s: Array, first: tuple[Array, Array], second: tup
         return lead
     size = (np.abs(s[..., 0]) + np.abs(offset1)) * gain1 + (np.abs(s[..., 1]) + np.abs(offset2)) * gain2
     return np.where(np.abs(lead) <= _TIE * size, 0.0, lead)
-
-
-def _score_variance(reviewer: Affine) -> Array:
-    return np.asarray(np.square(reviewer.slope) + np.square(reviewer.noise))

@@ -88,17 +88,19 @@ class EvidenceSteps:
 
 def evidence_steps(search: PenaltySearch, promise: LayoutTarget) -> EvidenceSteps:
     """The evidence of each candidate in each slot, in steps, penalized for a guarantee."""
-    crowd, steady = promise.least_cap, promise.name == "steady"
     # A crowd lets anyone become as likely as one in so many.
+    crowd = promise.least_cap if promise.name == "steady" else 0.0
     pinned = promise.pinned(search.cap)[:, None]
-    cap = np.where(search.cap > 0.0, np.maximum(search.cap, crowd if steady else 0.0), 0.0)
-    penalty, risen, accepted = np.zeros_like(search.evidence), 0.0, search.unpenalized
+    cap = np.where(search.cap > 0.0, np.maximum(search.cap, crowd), 0.0)
+    penalty, risen, start = np.zeros_like(search.evidence), 0.0, search
     search = replace(search, span=promise.span, cap=cap)
     best, last, damping = (np.inf, penalty, risen), np.inf, _DAMPING
     around = np.full((len(search.evidence), 1), 0.5)
     needed = promise.name in ("steady", "average") and promise.span > 0.0 and search.cap.any()
     for number in range(_MAX_ROUNDS if needed else 0):
-        chance, slope = search.chances(accepted if number == 0 else search.accepted(penalty, risen))
+        now, further = search.accepted(penalty, risen) if number else start.unpenalized
+        # P(accept | candidate), and its derivative in the candidate's evidence
+        chance, slope = 0.5 + search.span * (now - 0.5), search.span * (further - now) / search.step
         follow = np.where(pinned, 1.0, _CENTER_PACE) if number else 1.0
         around = _on_machine_grid(around + follow * (search.around(chance, pinned) - around))
         moved, missed = search.moved(penalty, chance, slope, around)
@@ -111,8 +113,9 @@ def evidence_steps(search: PenaltySearch, promise: LayoutTarget) -> EvidenceStep
         damping = float(np.clip(factor * damping, _LEAST_DAMPING, _DAMPING))
         penalty, last = _on_machine_grid(penalty + damping * moved), missed
         penalty = np.where(pinned, penalty, _on_machine_grid(search.balanced(penalty, damping)))
-        risen += _THRESHOLD_PACE * damping * (search.risen(penalty * pinned) - risen)
-        risen = float(_on_machine_grid(risen))
+        # How far all penalties move the threshold if the ranges lie around P(accept)
+        shift = (cap[:, None] * search.count * (penalty * pinned) * (search.kind >= 0)).sum()
+        risen = float(_on_machine_grid(risen + _THRESHOLD_PACE * damping * (float(shift) - risen)))
     _, penalty, risen = best
     return search.graded(penalty, risen)
 
@@ -173,19 +176,10 @@ class PenaltySearch:
     def unpenalized_layout(self) -> TableLayout:
         return _layout_of(self.graded(np.zeros_like(self.evidence), 0.0))
 
-    def chances(self, accepted: Array) -> tuple[Array, Array]:
-        """`[slot, kind]`: P(accept | candidate), and its derivative in the candidate's evidence."""
-        now, further = accepted
-        return 0.5 + self.span * (now - 0.5), self.span * (further - now) / self.step
-
     def around(self, chance: Array, pinned: NDArray[np.bool_]) -> Array:
         """`[slot, 1]`: the probability around which all ranges lie: P(accept), or the likeliest one's own."""
         own = np.take_along_axis(chance, self.likeliest, axis=1)
         return np.where(pinned, float(self.mass[0] @ chance[0]), own)
-
-    def risen(self, penalty: Array) -> float:
-        """How far all penalties move the threshold if the ranges lie around P(accept)."""
-        return float((self.cap[:, None] * self.count * penalty * (self.kind >= 0)).sum())
 
     def balanced(self, penalty: Array, damping: float) -> Array:
         """The penalties with those of each slot summing to 0, if ranges lie around the likeliest reviewer.

@@ -67,10 +67,10 @@ class LevelModel:
     """What all papers share: a public function of the scores and of stated numbers.
 
     >>> model = LevelModel(ScoreMoments(5.0, 1.0, 1.0), 0.5, 10, {2: 20})
-    >>> model.variance_alone(2), round(model.variance(2), 4)
-    (0.3333333333333333, 0.2593)
-    >>> replace(model, people=50).variance(2)  # nobody has another review
-    0.3333333333333333
+    >>> model.variance_alone(2), model.others
+    (0.3333333333333333, 3.0)
+    >>> replace(model, people=50).others  # nobody has another review
+    0.0
     """
 
     moments: ScoreMoments  # center and spread of the scores
@@ -98,11 +98,6 @@ class LevelModel:
     def variance_alone(self, reviews: int) -> float:
         """The variance of a paper's quality given its own scores, W/(k+W)."""
         return self.moments.disagreement / (reviews + self.moments.disagreement)
-
-    def variance(self, reviews: int) -> float:
-        """The variance of a paper's quality given its scores corrected for strictness, v/(k+v)."""
-        _, _, remaining = self._typical
-        return remaining / (reviews + remaining)
 
     @property
     def _number(self) -> int:

@@ -103,7 +103,13 @@ def quadrature_nodes(case: PaperData) -> tuple[QuadratureNodes, float]:
     stride = _COARSE_STRIDE if last - first > _MANY_NODES else 1
     first -= first % stride
     likelihood, log_mass = _log_likelihood(case, odds, apart, range(first, last, stride))
-    some = _nodes_with_mass(log_mass, last - first, stride)
+    # The range of nodes that hold the mass, judged by every `stride`-th node
+    kept = np.flatnonzero(log_mass > log_mass.max() - _LOG_UNDERFLOW)
+    some = (
+        slice(max(0, stride * (int(kept[0]) - 2)), stride * (int(kept[-1]) + 2) + 1)
+        if kept.size
+        else slice(None)
+    )
     nodes_at = range(first, last)[some]
     if stride > 1:
         likelihood, log_mass = _log_likelihood(case, odds, apart, nodes_at)
@@ -131,14 +137,6 @@ def _log_likelihood(case: PaperData, odds: Array, apart: float, nodes: range) ->
     top = each.max(axis=1)
     each -= top[:, None]
     return each, -0.5 * quality**2 + top.sum(axis=0)
-
-
-def _nodes_with_mass(log_mass: Array, size: int, stride: int) -> slice:
-    """The range of nodes that hold the mass, judged by every `stride`-th node."""
-    kept = np.flatnonzero(log_mass > log_mass.max() - _LOG_UNDERFLOW)
-    if not kept.size:
-        return slice(0, size)
-    return slice(max(0, stride * (int(kept[0]) - 2)), stride * (int(kept[-1]) + 2) + 1)
 
 
 # Sums over tuples of distinct candidates.

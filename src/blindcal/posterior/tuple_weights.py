@@ -241,7 +241,13 @@ def _by_quadrature(case: PaperData, rows: Integers | None) -> tuple[Array, Array
     """
     quality, log_rule, edge = _panels_at_bar(case)
     likelihood, log_base = log_likelihoods(case, quality), log_rule - 0.5 * quality**2
-    relative, scale = _relative_likelihoods(likelihood, log_base)
+    # Likelihoods over the largest one of their slot and node; the first slot also holds the mass of the node
+    # over the largest one.
+    top = likelihood.max(axis=1)
+    top = np.where(np.isneginf(top), 0.0, top)
+    log_mass = log_base + top.sum(axis=0)
+    scale, relative = float(log_mass.max()), np.exp(likelihood - top[:, None])
+    relative[0] *= np.exp(log_mass - scale)
     if rows is None:
         below, above = _sums_of_all_tuples(case, relative, edge)
     else:
@@ -297,19 +303,6 @@ def pool_reviewers(rows: Array, grid: tuple[float, ...] | None) -> Reviewer:
     covariance = np.stack([slope_se**2, shared, shared, offset_se**2], axis=-1).reshape(-1, 2, 2)
     affine = Affine(slope, offset, total, covariance if covariance.any() else None)
     return affine if grid is None else Rounded(affine, grid)
-
-
-def _relative_likelihoods(likelihood: Array, log_base: Array) -> tuple[Array, float]:
-    """Likelihoods over the largest one of their slot and node, and the log of the factor taken out.
-
-    The first slot also holds the mass of the node over the largest one.
-    """
-    top = likelihood.max(axis=1)
-    top = np.where(np.isneginf(top), 0.0, top)
-    log_mass = log_base + top.sum(axis=0)
-    relative = np.exp(likelihood - top[:, None])
-    relative[0] *= np.exp(log_mass - log_mass.max())
-    return relative, float(log_mass.max())
 
 
 def _sums_of_all_tuples(case: PaperData, relative: Array, edge: int) -> tuple[Array, Array]:

@@ -181,11 +181,16 @@ def panel_ends(reviews: Sequence[blindcal.Reviewer], score: Array) -> Array:
     low, high = _initial_range(reviews, score)
     for _ in range(_ZOOMS):
         t = _scan_points(reviews, score, low, high, _SCAN_POINTS)
-        low, high = _range_of_mass(t, log_joint(reviews, score, t))
+        # From one point before the first value worth keeping to one point after the last
+        log_value, rows = log_joint(reviews, score, t), np.arange(len(t))
+        keep = log_value > log_value.max(axis=-1, keepdims=True) - _LOG_NEGLIGIBLE
+        keep |= ~keep.any(axis=-1, keepdims=True)
+        last = t.shape[-1] - 1
+        low = t[rows, np.maximum(keep.argmax(axis=-1) - 1, 0)]
+        high = t[rows, np.minimum(last - keep[:, ::-1].argmax(axis=-1) + 1, last)]
     ends = drop_repeated_ends(_scan_points(reviews, score, low, high, _PANELS))
-    if all(review.resolved for review in reviews):
-        return ends
-    for _ in range(_HALVINGS):
+    halvings = 0 if all(review.resolved for review in reviews) else _HALVINGS
+    for _ in range(halvings):
         added = _halve_where_needed(reviews, score, ends)
         if added is None:
             break
@@ -264,17 +269,6 @@ def _scan_points(
             knots = review.knots.reshape(-1, review.knots.shape[-1])
             parts.append(np.broadcast_to(knots, (len(score), knots.shape[-1])))
     return np.sort(np.clip(np.concatenate(parts, axis=-1), lo, hi), axis=-1)
-
-
-def _range_of_mass(t: Array, log_value: Array) -> tuple[Array, Array]:
-    """The range from one point before the first value worth keeping to one point after the last."""
-    keep = log_value > log_value.max(axis=-1, keepdims=True) - _LOG_NEGLIGIBLE
-    keep |= ~keep.any(axis=-1, keepdims=True)
-    last = t.shape[-1] - 1
-    first_kept = np.maximum(keep.argmax(axis=-1) - 1, 0)
-    last_kept = np.minimum(last - keep[:, ::-1].argmax(axis=-1) + 1, last)
-    rows = np.arange(len(t))
-    return t[rows, first_kept], t[rows, last_kept]
 
 
 def panel_nodes(ends: Array) -> tuple[Array, Array]:
