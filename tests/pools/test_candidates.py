@@ -29,47 +29,42 @@ from blindcal.pools.candidates import (
 from sizes import count
 
 
+def written(folder: Path, text: str) -> Path:
+    path = folder / "table.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
 def test_pool_files(tmp_path):
-    table = tmp_path / "pools.csv"
-    table.write_text("paper,reviewer,probability\np,b,0.5\np,*,0.1\nq,NA,1\n")
+    table = written(tmp_path, "paper,reviewer,probability\np,b,0.5\np,*,0.1\nq,NA,1\n")
     assert read_pools(table) == {"p": {"b": 0.5, "*": 0.1}, "q": {"NA": 1.0}}
-    table.write_text("reviewer,paper\n007,p\n7,p\n")
-    assert read_pools(table) == {"p": {"007": 1.0, "7": 1.0}}
-    assert everyone(["p", "q"], ["a", "b"], [("q", "a")]) == {"p": {"a": 1.0, "b": 1.0}, "q": {"b": 1.0}}
+    assert read_pools(written(tmp_path, "reviewer,paper\n007,p\n7,p\n")) == {"p": {"007": 1.0, "7": 1.0}}
 
 
 def test_bad_pool_files_name_the_row_and_not_the_reviewer(tmp_path):
-    table = tmp_path / "pools.csv"
-    table.write_text("paper,reviewer,probability\np,canary,0.5\np,canary,0.5\nq,canary,0.2\nq,canary,0.2\n")
-    with pytest.raises(InputError, match="row 3") as caught:
-        read_pools(table)
-    assert len(caught.value.problems) == 2
-    assert "canary" not in str(caught.value)
-    for bad in ("1.5", "-0.1", "nan", "many"):
-        table.write_text(f"paper,reviewer,probability\np,canary,{bad}\n")
-        with pytest.raises(InputError, match="row 2, column probability") as caught:
-            read_pools(table)
+    twice = ("p,canary,0.5\np,canary,0.5\nq,canary,0.2\nq,canary,0.2\n", "row 3", 2)
+    numbers = [
+        (f"p,canary,{bad}\n", "row 2, column probability", 1) for bad in ("1.5", "-0.1", "nan", "many")
+    ]
+    for rows, message, problems in (twice, *numbers):
+        with pytest.raises(InputError, match=message) as caught:
+            read_pools(written(tmp_path, f"paper,reviewer,probability\n{rows}"))
+        assert len(caught.value.problems) == problems
         assert "canary" not in str(caught.value)
 
 
 def test_the_columns_of_a_file_say_what_its_pools_are(tmp_path):
-    path, people = tmp_path / "pools.csv", ["a", "b", "c", "*"]
-    path.write_text("paper,reviewer,probability\np,b,0.5\n")
-    assert pools_of(path, ["p"], people) == {"p": {"b": 0.5}}
-    path.write_text("paper,conflict\np,a\n")
+    people, texts = ["a", "b", "c", "*"], ["paper,reviewer,probability\np,b,0.5\n", "paper,conflict\np,a\n"]
+    assert pools_of(written(tmp_path, texts[0]), ["p"], people) == {"p": {"b": 0.5}}
     everyone_else = {"p": {"b": 1.0, "c": 1.0}, "q": {"a": 1.0, "b": 1.0, "c": 1.0}}
-    assert pools_of(path, ["p", "q"], people) == everyone_else
+    assert pools_of(written(tmp_path, texts[1]), ["p", "q"], people) == everyone_else
     assert pools_of("everyone", ["q"], people) == {"q": everyone_else["q"]}
-    for bad in (
-        "paper\np\n",
-        "draw,paper,reviewer\n1,p,a\n",
-        "paper,reviewer,conflict\np,a,b\n",
-        "reviewer\na\n",
-        "paper,author\np,a\n",
-    ):
-        path.write_text(bad)
+    bad = ["paper", "draw,paper,reviewer", "paper,reviewer,conflict", "reviewer", "paper,author"]
+    for header in bad:
         with pytest.raises(InputError):
-            pools_of(path, ["p"], people)
+            pools_of(
+                written(tmp_path, f"{header}\n{','.join('pab'[: header.count(',') + 1])}\n"), ["p"], people
+            )
 
 
 @given(st.lists(st.integers(0, 9), unique=True, max_size=7), st.integers(1, 9))
@@ -108,12 +103,6 @@ def test_papers_with_the_same_conflicts_share_their_pool():
     assert pools == {"p": {"a": 1.0, "c": 1.0}, "q": {"a": 1.0, "c": 1.0}, "r": dict.fromkeys("abc", 1.0)}
     assert pools["p"] is pools["q"]
     assert pools["p"].get("b") is None
-
-
-def written(folder: Path, text: str) -> Path:
-    path = folder / "table.csv"
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def test_bids_are_words_or_numbers_and_similarities_numbers_in_any_order(tmp_path: Path) -> None:
@@ -197,12 +186,13 @@ def test_assumed_chances_sum_to_the_reviews_and_spare_conflicts() -> None:
 
 
 def test_assumptions_that_are_refused() -> None:
-    with pytest.raises(InputError, match="`assume` must be one of bidders, similarity, found 'best'"):
-        assumed_pools(SIMILARITY, "best", 2)
-    with pytest.raises(InputError, match="`per_paper` must be at least 1, found 0"):
-        assumed_pools(SIMILARITY, "bidders", 0)
-    with pytest.raises(InputError, match=r"must have 4 candidates if `assume` is bidders, found 'p' with 3$"):
-        assumed_pools(SIMILARITY, "bidders", 4)
+    for assume, per_paper, message in (
+        ("best", 2, "`assume` must be one of bidders, similarity, found 'best'"),
+        ("bidders", 0, "`per_paper` must be at least 1, found 0"),
+        ("bidders", 4, r"must have 4 candidates if `assume` is bidders, found 'p' with 3$"),
+    ):
+        with pytest.raises(InputError, match=message):
+            assumed_pools(SIMILARITY, assume, per_paper)
 
 
 # --- Reviewers that no file knows: close ids are shown, and thousands looked up in time.
