@@ -1,9 +1,9 @@
 """The fields of certificate.json: each one is declared here, and nowhere else.
 
-A row of `PARTS` says what values a field takes, what it means, whether it is withheld if scores are
-confidential, and with which sentence it is explained to people. These rows make the public certificate, the
-JSON schema in docs/certificate_schema.json, the check of a certificate that is read, and its explanation. A
-new field is a new row here, and its number in `certificate_text`.
+A row of `PARTS` says what values a field takes, what it means, for the schema and for people, and whether it
+is withheld if scores are confidential. These rows make the public certificate, the JSON schema in
+docs/certificate_schema.json, the check of a certificate that is read, and its explanation. A new field is a
+new row here, and its number in `certificate_text`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from blindcal.io.atomic_files import to_jsonable
-from blindcal.io.cells import count, number_text
+from blindcal.io.cells import number_text
 from blindcal.io.tables import quote_cell
 from blindcal.planning.calibration_check import DOUBTFUL, FITS, HOPELESS
 from blindcal.planning.request import RELEASES, SCORES, SOURCES
@@ -52,12 +52,13 @@ _WITHOUT_FIGURES = ("one_paper", "one_place", "fixed", "uncovered")
 Content = Mapping[str, Any]
 Schema = Mapping[str, Any]
 Sentence = str | Callable[[Content], str] | None
-"""What the value of a field means, for people.
+"""What people read of the value of a field; None: the description. Empty: pages show it elsewhere.
 
-Values stand in it by their path and form, like `{pools.people:,}`. A function of the whole certificate
-chooses between sentences, and returns nothing if there is nothing to say. None: the description. Empty: pages
-show it elsewhere.
+A function of the whole certificate chooses between sentences. Values stand in one by their path and form,
+like `{epsilon:factor}`.
 """
+ROUNDING = 1e-6
+"""A share of wrong decisions below this is rounding."""
 
 
 @dataclass(frozen=True)
@@ -77,69 +78,13 @@ class ValueKind:
         return Field(name, self, description, sentence, withheld=True, **row)
 
 
-def _whole(least: int) -> Schema:
-    return {"type": "integer", "minimum": least}
-
-
-def _or_by_track(one: Schema, each: Schema) -> Schema:
-    return {"anyOf": [one, {"type": "object", "additionalProperties": each}]}
-
-
-def _choice(*values: str) -> ValueKind:
-    return ValueKind({"enum": list(values)}, f"must be one of {', '.join(values)}")
-
-
-_NUMBER = {"type": "number"}
-NUMBER = ValueKind(_NUMBER, "must be a number", "number")
-DECIMAL = ValueKind(_NUMBER, "must be a number", ".2f")
-SHARE = ValueKind({**_NUMBER, "minimum": 0, "maximum": 1}, "must be a number from 0 to 1", "percent")
-FACTOR = ValueKind({**_NUMBER, "minimum": 1}, "must be a number of at least 1", "rounded")
-# JSON has no infinity.
-BOUND = ValueKind(
-    {"anyOf": [{**_NUMBER, "minimum": 0}, {"const": "inf"}]},
-    'must be a number of at least 0, or "inf"',
-    "bound",
-)
-TIMES = ValueKind(
-    {"anyOf": [{**_NUMBER, "minimum": 1}, {"const": "inf"}]},
-    'must be a number of at least 1, or "inf"',
-    "times",
-)
-COUNT = ValueKind(_whole(0), "must be a whole number of at least 0", ",")
-POSITIVE = ValueKind(_whole(1), "must be a whole number of at least 1", ",")
-LEVEL = ValueKind(_or_by_track(_NUMBER, _NUMBER), "must be a number, or one for each track", "quality")
-PAPERS = ValueKind(
-    _or_by_track(_whole(0), _whole(0)), "must be a whole number, or one for each track", "by_track"
-)
-ACCEPTED = ValueKind(
-    _or_by_track(_whole(1), _whole(0)),
-    "must be a whole number of at least 1, or one for each track",
-    "by_track",
-)
-TEXT = ValueKind({"type": "string"}, "must be text")
-FORMAT = ValueKind(
-    {"type": "integer", "minimum": CERTIFICATE_FORMAT, "maximum": CERTIFICATE_FORMAT},
-    f"must be {CERTIFICATE_FORMAT}, which this version reads",
-)
-ASSUMPTIONS = ValueKind(
-    {"type": "array", "items": {"enum": [*_ASSUMPTIONS]}},
-    "must be a list of names of assumptions",
-)
-SCORE_LIST = ValueKind({"type": "array", "items": _NUMBER}, "must be a list of numbers", "list")
-RANGE = ValueKind(
-    {"type": "array", "items": _whole(0), "minItems": 2, "maxItems": 2},
-    "must be a list of two whole numbers",
-    "range",
-)
-
-
 @dataclass(frozen=True)
 class Field:
     """A field of the certificate."""
 
     name: str  # what the file calls it
     kind: ValueKind | None  # what values it takes; None for an object, which has `fields`
-    description: str  # what it is, for the schema, as a sentence
+    description: str  # what it is, as a sentence
     sentence: Sentence = None
     form: str = ""  # how people write its value, if not as others of its kind
     # Whether it depends on scores, so that it is not published if these are confidential
@@ -151,61 +96,112 @@ class Field:
     fields: tuple[Field, ...] = ()  # the fields of an object
 
 
-def _either(test: Callable[[Content], object], yes: str, no: str) -> Callable[[Content], str]:
-    """One of two sentences, by a test of the certificate."""
-    return lambda content: yes if test(content) else no
+def _number(rule: str, form: str, **limits: float) -> ValueKind:
+    return ValueKind({"type": "number", **limits}, f"must be a number{rule}", form)
 
 
-def _is(name: str, value: object, yes: str, no: str) -> Callable[[Content], str]:
-    """One of two sentences, by whether a field of the certificate has this value."""
-    return _either(lambda content: content[name] == value, yes, no)
+def _or_infinite(kind: ValueKind, form: str) -> ValueKind:
+    # JSON has no infinity.
+    return ValueKind({"anyOf": [kind.schema, {"const": "inf"}]}, f'{kind.rule}, or "inf"', form)
 
 
-def _scores_possible(content: Content) -> str:
-    possible = content["scale"]["possible_scores"]
-    if possible is None:
-        return "Any number can be given as a score: none was taken as rounded."
-    return f"Reviewers can give {count(len(possible), 'score')}: scores are rounded to these."
+def _whole(least: int) -> ValueKind:
+    schema = {"type": "integer", "minimum": least}
+    return ValueKind(schema, f"must be a whole number of at least {least}", ",")
 
 
-def _again(*sentences: str) -> Callable[[Content], str]:
-    """A sentence about papers that were decided again or corrected, if there are any; else the second one."""
-    yes, no = (*sentences, "")[:2]
-    counts = ("papers", "corrected")
-    return _either(lambda c: any(c["decided_again"].get(name) for name in counts), yes, no)
+def _by_track(one: ValueKind, each: ValueKind, form: str, rule: str = "") -> ValueKind:
+    schema = {"anyOf": [one.schema, {"type": "object", "additionalProperties": each.schema}]}
+    return ValueKind(schema, f"{rule or one.rule}, or one for each track", form)
 
 
-_AGAIN_MEANS = (
-    "papers: decided before, under this name or one with the same scores, and decided again from public "
-    "data alone, which reveals nothing further. corrected: pools or calibration were corrected after the "
-    "decision, which stands. The figures above are those of the first decision, for the scores, pools and "
-    "calibration of its release and the reviewers as recorded then. Under corrected ones only its epsilon "
-    "and multiplier are promised, as stated here; success, largest_rise, largest_factor, largest_posterior "
-    "and those like it are not stated for them."
+def _choice(*values: str) -> ValueKind:
+    return ValueKind({"enum": list(values)}, f"must be one of {', '.join(values)}")
+
+
+NUMBER, DECIMAL = _number("", "number"), _number("", ".2f")
+SHARE = _number(" from 0 to 1", "percent", minimum=0, maximum=1)
+FACTOR = _number(" of at least 1", "rounded", minimum=1)
+BOUND, TIMES = _or_infinite(_number(" of at least 0", "", minimum=0), "bound"), _or_infinite(FACTOR, "times")
+COUNT, POSITIVE = _whole(0), _whole(1)
+LEVEL = _by_track(NUMBER, NUMBER, "quality")
+PAPERS = _by_track(COUNT, COUNT, "by_track", "must be a whole number")
+ACCEPTED = _by_track(POSITIVE, COUNT, "by_track")
+TEXT = ValueKind({"type": "string"}, "must be text")
+FORMAT = ValueKind(
+    {"type": "integer", "minimum": CERTIFICATE_FORMAT, "maximum": CERTIFICATE_FORMAT},
+    f"must be {CERTIFICATE_FORMAT}, which this version reads",
+)
+ASSUMPTIONS = ValueKind(
+    {"type": "array", "items": {"enum": [*_ASSUMPTIONS]}}, "must be a list of names of assumptions"
+)
+SCORE_LIST = ValueKind({"type": "array", "items": NUMBER.schema}, "must be a list of numbers", "list")
+RANGE = ValueKind(
+    {"type": "array", "items": COUNT.schema, "minItems": 2, "maxItems": 2},
+    "must be a list of two whole numbers",
+    "range",
 )
 
 
-def _added(content: Content) -> str:
-    if content["added_success"] == 0.0:
-        return "The decisions add nothing to that chance."
-    unlimited = " The promise of a crowd does not limit this." if content["guarantee"] == "crowd" else ""
-    return f"The decisions add {{added_success:points}} (of 100) to that chance.{unlimited}"
+def _in_papers(name: str, description: str) -> Field:
+    """A share of wrong decisions, which people read as a number of papers too."""
+    papers = f"In this conference: {{in_papers.{name}:expected}} papers."
+    return SHARE.figure(name, description, f"{description} {papers}")
 
 
-def _named(content: Content) -> str:
-    among = content["limits"].get("among")
-    if content["pools"]["with_others"]:
-        return (
-            "Someone who also knows that a review was written by a person who is listed by name can be at "
-            "most {largest_posterior_named:percent} sure of who wrote it."
-        )
-    if among is not None and content["largest_posterior"] <= 1.0 / among + ROUNDING:
-        return (
-            "Everyone who may have reviewed is listed by name, and to them every reviewer stays hidden "
-            "among {limits.among:g} people or more: no one is likelier than 1 in {limits.among:g} to have "
-            "written any review."
-        )
-    return "Everyone who may have reviewed is listed by name, so it is the same for named people."
+def _limit_field(name: str, limit: Limit) -> Field:
+    """The field of a guarantee's limit, without a sentence: `promises` has it."""
+    low, high = ("exclusiveMinimum", "exclusiveMaximum") if limit.inside else ("minimum", "maximum")
+    number = {"type": "integer" if limit.whole else "number", low: limit.low, high: limit.high}
+    kind = ValueKind(number, f"must be a number from {number_text(limit.low)} to {number_text(limit.high)}")
+    nullable, optional = limit.absent is None, not limit.always_recorded
+    return Field(name, kind, limit.sentence, "", nullable=nullable, optional=optional)
+
+
+def by_scores_alone(content: Content) -> bool:
+    """Whether a certificate is about papers that neither a calibration nor evidence decided."""
+    return bool(content["source"] != "past" and content["guarantee"] == "public")
+
+
+_SOURCES = {
+    "past": "Reviewers were calibrated on other conferences.",
+    "this-year": "Strictness was estimated from each reviewer's other reviews of this conference.",
+    "file": "Another method gave accept or reject for each paper; blindcal did not look at how.",
+}
+
+
+def _source(content: Content) -> str:
+    if by_scores_alone(content):
+        return "Papers were decided by their scores alone: how strict reviewers are was not estimated."
+    return _SOURCES[content["source"]]
+
+
+def _readers(content: Content) -> str:
+    if content["scores"] == "public":
+        return "Everyone may see the scores of all papers."
+    return "Not everyone may see the scores: figures that depend on them are not published. {unseen}"
+
+
+def _some_again(content: Content) -> bool:
+    """Whether papers were decided again or corrected; if scores are confidential, only whether corrected."""
+    return any(content["decided_again"].get(name) for name in ("papers", "corrected"))
+
+
+def _if_again(row: Field) -> Field:
+    """The field, about which people read only if papers were decided again or corrected."""
+    return replace(row, sentence=lambda content: row.description if _some_again(content) else "")
+
+
+def _decided_again(content: Content) -> str:
+    if not _some_again(content):
+        return "No paper was decided twice."
+    return (
+        "Papers decided before, under this name or one with the same scores, and decided again from public "
+        "data alone, which reveals nothing further. The figures above are those of the first decision, for "
+        "the scores, pools and calibration of its release and the reviewers as recorded then. Under "
+        "corrected ones only its epsilon and multiplier are promised, as stated here; success, largest_rise, "
+        "largest_factor, largest_posterior and those like it are not stated for them."
+    )
 
 
 def _odds(content: Content) -> str:
@@ -221,8 +217,6 @@ def _odds(content: Content) -> str:
     )
 
 
-# A share of wrong decisions below this is rounding.
-ROUNDING = 1e-6
 _VERDICTS = {
     FITS: "The calibration predicts scores like those that were given.",
     DOUBTFUL: "The calibration predicts scores that differ from those that were given: doubt the expected "
@@ -230,48 +224,11 @@ _VERDICTS = {
     HOPELESS: "The calibration does not predict scores like those that were given: the figures of this "
     "certificate mean little.",
 }
-
-
-def _shift(content: Content) -> str:
-    shift = content["calibration_fit"]["shift"]
-    side = "above" if shift >= 0 else "below"
-    return f"The mean score is {abs(shift):.2f} standard deviations {side} what was predicted."
-
-
-def _limit_field(name: str, limit: Limit) -> Field:
-    """The field of a guarantee's limit, without a sentence: `promises` has it."""
-    low, high = ("exclusiveMinimum", "exclusiveMaximum") if limit.inside else ("minimum", "maximum")
-    number = {"type": "integer" if limit.whole else "number", low: limit.low, high: limit.high}
-    kind = ValueKind(number, f"must be a number from {number_text(limit.low)} to {number_text(limit.high)}")
-    return Field(
-        name,
-        kind,
-        limit.sentence,
-        "",
-        nullable=limit.absent is None,
-        optional=not limit.always_recorded,
-    )
-
-
-_SOURCES = {
-    "past": "Reviewers were calibrated on other conferences.",
-    "this-year": "Strictness was estimated from each reviewer's other reviews of this conference.",
-    "file": "Another method gave accept or reject for each paper; blindcal did not look at how.",
-}
-_SCORES_ALONE = "Papers were decided by their scores alone: how strict reviewers are was not estimated."
-
-
-def by_scores_alone(content: Content) -> bool:
-    """Whether a certificate is about papers that neither a calibration nor evidence decided."""
-    return bool(content["source"] != "past" and content["guarantee"] == "public")
-
-
 _REQUESTED = (
     SHARE.field(
         "accept_rate",
-        "The share of papers to accept; it set the bar.",
-        "The chair requested that about {requested.accept_rate:percent} be accepted. This set the bar; each "
-        "paper is decided by itself, so the number accepted varies a little around it.",
+        "The share of papers to accept. It set the bar; each paper is decided by itself, so the number "
+        "accepted varies a little around it.",
         nullable=True,
     ),
     NUMBER.field("bar", "The chair set the bar; no number was requested.", form="quality", nullable=True),
@@ -286,161 +243,60 @@ _SELECTION = (
         "Exactly this number of papers is accepted: the best by their private decisions, which stay secret.",
     ),
     PAPERS.field("wait_list", "The wait list has this number of places."),
-    COUNT.field("waiting", "How many papers are on it.", "{selection.waiting:count paper} on the wait list."),
-    SHARE.figure(
-        "expected_wrong_private",
-        "expected_wrong if the private decisions were published.",
-        "The expected share of wrong decisions if the private decisions had been published as they are. The "
-        "list that was published has {expected_wrong:percent}.",
-    ),
+    COUNT.field("waiting", "How many papers are on the wait list."),
+    SHARE.figure("expected_wrong_private", "expected_wrong if the private decisions were published."),
 )
 _SCALE = (
-    NUMBER.field(
-        "lowest_score",
-        "The lowest score that was given.",
-        "The lowest score that a reviewer gave is {scale.lowest_score:number}.",
-    ),
-    NUMBER.field(
-        "highest_score",
-        "The highest score that was given.",
-        "The highest score that a reviewer gave is {scale.highest_score:number}.",
-    ),
+    NUMBER.field("lowest_score", "The lowest score that was given."),
+    NUMBER.field("highest_score", "The highest score that was given."),
     SCORE_LIST.field(
-        "possible_scores",
-        "The scores that can be given; null if scores are not taken as rounded.",
-        _scores_possible,
-        nullable=True,
+        "possible_scores", "The scores that can be given; null if none was taken as rounded.", nullable=True
     ),
 )
 _POOLS = (
-    COUNT.field(
-        "people",
-        "How many people are candidates for some paper.",
-        "{pools.people:,} people may have reviewed at least one paper.",
-    ),
-    COUNT.field(
-        "smallest",
-        "Candidates of the paper with the fewest; an unlisted reviewer counts as one.",
-        "The paper with the fewest candidates has {pools.smallest:count candidate}.",
-    ),
-    COUNT.field(
-        "largest",
-        "Candidates of the paper with the most.",
-        "The paper with the most candidates has {pools.largest:count candidate}.",
-    ),
-    COUNT.field(
-        "median",
-        "Half of the papers have up to so many candidates.",
-        "Half of the papers have at most {pools.median:count candidate}.",
-    ),
-    COUNT.field(
-        "with_others",
-        "For how many papers an unlisted reviewer is possible.",
-        _either(
-            lambda content: content["pools"]["with_others"],
-            "For {pools.with_others:count paper}, someone who is not listed by name may have reviewed too.",
-            "Everyone who may have reviewed is listed by name.",
-        ),
-    ),
-    RANGE.field(
-        "reviews_per_paper",
-        "The fewest and the most reviews of a paper.",
-        "Each paper has {pools.reviews_per_paper:range} reviews.",
-    ),
+    COUNT.field("people", "How many people are candidates for some paper."),
+    COUNT.field("smallest", "Candidates of the paper with the fewest; an unlisted reviewer counts as one."),
+    COUNT.field("largest", "Candidates of the paper with the most."),
+    COUNT.field("median", "Half of the papers have up to so many candidates."),
+    COUNT.field("with_others", "For how many papers an unlisted reviewer is possible."),
+    RANGE.field("reviews_per_paper", "The fewest and the most reviews of a paper."),
     COUNT.field(
         "smaller_than_crowd",
-        "Only under a crowd: how many papers have fewer candidates than it, all listed by name. For these a "
-        "crowd is steady.",
-        _either(
-            lambda content: content["pools"]["smaller_than_crowd"] == 0,
-            "Every paper has a crowd of named candidates, or may have been reviewed by someone not listed.",
-            "For {pools.smaller_than_crowd:count paper}, fewer than {limits.among:g} people may have "
-            "reviewed, all listed by name. A crowd is steady there: no decision makes the likeliest "
-            "candidate likelier.",
-        ),
+        "Only under a crowd: how many papers have fewer candidates than it, all listed by name. A crowd is "
+        "steady there: no decision makes the likeliest candidate likelier.",
         optional=True,
     ),
 )
+_CORRECTED = (
+    COUNT.field("corrected", "How many decisions stand although pools or calibration were corrected since."),
+    BOUND.figure(
+        "epsilon", "The largest epsilon of their one draw, which is promised under corrected data too."
+    ),
+    FACTOR.figure("multiplier", "The largest multiplier of their one draw, which is promised likewise."),
+)
 _DECIDED_AGAIN = (
     # Whether a new paper has the scores of a decided one shows in this number.
-    COUNT.figure(
-        "papers",
-        "How many were decided again, from public data alone.",
-        _again(
-            "{decided_again.papers:count paper} decided again, from public data alone." + _AGAIN_MEANS,
-            "No paper was decided twice.",
-        ),
-    ),
-    COUNT.field(
-        "corrected",
-        "How many decisions stand although pools or calibration were corrected since.",
-        _again(
-            "Of {decided_again.corrected:count paper} the decision stands, although pools or calibration "
-            "were corrected since."
-        ),
-    ),
-    BOUND.figure(
-        "epsilon",
-        "The largest epsilon of their one draw, which is promised under corrected data too.",
-        lambda content: _again(
-            "The decisions on these shift no one's odds."
-            if content["decided_again"]["epsilon"] == 0.0
-            else "Under corrected data, the draw of one of these shifts odds by a factor of up to "
-            "{decided_again.epsilon:factor}."
-        )(content),
-    ),
-    FACTOR.figure(
-        "multiplier",
-        "The largest multiplier of their one draw.",
-        _again("And it makes a correct guess at most {decided_again.multiplier:rounded} times as likely."),
-    ),
+    COUNT.figure("papers", "How many were decided again, from public data alone.", _decided_again),
+    *map(_if_again, _CORRECTED),
 )
 _CALIBRATION_FIT = (
     _choice(FITS, DOUBTFUL, HOPELESS).field(
         "verdict", "The verdict.", lambda content: _VERDICTS[content["calibration_fit"]["verdict"]]
     ),
-    DECIMAL.field(
-        "predicted_mean",
-        "Mean score as predicted.",
-        "The scores were predicted to have mean {calibration_fit.predicted_mean:.2f}.",
-    ),
-    DECIMAL.field(
-        "observed_mean",
-        "Mean score.",
-        "The scores that were given have mean {calibration_fit.observed_mean:.2f}.",
-    ),
-    DECIMAL.field(
-        "predicted_sd",
-        "Standard deviation of scores as predicted.",
-        "The scores were predicted to have standard deviation {calibration_fit.predicted_sd:.2f}.",
-    ),
-    DECIMAL.field(
-        "observed_sd",
-        "Standard deviation of scores.",
-        "The scores that were given have standard deviation {calibration_fit.observed_sd:.2f}.",
-    ),
-    NUMBER.field("shift", "Difference of the means in standard deviations.", _shift, form="+z.2f"),
-    DECIMAL.field(
-        "stretch",
-        "Ratio of the standard deviations.",
-        "The scores vary {calibration_fit.stretch:.2f} times as much as predicted.",
-    ),
+    DECIMAL.field("predicted_mean", "Mean score as predicted."),
+    DECIMAL.field("observed_mean", "Mean score that was given."),
+    DECIMAL.field("predicted_sd", "Standard deviation of scores as predicted."),
+    DECIMAL.field("observed_sd", "Standard deviation of the scores that were given."),
+    NUMBER.field("shift", "Difference of the means in standard deviations.", form="+z.2f"),
+    DECIMAL.field("stretch", "Ratio of the standard deviations."),
     DECIMAL.field(
         "mirrored",
         "Evidence that strict and generous reviewers were exchanged (a logarithm): below 0 speaks against "
         "it.",
         nullable=True,
     ),
-    COUNT.field(
-        "impossible",
-        "Scores that no candidate gives.",
-        "{calibration_fit.impossible:count score} so far out that no candidate would give it.",
-    ),
-    COUNT.field(
-        "odd",
-        "Candidates who would not give scores like these.",
-        "{calibration_fit.odd:count candidate} would hardly give scores like these.",
-    ),
+    COUNT.field("impossible", "Scores that no candidate gives."),
+    COUNT.field("odd", "Candidates who would not give scores like these."),
 )
 _CALIBRATION_SCALE = (
     NUMBER.field(
@@ -450,33 +306,17 @@ _CALIBRATION_SCALE = (
 )
 _DECIDED: Sequence[Field] = (
     TEXT.field("conference", "The name of the conference, in its own records."),
-    POSITIVE.field(
-        "release",
-        "Which of the conference's releases this is.",
-        lambda c: (
-            "This is the first release."
-            if c["release"] == 1
-            else f"This release replaces {count(c['release'] - 1, 'earlier release')}."
-        ),
-    ),
-    POSITIVE.field("papers", "How many papers were decided.", "{papers:count paper} decided in all."),
-    POSITIVE.field("reviews", "How many reviews they had.", "They have {reviews:count review} in all."),
+    POSITIVE.field("release", "Which of the conference's releases this is; it replaces those before it."),
+    POSITIVE.field("papers", "How many papers were decided."),
+    POSITIVE.field("reviews", "How many reviews they had."),
     _choice(*RELEASES).field(
         "publishes",
-        "What goes out: decisions, or advice for people who decide by it, relative to mean scores.",
-        _is(
-            "publishes",
-            "decisions",
-            "The decisions are published.",
-            "No decision is published: what goes out is advice to raise, lower or leave what mean scores "
-            "say. Someone who sees the scores can work out each decision from it, so all that is said here "
-            "of decisions holds for advice.",
-        ),
+        "What goes out: decisions, or advice to raise, lower or leave what mean scores say. Someone who sees "
+        "the scores can work out each decision from advice, so what is stated of decisions holds for it.",
     ),
     COUNT.field(
         "accepted",
         "How many papers are accepted. Not if advice is published.",
-        "{accepted:count paper} accepted, {of_papers.accepted:percent} of all.",
         optional=True,
         of_decisions=True,
     ),
@@ -492,30 +332,19 @@ _DECIDED: Sequence[Field] = (
     _choice(*SCORES).field(
         "scores",
         "Who may see the scores of all papers: everyone, or not. If not, the figures are in the private log.",
-        _is(
-            "scores",
-            "public",
-            "Everyone may see the scores of all papers.",
-            "Not everyone may see the scores: figures that depend on them are not published. {unseen}",
-        ),
+        _readers,
     ),
     LEVEL.figure(
         "bar",
         "Accepting a paper was correct if its quality is above this. Quality is measured in standard "
         "deviations over papers: 0 is the average paper, and 1 is better than five in six.",
     ),
-    _choice("high", "low").field(
-        "better",
-        "Which scores are better, as the chair said.",
-        _is(
-            "better", "high", "The highest scores are the best ones.", "The lowest scores are the best ones."
-        ),
-    ),
+    _choice("high", "low").field("better", "Which scores are better, as the chair said."),
     Field("scale", None, "The scores, as they were given.", withheld=True, fields=_SCALE),
     _choice(*SOURCES).field(
         "source",
         "What calibrated: a calibration from elsewhere, these reviews themselves, or another method's file.",
-        lambda content: _SCORES_ALONE if by_scores_alone(content) else _SOURCES[content["source"]],
+        _source,
     ),
     Field(
         "pools",
@@ -543,77 +372,44 @@ _PROMISED: Sequence[Field] = (
 _REVEALED: Sequence[Field] = (
     SHARE.figure(
         "success_scores_only",
-        "The chance of naming who wrote a review in one guess, mean over reviews, before any decision is "
-        "seen.",
-        "Someone who knows all scores, how each reviewer scores and who might have reviewed what, and "
-        "nothing more, correctly names who wrote a review in {success_scores_only:percent} of tries, before "
-        "any decision is known.",
+        "The chance that someone who knows all scores, how each reviewer scores and who might have reviewed "
+        "what, and nothing more, names who wrote a review in one guess, mean over reviews, before any "
+        "decision is seen.",
     ),
+    SHARE.figure("success", "The same once the decisions are seen, each paper taken separately."),
     SHARE.figure(
-        "success",
-        "The same once the decisions are seen, each paper taken separately.",
-        "Once they see the decision on its paper, in {success:percent} of tries.",
+        "added_success",
+        "What the decisions add to that chance. The promise of a crowd does not limit this.",
+        form="points",
     ),
-    SHARE.figure("added_success", "What the decisions add to it.", _added, form="points"),
+    SHARE.figure("success_fully_calibrated", "The chance if papers were decided with no protection."),
     SHARE.figure(
-        "success_fully_calibrated",
-        "The chance if papers were decided with no protection.",
-        "Had papers been decided with no regard for privacy, it would be {success_fully_calibrated:percent} "
-        "of tries.",
-    ),
-    SHARE.figure(
-        "added_share_of_full",
-        "added_success as a share of what full calibration would add.",
-        "The decisions reveal {added_share_of_full:percent} of what decisions without protection would add.",
+        "added_share_of_full", "added_success as a share of what decisions without protection would add."
     ),
     SHARE.figure(
         "largest_rise",
-        "The most that an outcome of a paper raises the posterior of the likeliest candidate for one of its "
-        "reviews, over the scores alone.",
-        _is(
-            "largest_rise",
-            0.0,
-            "To them, no decision on any paper makes the likeliest candidate for any of its reviews "
-            "likelier.",
-            "To them, the decision that reveals most makes the likeliest candidate for some review likelier "
-            "by {largest_rise:points}.",
-        ),
+        "The most that a decision makes the likeliest candidate for one of its paper's reviews likelier than "
+        "the scores alone do. At 0, no decision does.",
         form="points",
     ),
     SHARE.figure(
         "largest_posterior_scores_only",
-        "The largest posterior of a candidate for a review before any decision.",
-        "From the scores alone, they can be {largest_posterior_scores_only:percent} sure of who wrote some "
-        "review.",
+        "How sure someone can be of who wrote some review before any decision: the largest posterior of a "
+        "candidate.",
     ),
-    SHARE.figure(
-        "largest_posterior",
-        "The largest posterior of a candidate for a review after any outcome.",
-        "With the decisions, they can be at most {largest_posterior:percent} sure of who wrote any review "
-        "({largest_posterior_scores_only:percent} from the scores alone).",
-    ),
+    SHARE.figure("largest_posterior", "The same after any decision."),
     SHARE.figure(
         "largest_posterior_named",
         "The same for someone who knows that the review was written by a candidate who is listed by name.",
-        _named,
     ),
     SHARE.figure(
         "largest_posterior_paper",
         "The largest posterior chance of anyone to have written one of a paper's reviews, after any outcome.",
-        "With the decisions, they can be at most {largest_posterior_paper:percent} sure that a certain "
-        "person reviewed some paper, whichever of its reviews that person wrote.",
     ),
     TIMES.figure(
         "largest_factor",
         "The largest factor by which an outcome of a paper multiplies the posterior of a candidate for one "
         'of its reviews. "inf": too large for a number. Without decisions it would be 1.',
-        _is(
-            "largest_factor",
-            1.0,
-            "To them, no decision makes any candidate for any review likelier.",
-            "To them, the decision that reveals most makes some candidate for a review "
-            "{largest_factor:times} times as likely as from the scores alone.",
-        ),
     ),
     BOUND.figure(
         "epsilon",
@@ -624,64 +420,34 @@ _REVEALED: Sequence[Field] = (
     FACTOR.figure(
         "multiplier",
         "No decision makes anyone's correct guess likelier by more than this factor, on average over its "
-        "outcomes. Without decisions it would be 1.",
-        _is(
-            "multiplier",
-            1,
-            "Whatever someone suspected before, their chance of a correct guess does not grow, on average "
-            "over the decisions that a paper can get.",
-            "Whatever someone suspected before, their chance of a correct guess becomes at most "
-            "{multiplier:.3g} times as large, on average over the decisions that a paper can get.",
-        ),
+        "outcomes, whatever they suspected before. Without decisions it would be 1.",
     ),
 )
 _ERRORS: Sequence[Field] = (
-    SHARE.figure(
+    _in_papers(
         "expected_wrong_raw",
         "Mean chance that a paper is decided wrongly if papers are decided by their mean scores.",
-        "Decided by their mean scores, {in_papers.expected_wrong_raw:expected} papers are expected to be "
-        "decided wrongly.",
     ),
-    SHARE.figure(
-        "expected_wrong",
-        "Mean chance that a paper is decided wrongly.",
-        "As they were decided, {in_papers.expected_wrong:expected} papers are expected to be wrong.",
-    ),
-    SHARE.figure(
-        "expected_wrong_public",
-        "The same if they were decided by public information alone.",
-        "Decided by public information alone, {in_papers.expected_wrong_public:expected} would be.",
-    ),
-    SHARE.figure(
+    _in_papers("expected_wrong", "Mean chance that a paper is decided wrongly."),
+    _in_papers("expected_wrong_public", "The same if they were decided by public information alone."),
+    _in_papers(
         "expected_wrong_fully_calibrated",
-        "The same with full calibration, which would reveal reviewers.",
-        "Decided with full calibration, which would reveal reviewers, "
-        "{in_papers.expected_wrong_fully_calibrated:expected} would be: reviews are noisy, and some errors "
-        "cannot be avoided.",
+        "The same with full calibration, which would reveal reviewers: some errors cannot be avoided.",
     ),
-    SHARE.figure(
+    _in_papers(
         "against_evidence",
         "Mean chance that a paper is decided against what its true reviewers' calibrated scores speak for; "
-        "over the public belief.",
-        "Privacy has a price: {in_papers.against_evidence:expected} papers are expected to be decided "
-        "against what their own reviewers' corrected scores indicate. Which ones is known only to those who "
-        "hold the private log.",
+        "over the public belief. Which ones they are is only in the private log.",
     ),
     SHARE.figure(
         "gap",
-        "By how much expected_wrong may exceed the least that the guarantee allows.",
-        _either(
-            lambda content: content["gap"] < ROUNDING,
-            "No other decisions that keep the promise have fewer expected errors, but for rounding.",
-            "The best possible decisions that keep the promise have up to {in_papers.gap:expected} fewer "
-            "wrong ones: tables of large pools are approximate, and some are repaired to keep it exactly.",
-        ),
+        "By how much expected_wrong may exceed the least that the guarantee allows: tables of large pools "
+        "are approximate, and some are repaired to keep it exactly.",
         form="negligible",
     ),
     COUNT.figure(
         "decided_by_public_information",
         "How many papers are decided the same way for all their candidates.",
-        "{decided_by_public_information:count paper} decided the same way for all their candidates.",
     ),
 )
 _FIT: Sequence[Field] = (
@@ -727,12 +493,16 @@ FIELDS = tuple(row for rows in PARTS.values() for row in rows)
 
 def public_fields(content: Content) -> dict[str, Any]:
     """The fields of a certificate that do not depend on scores. What no row declares is withheld."""
-    return _kept(content, FIELDS, lambda row: not row.withheld)
+    return _fields_without(content, "withheld", FIELDS)
 
 
-def _without_decisions(content: Content) -> dict[str, Any]:
-    """The fields of a certificate about advice, which does not say how many decisions there are."""
-    return _kept(content, FIELDS, lambda row: not row.of_decisions)
+def _fields_without(content: Content, mark: str, fields: Sequence[Field]) -> dict[str, Any]:
+    """The declared fields of a certificate, at every depth, but for those whose rows have this mark."""
+    return {
+        row.name: _fields_without(content[row.name], mark, row.fields) if row.fields else content[row.name]
+        for row in fields
+        if row.name in content and not getattr(row, mark)
+    }
 
 
 def assumptions_without_scores(names: Sequence[str]) -> list[str]:
@@ -740,14 +510,6 @@ def assumptions_without_scores(names: Sequence[str]) -> list[str]:
     if {"draws", "scores_alone"} & {*names}:
         return [*names]
     return [*ASSUMED_WITHOUT_SCORES, *(name for name in names if name in _WITHOUT_FIGURES)]
-
-
-def _kept(content: Content, fields: Sequence[Field], keep: Callable[[Field], bool]) -> dict[str, Any]:
-    return {
-        row.name: _kept(content[row.name], row.fields, keep) if row.fields else content[row.name]
-        for row in fields
-        if row.name in content and keep(row)
-    }
 
 
 def certificate_schema() -> dict[str, Any]:
@@ -771,52 +533,43 @@ def certificate_schema() -> dict[str, Any]:
 
 def _object_schema(fields: Sequence[Field]) -> dict[str, Any]:
     figures = [row.name for row in fields if row.withheld and not row.optional]
-    together = _together(figures)
+    # All of these fields are there, or none: the first one needs the others, and each of them needs it.
+    first, *others = figures or [""]
+    together = {first: others, **{name: [first] for name in others}} if others else {}
     return {
         "type": "object",
         "additionalProperties": False,
         "required": [row.name for row in fields if not (row.withheld or row.optional or row.of_candidates)],
         **({"dependentRequired": together} if together else {}),
-        "properties": {row.name: {**_schema(row), "description": row.description} for row in fields},
+        "properties": {row.name: {**_field_schema(row), "description": row.description} for row in fields},
     }
 
 
-def _together(names: Sequence[str]) -> dict[str, list[str]]:
-    """All of these fields are there, or none: the first one needs the others, and each of them needs it."""
-    return {name: [*names[1:]] if name == names[0] else [names[0]] for name in names if len(names) > 1}
-
-
-def _schema(row: Field) -> Schema:
+def _field_schema(row: Field) -> Schema:
     if row.kind is None:
         return _object_schema(row.fields)
     return {"anyOf": [row.kind.schema, {"type": "null"}]} if row.nullable else row.kind.schema
 
 
-def field_problems(content: Content, figures: bool) -> Iterator[tuple[str, str]]:
+def field_problems(
+    content: Content, figures: bool, fields: Sequence[Field] = FIELDS, within: str = ""
+) -> Iterator[tuple[str, str]]:
     """Each field of a certificate that is missing or not what it must be in its format, and the rule.
 
-    `figures` says whether the certificate must have those that depend on scores.
+    `figures` says whether the certificate must have those that depend on scores. `within`: the path of the
+    object that has these `fields`.
     """
-    yield from _problems(content, figures, FIELDS)
-
-
-def _problems(
-    content: Content, figures: bool, fields: Sequence[Field], within: str = ""
-) -> Iterator[tuple[str, str]]:
     for row in fields:
         name, value = f"{within}{row.name}", content.get(row.name)
+        rule = "must be an object" if row.kind is None else row.kind.rule
         if value is None:
             missing = row.of_candidates and content.get("source") != "past"
             if not (row.nullable or row.optional or missing or (row.withheld and not figures)):
-                yield name, _rule(row)
+                yield name, rule
         elif row.fields and isinstance(value, Mapping):
-            yield from _problems(value, figures, row.fields, f"{name}.")
+            yield from field_problems(value, figures, row.fields, f"{name}.")
         elif row.kind is None or not _fits(row.kind.schema, value):
-            yield name, _rule(row)
-
-
-def _rule(row: Field) -> str:
-    return "must be an object" if row.kind is None else row.kind.rule
+            yield name, rule
 
 
 def _fits(schema: Schema, value: object) -> bool:
@@ -833,11 +586,8 @@ def _fits(schema: Schema, value: object) -> bool:
             return isinstance(value, str)
         case {"type": "array", "items": items}:
             least, most = schema.get("minItems", 0), schema.get("maxItems", float("inf"))
-            return (
-                isinstance(value, list)
-                and least <= len(value) <= most
-                and all(_fits(items, item) for item in value)
-            )
+            fitting = isinstance(value, list) and least <= len(value) <= most
+            return fitting and all(_fits(items, item) for item in value)
         case {"type": "object", "additionalProperties": each}:
             return isinstance(value, Mapping) and all(_fits(each, item) for item in value.values())
     number = int if schema["type"] == "integer" else (int, float)
@@ -884,7 +634,8 @@ def public_certificate(text: str, scores: str, publishes: str = "decisions") -> 
         return text
     content: Mapping[str, Any] = json.loads(text)
     if publishes == "advice":
-        content = _without_decisions(content)
+        # Advice does not tell how many decisions there are.
+        content = _fields_without(content, "of_decisions", FIELDS)
     if scores == CONFIDENTIAL:
         names = assumptions_without_scores(content["assumptions"])
         content = {**public_fields(content), "assumptions": names}

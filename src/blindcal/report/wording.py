@@ -150,21 +150,14 @@ def added_text(share: float) -> str:
 
 def written(value: Any, form: str) -> str:
     """A `value` in the `form` in which people write it; a form that is not one of these is Python's."""
-    name, _, thing = form.partition(" ")
-    match name:
-        case "count":
-            return count(value, thing)
-        case "hundred":
-            return f"{100 * value:g} {thing}{'s' * (100 * value != 1)}"
-        case "after":
-            return f"{100 * after_odds(float(thing) / 100, value):.0f}"
-        case "range":
-            return " to ".join(dict.fromkeys(map(number_text, value)))
+    name, _, before = form.partition(" ")
+    if name == "after":
+        return f"{100 * after_odds(float(before) / 100, value):.0f}"
     return _FORMS[name](value) if name in _FORMS else format(value, form)
 
 
 class _Sentence(Formatter):
-    """A sentence with places like `{pools.people:,}`: the path of a value, and its form."""
+    """A sentence with places like `{in_papers.gap:expected}`: the path of a value, and its form."""
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:
         return reduce(getitem, field_name.split("."), kwargs), field_name
@@ -465,7 +458,8 @@ _FORMS: Mapping[str, Callable[[Any], str]] = {
     "bound": lambda bound: "no limit" if isinf(bound) else number_text(bound),
     "quality": bar_words,
     "by_track": lambda number: bar_words(number, number_text),
-    "list": lambda numbers: "any" if numbers is None else ", ".join(map(number_text, numbers)),
+    "list": lambda numbers: ", ".join(map(number_text, numbers)),
+    "range": lambda ends: " to ".join(dict.fromkeys(map(number_text, ends))),
 }
 
 
@@ -624,8 +618,8 @@ def explain_certificate(certificate: Mapping[str, Any]) -> tuple[ExplainedPart, 
         >>> _ = make_key(place / "key")
         >>> _ = decide(inputs, Request(Guarantee("public"), bar=0.0), place / "key", place / "out")
         >>> line = explain_certificate(read_certificate(place / "out"))[2].lines[2]
-        >>> line.name, line.value, line.sentence
-        ('added_success', '0 points', 'The decisions add nothing to that chance.')
+        >>> line.name, line.value, line.sentence.partition(".")[0]
+        ('added_success', '0 points', 'What the decisions add to that chance')
         >>> folder.cleanup()
     """
     values = {
@@ -636,7 +630,6 @@ def explain_certificate(certificate: Mapping[str, Any]) -> tuple[ExplainedPart, 
             for name, share in certificate.items()
             if isinstance(share, int | float)
         },
-        "of_papers": {"accepted": certificate.get("accepted", 0) / certificate["papers"]},
     }
     lines = {
         part: [line for row in PARTS[part] for line in _lines(row, certificate, values)] for part in PARTS
@@ -655,10 +648,7 @@ def _lines(
             yield from _lines(part, value or {}, values, f"{row.name}.")
         return
     sentence = row.description if row.sentence is None else row.sentence
-    # A function chooses its sentence also for a value that is null.
-    if row.name not in content or (value is None and not callable(sentence)):
-        return
-    if text := sentence(values) if callable(sentence) else sentence:
+    if value is not None and (text := sentence(values) if callable(sentence) else sentence):
         yield ExplainedField(
             f"{within}{row.name}", written(value, row.form or row.kind.form), fill(text, values)
         )
