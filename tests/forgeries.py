@@ -93,7 +93,7 @@ def papers(scene: Scene, made: Draft, changed: Mapping[int, PaperRecord]) -> Dra
 
 
 def tossed(made: Draft) -> list[int]:
-    names = {case.paper for case in made.cases}
+    names = {*made.policies}
     return [place for place, paper in enumerate(made.record.papers) if paper.paper in names]
 
 
@@ -329,7 +329,7 @@ def moved_bar(off: float) -> Change:
 
 def other_table(change: Callable[[ExactPolicy], ExactPolicy]) -> Change:
     def forge(_: Scene, made: Draft) -> Draft | None:
-        name = made.cases[0].paper
+        name = next(iter(made.policies))
         tables = {**made.policies.packed, name: pack_policy(change(made.policies[name]))}
         return replace(made, policies=PolicyTables(tables))
 

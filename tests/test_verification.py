@@ -186,10 +186,6 @@ def honest() -> tuple[Conference, TrueReviewers]:
     return loaded(small_conference(papers=16))
 
 
-def checked(ledger: Ledger, conference: Conference, truth: TrueReviewers, request: Request) -> list[Check]:
-    return checks_of(conference, truth, request, PriorDecisions(ledger), plan_conference, assemble)
-
-
 def forged(
     tmp_path: Path, given: tuple[Conference, TrueReviewers], request: Request, forgery: Forgery
 ) -> list[Check]:
@@ -198,7 +194,7 @@ def forged(
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:
         made = forgery(draft(conference, truth, request, PriorDecisions(ledger), plan_conference, ""))
         sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, conference, truth, request))
-        return checked(sealed, conference, truth, request)
+        return checks_of(conference, truth, PriorDecisions(sealed))
 
 
 def papers_changed(**values: Any) -> Forgery:
@@ -399,7 +395,7 @@ def test_tables_that_follow_the_true_reviewers(
         tables = ledger.tables(ledger.record(ledger.releases[0]))
         assert any((tables[p].accept != made.policies[p].accept).any() for p in tables)
         with pytest.raises(VerificationError, match="release 1: tables as good"):
-            refuse_failed(checked(ledger, conference, truth, REQUEST))
+            refuse_failed(checks_of(conference, truth, PriorDecisions(ledger)))
 
 
 def key_in(folder: Path) -> Path:
@@ -417,7 +413,7 @@ def test_a_bar_picked_by_hand(tmp_path: Path, honest: tuple[Conference, TrueRevi
         made = draft(picked, truth, REQUEST, PriorDecisions(ledger), plan_conference, "")
         sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, picked, truth, REQUEST))
         with pytest.raises(VerificationError, match="release 1: bar"):
-            refuse_failed(checked(sealed, conference, truth, REQUEST))
+            refuse_failed(checks_of(conference, truth, PriorDecisions(sealed)))
 
 
 def test_what_nearly_agrees() -> None:
@@ -450,7 +446,7 @@ def test_a_bar_that_is_nearly_right(
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:
         made = draft(near, truth, REQUEST, PriorDecisions(ledger), plan_conference, "")
         sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, conference, truth, REQUEST))
-        failed = [c.name for c in checked(sealed, conference, truth, REQUEST) if c.failed]
+        failed = [c.name for c in checks_of(conference, truth, PriorDecisions(sealed)) if c.failed]
     assert "release 1: bar" in failed
 
 
@@ -481,7 +477,7 @@ def sealed_checks(
     with open_ledger(path, KEY) as ledger:
         made = draft(conference, truth, request, PriorDecisions(ledger), planner, "")
         sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, conference, truth, request))
-        return checked(sealed, conference, truth, request)
+        return checks_of(conference, truth, PriorDecisions(sealed))
 
 
 def test_tables_that_were_chosen_otherwise_are_found(
@@ -613,7 +609,7 @@ def test_amended_tables_that_leak_are_found(tmp_path: Path, honest: tuple[Confer
                 made = draft(now, truth, REQUEST, PriorDecisions(ledger), plans, "mistyped")
                 stamp = input_stamp(KEY, now, truth, REQUEST)
                 sealed = commit(ledger, made.record, made.policies, stamp)
-        checks = checked(sealed, corrected, truth, REQUEST)
+        checks = checks_of(corrected, truth, PriorDecisions(sealed))
         failed = {check.name: check.failed for check in checks if check.failed}
         assert bool(failed) is bool(index)
         assert not index or failed["release 2: limits of each table"] > 3
@@ -637,7 +633,9 @@ def test_a_forgery_in_an_earlier_release_is_found(
                 made = draft(now, truth, REQUEST, PriorDecisions(ledger), plan_conference, "why")
                 made = forgery(made) if number == 0 else made
                 sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, now, truth, REQUEST))
-        failed = [check.name for check in checked(sealed, conference, truth, REQUEST) if check.failed]
+        failed = [
+            check.name for check in checks_of(conference, truth, PriorDecisions(sealed)) if check.failed
+        ]
         assert any(name.startswith("release 1: ") for name in failed) == (index == 1)
 
 

@@ -19,6 +19,7 @@ enters a coin: a holder of the key could otherwise choose among decisions.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -30,18 +31,10 @@ from typing import Any
 import numpy as np
 
 from blindcal.certify.claims import SUMS, claim, keeps_guarantee
-from blindcal.certify.exact import CLAIM_DENOMINATOR, ExactPolicy, PackedPolicy, PolicyTables, pack_policy
+from blindcal.certify.exact import CLAIM_DENOMINATOR, ExactPolicy, PackedPolicy
 from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
 from blindcal.deciding.amend import PriorDecisions, recorded_case
-from blindcal.deciding.decide import (
-    Draft,
-    PlannedTables,
-    Planner,
-    draft,
-    for_the_draw,
-    true_secret,
-    with_texts,
-)
+from blindcal.deciding.decide import Draft, draft, for_the_draw, with_texts
 from blindcal.deciding.key import Key, coin_facts, draw, input_stamp, read_key
 from blindcal.deciding.ledger import Ledger, ledger_folder, read_ledger
 from blindcal.deciding.lists import list_problems, ranked_again
@@ -54,22 +47,15 @@ from blindcal.io.cells import count, natural_sorted
 from blindcal.io.tables import StrPath, data_frame
 from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.planning.expected_errors import expected_figures
-from blindcal.planning.request import Request, shares
+from blindcal.planning.request import shares
 from blindcal.policy.accept_lp import MAX_EXACT_TUPLES
 from blindcal.policy.guarantee import LIMITS, PUBLIC, Guarantee
 from blindcal.posterior.acceptance_bar import choose_bar
-from blindcal.posterior.conference import (
-    Case,
-    Conference,
-    LevelByTrack,
-    TrueReviewers,
-    assemble,
-    track_level,
-)
+from blindcal.posterior.conference import Case, Conference, LevelByTrack, TrueReviewers, assemble, track_level
 from blindcal.posterior.inputs import Inputs, check_inputs
 from blindcal.posterior.large_pools import PackedLayout
 from blindcal.posterior.levels import LevelCase
-from blindcal.posterior.paper import aggregated_in
+from blindcal.posterior.paper import PaperCase, aggregated_in
 from blindcal.posterior.this_year import ThisYearInputs, level_bar, prepared_again
 
 __all__ = ["Verification", "verify"]
@@ -82,40 +68,25 @@ to 1e-6 if there are too many tuples of reviewers to list."""
 _FIGURES_SLACK, _FIT_SLACK = 1e-9, 1.5e-4
 # The numerical error of a bar, in the share of papers it is for.
 _BAR_ERROR = 1e-9
-# For each field of a record, and of a paper in it, the check that reports it.
-_CHECK_OF_RECORD_FIELD = {
-    "conference": "settings",
-    "release": "settings",
-    "reason": "settings",
-    "settings": "settings",
-    "scores": "settings",
-    "publishes": "settings",
-    "model": "settings",
-    "commitment": "commitment",
-    "fit": "calibration check",
-    "selection": "number accepted",
-    "decisions": "public files follow from the record",
-    "certificate": "public files follow from the record",
-}
 EARLIER = "earlier decisions"
 """The check of what earlier releases decided; a first release has none."""
-_CHECK_OF_PAPER_FIELD = {
-    "paper": "public data",
-    "release": EARLIER,
-    "earlier": EARLIER,
-    "public": "public data",
-    "reviewers": "reviewers",
-    "secret": "accept probabilities",
-    "probability": "accept probabilities",
-    "accepted": "draws",
-    "raw_accepted": "raw decisions",
-    "figures": "claims and figures",
-    "corrected": "public data",
+# The fields of a record, and of a paper in it, by the check that reports them.
+_RECORD_CHECKS = {
+    "settings": ("conference", "release", "reason", "settings", "scores", "publishes", "model"),
+    "commitment": ("commitment",),
+    "calibration check": ("fit",),
+    "number accepted": ("selection",),
+    "public files follow from the record": ("decisions", "certificate"),
 }
-TablePlanner = Callable[..., PlannedTables]
-"""A function such as `plan_conference`, which is told what to keep of each plan."""
-Prepare = Callable[..., Conference]
-"""A function of cases, accept rate and bar (one of them None) that prepares a conference."""
+_PAPER_CHECKS = {
+    "public data": ("paper", "public", "corrected"),
+    EARLIER: ("release", "earlier"),
+    "reviewers": ("reviewers",),
+    "accept probabilities": ("secret", "probability"),
+    "draws": ("accepted",),
+    "raw decisions": ("raw_accepted",),
+    "claims and figures": ("figures",),
+}
 
 
 @dataclass(frozen=True)
@@ -222,11 +193,9 @@ def verify(
     """
     check_inputs(inputs)
     check_paths(key=key)
-    past, record = latest(key, conference)
     return verify_latest(
         inputs,
-        past,
-        record,
+        latest(key, conference)[0],
         out,
         published=published,
         commitment=commitment,
@@ -250,7 +219,6 @@ def latest(key: StrPath, conference: str = "conference") -> tuple[PriorDecisions
 def verify_latest(
     inputs: Inputs | ThisYearInputs,
     past: PriorDecisions,
-    record: Record,
     out: StrPath | None = None,
     *,
     published: StrPath | Sequence[StrPath] = (),
@@ -259,36 +227,35 @@ def verify_latest(
     workers: Workers = 1,
     progress: Progress = no_progress,
 ) -> Verification:
-    """The same as `verify`, with the decisions and the record that `latest` returned."""
+    """The same as `verify`, with the decisions that `latest` returned."""
     if out is not None and not Path(out).is_dir():
         raise InputError(f"`out` {out} must be the folder of the public files: there is no such folder")
-    inputs = inputs.on_grid(record.grid)
-    certificates = all_published(published)
+    record, certificates = past.records[-1], all_published(published)
+    request = record.request
+    if inputs.source != request.source:
+        raise InputError(
+            f"these papers were decided with source {request.source}, and the input is for source "
+            f"{inputs.source}: give what was given then"
+        )
     # The bar of a first release is derived again.
-    first, request = record.release == 1, record.request
-    _refuse_other_source(inputs, request)
-    loaded, true = request.prepared(
-        inputs,
-        None if first else record.bar,
-        model=None if first else record.level_model,
-        standing=None if first else record.given,
-        workers=workers,
-        progress=progress,
-    )
-    truth, given = true.reviewers, true.given
+    frozen = {} if record.release == 1 else record.frozen
+    loaded, true = request.prepared(inputs.on_grid(record.grid), **frozen, workers=workers, progress=progress)
     # One step for each paper that a release decided.
     steps = sum(paper.release == release.release for release in past.records for paper in release.papers)
     with progress(f"verifying {count(len(loaded.cases), 'paper')}", steps) as advance:
-        planner = partial(plan_conference, workers=workers, advance=advance)
-        prepare, folder = partial(assemble, workers=workers), None if out is None else Path(out)
-        checks = checks_of(loaded, truth, request, past, planner, prepare, folder, workers, given=given)
+        reviewers, given = true.reviewers, true.given
+        checks = checks_of(loaded, reviewers, past, out, given=given, workers=workers, advance=advance)
     checks += _published_check(past.ledger, certificates)
     checks += [_printed_check(record, path) for path in lists]
     if commitment is not None:
         recorded = past.record(0).commitment
         checks.append(Check("commitment published beforehand", 1, int(commitment.strip() != recorded)))
-    earlier = _releases_with_input(past, record, loaded, truth, given)
-    return Verification(record, tuple(checks), earlier, commitment is not None)
+    earlier = [
+        stored.release
+        for entry, stored in zip(past.ledger.releases, past.records, strict=True)
+        if checks[0].failed and entry.input == _stamp_as_recorded(past, stored, loaded, reviewers, given)
+    ]
+    return Verification(record, tuple(checks), tuple(earlier), commitment is not None)
 
 
 def _published_check(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> list[Check]:
@@ -312,50 +279,29 @@ def _printed_check(record: Record, path: StrPath) -> Check:
     return Check(f"printed list {path}", papers, len(wrong), note if missing else "", tuple(wrong))
 
 
-def _releases_with_input(
-    past: PriorDecisions,
-    record: Record,
-    conference: Conference,
-    truth: TrueReviewers,
-    given: Mapping[str, int] | None,
-) -> tuple[int, ...]:
-    same = tuple(
-        release.number
-        for release, record_of_release in zip(past.ledger.releases, past.records, strict=True)
-        if release.input == stamp_as_recorded(past, record_of_release, conference, truth, given)
-    )
-    return () if record.release in same else same
-
-
 def checks_of(
     conference: Conference,
     truth: TrueReviewers,
-    request: Request,
     past: PriorDecisions,
-    planner: TablePlanner,
-    prepare: Prepare,
-    out: Path | None = None,
-    workers: Workers = 1,
+    out: StrPath | None = None,
     *,
     given: Mapping[str, int] | None = None,
+    workers: Workers = 1,
+    advance: Callable[[int], None] | None = None,
 ) -> list[Check]:
     """Every check of all releases of a conference, the latest release from this input."""
-    ledger = past.ledger
-    if not ledger.releases:
-        raise InputError(f"conference {request.conference!r} was never decided with this key")
-    latest, last = past.records[-1], len(ledger.releases) - 1
-    same = stamp_as_recorded(past, latest, conference, truth, given) == ledger.releases[last].input
+    latest = past.records[-1]
+    same = _stamp_as_recorded(past, latest, conference, truth, given) == past.ledger.releases[-1].input
     problem = "" if same else "reviews, calibration, pools or grid are not those that were decided"
     checks = [
         Check("input is the one that was decided", 1, int(not same), problem),
         _reviewers_check(latest, truth),
     ]
-    for index in range(last + 1):
-        reviewers = {**truth, **_recorded_reviewers(latest)}
-        data = (conference, reviewers) if same and index == last else None
-        own = data or _recorded_input(past, index, prepare)
-        checks += _release_checks(past, index, own, planner, workers)
-    return checks if out is None else [*checks, _files_check(latest, out)]
+    for index, record in enumerate(past.records):
+        here = conference, {**truth, **_recorded_reviewers(record)}
+        own = here if same and record is latest else _recorded_input(record, workers)
+        checks += _release_checks(past, index, *own, workers, advance)
+    return checks if out is None else [*checks, _files_check(latest, Path(out))]
 
 
 def refuse_failed(checks: Sequence[Check]) -> None:
@@ -370,25 +316,16 @@ def refuse_failed(checks: Sequence[Check]) -> None:
         raise VerificationError("verification failed. " + "; ".join(failed))
 
 
-def stamp_as_recorded(
+def _stamp_as_recorded(
     past: PriorDecisions,
     record: Record,
     conference: Conference,
     truth: TrueReviewers,
-    given: Mapping[str, int] | None = None,
+    given: Mapping[str, int] | None,
 ) -> str:
     """The stamp of an input with the reviewers on record, because reviewers are compared separately."""
     names = {**truth, **_recorded_reviewers(record)}
     return input_stamp(past.ledger.key, conference, names, record.request, given)
-
-
-def _refuse_other_source(inputs: Inputs | ThisYearInputs, request: Request) -> None:
-    """Refuses inputs of another kind than those that were decided."""
-    if inputs.source != request.source:
-        raise InputError(
-            f"these papers were decided with source {request.source}, and the input is for source "
-            f"{inputs.source}: give what was given then"
-        )
 
 
 def _recorded_reviewers(record: Record) -> TrueReviewers:
@@ -404,9 +341,8 @@ def _reviewers_check(record: Record, truth: TrueReviewers) -> Check:
     return Check("reviewers are those recorded", len(record.papers), len(differ), note if differ else "")
 
 
-def _recorded_input(past: PriorDecisions, index: int, prepare: Prepare) -> tuple[Conference, TrueReviewers]:
+def _recorded_input(record: Record, workers: Workers) -> tuple[Conference, TrueReviewers]:
     """The input of a release as on record; the bar of a first release is derived again."""
-    record = past.record(index)
     request, first = record.request, record.release == 1
     cases = [replace(recorded_case(paper, record), settled=False) for paper in record.papers]
     rate: LevelByTrack | None = request.accept_rate if first else None
@@ -419,54 +355,100 @@ def _recorded_input(past: PriorDecisions, index: int, prepare: Prepare) -> tuple
         settings = request.quota is not None, request.strictness_share, request.people
         frozen = None if first else record.level_model
         return prepared_again(graded, rate, bar, *settings, frozen), reviewers
-    return prepare(cases, rate, bar), reviewers
+    pooled = [case for case in cases if isinstance(case, PaperCase)]
+    return assemble(pooled, rate, bar, workers=workers), reviewers
+
+
+@dataclass(frozen=True, eq=False)
+class _Replay:
+    """A paper's recorded table beside the one that is planned here."""
+
+    case: Case
+    here: PaperPlan
+    recorded: PackedPolicy | None  # None if no table was recorded that has the paper's shape
+    plan: PaperPlan  # the plan with the recorded table; `here` itself if there is none, or it is the same
+
+    @property
+    def costlier(self) -> bool:
+        """Whether the recorded table costs more wrong decisions."""
+        wrong, case = self.here.figures.wrong, self.case
+        if self.plan.figures.wrong <= wrong:
+            return False
+        # The posterior is needed only here.
+        few = (isinstance(case, LevelCase) or case.listed) and case.belief.weight.size <= MAX_EXACT_TUPLES
+        return self.plan.figures.wrong > wrong + (_COST_SLACK if few else _COST_SLACK_LARGE_POOLS)
+
+
+def _replay(
+    case: Case, here: PaperPlan, recorded: PackedPolicy | None, raw: float, guarantee: Guarantee
+) -> _Replay:
+    """A recorded table, with its claim and its figures under the weights computed here."""
+    table, own = None if recorded is None else recorded.policy, here.policy
+    if recorded is None or table is None or not _has_shape(table, own):
+        return _Replay(case, here, None, here)
+    if _same_table(table, own):
+        return _Replay(case, here, recorded, here)
+    promised, bound = case.promised(guarantee.promise), here.figures.wrong - here.figures.gap
+    numbers = expected_figures(promised.belief, table.accept, raw, sample=promised.sample, bound=bound)
+    plan = replace(here, packed=recorded, claim=claim(promised.belief, table), figures=numbers)
+    return _Replay(case, here, recorded, plan)
 
 
 def _release_checks(
     past: PriorDecisions,
     index: int,
-    given: tuple[Conference, TrueReviewers],
-    planner: TablePlanner,
+    conference: Conference,
+    truth: TrueReviewers,
     workers: Workers,
+    advance: Callable[[int], None] | None,
 ) -> Iterator[Check]:
     """Makes one release again and compares it with its record."""
-    stored, before, tables = past.record(index), past.before(index), past.tables(index)
-    conference, truth = given
-    exact = stored.request.quota is not None
-    wrong_bar = conference.bar != stored.bar and not _near_bar(stored.bar, conference, exact=exact)
-    cases = [replace(case, bar=track_level(stored.bar, case.track)) for case in conference.cases]
-    conference = replace(conference, bar=stored.bar, cases=tuple(cases))
-    planned, recorded = dict[str, PaperPlan](), dict[str, PaperPlan]()
-    replay = _replay_tables(stored, tables, planned, recorded)
-    plans: Planner = partial(planner, kept=partial(_for_the_checks, truth, tables))
-    name = f"release {stored.release}"
+    record, tables = past.record(index), past.tables(index)
+    exact, name, replays = record.request.quota is not None, f"release {record.release}", list[_Replay]()
+    wrong_bar = conference.bar != record.bar and not _near_bar(record.bar, conference, exact=exact)
+    cases = [replace(case, bar=track_level(record.bar, case.track)) for case in conference.cases]
+    conference = replace(conference, bar=record.bar, cases=tuple(cases))
+
+    def kept(case: Case, plan: PaperPlan) -> PaperPlan:
+        # All of a plan is needed only if its table is not the recorded one.
+        table = tables.get(case.paper)
+        same = table is not None and _same_table(table, plan.policy)
+        return for_the_draw(truth, case, plan) if same else plan
+
+    def replayed(part: Conference, guarantee: Guarantee) -> list[PaperPlan]:
+        plans = plan_conference(part, guarantee, workers=workers, advance=advance, kept=kept)
+        for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
+            replays.append(_replay(case, plan, tables.packed.get(case.paper), raw, guarantee))
+        return [replay.plan for replay in replays]
+
     try:
-        request = stored.request.checked()
-        given_then = stored.given
-        drafted = draft(
-            conference, truth, request, before, plans, stored.reason, given=given_then, replayed=replay
+        request = record.request.checked()
+        made = draft(
+            conference, truth, request, past.before(index), replayed, record.reason, given=record.given
         )
     except (InputError, RefusedError) as error:
         # Nobody could have released this.
         yield Check(f"{name}: settings", 1, 1, str(error))
         return
-    packed = tables.packed.items()
-    shaped = {k: t for k, t in packed if k not in planned or _is_table(t.policy, planned[k].policy)}
-    tables = PolicyTables(shaped)
-    for what, (items, failed) in _compare_records(stored, tables, drafted, before, wrong_bar).items():
-        yield Check(f"{name}: {what}", items, failed)
-    guarantee = stored.request.guarantee
+    missing = sum(replay.recorded is None for replay in replays)
+    compared = _compare_records(record, made, past.ledger)
+    compared["bar"] = [wrong_bar]
+    compared["accept probabilities"].append(bool(missing) or set(tables) != set(made.policies))
+    for what, wrong in compared.items():
+        yield Check(f"{name}: {what}", len(wrong), sum(wrong))
     # A table that is the one planned here was certified under these limits when it was planned.
-    jobs = [
-        (case, tables.packed.get(case.paper), planned[case.paper].packed_layout)
-        for case in drafted.cases
-        if not _is_planned(tables.get(case.paper), planned[case.paper])
-    ]
-    beyond = sum(parallel_map(partial(_beyond_limits, guarantee=guarantee), jobs, workers=workers))
-    yield Check(f"{name}: limits of each table", len(drafted.cases), beyond)
-    costlier = _costlier_tables(drafted, recorded, planned)
-    yield Check(f"{name}: tables as good as those planned here", len(drafted.cases), costlier)
-    yield _decisions_check(name, drafted, planned, tables, past.ledger.key)
+    differ, papers = [replay for replay in replays if replay.plan is not replay.here], len(replays)
+    beyond = parallel_map(
+        partial(_beyond_limits, guarantee=request.guarantee),
+        [(replay.case, replay.plan.packed, replay.here.packed_layout) for replay in differ],
+        workers=workers,
+    )
+    yield Check(f"{name}: limits of each table", papers, missing + sum(beyond))
+    costlier = sum(replay.costlier for replay in differ)
+    yield Check(f"{name}: tables as good as those planned here", papers, costlier)
+    turned = tuple(_turned_here(made, differ, past.ledger.key))
+    note = f"{count(len(turned), 'decision')} would differ on this machine" if turned else ""
+    yield Check(f"{name}: draws under the tables planned here", papers, len(turned), note, turned)
 
 
 def _near_bar(stored: LevelByTrack, conference: Conference, *, exact: bool) -> bool:
@@ -489,64 +471,26 @@ def _near_bar(stored: LevelByTrack, conference: Conference, *, exact: bool) -> b
     return True
 
 
-def _replay_tables(
-    stored: Record, tables: PolicyTables, here: dict[str, PaperPlan], sealed: dict[str, PaperPlan]
-) -> Callable[[Conference, PlannedTables], PlannedTables]:
-    """A function that replaces planned tables by recorded ones, with claims under the weights computed here.
-
-    It keeps the planned tables in `here` and the recorded ones in `sealed`.
-    """
-
-    def replay(part: Conference, plans: PlannedTables) -> PlannedTables:
-        promise = stored.request.guarantee.promise
-        here.update({case.paper: plan for case, plan in zip(part.cases, plans, strict=True)})
-        for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
-            sealed[case.paper] = _replayed_plan(case.promised(promise), plan, tables.get(case.paper), raw)
-        return [sealed[case.paper] for case in part.cases]
-
-    return replay
-
-
-def _replayed_plan(case: Case, plan: PaperPlan, stored: ExactPolicy | None, raw: float) -> PaperPlan:
-    """The plan with a recorded table; the plan itself if that table does not have the paper's shape."""
-    own = plan.policy
-    if stored is None or not _is_table(stored, own) or _same_table(stored, own):
-        return plan
-    bound = plan.figures.wrong - plan.figures.gap
-    numbers = expected_figures(case.belief, stored.accept, raw, sample=case.sample, bound=bound)
-    return replace(plan, packed=pack_policy(stored), claim=claim(case.belief, stored), figures=numbers)
-
-
-def _compare_records(
-    stored: Record, tables: PolicyTables, made: Draft, before: PriorDecisions, wrong_bar: bool
-) -> dict[str, list[int]]:
-    """For each check, the number of items and the number of those that differ."""
-    tallies: dict[str, list[int]] = {
-        name: [0, 0] for name in ("bar", *_CHECK_OF_RECORD_FIELD.values(), *_CHECK_OF_PAPER_FIELD.values())
-    }
-
-    def tally(name: str, wrong: bool) -> None:
-        tallies[name][0] += 1
-        tallies[name][1] += wrong
-
+def _compare_records(stored: Record, made: Draft, ledger: Ledger) -> dict[str, list[bool]]:
+    """For each check, whether each of its items differs."""
+    differ = defaultdict[str, list[bool]](list, bar=[])
     # Public texts follow from the recorded figures to the last digit, so they are made from these and not
     # from the figures computed here, and in the recorded format: anyone can change that of a published file.
     expected = ranked_again(replace(made.record, papers=stored.papers, fit=stored.fit))
-    expected = with_texts(expected, before.ledger)
-    expected = replace(expected, fit=made.record.fit)
-    tally("bar", wrong_bar)
-    for name, check in _CHECK_OF_RECORD_FIELD.items():
-        recorded, derived = getattr(stored, name), getattr(expected, name)
-        tally(check, not (_close(recorded, derived, _FIT_SLACK) if name == "fit" else recorded == derived))
+    expected = replace(with_texts(expected, ledger), fit=made.record.fit)
+    for check, names in _RECORD_CHECKS.items():
+        for name in names:
+            recorded, derived = getattr(stored, name), getattr(expected, name)
+            same = _close(recorded, derived, _FIT_SLACK) if name == "fit" else recorded == derived
+            differ[check].append(not same)
     again = {paper.paper: paper for paper in made.record.papers}
     for paper in stored.papers:
         other = again.get(paper.paper)
-        for name in _CHECK_OF_PAPER_FIELD:
-            tally(_CHECK_OF_PAPER_FIELD[name], other is None or not _agree(name, paper, other))
+        for check, names in _PAPER_CHECKS.items():
+            differ[check] += [other is None or not _agree(name, paper, other) for name in names]
     # Every paper once, in the order of files: another order could tell who reviewed.
-    tally("public data", [paper.paper for paper in stored.papers] != natural_sorted(again))
-    tally("accept probabilities", set(tables) != set(made.policies))
-    return tallies
+    differ["public data"].append([paper.paper for paper in stored.papers] != natural_sorted(again))
+    return differ
 
 
 def _agree(name: str, stored: PaperRecord, made: PaperRecord) -> bool:
@@ -590,7 +534,7 @@ def _close(recorded: Any, derived: Any, slack: float) -> bool:
     return bool(recorded == derived)
 
 
-def _is_table(stored: ExactPolicy, own: ExactPolicy) -> bool:
+def _has_shape(stored: ExactPolicy, own: ExactPolicy) -> bool:
     """Whether a policy has a probability for each entry of this paper's table."""
     low, high = stored.ends
     return stored.numerator.size == own.numerator.size and 0 <= low <= high <= stored.denominator
@@ -600,20 +544,9 @@ def _same_table(table: ExactPolicy, other: ExactPolicy) -> bool:
     return np.array_equal(table.numerator, other.numerator) and table.exact == other.exact
 
 
-def _for_the_checks(truth: TrueReviewers, tables: PolicyTables, case: Case, plan: PaperPlan) -> PaperPlan:
-    """What the checks need of a plan: all of it only if its table is not the recorded one."""
-    return for_the_draw(truth, case, plan) if _is_planned(tables.get(case.paper), plan) else plan
-
-
-def _is_planned(table: ExactPolicy | None, plan: PaperPlan) -> bool:
-    return table is not None and _same_table(table, plan.policy)
-
-
-def _beyond_limits(job: tuple[Case, PackedPolicy | None, PackedLayout | None], guarantee: Guarantee) -> bool:
+def _beyond_limits(job: tuple[Case, PackedPolicy, PackedLayout | None], guarantee: Guarantee) -> bool:
     """Whether a recorded table exceeds the requested limits under the weights computed here."""
     case, table, layout = job
-    if table is None:
-        return True
     if isinstance(case, LevelCase) or layout is None:
         belief = case.belief
     else:
@@ -622,40 +555,20 @@ def _beyond_limits(job: tuple[Case, PackedPolicy | None, PackedLayout | None], g
     return not keeps_guarantee(belief, table.policy, limits, slack=_WEIGHT_SLACK)
 
 
-def _costlier_tables(made: Draft, sealed: Mapping[str, PaperPlan], here: Mapping[str, PaperPlan]) -> int:
-    """The number of recorded tables that cost more wrong decisions than those planned here."""
-    both = ((case, sealed[case.paper].figures.wrong, here[case.paper].figures.wrong) for case in made.cases)
-    # The slack needs the posterior: only where it matters.
-    return sum(recorded > planned and recorded > planned + _slack(case) for case, recorded, planned in both)
-
-
-def _slack(case: Case) -> float:
-    few = (isinstance(case, LevelCase) or case.listed) and case.belief.weight.size <= MAX_EXACT_TUPLES
-    return _COST_SLACK if few else _COST_SLACK_LARGE_POOLS
-
-
-def _decisions_check(
-    name: str, made: Draft, here: Mapping[str, PaperPlan], tables: PolicyTables, key: Key
-) -> Check:
-    """The recorded coins under the tables planned here.
+def _turned_here(made: Draft, differ: Sequence[_Replay], key: Key) -> Iterator[str]:
+    """The papers that the recorded coins decide otherwise under the tables planned here.
 
     At the true reviewers a table must decide as the one planned here does, however unlikely they are: another
     table of the same cost could have been chosen for its decision.
     """
     papers = {paper.paper: paper for paper in made.record.papers}
-    request, rows = made.record.request, None if made.evidence is None else made.evidence.rows
-    different = []
-    for case in made.cases:
-        paper, plan, table = papers[case.paper], here[case.paper], tables.get(case.paper)
-        if table is None or _same_table(table, plan.policy):
-            continue
-        secret = true_secret(key, request, paper.release, case, paper.reviewers, plan.layout, made.evidence)
-        facts = coin_facts(request, paper.release, paper.paper, paper.public, paper.reviewers, rows)
-        if draw(key, facts, plan.policy.probability(secret)) != paper.accepted:
-            different.append(paper.paper)
-    note = f"{count(len(different), 'decision')} would differ on this machine" if different else ""
-    what = f"{name}: draws under the tables planned here"
-    return Check(what, len(made.cases), len(different), note, tuple(different))
+    for replay in differ:
+        paper = papers[replay.case.paper]
+        facts = coin_facts(
+            made.record.request, paper.release, paper.paper, paper.public, paper.reviewers, made.rows
+        )
+        if draw(key, facts, replay.here.policy.probability(paper.secret)) != paper.accepted:
+            yield paper.paper
 
 
 def _files_check(record: Record, out: Path) -> Check:

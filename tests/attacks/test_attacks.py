@@ -26,7 +26,7 @@ from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.belief import Belief
-from blindcal.posterior.conference import Conference, TrueReviewers, assemble
+from blindcal.posterior.conference import Conference, TrueReviewers
 from blindcal.verification import Check, checks_of, refuse_failed
 from sealed_releases import forge, probability_of
 from small_conferences import (
@@ -54,8 +54,8 @@ def key(tmp_path: Path) -> Path:
     return tmp_path / "key.bin"
 
 
-def verified(conference: Conference, truth: TrueReviewers, request: Request, key: Path) -> list[Check]:
-    return checks_of(conference, truth, request, PriorDecisions(ledger_of(key)), plan_conference, assemble)
+def verified(conference: Conference, truth: TrueReviewers, key: Path) -> list[Check]:
+    return checks_of(conference, truth, PriorDecisions(ledger_of(key)))
 
 
 def ledger_of(key: Path) -> Ledger:
@@ -124,7 +124,7 @@ def test_a_paper_brought_back_with_a_correction_is_charged_for_its_first_decisio
     back = decided(key, corrected, truth, amend=True)
     assert record_of(back, paper).earlier == ((1, paper),)
     assert back.certificate["decided_again"]["papers"] == 1
-    refuse_failed(verified(corrected, truth, REQUEST, key))
+    refuse_failed(verified(corrected, truth, key))
 
 
 def test_there_and_back_has_one_coin(key: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_decided_paper_under_a_new_id_is_never_tossed_again(key: Path) -> None
     assert outcome.changes.alike == ("new",)
     assert record_of(outcome, "new").earlier == ((1, old.paper),)
     assert probability_of(record_of(outcome, "new")) in (0, 1)
-    refuse_failed(verified(renamed, {**truth, "new": truth[old.paper]}, REQUEST, key))
+    refuse_failed(verified(renamed, {**truth, "new": truth[old.paper]}, key))
 
 
 def test_a_link_to_the_key_has_the_same_ledger(key: Path, tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_a_release_after_a_change_of_the_grid_alone_verifies(key: Path) -> None:
     with pytest.raises(RefusedError, match="grid of scores is not that of release 1"):
         decided(key, gridded, truth)
     decided(key, gridded, truth, amend=True)
-    refuse_failed(verified(gridded, truth, REQUEST, key))
+    refuse_failed(verified(gridded, truth, key))
 
 
 def test_tables_and_certificate_tell_nothing_with_ties_and_outsiders(tmp_path: Path) -> None:
@@ -408,7 +408,7 @@ def test_a_certificate_that_names_another_version_has_no_words_of_its_own(key: P
     certificate = json.dumps(other, indent=1, sort_keys=True) + "\n"
     forge(ledger_folder(key) / "0001.sealed", Key(key.read_bytes()), record={"certificate": certificate})
     with pytest.raises(VerificationError, match="public files follow from the record"):
-        refuse_failed(verified(conference, truth, REQUEST, key))
+        refuse_failed(verified(conference, truth, key))
 
 
 def test_verify_finds_tables_that_break_the_promise(key: Path) -> None:
@@ -420,7 +420,7 @@ def test_verify_finds_tables_that_break_the_promise(key: Path) -> None:
 
     with open_ledger(key, Key(key.read_bytes())) as ledger:
         release(conference, truth, REQUEST, ledger, loose)
-    checks = verified(conference, truth, REQUEST, key)
+    checks = verified(conference, truth, key)
     assert "release 1: limits of each table" in [check.name for check in checks if check.failed]
     with pytest.raises(VerificationError, match="release 1: limits of each table"):
         refuse_failed(checks)

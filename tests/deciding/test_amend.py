@@ -170,7 +170,7 @@ def test_thirteen_copies_in_a_row_reveal_no_more_than_the_first(tmp_path: Path) 
             assert best <= first.setdefault(case.paper, best) + 1e-12
             assert best <= float(claim_of(paper).named) + 1e-9 or number == 0
     with open_ledger(key, KEY) as ledger:
-        refuse_failed(checks_of(*copy, REQUEST, PriorDecisions(ledger), plan_conference, assemble))
+        refuse_failed(checks_of(*copy, PriorDecisions(ledger)))
 
 
 def test_what_is_decided_and_certified_does_not_depend_on_who_wrote_a_late_paper(tmp_path: Path) -> None:

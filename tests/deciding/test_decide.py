@@ -142,7 +142,7 @@ def test_a_paper_corrected_many_times_has_one_coin(tmp_path: Path) -> None:
         assert outcome.record.papers[1:] == first.record.papers[1:], "everything else is frozen"
     assert paper.earlier == tuple((number, "p00") for number in range(1, 6))
     with open_ledger(key, Key(key.read_bytes())) as ledger:
-        refuse_failed(checks_of(now, truth, REQUEST, PriorDecisions(ledger), plan_conference, assemble))
+        refuse_failed(checks_of(now, truth, PriorDecisions(ledger)))
 
 
 def test_a_corrected_name_is_told_to_the_chair_alone(tmp_path: Path) -> None:
@@ -158,9 +158,7 @@ def test_a_corrected_name_is_told_to_the_chair_alone(tmp_path: Path) -> None:
         assert len(ledger.releases) == 1
         now = swapped(truth, "p00")
         with pytest.raises(VerificationError, match="reviewers are those recorded: 1 of 6 does not agree"):
-            refuse_failed(
-                checks_of(conference, now, REQUEST, PriorDecisions(ledger), plan_conference, assemble)
-            )
+            refuse_failed(checks_of(conference, now, PriorDecisions(ledger)))
 
 
 def test_new_and_withdrawn_papers(tmp_path: Path) -> None:
@@ -313,12 +311,12 @@ def test_before_the_first_release_every_paper_is_new(tmp_path: Path, given: Give
 def test_a_paper_that_comes_back_as_it_was_keeps_its_decision(ledger: Ledger, given: Given) -> None:
     fewer = changed(given, "withdrawn")
     gone = draft(*fewer, REQUEST, PriorDecisions(ledger), plan_conference, "withdrawn")
-    assert gone.cases == ()
+    assert not gone.policies
     assert [paper.paper for paper in gone.record.papers] == [case.paper for case in fewer[0].cases]
     again = commit(ledger, gone.record, gone.policies, input_stamp(KEY, *fewer, REQUEST))
     assert changes_since(PriorDecisions(again), *given, REQUEST) == Changes(returned=("p00",))
     back = draft(*given, REQUEST, PriorDecisions(again), plan_conference, "back")
-    assert back.cases == ()
+    assert not back.policies
     assert back.record.papers == PriorDecisions(ledger).record(0).papers
     other = changes_since(PriorDecisions(again), *changed(given, "scores"), REQUEST)
     assert replace(other, earlier={}) == Changes(scores=("p00",)), "what comes back changed is decided again"
@@ -364,7 +362,7 @@ def test_an_amendment_with_another_bar_is_refused(ledger: Ledger, given: Given) 
 def test_only_what_changed_is_decided_and_the_rest_is_kept(ledger: Ledger, given: Given) -> None:
     before = PriorDecisions(ledger).record(0)
     made = draft(*changed(given, "scores"), REQUEST, PriorDecisions(ledger), plan_conference, "mistyped")
-    assert [case.paper for case in made.cases] == list(made.policies) == ["p00"]
+    assert list(made.policies) == ["p00"]
     assert made.record.papers[1:] == before.papers[1:]
     assert made.record.papers[0] != before.papers[0]
     assert (made.record.release, made.record.reason, made.record.bar) == (2, "mistyped", before.bar)
@@ -400,7 +398,7 @@ def test_a_paper_with_other_scores_is_decided_from_public_data(
 def test_corrected_pools_leave_decisions_standing(kind: str, ledger: Ledger, given: Given) -> None:
     now, before = changed(given, kind), PriorDecisions(ledger).record(0)
     kept = draft(*now, REQUEST, PriorDecisions(ledger), plan_conference, "corrected")
-    assert kept.cases == ()
+    assert not kept.policies
     assert kept.record.decisions == before.decisions
     assert kept.record.papers[0].public != before.papers[0].public, "the correction itself is on record"
     same = replace(kept.record.papers[0], public=before.papers[0].public, corrected=False)

@@ -27,7 +27,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import accept_program
 from blindcal.pools.candidates import AllBut, everyone
 from blindcal.posterior import paper as paper_module
-from blindcal.posterior.conference import MOST_REVIEWS, Conference, assemble, prepare, true_reviewers
+from blindcal.posterior.conference import MOST_REVIEWS, Conference, prepare, true_reviewers
 from blindcal.posterior.large_pools import (
     STEPS,
     EvidenceSteps,
@@ -196,7 +196,7 @@ def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
         outcome = release(conference, truth, request, ledger, plan_conference)
     with open_ledger(tmp_path / "key.bin", key) as ledger:
         again = release(conference, truth, request, ledger, plan_conference)
-        checks = checks_of(conference, truth, request, PriorDecisions(ledger), plan_conference, assemble)
+        checks = checks_of(conference, truth, PriorDecisions(ledger))
     refuse_failed(checks)
     assert again.how == "stored"
     certificate = outcome.certificate
@@ -257,9 +257,7 @@ def test_a_paper_with_a_large_pool_is_decided_again_by_public_information(tmp_pa
             )
         with open_ledger(tmp_path / "key.bin", key) as ledger:
             policy = ledger.tables(ledger.record(ledger.releases[-1]))["p00"]
-            refuse_failed(
-                checks_of(conference, truth, request, PriorDecisions(ledger), plan_conference, assemble)
-            )
+            refuse_failed(checks_of(conference, truth, PriorDecisions(ledger)))
         stated = claim_of(again.record.papers[0])
         assert again.record.release == number
         assert set(policy.numerator.tolist()) in ({0}, {UNIT})

@@ -586,8 +586,9 @@ def _fits(schema: Schema, value: object) -> bool:
             return isinstance(value, str)
         case {"type": "array", "items": items}:
             least, most = schema.get("minItems", 0), schema.get("maxItems", float("inf"))
-            fitting = isinstance(value, list) and least <= len(value) <= most
-            return fitting and all(_fits(items, item) for item in value)
+            if not isinstance(value, list) or not least <= len(value) <= most:
+                return False
+            return all(_fits(items, item) for item in value)
         case {"type": "object", "additionalProperties": each}:
             return isinstance(value, Mapping) and all(_fits(each, item) for item in value.values())
     number = int if schema["type"] == "integer" else (int, float)

@@ -74,7 +74,7 @@ from blindcal.posterior.conference import Case, Conference, TrueReviewers
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.large_pools import TableLayout
 from blindcal.posterior.levels import LevelCase, evidence
-from blindcal.posterior.paper import secret_of
+from blindcal.posterior.paper import PaperCase, secret_of
 from blindcal.posterior.this_year import ThisYearInputs, model_json
 
 _WORST_CLAIMS = (
@@ -88,15 +88,8 @@ _WORST_CLAIMS = (
     "largest_posterior_paper",
     "largest_factor",
 )
-PlannedTables = Sequence[PaperPlan]
-"""The certified tables of a conference."""
-Planner = Callable[[Conference, Guarantee], PlannedTables]
-"""A function of conference and guarantee that plans the tables."""
-
-
-def as_planned(_: Conference, planned: PlannedTables) -> PlannedTables:
-    """The planned tables, unchanged."""
-    return planned
+Planner = Callable[[Conference, Guarantee], Sequence[PaperPlan]]
+"""A function of conference and guarantee that plans the certified tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,18 +97,10 @@ class Draft:
     """A release before it is committed: everything that follows from the input, the key and the ledger."""
 
     record: Record
-    cases: tuple[Case, ...]
     policies: PolicyTables
     changes: Changes
-    evidence: LevelEvidence | None = None
-
-
-@dataclass(frozen=True)
-class LevelEvidence:
-    """The evidence of a release whose papers are decided by it. CONFIDENTIAL."""
-
-    levels: Mapping[str, int]  # the level of each paper
-    rows: str  # the stamp of the whole input, which enters every coin
+    # The stamp of the whole input, which enters every coin if evidence on a paper depends on all reviews
+    rows: str | None
 
 
 def draft(
@@ -129,15 +114,13 @@ def draft(
     changes: Changes | None = None,
     stamp: str | None = None,
     given: Mapping[str, int] | None = None,
-    replayed: Callable[[Conference, PlannedTables], PlannedTables] = as_planned,
 ) -> Draft:
     """The release that follows from this input and the earlier releases.
 
     New papers get a coin. Papers whose scores changed are decided from their new public data alone, which
     reveals nothing further. All others keep their decisions, and everything else is frozen. `changes` since
     the latest release and the `stamp` of the input are computed unless they are known already. `given`:
-    evidence that another method made. To verify a release, `replayed` substitutes the recorded tables for
-    the planned ones.
+    evidence that another method made.
     """
     records, old = past.records, past.latest
     changes = changes or changes_since(past, conference, truth, request)
@@ -147,20 +130,19 @@ def draft(
     if records and conference.model != records[0].level_model:
         raise InputError("an amendment must be prepared with the frozen moments of the scores")
     part, recorded = _to_decide(conference, changes), recorded_truth(past, truth, changes)
-    key, levels = past.ledger.key, None
+    key = past.ledger.key
     stamp = stamp or input_stamp(key, conference, recorded, request, given)
+    rows, levels = None, dict[str, int]()
     if conference.model is not None:
-        made = evidence(conference.graded, recorded) if given is None else given
-        levels = LevelEvidence(made, stamp)
+        rows, levels = stamp, dict(given or evidence(conference.graded, recorded))
     if given is not None:
         _refuse_other_evidence(old, changes, given)
-    plans = replayed(part, planner(part, request.guarantee) if part.cases else ())
-    fresh = {}
+    plans, fresh = planner(part, request.guarantee) if part.cases else (), {}
     for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
-        earlier, reviewers = changes.earlier.get(case.paper, ()), truth[case.paper]
-        claim = _claim_of_paper(past, plan.claim, earlier, case.paper)
-        fresh[case.paper] = decide_paper(
-            key, request, number, case, reviewers, plan, raw, earlier, claim, levels
+        paper, earlier = case.paper, changes.earlier.get(case.paper, ())
+        claim, level = _claim_of_paper(past, plan.claim, earlier, paper), levels.get(paper)
+        fresh[paper] = decide_paper(
+            key, request, number, case, truth[paper], plan, raw, earlier, claim, level, rows
         )
     papers = [fresh.get(case.paper) or _standing_decision(old[case.paper], case) for case in conference.cases]
     selection = None
@@ -184,7 +166,7 @@ def draft(
         model=None if conference.model is None else model_json(conference.model),
     )
     policies = PolicyTables({case.paper: plan.packed for case, plan in zip(part.cases, plans, strict=True)})
-    return Draft(with_texts(record, past.ledger), part.cases, policies, changes, levels)
+    return Draft(with_texts(record, past.ledger), policies, changes, rows)
 
 
 def _refuse_other_evidence(
@@ -238,13 +220,19 @@ def decide_paper(
     raw: float,
     earlier: tuple[Reference, ...] = (),
     stated: Claim | None = None,
-    levels: LevelEvidence | None = None,
+    level: int | None = None,
+    rows: str | None = None,
 ) -> PaperRecord:
-    """Draws the coin of one paper; `stated` is its claim, by default that of its table."""
+    """Draws the coin of one paper; `stated` is its claim, by default that of its table.
+
+    If the paper is decided by its evidence, `level` is the true one, and `rows` the stamp of all reviews.
+    """
     public = public_facts(case)
-    secret = true_secret(key, request, release, case, reviewers, plan.layout, levels)
-    probability = plan.policy.probability(secret)
-    rows = None if levels is None else levels.rows
+    if isinstance(case, PaperCase):
+        level = true_secret(key, request, release, case, reviewers, plan.layout)
+    if level is None:
+        raise ValueError("a paper that is decided by its evidence needs it")
+    probability = plan.policy.probability(level)
     facts = coin_facts(request, release, case.paper, public, reviewers, rows)
     return PaperRecord(
         paper=case.paper,
@@ -252,7 +240,7 @@ def decide_paper(
         earlier=earlier,
         public=public,
         reviewers=reviewers,
-        secret=secret,
+        secret=level,
         probability=(f"{probability.numerator:x}", f"{probability.denominator:x}"),
         accepted=draw(key, facts, probability),
         raw_accepted=raw,
@@ -264,21 +252,16 @@ def true_secret(
     key: Key,
     request: Request,
     release: int,
-    case: Case,
+    case: PaperCase,
     reviewers: Sequence[str],
     layout: TableLayout | None = None,
-    levels: LevelEvidence | None = None,
 ) -> int:
-    """The index in the table of the true reviewers' tuple, or of the true level of evidence.
+    """The index in the table of the true reviewers' tuple.
 
     Nothing says which of two equal scores is whose, and the belief counts every order of tied slots as
     equally likely. So the key draws the order, anew for each release, because decisions on one paper must be
     independent. In a large pool the key also draws the rounding of reviewers who lie between two steps.
     """
-    if isinstance(case, LevelCase):
-        if levels is None:
-            raise ValueError("a paper that is decided by its evidence needs it")
-        return levels.levels[case.paper]
 
     def drawn(slot: int, purpose: str) -> bytes:
         who = {
@@ -424,9 +407,7 @@ def decide(
     if not distinct_papers:
         refuse_duplicates(inputs.reviews, past.latest)
     if past.records:
-        latest = past.records[-1]
-        inputs = inputs.on_grid(latest.grid)
-        frozen = {"frozen": latest.bar, "model": latest.level_model, "standing": latest.given}
+        inputs, frozen = inputs.on_grid(past.records[-1].grid), past.records[-1].frozen
     conference, truth = request.prepared(inputs, **frozen, workers=workers, progress=progress)
     if not distinct_papers:
         refuse_drawn_again(past, conference, truth.reviewers)

@@ -91,6 +91,11 @@ class Record:
         return {paper.paper: paper.secret for paper in self.papers} if made else None
 
     @property
+    def frozen(self) -> dict[str, Any]:
+        """What later releases keep of this one, as `Request.prepared` takes it."""
+        return {"frozen": self.bar, "model": self.level_model, "standing": self.given}
+
+    @property
     def published(self) -> dict[str, str]:
         """The public files by name; if scores are confidential, the parts that do not depend on them."""
         readers = self.scores, self.publishes

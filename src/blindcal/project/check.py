@@ -81,7 +81,6 @@ def verify_folder(
         verification = verify_latest(
             inputs,
             past,
-            record,
             out,
             published=[*published, *releases_of(folder)],
             commitment=commitment,
