@@ -138,7 +138,7 @@ def kill_at_every_call_of_a_release(folder: Path, named: int) -> dict[str, int]:
         if code_of(fork(lambda path=path, moment=moment: seal(path, moment))) == 0:
             return seen
         ledger = read_ledger(path, key)
-        whole = all(ledger.tables(ledger.record(release)) for release in ledger.releases)
+        whole = all(ledger.record(r.number) and ledger.tables(r.number) for r in ledger.releases)
         seen["torn"] += len(ledger.releases) not in (1, 2) or not whole
         seen["calls"] += 1
         seen["old" if len(ledger.releases) == 1 else "new"] += 1

@@ -15,7 +15,7 @@ import numpy as np
 
 from blindcal.certify.claims import claim
 from blindcal.certify.exact import UNIT, ExactPolicy, PolicyTables, pack_policy
-from blindcal.deciding.amend import PriorDecisions, changes_since, recorded_truth
+from blindcal.deciding.amend import changes_since, recorded_truth
 from blindcal.deciding.decide import Draft, decide_paper, draft, with_texts
 from blindcal.deciding.key import Key, coin_facts, draw, input_stamp, write_bytes
 from blindcal.deciding.ledger import Ledger, commit, open_ledger
@@ -48,18 +48,14 @@ class Scene:
     """A conference, and what the forger has before the release that is forged."""
 
     request: Request
-    past: PriorDecisions
+    ledger: Ledger
     conference: Conference
     truth: TrueReviewers
     rng: np.random.Generator = field(repr=False)
 
     @property
-    def ledger(self) -> Ledger:
-        return self.past.ledger
-
-    @property
     def key(self) -> Key:
-        return self.past.ledger.key
+        return self.ledger.key
 
     def case(self, paper: str) -> PaperCase:
         case = next(one for one in self.conference.cases if one.paper == paper)
@@ -89,7 +85,7 @@ def papers(scene: Scene, made: Draft, changed: Mapping[int, PaperRecord]) -> Dra
     """Some papers replaced, and everything that follows from them."""
     kept = tuple(changed.get(place, paper) for place, paper in enumerate(made.record.papers))
     record = ranked_again(replace(made.record, papers=kept))
-    return replace(made, record=with_texts(record, scene.ledger))
+    return replace(made, record=with_texts(record, scene.key))
 
 
 def tossed(made: Draft) -> list[int]:
@@ -107,7 +103,7 @@ def one_paper(change: Callable[[Scene, PaperRecord], PaperRecord]) -> Change:
 
 def record_of(**values: Any) -> Change:
     def forge(scene: Scene, made: Draft) -> Draft | None:
-        return replace(made, record=with_texts(replace(made.record, **values), scene.ledger))
+        return replace(made, record=with_texts(replace(made.record, **values), scene.key))
 
     return forge
 
@@ -181,7 +177,7 @@ def ordered(order: Callable[[list[PaperRecord]], list[PaperRecord]]) -> Change:
     def forge(scene: Scene, made: Draft) -> Draft | None:
         found = tuple(order(list(made.record.papers)))
         record = replace(made.record, papers=found)
-        return replace(made, record=with_texts(ranked_again(record), scene.ledger))
+        return replace(made, record=with_texts(ranked_again(record), scene.key))
 
     return forge
 
@@ -192,13 +188,13 @@ def ranked_anew(scene: Scene, made: Draft) -> Draft | None:
     selection = None if quota is None else ranked(made.record.papers, quota)
     if selection == made.record.selection:
         return None
-    return replace(made, record=with_texts(replace(made.record, selection=selection), scene.ledger))
+    return replace(made, record=with_texts(replace(made.record, selection=selection), scene.key))
 
 
 def selected(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Change:
     def forge(scene: Scene, made: Draft) -> Draft | None:
         selection = change(dict(made.record.selection or {}))
-        return replace(made, record=with_texts(replace(made.record, selection=selection), scene.ledger))
+        return replace(made, record=with_texts(replace(made.record, selection=selection), scene.key))
 
     return forge
 
@@ -248,7 +244,7 @@ def bent(to: float) -> Forger:
 
     def planner(scene: Scene, part: Conference, guarantee: Guarantee) -> Plans:
         honest = plan_conference(part, guarantee)
-        made = draft(scene.conference, scene.truth, scene.request, scene.past, lambda *_: honest, "typo")
+        made = draft(scene.conference, scene.truth, scene.request, scene.ledger, lambda *_: honest, "typo")
         tables = {}
         for case, plan in zip(part.cases, honest, strict=True):
             paper = next(one for one in made.record.papers if one.paper == case.paper)
@@ -322,7 +318,7 @@ def moved_bar(off: float) -> Change:
     def forge(scene: Scene, made: Draft) -> Draft | None:
         bar = round(scene.conference.bar + off, 4)
         near = assemble([replace(case, bar=0.0) for case in scene.conference.cases], None, bar)
-        return draft(near, scene.truth, scene.request, scene.past, plan_conference, "")
+        return draft(near, scene.truth, scene.request, scene.ledger, plan_conference, "")
 
     return forge
 
@@ -341,7 +337,7 @@ def other_table(change: Callable[[ExactPolicy], ExactPolicy]) -> Change:
 
 def tossed_again(scene: Scene, made: Draft) -> Draft | None:
     """A second coin for a paper whose decision stands, or that public data alone decide."""
-    past, request, record = scene.past, scene.request, made.record
+    past, request, record = scene.ledger, scene.request, made.record
     changed, tables = {}, dict(made.policies.packed)
     for place, case in enumerate(scene.conference.cases):
         if case.paper not in past.latest:
@@ -376,7 +372,7 @@ def standing_changed(scene: Scene, made: Draft) -> Draft | None:
 
 def one_dropped(scene: Scene, made: Draft) -> Draft | None:
     record = replace(made.record, papers=made.record.papers[1:])
-    return replace(made, record=with_texts(record, scene.ledger))
+    return replace(made, record=with_texts(record, scene.key))
 
 
 def look_alike_tossed(scene: Scene, made: Draft) -> Draft | None:
@@ -404,7 +400,7 @@ def look_alike_tossed(scene: Scene, made: Draft) -> Draft | None:
 def other_reviewers(scene: Scene, made: Draft) -> Draft | None:
     """Somebody else is recorded, and everything else follows from that."""
     wrong = {paper: names[::-1] for paper, names in scene.truth.items()}
-    return draft(scene.conference, wrong, scene.request, scene.past, plan_conference, "")
+    return draft(scene.conference, wrong, scene.request, scene.ledger, plan_conference, "")
 
 
 def public_changed(scene: Scene, paper: PaperRecord) -> PaperRecord:
@@ -542,8 +538,8 @@ def correct(folder: Path, correction: str) -> None:
 
 def stamp_of(scene: Scene, truth: TrueReviewers) -> str:
     """The stamp of the input, with these reviewers."""
-    changes = changes_since(scene.past, scene.conference, truth, scene.request)
-    recorded = recorded_truth(scene.past, truth, changes)
+    changes = changes_since(scene.ledger, scene.conference, truth, scene.request)
+    recorded = recorded_truth(scene.ledger, truth, changes)
     return input_stamp(scene.key, scene.conference, recorded, scene.request)
 
 
@@ -571,7 +567,7 @@ def release(scene: Scene, forgery: Forgery | None, number: int, correction: str)
 
 def drafted(scene: Scene, planner: Any, number: int, correction: str) -> Draft:
     reason = "typo" if number > 1 else ""
-    return draft(scene.conference, scene.truth, scene.request, scene.past, planner, reason)
+    return draft(scene.conference, scene.truth, scene.request, scene.ledger, planner, reason)
 
 
 def sealed(folder: Path, kind: str, seed: int, correction: str, forgery: Forgery | None) -> bool:
@@ -585,11 +581,10 @@ def sealed(folder: Path, kind: str, seed: int, correction: str, forgery: Forgery
     for number, what in enumerate(corrections, start=1):
         correct(folder, what)
         with open_ledger(path, secret) as ledger:
-            past = PriorDecisions(ledger)
-            frozen = past.record(0).bar if ledger.releases else None
-            conference, prepared = request.prepared(read(folder, kind), frozen)
+            frozen = ledger.record(1).frozen if ledger.releases else {}
+            conference, prepared = request.prepared(read(folder, kind), **frozen)
             truth = prepared.reviewers
-            scene = Scene(request, past, conference, truth, np.random.default_rng(seed))
+            scene = Scene(request, ledger, conference, truth, np.random.default_rng(seed))
             made = release(scene, forgery if number == forged_at else None, number, what)
             if made is None:
                 return False

@@ -15,10 +15,9 @@ import pytest
 
 from blindcal.certify.claims import claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR, UNIT, ExactPolicy, PolicyTables, pack_policy
-from blindcal.deciding.amend import PriorDecisions
 from blindcal.deciding.decide import Draft, Planner, decide, draft, release, with_texts
 from blindcal.deciding.key import Key, coin_facts, draw, input_stamp, make_key
-from blindcal.deciding.ledger import Ledger, commit, open_ledger
+from blindcal.deciding.ledger import commit, open_ledger
 from blindcal.deciding.lists import ranked_again
 from blindcal.deciding.record import PaperRecord, Record
 from blindcal.errors import InputError, VerificationError
@@ -192,9 +191,9 @@ def forged(
     """The checks of a first release that was forged and then sealed with the key."""
     conference, truth = given
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:
-        made = forgery(draft(conference, truth, request, PriorDecisions(ledger), plan_conference, ""))
+        made = forgery(draft(conference, truth, request, ledger, plan_conference, ""))
         sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, conference, truth, request))
-        return checks_of(conference, truth, PriorDecisions(sealed))
+        return checks_of(conference, truth, sealed)
 
 
 def papers_changed(**values: Any) -> Forgery:
@@ -203,7 +202,7 @@ def papers_changed(**values: Any) -> Forgery:
     def forge(made: Draft) -> Draft:
         first, *rest = made.record.papers
         record = replace(made.record, papers=(replace(first, **values), *rest))
-        return replace(made, record=with_texts(record, Ledger(Path(), KEY, ())))
+        return replace(made, record=with_texts(record, KEY))
 
     return forge
 
@@ -282,7 +281,7 @@ def test_every_part_of_a_list(tmp_path: Path, honest: tuple[Conference, TrueRevi
     def forge(made: Draft) -> Draft:
         assert made.record.selection is not None
         record = replace(made.record, selection=LISTS[name](dict(made.record.selection)))
-        return replace(made, record=with_texts(record, Ledger(Path(), KEY, ())))
+        return replace(made, record=with_texts(record, KEY))
 
     with pytest.raises(VerificationError, match="number accepted"):
         refuse_failed(forged(tmp_path, listed(honest), EXACTLY, forge))
@@ -296,7 +295,7 @@ def test_standings_that_were_made_up(tmp_path: Path, honest: tuple[Conference, T
         standings = [[chance, 0.999, *more] for chance, _, *more in first.figures["standings"]]
         raised = replace(first, figures={**first.figures, "standings": standings})
         record = ranked_again(replace(made.record, papers=(raised, *rest)))
-        return replace(made, record=with_texts(record, Ledger(Path(), KEY, ())))
+        return replace(made, record=with_texts(record, KEY))
 
     with pytest.raises(VerificationError, match="claims and figures"):
         refuse_failed(forged(tmp_path, listed(honest), EXACTLY, forge))
@@ -363,9 +362,9 @@ def test_tables_of_a_smaller_crowd_than_was_promised(
 
     def forge(made: Draft) -> Draft:
         with open_ledger(tmp_path / "other.bin", KEY) as ledger:
-            weaker = draft(*honest, planned, PriorDecisions(ledger), plan_conference, "")
+            weaker = draft(*honest, planned, ledger, plan_conference, "")
         record = replace(weaker.record, settings=made.record.settings, commitment=made.record.commitment)
-        return replace(weaker, record=with_texts(record, Ledger(Path(), KEY, ())))
+        return replace(weaker, record=with_texts(record, KEY))
 
     with pytest.raises(VerificationError, match=r"limits of each table: \d+ of 16 do"):
         refuse_failed(forged(tmp_path, honest, promised, forge))
@@ -390,12 +389,12 @@ def test_tables_that_follow_the_true_reviewers(
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:
         release(conference, truth, REQUEST, ledger, by_truth)
         sealed = replace(ledger, releases=())
-        made = draft(conference, truth, REQUEST, PriorDecisions(sealed), plan_conference, "")
+        made = draft(conference, truth, REQUEST, sealed, plan_conference, "")
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:
-        tables = ledger.tables(ledger.record(ledger.releases[0]))
+        tables = ledger.tables(1)
         assert any((tables[p].accept != made.policies[p].accept).any() for p in tables)
         with pytest.raises(VerificationError, match="release 1: tables as good"):
-            refuse_failed(checks_of(conference, truth, PriorDecisions(ledger)))
+            refuse_failed(checks_of(conference, truth, ledger))
 
 
 def key_in(folder: Path) -> Path:
@@ -410,10 +409,10 @@ def test_a_bar_picked_by_hand(tmp_path: Path, honest: tuple[Conference, TrueRevi
     cases = [replace(case, bar=0.0) for case in conference.cases]
     picked = assemble(cases, None, conference.bar + 0.3)
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:
-        made = draft(picked, truth, REQUEST, PriorDecisions(ledger), plan_conference, "")
+        made = draft(picked, truth, REQUEST, ledger, plan_conference, "")
         sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, picked, truth, REQUEST))
         with pytest.raises(VerificationError, match="release 1: bar"):
-            refuse_failed(checks_of(conference, truth, PriorDecisions(sealed)))
+            refuse_failed(checks_of(conference, truth, sealed))
 
 
 def test_what_nearly_agrees() -> None:
@@ -444,9 +443,9 @@ def test_a_bar_that_is_nearly_right(
     conference, truth = honest
     near = shifted(conference, round(conference.bar + off, 4))
     with open_ledger(tmp_path / "key.bin", KEY) as ledger:
-        made = draft(near, truth, REQUEST, PriorDecisions(ledger), plan_conference, "")
+        made = draft(near, truth, REQUEST, ledger, plan_conference, "")
         sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, conference, truth, REQUEST))
-        failed = [c.name for c in checks_of(conference, truth, PriorDecisions(sealed)) if c.failed]
+        failed = [c.name for c in checks_of(conference, truth, sealed) if c.failed]
     assert "release 1: bar" in failed
 
 
@@ -475,9 +474,9 @@ def sealed_checks(
 ) -> list[Check]:
     conference, truth = given
     with open_ledger(path, KEY) as ledger:
-        made = draft(conference, truth, request, PriorDecisions(ledger), planner, "")
+        made = draft(conference, truth, request, ledger, planner, "")
         sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, conference, truth, request))
-        return checks_of(conference, truth, PriorDecisions(sealed))
+        return checks_of(conference, truth, sealed)
 
 
 def test_tables_that_were_chosen_otherwise_are_found(
@@ -507,7 +506,7 @@ def test_a_table_bent_at_the_true_reviewers_is_found(
     """One entry of one table moved to the other side of its coin, within epsilon: each paper in turn."""
     limits = Request(Guarantee("none", epsilon=2.0), accept_rate=0.4)
     with open_ledger(key_in(tmp_path / "first"), KEY) as ledger:
-        made = draft(*honest, limits, PriorDecisions(ledger), plan_conference, "")
+        made = draft(*honest, limits, ledger, plan_conference, "")
     moved = 0
     for number, paper in enumerate(made.record.papers):
         table = made.policies[paper.paper]
@@ -541,7 +540,7 @@ def test_a_table_bent_where_the_true_reviewers_are_next_to_impossible_is_found(
     given = assemble(cases, None, 0.25), dict.fromkeys(names, ("ada",))
     limits = Request(Guarantee("none", epsilon=2.0), bar=0.25)
     with open_ledger(key_in(tmp_path / "first"), KEY) as ledger:
-        made = draft(*given, limits, PriorDecisions(ledger), plan_conference, "")
+        made = draft(*given, limits, ledger, plan_conference, "")
     moved = 0
     for number, paper in enumerate(made.record.papers):
         table = made.policies[paper.paper]
@@ -573,7 +572,7 @@ def test_tables_that_differ_in_the_last_digits_pass_and_epsilon_has_no_slack(
     """As another machine's do: every entry moved by some 1e-13. A table of 0 and 1e-9 has no epsilon."""
     limits = Request(Guarantee("none", epsilon=2.0), accept_rate=0.4)
     with open_ledger(key_in(tmp_path / "first"), KEY) as ledger:
-        made = draft(*honest, limits, PriorDecisions(ledger), plan_conference, "")
+        made = draft(*honest, limits, ledger, plan_conference, "")
     rng = np.random.default_rng(5)
 
     def nudged(table: ExactPolicy) -> ExactPolicy:
@@ -606,10 +605,10 @@ def test_amended_tables_that_leak_are_found(tmp_path: Path, honest: tuple[Confer
         path = key_in(tmp_path / f"{index}")
         for now, plans in ((conference, plan_conference), (corrected, planner)):
             with open_ledger(path, KEY) as ledger:
-                made = draft(now, truth, REQUEST, PriorDecisions(ledger), plans, "mistyped")
+                made = draft(now, truth, REQUEST, ledger, plans, "mistyped")
                 stamp = input_stamp(KEY, now, truth, REQUEST)
                 sealed = commit(ledger, made.record, made.policies, stamp)
-        checks = checks_of(corrected, truth, PriorDecisions(sealed))
+        checks = checks_of(corrected, truth, sealed)
         failed = {check.name: check.failed for check in checks if check.failed}
         assert bool(failed) is bool(index)
         assert not index or failed["release 2: limits of each table"] > 3
@@ -630,12 +629,10 @@ def test_a_forgery_in_an_earlier_release_is_found(
         path = key_in(tmp_path / f"{index}")
         for number, now in enumerate((conference, fewer, conference)):
             with open_ledger(path, KEY) as ledger:
-                made = draft(now, truth, REQUEST, PriorDecisions(ledger), plan_conference, "why")
+                made = draft(now, truth, REQUEST, ledger, plan_conference, "why")
                 made = forgery(made) if number == 0 else made
                 sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, now, truth, REQUEST))
-        failed = [
-            check.name for check in checks_of(conference, truth, PriorDecisions(sealed)) if check.failed
-        ]
+        failed = [check.name for check in checks_of(conference, truth, sealed) if check.failed]
         assert any(name.startswith("release 1: ") for name in failed) == (index == 1)
 
 
@@ -663,7 +660,7 @@ def test_papers_in_another_order_or_twice(
 
     def forge(made: Draft) -> Draft:
         record = replace(made.record, papers=tuple(ORDERS[name](list(made.record.papers))))
-        return replace(made, record=with_texts(record, Ledger(Path(), KEY, ())))
+        return replace(made, record=with_texts(record, KEY))
 
     with pytest.raises(VerificationError, match="public data: 1 of"):
         refuse_failed(forged(tmp_path, honest, REQUEST, forge))

@@ -33,7 +33,7 @@ import numpy as np
 from blindcal.certify.claims import SUMS, claim, keeps_guarantee
 from blindcal.certify.exact import CLAIM_DENOMINATOR, ExactPolicy, PackedPolicy
 from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
-from blindcal.deciding.amend import PriorDecisions, recorded_case
+from blindcal.deciding.amend import recorded_case
 from blindcal.deciding.decide import Draft, draft, for_the_draw, with_texts
 from blindcal.deciding.key import Key, coin_facts, draw, input_stamp, read_key
 from blindcal.deciding.ledger import Ledger, ledger_folder, read_ledger
@@ -205,10 +205,10 @@ def verify(
     )
 
 
-def latest(key: StrPath, conference: str = "conference") -> tuple[PriorDecisions, Record]:
+def latest(key: StrPath, conference: str = "conference") -> tuple[Ledger, Record]:
     """The decisions of a key, and the latest record of a conference."""
-    past = PriorDecisions(read_ledger(key, read_key(key)))
-    if conference not in {release.conference for release in past.ledger.releases}:
+    past = read_ledger(key, read_key(key))
+    if conference not in {release.conference for release in past.releases}:
         raise InputError(
             f"conference {conference!r} was never decided with this key, or its record is not in "
             f"{ledger_folder(key)}"
@@ -218,7 +218,7 @@ def latest(key: StrPath, conference: str = "conference") -> tuple[PriorDecisions
 
 def verify_latest(
     inputs: Inputs | ThisYearInputs,
-    past: PriorDecisions,
+    past: Ledger,
     out: StrPath | None = None,
     *,
     published: StrPath | Sequence[StrPath] = (),
@@ -245,14 +245,14 @@ def verify_latest(
     with progress(f"verifying {count(len(loaded.cases), 'paper')}", steps) as advance:
         reviewers, given = true.reviewers, true.given
         checks = checks_of(loaded, reviewers, past, out, given=given, workers=workers, advance=advance)
-    checks += _published_check(past.ledger, certificates)
+    checks += _published_check(past, certificates)
     checks += [_printed_check(record, path) for path in lists]
     if commitment is not None:
-        recorded = past.record(0).commitment
+        recorded = past.record(1).commitment
         checks.append(Check("commitment published beforehand", 1, int(commitment.strip() != recorded)))
     earlier = [
         stored.release
-        for entry, stored in zip(past.ledger.releases, past.records, strict=True)
+        for entry, stored in zip(past.releases, past.records, strict=True)
         if checks[0].failed and entry.input == _stamp_as_recorded(past, stored, loaded, reviewers, given)
     ]
     return Verification(record, tuple(checks), tuple(earlier), commitment is not None)
@@ -265,7 +265,7 @@ def _published_check(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> li
     """
     problems = published_problems(ledger, seen)
     for certificate in [] if problems else seen:
-        record = ledger.record(ledger.releases[certificate.number - 1])
+        record = ledger.record(certificate.number)
         if changed := [*map(str, other_files(record, certificate.path.parent))]:
             what = f"is not what release {certificate.number} made with this key published"
             problems.append(f"{', '.join(changed)} {what}")
@@ -282,7 +282,7 @@ def _printed_check(record: Record, path: StrPath) -> Check:
 def checks_of(
     conference: Conference,
     truth: TrueReviewers,
-    past: PriorDecisions,
+    past: Ledger,
     out: StrPath | None = None,
     *,
     given: Mapping[str, int] | None = None,
@@ -291,16 +291,16 @@ def checks_of(
 ) -> list[Check]:
     """Every check of all releases of a conference, the latest release from this input."""
     latest = past.records[-1]
-    same = _stamp_as_recorded(past, latest, conference, truth, given) == past.ledger.releases[-1].input
+    same = _stamp_as_recorded(past, latest, conference, truth, given) == past.releases[-1].input
     problem = "" if same else "reviews, calibration, pools or grid are not those that were decided"
     checks = [
         Check("input is the one that was decided", 1, int(not same), problem),
         _reviewers_check(latest, truth),
     ]
-    for index, record in enumerate(past.records):
+    for record in past.records:
         here = conference, {**truth, **_recorded_reviewers(record)}
         own = here if same and record is latest else _recorded_input(record, workers)
-        checks += _release_checks(past, index, *own, workers, advance)
+        checks += _release_checks(past, record, *own, workers, advance)
     return checks if out is None else [*checks, _files_check(latest, Path(out))]
 
 
@@ -317,7 +317,7 @@ def refuse_failed(checks: Sequence[Check]) -> None:
 
 
 def _stamp_as_recorded(
-    past: PriorDecisions,
+    past: Ledger,
     record: Record,
     conference: Conference,
     truth: TrueReviewers,
@@ -325,7 +325,7 @@ def _stamp_as_recorded(
 ) -> str:
     """The stamp of an input with the reviewers on record, because reviewers are compared separately."""
     names = {**truth, **_recorded_reviewers(record)}
-    return input_stamp(past.ledger.key, conference, names, record.request, given)
+    return input_stamp(past.key, conference, names, record.request, given)
 
 
 def _recorded_reviewers(record: Record) -> TrueReviewers:
@@ -395,16 +395,16 @@ def _replay(
 
 
 def _release_checks(
-    past: PriorDecisions,
-    index: int,
+    past: Ledger,
+    record: Record,
     conference: Conference,
     truth: TrueReviewers,
     workers: Workers,
     advance: Callable[[int], None] | None,
 ) -> Iterator[Check]:
     """Makes one release again and compares it with its record."""
-    record, tables = past.record(index), past.tables(index)
-    exact, name, replays = record.request.quota is not None, f"release {record.release}", list[_Replay]()
+    number, exact, replays = record.release, record.request.quota is not None, list[_Replay]()
+    name, tables = f"release {number}", past.tables(number)
     wrong_bar = conference.bar != record.bar and not _near_bar(record.bar, conference, exact=exact)
     cases = [replace(case, bar=track_level(record.bar, case.track)) for case in conference.cases]
     conference = replace(conference, bar=record.bar, cases=tuple(cases))
@@ -424,14 +424,14 @@ def _release_checks(
     try:
         request = record.request.checked()
         made = draft(
-            conference, truth, request, past.before(index), replayed, record.reason, given=record.given
+            conference, truth, request, past.before(number), replayed, record.reason, given=record.given
         )
     except (InputError, RefusedError) as error:
         # Nobody could have released this.
         yield Check(f"{name}: settings", 1, 1, str(error))
         return
     missing = sum(replay.recorded is None for replay in replays)
-    compared = _compare_records(record, made, past.ledger)
+    compared = _compare_records(record, made, past.key)
     compared["bar"] = [wrong_bar]
     compared["accept probabilities"].append(bool(missing) or set(tables) != set(made.policies))
     for what, wrong in compared.items():
@@ -446,7 +446,7 @@ def _release_checks(
     yield Check(f"{name}: limits of each table", papers, missing + sum(beyond))
     costlier = sum(replay.costlier for replay in differ)
     yield Check(f"{name}: tables as good as those planned here", papers, costlier)
-    turned = tuple(_turned_here(made, differ, past.ledger.key))
+    turned = tuple(_turned_here(made, differ, past.key))
     note = f"{count(len(turned), 'decision')} would differ on this machine" if turned else ""
     yield Check(f"{name}: draws under the tables planned here", papers, len(turned), note, turned)
 
@@ -471,13 +471,13 @@ def _near_bar(stored: LevelByTrack, conference: Conference, *, exact: bool) -> b
     return True
 
 
-def _compare_records(stored: Record, made: Draft, ledger: Ledger) -> dict[str, list[bool]]:
+def _compare_records(stored: Record, made: Draft, key: Key) -> dict[str, list[bool]]:
     """For each check, whether each of its items differs."""
     differ = defaultdict[str, list[bool]](list, bar=[])
     # Public texts follow from the recorded figures to the last digit, so they are made from these and not
     # from the figures computed here, and in the recorded format: anyone can change that of a published file.
     expected = ranked_again(replace(made.record, papers=stored.papers, fit=stored.fit))
-    expected = replace(with_texts(expected, ledger), fit=made.record.fit)
+    expected = replace(with_texts(expected, key), fit=made.record.fit)
     for check, names in _RECORD_CHECKS.items():
         for name in names:
             recorded, derived = getattr(stored, name), getattr(expected, name)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blindcal.deciding.amend import PriorDecisions
 from blindcal.deciding.decide import Outcome, decide, draft, with_texts
 from blindcal.deciding.key import input_stamp, make_key, read_key
 from blindcal.deciding.ledger import commit, open_ledger, read_ledger
@@ -190,13 +189,10 @@ def seal(folder: Path, request: Request, rows: dict[str, Any], **changed: Any) -
     """A release by a holder of the key who writes other things into the record."""
     key, request = read_key(folder / "key"), request.for_inputs(read_inputs(rows))
     with open_ledger(folder / "key", key) as ledger:
-        past = PriorDecisions(ledger)
-        first = past.record(0) if ledger.releases else None
-        frozen = None if first is None else first.bar
-        model = None if first is None else first.level_model
-        conference, truth = request.prepared(read_inputs(rows), frozen, model=model)
-        made = draft(conference, truth.reviewers, request, past, plan_conference, "why" if first else "")
-        record = with_texts(replace(made.record, **changed), ledger)
+        frozen = ledger.record(1).frozen if ledger.releases else {}
+        conference, truth = request.prepared(read_inputs(rows), **frozen)
+        made = draft(conference, truth.reviewers, request, ledger, plan_conference, "why" if frozen else "")
+        record = with_texts(replace(made.record, **changed), ledger.key)
         stamp = input_stamp(key, conference, truth.reviewers, request)
         commit(ledger, record, made.policies, stamp)
     publish(record, folder / f"out{record.release}")
@@ -235,9 +231,9 @@ def test_advice_that_was_turned_in_the_record_is_noticed(text: str, tmp_path: Pa
     (folder / "key").write_bytes((tmp_path / "key").read_bytes())
     (folder / "key").chmod(0o600)
     with open_ledger(folder / "key", read_key(folder / "key")) as ledger:
-        past = PriorDecisions(read_ledger(tmp_path / "key", ledger.key))
+        past = read_ledger(tmp_path / "key", ledger.key)
         forged = replace(first, decisions="\n".join(lines) + "\n")
-        commit(ledger, forged, past.tables(0), past.ledger.releases[0].input)
+        commit(ledger, forged, past.tables(1), past.releases[0].input)
     publish(forged, folder / "out")
     checked = verify(read_inputs(table()), folder / "key", folder / "out")
     assert [c.name for c in checked.checks if c.failed] == ["release 1: public files follow from the record"]

@@ -16,7 +16,6 @@ import pytest
 
 from blindcal.certify.claims import keeps_guarantee
 from blindcal.certify.exact import UNIT, ExactPolicy
-from blindcal.deciding.amend import PriorDecisions
 from blindcal.deciding.decide import Outcome, release
 from blindcal.deciding.key import Key, make_key
 from blindcal.deciding.ledger import Ledger, ledger_folder, open_ledger, read_ledger
@@ -55,7 +54,7 @@ def key(tmp_path: Path) -> Path:
 
 
 def verified(conference: Conference, truth: TrueReviewers, key: Path) -> list[Check]:
-    return checks_of(conference, truth, PriorDecisions(ledger_of(key)))
+    return checks_of(conference, truth, ledger_of(key))
 
 
 def ledger_of(key: Path) -> Ledger:

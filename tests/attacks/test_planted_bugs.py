@@ -29,7 +29,6 @@ from blindcal.deciding import decide as decide_module
 from blindcal.deciding import key as key_module
 from blindcal.deciding import ledger as ledger_module
 from blindcal.deciding import lists as lists_module
-from blindcal.deciding.amend import PriorDecisions
 from blindcal.deciding.key import Key, draw
 from blindcal.deciding.record import PaperRecord, Record, unpack
 from blindcal.planning import conference_plan as plans
@@ -347,7 +346,7 @@ def lists_follow_from_the_private_decisions_alone(folder: Path) -> None:
     plans_ = plans.plan_conference(conference, request.guarantee)
     lists: dict[tuple[bool, ...], set[str]] = {}
     for number, who in product(range(60), (truth, {paper: one[::-1] for paper, one in truth.items()})):
-        past = PriorDecisions(ledger_module.Ledger(folder, Key(bytes([number]) * 32), ()))
+        past = ledger_module.Ledger(folder, Key(bytes([number]) * 32), ())
         made = decide_module.draft(conference, who, request, past, lambda *_: plans_, "").record
         lists.setdefault(tuple(p.accepted for p in made.papers), set()).add(made.decisions)
         assert [row.split(",")[1] for row in made.decisions.splitlines()].count("accept") == 3

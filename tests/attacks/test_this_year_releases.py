@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from blindcal.certify.exact import UNIT, ExactPolicy, PolicyTables, pack_policy
-from blindcal.deciding.amend import PriorDecisions
 from blindcal.deciding.decide import Outcome, decide, draft, with_texts
 from blindcal.deciding.key import Key, coin_facts, input_stamp, make_key, public_facts, read_key
 from blindcal.deciding.ledger import commit, open_ledger, read_ledger
@@ -326,8 +325,7 @@ def test_a_table_bent_for_one_decision_is_found(kind: str, tmp_path: Path) -> No
         path.write_bytes(bytes(32))
         path.chmod(0o600)
         with open_ledger(path, Key(bytes(32))) as ledger:
-            past = PriorDecisions(ledger)
-            honest = draft(conference, truth.reviewers, request, past, plan_conference, "")
+            honest = draft(conference, truth.reviewers, request, ledger, plan_conference, "")
             paper = honest.record.papers[number]
             own = honest.policies[paper.paper]
             low, high = (end * UNIT // own.denominator for end in own.ends)
@@ -340,7 +338,7 @@ def test_a_table_bent_for_one_decision_is_found(kind: str, tmp_path: Path) -> No
                 paper, accepted=turned, probability=(f"{int(other[paper.secret]):x}", f"{UNIT:x}")
             )
             papers = tuple(forged if one is paper else one for one in honest.record.papers)
-            record = with_texts(replace(honest.record, papers=papers), ledger)
+            record = with_texts(replace(honest.record, papers=papers), ledger.key)
             tables = PolicyTables({**honest.policies.packed, paper.paper: pack_policy(ExactPolicy(other))})
             commit(ledger, record, tables, stamp)
         bent += 1

@@ -75,10 +75,10 @@ def several(key_path: Path, releases: int = 3) -> list[Path]:
     return sorted(ledger_folder(key_path).iterdir())
 
 
-def everything(key_path: Path) -> list[PolicyTables]:
+def everything(key_path: Path) -> list[tuple[Record, PolicyTables]]:
     """Every part of every file, read."""
     ledger = read_ledger(key_path, read_key(key_path))
-    return [ledger.tables(ledger.record(release)) for release in ledger.releases]
+    return [(record, ledger.tables(record.release)) for record in ledger.records]
 
 
 def forge(

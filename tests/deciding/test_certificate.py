@@ -119,4 +119,4 @@ def test_a_later_version_with_more_options_makes_the_same_certificate(
         record = release(*loaded(small_conference(papers=2)), request, ledger, plan_conference).record
         monkeypatch.setattr(request_module, "Guarantee", LaterGuarantee)
         assert isinstance(record.request.guarantee, LaterGuarantee)
-        assert with_texts(record, ledger).certificate == record.certificate
+        assert with_texts(record, ledger.key).certificate == record.certificate

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from blindcal.certify.exact import CLAIM_DENOMINATOR
-from blindcal.deciding.amend import Changes, PriorDecisions, changes_since
+from blindcal.deciding.amend import Changes, changes_since
 from blindcal.deciding.certificate import claim_of
 from blindcal.deciding.decide import Outcome, decide, decide_paper, draft, release, true_secret
 from blindcal.deciding.key import Key, input_stamp, make_key
@@ -142,7 +142,7 @@ def test_a_paper_corrected_many_times_has_one_coin(tmp_path: Path) -> None:
         assert outcome.record.papers[1:] == first.record.papers[1:], "everything else is frozen"
     assert paper.earlier == tuple((number, "p00") for number in range(1, 6))
     with open_ledger(key, Key(key.read_bytes())) as ledger:
-        refuse_failed(checks_of(now, truth, PriorDecisions(ledger)))
+        refuse_failed(checks_of(now, truth, ledger))
 
 
 def test_a_corrected_name_is_told_to_the_chair_alone(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_corrected_name_is_told_to_the_chair_alone(tmp_path: Path) -> None:
         assert len(ledger.releases) == 1
         now = swapped(truth, "p00")
         with pytest.raises(VerificationError, match="reviewers are those recorded: 1 of 6 does not agree"):
-            refuse_failed(checks_of(conference, now, PriorDecisions(ledger)))
+            refuse_failed(checks_of(conference, now, ledger))
 
 
 def test_new_and_withdrawn_papers(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def given() -> Given:
 def ledger(tmp_path: Path, given: Given) -> Iterator[Ledger]:
     """The first release of a conference of six papers, in a ledger that is open."""
     with open_ledger(tmp_path / "key.bin", KEY) as empty:
-        made = draft(*given, REQUEST, PriorDecisions(empty), plan_conference, "")
+        made = draft(*given, REQUEST, empty, plan_conference, "")
         yield commit(empty, made.record, made.policies, input_stamp(KEY, *given, REQUEST))
 
 
@@ -280,7 +280,7 @@ def changed(given: Given, kind: str) -> Given:
 def test_every_kind_of_change_is_told_as_what_it_is(kind: str, ledger: Ledger, given: Given) -> None:
     """And nothing else is: the other five papers are as they were."""
     now = given if kind == "nothing" else changed(given, kind)
-    found = changes_since(PriorDecisions(ledger), *now, REQUEST)
+    found = changes_since(ledger, *now, REQUEST)
     paper = "p99" if kind == "new" else "p00"
     field = "pools" if kind == "chances" else kind
     expected = Changes() if kind == "nothing" else Changes(**{field: (paper,)})
@@ -298,36 +298,36 @@ def test_of_several_changes_the_first_that_matters_is_told(ledger: Ledger, given
         now = given
         for other in order[place:]:
             now = changed(now, other)
-        found = changes_since(PriorDecisions(ledger), *now, REQUEST)
+        found = changes_since(ledger, *now, REQUEST)
         assert replace(found, earlier={}) == Changes(**{kind: ("p00",)})
 
 
 def test_before_the_first_release_every_paper_is_new(tmp_path: Path, given: Given) -> None:
     with open_ledger(tmp_path / "key.bin", KEY) as empty:
-        found = changes_since(PriorDecisions(empty), *given, REQUEST)
+        found = changes_since(empty, *given, REQUEST)
     assert found == Changes(new=tuple(case.paper for case in given[0].cases))
 
 
 def test_a_paper_that_comes_back_as_it_was_keeps_its_decision(ledger: Ledger, given: Given) -> None:
     fewer = changed(given, "withdrawn")
-    gone = draft(*fewer, REQUEST, PriorDecisions(ledger), plan_conference, "withdrawn")
+    gone = draft(*fewer, REQUEST, ledger, plan_conference, "withdrawn")
     assert not gone.policies
     assert [paper.paper for paper in gone.record.papers] == [case.paper for case in fewer[0].cases]
     again = commit(ledger, gone.record, gone.policies, input_stamp(KEY, *fewer, REQUEST))
-    assert changes_since(PriorDecisions(again), *given, REQUEST) == Changes(returned=("p00",))
-    back = draft(*given, REQUEST, PriorDecisions(again), plan_conference, "back")
+    assert changes_since(again, *given, REQUEST) == Changes(returned=("p00",))
+    back = draft(*given, REQUEST, again, plan_conference, "back")
     assert not back.policies
-    assert back.record.papers == PriorDecisions(ledger).record(0).papers
-    other = changes_since(PriorDecisions(again), *changed(given, "scores"), REQUEST)
+    assert back.record.papers == ledger.record(1).papers
+    other = changes_since(again, *changed(given, "scores"), REQUEST)
     assert replace(other, earlier={}) == Changes(scores=("p00",)), "what comes back changed is decided again"
-    name = changes_since(PriorDecisions(again), *changed(given, "reviewers"), REQUEST)
+    name = changes_since(again, *changed(given, "reviewers"), REQUEST)
     assert name == Changes(returned=("p00",)), "that it came back is public, that a name was corrected is not"
 
 
 def test_a_new_paper_with_the_scores_of_another_is_told(ledger: Ledger, given: Given) -> None:
     """Of one that is gone: it may be that paper under another name."""
     moved = part_of(renamed(given, given[0].cases[0].scores), slice(1, None))
-    found = changes_since(PriorDecisions(ledger), *moved, REQUEST)
+    found = changes_since(ledger, *moved, REQUEST)
     assert found == Changes(new=("p99",), withdrawn=("p00",), earlier={"p99": ((1, "p00"),)})
     assert found.alike == ("p99",)
 
@@ -346,8 +346,8 @@ def test_a_new_paper_with_the_scores_of_another_is_told(ledger: Ledger, given: G
 )
 def test_what_was_requested_is_frozen(other: Request, told: str, ledger: Ledger, given: Given) -> None:
     for ask in (
-        lambda: changes_since(PriorDecisions(ledger), *given, other),
-        lambda: draft(*given, other, PriorDecisions(ledger), plan_conference, "x"),
+        lambda: changes_since(ledger, *given, other),
+        lambda: draft(*given, other, ledger, plan_conference, "x"),
     ):
         with pytest.raises(RefusedError, match=rf"frozen with the first release.*\({told}\)"):
             ask()
@@ -356,12 +356,12 @@ def test_what_was_requested_is_frozen(other: Request, told: str, ledger: Ledger,
 def test_an_amendment_with_another_bar_is_refused(ledger: Ledger, given: Given) -> None:
     moved = replace(given[0], bar=given[0].bar + 0.25)
     with pytest.raises(InputError, match="must be prepared with the frozen bar"):
-        draft(moved, given[1], REQUEST, PriorDecisions(ledger), plan_conference, "x")
+        draft(moved, given[1], REQUEST, ledger, plan_conference, "x")
 
 
 def test_only_what_changed_is_decided_and_the_rest_is_kept(ledger: Ledger, given: Given) -> None:
-    before = PriorDecisions(ledger).record(0)
-    made = draft(*changed(given, "scores"), REQUEST, PriorDecisions(ledger), plan_conference, "mistyped")
+    before = ledger.record(1)
+    made = draft(*changed(given, "scores"), REQUEST, ledger, plan_conference, "mistyped")
     assert list(made.policies) == ["p00"]
     assert made.record.papers[1:] == before.papers[1:]
     assert made.record.papers[0] != before.papers[0]
@@ -377,8 +377,8 @@ def test_a_paper_with_other_scores_is_decided_from_public_data(
 ) -> None:
     """A constant, by the evidence of all who may have reviewed; what its one coin promised is still said."""
     now = changed(given, kind)
-    made = draft(*now, REQUEST, PriorDecisions(ledger), plan_conference, "corrected")
-    before, after = PriorDecisions(ledger).record(0).papers[0], made.record.papers[0]
+    made = draft(*now, REQUEST, ledger, plan_conference, "corrected")
+    before, after = ledger.record(1).papers[0], made.record.papers[0]
     belief = now[0].cases[0].belief
     likely = float(belief.weight @ belief.favor) > 0.5
     assert made.policies["p00"].ends == ((made.policies["p00"].denominator,) * 2 if likely else (0, 0))
@@ -387,17 +387,14 @@ def test_a_paper_with_other_scores_is_decided_from_public_data(
     others = [
         {**given[1], "p00": who} for who in permutations(now[0].cases[0].candidates, len(after.reviewers))
     ]
-    texts = {
-        draft(now[0], one, REQUEST, PriorDecisions(ledger), plan_conference, "x").record.decisions
-        for one in others
-    }
+    texts = {draft(now[0], one, REQUEST, ledger, plan_conference, "x").record.decisions for one in others}
     assert texts == {made.record.decisions}, "whoever wrote the reviews"
 
 
 @pytest.mark.parametrize("kind", ["pools", "chances", "grid"])
 def test_corrected_pools_leave_decisions_standing(kind: str, ledger: Ledger, given: Given) -> None:
-    now, before = changed(given, kind), PriorDecisions(ledger).record(0)
-    kept = draft(*now, REQUEST, PriorDecisions(ledger), plan_conference, "corrected")
+    now, before = changed(given, kind), ledger.record(1)
+    kept = draft(*now, REQUEST, ledger, plan_conference, "corrected")
     assert not kept.policies
     assert kept.record.decisions == before.decisions
     assert kept.record.papers[0].public != before.papers[0].public, "the correction itself is on record"
@@ -407,10 +404,10 @@ def test_corrected_pools_leave_decisions_standing(kind: str, ledger: Ledger, giv
 
 def test_corrected_names_change_nothing(ledger: Ledger, given: Given) -> None:
     """Neither alone nor beside another change: the reviewers of a decision are those recorded."""
-    before = PriorDecisions(ledger).record(0)
+    before = ledger.record(1)
     more = changed(changed(given, "new"), "reviewers")
-    made = draft(*more, REQUEST, PriorDecisions(ledger), plan_conference, "one more")
-    plain = draft(*changed(given, "new"), REQUEST, PriorDecisions(ledger), plan_conference, "one more")
+    made = draft(*more, REQUEST, ledger, plan_conference, "one more")
+    plain = draft(*changed(given, "new"), REQUEST, ledger, plan_conference, "one more")
     assert made.record.papers[0] == before.papers[0]
     assert (made.record.decisions, made.record.certificate) == (
         plain.record.decisions,
@@ -421,12 +418,8 @@ def test_corrected_names_change_nothing(ledger: Ledger, given: Given) -> None:
 def test_a_first_release_has_no_reason_and_is_the_same_again(tmp_path: Path, given: Given) -> None:
     """Everything follows from input, key and past: `verify` makes it again."""
     with open_ledger(tmp_path / "key.bin", KEY) as empty:
-        one, two = (
-            draft(*given, REQUEST, PriorDecisions(empty), plan_conference, why) for why in ("", "why")
-        )
-        other = draft(
-            *given, REQUEST, PriorDecisions(replace(empty, key=Key(bytes(32)))), plan_conference, ""
-        )
+        one, two = (draft(*given, REQUEST, empty, plan_conference, why) for why in ("", "why"))
+        other = draft(*given, REQUEST, replace(empty, key=Key(bytes(32))), plan_conference, "")
     assert one.record == two.record
     assert one.record.reason == ""
     assert one.record.commitment != other.record.commitment

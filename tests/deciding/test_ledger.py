@@ -70,8 +70,7 @@ def test_releases_are_numbered_from_one(key_path: Path) -> None:
     several(key_path, 3)
     ledger = read_ledger(key_path, read_key(key_path))
     assert [(r.number, r.conference) for r in ledger.releases] == [(1, "c"), (2, "c"), (3, "c")]
-    assert ledger.record(ledger.releases[1]).release == 2
-    assert ledger.fingerprint == read_key(key_path).fingerprint
+    assert ledger.record(2).release == 2
 
 
 def test_sealed_files_are_confidential_and_lie_beside_the_key(key_path: Path) -> None:
@@ -147,7 +146,7 @@ def test_a_file_of_another_ledger_of_the_same_key_is_refused(key_path: Path, tmp
     with pytest.raises(VerificationError, match=r"0002\.sealed does not follow"):
         read_ledger(key_path, read_key(key_path))
     with pytest.raises(VerificationError, match=r"0001\.sealed was changed"):
-        before.record(before.releases[0])
+        before.record(1)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindcal.deciding.amend import PriorDecisions
 from blindcal.deciding.certificate import claim_of
 from blindcal.deciding.decide import decide, draft, with_texts
 from blindcal.deciding.key import Key, coin_facts, commitment_to_input, input_stamp, public_facts
@@ -437,7 +436,7 @@ def first_release(
     conference: Conference, truth: TrueReviewers, request: Request, plans: list[PaperPlan], key: Key = KEY
 ) -> Record:
     """The first release, by the door that `decide` goes through, without any file."""
-    past = PriorDecisions(Ledger(Path(), key, ()))
+    past = Ledger(Path(), key, ())
     return draft(conference, truth, request, past, lambda *_: plans, "").record
 
 
@@ -643,9 +642,8 @@ def test_an_amended_list_with_frozen_cuts_says_no_more_than_its_decisions() -> N
     public: dict[str, set[str]] = defaultdict(set)
     cuts = defaultdict(set)
     for key in keys(8, 300):
-        ledger = Ledger(Path(), key, ())
         first = first_release(conference, truth, request, plans, key)
-        record = with_texts(replace(first, release=2, reason="typo"), ledger)
+        record = with_texts(replace(first, release=2, reason="typo"), key)
         certificate = json.loads(record.certificate)
         for own in ("commitment", "key_fingerprint"):
             certificate.pop(own)

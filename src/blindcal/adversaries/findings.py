@@ -30,9 +30,8 @@ from blindcal.adversaries.single_paper import (
     rises,
 )
 from blindcal.checks import Array
-from blindcal.deciding.amend import PriorDecisions
 from blindcal.deciding.key import read_key
-from blindcal.deciding.ledger import read_ledger
+from blindcal.deciding.ledger import Ledger, read_ledger
 from blindcal.deciding.paths import check_paths
 from blindcal.deciding.publish import check_published, read_published
 from blindcal.deciding.record import Record
@@ -239,15 +238,15 @@ def open_release(published: StrPath, key: StrPath) -> OpenedRelease:
     return OpenedRelease(record, published_views(past, record))
 
 
-def recorded_release(published: StrPath, key: StrPath) -> tuple[PriorDecisions, Record]:
+def recorded_release(published: StrPath, key: StrPath) -> tuple[Ledger, Record]:
     """All decisions of the key's private log, and the record of a published release. Confidential."""
     check_paths(published=published, key=key)
     certificate = read_published(published)
     if certificate is None:
         raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
-    past = PriorDecisions(read_ledger(key, read_key(key)))
-    check_published(past.ledger, [certificate])
-    return past, past.record(certificate.number - 1)
+    past = read_ledger(key, read_key(key))
+    check_published(past, [certificate])
+    return past, past.record(certificate.number)
 
 
 def planned_views(plan: Plan) -> list[View]:

@@ -24,7 +24,8 @@ from scipy.sparse import csr_array
 from blindcal.certify.claims import Claim, claim
 from blindcal.certify.exact import exact_policy
 from blindcal.checks import Array, Integers, check_type
-from blindcal.deciding.amend import PriorDecisions
+from blindcal.deciding.amend import prior_decision
+from blindcal.deciding.ledger import Ledger
 from blindcal.deciding.record import Record
 from blindcal.errors import InputError
 from blindcal.io.tables import long_frame
@@ -119,7 +120,7 @@ def case_view(case: PaperCase, policy: Policy, raw: float) -> View:
     )
 
 
-def published_views(past: PriorDecisions, record: Record) -> list[View]:
+def published_views(past: Ledger, record: Record) -> list[View]:
     """Every paper of a release as its one coin decided it, with the true reviewers; confidential.
 
     A paper that was decided again was decided from public data, which reveals nothing further. So its first
@@ -129,7 +130,7 @@ def published_views(past: PriorDecisions, record: Record) -> list[View]:
     for paper in record.papers:
         own = [ref for ref in paper.earlier if ref[1] == paper.paper]
         drawn = own[0] if own else (paper.release, paper.paper)
-        decision = past.decision(drawn)
+        decision = prior_decision(past, drawn)
         if isinstance(decision.case, LevelCase):
             continue
         case = decision.case.promised(record.request.guarantee.promise)

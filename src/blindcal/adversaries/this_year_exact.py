@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from blindcal.adversaries.single_paper import AUTHOR, LINK
 from blindcal.checks import Array, Integers
-from blindcal.deciding.amend import PriorDecisions, recorded_case
+from blindcal.deciding.amend import prior_decision, recorded_case
+from blindcal.deciding.ledger import Ledger
 from blindcal.deciding.record import Record
 from blindcal.errors import InputError
 from blindcal.policy.guarantee import Guarantee
@@ -210,7 +211,7 @@ def observe(
     )
 
 
-def observe_release(past: PriorDecisions, record: Record) -> Observed:
+def observe_release(past: Ledger, record: Record) -> Observed:
     """What observers of a release know, with the true reviewers from its private log. CONFIDENTIAL.
 
     Observers know how many reviews everybody wrote. A paper whose decision stands from an earlier release is
@@ -226,7 +227,7 @@ def observe_release(past: PriorDecisions, record: Record) -> Observed:
         case = recorded_case(paper, record)
         if not isinstance(case, LevelCase):
             raise InputError(f"paper {paper.paper!r} was not decided by this year's evidence")
-        decision = past.decision(own[0] if own else (paper.release, paper.paper))
+        decision = prior_decision(past, own[0] if own else (paper.release, paper.paper))
         accept = np.broadcast_to(decision.policy.accept, 2).tolist()
         cases.append(case)
         tables[paper.paper], decisions[paper.paper] = (accept[0], accept[1]), decision.accepted

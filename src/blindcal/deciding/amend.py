@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
 
 import numpy as np
 
-from blindcal.certify.exact import ExactPolicy, PolicyTables
+from blindcal.certify.exact import ExactPolicy
 from blindcal.checks import Array
 from blindcal.deciding.key import as_recorded, public_facts
 from blindcal.deciding.ledger import Ledger
@@ -49,56 +49,11 @@ class PriorDecision:
     accepted: bool
 
 
-@dataclass(frozen=True, eq=False)
-class PriorDecisions:
-    """The decisions of a ledger; each record is read once."""
-
-    ledger: Ledger
-    _records: dict[int, Record] = field(default_factory=dict, repr=False)
-    _tables: dict[int, PolicyTables] = field(default_factory=dict, repr=False)
-
-    def record(self, index: int) -> Record:
-        """The record of the release with this index in the ledger."""
-        if index not in self._records:
-            self._records[index] = self.ledger.record(self.ledger.releases[index])
-        return self._records[index]
-
-    def tables(self, index: int) -> PolicyTables:
-        """The tables that a release sampled."""
-        if index not in self._tables:
-            self._tables[index] = self.ledger.tables(self.record(index))
-        return self._tables[index]
-
-    def before(self, index: int) -> PriorDecisions:
-        """The decisions before a release."""
-        earlier = replace(self.ledger, releases=self.ledger.releases[:index])
-        return PriorDecisions(earlier, self._records, self._tables)
-
-    @property
-    def records(self) -> list[Record]:
-        """The records of all releases, oldest first."""
-        return [self.record(index) for index in range(len(self.ledger.releases))]
-
-    @property
-    def latest(self) -> dict[str, PaperRecord]:
-        """The latest record of every paper, those withdrawn since included."""
-        return {paper.paper: paper for record in self.records for paper in record.papers}
-
-    @cached_property
-    def tossed(self) -> dict[Reference, PaperRecord]:
-        """Every decision that was drawn, oldest first; a decision that stands is listed once."""
-        return {
-            (record.release, paper.paper): paper
-            for record in self.records
-            for paper in record.papers
-            if paper.release == record.release
-        }
-
-    def decision(self, reference: Reference) -> PriorDecision:
-        """A decision as it was made."""
-        (number, name), paper = reference, self.tossed[reference]
-        case = recorded_case(paper, self.record(number - 1))
-        return PriorDecision(case, self.tables(number - 1)[name], paper.accepted)
+def prior_decision(past: Ledger, reference: Reference) -> PriorDecision:
+    """A decision as it was made."""
+    (number, name), paper = reference, past.tossed[reference]
+    case = recorded_case(paper, past.record(number))
+    return PriorDecision(case, past.tables(number)[name], paper.accepted)
 
 
 @dataclass(frozen=True)
@@ -133,16 +88,14 @@ class Changes:
         return self.settled | frozenset(self.new)
 
 
-def changes_since(
-    past: PriorDecisions, conference: Conference, truth: TrueReviewers, request: Request
-) -> Changes:
+def changes_since(past: Ledger, conference: Conference, truth: TrueReviewers, request: Request) -> Changes:
     """The changes since the latest release; a withdrawn paper that is back unchanged keeps its decision.
 
     Frozen settings that differ are refused.
     """
     _refuse_other_settings(past, request)
     old = past.latest
-    last = {paper.paper for paper in past.records[-1].papers} if past.ledger.releases else set[str]()
+    last = {paper.paper for paper in past.records[-1].papers} if past.releases else set[str]()
     kinds: dict[str, list[str]] = {kind: [] for kind in _KINDS_OF_CHANGE}
     for case in conference.cases:
         kind = _kind_of_change(case, truth[case.paper], old.get(case.paper), last)
@@ -159,15 +112,15 @@ def changes_since(
     )
 
 
-def _refuse_other_settings(past: PriorDecisions, request: Request) -> None:
-    if not past.ledger.releases:
+def _refuse_other_settings(past: Ledger, request: Request) -> None:
+    if not past.releases:
         return
-    first = past.record(0).request
+    first = past.record(1).request
     for name in ("scores", "release"):
         # Another value would publish more, or less, than the releases before.
         if (then := getattr(first, name)) != (given := getattr(request, name)):
             raise RefusedError(f"`{name}` is {then} since release 1 and cannot be changed, found {given}")
-    was, now = past.record(0).settings, as_recorded(request.settings)
+    was, now = past.record(1).settings, as_recorded(request.settings)
     names = [name for name in {**now, **was} if was.get(name) != now.get(name)]
     if not names:
         return
@@ -206,7 +159,7 @@ def _only_added(now: Sequence[float], then: Sequence[float]) -> bool:
     return Counter(now) > Counter(then)
 
 
-def recorded_truth(past: PriorDecisions, truth: TrueReviewers, changes: Changes) -> TrueReviewers:
+def recorded_truth(past: Ledger, truth: TrueReviewers, changes: Changes) -> TrueReviewers:
     """The reviewers of each paper; those on record if its decision stands, whatever was corrected."""
     old = past.latest
     return {
@@ -216,12 +169,12 @@ def recorded_truth(past: PriorDecisions, truth: TrueReviewers, changes: Changes)
 
 
 def refuse_unannounced(
-    past: PriorDecisions, changes: Changes, conference: Conference, amend: bool, reason: str
+    past: Ledger, changes: Changes, conference: Conference, amend: bool, reason: str
 ) -> None:
     """Refuses every input that would draw a coin again, unless the chair announced an amendment."""
-    if past.ledger.releases and not amend:
+    if past.releases and not amend:
         raise RefusedError(_explain_change(past.records[-1], changes, conference))
-    if amend and not past.ledger.releases:
+    if amend and not past.releases:
         raise InputError("there is no release to amend: nothing was decided with this key")
     if amend and not reason.strip():
         raise InputError("an amendment needs a `reason` for the record")
@@ -298,7 +251,7 @@ def recorded_case(paper: PaperRecord, record: Record) -> Case:
 # --- Papers with the scores of others.
 
 
-def common_tolerance(past: PriorDecisions, cases: Sequence[Case]) -> float:
+def common_tolerance(past: Ledger, cases: Sequence[Case]) -> float:
     """The largest difference of equal scores, by the widest scale of these papers and of all releases."""
     tables = [[score for case in cases for score in case.scores]]
     tables += [
@@ -317,7 +270,7 @@ def score_tolerance(scores: Sequence[float] | Array) -> float:
 
 
 def earlier_decisions(
-    past: PriorDecisions, cases: Sequence[Case], present: Collection[str], near: float
+    past: Ledger, cases: Sequence[Case], present: Collection[str], near: float
 ) -> dict[str, tuple[Reference, ...]]:
     """For each paper the earlier decisions about its reviews, oldest first; papers without any are left out.
 

@@ -29,7 +29,6 @@ from blindcal.certify.exact import PolicyTables
 from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.deciding.amend import (
     Changes,
-    PriorDecisions,
     changes_since,
     recorded_truth,
     refuse_unannounced,
@@ -107,7 +106,7 @@ def draft(
     conference: Conference,
     truth: TrueReviewers,
     request: Request,
-    past: PriorDecisions,
+    past: Ledger,
     planner: Planner,
     reason: str,
     *,
@@ -130,7 +129,7 @@ def draft(
     if records and conference.model != records[0].level_model:
         raise InputError("an amendment must be prepared with the frozen moments of the scores")
     part, recorded = _to_decide(conference, changes), recorded_truth(past, truth, changes)
-    key = past.ledger.key
+    key = past.key
     stamp = stamp or input_stamp(key, conference, recorded, request, given)
     rows, levels = None, dict[str, int]()
     if conference.model is not None:
@@ -166,7 +165,7 @@ def draft(
         model=None if conference.model is None else model_json(conference.model),
     )
     policies = PolicyTables({case.paper: plan.packed for case, plan in zip(part.cases, plans, strict=True)})
-    return Draft(with_texts(record, past.ledger), policies, changes, rows)
+    return Draft(with_texts(record, past.key), policies, changes, rows)
 
 
 def _refuse_other_evidence(
@@ -197,7 +196,7 @@ def _standing_decision(paper: PaperRecord, case: Case) -> PaperRecord:
     return replace(paper, public=public, corrected=paper.corrected or public != paper.public)
 
 
-def _claim_of_paper(past: PriorDecisions, own: Claim, earlier: Sequence[Reference], paper: str) -> Claim:
+def _claim_of_paper(past: Ledger, own: Claim, earlier: Sequence[Reference], paper: str) -> Claim:
     """The claim about a paper, which is about its one draw.
 
     A paper that was decided before under this name keeps the claim of its first decision, for the scores of
@@ -282,10 +281,10 @@ def true_secret(
     return secret_of(promised, [reviewers[slot] for slot in order], chance, layout)
 
 
-def with_texts(record: Record, ledger: Ledger) -> Record:
+def with_texts(record: Record, key: Key) -> Record:
     """The record with the texts of its public files."""
     final_list = listing(record)
-    text = certificate_text(record, final_list, ledger.fingerprint)
+    text = certificate_text(record, final_list, key.fingerprint)
     return replace(record, decisions=decisions_text(record.papers, final_list), certificate=text)
 
 
@@ -403,14 +402,14 @@ def decide(
     ledger = read_ledger(key, secret)
     check_published(ledger, certificates)
     refuse_other_conference(ledger, request.conference)
-    past, frozen = PriorDecisions(ledger), dict[str, Any]()
+    frozen = dict[str, Any]()
     if not distinct_papers:
-        refuse_duplicates(inputs.reviews, past.latest)
-    if past.records:
-        inputs, frozen = inputs.on_grid(past.records[-1].grid), past.records[-1].frozen
+        refuse_duplicates(inputs.reviews, ledger.latest)
+    if ledger.releases:
+        inputs, frozen = inputs.on_grid(ledger.records[-1].grid), ledger.records[-1].frozen
     conference, truth = request.prepared(inputs, **frozen, workers=workers, progress=progress)
     if not distinct_papers:
-        refuse_drawn_again(past, conference, truth.reviewers)
+        refuse_drawn_again(ledger, conference, truth.reviewers)
     # A conference that was decided once can be returned and corrected even if its calibration does not fit.
     fit = checked_fit(conference, request.better, despite_misfit=despite_misfit or bool(frozen))
     papers = len(conference.cases)
@@ -554,16 +553,16 @@ def release(
     Nothing public is written here; `ledger.publish` does that after the release is in the ledger. A folder
     that must be `vacant` for a new release is checked before anything is drawn.
     """
-    past, releases = PriorDecisions(ledger), ledger.releases
+    releases = ledger.releases
     refuse_other_conference(ledger, request.conference)
     if releases:
-        _refuse_other_number(past.records[-1], request)
-    changes = changes_since(past, conference, truth, request)
-    stamp = input_stamp(ledger.key, conference, recorded_truth(past, truth, changes), request, given)
+        _refuse_other_number(ledger.records[-1], request)
+    changes = changes_since(ledger, conference, truth, request)
+    stamp = input_stamp(ledger.key, conference, recorded_truth(ledger, truth, changes), request, given)
     same = [release for release in releases if release.input == stamp]
     if same and (not amend or (same[-1] == releases[-1] and not changes.decided)):
-        return Outcome(ledger.record(same[-1]), "stored", remarks=renamed_reviewers(changes))
-    refuse_unannounced(past, changes, conference, amend, reason)
+        return Outcome(ledger.record(same[-1].number), "stored", remarks=renamed_reviewers(changes))
+    refuse_unannounced(ledger, changes, conference, amend, reason)
     if vacant is not None:
         check_vacant(vacant, None)
     if not releases and request.guarantee.name == "none" and not yes_leak:
@@ -571,9 +570,9 @@ def release(
             "without a guarantee every decision may reveal who reviewed the paper: that needs `yes_leak`"
         )
     why = reason if amend else ""
-    drafted = draft(conference, truth, request, past, planner, why, changes=changes, stamp=stamp, given=given)
-    commit(ledger, drafted.record, drafted.policies, stamp)
-    return Outcome(drafted.record, "amended" if releases else "new", changes)
+    made = draft(conference, truth, request, ledger, planner, why, changes=changes, stamp=stamp, given=given)
+    commit(ledger, made.record, made.policies, stamp)
+    return Outcome(made.record, "amended" if releases else "new", changes)
 
 
 def _refuse_other_number(record: Record, request: Request) -> None:

@@ -33,14 +33,15 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from blindcal.certify.exact import ExactPolicy, PolicyTables
 from blindcal.deciding.key import COIN_FORMAT, Key, input_commitment, refuse_shared_file
-from blindcal.deciding.record import Record, pack, record_json, record_of, unpack
+from blindcal.deciding.record import PaperRecord, Record, Reference, pack, record_json, record_of, unpack
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.io.atomic_files import (
     is_temporary_name,
@@ -80,21 +81,53 @@ class ReleaseEntry:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The releases made with one key."""
+    """The releases made with one key; each record is read once, when it is needed."""
 
     folder: Path  # the folder of the records
     key: Key  # the key that stamps them
     releases: tuple[ReleaseEntry, ...]  # oldest first
     last: str = ""  # stamp of the latest head, to which the next is chained; empty before the first
+    _records: dict[int, Record] = field(default_factory=dict, repr=False, compare=False)
+    _tables: dict[int, PolicyTables] = field(default_factory=dict, repr=False, compare=False)
+
+    def record(self, number: int) -> Record:
+        """The record of the release of this number, checked against its head and its commitment."""
+        if number not in self._records:
+            self._records[number] = self._read_record(self.releases[number - 1])
+        return self._records[number]
+
+    def tables(self, number: int) -> PolicyTables:
+        """The tables that the release of this number sampled."""
+        if number not in self._tables:
+            self._tables[number] = unpack(self._checked_head(self.releases[number - 1]).part("tables"))
+        return self._tables[number]
+
+    def before(self, number: int) -> Ledger:
+        """The ledger before the release of this number."""
+        return replace(self, releases=self.releases[: number - 1])
 
     @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the key, which is in every record and every certificate."""
-        return self.key.fingerprint
+    def records(self) -> list[Record]:
+        """The records of all releases, oldest first."""
+        return [self.record(release.number) for release in self.releases]
 
-    def record(self, release: ReleaseEntry) -> Record:
-        """The record of a release, checked against its head and its commitment."""
-        head = self._seal(release)
+    @cached_property
+    def latest(self) -> dict[str, PaperRecord]:
+        """The latest record of every paper, those withdrawn since included."""
+        return {paper.paper: paper for record in self.records for paper in record.papers}
+
+    @cached_property
+    def tossed(self) -> dict[Reference, PaperRecord]:
+        """Every decision that was drawn, oldest first; a decision that stands is listed once."""
+        return {
+            (record.release, paper.paper): paper
+            for record in self.records
+            for paper in record.papers
+            if paper.release == record.release
+        }
+
+    def _read_record(self, release: ReleaseEntry) -> Record:
+        head = self._checked_head(release)
         try:
             record = record_of(head.part("record"))
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError, StopIteration):
@@ -105,11 +138,7 @@ class Ledger:
             raise changed_record(head.path)
         return record
 
-    def tables(self, record: Record) -> PolicyTables:
-        """The tables that a release sampled."""
-        return unpack(self._seal(self.releases[record.release - 1]).part("tables"))
-
-    def _seal(self, release: ReleaseEntry) -> RecordHead:
+    def _checked_head(self, release: ReleaseEntry) -> RecordHead:
         head = read_head(self.folder / record_name(release.number), self.key)
         if _entry_of(head) != release:
             raise changed_record(head.path)

@@ -35,7 +35,7 @@ def read_record(published: StrPath, key: StrPath) -> Record:
         raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
     ledger = read_ledger(key, read_key(key))
     check_published(ledger, [certificate])
-    return ledger.record(ledger.releases[certificate.number - 1])
+    return ledger.record(certificate.number)
 
 
 def publish(record: Record, out: StrPath) -> list[Path]:
@@ -102,7 +102,7 @@ def finish_interrupted(ledger: Ledger, out: StrPath) -> tuple[str, ...]:
         (release, folder) for release, folder in numbered if folder.is_dir() and not _is_complete(folder)
     ]
     for release, folder in interrupted:
-        publish(ledger.record(release), folder)
+        publish(ledger.record(release.number), folder)
     return tuple(
         f"{folder} was left incomplete by an interrupted run, and is complete now"
         for _, folder in interrupted
@@ -186,17 +186,17 @@ def _published_problem(
     ledger: Ledger, certificate: PublishedCertificate, seen: Sequence[PublishedCertificate]
 ) -> str | None:
     path, number = certificate.path, certificate.number
-    if certificate.fingerprint != ledger.fingerprint:
+    if certificate.fingerprint != ledger.key.fingerprint:
         return (
             f"{path} was made with another key (fingerprint {certificate.fingerprint}) than the one given "
-            f"({ledger.fingerprint}): give that key; another one would draw again"
+            f"({ledger.key.fingerprint}): give that key; another one would draw again"
         )
     if number > len(ledger.releases):
         return (
             f"{path} is release {number} made with this key, and {ledger.folder} holds only "
             f"{len(ledger.releases)}: it is older than what was published; {restore_advice(ledger.folder)}"
         )
-    if ledger.record(ledger.releases[number - 1]).published[CERTIFICATE].encode() == certificate.text:
+    if ledger.record(number).published[CERTIFICATE].encode() == certificate.text:
         return None
     apart = "two copies of the key decided apart, or one of the two was changed"
     for other in seen:

@@ -36,7 +36,8 @@ import numpy as np
 from scipy.special import betaln
 
 from blindcal.checks import Array
-from blindcal.deciding.amend import PriorDecisions, score_tolerance
+from blindcal.deciding.amend import score_tolerance
+from blindcal.deciding.ledger import Ledger
 from blindcal.errors import RefusedError
 from blindcal.io.cells import count
 from blindcal.pools.candidates import OUTSIDER
@@ -150,9 +151,9 @@ class Resemblance:
         return float(np.exp(ways + betaln(yes + more, no + self.new - more) - betaln(yes, no)).sum())
 
 
-def refuse_drawn_again(past: PriorDecisions, conference: Conference, truth: TrueReviewers) -> None:
+def refuse_drawn_again(past: Ledger, conference: Conference, truth: TrueReviewers) -> None:
     """Refuses an amendment with many new papers that seem to be decided ones under other ids."""
-    if not past.ledger.releases:
+    if not past.releases:
         return
     found = resemblances(past, conference, truth)
     worst = min(found, key=lambda one: one.chance, default=None)
@@ -166,7 +167,7 @@ def refuse_drawn_again(past: PriorDecisions, conference: Conference, truth: True
             f"CONFIDENTIAL, for the chair alone: {len(worst.pairs):,} of {count(worst.new, 'new paper')} "
             f"resemble decided ones by {worst.by} ({named}, ...). {advice}"
         )
-    first, now = {paper.paper for paper in past.record(0).papers}, {case.paper for case in conference.cases}
+    first, now = {paper.paper for paper in past.record(1).papers}, {case.paper for case in conference.cases}
     if 2 * len(first - now) > len(first) and 2 * len(now - first) > len(first):
         raise RefusedError(
             f"{len(first - now):,} of {count(len(first), 'paper')} of the first release are gone, and "
@@ -174,7 +175,7 @@ def refuse_drawn_again(past: PriorDecisions, conference: Conference, truth: True
         )
 
 
-def resemblances(past: PriorDecisions, conference: Conference, truth: TrueReviewers) -> list[Resemblance]:
+def resemblances(past: Ledger, conference: Conference, truth: TrueReviewers) -> list[Resemblance]:
     """What each comparison finds between the new papers of a conference and those that were decided."""
     decided = [_paper(name, paper.public["scores"], paper.reviewers) for name, paper in past.latest.items()]
     new = [
