@@ -33,7 +33,7 @@ from blindcal.verification import verify
 from machines import conference as conference_files
 from machines import read
 from machines import request as request_of
-from sealed_releases import probability_of
+from sealed_releases import pool_of, probability_of
 
 UNLIMITED = Guarantee("none", epsilon=None)
 ALL = ("continuous", "rounded", "uncertain", "exact number", "average", "tied", "large pools")
@@ -409,7 +409,7 @@ def public_changed(scene: Scene, paper: PaperRecord) -> PaperRecord:
 
 
 def pool_in_another_order(_: Scene, paper: PaperRecord) -> PaperRecord:
-    return replace(paper, public={**paper.public, "pool": paper.public["pool"][::-1]})
+    return replace(paper, public={**paper.public, "pool": pool_of(paper.public["pool"][::-1])})
 
 
 def consistent_flip(_: Scene, paper: PaperRecord) -> PaperRecord:

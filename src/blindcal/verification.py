@@ -41,7 +41,6 @@ from blindcal.deciding.lists import list_problems, ranked_again
 from blindcal.deciding.paths import check_paths
 from blindcal.deciding.publish import PublishedCertificate, all_published, other_files, published_problems
 from blindcal.deciding.record import PaperRecord, Record
-from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.io.cells import count, natural_sorted
 from blindcal.io.tables import StrPath, data_frame
@@ -503,10 +502,9 @@ def _agree(name: str, stored: PaperRecord, made: PaperRecord) -> bool:
     if name == "raw_accepted":
         return _close(recorded, derived, _FIGURES_SLACK)
     if name == "public":
-        pools = [PoolRows.of(public["pool"]) for public in (recorded, derived)]
-        recorded, derived = ({**public, "pool": None} for public in (recorded, derived))
-        if pools[0] != pools[1]:
+        if recorded["pool"] != derived["pool"]:
             return False
+        recorded, derived = ({**public, "pool": None} for public in (recorded, derived))
     return json.dumps(recorded, sort_keys=True) == json.dumps(derived, sort_keys=True)
 
 

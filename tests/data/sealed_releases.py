@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.certify.exact import UNIT, ExactPolicy, PolicyTables
+from blindcal.certify.exact import UNIT, ExactPolicy, PolicyTables, pack_policy
 from blindcal.deciding import ledger as ledger_module
 from blindcal.deciding.key import Key, input_commitment, read_key
 from blindcal.deciding.ledger import Ledger, commit, ledger_folder, open_ledger, read_ledger
 from blindcal.deciding.record import PaperRecord, Record
+from blindcal.deciding.recorded_pools import PoolRows
 
 PAPER = PaperRecord(
     paper="p1",
@@ -25,7 +26,7 @@ PAPER = PaperRecord(
     public={
         "scores": [1.5, 2.0],
         "grid": None,
-        "pool": [["a", 0.5, 1.0], ["b", 0.5, 2.0]],
+        "pool": PoolRows(("a", "b"), (0.5, 0.5), ((1.0,), (2.0,))),
         "track": "",
     },
     reviewers=("a", "b"),
@@ -47,7 +48,7 @@ RECORD = Record(
     decisions="paper,decision\np1,accept\n",
     certificate='{"format": 1}\n',
 )
-POLICIES = {"p1": ExactPolicy(np.array([UNIT // 2, 0]), ((1, Fraction(1, 3)),))}
+POLICIES = PolicyTables({"p1": pack_policy(ExactPolicy(np.array([UNIT // 2, 0]), ((1, Fraction(1, 3)),)))})
 
 
 def sealed(key_path: Path, record: Record = RECORD, stamp: str = "s") -> Ledger:
@@ -107,3 +108,9 @@ def probability_of(paper: PaperRecord) -> Fraction:
     """The exact accept probability that a paper's coin was compared with."""
     top, bottom = paper.probability
     return Fraction(int(top, 16), int(bottom, 16))
+
+
+def pool_of(rows: Sequence[Sequence[Any]]) -> PoolRows:
+    """The pool with these rows."""
+    names, chances = (tuple(row[column] for row in rows) for column in (0, 1))
+    return PoolRows(names, chances, tuple(tuple(row[2:]) for row in rows))

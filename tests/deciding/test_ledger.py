@@ -10,15 +10,12 @@ import stat
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from blindcal.certify.exact import UNIT, ExactPolicy
+from blindcal.certify.exact import UNIT, PolicyTables
 from blindcal.deciding import key as key_module
 from blindcal.deciding import ledger
 from blindcal.deciding import ledger as ledger_module
@@ -43,7 +40,6 @@ from blindcal.deciding.publish import (
     read_published,
     release_folder,
 )
-from blindcal.deciding.record import pack, unpack
 from blindcal.errors import InputError, RefusedError, VerificationError
 from sealed_releases import POLICIES, RECORD, committed, everything, forge, sealed, several
 from sizes import count
@@ -293,7 +289,7 @@ def test_a_release_that_is_sealed_already_is_finished_and_never_replaced(key_pat
         with pytest.raises(RefusedError, match="never replaced"):
             commit(before, record, POLICIES, stamp)
     with pytest.raises(RefusedError, match="never replaced"):
-        commit(before, same, {}, "s")
+        commit(before, same, PolicyTables({}), "s")
     assert (ledger_folder(key_path) / "0001.sealed").read_bytes() == data
     assert os.listdir(ledger_folder(key_path)) == ["0001.sealed"]
 
@@ -475,19 +471,3 @@ def test_a_file_is_what_the_page_on_formats_says(key_path: Path) -> None:
     index, blob = data.split(b"\n", 1)
     assert json.loads(index) == [["p1", len(blob), [[1, "1", "3"]]]]
     assert np.frombuffer(zlib.decompress(blob), "<i8").tolist() == [UNIT // 2, 0]
-
-
-@given(
-    st.dictionaries(
-        st.text(min_size=1, max_size=5),
-        st.tuples(st.lists(st.integers(0, UNIT), min_size=1, max_size=9), st.fractions(0, 1)),
-        max_size=4,
-    )
-)
-def test_tables_pack_and_unpack(tables: dict[str, tuple[list[int], Fraction]]) -> None:
-    policies = {name: ExactPolicy(np.array(rows), ((0, few),)) for name, (rows, few) in tables.items()}
-    again = unpack(pack(policies))
-    assert list(again) == list(policies)
-    for name, policy in policies.items():
-        assert again[name].exact == policy.exact
-        assert again[name].numerator.tolist() == policy.numerator.tolist()

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from blindcal.certify.exact import UNIT, ExactPolicy, PolicyTables, pack_policy
 from blindcal.deciding.decide import Outcome
 from blindcal.deciding.key import read_key
 from blindcal.deciding.ledger import read_ledger
@@ -46,9 +51,17 @@ def test_bytes_that_are_no_record_are_refused(change: dict[str, object]) -> None
         record_of(json.dumps({**content, **change}).encode())
 
 
-def test_tables_are_packed_without_a_loss() -> None:
-    tables = unpack(pack(POLICIES))
-    assert [*tables] == [*POLICIES]
-    for name, table in POLICIES.items():
-        assert tables[name].exact == table.exact
-        assert tables[name].numerator.tolist() == table.numerator.tolist()
+@given(
+    st.dictionaries(
+        st.text(min_size=1, max_size=5),
+        st.tuples(st.lists(st.integers(0, UNIT), min_size=1, max_size=9), st.fractions(0, 1)),
+        max_size=4,
+    )
+)
+def test_tables_are_packed_without_a_loss(tables: dict[str, tuple[list[int], Fraction]]) -> None:
+    policies = {name: ExactPolicy(np.array(rows), ((0, few),)) for name, (rows, few) in tables.items()}
+    again = unpack(pack(PolicyTables({name: pack_policy(policy) for name, policy in policies.items()})))
+    assert list(again) == list(policies)
+    for name, policy in policies.items():
+        assert again[name].exact == policy.exact
+        assert again[name].numerator.tolist() == policy.numerator.tolist()

@@ -11,11 +11,12 @@ chair announced an amendment.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -35,9 +36,19 @@ from blindcal.posterior.paper import PaperCase
 # Scores are equal if they differ by less than this share of the standard deviation of all scores, or of the
 # largest score, whichever is more.
 _RELATIVE_TO_SD, _RELATIVE_TO_LARGEST = 0.01, 1e-6
-_KINDS_OF_CHANGE = ("new", "late", "scores", "pools", "grid", "tracks", "reviewers", "returned")
 # The kind of change for each public fact.
-_PUBLIC_FACTS = (("scores", "scores"), ("pools", "pool"), ("grid", "grid"), ("tracks", "track"))
+_PUBLIC_FACTS = {"scores": "scores", "pools": "pool", "grid": "grid", "tracks": "track"}
+# The kinds of change that a refusal counts, in words; it tells no one that other reviewers were given.
+_KINDS_IN_WORDS = {
+    "new": "new",
+    "late": "with late reviews",
+    "scores": "with other scores",
+    "pools": "with other pools or calibration",
+    "grid": "with another grid",
+    "tracks": "in another track",
+    "returned": "returned",
+    "withdrawn": "withdrawn",
+}
 
 
 @dataclass(frozen=True)
@@ -93,40 +104,33 @@ def changes_since(past: Ledger, conference: Conference, truth: TrueReviewers, re
 
     Frozen settings that differ are refused.
     """
-    _refuse_other_settings(past, request)
-    old = past.latest
-    last = {paper.paper for paper in past.records[-1].papers} if past.releases else set[str]()
-    kinds: dict[str, list[str]] = {kind: [] for kind in _KINDS_OF_CHANGE}
+    last = set[str]()
+    if past.releases:
+        _refuse_other_settings(past.record(1), request)
+        last = {paper.paper for paper in past.records[-1].papers}
+    kinds = defaultdict[str, list[str]](list)
     for case in conference.cases:
-        kind = _kind_of_change(case, truth[case.paper], old.get(case.paper), last)
-        if kind is not None:
-            kinds[kind].append(case.paper)
+        kind = _kind_of_change(case, truth[case.paper], past.latest.get(case.paper), last)
+        kinds[kind].append(case.paper)
+    kinds.pop("unchanged", None)
     papers = {case.paper for case in conference.cases}
-    decided = {*kinds["new"], *kinds["late"], *kinds["scores"], *kinds["tracks"]}
-    cases = [case for case in conference.cases if case.paper in decided]
-    near = common_tolerance(past, conference.cases) if old else 0.0
-    return Changes(
-        **{kind: tuple(names) for kind, names in kinds.items()},
-        withdrawn=tuple(sorted(last - papers)),
-        earlier=earlier_decisions(past, cases, papers, near),
-    )
+    gone = tuple(sorted(last - papers))
+    changes = Changes(**{kind: tuple(names) for kind, names in kinds.items()}, withdrawn=gone, earlier={})
+    decided = [case for case in conference.cases if case.paper in changes.decided]
+    near = _common_tolerance(past, conference.cases) if last else 0.0
+    return replace(changes, earlier=_earlier_decisions(past, decided, papers, near))
 
 
-def _refuse_other_settings(past: Ledger, request: Request) -> None:
-    if not past.releases:
-        return
-    first = past.record(1).request
+def _refuse_other_settings(first: Record, request: Request) -> None:
     for name in ("scores", "release"):
         # Another value would publish more, or less, than the releases before.
-        if (then := getattr(first, name)) != (given := getattr(request, name)):
+        if (then := getattr(first.request, name)) != (given := getattr(request, name)):
             raise RefusedError(f"`{name}` is {then} since release 1 and cannot be changed, found {given}")
-    was, now = past.record(1).settings, as_recorded(request.settings)
+    was, now = first.settings, as_recorded(request.settings)
     names = [name for name in {**now, **was} if was.get(name) != now.get(name)]
     if not names:
         return
-    differ = "; ".join(
-        f"`{k}` was {_setting_text(was.get(k))}, now {_setting_text(now.get(k))}" for k in names
-    )
+    differ = "; ".join(f"`{k}` was {_setting(was.get(k))}, now {_setting(now.get(k))}" for k in names)
     scaled = "; fit again on the scale of the first calibration, as `blindcal fit FOLDER` does"
     raise RefusedError(
         "the guarantee, its limits, the bar, the possible scores, their better end, who may see them and the "
@@ -135,28 +139,23 @@ def _refuse_other_settings(past: Ledger, request: Request) -> None:
     )
 
 
-def _setting_text(setting: object) -> str:
-    return "not given" if setting is None else str(setting)
+def _setting(value: object) -> str:
+    return "not given" if value is None else str(value)
 
 
-def _kind_of_change(
-    case: Case, reviewers: tuple[str, ...], old: PaperRecord | None, last: set[str]
-) -> str | None:
+def _kind_of_change(case: Case, reviewers: tuple[str, ...], old: PaperRecord | None, last: set[str]) -> str:
+    """The field of `Changes` for a paper, by the first thing that changed; "unchanged" if nothing did."""
     if old is None:
         return "new"
     public = public_facts(case)
-    for kind, fact in _PUBLIC_FACTS:
-        if public.get(fact) != old.public.get(fact):
-            return "late" if kind == "scores" and _only_added(public[fact], old.public[fact]) else kind
+    for kind, fact in _PUBLIC_FACTS.items():
+        if (now := public.get(fact)) != (then := old.public.get(fact)):
+            only_added = kind == "scores" and Counter(now) > Counter(then)
+            return "late" if only_added else kind
     if case.paper not in last:
         # Checked before the reviewers: whether a name was corrected must not change anything public.
         return "returned"
-    return "reviewers" if reviewers != old.reviewers else None
-
-
-def _only_added(now: Sequence[float], then: Sequence[float]) -> bool:
-    """Whether scores were added and none was changed."""
-    return Counter(now) > Counter(then)
+    return "reviewers" if reviewers != old.reviewers else "unchanged"
 
 
 def recorded_truth(past: Ledger, truth: TrueReviewers, changes: Changes) -> TrueReviewers:
@@ -181,17 +180,7 @@ def refuse_unannounced(
 
 
 def _explain_change(record: Record, changes: Changes, conference: Conference) -> str:
-    words = {
-        "new": "new",
-        "late": "with late reviews",
-        "scores": "with other scores",
-        "pools": "with other pools or calibration",
-        "grid": "with another grid",
-        "tracks": "in another track",
-        "returned": "returned",
-        "withdrawn": "withdrawn",
-    }
-    parts = [(len(getattr(changes, kind)), word) for kind, word in words.items()]
+    parts = [(len(getattr(changes, kind)), word) for kind, word in _KINDS_IN_WORDS.items()]
     counted = ", ".join(f"{number} {word}" for number, word in parts if number)
     grids = [public_facts(case)["grid"] for case in conference.cases[:1]]
     if grids != [paper.public["grid"] for paper in record.papers[:1]]:
@@ -210,48 +199,39 @@ def _explain_change(record: Record, changes: Changes, conference: Conference) ->
 
 def renamed_reviewers(changes: Changes) -> tuple[str, ...]:
     """A remark for the chair alone if some papers have other reviewers than those on record."""
-    papers = len(changes.reviewers)
-    if not papers:
+    if not changes.reviewers:
         return ()
+    papers = count(len(changes.reviewers), "paper")
     return (
-        f"CONFIDENTIAL: the reviewers of {count(papers, 'paper')} differ from those recorded when they were "
-        "decided. The decisions stand, and nothing that is public changes: deciding them again would show "
-        "that a name was corrected. To verify, keep the reviews as they were decided",
+        f"CONFIDENTIAL: the reviewers of {papers} differ from those recorded when they were decided. The "
+        "decisions stand, and nothing that is public changes: deciding them again would show that a name was "
+        "corrected. To verify, keep the reviews as they were decided",
     )
 
 
 def recorded_case(paper: PaperRecord, record: Record) -> Case:
     """The public case of a paper as it was recorded, with the bar of its record."""
     grid, track = (paper.public[name] for name in ("grid", "track"))
+    shared: dict[str, Any] = {
+        "paper": paper.paper,
+        "scores": tuple(paper.public["scores"]),
+        "bar": track_level(record.bar, track),
+        "grid": None if grid is None else tuple(grid),
+        "track": track,
+        "settled": bool(paper.earlier),
+    }
     if (model := record.level_model) is not None:
-        return LevelCase(
-            paper.paper,
-            tuple(paper.public["scores"]),
-            model,
-            track_level(record.bar, track),
-            None if grid is None else tuple(grid),
-            track=track,
-            area=paper.public["area"],
-            settled=bool(paper.earlier),
-        )
-    pool = PoolRows.of(paper.public["pool"])
+        return LevelCase(**shared, model=model, area=paper.public["area"])
+    pool: PoolRows = paper.public["pool"]
     return PaperCase(
-        paper=paper.paper,
-        scores=tuple(paper.public["scores"]),
-        candidates=pool.candidates,
-        inclusion=tuple(pool.chances),
-        parameters=pool.parameters,
-        bar=track_level(record.bar, track),
-        grid=None if grid is None else tuple(grid),
-        track=track,
-        settled=bool(paper.earlier),
+        **shared, candidates=pool.candidates, inclusion=tuple(pool.chances), parameters=pool.parameters
     )
 
 
 # --- Papers with the scores of others.
 
 
-def common_tolerance(past: Ledger, cases: Sequence[Case]) -> float:
+def _common_tolerance(past: Ledger, cases: Sequence[Case]) -> float:
     """The largest difference of equal scores, by the widest scale of these papers and of all releases."""
     tables = [[score for case in cases for score in case.scores]]
     tables += [
@@ -269,7 +249,7 @@ def score_tolerance(scores: Sequence[float] | Array) -> float:
     return tolerance if isfinite(tolerance) else 0.0
 
 
-def earlier_decisions(
+def _earlier_decisions(
     past: Ledger, cases: Sequence[Case], present: Collection[str], near: float
 ) -> dict[str, tuple[Reference, ...]]:
     """For each paper the earlier decisions about its reviews, oldest first; papers without any are left out.

@@ -28,7 +28,6 @@ from blindcal.deciding.certificate_fields import (
     public_fields,
 )
 from blindcal.deciding.record import PaperRecord, Record
-from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.io.atomic_files import to_jsonable
 from blindcal.io.tables import format_table
 from blindcal.planning.advice import advice, by_means
@@ -167,10 +166,6 @@ def _scale(papers: Sequence[PaperRecord], better: str) -> dict[str, Any]:
     }
 
 
-def _candidates(papers: Sequence[PaperRecord]) -> list[Sequence[str]]:
-    return [PoolRows.of(paper.public["pool"]).candidates for paper in papers]
-
-
 def _pools(papers: Sequence[PaperRecord], guarantee: Guarantee) -> dict[str, Any]:
     """How many people may have reviewed some paper, and how many candidates papers have.
 
@@ -178,7 +173,7 @@ def _pools(papers: Sequence[PaperRecord], guarantee: Guarantee) -> dict[str, Any
     always likelier than 1 in so many, so that a crowd is steady there; somebody who is not listed may
     prevent that.
     """
-    pools = _candidates(papers)
+    pools: list[Sequence[str]] = [paper.public["pool"].candidates for paper in papers]
     sizes = sorted(map(len, pools))
     reviews = [len(paper.public["scores"]) for paper in papers]
     among = guarantee.among or 0

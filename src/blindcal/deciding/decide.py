@@ -55,7 +55,7 @@ from blindcal.deciding.publish import (
     check_vacant,
     finish_interrupted,
     publish,
-    published_at,
+    published_in,
     release_folder,
 )
 from blindcal.deciding.record import PaperRecord, Record, Reference
@@ -182,12 +182,14 @@ def _refuse_other_evidence(
 
 def _to_decide(conference: Conference, changes: Changes) -> Conference:
     """The part of the conference that is decided now."""
-    chosen = [index for index, case in enumerate(conference.cases) if case.paper in changes.decided]
-    cases = tuple(
-        replace(conference.cases[index], settled=conference.cases[index].paper in changes.settled)
-        for index in chosen
+    chosen = [
+        (replace(case, settled=case.paper in changes.settled), raw)
+        for case, raw in zip(conference.cases, conference.raw_accept, strict=True)
+        if case.paper in changes.decided
+    ]
+    return replace(
+        conference, cases=tuple(case for case, _ in chosen), raw_accept=tuple(raw for _, raw in chosen)
     )
-    return replace(conference, cases=cases, raw_accept=tuple(conference.raw_accept[i] for i in chosen))
 
 
 def _standing_decision(paper: PaperRecord, case: Case) -> PaperRecord:
@@ -398,7 +400,7 @@ def decide(
     secret = _checked_key(key, out)
     # Certificates are read before the ledger: the ledger can only grow in between, so no certificate of a
     # concurrent run can seem to be missing from it.
-    certificates = [*all_published(published), *published_at(out, numbered)]
+    certificates = [*all_published(published), *published_in(out, numbered)]
     ledger = read_ledger(key, secret)
     check_published(ledger, certificates)
     refuse_other_conference(ledger, request.conference)
@@ -418,29 +420,33 @@ def decide(
         open_ledger(key, secret) as ledger,
         progress(f"deciding {count(papers, 'paper')}", papers) as advance,
     ):
+        kept = partial(for_the_draw, truth.reviewers)
         outcome = release(
             conference,
             truth.reviewers,
             request,
             ledger,
-            partial(
-                plan_conference,
-                workers=workers,
-                advance=advance,
-                kept=partial(for_the_draw, truth.reviewers),
-            ),
+            partial(plan_conference, workers=workers, advance=advance, kept=kept),
             given=truth.given,
             amend=amend,
             reason=reason,
             yes_leak=yes_leak,
-            vacant=release_folder(out, len(ledger.releases) + 1) if numbered else out,
+            vacant=release_folder(out, len(ledger.releases) + 1, numbered),
         )
-        publish(outcome.record, release_folder(out, outcome.record.release) if numbered else out)
+        publish(outcome.record, release_folder(out, outcome.record.release, numbered))
         completed = finish_interrupted(ledger, out) if numbered else ()
-    remarks = _remarks(inputs, conference, request, outcome, () if fit is None else fit.notes)
-    return replace(
-        outcome, remarks=(*completed, *_superseded(outcome, len(ledger.releases)), *outcome.remarks, *remarks)
+    stated = outcome.full_certificate
+    remarks = (
+        *completed,
+        *_superseded(outcome, len(ledger.releases)),
+        *outcome.remarks,
+        *input_remarks(inputs, conference, request),
+        *(() if fit is None else fit.notes),
+        # What this year's evidence gains is a range, and names nobody: there is nothing to remark on.
+        *(plan_remarks(stated, request.guarantee.never_against) if "success" in stated else ()),
+        *quota_remarks(request),
     )
+    return replace(outcome, remarks=remarks)
 
 
 @contextmanager
@@ -498,19 +504,6 @@ def refuse_other_conference(ledger: Ledger, conference: str) -> None:
         )
 
 
-def _remarks(
-    inputs: Inputs | ThisYearInputs,
-    conference: Conference,
-    request: Request,
-    outcome: Outcome,
-    misfit: Sequence[str],
-) -> tuple[str, ...]:
-    stated = outcome.full_certificate
-    # What this year's evidence gains is a range, and names nobody: there is nothing to remark on.
-    figures = plan_remarks(stated, request.guarantee.never_against) if "success" in stated else []
-    return *input_remarks(inputs, conference, request), *misfit, *figures, *quota_remarks(request)
-
-
 def first_of_key(outcome: Outcome) -> str | None:
     """A remark after the first release of a key: from now on, older copies of the key must not decide."""
     if outcome.how != "new" or outcome.record.release != 1:
@@ -523,8 +516,7 @@ def first_of_key(outcome: Outcome) -> str | None:
 
 def _superseded(outcome: Outcome, releases: int) -> list[str]:
     """A remark if stored decisions are not the latest, because old reviews lead to old decisions."""
-    record = outcome.record
-    number = record.release
+    number = outcome.record.release
     if outcome.how != "stored" or number == releases:
         return []
     return [
@@ -556,7 +548,7 @@ def release(
     releases = ledger.releases
     refuse_other_conference(ledger, request.conference)
     if releases:
-        _refuse_other_number(ledger.records[-1], request)
+        _refuse_other_number(ledger.records[-1].request, request)
     changes = changes_since(ledger, conference, truth, request)
     stamp = input_stamp(ledger.key, conference, recorded_truth(ledger, truth, changes), request, given)
     same = [release for release in releases if release.input == stamp]
@@ -575,16 +567,15 @@ def release(
     return Outcome(made.record, "amended" if releases else "new", changes)
 
 
-def _refuse_other_number(record: Record, request: Request) -> None:
+def _refuse_other_number(before: Request, request: Request) -> None:
     """Refuses another number of accepted papers: one is released, and any other is printed."""
-    if record.request.quota != request.quota:
-        was = record.request
+    if before.quota != request.quota:
         raise RefusedError(
-            f"`accept` is {_number_text(was.accept)} and `wait_list` {_number_text(was.wait_list)} since "
+            f"`accept` is {_by_track(before.accept)} and `wait_list` {_by_track(before.wait_list)} since "
             f"release 1 and cannot be changed: `blindcal export --accept` prints a list of another number, "
             "without a draw or a release"
         )
 
 
-def _number_text(number: Number | None) -> str:
+def _by_track(number: Number | None) -> str:
     return ",".join(f"{k}={v}" for k, v in number.items()) if isinstance(number, Mapping) else str(number)

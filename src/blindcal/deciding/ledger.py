@@ -20,9 +20,6 @@ key could have written anything there.
 
 If scores are confidential, the public files contain the decisions and the request, but no figure that depends
 on scores. The full texts are in the record, for the chair and an auditor.
-
-The chapter reads top-down: the ledger and its records, publishing, certificates that were published, and the
-record files.
 """
 
 from __future__ import annotations
@@ -33,13 +30,13 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from blindcal.certify.exact import ExactPolicy, PolicyTables
+from blindcal.certify.exact import PolicyTables
 from blindcal.deciding.key import COIN_FORMAT, Key, input_commitment, refuse_shared_file
 from blindcal.deciding.record import PaperRecord, Record, Reference, pack, record_json, record_of, unpack
 from blindcal.errors import InputError, RefusedError, VerificationError
@@ -63,11 +60,7 @@ _CHAIN = ("kind", "counter", "previous", "key_fingerprint", "parts")
 _PART = {"name": str, "size": int, "sha256": str}
 _RECORD_NAME = re.compile(r"[0-9]{4,}\.sealed")
 _KIND = "decisions"
-_HEAD_FIELDS: Mapping[str, tuple[type, ...]] = {
-    "coins": (int,),
-    "conference": (str,),
-    "input": (str,),
-}
+_HEAD_FIELDS: Mapping[str, tuple[type, ...]] = {"coins": (int,), "conference": (str,), "input": (str,)}
 
 
 @dataclass(frozen=True)
@@ -175,12 +168,12 @@ def read_ledger(key_path: StrPath, key: Key) -> Ledger:
     return Ledger(folder, key, tuple(map(_entry_of, chain)), chain[-1].stamp if chain else "")
 
 
-def commit(ledger: Ledger, record: Record, policies: Mapping[str, ExactPolicy], input_stamp: str) -> Ledger:
+def commit(ledger: Ledger, record: Record, policies: PolicyTables, input_stamp: str) -> Ledger:
     """Writes the record of a release in one new file; an existing file must be the same release."""
     entry = ReleaseEntry(len(ledger.releases) + 1, record.conference, input_stamp)
     parts = {"record": record_json(record), "tables": pack(policies)}
-    fields = {"coins": COIN_FORMAT, **asdict(entry)}
-    head = full_head(ledger.key, _KIND, fields.pop("number"), ledger.last, fields, parts)
+    fields = {"coins": COIN_FORMAT, "conference": entry.conference, "input": entry.input}
+    head = full_head(ledger.key, _KIND, entry.number, ledger.last, fields, parts)
     stamp, data = record_bytes(ledger.key, head, parts)
     path = ledger.folder / record_name(entry.number)
     make_folder(ledger.folder)
@@ -216,11 +209,9 @@ class RecordHead:
         A `VerificationError` unless it has exactly these fields, of these types, and these parts.
         """
         values = {name: value for name, value in self.head.items() if name not in _CHAIN}
-        names = [part["name"] for part in self.head["parts"]]
-        if values.keys() != types.keys() or names != list(parts):
-            raise changed_record(self.path)
+        whole = values.keys() == types.keys() and [part["name"] for part in self.head["parts"]] == [*parts]
         # Exact types, because True is an instance of int.
-        if any(type(value) not in types[name] for name, value in values.items()):
+        if not whole or any(type(value) not in types[name] for name, value in values.items()):
             raise changed_record(self.path)
         return values
 
@@ -272,8 +263,13 @@ def read_head(path: Path, key: Key) -> RecordHead:
     """
     refuse_shared_file(path)
     lines = read_range(path, 0, _HEAD_LIMIT).split(b"\n", 3)
-    _check_opening(path, lines[0].decode("utf-8", "replace"))
-    if len(lines) < 4:
+    opening, _, version = lines[0].decode("utf-8", "replace").rpartition(" ")
+    if f"{opening} " == _FIRST_LINE and version.isdecimal() and version != f"{RECORD_FORMAT}":
+        raise VerificationError(
+            f"{path} has log format {version}, and this version of blindcal reads format {RECORD_FORMAT}: "
+            "use the version it was made with, or a later one"
+        )
+    if f"{opening} {version}" != f"{_FIRST_LINE}{RECORD_FORMAT}" or len(lines) < 4:
         raise changed_record(path)
     text = lines[2].decode("utf-8", "replace")
     stamp = _head_stamp(key, text)
@@ -292,13 +288,11 @@ def _parse_head(text: str, key: Key) -> dict[str, Any] | None:
     """
     try:
         head: dict[str, Any] = json.loads(text)
-        described = all(
-            {name: type(value) for name, value in part.items()} == _PART for part in head["parts"]
-        )
+        parts = [{name: type(value) for name, value in part.items()} for part in head["parts"]]
         same = head["key_fingerprint"] == key.fingerprint and _head_text(head) == text
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
-    return head if same and described else None
+    return head if same and all(part == _PART for part in parts) else None
 
 
 def _head_text(head: Mapping[str, Any]) -> str:
@@ -309,24 +303,13 @@ def _head_stamp(key: Key, text: str) -> str:
     return key.stamp("sealed head", text, version=RECORD_FORMAT).hex()
 
 
-def _check_opening(path: Path, line: str) -> None:
-    if line == f"{_FIRST_LINE}{RECORD_FORMAT}":
-        return
-    if line.startswith(_FIRST_LINE) and line.removeprefix(_FIRST_LINE).isdecimal():
-        raise VerificationError(
-            f"{path} has log format {line.removeprefix(_FIRST_LINE)}, and this version of blindcal reads "
-            f"format {RECORD_FORMAT}: use the version it was made with, or a later one"
-        )
-    raise changed_record(path)
-
-
 def _wrong_stamp(path: Path, text: str, key: Key) -> VerificationError:
     """The error for a head with a wrong stamp: another key, or a change. Nothing else in it is trusted."""
     try:
-        named = json.loads(text)["key_fingerprint"]
+        other = json.loads(text)["key_fingerprint"] != key.fingerprint
     except (ValueError, TypeError, KeyError):
-        return changed_record(path)
-    if named == key.fingerprint:
+        other = False
+    if not other:
         return changed_record(path)
     return VerificationError(
         f"{path} was made with another key than the one given (fingerprint {key.fingerprint}): give the "
@@ -375,9 +358,8 @@ def read_chain(folder: Path, key: Key, kind: str) -> tuple[RecordHead, ...]:
         if head.head.get("kind") != kind:
             raise changed_record(path)
         # Compared as JSON, in which 1 and true differ.
-        if json.dumps([head.head.get(name) for name in ("counter", "previous")]) != json.dumps(
-            [counter, last]
-        ):
+        position = [head.head.get(name) for name in ("counter", "previous")]
+        if json.dumps(position) != json.dumps([counter, last]):
             raise VerificationError(f"{path} does not follow the file before it: {restore_advice(folder)}")
         last = head.stamp
         chain.append(head)
@@ -390,7 +372,13 @@ def _refuse_other_names(folder: Path, key: Key, kind: str) -> None:
     The key or the folder was renamed, and a key without a ledger would decide everything again. A backup
     is no such folder, because it holds no release that `folder` lacks.
     """
-    for other in _folders_beside(folder):
+    try:
+        beside = sorted(folder.parent.iterdir())
+    except OSError:
+        return
+    for other in beside:
+        if other.name == folder.name or not os.path.lexists(other / record_name(1)):
+            continue
         theirs = {stamp for stamp, *rest in _unchecked_heads(other) if rest == [key.fingerprint, kind]}
         if theirs and theirs - {stamp for stamp, _, _ in _unchecked_heads(folder)}:
             raise RefusedError(
@@ -399,17 +387,6 @@ def _refuse_other_names(folder: Path, key: Key, kind: str) -> None:
                 f"already. If the key was renamed, rename that folder to {folder.name}, or give the key its "
                 "old name; if there are two folders, keep the one that was used last"
             )
-
-
-def _folders_beside(folder: Path) -> list[Path]:
-    """The other folders beside a ledger that seem to hold records."""
-    try:
-        with os.scandir(folder.parent) as entries:
-            names = [entry.name for entry in entries if entry.name != folder.name and entry.is_dir()]
-    except OSError:
-        return []
-    beside = [folder.with_name(name) for name in sorted(names)]
-    return [other for other in beside if os.path.lexists(other / record_name(1))]
 
 
 def _unchecked_heads(folder: Path) -> Iterator[tuple[str, object, object]]:

@@ -46,11 +46,10 @@ def ranked(papers: Sequence[PaperRecord], quota: Quota) -> dict[str, Any]:
     tracks = [track_of(paper) for paper in papers]
     quota.check(tracks)
     cuts = cuts_by_track([own_rank(paper) for paper in papers], tracks, quota)
-    return {
-        "accept": _plain_numbers(quota.accept),
-        "wait_list": _plain_numbers(quota.wait_list),
-        "cuts": cuts_json(cuts),
-    }
+    accept, wait_list = (
+        dict(number) if isinstance(number, Mapping) else number for number in (quota.accept, quota.wait_list)
+    )
+    return {"accept": accept, "wait_list": wait_list, "cuts": cuts_json(cuts)}
 
 
 def ranked_again(record: Record) -> Record:
@@ -66,35 +65,31 @@ def listing(record: Record) -> Listing | None:
     quota, selection = record.request.quota, record.selection
     if quota is None or selection is None:
         return None
-    cuts = cuts_from_json(selection["cuts"])
-    ranks, tracks = [own_rank(paper) for paper in record.papers], [track_of(paper) for paper in record.papers]
+    papers, cuts = record.papers, cuts_from_json(selection["cuts"])
+    ranks, tracks = [own_rank(paper) for paper in papers], [track_of(paper) for paper in papers]
     decisions = [list_decision(rank, cuts[track]) for rank, track in zip(ranks, tracks, strict=True)]
     figures = listed_figures(
-        [figures_of(paper) for paper in record.papers],
-        [_ranks_by_decision(paper) for paper in record.papers],
+        [figures_of(paper) for paper in papers],
+        [_ranks_by_decision(paper) for paper in papers],
         tracks,
         Counter(track for track, word in zip(tracks, decisions, strict=True) if word == ACCEPT),
     )
-    raw = _raw_decisions(record.papers, tracks, decisions)
-    figures = [
-        own if share == paper.raw_accepted else with_raw_decision(own, share)
-        for own, paper, share in zip(figures, record.papers, raw, strict=True)
-    ]
-    return Listing(quota, decisions, _wait_list_positions(ranks, tracks, decisions), raw, figures)
-
-
-def _raw_decisions(
-    papers: Sequence[PaperRecord], tracks: Sequence[str], decisions: Sequence[str]
-) -> list[float]:
-    """The decisions by mean score if as many papers of each track were accepted."""
-    shares = [0.0] * len(papers)
+    raw, waiting = [0.0] * len(papers), list[int | str]([""] * len(papers))
     for track in set(tracks):
         members = [index for index, other in enumerate(tracks) if other == track]
+        # The decisions by mean score if as many papers of the track were accepted.
         places = sum(decisions[index] == ACCEPT for index in members)
         best = best_by_mean([papers[index].public["scores"] for index in members], places)
         for index, share in zip(members, best, strict=True):
-            shares[index] = share
-    return shares
+            raw[index] = share
+        in_order = sorted((index for index in members if decisions[index] == WAIT), key=ranks.__getitem__)
+        for position, index in enumerate(in_order, start=1):
+            waiting[index] = position
+    figures = [
+        own if share == paper.raw_accepted else with_raw_decision(own, share)
+        for own, paper, share in zip(figures, papers, raw, strict=True)
+    ]
+    return Listing(quota, decisions, waiting, raw, figures)
 
 
 def own_rank(paper: PaperRecord) -> Rank:
@@ -109,25 +104,6 @@ def track_of(paper: PaperRecord) -> str:
 
 def _ranks_by_decision(paper: PaperRecord) -> RankPair:
     return both_ranks(paper.paper, paper.public["scores"], figures_of(paper))
-
-
-def _wait_list_positions(
-    ranks: Sequence[Rank], tracks: Sequence[str], decisions: Sequence[str]
-) -> list[int | str]:
-    """The position of each paper on the wait list of its track; empty if it is not on it."""
-    waiting = sorted(
-        (track, rank, index)
-        for index, (rank, track) in enumerate(zip(ranks, tracks, strict=True))
-        if decisions[index] == WAIT
-    )
-    positions: list[int | str] = [""] * len(ranks)
-    for number, (track, _, index) in enumerate(waiting):
-        positions[index] = 1 + number - sum(other < track for other, _, _ in waiting)
-    return positions
-
-
-def _plain_numbers(number: Number) -> int | dict[str, int]:
-    return dict(number) if isinstance(number, Mapping) else number
 
 
 # --- Any other number of papers, for the chair alone.
@@ -189,7 +165,15 @@ def printed_list(
         (2, 0, 1)
         >>> folder.cleanup()
     """
-    quota = _same_tracks(record, Quota(accept, wait_list or 0))
+    quota = Quota(accept, wait_list or 0)
+    if (released := record.request.quota) is None:
+        raise RefusedError(
+            "these papers were decided one by one, by a share or a bar: only where `accept` was given "
+            "when they were decided can another number be printed"
+        )
+    if set(released.tracks) != set(quota.tracks):
+        given = ", ".join(released.tracks) or "none: give one number"
+        raise RefusedError(f"`accept` must be about the tracks that each have a bar ({given})")
     papers = tuple(paper for paper in record.papers if paper.paper not in withdrawn)
     before = _decisions_by_paper(record)
     if wait_list is None:
@@ -197,23 +181,9 @@ def printed_list(
     made = replace(record, release=1, papers=papers, selection=ranked(papers, quota))
     after = _decisions_by_paper(made)
     changes = tuple((p, before[p], word) for p, word in after.items() if before[p] != word)
-    words = list(after.values())
-    text = decisions_text(papers, listing(made))
+    words, text = list(after.values()), decisions_text(papers, listing(made))
     public = public_table(text, record.scores, record.publishes)
     return PrintedList(text, public, words.count(ACCEPT), words.count(WAIT), changes)
-
-
-def _same_tracks(record: Record, quota: Quota) -> Quota:
-    before = record.request.quota
-    if before is None:
-        raise RefusedError(
-            "these papers were decided one by one, by a share or a bar: only where `accept` was given "
-            "when they were decided can another number be printed"
-        )
-    if set(before.tracks) != set(quota.tracks):
-        given = ", ".join(before.tracks) or "none: give one number"
-        raise RefusedError(f"`accept` must be about the tracks that each have a bar ({given})")
-    return quota
 
 
 def _with_wait_list(papers: Sequence[PaperRecord], words: Mapping[str, str], quota: Quota) -> Quota:

@@ -77,9 +77,9 @@ def other_files(record: Record | None, folder: Path) -> list[Path]:
     ]
 
 
-def release_folder(out: StrPath, number: int) -> Path:
-    """The folder of a release if each has a folder of its own in `out`."""
-    return Path(out) / f"release-{number}"
+def release_folder(out: StrPath, number: int, numbered: bool = True) -> Path:
+    """The folder of a release: one of its own in `out` if releases are `numbered`, else `out`."""
+    return Path(out) / f"release-{number}" if numbered else Path(out)
 
 
 def latest_release(out: StrPath) -> Path | None:
@@ -97,16 +97,13 @@ def finish_interrupted(ledger: Ledger, out: StrPath) -> tuple[str, ...]:
 
     Returns a remark on each.
     """
-    numbered = [(release, release_folder(out, release.number)) for release in ledger.releases]
-    interrupted = [
-        (release, folder) for release, folder in numbered if folder.is_dir() and not _is_complete(folder)
-    ]
-    for release, folder in interrupted:
-        publish(ledger.record(release.number), folder)
-    return tuple(
-        f"{folder} was left incomplete by an interrupted run, and is complete now"
-        for _, folder in interrupted
-    )
+    remarks = []
+    for release in ledger.releases:
+        folder = release_folder(out, release.number)
+        if folder.is_dir() and not _is_complete(folder):
+            publish(ledger.record(release.number), folder)
+            remarks.append(f"{folder} was left incomplete by an interrupted run, and is complete now")
+    return tuple(remarks)
 
 
 def _release_folders(out: StrPath) -> list[Path]:
@@ -118,7 +115,7 @@ def _release_folders(out: StrPath) -> list[Path]:
 
 def _is_complete(folder: Path) -> bool:
     """Whether a release is complete: its certificate is written last."""
-    return (folder / "certificate.json").exists()
+    return (folder / CERTIFICATE).exists()
 
 
 @dataclass(frozen=True)
@@ -133,7 +130,7 @@ class PublishedCertificate:
 
 def read_published(folder: StrPath) -> PublishedCertificate | None:
     """The certificate in a folder; None if there is none, or if it does not name its key and release."""
-    path = Path(folder) / "certificate.json"
+    path = Path(folder) / CERTIFICATE
     try:
         text, content = read_bytes(path), read_json(path)
     except InputError:
@@ -144,20 +141,13 @@ def read_published(folder: StrPath) -> PublishedCertificate | None:
     return None
 
 
-def published_in(folder: StrPath) -> list[PublishedCertificate]:
-    """The certificate in a folder, and those of the numbered releases in it, oldest first."""
-    folders = [Path(folder), *reversed(_release_folders(folder))]
+def published_in(folder: StrPath, numbered: bool = True) -> list[PublishedCertificate]:
+    """The certificate in a folder, and those of the `numbered` releases in it, oldest first."""
+    folders = [Path(folder), *(reversed(_release_folders(folder)) if numbered else ())]
     return [seen for seen in map(read_published, folders) if seen is not None]
 
 
-def published_at(out: StrPath, numbered: bool) -> list[PublishedCertificate]:
-    """The certificates that a folder for new results already holds: one, or several if `numbered`."""
-    return published_in(out) if numbered else [seen for seen in [read_published(out)] if seen is not None]
-
-
-def all_published(
-    folders: StrPath | Sequence[StrPath],
-) -> list[PublishedCertificate]:
+def all_published(folders: StrPath | Sequence[StrPath]) -> list[PublishedCertificate]:
     """Every certificate in published folders; a folder without any is refused."""
     certificates = []
     for folder in [folders] if isinstance(folders, str | os.PathLike) else folders:
@@ -178,14 +168,13 @@ def check_published(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> Non
 
 def published_problems(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> list[str]:
     """A message for each certificate that is not a release of this ledger, with advice."""
-    problems = (_published_problem(ledger, certificate, seen) for certificate in seen)
-    return [problem for problem in problems if problem is not None]
+    return [problem for certificate in seen if (problem := _published_problem(ledger, certificate, seen))]
 
 
 def _published_problem(
     ledger: Ledger, certificate: PublishedCertificate, seen: Sequence[PublishedCertificate]
-) -> str | None:
-    path, number = certificate.path, certificate.number
+) -> str:
+    path, number, restore = certificate.path, certificate.number, restore_advice(ledger.folder)
     if certificate.fingerprint != ledger.key.fingerprint:
         return (
             f"{path} was made with another key (fingerprint {certificate.fingerprint}) than the one given "
@@ -194,16 +183,16 @@ def _published_problem(
     if number > len(ledger.releases):
         return (
             f"{path} is release {number} made with this key, and {ledger.folder} holds only "
-            f"{len(ledger.releases)}: it is older than what was published; {restore_advice(ledger.folder)}"
+            f"{len(ledger.releases)}: it is older than what was published; {restore}"
         )
     if ledger.record(number).published[CERTIFICATE].encode() == certificate.text:
-        return None
+        return ""
     apart = "two copies of the key decided apart, or one of the two was changed"
     for other in seen:
-        same = other.fingerprint == certificate.fingerprint and other.number == number
+        same = (other.fingerprint, other.number) == (certificate.fingerprint, number)
         if same and other.text != certificate.text:
             return f"{path} and {other.path} are both release {number} made with this key: {apart}"
     return (
         f"{path} is not what {ledger.folder} holds as release {number} made with this key: {apart}. If that "
-        f"folder is not the one to go on with, {restore_advice(ledger.folder)}"
+        f"folder is not the one to go on with, {restore}"
     )

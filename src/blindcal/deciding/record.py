@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar
 
-from blindcal.certify.exact import ExactPolicy, PackedPolicy, PolicyTables, pack_policy
+from blindcal.certify.exact import PackedPolicy, PolicyTables
 from blindcal.deciding.certificate_fields import public_certificate, public_table
 from blindcal.deciding.recorded_pools import PoolRows, RecordedPeople
 from blindcal.io.atomic_files import ADVICE, CERTIFICATE, DECISIONS
@@ -116,7 +116,7 @@ class Record:
 
 def record_json(record: Record) -> bytes:
     """The bytes of a record, with everyone in a pool once."""
-    pools = [PoolRows.of(paper.public["pool"]) for paper in record.papers]
+    pools: list[PoolRows] = [paper.public["pool"] for paper in record.papers]
     people = sorted(union([pool.people for pool in pools]))
     everyone = RecordedPeople.of([[name, *parameters] for name, parameters in people])
     papers = [
@@ -132,34 +132,34 @@ def _by_field(part: Any) -> dict[str, Any]:
     return {each.name: getattr(part, each.name) for each in fields(part)}
 
 
-def _papers_of(content: dict[str, Any]) -> tuple[PaperRecord, ...]:
-    """Takes the papers out of the content of a record; a ValueError if pools are not as they are written."""
+def record_of(data: bytes) -> Record:
+    """The record in these bytes; a ValueError or its like if they are not as they are written."""
+    content = json.loads(data)
     everyone = RecordedPeople.of(content.pop("people"))
-    for paper in (papers := content.pop("papers")):
+    for paper in content["papers"]:
         paper["public"]["pool"] = everyone.decoded(paper["public"]["pool"])
-    people = sorted(union([paper["public"]["pool"].people for paper in papers]))
+    people = sorted(union([paper["public"]["pool"].people for paper in content["papers"]]))
     if [[name, *parameters] for name, parameters in people] != everyone.rows:
         raise ValueError("people must be those of the pools, sorted")
-    return tuple(_from_json(PaperRecord, paper) for paper in papers)
+    papers = [_from_json(PaperRecord, paper) for paper in content["papers"]]
+    return _from_json(Record, {**content, "papers": papers})
 
 
 def _from_json(kind: type[_T], content: Mapping[str, Any]) -> _T:
     return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in content.items()})
 
 
-def pack(policies: Mapping[str, ExactPolicy]) -> bytes:
+def pack(policies: PolicyTables) -> bytes:
     """Tables as one part: a line of JSON with the size of each, then their compressed integers."""
-    compressed = (
-        policies.packed
-        if isinstance(policies, PolicyTables)
-        else {k: pack_policy(table) for k, table in policies.items()}
-    )
-    exact = [
-        [[secret, f"{p.numerator:x}", f"{p.denominator:x}"] for secret, p in table.exact]
-        for table in compressed.values()
+    index = [
+        [
+            paper,
+            len(table.numerator),
+            [[secret, f"{p.numerator:x}", f"{p.denominator:x}"] for secret, p in table.exact],
+        ]
+        for paper, table in policies.packed.items()
     ]
-    blobs = [table.numerator for table in compressed.values()]
-    index = [[paper, len(blob), few] for paper, blob, few in zip(compressed, blobs, exact, strict=True)]
+    blobs = (table.numerator for table in policies.packed.values())
     return b"\n".join([json.dumps(index).encode(), b"".join(blobs)])
 
 
@@ -171,10 +171,3 @@ def unpack(data: bytes) -> PolicyTables:
         exact = tuple((secret, Fraction(int(top, 16), int(bottom, 16))) for secret, top, bottom in few)
         compressed[paper], offset = PackedPolicy(blobs[offset : offset + size], exact), offset + size
     return PolicyTables(compressed)
-
-
-def record_of(data: bytes) -> Record:
-    """The record in these bytes; a ValueError or its like if they are not as they are written."""
-    content = json.loads(data)
-    papers = _papers_of(content)
-    return _from_json(Record, {**content, "papers": papers})

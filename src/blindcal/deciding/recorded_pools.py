@@ -19,26 +19,16 @@ from blindcal.io.atomic_files import EncodedList, canonical_json
 from blindcal.pools.candidates import SharedTuple, all_but, shared_part
 
 
+@dataclass(frozen=True, repr=False)
 class PoolRows(EncodedList):
     """The pool of a paper among its public facts: a row with name, chance and calibration of each candidate.
 
     Rows are made when they are looked at. Papers of one committee share all but their conflicts.
     """
 
-    __slots__ = ("candidates", "chances", "parameters")
-
-    def __init__(
-        self, candidates: Sequence[str], chances: Sequence[float], parameters: Sequence[tuple[float, ...]]
-    ) -> None:
-        self.candidates, self.chances, self.parameters = candidates, chances, parameters
-
-    @classmethod
-    def of(cls, rows: Sequence[Sequence[Any]]) -> PoolRows:
-        """The pool with these rows."""
-        if isinstance(rows, PoolRows):
-            return rows
-        names, chances = (tuple(row[column] for row in rows) for column in (0, 1))
-        return cls(names, chances, tuple(tuple(row[2:]) for row in rows))
+    candidates: Sequence[str]
+    chances: Sequence[float]
+    parameters: Sequence[tuple[float, ...]]
 
     @property
     def chance(self) -> float | None:
@@ -70,15 +60,6 @@ class PoolRows(EncodedList):
     def __iter__(self) -> Iterator[list[Any]]:
         rows = zip(self.candidates, self.chances, self.parameters, strict=True)
         return ([name, chance, *parameters] for name, chance, parameters in rows)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PoolRows):
-            return list(self) == other
-        mine, theirs = ((pool.candidates, pool.chances, pool.parameters) for pool in (self, other))
-        return mine == theirs
-
-    def __hash__(self) -> int:
-        return hash((self.candidates, self.chances, self.parameters))
 
     def __repr__(self) -> str:
         return f"PoolRows({len(self)} candidates)"
@@ -127,7 +108,7 @@ class RecordedPeople:
         return [[name, *row] for name, row in zip(self.names, self.parameters, strict=True)]
 
     @cached_property
-    def _place(self) -> dict[tuple[str, tuple[float, ...]], int]:
+    def _number_of(self) -> dict[tuple[str, tuple[float, ...]], int]:
         pairs = zip(self.names, self.parameters, strict=True)
         return {person: number for number, person in enumerate(pairs)}
 
@@ -136,7 +117,7 @@ class RecordedPeople:
         people, without = shared_part(pool.people)
         if people not in self._numbers:
             # Of those whom papers share, some may be in nobody's pool.
-            self._numbers[people] = np.array([self._place.get(person, -1) for person in people])
+            self._numbers[people] = np.array([self._number_of.get(person, -1) for person in people])
         members = np.delete(self._numbers[people], without)
         chances = list(pool.chances) if pool.chance is None else pool.chance
         size = len(self.names)
@@ -146,20 +127,22 @@ class RecordedPeople:
 
     def decoded(self, pool: Mapping[str, Any]) -> PoolRows:
         """The pool that is encoded like this; a ValueError if none is."""
-        (kind, some), size = next((k, v) for k, v in pool.items() if k != "chances"), len(self.names)
-        rising = all(low < high for low, high in pairwise(some))
-        few = 2 * len(some) < size if kind == "without" else 2 * len(some) <= size or not rising
-        whole = all(type(number) is int and 0 <= number < size for number in some)
-        if len(pool) != 2 or not whole or not few or (kind == "without" and not rising):
+        (kind, numbers), size = next((k, v) for k, v in pool.items() if k != "chances"), len(self.names)
+        rising = all(low < high for low, high in pairwise(numbers))
+        known = all(type(number) is int and 0 <= number < size for number in numbers)
+        if kind == "without":
+            shorter = rising and 2 * len(numbers) < size
+        else:
+            shorter = 2 * len(numbers) <= size or not rising
+        if len(pool) != 2 or not known or not shorter:
             raise ValueError("a pool has the numbers of its candidates, or of those who are none")
         if kind == "without":
-            names, rows = all_but(self.names, tuple(some)), all_but(self.parameters, tuple(some))
-            return PoolRows(names, self._chances_of(pool["chances"], len(names)), rows)
-        pairs = (
-            tuple(self.names[number] for number in some),
-            tuple(self.parameters[number] for number in some),
-        )
-        return PoolRows(pairs[0], self._chances_of(pool["chances"], len(some)), pairs[1])
+            names = all_but(self.names, tuple(numbers))
+            chances = self._chances_of(pool["chances"], len(names))
+            return PoolRows(names, chances, all_but(self.parameters, tuple(numbers)))
+        chances = self._chances_of(pool["chances"], len(numbers))
+        rows = tuple(self.parameters[number] for number in numbers)
+        return PoolRows(tuple(self.names[number] for number in numbers), chances, rows)
 
     def _chances_of(self, chances: Any, size: int) -> tuple[float, ...]:
         if not isinstance(chances, list):

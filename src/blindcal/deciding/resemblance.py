@@ -28,8 +28,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
-from math import comb
+from math import comb, inf
 from typing import NamedTuple
 
 import numpy as np
@@ -78,10 +79,8 @@ def duplicates(reviews: Reviews) -> list[tuple[str, str]]:
     ]
     single_pairs = sum(scores[first].size == 1 for first, _ in pairs)
     same_panel_pairs = sum(comb(len(papers), 2) for who, papers in panels.items() if len(who) == 1)
-    significant = (
+    significant = single_pairs > 0 and (
         same_panel_pairs * _repeated_by_chance(reviews, near) < _FALSE_ALARMS * single_pairs
-        if single_pairs
-        else False
     )
     return [
         (reviews.papers[first], reviews.papers[other])
@@ -122,8 +121,11 @@ class _Paper(NamedTuple):
     """A paper as it is compared."""
 
     paper: str
-    score: Mapping[str, float]  # the score that each reviewer gave
     scores: tuple[float, ...]  # all scores, rising
+    by: Mapping[str, float]  # the score that each known reviewer gave
+
+
+_Pairs = Callable[[list[_Paper], list[_Paper]], Iterator[tuple[int, int]]]
 
 
 @dataclass(frozen=True)
@@ -155,13 +157,13 @@ def refuse_drawn_again(past: Ledger, conference: Conference, truth: TrueReviewer
     """Refuses an amendment with many new papers that seem to be decided ones under other ids."""
     if not past.releases:
         return
-    found = resemblances(past, conference, truth)
-    worst = min(found, key=lambda one: one.chance, default=None)
+    comparisons = resemblances(past, conference, truth)
+    worst = min(comparisons, key=lambda comparison: comparison.chance, default=None)
     advice = (
         "A conference under other ids would be drawn a second time, and that reveals its reviewers: keep the "
         "ids that were decided. If these are different papers, give `distinct_papers`"
     )
-    if worst is not None and worst.chance * len(found) < _STOPPED:
+    if worst is not None and worst.chance * len(comparisons) < _STOPPED:
         named = ", ".join(f"{new} and {old}" for new, old in worst.pairs[:_MOST_NAMED])
         raise RefusedError(
             f"CONFIDENTIAL, for the chair alone: {len(worst.pairs):,} of {count(worst.new, 'new paper')} "
@@ -186,37 +188,29 @@ def resemblances(past: Ledger, conference: Conference, truth: TrueReviewers) -> 
     if not new:
         return []
     deviation = float(np.std([score for paper in decided for score in paper.scores]))
-    comparisons: list[tuple[str, Callable[[list[_Paper], list[_Paper]], Iterator[tuple[int, int]]]]] = [
-        ("their reviewers", _same_reviewers),
-        ("most reviewers and near scores", lambda a, b: _most_reviewers(a, b, _NEAR * deviation)),
-        *(
-            ("their scores", lambda a, b, near=near: _near_scores(a, b, near * deviation))
-            for near in _NEAR_ALONE
+    comparisons: list[tuple[str, _Pairs]] = [
+        ("their reviewers", partial(_by_reviewers, all_of_them=True, near=inf)),
+        (
+            "most reviewers and near scores",
+            partial(_by_reviewers, all_of_them=False, near=_NEAR * deviation),
         ),
+        *(("their scores", partial(_by_scores, near=near * deviation)) for near in _NEAR_ALONE),
     ]
     return [_resemblance(by, pairs, new, decided) for by, pairs in comparisons]
 
 
 def _paper(paper: str, scores: Sequence[float], reviewers: Sequence[str]) -> _Paper:
-    known = {name: score for name, score in zip(reviewers, scores, strict=True) if name != OUTSIDER}
-    return _Paper(paper, known, tuple(sorted(scores)))
+    by = {name: score for name, score in zip(reviewers, scores, strict=True) if name != OUTSIDER}
+    return _Paper(paper, tuple(sorted(scores)), by)
 
 
-def _resemblance(
-    by: str,
-    pairs: Callable[[list[_Paper], list[_Paper]], Iterator[tuple[int, int]]],
-    new: list[_Paper],
-    decided: list[_Paper],
-) -> Resemblance:
-    alike = len({one for one, other in pairs(decided, decided) if one != other})
+def _resemblance(by: str, pairs: _Pairs, new: list[_Paper], decided: list[_Paper]) -> Resemblance:
     # Loaded when an amendment needs them: every process that helps would load them too.
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    edges = [*pairs(new, decided)]
-    if not edges:
-        return Resemblance(by, (), len(new), alike, len(decided))
-    rows, columns = np.array(edges).T
+    alike, edges = len({i for i, j in pairs(decided, decided) if i != j}), [*pairs(new, decided)]
+    rows, columns = np.array(edges, dtype=np.int64).reshape(-1, 2).T
     graph = coo_array((np.ones(len(edges), np.int8), (rows, columns)), (len(new), len(decided))).tocsr()
     # One to one, as several papers of one panel may resemble one decided paper.
     partner = maximum_bipartite_matching(graph, perm_type="column")
@@ -224,42 +218,35 @@ def _resemblance(
     return Resemblance(by, tuple(matched), len(new), alike, len(decided))
 
 
-def _same_reviewers(papers: list[_Paper], others: list[_Paper]) -> Iterator[tuple[int, int]]:
-    """The pairs of papers with the same reviewers."""
-    panels = defaultdict(list)
-    for index, other in enumerate(others):
-        panels[frozenset(other.score)].append(index)
-    for index, paper in enumerate(papers):
-        yield from ((index, other) for other in panels[frozenset(paper.score)] if paper.score)
-
-
-def _most_reviewers(papers: list[_Paper], others: list[_Paper], near: float) -> Iterator[tuple[int, int]]:
-    """The pairs of papers that have more than half of their reviewers in common, and near scores of these."""
+def _by_reviewers(
+    papers: list[_Paper], others: list[_Paper], all_of_them: bool, near: float
+) -> Iterator[tuple[int, int]]:
+    """The pairs of papers that share all reviewers, or more than half, and whose scores of these are near."""
     of_reviewer = defaultdict(list)
-    for index, other in enumerate(others):
-        for name in other.score:
-            of_reviewer[name].append(index)
+    for other, them in enumerate(others):
+        for name in them.by:
+            of_reviewer[name].append(other)
     for index, paper in enumerate(papers):
-        shared = Counter(other for name in paper.score for other in of_reviewer[name])
-        for place, number in shared.items():
-            theirs = others[place].score
-            if 2 * number > max(len(paper.score), len(theirs)) and all(
-                abs(score - theirs[name]) <= near for name, score in paper.score.items() if name in theirs
+        shared = Counter(other for name in paper.by for other in of_reviewer[name])
+        for other, number in shared.items():
+            theirs = others[other].by
+            most = max(len(paper.by), len(theirs))
+            if (number == most if all_of_them else 2 * number > most) and all(
+                abs(score - theirs[name]) <= near for name, score in paper.by.items() if name in theirs
             ):
-                yield index, place
+                yield index, other
 
 
-def _near_scores(papers: list[_Paper], others: list[_Paper], near: float) -> Iterator[tuple[int, int]]:
+def _by_scores(papers: list[_Paper], others: list[_Paper], near: float) -> Iterator[tuple[int, int]]:
     """The pairs of papers whose rising scores are near, one by one."""
     from scipy.spatial import KDTree
 
     for size in {len(paper.scores) for paper in papers}:
         mine, theirs = (
-            [place for place, paper in enumerate(some) if len(paper.scores) == size]
+            [index for index, paper in enumerate(some) if len(paper.scores) == size]
             for some in (papers, others)
         )
-        if not theirs:
-            continue
-        tree = KDTree([others[place].scores for place in theirs])
-        close = tree.query_ball_point([papers[place].scores for place in mine], near, p=np.inf)
-        yield from ((one, theirs[other]) for one, some in zip(mine, close, strict=True) for other in some)
+        if theirs:
+            tree = KDTree([others[index].scores for index in theirs])
+            close = tree.query_ball_point([papers[index].scores for index in mine], near, p=np.inf)
+            yield from ((i, theirs[j]) for i, some in zip(mine, close, strict=True) for j in some)
