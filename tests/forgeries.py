@@ -63,16 +63,16 @@ class Scene:
 
 
 Change = Callable[[Scene, Draft], Draft | None]
-Forger = Callable[[Scene, Conference, Guarantee], Plans]
+Forger = Callable[[Scene, Conference, Plans], dict[str, ExactPolicy]]
 
 
 @dataclass(frozen=True)
 class Forgery:
-    """What is made up: by another planner, or by a change of what was drafted; in the first release, or in
-    the one after a correction. A change that cannot be made in a conference is None."""
+    """What is made up: other tables than those planned, or a change of what was drafted; in the first
+    release, or in the one after a correction. A change that cannot be made in a conference is None."""
 
     change: Change | None = None
-    planner: Forger | None = None
+    tables: Forger | None = None
     kinds: tuple[str, ...] = ALL
     correction: str = ""
     first: bool = False
@@ -81,11 +81,21 @@ class Forgery:
 # Records that are changed.
 
 
+def restated(scene: Scene, made: Draft, **values: Any) -> Draft:
+    """The record with other values, and the public texts that follow from them."""
+    return replace(made, record=with_texts(replace(made.record, **values), scene.key))
+
+
+def with_papers(scene: Scene, made: Draft, papers: Sequence[PaperRecord]) -> Draft:
+    """Other papers, and everything that follows from them."""
+    record = ranked_again(replace(made.record, papers=tuple(papers)))
+    return restated(scene, replace(made, record=record))
+
+
 def papers(scene: Scene, made: Draft, changed: Mapping[int, PaperRecord]) -> Draft:
     """Some papers replaced, and everything that follows from them."""
-    kept = tuple(changed.get(place, paper) for place, paper in enumerate(made.record.papers))
-    record = ranked_again(replace(made.record, papers=kept))
-    return replace(made, record=with_texts(record, scene.key))
+    kept = [changed.get(place, paper) for place, paper in enumerate(made.record.papers)]
+    return with_papers(scene, made, kept)
 
 
 def tossed(made: Draft) -> list[int]:
@@ -102,10 +112,7 @@ def one_paper(change: Callable[[Scene, PaperRecord], PaperRecord]) -> Change:
 
 
 def record_of(**values: Any) -> Change:
-    def forge(scene: Scene, made: Draft) -> Draft | None:
-        return replace(made, record=with_texts(replace(made.record, **values), scene.key))
-
-    return forge
+    return lambda scene, made: restated(scene, made, **values)
 
 
 def texts_of(change: Callable[[Record], dict[str, str]]) -> Change:
@@ -158,7 +165,7 @@ def with_other_coin(name: str, *values: object) -> Change:
             changed = {}
             for place in tossed(made):
                 paper = made.record.papers[place]
-                facts = {**facts_of(scene, paper, made.record), name: value}
+                facts = {**facts_of(scene, paper), name: value}
                 if draw(scene.key, facts, probability_of(paper)) != paper.accepted:
                     changed[place] = replace(paper, accepted=not paper.accepted)
             if changed:
@@ -168,148 +175,104 @@ def with_other_coin(name: str, *values: object) -> Change:
     return forge
 
 
-def facts_of(scene: Scene, paper: PaperRecord, record: Record) -> dict[str, Any]:
-    given = paper.release, paper.paper, paper.public, paper.reviewers
-    return coin_facts(scene.request, *given)
+def facts_of(scene: Scene, paper: PaperRecord) -> dict[str, Any]:
+    return coin_facts(scene.request, paper.release, paper.paper, paper.public, paper.reviewers)
 
 
 def ordered(order: Callable[[list[PaperRecord]], list[PaperRecord]]) -> Change:
-    def forge(scene: Scene, made: Draft) -> Draft | None:
-        found = tuple(order(list(made.record.papers)))
-        record = replace(made.record, papers=found)
-        return replace(made, record=with_texts(ranked_again(record), scene.key))
-
-    return forge
+    return lambda scene, made: with_papers(scene, made, order([*made.record.papers]))
 
 
 def ranked_anew(scene: Scene, made: Draft) -> Draft | None:
     """The list of an amendment by cuts of its own, so that other papers than the corrected one change."""
     quota = made.record.request.quota
     selection = None if quota is None else ranked(made.record.papers, quota)
-    if selection == made.record.selection:
-        return None
-    return replace(made, record=with_texts(replace(made.record, selection=selection), scene.key))
+    return None if selection == made.record.selection else restated(scene, made, selection=selection)
 
 
 def selected(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Change:
-    def forge(scene: Scene, made: Draft) -> Draft | None:
-        selection = change(dict(made.record.selection or {}))
-        return replace(made, record=with_texts(replace(made.record, selection=selection), scene.key))
-
-    return forge
+    return lambda scene, made: restated(scene, made, selection=change(dict(made.record.selection or {})))
 
 
 # Tables that are changed: what they claim of themselves is right.
 
 
 def replanned(
-    scene: Scene, plans: Sequence[PaperPlan], part: Conference, tables: dict[str, ExactPolicy]
+    scene: Scene, part: Conference, plans: Plans, tables: Mapping[str, ExactPolicy]
 ) -> list[PaperPlan]:
     """Plans with other tables, and all that these claim and cost."""
-    promise = scene.request.guarantee.promise
-    found = []
+    made = []
     for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
         if case.paper in tables:
-            table, belief = tables[case.paper], case.promised(promise).belief
-            numbers = expected_figures(
-                belief,
-                table.accept,
-                raw,
-                sample=case.promised(promise).sample,
-                bound=plan.figures.wrong - plan.figures.gap,
-            )
+            promised, table = case.promised(scene.request.guarantee.promise), tables[case.paper]
+            belief, bound = promised.belief, plan.figures.wrong - plan.figures.gap
+            numbers = expected_figures(belief, table.accept, raw, sample=promised.sample, bound=bound)
             plan = replace(plan, packed=pack_policy(table), claim=claim(belief, table), figures=numbers)
-        found.append(plan)
-    return found
+        made.append(plan)
+    return made
 
 
 def fully_calibrated(some: Callable[[int], int]) -> Forger:
-    def planner(scene: Scene, part: Conference, guarantee: Guarantee) -> Plans:
-        honest = plan_conference(part, guarantee)
+    def tables(scene: Scene, part: Conference, honest: Plans) -> dict[str, ExactPolicy]:
         free = replace(part, cases=tuple(replace(case, settled=False) for case in part.cases))
-        loose = plan_conference(free, UNLIMITED)
-        same = [
-            one.policy.numerator.size == two.policy.numerator.size
-            for one, two in zip(honest, loose, strict=True)
-        ]
-        places = [place for place, plan in enumerate(loose) if same[place] and np.ptp(plan.policy.accept)]
-        tables = {part.cases[place].paper: loose[place].policy for place in places[: some(len(places))]}
-        return replanned(scene, honest, part, tables)
+        loose = of_same_size(part, honest, plan_conference(free, UNLIMITED))
+        open_ = [paper for paper, table in loose.items() if np.ptp(table.accept)]
+        return {paper: loose[paper] for paper in open_[: some(len(open_))]}
 
-    return planner
+    return tables
+
+
+def of_same_size(part: Conference, honest: Plans, others: Plans) -> dict[str, ExactPolicy]:
+    """Other tables of the papers whose tables they could be."""
+    return {
+        case.paper: other.policy
+        for case, own, other in zip(part.cases, honest, others, strict=True)
+        if own.policy.numerator.size == other.policy.numerator.size
+    }
 
 
 def bent(to: float) -> Forger:
     """The entry of the true reviewers alone, moved to where the coin falls on the other side."""
 
-    def planner(scene: Scene, part: Conference, guarantee: Guarantee) -> Plans:
-        honest = plan_conference(part, guarantee)
+    def tables(scene: Scene, part: Conference, honest: Plans) -> dict[str, ExactPolicy]:
         made = draft(scene.conference, scene.truth, scene.request, scene.ledger, lambda *_: honest, "typo")
-        tables = {}
         for case, plan in zip(part.cases, honest, strict=True):
             paper = next(one for one in made.record.papers if one.paper == case.paper)
             table, numerator = plan.policy, plan.policy.numerator.copy()
             low, high = (end * UNIT // table.denominator for end in table.ends)
             low, high = int(low * (1 - to)), int(high + (UNIT - high) * to)
             numerator[paper.secret] = low if paper.accepted else high
-            exact = tuple(pair for pair in table.exact if pair[0] != paper.secret)
-            new = ExactPolicy(numerator, exact)
-            facts = facts_of(scene, paper, made.record)
-            if draw(scene.key, facts, new.probability(paper.secret)) != paper.accepted:
-                tables[case.paper] = new
-                break
-        return replanned(scene, honest, part, tables)
+            new = ExactPolicy(numerator, tuple(pair for pair in table.exact if pair[0] != paper.secret))
+            if draw(scene.key, facts_of(scene, paper), new.probability(paper.secret)) != paper.accepted:
+                return {case.paper: new}
+        return {}
 
-    return planner
+    return tables
 
 
-def nudged(step: float) -> Forger:
-    """Every entry of every table raised."""
+def each_table(
+    change: Callable[[np.ndarray], np.ndarray], which: Callable[[ExactPolicy], object] = lambda table: True
+) -> Forger:
+    def tables(_: Scene, part: Conference, honest: Plans) -> dict[str, ExactPolicy]:
+        own = zip(part.cases, (plan.policy for plan in honest), strict=True)
+        return {case.paper: ExactPolicy(change(table.numerator)) for case, table in own if which(table)}
 
-    def planner(scene: Scene, part: Conference, guarantee: Guarantee) -> Plans:
-        honest = plan_conference(part, guarantee)
-        tables = {
-            case.paper: ExactPolicy(
-                (plan.policy.numerator * (1 - step) + UNIT * step).astype(np.int64).clip(0, UNIT)
-            )
-            for case, plan in zip(part.cases, honest, strict=True)
-        }
-        return replanned(scene, honest, part, tables)
-
-    return planner
+    return tables
 
 
-def public_tables(scene: Scene, part: Conference, guarantee: Guarantee) -> Plans:
-    honest = plan_conference(part, guarantee)
-    plain = plan_conference(part, Guarantee("public", epsilon=None))
-    tables = {
-        case.paper: two.policy
-        for case, one, two in zip(part.cases, honest, plain, strict=True)
-        if one.policy.numerator.size == two.policy.numerator.size
-    }
-    return replanned(scene, honest, part, tables)
+def raised(step: float) -> Forger:
+    return each_table(lambda table: (table * (1 - step) + UNIT * step).astype(np.int64).clip(0, UNIT))
 
 
-def constants_turned(scene: Scene, part: Conference, guarantee: Guarantee) -> Plans:
-    honest = plan_conference(part, guarantee)
-    tables = {
-        case.paper: ExactPolicy(UNIT - plan.policy.numerator)
-        for case, plan in zip(part.cases, honest, strict=True)
-        if not np.ptp(plan.policy.accept)
-    }
-    return replanned(scene, honest, part, tables)
+def public_tables(_: Scene, part: Conference, honest: Plans) -> dict[str, ExactPolicy]:
+    return of_same_size(part, honest, plan_conference(part, Guarantee("public", epsilon=None)))
 
 
-def thin(scene: Scene, part: Conference, guarantee: Guarantee) -> Plans:
-    """Epsilon without a limit, next to no cost."""
-    honest = plan_conference(part, guarantee)
-    tables = {}
-    for case, plan in zip(part.cases, honest, strict=True):
-        if plan.policy.ends[1] == 0:
-            numerator = plan.policy.numerator.copy()
-            numerator[0] = UNIT // 10**9
-            tables[case.paper] = ExactPolicy(numerator)
-    return replanned(scene, honest, part, tables)
+constants_turned = each_table(lambda table: UNIT - table, lambda table: not np.ptp(table.accept))
+# Epsilon without a limit, next to no cost.
+thin = each_table(
+    lambda table: np.where(np.arange(table.size), table, UNIT // 10**9), lambda table: table.ends[1] == 0
+)
 
 
 def moved_bar(off: float) -> Change:
@@ -371,8 +334,7 @@ def standing_changed(scene: Scene, made: Draft) -> Draft | None:
 
 
 def one_dropped(scene: Scene, made: Draft) -> Draft | None:
-    record = replace(made.record, papers=made.record.papers[1:])
-    return replace(made, record=with_texts(record, scene.key))
+    return restated(scene, made, papers=made.record.papers[1:])
 
 
 def look_alike_tossed(scene: Scene, made: Draft) -> Draft | None:
@@ -420,16 +382,16 @@ def consistent_flip(_: Scene, paper: PaperRecord) -> PaperRecord:
 
 
 FORGERIES: dict[str, Forgery] = {
-    "full calibration, all papers": Forgery(planner=fully_calibrated(lambda n: n)),
-    "full calibration, one paper": Forgery(planner=fully_calibrated(lambda n: 1), kinds=SMALL),
-    "bent at the true reviewers, within its range": Forgery(planner=bent(0.0)),
-    "bent at the true reviewers, beyond it": Forgery(planner=bent(1.0)),
-    "bent a little beyond": Forgery(planner=bent(0.2)),
-    "every entry raised": Forgery(planner=nudged(0.01)),
-    "every entry raised a little": Forgery(planner=nudged(1e-6), kinds=SMALL),
-    "public tables": Forgery(planner=public_tables),
-    "constants turned": Forgery(planner=constants_turned, kinds=SMALL),
-    "a thin table": Forgery(planner=thin, kinds=("continuous", "uncertain")),
+    "full calibration, all papers": Forgery(tables=fully_calibrated(lambda n: n)),
+    "full calibration, one paper": Forgery(tables=fully_calibrated(lambda n: 1), kinds=SMALL),
+    "bent at the true reviewers, within its range": Forgery(tables=bent(0.0)),
+    "bent at the true reviewers, beyond it": Forgery(tables=bent(1.0)),
+    "bent a little beyond": Forgery(tables=bent(0.2)),
+    "every entry raised": Forgery(tables=raised(0.01)),
+    "every entry raised a little": Forgery(tables=raised(1e-6), kinds=SMALL),
+    "public tables": Forgery(tables=public_tables),
+    "constants turned": Forgery(tables=constants_turned, kinds=SMALL),
+    "a thin table": Forgery(tables=thin, kinds=("continuous", "uncertain")),
     "a bar moved up": Forgery(moved_bar(1e-4), kinds=("continuous", "rounded", "uncertain", "average")),
     "a bar moved down": Forgery(moved_bar(-1e-3), kinds=("continuous", "rounded", "uncertain", "average")),
     "coins of another release": Forgery(with_other_coin("release", 2, 3, 4)),
@@ -472,20 +434,20 @@ FORGERIES: dict[str, Forgery] = {
         selected(lambda one: {**one, "cuts": {"": [one["cuts"][""][1], one["cuts"][""][1]]}}), kinds=LISTED
     ),
     "a corrected paper, fully calibrated": Forgery(
-        planner=fully_calibrated(lambda n: n), correction="scores", kinds=SMALL
+        tables=fully_calibrated(lambda n: n), correction="scores", kinds=SMALL
     ),
-    "a corrected paper, turned": Forgery(planner=constants_turned, correction="scores"),
+    "a corrected paper, turned": Forgery(tables=constants_turned, correction="scores"),
     "a corrected paper, tossed": Forgery(tossed_again, correction="scores", kinds=SMALL),
     "a paper with a late review, fully calibrated": Forgery(
-        planner=fully_calibrated(lambda n: n), correction="late", kinds=SMALL
+        tables=fully_calibrated(lambda n: n), correction="late", kinds=SMALL
     ),
     "a standing paper": Forgery(standing_changed, correction="scores"),
     "a name corrected for another coin": Forgery(tossed_again, correction="names", kinds=SMALL),
     "pools corrected for another coin": Forgery(tossed_again, correction="pools", kinds=SMALL),
     "a new paper, fully calibrated": Forgery(
-        planner=fully_calibrated(lambda n: n), correction="new", kinds=SMALL
+        tables=fully_calibrated(lambda n: n), correction="new", kinds=SMALL
     ),
-    "a new paper, bent": Forgery(planner=bent(0.0), correction="new", kinds=SMALL),
+    "a new paper, bent": Forgery(tables=bent(0.0), correction="new", kinds=SMALL),
     "a new paper's coin": Forgery(
         with_other_coin("release", 1, *range(3, 40)), correction="new", kinds=SMALL
     ),
@@ -498,7 +460,7 @@ FORGERIES: dict[str, Forgery] = {
         selected(lambda one: {**one, "cuts": {"": [None, None]}}), correction="scores", kinds=LISTED
     ),
     "ranked anew by an amendment": Forgery(ranked_anew, correction="scores", kinds=LISTED),
-    "an earlier release, bent": Forgery(planner=bent(0.0), correction="scores", first=True, kinds=SMALL),
+    "an earlier release, bent": Forgery(tables=bent(0.0), correction="scores", first=True, kinds=SMALL),
     "an earlier decision, changed": Forgery(
         one_paper(lambda _, paper: replace(paper, accepted=not paper.accepted)),
         correction="new",
@@ -543,16 +505,20 @@ def stamp_of(scene: Scene, truth: TrueReviewers) -> str:
     return input_stamp(scene.key, scene.conference, recorded, scene.request)
 
 
-def release(scene: Scene, forgery: Forgery | None, number: int, correction: str) -> tuple[Draft, str] | None:
+def release(scene: Scene, forgery: Forgery | None, number: int) -> tuple[Draft, str] | None:
     """A release, forged or not, and the stamp of its input; None if it cannot be forged so here."""
-    stamp = stamp_of(scene, scene.truth)
-    planner = plan_conference
-    honest = drafted(scene, planner, number, correction)
+    given = scene.conference, scene.truth, scene.request, scene.ledger
+    stamp, reason = stamp_of(scene, scene.truth), "typo" if number > 1 else ""
+    honest = draft(*given, plan_conference, reason)
     if forgery is None:
         return honest, stamp
-    if forgery.planner is not None:
-        forger = forgery.planner
-        made = drafted(scene, lambda *planned: forger(scene, *planned), number, correction)
+    if (forger := forgery.tables) is not None:
+
+        def planner(part: Conference, guarantee: Guarantee) -> Plans:
+            plans = plan_conference(part, guarantee)
+            return replanned(scene, part, plans, forger(scene, part, plans))
+
+        made = draft(*given, planner, reason)
         same = all(np.array_equal(made.policies[k].accept, honest.policies[k].accept) for k in made.policies)
         return None if same else (made, stamp)
     assert forgery.change is not None
@@ -560,14 +526,8 @@ def release(scene: Scene, forgery: Forgery | None, number: int, correction: str)
     if changed is None or (changed.record == honest.record and changed.policies is honest.policies):
         return None
     if forgery.change is other_reviewers:
-        wrong = {paper.paper: paper.reviewers for paper in changed.record.papers}
-        stamp = stamp_of(scene, wrong)
+        stamp = stamp_of(scene, {paper.paper: paper.reviewers for paper in changed.record.papers})
     return changed, stamp
-
-
-def drafted(scene: Scene, planner: Any, number: int, correction: str) -> Draft:
-    reason = "typo" if number > 1 else ""
-    return draft(scene.conference, scene.truth, scene.request, scene.ledger, planner, reason)
 
 
 def sealed(folder: Path, kind: str, seed: int, correction: str, forgery: Forgery | None) -> bool:
@@ -585,7 +545,7 @@ def sealed(folder: Path, kind: str, seed: int, correction: str, forgery: Forgery
             conference, prepared = request.prepared(read(folder, kind), **frozen)
             truth = prepared.reviewers
             scene = Scene(request, ledger, conference, truth, np.random.default_rng(seed))
-            made = release(scene, forgery if number == forged_at else None, number, what)
+            made = release(scene, forgery if number == forged_at else None, number)
             if made is None:
                 return False
             record, stamp = made[0].record, made[1]

@@ -19,10 +19,9 @@ from pathlib import Path
 
 from blindcal.cli import run
 from crashes import code_of, die_at, together, without_nameless_files
-from small_conferences import SmallConference, arguments, command_line, small_conference
+from small_conferences import SmallConference, arguments, command_line, known_key, small_conference
 
 SMALL = small_conference(papers=3, spread=0.3)
-KEY = bytes(range(32))
 PUBLIC = ("decisions.csv", "certificate.json")
 AMEND = ("--amend", "--reason", "x")
 SETTINGS = """\
@@ -78,9 +77,7 @@ class Chair:
     @classmethod
     def new(cls, home: Path) -> Chair:
         chair = cls(home)
-        chair.key.parent.mkdir(parents=True)
-        chair.key.write_bytes(KEY)
-        chair.key.chmod(0o600)
+        known_key(chair.key)
         return chair
 
     def copy(self, home: Path) -> Chair:

@@ -21,6 +21,7 @@ from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import read_inputs
 from blindcal.verification import verify
+from small_conferences import known_key
 
 SHARE = Request(Guarantee("odds"), accept_rate=0.3, people=20, strictness_share=0.5, release="advice")
 NUMBER = replace(SHARE, accept_rate=None, accept=9, wait_list=3)
@@ -114,10 +115,7 @@ def test_with_confidential_scores_nothing_of_a_paper_is_published(request_: Requ
     """Advice depends on scores: the same bytes whatever the scores and the draws are, but for the key."""
     told = []
     for seed in (3, 4):
-        folder = tmp_path / str(seed)
-        folder.mkdir()
-        (folder / "key").write_bytes(bytes(range(32)))
-        (folder / "key").chmod(0o600)
+        folder = known_key(tmp_path / str(seed) / "key").parent
         rows = table(seed=seed, tracks="track" in rows_for(request_))
         outcome = decided(folder, replace(request_, scores="confidential"), rows)
         assert [path.name for path in (folder / "out").iterdir()] == ["certificate.json"]
@@ -135,10 +133,7 @@ def test_the_draws_are_those_of_decisions(tmp_path: Path) -> None:
     """What goes out is no lever: it enters no coin, and asking for the other kind draws nothing again."""
     made = []
     for release in ("advice", "decisions"):
-        folder = tmp_path / release
-        folder.mkdir()
-        (folder / "key").write_bytes(bytes(range(32)))
-        (folder / "key").chmod(0o600)
+        folder = known_key(tmp_path / release / "key").parent
         made.append(decided(folder, replace(SHARE, release=release), table()).record)
     assert [p.accepted for p in made[0].papers] == [p.accepted for p in made[1].papers]
     assert made[0].commitment == made[1].commitment
@@ -199,17 +194,11 @@ def seal(folder: Path, request: Request, rows: dict[str, Any], **changed: Any) -
 
 
 def test_a_release_that_publishes_otherwise_than_the_first_is_noticed(tmp_path: Path) -> None:
-    make_key(tmp_path / "key")
     rows, more = table(), table()
     for name, cells in {"paper": ["q"] * 2, "reviewer": ["r01", "r02"], "score": [1.0, 9.0]}.items():
         more[name] = [*more[name], *cells]
-    seal(tmp_path, SHARE, rows)
-    assert verify(read_inputs(rows), tmp_path / "key", tmp_path / "out1").agrees
     for forged in ({}, {"publishes": "decisions"}, {"scores": "confidential"}):
-        folder = tmp_path / "-".join(["forged", *forged])
-        folder.mkdir()
-        (folder / "key").write_bytes((tmp_path / "key").read_bytes())
-        (folder / "key").chmod(0o600)
+        folder = known_key(tmp_path / "-".join(["forged", *forged]) / "key").parent
         seal(folder, SHARE, rows)
         seal(folder, SHARE, more, **forged)
         checked = verify(read_inputs(more), folder / "key", folder / "out2")
@@ -220,16 +209,12 @@ def test_a_release_that_publishes_otherwise_than_the_first_is_noticed(tmp_path: 
 
 @pytest.mark.parametrize("text", ["leave", "raise"])
 def test_advice_that_was_turned_in_the_record_is_noticed(text: str, tmp_path: Path) -> None:
-    make_key(tmp_path / "key")
-    first = decided(tmp_path, SHARE, table()).record
+    first = decided(known_key(tmp_path / "key").parent, SHARE, table()).record
     rows = list(csv.DictReader(first.decisions.splitlines()))
     other = next(row for row in rows if row["advice"] != text)
     lines = [",".join(rows[0])]
     lines += [",".join({**row, "advice": text if row is other else row["advice"]}.values()) for row in rows]
-    folder = tmp_path / "forged"
-    folder.mkdir()
-    (folder / "key").write_bytes((tmp_path / "key").read_bytes())
-    (folder / "key").chmod(0o600)
+    folder = known_key(tmp_path / "forged" / "key").parent
     with open_ledger(folder / "key", read_key(folder / "key")) as ledger:
         past = read_ledger(tmp_path / "key", ledger.key)
         forged = replace(first, decisions="\n".join(lines) + "\n")

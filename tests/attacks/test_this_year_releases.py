@@ -23,6 +23,7 @@ from blindcal.posterior.inputs import read_inputs
 from blindcal.posterior.levels import evidence
 from blindcal.verification import verify
 from sizes import count
+from small_conferences import known_key
 
 REQUEST = Request(Guarantee("odds"), accept_rate=0.3, people=20, strictness_share=0.5)
 
@@ -84,10 +85,7 @@ def test_every_row_of_the_release_enters_every_coin(tmp_path: Path) -> None:
     changed = {**rows, "reviewer": [*rows["reviewer"]]}
     # Two reviewers of the first paper exchange their reviews: no public number changes.
     changed["reviewer"][0], changed["reviewer"][1] = rows["reviewer"][1], rows["reviewer"][0]
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "key.bin").write_bytes((tmp_path / "key.bin").read_bytes())
-    (other / "key.bin").chmod(0o600)
+    other = known_key(tmp_path / "other" / "key.bin", key.secret).parent
     again = decided(other, changed).record
     assert again.papers[-1].public == last.public
     assert again.papers[-1].reviewers == last.reviewers
@@ -106,10 +104,7 @@ def test_writers_who_are_other_people_change_nothing_public_but_decisions(tmp_pa
     rows, rng = table(), np.random.default_rng(9)
     certificates = []
     for name in ("true", "permuted", "merged", "split"):
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "key.bin").write_bytes(bytes(range(32)))
-        (folder / "key.bin").chmod(0o600)
+        folder = known_key(tmp_path / name / "key.bin").parent
         people = {"true": 20, "permuted": 20, "merged": 5, "split": 80}[name]
         writers = rows["reviewer"]
         if name != "true":
@@ -182,15 +177,12 @@ def test_full_calibration_needs_consent(tmp_path: Path) -> None:
 TWO = Guarantee("odds", epsilon=2.0)
 
 
-def coin_of_last(folder: Path, rows: Mapping[str, Any], request: Request = REQUEST, **more: Any) -> bytes:
+def coin_of_last(rows: Mapping[str, Any], request: Request = REQUEST, **more: Any) -> bytes:
     """The stamp of the coin of the last paper, under one key."""
-    folder.mkdir()
-    (folder / "key.bin").write_bytes(bytes(range(32)))
-    (folder / "key.bin").chmod(0o600)
     inputs = read_inputs(rows, **more)
     request = request.for_inputs(inputs)
     conference, truth = request.prepared(inputs)
-    key, last = read_key(folder / "key.bin"), conference.cases[-1]
+    key, last = Key(bytes(range(32))), conference.cases[-1]
     stamp = input_stamp(key, conference, truth.reviewers, request, truth.given)
     facts = coin_facts(request, 1, last.paper, public_facts(last), truth.reviewers[last.paper], stamp)
     return key.stamp("coin", facts)
@@ -202,7 +194,7 @@ def changed(rows: Mapping[str, Any], column: str, place: int, cell: object) -> d
     return {**rows, column: cells}
 
 
-def test_a_coin_takes_every_given_row_and_setting_and_nothing_computed(tmp_path: Path) -> None:
+def test_a_coin_takes_every_given_row_and_setting_and_nothing_computed() -> None:
     """Of other papers too: who reviewed, what score, which area; the grid, the request, other evidence."""
     rows = table()
     papers = [*dict.fromkeys(rows["paper"])]
@@ -215,33 +207,32 @@ def test_a_coin_takes_every_given_row_and_setting_and_nothing_computed(tmp_path:
     }
     integers = {**rows, "score": [float(round(score)) for score in rows["score"]]}
     coins = {
-        "as it is": coin_of_last(tmp_path / "1", rows),
-        "another reviewer elsewhere": coin_of_last(tmp_path / "2", changed(rows, "reviewer", 0, "r77")),
-        "another score of another paper": coin_of_last(
-            tmp_path / "3", changed(rows, "score", 0, rows["score"][0] + 1e-9)
+        "as it is": coin_of_last(rows),
+        "another reviewer elsewhere": coin_of_last(changed(rows, "reviewer", 0, "r77")),
+        "another score of another paper": coin_of_last(changed(rows, "score", 0, rows["score"][0] + 1e-9)
         ),
-        "one more review": coin_of_last(tmp_path / "4", more),
-        "areas": coin_of_last(tmp_path / "5", areas),
-        "another area of another paper": coin_of_last(tmp_path / "6", {
+        "one more review": coin_of_last(more),
+        "areas": coin_of_last(areas),
+        "another area of another paper": coin_of_last({
             **areas, "area": ["b" if paper == "p00" else area
                               for paper, area in zip(areas["paper"], areas["area"], strict=True)]}),
-        "a share": coin_of_last(tmp_path / "7", rows, replace(REQUEST, accept_rate=0.31)),
-        "strictness": coin_of_last(tmp_path / "8", rows, replace(REQUEST, strictness_share=0.35)),
-        "people": coin_of_last(tmp_path / "9", rows, replace(REQUEST, people=21)),
-        "epsilon": coin_of_last(tmp_path / "10", rows, replace(REQUEST, guarantee=TWO)),
-        "a number": coin_of_last(tmp_path / "11", rows, replace(REQUEST, accept_rate=None, accept=9)),
-        "another name": coin_of_last(tmp_path / "12", rows, replace(REQUEST, conference="other")),
-        "evidence": coin_of_last(tmp_path / "13", rows, evidence=made),
-        "evidence on another paper": coin_of_last(tmp_path / "14", rows, evidence=other),
-        "integers": coin_of_last(tmp_path / "15", integers, grid=[*map(float, range(-9, 25))]),
-        "another grid": coin_of_last(tmp_path / "16", integers, grid=[*map(float, range(-9, 26))]),
+        "a share": coin_of_last(rows, replace(REQUEST, accept_rate=0.31)),
+        "strictness": coin_of_last(rows, replace(REQUEST, strictness_share=0.35)),
+        "people": coin_of_last(rows, replace(REQUEST, people=21)),
+        "epsilon": coin_of_last(rows, replace(REQUEST, guarantee=TWO)),
+        "a number": coin_of_last(rows, replace(REQUEST, accept_rate=None, accept=9)),
+        "another name": coin_of_last(rows, replace(REQUEST, conference="other")),
+        "evidence": coin_of_last(rows, evidence=made),
+        "evidence on another paper": coin_of_last(rows, evidence=other),
+        "integers": coin_of_last(integers, grid=[*map(float, range(-9, 25))]),
+        "another grid": coin_of_last(integers, grid=[*map(float, range(-9, 26))]),
     }  # fmt: skip
     assert len({*coins.values()}) == len(coins), "each of these would be another coin"
     order = np.random.default_rng(5).permutation(len(rows["paper"]))
     shuffled = {name: [cells[place] for place in order] for name, cells in rows.items()}
     advice = replace(REQUEST, release="advice", scores="confidential")
-    assert coin_of_last(tmp_path / "17", shuffled) == coins["as it is"], "the order of rows is no lever"
-    assert coin_of_last(tmp_path / "18", rows, advice) == coins["as it is"], "nor is what goes out"
+    assert coin_of_last(shuffled) == coins["as it is"], "the order of rows is no lever"
+    assert coin_of_last(rows, advice) == coins["as it is"], "nor is what goes out"
 
 
 def test_a_drawn_paper_keeps_its_decision_though_its_evidence_would_turn(tmp_path: Path) -> None:
@@ -320,10 +311,7 @@ def test_a_table_bent_for_one_decision_is_found(kind: str, tmp_path: Path) -> No
     conference, truth = request.prepared(inputs)
     stamp, bent = input_stamp(Key(bytes(32)), conference, truth.reviewers, request), 0
     for number in range(0, 30, count(5, 1)):
-        path = tmp_path / str(number) / "key.bin"
-        path.parent.mkdir()
-        path.write_bytes(bytes(32))
-        path.chmod(0o600)
+        path = known_key(tmp_path / str(number) / "key.bin", bytes(32))
         with open_ledger(path, Key(bytes(32))) as ledger:
             honest = draft(conference, truth.reviewers, request, ledger, plan_conference, "")
             paper = honest.record.papers[number]

@@ -13,11 +13,12 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from blindcal.cli import run
-from blindcal.deciding.decide import decide_paper
-from blindcal.deciding.key import Key, make_key
-from blindcal.deciding.ledger import ledger_folder, read_head, record_name
+from blindcal.deciding.decide import Outcome, decide_paper, release
+from blindcal.deciding.key import Key, make_key, read_key
+from blindcal.deciding.ledger import ledger_folder, open_ledger, read_head, record_name
 from blindcal.deciding.record import PaperRecord
-from blindcal.planning.conference_plan import PaperPlan
+from blindcal.io.atomic_files import write_bytes
+from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.planning.request import Request
 from blindcal.posterior.conference import Conference, TrueReviewers, prepare, true_reviewers
 from blindcal.posterior.inputs import Inputs, read_inputs
@@ -162,6 +163,35 @@ def with_key(path: Path) -> Path:
     """A file with a key, made if there is none."""
     if not path.exists():
         make_key(path)
+    return path
+
+
+def released(
+    key: Path,
+    conference: Conference,
+    truth: TrueReviewers,
+    request: Request,
+    *,
+    amend: bool = False,
+    reason: str = "again",
+) -> Outcome:
+    """A release under the key in this file, which is made if there is none; nothing is published."""
+    with open_ledger(key, read_key(with_key(key))) as ledger:
+        return release(conference, truth, request, ledger, plan_conference, amend=amend, reason=reason)
+
+
+def only(conference: Conference, *places: int) -> Conference:
+    """Some papers of a conference."""
+    cases, raw = (
+        tuple(some[place] for place in places) for some in (conference.cases, conference.raw_accept)
+    )
+    return replace(conference, cases=cases, raw_accept=raw)
+
+
+def known_key(path: Path, secret: bytes = bytes(range(32))) -> Path:
+    """A file with this key, in a folder that is made: what a test finds does not hang on a coin."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(path, secret, confidential=True)
     return path
 
 

@@ -18,7 +18,7 @@ import pytest
 from blindcal.certify.exact import CLAIM_DENOMINATOR
 from blindcal.deciding.amend import Changes, changes_since
 from blindcal.deciding.certificate import claim_of
-from blindcal.deciding.decide import Outcome, decide, decide_paper, draft, release, true_secret
+from blindcal.deciding.decide import decide, decide_paper, draft, release, true_secret
 from blindcal.deciding.key import Key, input_stamp, make_key
 from blindcal.deciding.ledger import Ledger, commit, ledger_folder, open_ledger
 from blindcal.deciding.publish import latest_release, release_folder
@@ -28,13 +28,13 @@ from blindcal.planning.expected_errors import summary
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, TrueReviewers, assemble
-from blindcal.posterior.inputs import Inputs, read_inputs
+from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.paper import secret_of
 from blindcal.verification import checks_of, refuse_failed, verify
 from chances import keys, within
 from sealed_releases import probability_of
 from sizes import count
-from small_conferences import drawn, everything, loaded, read_small, small_conference
+from small_conferences import drawn, everything, loaded, only, read_small, released, small_conference
 
 REQUEST = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
 
@@ -114,27 +114,19 @@ def success_by_slot(weight: np.ndarray, tuples: np.ndarray, plan: PaperPlan) -> 
     return chances
 
 
-def decided(
-    path: Path, conference: Conference, truth: TrueReviewers, *, amend: bool = False, reason: str = ""
-) -> Outcome:
-    key = Key(path.read_bytes()) if path.exists() else make_key(path)
-    with open_ledger(path, key) as ledger:
-        return release(conference, truth, REQUEST, ledger, plan_conference, amend=amend, reason=reason)
-
-
 def swapped(truth: TrueReviewers, paper: str) -> TrueReviewers:
-    return {**truth, paper: tuple(reversed(truth[paper]))}
+    return {**truth, paper: truth[paper][::-1]}
 
 
 def test_a_paper_corrected_many_times_has_one_coin(tmp_path: Path) -> None:
     """Five corrections of one score: each is decided from public data, and the first promise is repeated."""
     conference, truth = loaded(small_conference())
     case, key = conference.cases[0], tmp_path / "key.bin"
-    first = decided(key, conference, truth)
+    first = released(key, conference, truth, REQUEST)
     for number in range(1, 6):
         scores = (case.scores[0], case.scores[1] + 0.5 * number)
         now = replace(conference, cases=(replace(case, scores=scores), *conference.cases[1:]))
-        outcome = decided(key, now, truth, amend=True, reason="corrected")
+        outcome = released(key, now, truth, REQUEST, amend=True, reason="corrected")
         paper = outcome.record.papers[0]
         assert probability_of(paper) in (0, 1)
         assert claim_of(paper) == claim_of(first.record.papers[0])
@@ -149,9 +141,11 @@ def test_a_corrected_name_is_told_to_the_chair_alone(tmp_path: Path) -> None:
     """No file, number or counter changes: the stored release is returned, with or without `amend`."""
     conference, truth = loaded(small_conference())
     key = tmp_path / "key.bin"
-    first = decided(key, conference, truth)
+    first = released(key, conference, truth, REQUEST)
     for amend in (False, True):
-        again = decided(key, conference, swapped(truth, "p00"), amend=amend, reason="a name" * amend)
+        again = released(
+            key, conference, swapped(truth, "p00"), REQUEST, amend=amend, reason="a name" * amend
+        )
         assert (again.how, again.record) == ("stored", first.record)
         assert [remark[:46] for remark in again.remarks] == ["CONFIDENTIAL: the reviewers of 1 paper differ "]
     with open_ledger(key, Key(key.read_bytes())) as ledger:
@@ -164,12 +158,12 @@ def test_a_corrected_name_is_told_to_the_chair_alone(tmp_path: Path) -> None:
 def test_new_and_withdrawn_papers(tmp_path: Path) -> None:
     conference, truth = loaded(small_conference())
     key, bar = tmp_path / "key.bin", conference.bar
-    part = replace(conference, cases=conference.cases[1:5], raw_accept=conference.raw_accept[1:5])
-    decided(key, part, truth)
-    moved = replace(conference, cases=conference.cases[:4], raw_accept=conference.raw_accept[:4])
+    part = only(conference, 1, 2, 3, 4)
+    released(key, part, truth, REQUEST)
+    moved = only(conference, 0, 1, 2, 3)
     with pytest.raises(RefusedError, match=r"2 of 5 papers \(1 new, 1 withdrawn\)"):
-        decided(key, moved, truth)
-    outcome = decided(key, moved, truth, amend=True, reason="late")
+        released(key, moved, truth, REQUEST)
+    outcome = released(key, moved, truth, REQUEST, amend=True, reason="late")
     assert [p.release for p in outcome.record.papers] == [2, 1, 1, 1]
     assert outcome.record.bar == bar
     assert outcome.certificate["decided_again"]["papers"] == 0
@@ -178,11 +172,11 @@ def test_new_and_withdrawn_papers(tmp_path: Path) -> None:
 def test_an_amendment_needs_a_release_and_a_reason(tmp_path: Path) -> None:
     conference, truth = loaded(small_conference())
     with pytest.raises(InputError, match="no release to amend"):
-        decided(tmp_path / "key.bin", conference, truth, amend=True, reason="x")
-    decided(tmp_path / "key.bin", conference, truth)
-    fewer = replace(conference, cases=conference.cases[1:], raw_accept=conference.raw_accept[1:])
+        released(tmp_path / "key.bin", conference, truth, REQUEST, amend=True, reason="x")
+    released(tmp_path / "key.bin", conference, truth, REQUEST)
+    fewer = only(conference, *range(1, 6))
     with pytest.raises(InputError, match="reason"):
-        decided(tmp_path / "key.bin", fewer, truth, amend=True, reason=" ")
+        released(tmp_path / "key.bin", fewer, truth, REQUEST, amend=True, reason=" ")
 
 
 def test_a_name_corrected_while_its_paper_was_withdrawn_changes_nothing_public(tmp_path: Path) -> None:
@@ -233,13 +227,6 @@ def first_changed(given: Given, **changes: Any) -> Given:
     return replace(conference, cases=cases), truth
 
 
-def part_of(given: Given, places: slice) -> Given:
-    conference, truth = given
-    return replace(
-        conference, cases=conference.cases[places], raw_accept=conference.raw_accept[places]
-    ), truth
-
-
 def renamed(given: Given, scores: tuple[float, ...]) -> Given:
     """One paper more, with the pool of the first."""
     conference, truth = given
@@ -252,7 +239,7 @@ def changed(given: Given, kind: str) -> Given:
     """The conference with the first paper changed in one way, or one paper more or less."""
     case, truth = given[0].cases[0], given[1]
     if kind == "withdrawn":
-        return part_of(given, slice(1, None))
+        return only(given[0], *range(1, 6)), given[1]
     if kind == "new":
         return renamed(given, (-7.5, 7.5))
     if kind == "late":
@@ -326,7 +313,8 @@ def test_a_paper_that_comes_back_as_it_was_keeps_its_decision(ledger: Ledger, gi
 
 def test_a_new_paper_with_the_scores_of_another_is_told(ledger: Ledger, given: Given) -> None:
     """Of one that is gone: it may be that paper under another name."""
-    moved = part_of(renamed(given, given[0].cases[0].scores), slice(1, None))
+    conference, truth = renamed(given, given[0].cases[0].scores)
+    moved = only(conference, *range(1, 7)), truth
     found = changes_since(ledger, *moved, REQUEST)
     assert found == Changes(new=("p99",), withdrawn=("p00",), earlier={"p99": ((1, "p00"),)})
     assert found.alike == ("p99",)
@@ -335,13 +323,10 @@ def test_a_new_paper_with_the_scores_of_another_is_told(ledger: Ledger, given: G
 @pytest.mark.parametrize(
     ("other", "told"),
     [
-        (Request(Guarantee("steady", epsilon=2.0), accept_rate=0.3), "`accept_rate` was 0.4, now 0.3"),
-        (Request(Guarantee("steady", epsilon=1.0), accept_rate=0.4), "`epsilon` was 2.0, now 1.0"),
-        (Request(Guarantee("public", epsilon=2.0), accept_rate=0.4), "`guarantee` was steady, now public"),
-        (
-            Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4, better="low"),
-            "`better` was high, now low",
-        ),
+        (replace(REQUEST, accept_rate=0.3), "`accept_rate` was 0.4, now 0.3"),
+        (replace(REQUEST, guarantee=Guarantee("steady", epsilon=1.0)), "`epsilon` was 2.0, now 1.0"),
+        (replace(REQUEST, guarantee=Guarantee("public", epsilon=2.0)), "`guarantee` was steady, now public"),
+        (replace(REQUEST, better="low"), "`better` was high, now low"),
     ],
 )
 def test_what_was_requested_is_frozen(other: Request, told: str, ledger: Ledger, given: Given) -> None:
@@ -654,43 +639,35 @@ def test_progress_is_told_in_whole(inputs: Inputs, key_path: Path, tmp_path: Pat
     assert [(steps, sum(done)) for steps, *done in told.values()] == [(6, 6), (6, 6)]
 
 
-def test_one_published_folder_needs_no_list(key_path: Path, tmp_path: Path) -> None:
-    folder = small_conference().write(tmp_path / "inputs")
-    inputs = read_inputs(*(folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
-    request, out = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4), tmp_path / "out"
-    first = decide(inputs, request, key_path, out)
+def test_one_published_folder_needs_no_list(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
+    out, folder = tmp_path / "out", tmp_path / "in"
+    first = decide(inputs, REQUEST, key_path, out)
     for published in (str(out), out, [out]):
-        again = decide(inputs, request, key_path, out, published=published)
+        again = decide(inputs, REQUEST, key_path, out, published=published)
         assert (again.how, again.record) == ("stored", first.record)
     with pytest.raises(InputError, match=f"`published` {folder} must hold a certificate.json"):
-        decide(inputs, request, key_path, out, published=str(folder))
+        decide(inputs, REQUEST, key_path, out, published=str(folder))
 
 
-def test_decisions_that_were_replaced_are_called_so(key_path: Path, tmp_path: Path) -> None:
+def test_decisions_that_were_replaced_are_called_so(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
     """An old file of reviews leads to the old decisions: whoever publishes them should know."""
-    small = small_conference()
-    request = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
-    old, new = (
-        read_inputs(*(folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
-        for folder in (small.write(tmp_path / "a"), small.with_review(1, score="0.77").write(tmp_path / "b"))
-    )
-    first = decide(old, request, key_path, tmp_path / "one")
-    second = decide(new, request, key_path, tmp_path / "two", amend=True, reason="typo")
-    for inputs, told in ((old, True), (new, False)):
-        again = decide(inputs, request, key_path, tmp_path / "three" / f"{told}")
+    new = read_small(small_conference().with_review(1, score="0.77"), tmp_path / "b")
+    first = decide(inputs, REQUEST, key_path, tmp_path / "one")
+    second = decide(new, REQUEST, key_path, tmp_path / "two", amend=True, reason="typo")
+    for now, told in ((inputs, True), (new, False)):
+        again = decide(now, REQUEST, key_path, tmp_path / "three" / f"{told}")
         assert again.record == (first if told else second).record
         assert any("release 2 came after it and replaced it" in one for one in again.remarks) is told
 
 
-def test_nothing_is_published_beside_the_reviews(key_path: Path, tmp_path: Path) -> None:
-    folder = small_conference().write(tmp_path / "inputs")
-    inputs = read_inputs(*(folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))
+def test_nothing_is_published_beside_the_reviews(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
     (tmp_path / "link").symlink_to(folder)
     for out in (folder, tmp_path, tmp_path / "link"):
         with pytest.raises(InputError, match="must not lie in the `out` folder: it says who reviewed what"):
-            decide(inputs, Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4), key_path, out)
+            decide(inputs, REQUEST, key_path, out)
     assert sorted(path.name for path in folder.iterdir()) == ["pools.csv", "reviewers.csv", "reviews.csv"]
-    decide(inputs, Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4), key_path, folder / "out")
+    decide(inputs, REQUEST, key_path, folder / "out")
 
 
 def test_each_release_can_have_a_folder_of_its_own(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:

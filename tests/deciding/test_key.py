@@ -13,8 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from blindcal.certify.exact import UNIT
 from blindcal.deciding import key as key_module
@@ -73,23 +71,6 @@ def test_comparison_is_exact_at_the_boundary(blocks: Callable[[list[int]], None]
     for value, expected in ((edge - 1, True), (edge, False), (edge + 1, False), (0, True)):
         blocks([value])
         assert draw(KEY, {}, accept) is expected
-
-
-def test_a_coin_that_equals_the_first_block_goes_on_to_the_next(blocks: Callable[[list[int]], None]) -> None:
-    third = (1 << 256) // 3
-    for second, expected in ((third - 1, True), (third + 1, False)):
-        blocks([third, second])
-        assert draw(KEY, {}, Fraction(1, 3)) is expected
-    blocks([third, third, 0])
-    assert draw(KEY, {}, Fraction(1, 3)) is True
-
-
-@given(st.fractions(0, 1))
-def test_the_number_of_first_blocks_that_accept_is_the_probability(accept: Fraction) -> None:
-    """Counting, not sampling: floor(accept * 2^256) blocks accept at once and at most one goes on."""
-    whole, part = divmod(accept.numerator << 256, accept.denominator)
-    again = Fraction(part, accept.denominator)
-    assert Fraction(whole, 1 << 256) + again / (1 << 256) == accept
 
 
 def test_each_part_of_the_input_has_a_coin_of_its_own() -> None:

@@ -43,6 +43,7 @@ from blindcal.deciding.publish import (
 from blindcal.errors import InputError, RefusedError, VerificationError
 from sealed_releases import POLICIES, RECORD, committed, everything, forge, sealed, several
 from sizes import count
+from small_conferences import known_key
 from stress import stress
 
 
@@ -80,34 +81,10 @@ def test_sealed_files_are_confidential_and_lie_beside_the_key(key_path: Path) ->
         assert file.read_bytes().startswith(NOTICE.encode())
 
 
-def shorter(files: list[Path]) -> None:
-    files[1].write_bytes(files[1].read_bytes()[:-1])
-
-
-def longer(files: list[Path]) -> None:
-    files[1].write_bytes(files[1].read_bytes() + b"x")
-
-
-def empty(files: list[Path]) -> None:
-    files[1].write_bytes(b"")
-
-
-def lost(files: list[Path]) -> None:
-    files[1].unlink()
-
-
-def first_lost(files: list[Path]) -> None:
-    files[0].unlink()
-
-
 def exchanged(files: list[Path]) -> None:
     one, two = files[0].read_bytes(), files[1].read_bytes()
     files[0].write_bytes(two)
     files[1].write_bytes(one)
-
-
-def doubled(files: list[Path]) -> None:
-    files[1].write_bytes(files[0].read_bytes())
 
 
 def renumbered(files: list[Path]) -> None:
@@ -116,15 +93,23 @@ def renumbered(files: list[Path]) -> None:
     files[2].rename(files[1])
 
 
-@pytest.mark.parametrize(
-    "harm",
-    [shorter, longer, empty, lost, first_lost, exchanged, doubled, renumbered],
-    ids=lambda f: f.__name__,
-)
+HARMS: dict[str, Callable[[list[Path]], object]] = {
+    "shorter": lambda files: files[1].write_bytes(files[1].read_bytes()[:-1]),
+    "longer": lambda files: files[1].write_bytes(files[1].read_bytes() + b"x"),
+    "empty": lambda files: files[1].write_bytes(b""),
+    "lost": lambda files: files[1].unlink(),
+    "first lost": lambda files: files[0].unlink(),
+    "doubled": lambda files: files[1].write_bytes(files[0].read_bytes()),
+    "exchanged": exchanged,
+    "renumbered": renumbered,
+}
+
+
+@pytest.mark.parametrize("harm", HARMS)
 def test_a_row_of_files_that_is_not_whole_is_refused_with_how_to_restore_it(
-    key_path: Path, harm: Callable[[list[Path]], None]
+    key_path: Path, harm: str
 ) -> None:
-    harm(several(key_path))
+    HARMS[harm](several(key_path))
     with pytest.raises(VerificationError, match=r"restore all of .*key\.bin\.sealed from the latest backup"):
         read_ledger(key_path, read_key(key_path))
 
@@ -133,10 +118,7 @@ def test_a_file_of_another_ledger_of_the_same_key_is_refused(key_path: Path, tmp
     """An older copy of the folder went on by itself: its files are stamped, and do not follow."""
     files = several(key_path)
     before = read_ledger(key_path, read_key(key_path))
-    other = tmp_path / "copy" / "key.bin"
-    other.parent.mkdir()
-    other.write_bytes(key_path.read_bytes())
-    other.chmod(0o600)
+    other = known_key(tmp_path / "copy" / "key.bin", key_path.read_bytes())
     sealed(other, replace(RECORD, bar=0.25))
     files[0].write_bytes((ledger_folder(other) / "0001.sealed").read_bytes())
     with pytest.raises(VerificationError, match=r"0002\.sealed does not follow"):
@@ -146,10 +128,7 @@ def test_a_file_of_another_ledger_of_the_same_key_is_refused(key_path: Path, tmp
 
 
 @pytest.mark.parametrize(
-    "fields",
-    [
-        *({"conference": "d"}, {"release": 2}, {"papers": [{}]}, {"papers": 1}, {"more": 1}),
-    ],
+    "fields", [{"conference": "d"}, {"release": 2}, {"papers": [{}]}, {"papers": 1}, {"more": 1}]
 )
 def test_a_record_that_is_not_that_of_its_head_is_refused(fields: dict[str, object], key_path: Path) -> None:
     """Sealed with the key, but not by blindcal."""

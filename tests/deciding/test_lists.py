@@ -23,7 +23,6 @@ from blindcal.deciding.ledger import Ledger
 from blindcal.deciding.lists import list_problems, listing, own_rank, printed_list, ranked, ranked_again
 from blindcal.deciding.record import PaperRecord, Record
 from blindcal.errors import InputError, RefusedError
-from blindcal.io.atomic_files import write_bytes
 from blindcal.planning.conference_plan import PaperPlan, plan, plan_conference
 from blindcal.planning.ranking_and_wait_list import cuts_from_json, list_decision
 from blindcal.planning.request import WHOLE, Quota, Request
@@ -34,7 +33,7 @@ from blindcal.posterior.paper import PaperCase
 from blindcal.verification import latest, verify
 from chances import keys, within
 from sizes import count
-from small_conferences import drawn, everything, loaded, read_small, small_conference
+from small_conferences import drawn, everything, known_key, loaded, read_small, small_conference
 
 CLOSE = small_conference(seed=8, papers=8, noise=1.0, spread=0.3)
 REQUEST = Request(Guarantee("average", epsilon=None), accept=3, wait_list=2)
@@ -45,12 +44,7 @@ BY_TRACK = replace(REQUEST, accept={"main": 2, "short": 1}, wait_list={"main": 1
 @pytest.fixture
 def key_path(tmp_path: Path) -> Path:
     """The same key every time: what a test finds does not hang on a coin."""
-    return known_key(tmp_path)
-
-
-def known_key(folder: Path) -> Path:
-    write_bytes(folder / "key.bin", bytes(range(32)), confidential=True)
-    return folder / "key.bin"
+    return known_key(tmp_path / "key.bin")
 
 
 @pytest.fixture
@@ -276,8 +270,7 @@ def test_an_amended_paper_is_accepted_if_it_ranks_above_the_frozen_cut(
             if CLOSE.reviews[row][0] == paper:
                 changed = changed.with_review(row, score=score)
         folder = tmp_path / f"{number}"
-        folder.mkdir()
-        key = known_key(folder)
+        key = known_key(folder / "key.bin")
         decide(inputs, REQUEST, key, folder / "out")
         corrected = read_small(changed, folder / "in")
         with pytest.raises(RefusedError, match="1 with other scores"):

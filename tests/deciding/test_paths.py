@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,107 +19,60 @@ def test_an_output_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
         check_vacant(tmp_path / "out", None)
 
 
-def a_key_in_out(home: Path) -> tuple[str, str]:
-    return "out/key.bin", "out"
+# The key and the public folder, then what is made: folders, and links with what they lead to.
+MIXED: dict[str, tuple[str, str, dict[str, str | None]]] = {
+    "a key in out": ("out/key.bin", "out", {}),
+    "a key deep in out": ("out/chair/key.bin", "out", {"out/chair": None}),
+    "out above the key": ("chair/key.bin", ".", {}),
+    "out is the sealed folder": ("chair/key.bin", "chair/key.bin.sealed", {}),
+    "out in the sealed folder": ("chair/key.bin", "chair/key.bin.sealed/out", {}),
+    "out linked to the sealed folder": (
+        "chair/key.bin",
+        "public",
+        {"chair/key.bin.sealed": None, "public": "{home}/chair/key.bin.sealed"},
+    ),
+    "out through a linked folder": (
+        "chair/key.bin",
+        "links/key.bin.sealed/public",
+        {"links": "{home}/chair"},
+    ),
+    "a linked key in out": ("out/key.bin", "out", {"out/key.bin": "{home}/chair/key.bin"}),
+    "a link in out to the key": ("chair/key.bin", "out", {"out/other": "../chair/key.bin"}),
+    "a link in out to the chair": ("chair/key.bin", "out", {"out/other": "{home}/chair"}),
+    "a key whose target lies in out": ("chair/link.bin", "out", {"chair/link.bin": "../out/real.bin"}),
+    "a link that leads through out": (
+        "first.bin",
+        "out",
+        {"out/middle.bin": "../chair/key.bin", "first.bin": "out/middle.bin"},
+    ),
+    "out linked to the chair": ("chair/key.bin", "public", {"public": "chair"}),
+    "a sealed folder linked into out": (
+        "chair/key.bin",
+        "out",
+        {"out/kept": None, "chair/key.bin.sealed": "{home}/out/kept"},
+    ),
+}
 
 
-def a_key_deep_in_out(home: Path) -> tuple[str, str]:
-    (home / "out" / "chair").mkdir()
-    return "out/chair/key.bin", "out"
-
-
-def out_above_the_key(home: Path) -> tuple[str, str]:
-    return "chair/key.bin", "."
-
-
-def out_is_the_sealed_folder(home: Path) -> tuple[str, str]:
-    return "chair/key.bin", "chair/key.bin.sealed"
-
-
-def out_in_the_sealed_folder(home: Path) -> tuple[str, str]:
-    return "chair/key.bin", "chair/key.bin.sealed/out"
-
-
-def out_linked_to_the_sealed_folder(home: Path) -> tuple[str, str]:
-    (home / "chair" / "key.bin.sealed").mkdir()
-    (home / "public").symlink_to(home / "chair" / "key.bin.sealed")
-    return "chair/key.bin", "public"
-
-
-def out_through_a_linked_folder(home: Path) -> tuple[str, str]:
-    (home / "links").symlink_to(home / "chair")
-    return "chair/key.bin", "links/key.bin.sealed/public"
-
-
-def a_linked_key_in_out(home: Path) -> tuple[str, str]:
-    (home / "out" / "key.bin").symlink_to(home / "chair" / "key.bin")
-    return "out/key.bin", "out"
-
-
-def a_link_in_out_to_the_key(home: Path) -> tuple[str, str]:
-    (home / "out" / "other").symlink_to("../chair/key.bin")
-    return "chair/key.bin", "out"
-
-
-def a_link_in_out_to_the_chair(home: Path) -> tuple[str, str]:
-    (home / "out" / "other").symlink_to(home / "chair")
-    return "chair/key.bin", "out"
-
-
-def a_key_whose_target_lies_in_out(home: Path) -> tuple[str, str]:
-    (home / "out" / "real.bin").write_bytes(bytes(32))
-    (home / "chair" / "link.bin").symlink_to("../out/real.bin")
-    return "chair/link.bin", "out"
-
-
-def a_link_that_leads_through_out(home: Path) -> tuple[str, str]:
-    (home / "out" / "middle.bin").symlink_to("../chair/key.bin")
-    (home / "first.bin").symlink_to("out/middle.bin")
-    return "first.bin", "out"
-
-
-def out_linked_to_the_chair(home: Path) -> tuple[str, str]:
-    (home / "public").symlink_to("chair")
-    return "chair/key.bin", "public"
-
-
-def a_sealed_folder_linked_into_out(home: Path) -> tuple[str, str]:
-    (home / "out" / "kept").mkdir()
-    (home / "chair" / "key.bin.sealed").symlink_to(home / "out" / "kept")
-    return "chair/key.bin", "out"
-
-
-MIXED = [
-    a_key_in_out,
-    a_key_deep_in_out,
-    out_above_the_key,
-    out_is_the_sealed_folder,
-    out_in_the_sealed_folder,
-    out_linked_to_the_sealed_folder,
-    out_through_a_linked_folder,
-    a_linked_key_in_out,
-    a_link_in_out_to_the_key,
-    a_link_in_out_to_the_chair,
-    a_key_whose_target_lies_in_out,
-    a_link_that_leads_through_out,
-    out_linked_to_the_chair,
-    a_sealed_folder_linked_into_out,
-]
-
-
-@pytest.mark.parametrize("mixed", MIXED, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("name", MIXED)
 @pytest.mark.parametrize("relative", [False, True])
 def test_secrets_and_public_files_never_lie_in_one_folder(
-    mixed: Callable[[Path], tuple[str, str]], relative: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, relative: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("chair", "out"):
-        (tmp_path / name).mkdir()
+    for folder in ("chair", "out"):
+        (tmp_path / folder).mkdir()
     make_key(tmp_path / "chair" / "key.bin")
     monkeypatch.chdir(tmp_path)
     home = Path() if relative else tmp_path
     for out in ("out", "new", "chair2", "key.bin.sealed"):
         check_apart(home / "chair/key.bin", home / out)
-    key, out = mixed(tmp_path)
+    key, out, made = MIXED[name]
+    (tmp_path / "out" / "real.bin").write_bytes(bytes(32))
+    for place, target in made.items():
+        if target is None:
+            (tmp_path / place).mkdir()
+        else:
+            (tmp_path / place).symlink_to(target.format(home=tmp_path))
     with pytest.raises(InputError, match=r"must never be shared|meant to be shared"):
         check_apart(home / key, home / out)
 

@@ -23,7 +23,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import Inputs, read_inputs
 from blindcal.reviews import Reviews
 from sizes import count
-from small_conferences import SmallConference, everything, loaded, read_small, small_conference
+from small_conferences import SmallConference, everything, known_key, loaded, read_small, small_conference
 
 DUPLICATES_REQUEST = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
 
@@ -95,10 +95,7 @@ def test_what_is_published_does_not_say_that_papers_were_declared_distinct(
 ) -> None:
     inputs = inputs_of(small_conference(), tmp_path)
     plain = decide(inputs, DUPLICATES_REQUEST, key_path, tmp_path / "out")
-    again = tmp_path / "again" / "key.bin"
-    again.parent.mkdir()
-    again.write_bytes(key_path.read_bytes())
-    again.chmod(0o600)
+    again = known_key(tmp_path / "again" / "key.bin", key_path.read_bytes())
     declared = decide(inputs, DUPLICATES_REQUEST, again, tmp_path / "out2", distinct_papers=True)
     assert declared.record == plain.record
 

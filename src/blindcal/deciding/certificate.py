@@ -87,7 +87,7 @@ def certificate_text(record: Record, listing: Listing | None, key_fingerprint: s
 
     `public_certificate` says what of it is public.
     """
-    request, papers = record.request, record.papers
+    request, papers, settings = record.request, record.papers, record.settings
     guarantee = request.guarantee
     claims, figures = [claim_of(paper) for paper in papers], [figures_of(paper) for paper in papers]
     private = stated(summary(claims, figures), guarantee)
@@ -104,11 +104,14 @@ def certificate_text(record: Record, listing: Listing | None, key_fingerprint: s
         "better": request.better,
         "scores": record.scores,
         "publishes": record.publishes,
-        "requested": _requested(record.settings, listing),
+        "requested": {
+            "accept_rate": settings["accept_rate"],
+            "bar": settings["bar"],
+            **({"accept": None, "wait_list": None} if listing is None else vars(listing.quota)),
+        },
         "scale": _scale(papers, request.better),
         "source": request.source,
         "pools": _pools(papers, guarantee),
-        **moved_to_scale(record.settings),
         "calibration_fit": record.fit,
         "guarantee": guarantee.name,
         "limits": guarantee.recorded,
@@ -119,8 +122,10 @@ def certificate_text(record: Record, listing: Listing | None, key_fingerprint: s
         },
         "commitment": record.commitment,
         "key_fingerprint": key_fingerprint,
-        "assumptions": [*ASSUMED, *(() if listing is None else ASSUMED_OF_A_LIST)],
     }
+    if request.scale is not None:
+        # How the calibration was moved to this year's scores, toward the better end.
+        content["calibration_scale"] = dict(zip(("shift", "stretch"), request.scale, strict=True))
     if listing is not None:
         content["selection"] = {
             "accept": listing.quota.accept,
@@ -129,28 +134,22 @@ def certificate_text(record: Record, listing: Listing | None, key_fingerprint: s
             "expected_wrong_private": private["expected_wrong"],
         }
     if record.level_model is not None:
-        content = _of_evidence(content, listed=listing is not None)
+        # Nothing is stated of candidates, of whom there are none, and no error, since the scores cannot tell
+        # how strict reviewers are: `plan` gives a range. So all that is left depends on no score.
+        content = {name: value for name, value in public_fields(content).items() if name != "pools"}
+    content["assumptions"] = _assumed(content, calibrated=record.level_model is None)
     return certificate_json(content)
 
 
-def _of_evidence(content: dict[str, Any], *, listed: bool) -> dict[str, Any]:
-    """The certificate if papers are decided by this year's evidence.
-
-    Nothing is stated of candidates, of whom there are none, and no error, since the scores cannot tell how
-    strict reviewers are: `plan` gives a range. So all that is left depends on no score.
-    """
+def _assumed(content: Mapping[str, Any], *, calibrated: bool) -> list[str]:
+    """What a certificate assumes; `calibrated`: whether reviewers were calibrated beforehand."""
+    listed = "selection" in content
+    if calibrated:
+        return [*ASSUMED, *(ASSUMED_OF_A_LIST if listed else ())]
+    if by_scores_alone(content):
+        return [*ASSUMED_OF_SCORES]
     evidence = ASSUMED_OF_A_FILE if content["source"] == EVIDENCE_FILE else ASSUMED_OF_THIS_YEAR
-    more = ASSUMED_OF_EVIDENCE_LIST if listed else ()
-    assumed = ASSUMED_OF_SCORES if by_scores_alone(content) else (*evidence, *more)
-    kept = {name: value for name, value in public_fields(content).items() if name != "pools"}
-    return {**kept, "assumptions": [*assumed]}
-
-
-def _requested(settings: Mapping[str, Any], listing: Listing | None) -> dict[str, Any]:
-    """How many papers the chair requested: a share, a bar or a number; what was not given is null."""
-    quota = None if listing is None else listing.quota
-    exactly = {"accept": None, "wait_list": None} if quota is None else vars(quota)
-    return {"accept_rate": settings["accept_rate"], "bar": settings["bar"], **exactly}
+    return [*evidence, *(ASSUMED_OF_EVIDENCE_LIST if listed else ())]
 
 
 def _scale(papers: Sequence[PaperRecord], better: str) -> dict[str, Any]:
@@ -189,32 +188,22 @@ def _pools(papers: Sequence[PaperRecord], guarantee: Guarantee) -> dict[str, Any
     }
 
 
-def moved_to_scale(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """How the calibration was moved to this year's scores, toward the better end; empty if it was not.
-
-    >>> moved_to_scale({"scale": [0.25, 1.1]}), moved_to_scale({})
-    ({'calibration_scale': {'shift': 0.25, 'stretch': 1.1}}, {})
-    """
-    scale = settings.get("scale")
-    return {} if scale is None else {"calibration_scale": {"shift": scale[0], "stretch": scale[1]}}
-
-
 def stated(numbers: Mapping[str, float | int], guarantee: Guarantee) -> dict[str, float | int]:
     """The numbers of a certificate as they are stated: counts as they are, all others rounded upwards."""
     # What depends on the table alone is the same on every machine.
     exact, most = {limit.bounds for limit in LIMITS.values() if limit.prior_free}, guarantee.figure_limits
-    content: dict[str, float | int] = {}
-    for name, number in numbers.items():
+
+    def rounded(name: str, number: float) -> float:
         if isinstance(number, int):
-            content[name] = number
-        elif name in exact:
-            content[name] = upwards(number, most.get(name))
-        elif name == "largest_factor":
-            content[name] = upwards(number, None, _MACHINES * max(1, ceil(min(number, _DECIMALS))))
-        else:
-            # All of these are chances or shares.
-            content[name] = min(1.0, upwards(number, most.get(name), _MACHINES))
-    return content
+            return number
+        if name in exact:
+            return upwards(number, most.get(name))
+        if name == "largest_factor":
+            return upwards(number, None, _MACHINES * max(1, ceil(min(number, _DECIMALS))))
+        # All others are chances or shares.
+        return min(1.0, upwards(number, most.get(name), _MACHINES))
+
+    return {name: rounded(name, number) for name, number in numbers.items()}
 
 
 def _largest_since(claims: Sequence[Claim], guarantee: Guarantee) -> dict[str, float]:

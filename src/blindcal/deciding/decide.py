@@ -19,7 +19,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -76,17 +76,8 @@ from blindcal.posterior.levels import LevelCase, evidence
 from blindcal.posterior.paper import PaperCase, secret_of
 from blindcal.posterior.this_year import ThisYearInputs, model_json
 
-_WORST_CLAIMS = (
-    "named",
-    "newly_named",
-    "largest_rise",
-    "epsilon",
-    "multiplier",
-    "largest_posterior",
-    "largest_posterior_named",
-    "largest_posterior_paper",
-    "largest_factor",
-)
+# What a claim says of the scores alone, and of how its table was made; all else is about what was decided.
+_BEFORE_DECIDING = {"reviews", "named_scores_only", "largest_posterior_scores_only", "mixed"}
 Planner = Callable[[Conference, Guarantee], Sequence[PaperPlan]]
 """A function of conference and guarantee that plans the certified tables."""
 
@@ -208,7 +199,8 @@ def _claim_of_paper(past: Ledger, own: Claim, earlier: Sequence[Reference], pape
     if first is not None:
         return claim_of(past.tossed[first])
     claims = [own, *(claim_of(past.tossed[ref]) for ref in earlier)]
-    return replace(own, **{name: max(getattr(claim, name) for claim in claims) for name in _WORST_CLAIMS})
+    names = {claimed.name for claimed in fields(Claim)} - _BEFORE_DECIDING
+    return replace(own, **{name: max(getattr(claim, name) for claim in claims) for name in names})
 
 
 def decide_paper(

@@ -196,9 +196,8 @@ def coin_facts(
 
     `rows`: the stamp of the release's whole input, if evidence on each paper depends on the reviews of all.
     """
-    whole = {} if rows is None else {"rows": rows}
     return {
-        **whole,
+        **({} if rows is None else {"rows": rows}),
         "conference": request.conference,
         "release": release,
         "paper": paper,
