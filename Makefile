@@ -76,6 +76,7 @@ coverage: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python tools/cli_reference.py docs/reference/cli.md
 	$(BIN)/python tools/quotes.py
+	$(BIN)/python tools/certificate_schema.py
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
 
 bench: $(STAMP)

@@ -14,7 +14,7 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from blindcal.cli import run
@@ -121,25 +121,40 @@ def killed(work: Path, kind: str, named: int, step: int) -> dict[str, int]:
     mine, out = inputs[number - 1], f"out{number}"
     expected = start.copy(work / "expected")
     assert code(expected.command(mine, out, *more)) == 0
-    seen = {"kills": 0, "wrong": 0, "sealed": 0, "not_sealed": 0, "published": 0, "states": 0}
-    known: list[set[tuple[str, int]]] = []
-    for moment in range(0, 10_000, step):
-        chair = start.copy(work / "killed")
-        ended = code(chair.command(mine, out, *more), moment, bool(named))
-        if ended == 0:
-            return seen
-        seen["kills"] += 1
+    seen = dict.fromkeys(("kills", "wrong", "sealed", "not_sealed", "published", "states"), 0)
+    for chair, new in kills(start, work, lambda chair: chair.command(mine, out, *more), named, step, seen):
         sealed, found = chair.releases == number, chair.published(out)
-        seen["wrong"] += ended != -signal.SIGKILL or not found.items() <= expected.published(out).items()
-        seen["wrong"] += bool(found) and not sealed
+        seen["wrong"] += not found.items() <= expected.published(out).items() or (bool(found) and not sealed)
         seen["published"] += bool(found)
         seen["sealed" if sealed else "not_sealed"] += 1
-        if chair.names not in known:
-            known.append(chair.names)
-            seen["states"] += 1
+        if new:
             other = chair.copy(work / "other")
             seen["wrong"] += not same_again(chair, expected, mine, out, more)
             seen["wrong"] += not other_input(other, inputs[number], number + sealed)
+    return seen
+
+
+def kills(
+    start: Chair,
+    work: Path,
+    command: Callable[[Chair], list[str]],
+    named: int,
+    step: int,
+    seen: dict[str, int],
+) -> Iterator[tuple[Chair, bool]]:
+    """The chair after each kill, and whether what lies on the disk then was not seen before."""
+    known: list[set[tuple[str, int]]] = []
+    for moment in range(0, 10_000, step):
+        chair = start.copy(work / "killed")
+        ended = code(command(chair), moment, bool(named))
+        if ended == 0:
+            return
+        seen["kills"] += 1
+        seen["wrong"] += ended != -signal.SIGKILL
+        new = chair.names not in known
+        seen["states"] += new
+        known += [chair.names] if new else []
+        yield chair, new
     raise RuntimeError("the release was never made")
 
 
@@ -179,23 +194,15 @@ def in_a_folder(work: Path, named: int, step: int) -> dict[str, int]:
     with contextlib.redirect_stdout(io.StringIO()) as said:
         done = [run(on_folder(expected, *command)) for command in (TWO, *READ)]
     assert done == [0, 0, 0], said.getvalue()
-    seen = {"kills": 0, "wrong": 0, "sealed": 0, "not_sealed": 0, "begun": 0, "states": 0}
-    known: list[set[tuple[str, int]]] = []
-    for moment in range(0, 10_000, step):
-        chair = start.copy(work / "killed")
-        ended = code(on_folder(chair, *TWO), moment, bool(named))
-        if ended == 0:
-            return seen
-        seen["kills"] += 1
+    seen = dict.fromkeys(("kills", "wrong", "sealed", "not_sealed", "begun", "states"), 0)
+    for chair, new in kills(start, work, lambda chair: on_folder(chair, *TWO), named, step, seen):
         sealed, begun = chair.releases == 2, (chair.home / SECOND).exists()
-        seen["wrong"] += ended != -signal.SIGKILL or (begun and not sealed)
+        seen["wrong"] += begun and not sealed
         seen["sealed" if sealed else "not_sealed"] += 1
         seen["begun"] += begun and chair.published(SECOND) != expected.published(SECOND)
-        if chair.names not in known:
-            known.append(chair.names)
-            seen["states"] += 1
+        if new:
             seen["wrong"] += sum(not good for good in go_on(work, chair, expected, sealed, begun))
-    raise RuntimeError("the amendment was never made")
+    return seen
 
 
 def on_folder(chair: Chair, command: str, *more: str) -> list[str]:

@@ -22,18 +22,18 @@ import pytest
 
 pytest.importorskip("typer")
 
-from blindcal.certify import claims, exact
+from blindcal.certify import claims
 from blindcal.certify.exact import UNIT, ExactPolicy
 from blindcal.cli import console, run
 from blindcal.deciding import decide as decide_module
 from blindcal.deciding import key as key_module
 from blindcal.deciding import ledger as ledger_module
 from blindcal.deciding import lists as lists_module
-from blindcal.deciding.key import Key, draw
+from blindcal.deciding.key import Key
 from blindcal.deciding.record import PaperRecord, Record, unpack
 from blindcal.planning import conference_plan as plans
 from blindcal.planning.advice import ADVICE, BY_MEANS
-from blindcal.planning.ranking_and_wait_list import Rank, rank
+from blindcal.planning.ranking_and_wait_list import rank
 from blindcal.planning.request import Request
 from blindcal.policy import solver
 from blindcal.policy.guarantee import Guarantee
@@ -298,18 +298,6 @@ def lists_follow_from_the_private_decisions_alone(folder: Path) -> None:
     assert {len(texts) for texts in lists.values()} == {1}
 
 
-@caught_by(coin_is_compared_exactly)
-def probability_off_by_one_percent(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(
-        key_module, "draw", lambda key, facts, accept: draw(key, facts, accept * Fraction(101, 100))
-    )
-
-
-@caught_by(public_decisions_follow_the_evidence)
-def accept_and_reject_swapped(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(decide_module, "draw", lambda key, facts, accept: not draw(key, facts, accept))
-
-
 def without(part: str) -> Plant:
     real = decide_module.coin_facts
 
@@ -322,10 +310,95 @@ def without(part: str) -> Plant:
     return plant
 
 
+def instead(module: Any, name: str, value: Callable[[Any], Any]) -> Plant:
+    """Something else in the place of a function of the package, made from it."""
+    return lambda patch: patch.setattr(module, name, value(getattr(module, name)))
+
+
+fresh = count(1)
 CAUGHT |= {
     "coin_reused_across_papers": (without("paper"), coins_of_different_facts_differ),
     "coin_reused_after_a_correction": (without("reviewers"), coins_of_different_facts_differ),
     "coin_reused_in_the_next_release": (without("release"), coins_of_different_facts_differ),
+    "probability_off_by_one_percent": (
+        instead(
+            key_module, "draw", lambda real: lambda key, facts, p: real(key, facts, p * Fraction(101, 100))
+        ),
+        coin_is_compared_exactly,
+    ),
+    "accept_and_reject_swapped": (
+        instead(decide_module, "draw", lambda real: lambda *facts: not real(*facts)),
+        public_decisions_follow_the_evidence,
+    ),
+    "second_toss_after_a_crash": (
+        instead(
+            decide_module, "draw", lambda real: lambda _, *facts: real(Key(next(fresh).to_bytes(32)), *facts)
+        ),
+        a_crash_does_not_toss_again,
+    ),
+    "prior_ignored": (
+        instead(
+            claims,
+            "exact_case",
+            lambda real: (
+                lambda belief: replace(real(belief), weight=np.ones(belief.weight.size, dtype=object))
+            ),
+        ),
+        claims_agree_with_fractions,
+    ),
+    "epsilon_in_base_2": (
+        instead(claims, "exponential_below", lambda _: lambda epsilon: Fraction(2**epsilon)),
+        the_whole_epsilon_is_used,
+    ),
+    "epsilon_stated_in_base_2": (
+        instead(claims, "logarithm_above", lambda real: lambda *parts: real(*parts) / math.log(2)),
+        claims_agree_with_fractions,
+    ),
+    "best_review_for_the_whole_paper": (
+        instead(
+            claims, "_most_reviewed", lambda _: lambda case, parts: max(int(part.max()) for part in parts)
+        ),
+        crowds_hold_against_fractions,
+    ),
+    # The posterior among named people stated as if the outsider were one of them.
+    "outsider_hides_a_name": (
+        instead(
+            claims,
+            "_claim_of",
+            lambda real: (
+                lambda *parts: replace(
+                    stated := real(*parts), largest_posterior_named=stated.largest_posterior
+                )
+            ),
+        ),
+        crowds_hold_against_fractions,
+    ),
+    "id_in_a_message": (instead(console, "unexpected", lambda _: str), no_message_names_a_reviewer),
+    "probability_in_the_public_table": (
+        instead(
+            decide_module,
+            "decisions_text",
+            lambda real: (
+                lambda papers, *more: real(papers, *more).replace(
+                    "accept", str(float(probability_of(papers[0]))), 1
+                )
+            ),
+        ),
+        public_table_holds_decisions_only,
+    ),
+    "private_decisions_published": (
+        instead(decide_module, "decisions_text", lambda real: lambda papers, *_: real(papers)),
+        lists_follow_from_the_private_decisions_alone,
+    ),
+    # Full calibration for the last places.
+    "list_ranked_by_the_true_reviewers": (
+        instead(
+            lists_module,
+            "own_rank",
+            lambda _: lambda paper: rank(paper.paper, [0.0], float(probability_of(paper))),
+        ),
+        lists_follow_from_the_private_decisions_alone,
+    ),
 }
 
 
@@ -336,32 +409,6 @@ def at_most_for_below(patch: pytest.MonkeyPatch) -> None:
         return coin * accept.denominator <= accept.numerator << 256
 
     patch.setattr(key_module, "draw", at_most)
-
-
-@caught_by(claims_agree_with_fractions)
-def prior_ignored(patch: pytest.MonkeyPatch) -> None:
-    real = exact.exact_case
-
-    def uniform(belief: Any) -> exact.ExactCase:
-        return replace(real(belief), weight=np.ones(belief.weight.size, dtype=object))
-
-    patch.setattr(claims, "exact_case", uniform)
-
-
-@caught_by(the_whole_epsilon_is_used)
-def epsilon_in_base_2(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(claims, "exponential_below", lambda epsilon: Fraction(2**epsilon))
-
-
-@caught_by(claims_agree_with_fractions)
-def epsilon_stated_in_base_2(patch: pytest.MonkeyPatch) -> None:
-    real = claims.logarithm_above
-    patch.setattr(claims, "logarithm_above", lambda top, bottom: real(top, bottom) / math.log(2))
-
-
-@caught_by(no_message_names_a_reviewer)
-def id_in_a_message(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(console, "unexpected", str)
 
 
 @caught_by(public_rows_are_sorted_and_row_order_does_not_matter)
@@ -376,14 +423,6 @@ def rows_in_processing_order(patch: pytest.MonkeyPatch) -> None:
         return "\n".join([head, *sorted(rows, key=lambda row: by_truth[row.split(",")[0]])]) + "\n"
 
     patch.setattr(decide_module, "decisions_text", unsorted)
-
-
-@caught_by(a_crash_does_not_toss_again)
-def second_toss_after_a_crash(patch: pytest.MonkeyPatch) -> None:
-    fresh = count(1)
-    patch.setattr(
-        decide_module, "draw", lambda key, facts, accept: draw(Key(next(fresh).to_bytes(32)), facts, accept)
-    )
 
 
 @caught_by(a_new_folder_does_not_toss_again)
@@ -473,23 +512,6 @@ def one_cap_for_all_reviews_of_a_paper(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(claims, "_crowd_caps", loosest)
 
 
-@caught_by(crowds_hold_against_fractions)
-def best_review_for_the_whole_paper(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(claims, "_most_reviewed", lambda case, parts: max(int(part.max()) for part in parts))
-
-
-@caught_by(crowds_hold_against_fractions)
-def outsider_hides_a_name(patch: pytest.MonkeyPatch) -> None:
-    """The posterior among named people stated as if the outsider were one of them."""
-    real = claims._claim_of
-
-    def unconditional(*parts: Any) -> Any:
-        stated = real(*parts)
-        return replace(stated, largest_posterior_named=stated.largest_posterior)
-
-    patch.setattr(claims, "_claim_of", unconditional)
-
-
 @caught_by(a_second_decision_reveals_nothing)
 def second_decision_with_a_coin(patch: pytest.MonkeyPatch) -> None:
     """The second table solved and certified as if the first decision had not been seen."""
@@ -517,32 +539,6 @@ def number_format_tosses_again(patch: pytest.MonkeyPatch) -> None:
 class _WithText(float):
     def __new__(cls, value: float, text: str) -> _WithText:
         return super().__new__(cls, value + 1e-12 * len(text))
-
-
-@caught_by(public_table_holds_decisions_only)
-def probability_in_the_public_table(patch: pytest.MonkeyPatch) -> None:
-    real = decide_module.decisions_text
-
-    def telling(papers: Sequence[PaperRecord], *more: Any) -> str:
-        return real(papers, *more).replace("accept", str(float(probability_of(papers[0]))), 1)
-
-    patch.setattr(decide_module, "decisions_text", telling)
-
-
-@caught_by(lists_follow_from_the_private_decisions_alone)
-def list_ranked_by_the_true_reviewers(patch: pytest.MonkeyPatch) -> None:
-    """Full calibration for the last places."""
-
-    def true_rank(paper: PaperRecord) -> Rank:
-        return rank(paper.paper, [0.0], float(probability_of(paper)))
-
-    patch.setattr(lists_module, "own_rank", true_rank)
-
-
-@caught_by(lists_follow_from_the_private_decisions_alone)
-def private_decisions_published(patch: pytest.MonkeyPatch) -> None:
-    real = decide_module.decisions_text
-    patch.setattr(decide_module, "decisions_text", lambda papers, *_: real(papers))
 
 
 @pytest.mark.parametrize("name", sorted(CAUGHT))

@@ -6,7 +6,6 @@ import hashlib
 import hmac
 import os
 import stat
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -49,28 +48,6 @@ def test_sampler_frequencies() -> None:
     for index, p in enumerate(probabilities):
         hits = sum(draw(KEY, {"index": index, "draw": number}, p) for number in range(draws))
         assert within(hits, draws, float(p), tests=64)
-
-
-@pytest.fixture
-def blocks(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[int]], None]:
-    """Make the coin's 256-bit blocks given numbers."""
-
-    def use(values: list[int]) -> None:
-        def stamp(self: Key, purpose: str, content: dict[str, int]) -> bytes:
-            return values[content["block"]].to_bytes(32)
-
-        monkeypatch.setattr(key_module.Key, "stamp", stamp)
-
-    return use
-
-
-def test_comparison_is_exact_at_the_boundary(blocks: Callable[[list[int]], None]) -> None:
-    """`coin < accept`: at a multiple of 2^-53 the coin that equals it rejects, the one below accepts."""
-    accept = Fraction(5, UNIT)
-    edge = 5 << (256 - 53)
-    for value, expected in ((edge - 1, True), (edge, False), (edge + 1, False), (0, True)):
-        blocks([value])
-        assert draw(KEY, {}, accept) is expected
 
 
 def test_each_part_of_the_input_has_a_coin_of_its_own() -> None:
@@ -174,15 +151,21 @@ def test_a_probability_outside_the_unit_interval_is_refused() -> None:
             draw(KEY, {}, bad)
 
 
-def test_a_coin_that_agrees_with_the_probability_goes_on_with_its_next_block() -> None:
-    """The first 256 bits of the probability are those of the coin: the next 256 decide, and so on."""
+def test_a_coin_is_compared_exactly_and_goes_on_with_its_next_block_where_it_agrees() -> None:
+    """The first 256 bits of the probability are those of the coin: the next 256 decide, and so on.
+
+    `coin < accept`: a coin that equals its probability rejects, the one below accepts.
+    """
     key, facts = Key(bytes(range(32))), {"paper": "p"}
     blocks = [int.from_bytes(key.stamp("coin", {"block": n, "facts": facts})) for n in range(3)]
     whole = 1 << 256
-    for depth in (1, 2):
-        start = sum(Fraction(block, whole ** (n + 1)) for n, block in enumerate(blocks[:depth]))
+    for depth in (0, 1, 2):
+        start = sum(
+            (Fraction(block, whole ** (n + 1)) for n, block in enumerate(blocks[:depth])), Fraction(0)
+        )
         last = whole ** (depth + 1)
         assert draw(key, facts, start + Fraction(blocks[depth] + 1, last))
+        assert not draw(key, facts, start + Fraction(blocks[depth], last))
         assert not draw(key, facts, start + Fraction(blocks[depth], 2 * last))
 
 

@@ -52,21 +52,21 @@ def inputs(tmp_path: Path) -> Inputs:
     return read_small(CLOSE, tmp_path / "in")
 
 
+def rows_of(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def words_of(text: str) -> dict[str, str]:
+    return {row["paper"]: row["decision"] for row in rows_of(text)}
+
+
 def decisions_of(record: Record) -> dict[str, str]:
-    return {row["paper"]: row["decision"] for row in csv.DictReader(io.StringIO(record.decisions))}
+    return words_of(record.decisions)
 
 
 def numbers(record: Record) -> tuple[int, int]:
     words = Counter(decisions_of(record).values())
     return words["accept"], words["wait list"]
-
-
-def rows_of(record: Record) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(record.decisions)))
-
-
-def words_of(text: str) -> dict[str, str]:
-    return {row["paper"]: row["decision"] for row in csv.DictReader(io.StringIO(text))}
 
 
 def test_another_number_is_printed_from_the_same_coins(
@@ -95,7 +95,7 @@ def test_what_mean_scores_say_follows_the_number(request_: Request, key_path: Pa
     record = decide(inputs, request_, key_path, tmp_path / "out").record
     lists = [{"main": 4, "short": 2}, {"main": 1, "short": 1}] if small is not CLOSE else [6, 1]
     for number in lists:
-        rows = list(csv.DictReader(io.StringIO(printed_list(record, number, 0).text)))
+        rows = rows_of(printed_list(record, number, 0).text)
         for track in {row.get("track") for row in rows}:
             here = [row for row in rows if row.get("track") == track]
             accepted = sum(row["decision"] == "accept" for row in here)
@@ -295,7 +295,7 @@ def test_each_track_has_a_bar_and_a_number(key_path: Path, tmp_path: Path) -> No
     assert isinstance(record.bar, dict)
     assert set(record.bar) == {"main", "short"}
     assert len({*record.bar.values()}) == 2
-    rows = list(csv.DictReader(io.StringIO(record.decisions)))
+    rows = rows_of(record.decisions)
     assert {row["paper"]: row["track"] for row in rows} == TRACKS
     words = Counter((row["track"], row["decision"]) for row in rows)
     assert (words["main", "accept"], words["main", "wait list"], words["short", "accept"]) == (2, 1, 1)
@@ -365,7 +365,7 @@ def test_all_or_none_of_a_track(accept: dict[str, int], key_path: Path, tmp_path
     inputs, request = read_small(small, tmp_path / "in"), replace(REQUEST, accept=accept, wait_list=0)
     record = decide(inputs, request, key_path, tmp_path / "out").record
     assert numbers(record) == (sum(accept.values()), 0)
-    for row in csv.DictReader(io.StringIO(record.decisions)):
+    for row in rows_of(record.decisions):
         if accept[row["track"]] in (0, {"main": 5, "short": 3}[row["track"]]):
             assert row["decision"] == row["raw_decision"] == ("accept" if accept[row["track"]] else "reject")
     certificate = json.loads(record.certificate)

@@ -15,8 +15,9 @@ pytest.importorskip("typer")
 pytest.importorskip("jsonschema")
 
 from jsonschema import Draft202012Validator
+from tools.certificate_schema import PATH, certificate_schema, schema_text
 
-from blindcal.deciding.certificate_fields import CERTIFICATE_FORMAT, certificate_schema
+from blindcal.deciding.certificate_fields import CERTIFICATE_FORMAT
 from commands import call
 from make_archive import ARCHIVE, with_outsider
 from small_conferences import (
@@ -28,14 +29,9 @@ from small_conferences import (
 
 pytestmark = pytest.mark.edge
 
-PATH = Path(__file__).parents[2] / "docs" / "certificate_schema.json"
 SCHEMA = certificate_schema()
 VALIDATOR = Draft202012Validator(SCHEMA)
 ARCHIVED = sorted(ARCHIVE.glob("*/*/out/certificate.json"))
-
-
-def schema_text() -> str:
-    return json.dumps(SCHEMA, indent=1) + "\n"
 
 
 def on_grid(small: SmallConference) -> SmallConference:
@@ -129,7 +125,7 @@ def test_there_is_no_date_in_it_so_the_same_key_and_input_are_the_same_bytes(tmp
 @pytest.mark.parametrize("path", ARCHIVED, ids=lambda path: "-".join(path.parts[-4:-2]))
 def test_archived_certificates_are_as_the_schema_says(path: Path) -> None:
     content = json.loads(path.read_text())
-    Draft202012Validator(certificate_schema()).validate(content)
+    VALIDATOR.validate(content)
 
 
 def test_the_schema_notices_what_is_wrong(tmp_path: Path) -> None:
@@ -143,10 +139,5 @@ def test_the_schema_notices_what_is_wrong(tmp_path: Path) -> None:
 
 
 def test_the_schema_in_the_documentation_is_that_of_the_declared_fields() -> None:
-    """`PYTHONPATH=src:tests:tests/data python tests/pages/test_certificate_files.py` writes it."""
-    assert PATH.read_text() == schema_text()
+    assert PATH.read_text() == schema_text(), "run python tools/certificate_schema.py"
     Draft202012Validator.check_schema(SCHEMA)
-
-
-if __name__ == "__main__":
-    PATH.write_text(schema_text())

@@ -2,8 +2,8 @@
 
 A row of `PARTS` says what values a field takes, what it means, for the schema and for people, and whether it
 is withheld if scores are confidential. These rows make the public certificate, the JSON schema in
-docs/certificate_schema.json, the check of a certificate that is read, and its explanation. A new field is a
-new row here, and its number in `certificate_text`.
+docs/certificate_schema.json (tools/certificate_schema.py), the check of a certificate that is read, and its
+explanation. A new field is a new row here, and its number in `certificate_text`.
 """
 
 from __future__ import annotations
@@ -510,45 +510,6 @@ def assumptions_without_scores(names: Sequence[str]) -> list[str]:
     if {"draws", "scores_alone"} & {*names}:
         return [*names]
     return [*ASSUMED_WITHOUT_SCORES, *(name for name in names if name in _WITHOUT_FIGURES)]
-
-
-def certificate_schema() -> dict[str, Any]:
-    """The JSON schema of certificate.json, with confidential scores or without."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"certificate.json of blindcal, format {CERTIFICATE_FORMAT}",
-        "description": "What the decisions of a conference promise and cost. Every number is exact for the "
-        "decisions as they were drawn, or an expectation over the public belief; none depends on the true "
-        "reviewers but through the decisions. There is no date: the same key and input give the same bytes "
-        "on any day. If scores are confidential, the public certificate has no figure that depends on them.",
-        **_object_schema(FIELDS),
-        "if": {"properties": {"source": {"const": "past"}}},
-        "then": {
-            "required": [row.name for row in FIELDS if row.of_candidates],
-            "if": {"properties": {"scores": {"const": "public"}}},
-            "then": {"required": [row.name for row in FIELDS if row.withheld and not row.optional]},
-        },
-    }
-
-
-def _object_schema(fields: Sequence[Field]) -> dict[str, Any]:
-    figures = [row.name for row in fields if row.withheld and not row.optional]
-    # All of these fields are there, or none: the first one needs the others, and each of them needs it.
-    first, *others = figures or [""]
-    together = {first: others, **{name: [first] for name in others}} if others else {}
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": [row.name for row in fields if not (row.withheld or row.optional or row.of_candidates)],
-        **({"dependentRequired": together} if together else {}),
-        "properties": {row.name: {**_field_schema(row), "description": row.description} for row in fields},
-    }
-
-
-def _field_schema(row: Field) -> Schema:
-    if row.kind is None:
-        return _object_schema(row.fields)
-    return {"anyOf": [row.kind.schema, {"type": "null"}]} if row.nullable else row.kind.schema
 
 
 def field_problems(
