@@ -34,7 +34,7 @@ from blindcal.posterior.variance_components import ScoreMoments
 from blindcal.verification import (
     Check,
     Verification,
-    _close,
+    _nearly_equal,
     checks_of,
     latest,
     refuse_failed,
@@ -413,7 +413,7 @@ def test_a_bar_that_is_nearly_right_or_picked_by_hand(tmp_path: Path, honest: Gi
 
 def test_what_nearly_agrees() -> None:
     numbers = {"a": [1.0, 2.0], "b": {"c": "x", "d": True}}
-    assert _close(numbers, {"a": [1.0 + 1e-12, 2.0], "b": {"c": "x", "d": True}}, 1e-9)
+    assert _nearly_equal(numbers, {"a": [1.0 + 1e-12, 2.0], "b": {"c": "x", "d": True}}, 1e-9)
     others = (
         {"a": [1.0 + 1e-6, 2.0], "b": {"c": "x", "d": True}},
         {"a": [1.0], "b": {"c": "x", "d": True}},
@@ -423,8 +423,8 @@ def test_what_nearly_agrees() -> None:
         {"a": [1.0, 2.0]},
         [1.0],
     )
-    assert not any(_close(numbers, other, 1e-9) for other in others)
-    assert not any(_close(other, numbers, 1e-9) for other in others)
+    assert not any(_nearly_equal(numbers, other, 1e-9) for other in others)
+    assert not any(_nearly_equal(other, numbers, 1e-9) for other in others)
 
 
 def planner_of(tables: PolicyTables) -> Planner:

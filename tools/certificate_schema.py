@@ -1,4 +1,4 @@
-"""The JSON schema of certificate.json, from the fields that the package declares: docs/certificate_schema.json."""
+"""Write docs/certificate_schema.json, the JSON schema of a certificate, from the fields that are declared."""
 
 from __future__ import annotations
 

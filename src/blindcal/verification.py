@@ -445,7 +445,7 @@ def _release_checks(
     yield Check(f"{name}: limits of each table", papers, missing + sum(beyond))
     costlier = sum(replay.costlier for replay in differ)
     yield Check(f"{name}: tables as good as those planned here", papers, costlier)
-    turned = tuple(_turned_here(made, differ, past.key))
+    turned = tuple(_decided_otherwise_here(made, differ, past.key))
     note = f"{count(len(turned), 'decision')} would differ on this machine" if turned else ""
     yield Check(f"{name}: draws under the tables planned here", papers, len(turned), note, turned)
 
@@ -480,27 +480,29 @@ def _compare_records(stored: Record, made: Draft, key: Key) -> dict[str, list[bo
     for check, names in _RECORD_CHECKS.items():
         for name in names:
             recorded, derived = getattr(stored, name), getattr(expected, name)
-            same = _close(recorded, derived, _FIT_SLACK) if name == "fit" else recorded == derived
+            same = _nearly_equal(recorded, derived, _FIT_SLACK) if name == "fit" else recorded == derived
             differ[check].append(not same)
     again = {paper.paper: paper for paper in made.record.papers}
     for paper in stored.papers:
         other = again.get(paper.paper)
         for check, names in _PAPER_CHECKS.items():
-            differ[check] += [other is None or not _agree(name, paper, other) for name in names]
+            differ[check] += [other is None or not _same_field(name, paper, other) for name in names]
     # Every paper once, in the order of files: another order could tell who reviewed.
     differ["public data"].append([paper.paper for paper in stored.papers] != natural_sorted(again))
     return differ
 
 
-def _agree(name: str, stored: PaperRecord, made: PaperRecord) -> bool:
+def _same_field(name: str, stored: PaperRecord, made: PaperRecord) -> bool:
     recorded, derived = getattr(stored, name), getattr(made, name)
     if name == "figures":
         # What holds under any prior depends on the table alone, so no digit of it may differ.
         exact = ("reviews", *(limit.bounds for limit in LIMITS.values() if limit.prior_free))
         same = all(recorded["claim"][part] == derived["claim"][part] for part in exact)
-        return same and _close(_as_floats(recorded), _as_floats(derived), _FIGURES_SLACK)
+        return same and _nearly_equal(
+            _figures_as_floats(recorded), _figures_as_floats(derived), _FIGURES_SLACK
+        )
     if name == "raw_accepted":
-        return _close(recorded, derived, _FIGURES_SLACK)
+        return _nearly_equal(recorded, derived, _FIGURES_SLACK)
     if name == "public":
         if recorded["pool"] != derived["pool"]:
             return False
@@ -508,7 +510,7 @@ def _agree(name: str, stored: PaperRecord, made: PaperRecord) -> bool:
     return json.dumps(recorded, sort_keys=True) == json.dumps(derived, sort_keys=True)
 
 
-def _as_floats(figures: Mapping[str, Any]) -> dict[str, Any]:
+def _figures_as_floats(figures: Mapping[str, Any]) -> dict[str, Any]:
     """Figures with sums as floats; a record has them as multiples of 2^-80."""
     claimed = {
         name: value / CLAIM_DENOMINATOR if name in SUMS else value for name, value in figures["claim"].items()
@@ -516,15 +518,15 @@ def _as_floats(figures: Mapping[str, Any]) -> dict[str, Any]:
     return {**figures, "claim": claimed}
 
 
-def _close(recorded: Any, derived: Any, slack: float) -> bool:
+def _nearly_equal(recorded: Any, derived: Any, slack: float) -> bool:
     """Whether two parts of a record agree, numbers up to a slack."""
     if isinstance(recorded, Mapping) and isinstance(derived, Mapping):
         return recorded.keys() == derived.keys() and all(
-            _close(recorded[key], derived[key], slack) for key in recorded
+            _nearly_equal(recorded[key], derived[key], slack) for key in recorded
         )
     if isinstance(recorded, list | tuple) and isinstance(derived, list | tuple):
         return len(recorded) == len(derived) and all(
-            _close(*pair, slack) for pair in zip(recorded, derived, strict=True)
+            _nearly_equal(*pair, slack) for pair in zip(recorded, derived, strict=True)
         )
     numbers = isinstance(recorded, int | float) and isinstance(derived, int | float)
     if numbers and not isinstance(recorded, bool):
@@ -553,7 +555,7 @@ def _beyond_limits(job: tuple[Case, PackedPolicy, PackedLayout | None], guarante
     return not keeps_guarantee(belief, table.policy, limits, slack=_WEIGHT_SLACK)
 
 
-def _turned_here(made: Draft, differ: Sequence[_Replay], key: Key) -> Iterator[str]:
+def _decided_otherwise_here(made: Draft, differ: Sequence[_Replay], key: Key) -> Iterator[str]:
     """The papers that the recorded coins decide otherwise under the tables planned here.
 
     At the true reviewers a table must decide as the one planned here does, however unlikely they are: another

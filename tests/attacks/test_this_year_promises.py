@@ -63,6 +63,14 @@ class Decided:
     def tables(self, cases: list[LevelCase]) -> Tables:
         return tables_of(cases, Guarantee("odds", epsilon=self.epsilon))
 
+    @property
+    def request(self) -> Request:
+        """What a chair requests to have it decided so."""
+        people = len(self.year.people) if self.stated else None
+        level = {"accept": 1 + len(self.year.scores) // 3} if self.exact else {"accept_rate": 0.4}
+        guarantee = Guarantee("odds", epsilon=self.epsilon)
+        return Request(guarantee, people=people, strictness_share=self.share, **level)
+
     def chances(self, writers: Writers) -> tuple[float, ...]:
         """The chance of each paper to be accepted, as these writers' own rows give it."""
         reviews = self.year.reviews(writers)
@@ -184,64 +192,48 @@ def test_an_exchange_of_two_writers_changes_only_the_draws_of_their_papers() -> 
     assert moved > 0
 
 
+def other_writers(made: Decided, rng: np.random.Generator) -> list[Writers]:
+    """Writers permuted, all different, and as few as can be."""
+    slots, names = [len(own) for own in made.year.writers], list(made.year.people)
+    split = iter(f"s{who}" for who in rng.permutation(100))
+    return [
+        *(tuple(tuple(rng.permutation(names)[:k].tolist()) for k in slots) for _ in range(5)),
+        tuple(tuple(next(split) for _ in range(k)) for k in slots),
+        tuple(tuple(names[:k]) for k in slots),
+        tuple(tuple(names[::-1][:k]) for k in slots),
+    ]
+
+
 def test_who_wrote_what_changes_no_public_byte() -> None:
-    """Writers permuted, all different, and as few as can be: moments, beliefs, bars and tables are equal."""
+    """Moments, beliefs, bars and tables are equal, and so are the plans that have these tables."""
+
+    def public(made: Decided, writers: Writers) -> tuple[object, ...]:
+        cases = made.cases(made.year.reviews(writers))
+        beliefs = [(case.belief.weight.tobytes(), case.belief.favor.tobytes()) for case in cases]
+        others = [case.belief_if(share).favor.tobytes() for case in cases for share in SHARES]
+        return repr(cases), repr(cases[0].model), beliefs, others, repr(made.tables(cases))
+
+    def planned(made: Decided, writers: Writers) -> tuple[Any, ...]:
+        found = plan(read_inputs(made.year.rows(writers)), made.request)
+        names = [case.paper for case in found.conference.cases]
+        tables = [
+            (name, one.policy.accept.tobytes(), repr(one.claim))
+            for name, one in zip(names, found.papers, strict=True)
+        ]
+        return repr(found.conference.cases), tables, repr(found.summary), found.remarks
+
     for number, made in enumerate(conferences(count(20, 100), papers=5, people=6)):
-        rng = np.random.default_rng([63, number])
-        slots = [len(own) for own in made.year.writers]
-
-        def public(writers: Writers, made: Decided = made) -> tuple[object, ...]:
-            reviews = made.year.reviews(writers)
-            cases = made.cases(reviews)
-            beliefs = [(case.belief.weight.tobytes(), case.belief.favor.tobytes()) for case in cases]
-            others = [case.belief_if(share).favor.tobytes() for case in cases for share in SHARES]
-            return repr(cases), repr(cases[0].model), beliefs, others, repr(made.tables(cases))
-
-        expected = public(made.year.writers)
-        names = list(made.year.people)
-        split = iter(f"s{who}" for who in rng.permutation(100))
-        for writers in (
-            *(tuple(tuple(rng.permutation(names)[:k].tolist()) for k in slots) for _ in range(5)),
-            tuple(tuple(next(split) for _ in range(k)) for k in slots),
-            tuple(tuple(names[:k]) for k in slots),
-            tuple(tuple(names[::-1][:k]) for k in slots),
-        ):
-            assert public(writers) == expected
-
-
-def test_plans_have_these_tables_and_no_public_byte_of_them_depends_on_the_writers() -> None:
-    for number, made in enumerate(conferences(count(20, 100), papers=5, people=6)):
-        rng = np.random.default_rng([64, number])
+        others = other_writers(made, np.random.default_rng([63, number]))
+        expected, own = public(made, made.year.writers), made.year.writers
+        assert all(public(made, writers) == expected for writers in others)
         if made.year.areas["p1"]:
             continue  # areas are a column of their own
-        slots = [len(own) for own in made.year.writers]
-        people = len(made.year.people) if made.stated else None
-        level = {"accept": 1 + len(slots) // 3} if made.exact else {"accept_rate": 0.4}
-        request = Request(
-            Guarantee("odds", epsilon=made.epsilon), people=people, strictness_share=made.share, **level
-        )
-
-        def public(writers: Writers, made: Decided = made, request: Request = request) -> tuple[Any, ...]:
-            planned = plan(read_inputs(made.year.rows(writers)), request)
-            names = [case.paper for case in planned.conference.cases]
-            tables = [
-                (name, one.policy.accept.tobytes(), repr(one.claim))
-                for name, one in zip(names, planned.papers, strict=True)
-            ]
-            return repr(planned.conference.cases), tables, repr(planned.summary), planned.remarks
-
-        expected, cases = public(made.year.writers), made.cases(made.year.reviews())
-        assert expected[0] == repr(tuple(cases))
-        for (paper, accept, _), (name, table) in zip(expected[1], made.tables(cases).items(), strict=True):
+        cases, plans = made.cases(made.year.reviews()), planned(made, own)
+        assert plans[0] == repr(tuple(cases))
+        for (paper, accept, _), (name, table) in zip(plans[1], made.tables(cases).items(), strict=True):
             assert paper == name
             assert np.frombuffer(accept) == pytest.approx(table, abs=1e-9)
-        names = list(made.year.people)
-        for writers in (
-            tuple(tuple(rng.permutation(names)[:k].tolist()) for k in slots),
-            tuple(tuple(f"s{n}{k}" for k in range(slot)) for n, slot in enumerate(slots)),
-            tuple(tuple(names[:k]) for k in slots),
-        ):
-            assert public(writers) == expected
+        assert all(planned(made, writers) == plans for writers in others[4:7])
 
 
 def test_an_exchange_changes_odds_from_lists_by_the_lots_of_both_people_at_most() -> None:
@@ -286,12 +278,7 @@ def test_an_exchange_changes_odds_from_lists_by_the_lots_of_both_people_at_most(
 
 def ranks_of(made: Decided) -> list[RankPair]:
     """The public ranks of each paper after either private decision, as its plan has them."""
-    level = {"accept": 1 + len(made.year.scores) // 3}
-    people = len(made.year.people) if made.stated else None
-    request = Request(
-        Guarantee("odds", epsilon=made.epsilon), people=people, strictness_share=made.share, **level
-    )
-    planned = plan(read_inputs(made.year.rows()), request)
+    planned = plan(read_inputs(made.year.rows()), made.request)
     figures = {
         case.paper: one.figures for case, one in zip(planned.conference.cases, planned.papers, strict=True)
     }

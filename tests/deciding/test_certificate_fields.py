@@ -12,7 +12,7 @@ import pytest
 from blindcal.deciding.certificate_fields import (
     FIELDS,
     Field,
-    _fits,
+    _fits_schema,
     field_problems,
     public_fields,
 )
@@ -35,7 +35,7 @@ def test_kinds_accept_what_the_library_for_schemas_accepts() -> None:
         if row.kind is not None:
             validator = jsonschema.Draft202012Validator(row.kind.schema)
             for value in VALUES:
-                assert _fits(row.kind.schema, value) == validator.is_valid(value), (row.name, value)
+                assert _fits_schema(row.kind.schema, value) == validator.is_valid(value), (row.name, value)
 
 
 def test_every_row_is_complete() -> None:

@@ -130,7 +130,9 @@ def _refuse_other_settings(first: Record, request: Request) -> None:
     names = [name for name in {**now, **was} if was.get(name) != now.get(name)]
     if not names:
         return
-    differ = "; ".join(f"`{k}` was {_setting(was.get(k))}, now {_setting(now.get(k))}" for k in names)
+    differ = "; ".join(
+        f"`{k}` was {_setting_text(was.get(k))}, now {_setting_text(now.get(k))}" for k in names
+    )
     scaled = "; fit again on the scale of the first calibration, as `blindcal fit FOLDER` does"
     raise RefusedError(
         "the guarantee, its limits, the bar, the possible scores, their better end, who may see them and the "
@@ -139,7 +141,7 @@ def _refuse_other_settings(first: Record, request: Request) -> None:
     )
 
 
-def _setting(value: object) -> str:
+def _setting_text(value: object) -> str:
     return "not given" if value is None else str(value)
 
 

@@ -96,7 +96,7 @@ class Field:
     fields: tuple[Field, ...] = ()  # the fields of an object
 
 
-def _number(rule: str, form: str, **limits: float) -> ValueKind:
+def _number_kind(rule: str, form: str, **limits: float) -> ValueKind:
     return ValueKind({"type": "number", **limits}, f"must be a number{rule}", form)
 
 
@@ -105,28 +105,31 @@ def _or_infinite(kind: ValueKind, form: str) -> ValueKind:
     return ValueKind({"anyOf": [kind.schema, {"const": "inf"}]}, f'{kind.rule}, or "inf"', form)
 
 
-def _whole(least: int) -> ValueKind:
+def _whole_number(least: int) -> ValueKind:
     schema = {"type": "integer", "minimum": least}
     return ValueKind(schema, f"must be a whole number of at least {least}", ",")
 
 
-def _by_track(one: ValueKind, each: ValueKind, form: str, rule: str = "") -> ValueKind:
+def _or_by_track(one: ValueKind, each: ValueKind, form: str, rule: str = "") -> ValueKind:
     schema = {"anyOf": [one.schema, {"type": "object", "additionalProperties": each.schema}]}
     return ValueKind(schema, f"{rule or one.rule}, or one for each track", form)
 
 
-def _choice(*values: str) -> ValueKind:
+def _one_of(*values: str) -> ValueKind:
     return ValueKind({"enum": list(values)}, f"must be one of {', '.join(values)}")
 
 
-NUMBER, DECIMAL = _number("", "number"), _number("", ".2f")
-SHARE = _number(" from 0 to 1", "percent", minimum=0, maximum=1)
-FACTOR = _number(" of at least 1", "rounded", minimum=1)
-BOUND, TIMES = _or_infinite(_number(" of at least 0", "", minimum=0), "bound"), _or_infinite(FACTOR, "times")
-COUNT, POSITIVE = _whole(0), _whole(1)
-LEVEL = _by_track(NUMBER, NUMBER, "quality")
-PAPERS = _by_track(COUNT, COUNT, "by_track", "must be a whole number")
-ACCEPTED = _by_track(POSITIVE, COUNT, "by_track")
+NUMBER, DECIMAL = _number_kind("", "number"), _number_kind("", ".2f")
+SHARE = _number_kind(" from 0 to 1", "percent", minimum=0, maximum=1)
+FACTOR = _number_kind(" of at least 1", "rounded", minimum=1)
+BOUND, TIMES = (
+    _or_infinite(_number_kind(" of at least 0", "", minimum=0), "bound"),
+    _or_infinite(FACTOR, "times"),
+)
+COUNT, POSITIVE = _whole_number(0), _whole_number(1)
+LEVEL = _or_by_track(NUMBER, NUMBER, "quality")
+PAPERS = _or_by_track(COUNT, COUNT, "by_track", "must be a whole number")
+ACCEPTED = _or_by_track(POSITIVE, COUNT, "by_track")
 TEXT = ValueKind({"type": "string"}, "must be text")
 FORMAT = ValueKind(
     {"type": "integer", "minimum": CERTIFICATE_FORMAT, "maximum": CERTIFICATE_FORMAT},
@@ -170,30 +173,30 @@ _SOURCES = {
 }
 
 
-def _source(content: Content) -> str:
+def _source_sentence(content: Content) -> str:
     if by_scores_alone(content):
         return "Papers were decided by their scores alone: how strict reviewers are was not estimated."
     return _SOURCES[content["source"]]
 
 
-def _readers(content: Content) -> str:
+def _readers_sentence(content: Content) -> str:
     if content["scores"] == "public":
         return "Everyone may see the scores of all papers."
     return "Not everyone may see the scores: figures that depend on them are not published. {unseen}"
 
 
-def _some_again(content: Content) -> bool:
+def _some_decided_again(content: Content) -> bool:
     """Whether papers were decided again or corrected; if scores are confidential, only whether corrected."""
     return any(content["decided_again"].get(name) for name in ("papers", "corrected"))
 
 
-def _if_again(row: Field) -> Field:
+def _if_decided_again(row: Field) -> Field:
     """The field, about which people read only if papers were decided again or corrected."""
-    return replace(row, sentence=lambda content: row.description if _some_again(content) else "")
+    return replace(row, sentence=lambda content: row.description if _some_decided_again(content) else "")
 
 
-def _decided_again(content: Content) -> str:
-    if not _some_again(content):
+def _decided_again_sentence(content: Content) -> str:
+    if not _some_decided_again(content):
         return "No paper was decided twice."
     return (
         "Papers decided before, under this name or one with the same scores, and decided again from public "
@@ -204,7 +207,7 @@ def _decided_again(content: Content) -> str:
     )
 
 
-def _odds(content: Content) -> str:
+def _odds_sentence(content: Content) -> str:
     if content["epsilon"] == 0.0:
         return "No decision changes the odds of anyone who sees the scores, whatever else they know."
     if content["epsilon"] == float("inf"):
@@ -276,11 +279,11 @@ _CORRECTED = (
 )
 _DECIDED_AGAIN = (
     # Whether a new paper has the scores of a decided one shows in this number.
-    COUNT.figure("papers", "How many were decided again, from public data alone.", _decided_again),
-    *map(_if_again, _CORRECTED),
+    COUNT.figure("papers", "How many were decided again, from public data alone.", _decided_again_sentence),
+    *map(_if_decided_again, _CORRECTED),
 )
 _CALIBRATION_FIT = (
-    _choice(FITS, DOUBTFUL, HOPELESS).field(
+    _one_of(FITS, DOUBTFUL, HOPELESS).field(
         "verdict", "The verdict.", lambda content: _VERDICTS[content["calibration_fit"]["verdict"]]
     ),
     DECIMAL.field("predicted_mean", "Mean score as predicted."),
@@ -309,7 +312,7 @@ _DECIDED: Sequence[Field] = (
     POSITIVE.field("release", "Which of the conference's releases this is; it replaces those before it."),
     POSITIVE.field("papers", "How many papers were decided."),
     POSITIVE.field("reviews", "How many reviews they had."),
-    _choice(*RELEASES).field(
+    _one_of(*RELEASES).field(
         "publishes",
         "What goes out: decisions, or advice to raise, lower or leave what mean scores say. Someone who sees "
         "the scores can work out each decision from advice, so what is stated of decisions holds for it.",
@@ -329,22 +332,22 @@ _DECIDED: Sequence[Field] = (
     Field(
         "selection", None, "Only if exactly so many papers are accepted.", optional=True, fields=_SELECTION
     ),
-    _choice(*SCORES).field(
+    _one_of(*SCORES).field(
         "scores",
         "Who may see the scores of all papers: everyone, or not. If not, the figures are in the private log.",
-        _readers,
+        _readers_sentence,
     ),
     LEVEL.figure(
         "bar",
         "Accepting a paper was correct if its quality is above this. Quality is measured in standard "
         "deviations over papers: 0 is the average paper, and 1 is better than five in six.",
     ),
-    _choice("high", "low").field("better", "Which scores are better, as the chair said."),
+    _one_of("high", "low").field("better", "Which scores are better, as the chair said."),
     Field("scale", None, "The scores, as they were given.", withheld=True, fields=_SCALE),
-    _choice(*SOURCES).field(
+    _one_of(*SOURCES).field(
         "source",
         "What calibrated: a calibration from elsewhere, these reviews themselves, or another method's file.",
-        _source,
+        _source_sentence,
     ),
     Field(
         "pools",
@@ -361,7 +364,7 @@ _DECIDED: Sequence[Field] = (
     ),
 )
 _PROMISED: Sequence[Field] = (
-    _choice(*NAMES).field("guarantee", "The promise by name.", ""),
+    _one_of(*NAMES).field("guarantee", "The promise by name.", ""),
     Field(
         "limits",
         None,
@@ -415,7 +418,7 @@ _REVEALED: Sequence[Field] = (
         "epsilon",
         "No decision changes anyone's odds between two assignments of a paper by more than e to this. "
         '"inf": no limit holds. Without decisions it would be 0.',
-        _odds,
+        _odds_sentence,
     ),
     FACTOR.figure(
         "multiplier",
@@ -529,16 +532,16 @@ def field_problems(
                 yield name, rule
         elif row.fields and isinstance(value, Mapping):
             yield from field_problems(value, figures, row.fields, f"{name}.")
-        elif row.kind is None or not _fits(row.kind.schema, value):
+        elif row.kind is None or not _fits_schema(row.kind.schema, value):
             yield name, rule
 
 
-def _fits(schema: Schema, value: object) -> bool:
+def _fits_schema(schema: Schema, value: object) -> bool:
     """Whether a value is as a schema of these kinds says."""
     # jsonschema is no dependency: reading a certificate must work with the core alone.
     match schema:
         case {"anyOf": options}:
-            return any(_fits(option, value) for option in options)
+            return any(_fits_schema(option, value) for option in options)
         case {"enum": values}:
             return isinstance(value, str) and value in values
         case {"const": constant}:
@@ -549,9 +552,9 @@ def _fits(schema: Schema, value: object) -> bool:
             least, most = schema.get("minItems", 0), schema.get("maxItems", float("inf"))
             if not isinstance(value, list) or not least <= len(value) <= most:
                 return False
-            return all(_fits(items, item) for item in value)
+            return all(_fits_schema(items, item) for item in value)
         case {"type": "object", "additionalProperties": each}:
-            return isinstance(value, Mapping) and all(_fits(each, item) for item in value.values())
+            return isinstance(value, Mapping) and all(_fits_schema(each, item) for item in value.values())
     number = int if schema["type"] == "integer" else (int, float)
     return (
         isinstance(value, number)

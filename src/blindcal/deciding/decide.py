@@ -563,11 +563,11 @@ def _refuse_other_number(before: Request, request: Request) -> None:
     """Refuses another number of accepted papers: one is released, and any other is printed."""
     if before.quota != request.quota:
         raise RefusedError(
-            f"`accept` is {_by_track(before.accept)} and `wait_list` {_by_track(before.wait_list)} since "
-            f"release 1 and cannot be changed: `blindcal export --accept` prints a list of another number, "
-            "without a draw or a release"
+            f"`accept` is {_number_text(before.accept)} and `wait_list` {_number_text(before.wait_list)} "
+            "since release 1 and cannot be changed: `blindcal export --accept` prints a list of another "
+            "number, without a draw or a release"
         )
 
 
-def _by_track(number: Number | None) -> str:
+def _number_text(number: Number | None) -> str:
     return ",".join(f"{k}={v}" for k, v in number.items()) if isinstance(number, Mapping) else str(number)

@@ -133,7 +133,7 @@ class Ledger:
 
     def _checked_head(self, release: ReleaseEntry) -> RecordHead:
         head = read_head(self.folder / record_name(release.number), self.key)
-        if _entry_of(head) != release:
+        if _release_entry(head) != release:
             raise changed_record(head.path)
         return head
 
@@ -165,7 +165,7 @@ def read_ledger(key_path: StrPath, key: Key) -> Ledger:
     """
     folder = ledger_folder(key_path)
     chain = read_chain(folder, key, _KIND)
-    return Ledger(folder, key, tuple(map(_entry_of, chain)), chain[-1].stamp if chain else "")
+    return Ledger(folder, key, tuple(map(_release_entry, chain)), chain[-1].stamp if chain else "")
 
 
 def commit(ledger: Ledger, record: Record, policies: PolicyTables, input_stamp: str) -> Ledger:
@@ -184,7 +184,7 @@ def commit(ledger: Ledger, record: Record, policies: PolicyTables, input_stamp: 
     return Ledger(ledger.folder, ledger.key, (*ledger.releases, entry), stamp)
 
 
-def _entry_of(head: RecordHead) -> ReleaseEntry:
+def _release_entry(head: RecordHead) -> ReleaseEntry:
     if head.head.get("coins") != COIN_FORMAT:
         raise VerificationError(
             f"{head.path} has draws of another format than {COIN_FORMAT}, which this version of blindcal "

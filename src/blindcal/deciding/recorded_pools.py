@@ -40,7 +40,7 @@ class PoolRows(EncodedList):
         """Name and calibration of each candidate, shared if both are."""
         (names, without), (rows, others) = shared_part(self.candidates), shared_part(self.parameters)
         if without == others:
-            return all_but(_pairs(names, rows), without)
+            return all_but(_names_with_parameters(names, rows), without)
         return tuple(zip(self.candidates, self.parameters, strict=True))
 
     @property
@@ -66,7 +66,7 @@ class PoolRows(EncodedList):
 
 
 @lru_cache(maxsize=4)
-def _pairs(
+def _names_with_parameters(
     names: tuple[str, ...], rows: tuple[tuple[float, ...], ...]
 ) -> SharedTuple[tuple[str, tuple[float, ...]]]:
     return SharedTuple(zip(names, rows, strict=True))

@@ -117,7 +117,7 @@ _STOPPED = 1e-3
 _NEAR, _NEAR_ALONE = 0.5, (0.02, 0.1, 0.3)
 
 
-class _Paper(NamedTuple):
+class _Compared(NamedTuple):
     """A paper as it is compared."""
 
     paper: str
@@ -125,7 +125,7 @@ class _Paper(NamedTuple):
     by: Mapping[str, float]  # the score that each known reviewer gave
 
 
-_Pairs = Callable[[list[_Paper], list[_Paper]], Iterator[tuple[int, int]]]
+_Pairs = Callable[[list[_Compared], list[_Compared]], Iterator[tuple[int, int]]]
 
 
 @dataclass(frozen=True)
@@ -179,9 +179,11 @@ def refuse_drawn_again(past: Ledger, conference: Conference, truth: TrueReviewer
 
 def resemblances(past: Ledger, conference: Conference, truth: TrueReviewers) -> list[Resemblance]:
     """What each comparison finds between the new papers of a conference and those that were decided."""
-    decided = [_paper(name, paper.public["scores"], paper.reviewers) for name, paper in past.latest.items()]
+    decided = [
+        _compared(name, paper.public["scores"], paper.reviewers) for name, paper in past.latest.items()
+    ]
     new = [
-        _paper(case.paper, case.scores, truth[case.paper])
+        _compared(case.paper, case.scores, truth[case.paper])
         for case in conference.cases
         if case.paper not in past.latest
     ]
@@ -189,22 +191,22 @@ def resemblances(past: Ledger, conference: Conference, truth: TrueReviewers) -> 
         return []
     deviation = float(np.std([score for paper in decided for score in paper.scores]))
     comparisons: list[tuple[str, _Pairs]] = [
-        ("their reviewers", partial(_by_reviewers, all_of_them=True, near=inf)),
+        ("their reviewers", partial(_pairs_by_reviewers, all_of_them=True, near=inf)),
         (
             "most reviewers and near scores",
-            partial(_by_reviewers, all_of_them=False, near=_NEAR * deviation),
+            partial(_pairs_by_reviewers, all_of_them=False, near=_NEAR * deviation),
         ),
-        *(("their scores", partial(_by_scores, near=near * deviation)) for near in _NEAR_ALONE),
+        *(("their scores", partial(_pairs_by_scores, near=near * deviation)) for near in _NEAR_ALONE),
     ]
     return [_resemblance(by, pairs, new, decided) for by, pairs in comparisons]
 
 
-def _paper(paper: str, scores: Sequence[float], reviewers: Sequence[str]) -> _Paper:
+def _compared(paper: str, scores: Sequence[float], reviewers: Sequence[str]) -> _Compared:
     by = {name: score for name, score in zip(reviewers, scores, strict=True) if name != OUTSIDER}
-    return _Paper(paper, tuple(sorted(scores)), by)
+    return _Compared(paper, tuple(sorted(scores)), by)
 
 
-def _resemblance(by: str, pairs: _Pairs, new: list[_Paper], decided: list[_Paper]) -> Resemblance:
+def _resemblance(by: str, pairs: _Pairs, new: list[_Compared], decided: list[_Compared]) -> Resemblance:
     # Loaded when an amendment needs them: every process that helps would load them too.
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
@@ -218,8 +220,8 @@ def _resemblance(by: str, pairs: _Pairs, new: list[_Paper], decided: list[_Paper
     return Resemblance(by, tuple(matched), len(new), alike, len(decided))
 
 
-def _by_reviewers(
-    papers: list[_Paper], others: list[_Paper], all_of_them: bool, near: float
+def _pairs_by_reviewers(
+    papers: list[_Compared], others: list[_Compared], all_of_them: bool, near: float
 ) -> Iterator[tuple[int, int]]:
     """The pairs of papers that share all reviewers, or more than half, and whose scores of these are near."""
     of_reviewer = defaultdict(list)
@@ -237,7 +239,9 @@ def _by_reviewers(
                 yield index, other
 
 
-def _by_scores(papers: list[_Paper], others: list[_Paper], near: float) -> Iterator[tuple[int, int]]:
+def _pairs_by_scores(
+    papers: list[_Compared], others: list[_Compared], near: float
+) -> Iterator[tuple[int, int]]:
     """The pairs of papers whose rising scores are near, one by one."""
     from scipy.spatial import KDTree
 
