@@ -268,6 +268,12 @@ def entry(numerator: np.ndarray, place: int, value: int) -> np.ndarray:
     return numerator
 
 
+def one_more_table(made: Draft) -> Draft:
+    """A table of a paper that nothing was drawn for."""
+    tables = made.policies.packed
+    return replace(made, policies=PolicyTables({**tables, "p99": next(iter(tables.values()))}))
+
+
 def of_a_smaller_crowd(made: Draft) -> Draft:
     """Tables, figures and coins of a crowd of 2, sealed as if four were promised."""
     request = replace(CROWD, guarantee=Guarantee("crowd", among=2, epsilon=None))
@@ -345,6 +351,7 @@ FORGED: dict[str, tuple[Request, Forgery, str | None]] = {
         f"table {k}": (REQUEST, table_changed(change), "limits of each table: 1 of 16 does not agree")
         for k, change in TABLES.items()
     },
+    "one more table": (REQUEST, one_more_table, "accept probabilities: 1 of"),
     "a smaller crowd": (CROWD, of_a_smaller_crowd, r"limits of each table: \d+ of 16 do"),
 }
 

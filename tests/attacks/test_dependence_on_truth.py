@@ -10,7 +10,8 @@ biased.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -29,37 +30,22 @@ FALSE_ALARM = 1e-6
 """The probability that a sound system fails, over all papers and pairs together (Bonferroni)."""
 
 
-@dataclass(frozen=True, eq=False)
-class RepeatedRelease:
-    """One of several releases of the same public data.
+class RepeatedRelease(NamedTuple):
+    """One of several releases of the same public data."""
 
-    It has one table per paper, the accept probability of each paper under this release's true reviewers, the
-    decisions, and all public bytes.
-    """
-
-    tables: tuple[Array, ...] = field(repr=False)
-    chance: tuple[float, ...] = field(repr=False)
+    tables: tuple[Array, ...]  # one table per paper
+    chance: tuple[float, ...]  # the accept probability of each paper under this release's true reviewers
     accepted: tuple[bool, ...]
-    public: bytes = field(repr=False)
+    public: bytes  # all public bytes
 
 
-@dataclass(frozen=True)
-class TruthDependence:
-    """Signs of dependence on the truth, over several releases.
+class TruthDependence(NamedTuple):
+    """Signs of dependence on the truth, over several releases."""
 
-    `tables` are papers whose table changed, `texts` counts releases with equal decisions and other texts,
-    `biased` are papers decided too often one way, and `together` are pairs of papers with correlated
-    decisions.
-    """
-
-    tables: tuple[int, ...]
-    texts: int
-    biased: tuple[int, ...]
-    together: tuple[tuple[int, int], ...]
-
-    @property
-    def any(self) -> bool:
-        return bool(self.tables or self.texts or self.biased or self.together)
+    tables: tuple[int, ...]  # papers whose table changed
+    texts: int  # how many releases have equal decisions and other texts
+    biased: tuple[int, ...]  # papers decided too often one way
+    together: tuple[tuple[int, int], ...]  # pairs of papers with correlated decisions
 
 
 def truth_dependence(trials: Sequence[RepeatedRelease]) -> TruthDependence:
@@ -120,25 +106,17 @@ def table_of(case: PaperCase) -> ExactPolicy:
     return certify(case.belief, solve(case, GUARANTEE).accept, GUARANTEE)[0]
 
 
-def sound(case: PaperCase, truth: int) -> PaperCase:
-    return case
-
-
 def rows_by_paper(cases: Sequence[PaperCase], truth: Truth, accepted: Sequence[bool]) -> list[int]:
     return list(range(len(cases)))
-
-
-def own_coin(paper: str, truth: int) -> dict[str, object]:
-    return {"paper": paper, "truth": truth}
 
 
 def played(
     cases: Sequence[PaperCase],
     trials: int,
     *,
-    planned: Callable[[PaperCase, int], PaperCase] = sound,
+    planned: Callable[[PaperCase, int], PaperCase] | None = None,
     order: Callable[[Sequence[PaperCase], Truth, Sequence[bool]], list[int]] = rows_by_paper,
-    coin: Callable[[str, int], dict[str, object]] = own_coin,
+    coin: Callable[[str, int], dict[str, object]] = lambda paper, truth: {"paper": paper, "truth": truth},
 ) -> list[RepeatedRelease]:
     """The same scores decided for assignments drawn from the belief, each with a key of its own."""
     rng, found = np.random.default_rng(9), []
@@ -148,9 +126,9 @@ def played(
         truth = [int(rng.choice(len(case.tuples), p=case.belief.weight)) for case in cases]
         policies = []
         for case, who in zip(cases, truth, strict=True):
-            place = case.paper, who if planned is not sound else 0
+            place = case.paper, who if planned else 0
             if place not in tables:
-                tables[place] = table_of(planned(case, who))
+                tables[place] = table_of(planned(case, who) if planned else case)
             policies.append(tables[place])
         chance = [policy.probability(who) for policy, who in zip(policies, truth, strict=True)]
         accepted = [
@@ -159,20 +137,16 @@ def played(
         rows = [
             f"{cases[i].paper},{'accept' if accepted[i] else 'reject'}" for i in order(cases, truth, accepted)
         ]
+        accept = tuple(policy.accept for policy in policies)
         found.append(
-            RepeatedRelease(
-                tuple(policy.accept for policy in policies),
-                tuple(map(float, chance)),
-                tuple(accepted),
-                "\n".join(rows).encode(),
-            )
+            RepeatedRelease(accept, tuple(map(float, chance)), tuple(accepted), "\n".join(rows).encode())
         )
     return found
 
 
 def test_a_sound_system_is_not_suspected() -> None:
     """A false alarm in one of a million runs."""
-    assert not truth_dependence(played(open_cases(), count(400, 4000))).any
+    assert not any(truth_dependence(played(open_cases(), count(400, 4000))))
 
 
 def test_a_table_that_depends_on_the_truth_is_found() -> None:
@@ -216,11 +190,11 @@ def test_rows_in_processing_order_are_found() -> None:
 
 
 def test_a_coin_that_is_not_the_tables_is_found() -> None:
-    trials = [replace(one, accepted=(True,) * 4) for one in played(open_cases(), count(400, 4000))]
+    trials = [one._replace(accepted=(True,) * 4) for one in played(open_cases(), count(400, 4000))]
     assert set(truth_dependence(trials).biased) == {0, 1, 2, 3}
 
 
 def test_what_was_certain_must_come_out() -> None:
     sure = RepeatedRelease((np.ones(2),), (1.0,), (True,), b"")
-    assert not truth_dependence([sure, sure]).any
-    assert truth_dependence([sure, replace(sure, accepted=(False,))]).biased == (0,)
+    assert not any(truth_dependence([sure, sure]))
+    assert truth_dependence([sure, sure._replace(accepted=(False,))]).biased == (0,)

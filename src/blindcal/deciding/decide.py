@@ -88,7 +88,6 @@ class Draft:
 
     record: Record
     policies: PolicyTables
-    changes: Changes
     # The stamp of the whole input, which enters every coin if evidence on a paper depends on all reviews
     rows: str | None
 
@@ -156,7 +155,7 @@ def draft(
         model=None if conference.model is None else model_json(conference.model),
     )
     policies = PolicyTables({case.paper: plan.packed for case, plan in zip(part.cases, plans, strict=True)})
-    return Draft(with_texts(record, past.key), policies, changes, rows)
+    return Draft(with_texts(record, past.key), policies, rows)
 
 
 def _refuse_other_evidence(
