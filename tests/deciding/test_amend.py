@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from blindcal.deciding.amend import same_scores
+from blindcal.deciding.amend import same_scores, score_tolerance
 from blindcal.deciding.certificate import claim_of
 from blindcal.deciding.decide import Outcome
 from blindcal.deciding.key import Key
@@ -206,6 +206,20 @@ def test_papers_of_a_later_release_are_known_under_another_name_too(tmp_path: Pa
     outcome = decided(key, (assemble(again, None, given[0].bar), truth), amend=True)
     assert outcome.changes.alike == tuple(case.paper for case in again)
     assert {probability_of(paper) for paper in outcome.record.papers} <= {0, 1}
+
+
+def test_a_copy_of_a_copy_is_known_as_one_of_the_first(tmp_path: Path) -> None:
+    """Scores that move a little with each new name, until they are no longer those of the first paper."""
+    given, key = loaded(small_conference(papers=8)), tmp_path / "key.bin"
+    decided(key, given)
+    case, *rest = given[0].cases
+    step = 0.9 * score_tolerance([score for one in given[0].cases for score in one.scores])
+    for number, name in enumerate(("q", "r"), start=1):
+        copy = replace(case, paper=name, scores=tuple(score + number * step for score in case.scores))
+        truth = {**given[1], name: given[1][case.paper]}
+        outcome = decided(key, with_cases(given, [copy, *rest], truth), amend=True)
+    assert outcome.record.papers[0].earlier == ((1, case.paper), (2, "q"))
+    assert not same_scores(case.scores, copy.scores, step / 0.9, whole=True)
 
 
 def test_the_same_scores_by_hand() -> None:

@@ -118,25 +118,6 @@ def swapped(truth: TrueReviewers, paper: str) -> TrueReviewers:
     return {**truth, paper: truth[paper][::-1]}
 
 
-def test_a_paper_corrected_many_times_has_one_coin(tmp_path: Path) -> None:
-    """Five corrections of one score: each is decided from public data, and the first promise is repeated."""
-    conference, truth = loaded(small_conference())
-    case, key = conference.cases[0], tmp_path / "key.bin"
-    first = released(key, conference, truth, REQUEST)
-    for number in range(1, 6):
-        scores = (case.scores[0], case.scores[1] + 0.5 * number)
-        now = replace(conference, cases=(replace(case, scores=scores), *conference.cases[1:]))
-        outcome = released(key, now, truth, REQUEST, amend=True, reason="corrected")
-        paper = outcome.record.papers[0]
-        assert probability_of(paper) in (0, 1)
-        assert claim_of(paper) == claim_of(first.record.papers[0])
-        assert outcome.certificate["decided_again"]["papers"] == 1
-        assert outcome.record.papers[1:] == first.record.papers[1:], "everything else is frozen"
-    assert paper.earlier == tuple((number, "p00") for number in range(1, 6))
-    with open_ledger(key, Key(key.read_bytes())) as ledger:
-        refuse_failed(checks_of(now, truth, ledger))
-
-
 def test_a_corrected_name_is_told_to_the_chair_alone(tmp_path: Path) -> None:
     """No file, number or counter changes: the stored release is returned, with or without `amend`."""
     conference, truth = loaded(small_conference())
@@ -153,30 +134,6 @@ def test_a_corrected_name_is_told_to_the_chair_alone(tmp_path: Path) -> None:
         now = swapped(truth, "p00")
         with pytest.raises(VerificationError, match="reviewers are those recorded: 1 of 6 does not agree"):
             refuse_failed(checks_of(conference, now, ledger))
-
-
-def test_new_and_withdrawn_papers(tmp_path: Path) -> None:
-    conference, truth = loaded(small_conference())
-    key, bar = tmp_path / "key.bin", conference.bar
-    part = only(conference, 1, 2, 3, 4)
-    released(key, part, truth, REQUEST)
-    moved = only(conference, 0, 1, 2, 3)
-    with pytest.raises(RefusedError, match=r"2 of 5 papers \(1 new, 1 withdrawn\)"):
-        released(key, moved, truth, REQUEST)
-    outcome = released(key, moved, truth, REQUEST, amend=True, reason="late")
-    assert [p.release for p in outcome.record.papers] == [2, 1, 1, 1]
-    assert outcome.record.bar == bar
-    assert outcome.certificate["decided_again"]["papers"] == 0
-
-
-def test_an_amendment_needs_a_release_and_a_reason(tmp_path: Path) -> None:
-    conference, truth = loaded(small_conference())
-    with pytest.raises(InputError, match="no release to amend"):
-        released(tmp_path / "key.bin", conference, truth, REQUEST, amend=True, reason="x")
-    released(tmp_path / "key.bin", conference, truth, REQUEST)
-    fewer = only(conference, *range(1, 6))
-    with pytest.raises(InputError, match="reason"):
-        released(tmp_path / "key.bin", fewer, truth, REQUEST, amend=True, reason=" ")
 
 
 def test_a_name_corrected_while_its_paper_was_withdrawn_changes_nothing_public(tmp_path: Path) -> None:

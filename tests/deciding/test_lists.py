@@ -31,7 +31,7 @@ from blindcal.posterior.conference import Conference, TrueReviewers
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.paper import PaperCase
 from blindcal.verification import latest, verify
-from chances import keys, within
+from chances import keys
 from sizes import count
 from small_conferences import drawn, everything, known_key, loaded, read_small, small_conference
 
@@ -581,31 +581,6 @@ def _group(paper: PaperRecord) -> str:
 def places_of(papers: Sequence[PaperRecord], quota: Quota) -> list[str]:
     cuts = cuts_from_json(ranked(papers, quota)["cuts"])
     return [list_decision(own_rank(p), cuts[_group(p)]) for p in papers]
-
-
-def test_papers_are_accepted_as_often_as_the_tables_say() -> None:
-    """2,000 keys: for the true reviewers, every paper's frequency on the final list of 2 of 5, against the
-    sum over all vectors of private decisions; false alarms 1e-6 together."""
-    conference, truth, request, plans = planned(8, AVERAGE, wait_list=0)
-    world, quota, total = Everything(conference, plans), Quota(2), 2000
-    tosses = [drawn(key, conference, truth, request, plans) for key in keys(3, total)]
-    hits = np.zeros(5)
-    seen: dict[tuple[bool, ...], list[str]] = {}
-    for papers in tosses:
-        vector = tuple(p.accepted for p in papers)
-        if vector not in seen:
-            seen[vector] = places_of(papers, quota)
-            assert tuple(seen[vector]) == world.best(vector, 2, 0)
-        hits += [word == "accept" for word in seen[vector]]
-    truly = [Fraction(int(p.probability[0], 16), int(p.probability[1], 16)) for p in tosses[0]]
-    expected = np.zeros(5)
-    for vector in world.vectors:
-        chance = float(prod(p if d else 1 - p for p, d in zip(truly, vector, strict=True)))
-        expected += [chance * (word == "accept") for word in world.best(vector, 2, 0)]
-    assert expected.sum() == pytest.approx(2)
-    assert ((expected > 0.01) & (expected < 0.99)).sum() >= 2, "some places are open"
-    for one, p in zip(hits.astype(int).tolist(), expected.clip(0, 1).tolist(), strict=True):
-        assert within(one, total, p, tests=5)
 
 
 def test_public_files_are_the_same_whenever_the_list_is() -> None:
