@@ -329,7 +329,7 @@ READERS = [
             (0, 0): (b'paper,title\n1,"T, U"\n2,\n',),
             (1, 0): (b"reviewer,track\na,main\na,short\nb,\n",),
             (2, 0): (b"old,new\na,b\nb,c\n",),
-            (3, 0): (b"paper,decision,raw_decision,advice,track,wait_list\n1,accept,tie,leave,m,\n",),
+            (3, 0): (b"paper,decision,by_mean_score,advice,track,wait_list\n1,accept,tie,leave,m,\n",),
             (4, 0): (b"reviewer,load\na,2\nb,0\n",),
         },
     ),

@@ -45,7 +45,7 @@ def test_a_folder_that_leaves_something_open_says_what(tmp_path: Path) -> None:
 def test_nothing_is_published_before_both_files_are_there(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(conference_text(BASE))
     (tmp_path / "public").mkdir()
-    (tmp_path / "public" / "decisions.csv").write_text("paper,decision,raw_decision,advice\n")
+    (tmp_path / "public" / "decisions.csv").write_text("paper,decision,by_mean_score,advice\n")
     assert published(read_folder(tmp_path)) is None
 
 

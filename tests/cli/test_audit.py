@@ -190,7 +190,7 @@ def test_verify(small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().out.endswith(asked)
     assert run([*command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["verified"] is True
-    (out / "decisions.csv").write_text("paper,decision,raw_decision,advice\n", encoding="utf-8")
+    (out / "decisions.csv").write_text("paper,decision,by_mean_score,advice\n", encoding="utf-8")
     assert run(command) == 4
     changed = small.with_review(1, score="0.5").write(tmp_path / "in2")
     assert run(command_line("verify", changed, key)) == 4

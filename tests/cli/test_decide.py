@@ -70,7 +70,7 @@ def test_the_contract(small: SmallConference, tmp_path: Path, capsys: pytest.Cap
     said = capsys.readouterr().out
     assert f"CONFIDENTIAL, never share: {key}, {key}.sealed" in said
     rows = [line.split(",") for line in table.decode().splitlines()]
-    assert rows[0] == ["paper", "decision", "raw_decision", "advice"]
+    assert rows[0] == ["paper", "decision", "by_mean_score", "advice"]
     assert [row[0] for row in rows[1:]] == sorted({row[0] for row in small.reviews[1:]})
     for _, decision, raw, advice in rows[1:]:
         expected = "leave" if decision == raw else "raise" if decision == "accept" else "lower"
@@ -956,7 +956,7 @@ def test_an_exact_number_of_papers(
     assert run(command_line("decide", *given)) == 0
     assert capsys.readouterr().out.splitlines()[0] == "6 papers, 2 accepted, 1 on the wait list; decided"
     table = (numbered(out, 1) / "decisions.csv").read_bytes()
-    assert table.splitlines()[0] == b"paper,decision,raw_decision,advice,wait_list"
+    assert table.splitlines()[0] == b"paper,decision,by_mean_score,advice,wait_list"
     certificate = json.loads((numbered(out, 1) / "certificate.json").read_bytes())
     assert (certificate["accepted"], certificate["selection"]["waiting"]) == (2, 1)
     assert run(command_line("verify", *given)) == 0
@@ -986,7 +986,7 @@ def test_tracks_are_those_of_the_reviews(
     assert (facts["accept"], facts["wait_list"]) == ({"main": 2, "short": 1}, {"short": 1})
     assert run(command_line("decide", *given)) == 0
     table = (numbered(out, 1) / "decisions.csv").read_bytes()
-    assert table.splitlines()[0] == b"paper,decision,raw_decision,advice,track,wait_list"
+    assert table.splitlines()[0] == b"paper,decision,by_mean_score,advice,track,wait_list"
     certificate = json.loads((numbered(out, 1) / "certificate.json").read_bytes())
     assert certificate["expected_wrong"] == facts["expected_wrong"]
     assert certificate["bar"] == facts["bar"]

@@ -95,7 +95,7 @@ def test_it_counts_the_wrong_decisions_that_only_it_can_know(
     good = few.quality > bar
     text = (tmp_path / "demo" / "public" / "release-1" / "decisions.csv").read_text()
     rows = list(csv.DictReader(text.splitlines()))
-    for name, column in (("raw", "raw_decision"), ("private", "decision")):
+    for name, column in (("raw", "by_mean_score"), ("private", "decision")):
         accepted = np.array([row[column] == "accept" for row in rows])
         assert found["wrong"][name] == (accepted != good).sum()
     assert found["how"] == "new"

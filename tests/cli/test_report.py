@@ -149,7 +149,7 @@ def test_a_page_or_text_and_files_of_one_release(small: SmallConference, tmp_pat
     for more in ((), ("--text", "--out", str(tmp_path / "p.html"))):
         code, _, err = call("report", str(out), *more)
         assert (code, "give either --out, for a page, or --text" in err) == (2, True)
-    (out / "decisions.csv").write_text("paper,decision,raw_decision,advice\np00,accept,accept,leave\n")
+    (out / "decisions.csv").write_text("paper,decision,by_mean_score,advice\np00,accept,accept,leave\n")
     code, _, err = call("report", str(out), "--out", str(tmp_path / "p.html"))
     assert (code, "about 5 papers" in err) == (2, True)
 
@@ -418,7 +418,7 @@ def test_a_folder_has_titles_and_overridden_decisions(folder: Path) -> None:
 def test_the_latest_complete_release_of_a_folder_is_exported(folder: Path) -> None:
     second = folder / "public" / "release-2"
     second.mkdir()
-    (second / "decisions.csv").write_text("paper,decision,raw_decision,advice\n1,accept,accept,leave\n")
+    (second / "decisions.csv").write_text("paper,decision,by_mean_score,advice\n1,accept,accept,leave\n")
     code, out, err = call("export", "icx", "--to", "openreview", "--out", "first.csv")
     assert (code, "from icx/public/release-1\n" in out) == (0, True)
     assert f"{second} was left incomplete" in err

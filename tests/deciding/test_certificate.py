@@ -59,7 +59,7 @@ def test_the_decisions_of_a_list_are_its_own_and_who_waits_is_not_accepted():
     raws = (0.0, 1.0, 0.5, 0.0, 0.5)
     papers = [record(name, raw) for name, raw in zip("abcde", raws, strict=True)]
     assert decisions_text(papers, Listing(Quota(1, 3), words, waiting, raws, ())).splitlines() == [
-        "paper,decision,raw_decision,advice,wait_list",
+        "paper,decision,by_mean_score,advice,wait_list",
         "a,accept,reject,raise,",
         "b,wait list,accept,lower,1",
         "c,reject,tie,tie: lower,",
@@ -68,7 +68,7 @@ def test_the_decisions_of_a_list_are_its_own_and_who_waits_is_not_accepted():
     ]
     nobody = Listing(Quota({"x": 1}), ["accept"], [""], [0.0], ())
     assert decisions_text([record("a", 0.0, "x")], nobody).splitlines() == [
-        "paper,decision,raw_decision,advice,track",
+        "paper,decision,by_mean_score,advice,track",
         "a,accept,reject,raise,x",
     ]
 

@@ -99,7 +99,7 @@ def test_what_mean_scores_say_follows_the_number(request_: Request, key_path: Pa
         for track in {row.get("track") for row in rows}:
             here = [row for row in rows if row.get("track") == track]
             accepted = sum(row["decision"] == "accept" for row in here)
-            raws = Counter(row["raw_decision"] for row in here)
+            raws = Counter(row["by_mean_score"] for row in here)
             assert raws["accept"] <= accepted <= raws["accept"] + raws["tie"]
 
 
@@ -130,7 +130,7 @@ def test_a_list_of_confidential_scores_is_given_out_without_them(
 ) -> None:
     record = decide(inputs, replace(REQUEST, scores="confidential"), key_path, tmp_path / "out").record
     found = printed_list(record, 4)
-    assert found.text.splitlines()[0] == "paper,decision,raw_decision,advice,wait_list"
+    assert found.text.splitlines()[0] == "paper,decision,by_mean_score,advice,wait_list"
     assert found.public.splitlines()[0] == "paper,decision,wait_list"
 
 
@@ -367,7 +367,7 @@ def test_all_or_none_of_a_track(accept: dict[str, int], key_path: Path, tmp_path
     assert numbers(record) == (sum(accept.values()), 0)
     for row in rows_of(record.decisions):
         if accept[row["track"]] in (0, {"main": 5, "short": 3}[row["track"]]):
-            assert row["decision"] == row["raw_decision"] == ("accept" if accept[row["track"]] else "reject")
+            assert row["decision"] == row["by_mean_score"] == ("accept" if accept[row["track"]] else "reject")
     certificate = json.loads(record.certificate)
     assert certificate["expected_wrong"] == pytest.approx(expected_wrong(record, accept), abs=1.2e-9)
     planned = plan(inputs, request).summary["expected_wrong"]
@@ -662,6 +662,6 @@ def test_the_wait_list_has_an_order() -> None:
     ranks = [own_rank(record.papers[waiting[place]]) for place in (1, 2, 3)]
     assert ranks == sorted(ranks)
     header, *rows = record.decisions.splitlines()
-    assert header == "paper,decision,raw_decision,advice,wait_list"
+    assert header == "paper,decision,by_mean_score,advice,wait_list"
     assert [row.split(",")[1] for row in rows] == list(found.decisions)
     assert [row.split(",")[4] for row in rows] == [str(place) for place in found.waiting]

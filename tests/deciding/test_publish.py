@@ -92,7 +92,7 @@ def test_who_may_see_the_scores_is_frozen_with_the_first_release(tmp_path: Path)
 
 
 def test_cells_that_were_escaped_stay_as_they_were() -> None:
-    text = 'paper,decision,raw_decision,advice,track\n"\'=x,1",accept,tie,accept,"a;b"\n'
+    text = 'paper,decision,by_mean_score,advice,track\n"\'=x,1",accept,tie,accept,"a;b"\n'
     assert public_table(text, "confidential") == 'paper,decision,track\n"\'=x,1",accept,"a;b"\n'
     assert public_table(text, "public") == text
 

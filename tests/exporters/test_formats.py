@@ -207,7 +207,7 @@ def test_papers_without_a_number_are_refused_by_row(to: str) -> None:
 # --- Reading what `decide` wrote, with titles and decisions made by hand.
 
 
-TABLE = """paper,decision,raw_decision,advice
+TABLE = """paper,decision,by_mean_score,advice
 1,accept,reject,raise
 '=2,reject,tie,tie: lower
 10,reject,reject,leave
@@ -234,7 +234,7 @@ def test_papers_have_titles_where_known_and_overridden_decisions(tmp_path: Path)
 
 
 def test_tracks_and_the_wait_list_are_read_where_there_are_any(tmp_path: Path) -> None:
-    table = """paper,decision,raw_decision,advice,track,wait_list
+    table = """paper,decision,by_mean_score,advice,track,wait_list
 1,accept,reject,raise,main,
 2,wait list,accept,lower,main,1
 """

@@ -244,7 +244,7 @@ def test_nothing_is_said_to_be_avoided_where_no_decision_differs() -> None:
 def test_papers_that_tie_by_their_mean_score_are_counted_apart() -> None:
     """Calibration decides these: they are no change, and not nothing."""
     report = made()
-    tied = replace(report.decided[0], raw_decision="tie", advice="tie: raise")
+    tied = replace(report.decided[0], by_mean_score="tie", advice="tie: raise")
     text = page(replace(report, decided=(tied, *report.decided[1:])))
     assert "For 1 more the mean score decides nothing, because it ties with those at the cut" in text
     assert "no decision differs from that of the mean score, but for the 1 where that is a tie" in text
@@ -352,7 +352,7 @@ def test_the_pictures_say_where_the_bar_lies_what_changed_and_what_each_promise_
     raw = [("accept" if (place > 4) == (better == "high") else "reject") for place in range(8)]
     advice = {("reject", "accept"): "raise", ("accept", "reject"): "lower"}
     decided = tuple(
-        replace(one, raw_decision=word, advice=advice.get((word, one.decision), "leave"))
+        replace(one, by_mean_score=word, advice=advice.get((word, one.decision), "leave"))
         for one, word in zip(report.decided, raw, strict=True)
     )
     report = replace(report, survey=replace(survey, papers=stands), decided=decided)

@@ -52,7 +52,7 @@ def decide(
 ) -> None:
     """Decide every paper privately, once, and write the decisions with their certificate.
 
-    Decides what conference.toml says. Writes decisions.csv (paper, decision, raw_decision, advice), or
+    Decides what conference.toml says. Writes decisions.csv (paper, decision, by_mean_score, advice), or
     advice.csv if the conference publishes advice, and certificate.json into the public folder, for people who
     may see the scores (if scores are confidential, for everyone: only the decisions in it depend on them, and
     advice stays out of it), and a record into the private log beside the key. The same input always returns

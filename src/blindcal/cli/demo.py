@@ -109,5 +109,5 @@ def _wrong(drawn: SimulatedConference, decisions: str, bar: float) -> dict[str, 
     good = (drawn.quality > bar).tolist()
     return {
         name: sum((row[column] == "accept") != right for row, right in zip(rows, good, strict=True))
-        for name, column in (("raw", "raw_decision"), ("private", "decision"))
+        for name, column in (("raw", "by_mean_score"), ("private", "decision"))
     }

@@ -72,7 +72,7 @@ def decisions_text(papers: Sequence[PaperRecord], listing: Listing | None = None
     columns: dict[str, list[str] | list[int | str]] = {
         "paper": [p.paper for p in papers],
         "decision": list(decisions),
-        "raw_decision": raws,
+        "by_mean_score": raws,
         "advice": [advice(*pair) for pair in zip(decisions, raws, strict=True)],
     }
     if listing is not None and any(p.public["track"] for p in papers):

@@ -570,7 +570,7 @@ CONFIDENTIAL = "confidential"
 # By what goes out and who may see the scores; in all other cases every column. Advice depends on scores.
 _PUBLIC_COLUMNS = {
     ("decisions", CONFIDENTIAL): ("paper", "decision", "track", "wait_list"),
-    ("advice", "public"): ("paper", "raw_decision", "advice", "track"),
+    ("advice", "public"): ("paper", "by_mean_score", "advice", "track"),
     ("advice", CONFIDENTIAL): (),
 }
 
@@ -582,8 +582,6 @@ def public_table(text: str, scores: str, publishes: str = "decisions") -> str:
         return text
     header, *rows = csv.reader(io.StringIO(text))
     places = [place for place, name in enumerate(header) if name in columns]
-    if publishes == "advice":  # beside a decision it is the raw one; alone it says what advice starts from
-        header = ["by_mean_score" if name == "raw_decision" else name for name in header]
     lines = (",".join(quote_cell(row[place]) for place in places) for row in (header, *rows))
     return "".join(f"{line}\n" for line in lines) if places else ""
 

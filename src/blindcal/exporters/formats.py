@@ -32,8 +32,7 @@ _FOUND = (*DECISIONS, WAITING)
 _COLUMNS = (
     Column("paper", "id"),
     Column("decision", choices=_FOUND, required=False),
-    Column("raw_decision", choices=BY_MEANS, required=False),
-    Column("by_mean_score", choices=BY_MEANS, required=False),  # the same, where no decision is
+    Column("by_mean_score", choices=BY_MEANS, required=False),
     Column("advice", choices=(*ADVICE,), required=False),
     Column("track", "id", required=False, empty=True),
     Column("wait_list", required=False, empty=True),
@@ -48,7 +47,7 @@ class DecidedPaper:
     decision: str  # `accept`, `reject` or `wait list`; empty if advice is published
     # What its mean score alone says, `accept`, `reject` or `tie`; empty if scores are confidential and the
     # table is the public one
-    raw_decision: str
+    by_mean_score: str
     advice: str  # how to get from there to the decision, one of `ADVICE`; empty in the same case
     title: str = ""  # empty if it is not known
     overridden: bool = False  # whether the decision is the chair's and not blindcal's
@@ -92,8 +91,7 @@ def decided_of(
     if unknown := sorted(by_hand.keys() - {*papers}):
         raise InputError(f"`overridden`: paper {unknown[0]!r} is not in {table.file}")
     names = {} if titles is None else read_titles(titles)
-    by_means = "raw_decision" if "raw_decision" in table else "by_mean_score"
-    columns = ("decision", by_means, "advice", "track", "wait_list")
+    columns = ("decision", "by_mean_score", "advice", "track", "wait_list")
     cells = (table.text(name) if name in table else ("",) * len(papers) for name in columns)
     decided = {
         paper: DecidedPaper(paper, decision, raw, advice, names.get(paper, ""), track=track, wait_list=index)
@@ -290,12 +288,9 @@ def _table(
 ) -> tuple[list[str], list[tuple[str, ...]]]:
     """Header and rows for people; titles, tracks, the wait list and who decided only where there are any."""
     decisions = [replace(p, decision=words[p.decision]) if what == "decisions" else p for p in papers]
-    names = {name: name for name in ("paper", "title", "track")}
-    if what == "advice":
-        names |= {"by_mean_score": "raw_decision", "advice": "advice"}
-    else:
-        names |= {"decision": "decision", "wait_list": "wait_list"}
-    columns = {name: [getattr(decided, kept) for decided in decisions] for name, kept in names.items()}
+    own = ("by_mean_score", "advice") if what == "advice" else ("decision", "wait_list")
+    names = ("paper", "title", "track", *own)
+    columns = {name: [getattr(decided, name) for decided in decisions] for name in names}
     if what == "decisions":
         columns["overridden"] = ["by hand" if decided.overridden else "" for decided in papers]
     columns = {name: cells for name, cells in columns.items() if any(cells)}

@@ -424,7 +424,7 @@ def _score_chart(report: Report, means: Mapping[str, float]) -> Histogram | None
         (mean, int(paper in decided and decided[paper].decision != "accept")) for paper, mean in means.items()
     ]
     sides = [
-        [means[row.paper] for row in report.decided if row.raw_decision == side and row.paper in means]
+        [means[row.paper] for row in report.decided if row.by_mean_score == side and row.paper in means]
         for side in ("accept", "reject")
     ]
     cut = None

@@ -307,7 +307,7 @@ def _row(
         round(fsum(scores) / len(scores), 4),
         round(fsum(standing.chance * standing.favor for standing in standings), 3),
         how,
-        decided.raw_decision,
+        decided.by_mean_score,
         decided.advice,
         decided.decision,
         decided.wait_list,
