@@ -170,12 +170,9 @@ def test_theorem_erasure_bound_is_never_below_the_truth() -> None:
         if number % 7 == 0:
             views, loads, _ = starred(rng, 2)
         bound = erasure_bound(views, loads)
-        truth = exact_finding(views, loads, "chosen")
-        assert bound.baseline == pytest.approx(truth.baseline, abs=1e-12)
-        assert bound.baseline - 1e-12 <= bound.own <= truth.success + 1e-12
-        assert truth.success <= bound.erasure + 1e-12
+        assert exact_finding(views, loads, "chosen").success <= bound + 1e-12
         if number < count(6, 100) and not any("*" in view.names for view in views):
-            assert bound.erasure == pytest.approx(_listed_erasure(views, loads), abs=1e-10)
+            assert bound == pytest.approx(_listed_erasure(views, loads), abs=1e-10)
 
 
 def _listed_erasure(views: list[View], loads: dict[str, int]) -> float:

@@ -16,7 +16,7 @@ from blindcal.adversaries.coupled_mcmc import (
     Walks,
     advance_walks,
     coupled_findings,
-    estimate_of,
+    estimate_success,
     flat_network,
     start_walks,
     walk,
@@ -39,7 +39,6 @@ def test_what_is_stated_holds_the_exact_value() -> None:
         found = walk(made, target=0.003, chains=64, starts=4, most=20, seed=number)
         assert abs(found.success - exact) <= 6 * found.error + 1e-9
         assert found.agrees
-        assert (found.walks, found.starts) == (64, 4)
 
 
 def test_an_interrupted_walk_ends_as_it_would_have(tmp_path: Path) -> None:
@@ -79,16 +78,8 @@ def test_a_walk_that_was_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> N
 
 def test_walks_that_cannot_leave_where_they_start_disagree() -> None:
     """Two starts that never meet: what they say differs by more than chance."""
-    walks = Walks(
-        author=np.zeros((8, 1), dtype=int),
-        lacks=np.full(8, -1),
-        extra=np.full(8, -1),
-        seen=np.full(8, 100),
-        tally=np.array([[[100 - one, one]] for one in (1, 99, 2, 98, 3, 97, 1, 98)]),
-        start=np.arange(8) % 2,
-        drawn=np.zeros((8, 1), dtype=int),
-    )
-    assert not estimate_of(walks).agrees
+    tally = np.array([[[100.0 - one, one]] for one in (1, 99, 2, 98, 3, 97, 1, 98)])
+    assert not estimate_success(tally, np.full(8, 100.0), np.arange(8) % 2).agrees
 
 
 def published(rng: np.random.Generator) -> tuple[list[View], dict[str, int]]:
@@ -200,22 +191,6 @@ def test_walks_pass_papers_of_which_strangers_wrote_several_reviews() -> None:
         assert compared(views, loads, decided(views, truth, "chosen", rng), number) < SPREAD
 
 
-def test_what_was_drawn_is_a_sample_of_all_assignments() -> None:
-    """Of each walk one of the assignments that it counted: of every review the share of walks in which its
-    likeliest author wrote it is within five standard errors of its chance (false alarms below 1e-4)."""
-    rng = np.random.default_rng(89)
-    views, loads, truth = drawn(rng, 4, people=6)
-    made = network(views, loads, decided(views, truth, "chosen", rng))
-    table = flat_network(made)
-    walks = start_walks(made, table, chains=2000, starts=8, seed=2)
-    walks = advance_walks(without_counts(advance_walks(walks, table, 60, 2)), table, 120, 2)
-    effective = walks.seen.sum() ** 2 / (walks.seen**2).sum()
-    for number, review in enumerate([row for paper in exact_reviewers(made) for row in paper]):
-        who, chance = int(review.argmax()), float(review.max())
-        found = np.average(walks.drawn[:, number] == who, weights=walks.seen)
-        assert abs(found - chance) < 5 * np.sqrt(chance * (1 - chance) / effective) + 1e-9
-
-
 def test_walks_mix_where_exchanges_of_two_are_hardly_possible() -> None:
     """Pools of 4 in 16 papers (in 40, of which no sum can be taken, the starts must agree)."""
     rng = np.random.default_rng(82)
@@ -279,7 +254,7 @@ def test_walks_in_pools_of_4_in_40_papers_equal_a_list() -> None:
     guess = np.array([int(np.argmax(list(one.values()))) for one in expected])
     chance = np.array([max(one.values()) for one in expected])
     assert worst(walks, guess, chance, chance > 0.0) < SPREAD
-    assert estimate_of(walks).agrees
+    assert estimate_success(walks.tally, walks.seen, walks.start).agrees
 
 
 def test_loads_stay_met_and_counts_add_up() -> None:

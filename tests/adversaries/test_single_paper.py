@@ -20,7 +20,6 @@ from blindcal.adversaries.single_paper import (
     View,
     answers,
     authors,
-    bits,
     bits_about_reviewer,
     case_view,
     links,
@@ -179,7 +178,7 @@ def test_batches_are_their_instances() -> None:
         for i in range(6):
             one = Belief(batch.weight[i], batch.favor[i], None if labels is None else labels[i])
             alone = Policy(policy.accept[i])
-            for measure in (bits, guess, posterior):
+            for measure in (guess, posterior):
                 np.testing.assert_array_equal(measure(belief, policy)[i], measure(one, alone))
             stated = audit(one, alone)
             for floats, exact in (
@@ -210,28 +209,6 @@ def test_an_impossible_outcome_has_no_posterior() -> None:
     after = posterior(Belief([0.6, 0.4], [1.0, 1.0]), Policy([1.0, 1.0]))
     np.testing.assert_array_equal(after[0], [0.6, 0.4])
     assert np.isnan(after[1]).all()
-
-
-def test_bits_are_the_loss_of_entropy() -> None:
-    def entropy(p: Array) -> float:
-        p = p[p > 0]
-        return float(-(p * np.log2(p)).sum())
-
-    rng = np.random.default_rng(6)
-    for _ in range(60):
-        n = int(rng.integers(2, 8))
-        labels = rng.integers(0, 3, (2, n))
-        weight, policy = rng.dirichlet(np.ones(n)), random_policies(rng, (n,))
-        expected = []
-        for slot in labels:
-            joint = np.stack(
-                [np.bincount(slot, weight * chance, 3) for chance in (policy.accept, 1 - policy.accept)]
-            )
-            before = entropy(joint.sum(axis=0))
-            after = sum(p.sum() * entropy(p / p.sum()) for p in joint if p.sum() > 0)
-            expected.append(before - after)
-        belief = Belief(weight, rng.random(n), labels)
-        assert bits(belief, policy) == pytest.approx(np.mean(expected), abs=1e-12)
 
 
 def test_the_empirical_adversary_wins_as_often_as_stated() -> None:

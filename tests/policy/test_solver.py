@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import blindcal as bc
 from blindcal import Belief, Policy, audit, private_policy
-from blindcal.adversaries.single_paper import bits
+from blindcal.adversaries.single_paper import View, bits_about_reviewer
 from blindcal.checks import Array
 from blindcal.policy import solve, solver
 from blindcal.policy.guarantee import UNLIMITED, Guarantee
@@ -416,6 +416,9 @@ def test_audit_agrees_with_qif(qif: Any) -> None:
             qif.measure.bayes_vuln.posterior(belief.weight, channel), abs=1e-13
         )
         assert found.multiplier == pytest.approx(qif.measure.bayes_vuln.mult_capacity(channel), abs=1e-13)
-        assert bits(belief, policy) == pytest.approx(
+        people, none = belief.weight.size, np.zeros(belief.weight.size)
+        names, rows = tuple(map(str, range(people))), np.arange(people)[:, None]
+        view = View("p", names, (0.0,), rows, belief.weight, none, {"chosen": policy.accept})
+        assert bits_about_reviewer(view, view.mass("chosen")) == pytest.approx(
             qif.measure.shannon.add_leakage(belief.weight, channel), abs=1e-12
         )

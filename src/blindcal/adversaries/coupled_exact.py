@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, product
 from operator import getitem
@@ -39,7 +39,7 @@ _OUTCOMES_AT_ONCE = 256
 _MOST_CELLS = 1 << 27
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Network:
     """The possible assignments of a conference, with everybody's load. Confidential if it has decisions.
 
@@ -51,9 +51,9 @@ class Network:
     people: tuple[str, ...]
     load: Integers
     members: tuple[Integers, ...]
-    tuples: tuple[Integers, ...] = field(repr=False)
-    weights: tuple[Array, ...] = field(repr=False)
-    named: tuple[NDArray[np.bool_], ...] = field(repr=False)
+    tuples: tuple[Integers, ...]
+    weights: tuple[Array, ...]
+    named: tuple[NDArray[np.bool_], ...]
 
     @property
     def reviews(self) -> int:
@@ -210,59 +210,36 @@ def _in_parts(options: Sequence[int]) -> Iterator[Integers]:
         yield np.array(part, dtype=np.int64)
 
 
-@dataclass(frozen=True)
-class ErasureBound:
-    """How often a coupled adversary is right at most, mean over all reviews, for the stated prior and loads.
+def erasure_bound(views: Sequence[View], loads: Mapping[str, int], policy: str = "chosen") -> float:
+    """An upper bound on how often a reviewer is named with all decisions together, mean over all reviews.
 
-    Attributes:
-        baseline: From scores and loads alone, exactly.
-        own: With the decision on the review's own paper, exactly.
-        erasure: With all decisions, at most: the erasure bound for this prior.
-    """
-
-    baseline: float
-    own: float
-    erasure: float
-
-
-def erasure_bound(views: Sequence[View], loads: Mapping[str, int], policy: str = "chosen") -> ErasureBound:
-    """An upper bound on what all decisions together reveal, by sums over all assignments.
-
-    A table's accept chances are `lo + kappa q(r)` with q in [0, 1]. Whoever sees, for every other paper,
-    nothing (chance 1 - kappa) or a draw of Bernoulli(q(r)) sees no less than the decisions. The bound is the
-    success of that adversary, who also sees the decision on the paper itself (docs/explanation/theory.md).
+    It is for the stated prior and loads, by sums over all assignments. A table's accept chances are
+    `lo + kappa q(r)` with q in [0, 1]. Whoever sees, for every other paper, nothing (chance 1 - kappa) or a
+    draw of Bernoulli(q(r)) sees no less than the decisions. The bound is the success of that adversary, who
+    also sees the decision on the paper itself (docs/explanation/theory.md).
     """
     made = network(views, loads, [view.weight for view in views])
-    sums, accepts = made.sums, [view.accept[policy] for view in views]
+    accepts = [view.accept[policy] for view in views]
     kappa = np.array([np.ptp(accept) for accept in accepts])
-    scale, masses = sums.masses([view.weight[:, None] for view in views])
-
-    def best(number: int, mass: Array) -> Array:
-        """`[case]`: the mass of the best guesses at all reviews of a paper."""
-        return np.asarray(made.by_reviewer(number, mass).max(axis=1).sum(axis=0))
-
-    def best_after(number: int, mass: Array) -> Array:
-        """The same after the decision on the paper itself."""
-        accept = accepts[number][:, None]
-        return best(number, mass * accept) + best(number, mass * (1.0 - accept))
-
-    alone = [float(best(number, mass)[0] / scale[0]) for number, mass in enumerate(masses)]
-    own = [float(best_after(number, mass)[0] / scale[0]) for number, mass in enumerate(masses)]
+    scale = float(made.sums.masses([view.weight[:, None] for view in views])[0][0])
     # Of each paper: nothing is seen, or its draw of Bernoulli(q) is 1, or 0; `[draw, tuple]`.
     draws = [(accept - accept.min()) / (np.ptp(accept) or 1.0) for accept in accepts]
     likelihoods = [np.stack([np.ones(q.shape), q, 1.0 - q])[: 3 if q.any() else 1] for q in draws]
-    bound = np.zeros(len(views))
+    right = 0.0
     for choices in _in_parts([len(likelihood) for likelihood in likelihoods]):
         chance = np.where(choices == 0, 1.0 - kappa, kappa)
         seen = zip(views, likelihoods, choices.T, strict=True)
-        _, masses = sums.masses([view.weight[:, None] * likely[choice].T for view, likely, choice in seen])
-        for number, mass in enumerate(masses):
+        _, masses = made.sums.masses(
+            [view.weight[:, None] * likely[choice].T for view, likely, choice in seen]
+        )
+        for number, (mass, accept) in enumerate(zip(masses, accepts, strict=True)):
             # The paper's own decision is seen instead of its draw.
             hidden = np.flatnonzero(choices[:, number] == 0)
             others = np.delete(chance[hidden], number, axis=1).prod(axis=1)
-            bound[number] += float(best_after(number, mass[:, hidden]) @ others / scale[0])
-    parts = (float(sum(part)) / made.reviews for part in (alone, own, bound))
-    return ErasureBound(*parts)
+            for decision in (accept, 1.0 - accept):
+                best = made.by_reviewer(number, mass[:, hidden] * decision[:, None]).max(axis=1)
+                right += float(best.sum(axis=0) @ others)
+    return right / scale / made.reviews
 
 
 def erasure_limit(views: Sequence[View], loads: Mapping[str, int] | None) -> float | None:
@@ -272,4 +249,4 @@ def erasure_limit(views: Sequence[View], loads: Mapping[str, int] | None) -> flo
     """
     undecided = [replace(view, outcome=None) for view in views]
     small = loads is not None and is_small(undecided, loads, options=3)
-    return erasure_bound(undecided, loads).erasure if loads is not None and small else None
+    return erasure_bound(undecided, loads) if loads is not None and small else None

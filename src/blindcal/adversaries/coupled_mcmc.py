@@ -70,7 +70,6 @@ _ROUNDOFF = 1e-12
 # not either.
 _SIDE_BY_SIDE = 128
 _MOST_BYTES = 1 << 31
-_ARRAYS = ("author", "lacks", "extra", "seen", "tally", "start", "drawn")
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,14 +145,13 @@ def flat_network(network: Network) -> FlatNetwork:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Walks:
-    """The state of many walks.
+    """Many walks.
 
     `author[walk, review]` is the reviewer, as a member of the pool. `lacks` and `extra` are the people with
     one review too few and too many (-1: nobody). `seen` is the weighted number of assignments counted so far,
-    and `tally[walk, review, member]` the part of it in which a member wrote a review. `drawn` is one of the
-    counted assignments, at random.
+    and `tally[walk, review, member]` the part of it in which a member wrote a review.
     """
 
     author: Integers = field(repr=False)
@@ -162,8 +160,11 @@ class Walks:
     seen: Array = field(repr=False)
     tally: Array = field(repr=False)
     start: Integers = field(repr=False)
-    drawn: Integers = field(repr=False)
     rounds: int = 0
+
+    def arrays(self, chosen: Integers | slice = slice(None)) -> dict[str, Array | Integers]:
+        """The arrays of some of the walks."""
+        return {name: value[chosen] for name, value in vars(self).items() if name != "rounds"}
 
 
 def start_walks(made: Network, table: FlatNetwork, *, chains: int, starts: int, seed: int) -> Walks:
@@ -175,18 +176,19 @@ def start_walks(made: Network, table: FlatNetwork, *, chains: int, starts: int, 
         first.append([pool.index(name) for (pool, _), names in papers for name in names])
     start = np.arange(chains) % starts
     author = np.array(first, dtype=np.int64)[start]
-    nobody, none = np.full(chains, -1), np.zeros(chains)
     tally = np.zeros((chains, table.paper.size, table.member.shape[1]))
-    return Walks(author, nobody, nobody.copy(), none, tally, start, author.copy())
+    return Walks(author, np.full(chains, -1), np.full(chains, -1), np.zeros(chains), tally, start)
 
 
 def advance_walks(walks: Walks, table: FlatNetwork, steps: int, seed: int) -> Walks:
-    """The walks after this many steps each."""
+    """The same walks, each so many steps further."""
     rng = np.random.default_rng([seed, walks.rounds])
-    state = _WalkState(walks, table)
+    stepper = _Stepper(walks, table)
     for _ in range(steps):
-        state.step(rng)
-    return state.done()
+        stepper.step(rng)
+    stepper.credit_everyone()
+    walks.rounds += 1
+    return walks
 
 
 def without_counts(walks: Walks) -> Walks:
@@ -194,21 +196,20 @@ def without_counts(walks: Walks) -> Walks:
     return replace(walks, seen=np.zeros_like(walks.seen), tally=np.zeros_like(walks.tally))
 
 
-class _WalkState:
-    """The mutable arrays of walks, each flat, one walk after the other.
+class _Stepper:
+    """Walks, and what their steps need, each array flat, one walk after the other.
 
     `of_review`, `of_paper`, `of_person` and `of_list` are the offsets of each walk's part.
     """
 
     def __init__(self, walks: Walks, table: FlatNetwork) -> None:
-        self.table, self.walks = table, walks
+        self.table, self.lacks, self.extra, self.seen = table, walks.lacks, walks.extra, walks.seen
         (chains, reviews), papers, people = walks.author.shape, table.offset.size, table.load.size
         self.chain, self.width = np.arange(chains), table.member.shape[1]
         self.of_review, self.of_paper = self.chain * reviews, self.chain * papers
         self.of_person, self.of_list = self.chain * people, self.chain * (reviews + people)
-        self.author, self.tally, self.drawn = walks.author.ravel(), walks.tally.ravel(), walks.drawn.copy()
-        self.author, self.tally = self.author.copy(), self.tally.copy()
-        self.lacks, self.extra, self.seen = walks.lacks.copy(), walks.extra.copy(), walks.seen.copy()
+        # Views: what changes here changes in the walks.
+        self.author, self.tally = walks.author.reshape(-1), walks.tally.reshape(-1)
         self.last = np.repeat(self.seen, reviews)
         self.column, self.member = np.arange(self.width), table.member.ravel()
         code = np.zeros((chains, papers), dtype=np.int64) + table.offset
@@ -219,23 +220,22 @@ class _WalkState:
         self.first = np.searchsorted(table.paper, table.paper)
         self.slots = np.bincount(table.paper)[table.paper]
         self.several, self.uneven = bool(self.slots.max() > 1), bool((table.size < self.width).any())
-        self._list_reviews()
+        self._list_reviews(table.member[table.paper, walks.author])
 
-    def _list_reviews(self) -> None:
+    def _list_reviews(self, who: Integers) -> None:
         """Lists everybody's reviews, and the position of each review in that list.
 
         A person's part of a walk's list has space for one review more than their load.
         """
-        table, (chains, reviews), people = self.table, self.walks.author.shape, self.table.load.size
-        self.part = np.concatenate([[0], np.cumsum(table.load + 1)[:-1]])
-        who = table.member[table.paper, self.walks.author]
+        (chains, reviews), load = who.shape, self.table.load
+        self.part = np.concatenate([[0], np.cumsum(load + 1)[:-1]])
         order = np.argsort(who, axis=1, kind="stable")
         ranked = np.take_along_axis(who, order, axis=1)
-        count = np.zeros((chains, people), dtype=np.int64)
+        count = np.zeros((chains, load.size), dtype=np.int64)
         np.add.at(count, (self.chain[:, None], who), 1)
         begin = np.cumsum(count, axis=1) - count
         rank = np.arange(reviews) - np.take_along_axis(begin, ranked, axis=1)
-        has = np.zeros((chains, reviews + people), dtype=np.int64)
+        has = np.zeros((chains, reviews + load.size), dtype=np.int64)
         has[self.chain[:, None], self.part[ranked] + rank] = order
         position = np.zeros((chains, reviews), dtype=np.int64)
         position[self.chain[:, None], order] = rank
@@ -243,9 +243,9 @@ class _WalkState:
 
     def step(self, rng: np.random.Generator) -> None:
         """Gives one review of each walk to a member of its pool, by a Gibbs step."""
-        table, chain = self.table, self.chain
+        table = self.table
         whole = self.extra < 0
-        first, second = rng.random((2, chain.size))
+        first, second = rng.random((2, self.chain.size))
         many = np.where(whole, 0, self.extra)
         rank = (first * self.count[self.of_person + many]).astype(np.int64)
         held = self.has[self.of_list + self.part[many] + rank]
@@ -259,20 +259,12 @@ class _WalkState:
         new = (ladder <= (second * ladder[:, -1])[:, None]).sum(axis=1)
         new = np.minimum(new, size - 1)
         moved = np.flatnonzero(new != old)
-        self._move(moved, review[moved], old[moved], new[moved], step[moved], whole[moved])
+        self._move(moved, review[moved], new[moved])
         if self.several:
             self._exchange(rng)
-        self._count(rng)
-
-    def _count(self, rng: np.random.Generator) -> None:
-        """Counts assignments that meet all loads; `drawn` is one of them, by weighted reservoir sampling."""
-        chain = np.flatnonzero((self.extra < 0) & (self.out == 0))
-        if not chain.size:
-            return
-        counts = np.exp(-self.excess[chain])
-        self.seen[chain] += counts
-        taken = chain[rng.random(chain.size) * self.seen[chain] < counts]
-        self.drawn[taken] = self.author.reshape(self.drawn.shape)[taken]
+        # Counted are assignments that meet all loads.
+        counted = np.flatnonzero((self.extra < 0) & (self.out == 0))
+        self.seen[counted] += np.exp(-self.excess[counted])
 
     def _exchange(self, rng: np.random.Generator) -> None:
         """Exchanges the reviewers of two reviews of a paper, by the conditional probability of each order."""
@@ -291,43 +283,22 @@ class _WalkState:
         self._credit(chain, here, a)
         self._credit(chain, there, b)
         self.author[here], self.author[there] = b, a
-        self._recode(chain, paper, before[chain], after[chain])
+        self._recode(chain, paper, after[chain])
         left, right = self.position[here], self.position[there]
         of_list, members = self.of_list[chain], paper * self.width
         self.has[of_list + self.part[self.member[members + a]] + left] = other
         self.has[of_list + self.part[self.member[members + b]] + right] = one
         self.position[here], self.position[there] = right, left
 
-    def _credit(self, chain: Integers, here: Integers, author: Integers) -> None:
-        """Credits reviewers with the assignments counted since their review last changed hands.
-
-        Updating the whole tally at every step would cost far more than updating changed reviews only.
-        """
-        seen = self.seen[chain]
-        self.tally[here * self.width + author] += seen - self.last[here]
-        self.last[here] = seen
-
-    def _recode(self, chain: Integers, paper: Integers, before: Integers, after: Integers) -> None:
-        table = self.table
-        self.code[self.of_paper[chain] + paper] = after
-        self.out[chain] += table.ruled_out[after] - table.ruled_out[before]
-        self.excess[chain] += table.log_excess[after] - table.log_excess[before]
-
-    def _move(
-        self,
-        chain: Integers,
-        review: Integers,
-        old: Integers,
-        new: Integers,
-        step: Integers,
-        whole: NDArray[np.bool_],
-    ) -> None:
+    def _move(self, chain: Integers, review: Integers, new: Integers) -> None:
         paper, of_review, of_list = self.table.paper[review], self.of_review[chain], self.of_list[chain]
         here = of_review + review
+        old = self.author[here]
         self._credit(chain, here, old)
         self.author[here] = new
-        before = self.code[self.of_paper[chain] + paper]
-        self._recode(chain, paper, before, before + (new - old) * step)
+        self._recode(
+            chain, paper, self.code[self.of_paper[chain] + paper] + (new - old) * self.table.step[review]
+        )
         giver, taker = self.member[paper * self.width + old], self.member[paper * self.width + new]
         gives, takes = self.of_person[chain] + giver, self.of_person[chain] + taker
         # The last review of the giver's list fills the gap of the review that was given away.
@@ -340,25 +311,31 @@ class _WalkState:
         self.has[of_list + self.part[taker] + room] = review
         self.position[here] = room
         self.count[takes] = room + 1
-        lacks = np.where(whole, giver, self.lacks[chain])
+        lacks = np.where(self.extra[chain] < 0, giver, self.lacks[chain])
         closed = lacks == taker
         self.lacks[chain] = np.where(closed, -1, lacks)
         self.extra[chain] = np.where(closed, -1, taker)
 
-    def done(self) -> Walks:
-        """The walks, with every reviewer credited up to now."""
-        here, shape = np.arange(self.author.size), self.walks.author.shape
-        self.tally[here * self.width + self.author] += np.repeat(self.seen, shape[1]) - self.last
-        return replace(
-            self.walks,
-            author=self.author.reshape(shape),
-            lacks=self.lacks,
-            extra=self.extra,
-            seen=self.seen,
-            tally=self.tally.reshape(self.walks.tally.shape),
-            drawn=self.drawn,
-            rounds=self.walks.rounds + 1,
-        )
+    def _recode(self, chain: Integers, paper: Integers, after: Integers) -> None:
+        table, place = self.table, self.of_paper[chain] + paper
+        before = self.code[place]
+        self.code[place] = after
+        self.out[chain] += table.ruled_out[after] - table.ruled_out[before]
+        self.excess[chain] += table.log_excess[after] - table.log_excess[before]
+
+    def _credit(self, chain: Integers, here: Integers, author: Integers) -> None:
+        """Credits reviewers with the assignments counted since their review last changed hands.
+
+        Updating the whole tally at every step would cost far more than updating changed reviews only.
+        """
+        seen = self.seen[chain]
+        self.tally[here * self.width + author] += seen - self.last[here]
+        self.last[here] = seen
+
+    def credit_everyone(self) -> None:
+        """Credits every reviewer up to now."""
+        every = np.arange(self.author.size)
+        self._credit(every // (self.author.size // self.chain.size), every, self.author)
 
 
 @dataclass(frozen=True)
@@ -378,37 +355,6 @@ class GuessEstimate:
     @property
     def agrees(self) -> bool:
         return self.apart <= MOST_STANDARD_ERRORS
-
-
-@dataclass(frozen=True)
-class WalkEstimate(GuessEstimate):
-    """The estimate of walks.
-
-    `state` are the walks themselves: `state.drawn[walk, review]` is one of the assignments that each walk
-    counted, as members of pools; with the probabilities `share[walk]` they are a sample from the adversary's
-    belief.
-    """
-
-    walks: int
-    starts: int
-    assignments: int
-    state: Walks = field(repr=False, compare=False)
-
-    @property
-    def share(self) -> Array:
-        """The probability of each walk's drawn assignment."""
-        return np.asarray(self.state.seen / max(self.state.seen.sum(), _TINY))
-
-
-def estimate_of(walks: Walks, named: NDArray[np.bool_] | bool = True) -> WalkEstimate:
-    """The estimate from the walks so far; only members who are `named[review, member]` can be guessed."""
-    return WalkEstimate(
-        **vars(estimate_success(walks.tally, walks.seen, walks.start, named)),
-        walks=walks.seen.size,
-        starts=len(np.unique(walks.start)),
-        assignments=round(float(walks.seen.sum())),
-        state=walks,
-    )
 
 
 def estimate_success(
@@ -488,7 +434,7 @@ def walk(
     kept: StrPath | None = None,
     workers: Workers = 1,
     advance: Callable[[int], None] | None = None,
-) -> WalkEstimate:
+) -> GuessEstimate:
     """Walks until the standard error is at most `target`, or `most` looks were taken.
 
     If a file is `kept` (it is confidential), an interrupted run continues from it and ends as it would have:
@@ -496,28 +442,25 @@ def walk(
     """
     table = flat_network(made)
     many = 1 if not isinstance(workers, int) or workers <= 1 or find_spec("joblib") is None else workers
-    parts = _read_walks(kept, table, chains, starts, seed)
-    if parts is None:
-        whole = start_walks(made, table, chains=chains, starts=starts, seed=seed)
-        parts = [
-            _some_walks(whole, group)
-            for group in np.array_split(np.arange(chains), max(1, chains // _SIDE_BY_SIDE))
-        ]
-    looks = parts[0].rounds
+    groups = np.array_split(np.arange(chains), max(1, chains // _SIDE_BY_SIDE))
+    walks = _read_walks(kept, table, chains, starts, seed)
+    if walks is None:
+        walks = start_walks(made, table, chains=chains, starts=starts, seed=seed)
     while True:
-        estimate = estimate_of(_join(parts), table.named)
+        looks, estimate = walks.rounds, estimate_success(walks.tally, walks.seen, walks.start, table.named)
         if looks and (looks > most or (estimate.error <= target and looks > 2)):
             return estimate
-        steps = (_WARM_UP if looks == 0 else _BETWEEN_LOOKS) * table.paper.size
-        jobs = list(enumerate(parts))
+        steps = (_BETWEEN_LOOKS if looks else _WARM_UP) * table.paper.size
+        jobs = [(number, Walks(**walks.arrays(group), rounds=looks)) for number, group in enumerate(groups)]
         onward = partial(_advance_part, table=table, steps=steps, seed=seed)
         done = enumerate(map(onward, jobs)) if many == 1 else unordered_results(onward, jobs, many)
-        parts = [part for _, part in sorted(done, key=itemgetter(0))]
-        if looks == 0:
-            parts = [without_counts(part) for part in parts]
-        looks += 1
-        _write_walks(kept, parts, table, seed)
-        if advance is not None and looks <= most:
+        parts = [part.arrays() for _, part in sorted(done, key=itemgetter(0))]
+        joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        walks = Walks(**joined, rounds=looks + 1)
+        if not looks:
+            walks = without_counts(walks)
+        _write_walks(kept, walks, table, seed)
+        if advance is not None and looks < most:
             advance(1)
 
 
@@ -544,7 +487,7 @@ def coupled_findings(
     revealing = [policy for policy in policies if policy not in CONSTANT]
     if keep is not None:
         make_folder(keep)
-    estimates: dict[str, WalkEstimate] = {}
+    estimates = dict[str, GuessEstimate]()
     with progress("walking over assignments", (1 + len(revealing)) * most) as advance:
         for name in ("scores", *revealing):
             masses = [view.weight if name == "scores" else view.mass(name)[0] for view in views]
@@ -560,20 +503,15 @@ def coupled_findings(
         raise InputError(
             "`coupled`: walks from different starts do not agree, so nothing can be said of this adversary"
         )
-    alone = estimates["scores"]
-    name = (
-        f"{LOADS} ({alone.walks} walks from {alone.starts} starts, which differ by at most "
-        f"{max(estimate.apart for estimate in estimates.values()):.1f} standard errors)"
-    )
-    return [estimated_finding(name, policy, alone, estimates.get(policy)) for policy in policies]
-
-
-def estimated_finding(name: str, policy: str, alone: GuessEstimate, decided: GuessEstimate | None) -> Finding:
-    """The success from scores alone, and with decisions unless these depend on nobody."""
-    if decided is None:
-        return Finding(name, AUTHOR, policy, alone.success, alone.success)
-    error = float(np.hypot(alone.error, decided.error))
-    return Finding(name, AUTHOR, policy, alone.success, decided.success, error)
+    apart = max(estimate.apart for estimate in estimates.values())
+    walks = f"{CHAINS} walks from {STARTS} starts"
+    name = f"{LOADS} ({walks}, which differ by at most {apart:.1f} standard errors)"
+    findings, alone = list[Finding](), estimates["scores"]
+    for policy in policies:
+        decided = estimates.get(policy, alone)
+        error = 0.0 if decided is alone else float(np.hypot(alone.error, decided.error))
+        findings.append(Finding(name, AUTHOR, policy, alone.success, decided.success, error))
+    return findings
 
 
 def _advance_part(job: tuple[int, Walks], table: FlatNetwork, steps: int, seed: int) -> Walks:
@@ -581,38 +519,27 @@ def _advance_part(job: tuple[int, Walks], table: FlatNetwork, steps: int, seed: 
     return advance_walks(part, table, steps, seed * 1009 + number)
 
 
-def _some_walks(walks: Walks, chosen: Integers) -> Walks:
-    return replace(walks, **{name: getattr(walks, name)[chosen] for name in _ARRAYS})
-
-
-def _join(parts: Sequence[Walks]) -> Walks:
-    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
-    return Walks(**joined, rounds=parts[0].rounds)
-
-
-def _write_walks(kept: StrPath | None, parts: Sequence[Walks], table: FlatNetwork, seed: int) -> None:
-    if kept is None:
-        return
-    data, joined = io.BytesIO(), _join(parts)
-    arrays = {name: getattr(joined, name) for name in _ARRAYS}
-    about = np.array([parts[0].rounds, len(parts), seed])
-    np.savez(data, about=about, digest=np.array(table.digest), **arrays)
-    write_bytes(kept, data.getvalue(), confidential=True, replace=True)
+def _write_walks(kept: StrPath | None, walks: Walks, table: FlatNetwork, seed: int) -> None:
+    if kept is not None:
+        data, about = io.BytesIO(), np.array([walks.rounds, seed])
+        np.savez(data, about=about, digest=np.array(table.digest), **walks.arrays())
+        write_bytes(kept, data.getvalue(), confidential=True, replace=True)
 
 
 def _read_walks(
     kept: StrPath | None, table: FlatNetwork, chains: int, starts: int, seed: int
-) -> list[Walks] | None:
+) -> Walks | None:
     """The walks in a file; None if there is no file."""
     if kept is None or not Path(kept).exists():
         return None
     try:
         with np.load(io.BytesIO(read_bytes(kept, _MOST_BYTES)), allow_pickle=False) as data:
-            about, digest = data["about"], str(data["digest"])
-            whole = Walks(**{name: data[name] for name in _ARRAYS}, rounds=int(about[0]))
-    except (ValueError, KeyError, OSError):
+            arrays = dict(data)
+            (rounds, drawn), digest = arrays.pop("about").tolist(), str(arrays.pop("digest"))
+            walks = Walks(**arrays, rounds=rounds)
+    except (ValueError, KeyError, OSError, TypeError):
         raise InputError(f"{os.fspath(kept)} holds no walks of an audit") from None
-    same = digest == table.digest and whole.seen.size == chains and int(about[2]) == seed
-    if not same or len(np.unique(whole.start)) != starts:
+    same = (digest, drawn, walks.seen.size) == (table.digest, seed, chains)
+    if not same or len(np.unique(walks.start)) != starts:
         raise InputError(f"{os.fspath(kept)} holds the walks of another audit: give another file")
-    return [_some_walks(whole, group) for group in np.array_split(np.arange(chains), int(about[1]))]
+    return walks

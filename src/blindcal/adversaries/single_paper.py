@@ -14,12 +14,12 @@ was published, what scores and decisions reveal.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from blindcal.certify.claims import Claim, claim
 from blindcal.certify.exact import exact_policy
@@ -29,13 +29,12 @@ from blindcal.deciding.ledger import Ledger
 from blindcal.deciding.record import Record
 from blindcal.errors import InputError
 from blindcal.io.tables import long_frame
-from blindcal.policy.policy import LabelSums, Policy, evidence_policy, label_sums
+from blindcal.policy.policy import Policy, evidence_policy, label_sums
 from blindcal.pools.candidates import OUTSIDER
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.levels import LevelCase
 from blindcal.posterior.paper import PaperCase
 from blindcal.posterior.tuple_weights import tuple_posteriors
-from blindcal.reviewers.base import Reviewer
 
 POLICIES = ("raw", "public", "chosen", "full")
 """Decisions by mean score, by public information, by the chosen policy, and fully calibrated."""
@@ -44,28 +43,26 @@ CONSTANT = ("raw", "public")
 """The policies that do not depend on who reviewed the paper."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class View:
     """An adversary's view of one paper. Confidential if it has the `truth`.
 
     `rows[tuple, slot]` are indices of `names` (below 0: nobody). `weight` is the posterior of each tuple
     given the scores, and `log_prior` its log prior. `accept` has the accept probabilities under every policy,
     and `outcome` the likelihood of the published decision, if there is one. `exact` is false if the tuples
-    are a sample because there are too many to list. `reviewers` has the candidates' calibrations; None if
-    `weight` contains more than prior, scores and calibration.
+    are a sample because there are too many to list.
     """
 
     paper: str
     names: tuple[str, ...]
     scores: tuple[float, ...]
-    rows: Integers = field(repr=False)
-    weight: Array = field(repr=False)
-    log_prior: Array = field(repr=False)
-    accept: Mapping[str, Array] = field(repr=False)
-    outcome: Mapping[str, Array] | None = field(default=None, repr=False)
-    truth: tuple[int, ...] | None = field(default=None, repr=False)
+    rows: Integers
+    weight: Array
+    log_prior: Array
+    accept: Mapping[str, Array]
+    outcome: Mapping[str, Array] | None = None
+    truth: tuple[int, ...] | None = None
     exact: bool = True
-    reviewers: Reviewer | None = field(default=None, repr=False)
 
     def mass(self, policy: str) -> Array:
         """`[outcome, tuple]`: P(tuple, outcome | scores); after publication P(tuple | scores, decision)."""
@@ -87,7 +84,7 @@ class View:
         total = weight.sum()
         if not total > 0.0:
             raise InputError(f"nothing is possible any more for paper {self.paper!r}")
-        return replace(self, weight=weight / total, reviewers=None)
+        return replace(self, weight=weight / total)
 
 
 def case_view(case: PaperCase, policy: Policy, raw: float) -> View:
@@ -116,7 +113,6 @@ def case_view(case: PaperCase, policy: Policy, raw: float) -> View:
         log_prior=case.log_prior(rows),
         accept=accept,
         exact=sample is None,
-        reviewers=case.reviewers,
     )
 
 
@@ -149,14 +145,16 @@ def published_view(
     if -1 in truth:
         raise InputError(f"the reviewers of paper {case.paper!r} must all be in its pool")
     favor = float(tuple_posteriors(case, np.array([truth]))[1][0])
-    decided = {"raw": raw > 0.5, "public": view.accept["public"][0] > 0.5, "full": favor >= 0.5}
-    decided["chosen"] = accepted
-    outcome = {name: view.accept[name] if yes else 1.0 - view.accept[name] for name, yes in decided.items()}
-    # Raw and public decisions are the same for every tuple, at a tie too.
-    for name in CONSTANT:
-        outcome[name] = np.ones_like(view.weight)
     known = tuple(-1 if index == case.outsider else index for index in truth)
-    return replace(view, outcome=outcome, truth=known)
+    return replace(_decided(view, chosen=accepted, full=favor >= 0.5), truth=known)
+
+
+def _decided(view: View, **accepted: bool) -> View:
+    """The view after these decisions of policies that depend on the reviewers."""
+    each = accepted.items()
+    likelihood = {name: view.accept[name] if yes else 1.0 - view.accept[name] for name, yes in each}
+    # Raw and public decisions are the same for every tuple, at a tie too.
+    return replace(view, outcome={**dict.fromkeys(CONSTANT, np.ones_like(view.weight)), **likelihood})
 
 
 def released_view(case: PaperCase, accepted: bool) -> View:
@@ -167,9 +165,7 @@ def released_view(case: PaperCase, accepted: bool) -> View:
     if not case.listed:
         raise InputError(f"the tuples of paper {case.paper!r} must be few enough to be listed")
     view = case_view(case, evidence_policy(case.belief), 1.0)
-    likelihood = view.accept["full"] if accepted else 1.0 - view.accept["full"]
-    every = np.ones_like(view.weight)
-    return replace(view, outcome={"raw": every, "public": every, "chosen": likelihood, "full": likelihood})
+    return _decided(view, chosen=accepted, full=accepted)
 
 
 AUTHOR, THREE_GUESSES, MEMBER = "author", "three guesses", "reviewed at all"
@@ -187,7 +183,7 @@ def audit(belief: Belief, policy: Policy) -> Claim:
 
     Weights and probabilities are read as the rational numbers that floats are, so nothing is lost before the
     last rounding, which is outwards. For many instances at once, in floats: `policy.adversary_error(belief)`,
-    `policy.epsilon`, `policy.multiplier`, `policy.largest_posterior(belief)` and `bits`.
+    `policy.epsilon`, `policy.multiplier` and `policy.largest_posterior(belief)`.
 
     Args:
         belief: The adversary's belief before the decision.
@@ -251,28 +247,9 @@ def guess(belief: Belief, policy: Policy) -> Integers:
     if belief.labels is None:
         return np.expand_dims(np.argmax(mass, axis=-1), (-1,))
     sums = label_sums(mass, belief.labels[..., None, :, :])
-    row = np.repeat(np.arange(sums.first.size), _row_sizes(sums))
+    row = np.repeat(np.arange(sums.first.size), np.diff(sums.first, append=sums.mass.size))
     order = np.lexsort((sums.label < 0, -sums.guesses, row))
     return sums.label[order][sums.first].reshape(sums.shape)
-
-
-def bits(belief: Belief, policy: Policy) -> Array:
-    """Mutual information of the decision and the adversary's question, in bits.
-
-    `sum_{y,d} P(y,d) log2(P(y,d) / (P(y) P(d)))`: 1 bit if the decision names one of two equal secrets.
-
-    `belief`: the adversary's belief before the decision; leading axes are instances.
-    """
-    mass = outcome_mass(belief, policy)
-    weight = np.broadcast_to(belief.weight[..., None, :], mass.shape)
-    chance = mass.sum(axis=-1)
-    if belief.labels is None:
-        return np.asarray(np.maximum(_divergence(mass, weight, chance[..., None]).sum(axis=(-2, -1)), 0.0))
-    labels = belief.labels[..., None, :, :]
-    joint, alone = label_sums(mass, labels), label_sums(weight, labels)
-    outcome = np.repeat(np.broadcast_to(chance[..., None], joint.shape).ravel(), _row_sizes(joint))
-    terms = np.add.reduceat(_divergence(joint.mass, alone.mass, outcome), joint.first)
-    return np.asarray(np.maximum(terms.reshape(joint.shape).sum(axis=-2).mean(axis=-1), 0.0))
 
 
 def success_of(belief: Belief, policy: Policy, adversary: Adversary) -> Array:
@@ -361,20 +338,12 @@ def play(
         count = min(batch, games - done)
         drawn = rng.random((count, *lead, 1)) * reach[..., -1:]
         secret = (reach <= drawn).sum(axis=-1, keepdims=True)
-        chance = np.take_along_axis(np.broadcast_to(accept, (count, *accept.shape)), secret, -1)
+        chance = np.take_along_axis(accept[None], secret, -1)
         rejected = (rng.random(chance.shape) >= chance).astype(np.int64)
-        guessed = np.take_along_axis(np.broadcast_to(best, (count, *best.shape)), rejected[..., None], -2)[
-            ..., 0, :
-        ]
-        truth = np.take_along_axis(np.broadcast_to(labels, (count, *labels.shape)), secret[..., None], -1)[
-            ..., 0
-        ]
+        guessed = np.take_along_axis(best[None], rejected[..., None], -2)[..., 0, :]
+        truth = np.take_along_axis(labels[None], secret[..., None], -1)[..., 0]
         wins += ((guessed == truth) & (truth >= 0)).sum(axis=0)
     return Games(wins, games)
-
-
-def _row_sizes(sums: LabelSums) -> Integers:
-    return np.diff(sums.first, append=sums.mass.size)
 
 
 def _divergence(joint: Array, alone: Array, chance: Array) -> Array:
@@ -395,7 +364,7 @@ def answers(view: View, mass: Array) -> dict[str, float]:
     by_slot = authors(view, mass)
     # A named person writes at most one review of a paper.
     chance, reviewed = mass.sum(axis=1), by_slot.sum(axis=1)
-    named = np.array([name != "*" for name in view.names])
+    named = np.array([name != OUTSIDER for name in view.names])
     yes = reviewed[:, named]
     ranked = -np.sort(-by_slot, axis=2)
     return {
@@ -449,31 +418,24 @@ def links(views: Sequence[View], masses: Sequence[Array]) -> list[float]:
     largest of independent numbers, each with one value per outcome of its paper.
     """
     people = {name: rank for rank, name in enumerate(sorted({n for view in views for n in view.names}))}
-    chances, blocks, owner, columns = [], [], [], []
+    blocks, chance, owner = [], list[float](), list[int]()
     for index, (view, mass) in enumerate(zip(views, masses, strict=True)):
-        chance, by_slot = mass.sum(axis=1), authors(view, mass)
-        for probability, part in zip(chance, by_slot, strict=True):
+        member = np.array([people[name] for name in view.names])
+        for probability, by_slot in zip(mass.sum(axis=1).tolist(), authors(view, mass), strict=True):
             if probability > 0.0:
-                chances.append(probability)
-                blocks.append(part / probability)
+                slot, who = np.nonzero(by_slot)
+                cells = by_slot[slot, who] / probability, (slot, member[who])
+                blocks.append(csr_array(cells, shape=(len(by_slot), len(people))))
+                chance.append(probability)
                 owner.append(index)
-                columns.append([people[name] for name in view.names])
-    size = [block.shape[0] for block in blocks]
-    row = np.repeat(np.arange(sum(size)), np.repeat([len(names) for names in columns], size))
-    column = np.concatenate([np.tile(names, number) for names, number in zip(columns, size, strict=True)])
-    value = np.concatenate([block.ravel() for block in blocks])
-    table = csr_array((value, (row, column)), shape=(sum(size), len(people)))
-    starts, owners = np.concatenate([[0], np.cumsum(size)]), np.array(owner)
-    success, across = np.zeros(len(views)), table.T.tocsr()
-    for block, index in enumerate(owner):
-        near = (table[starts[block] : starts[block + 1]] @ across).toarray()
-        best = np.maximum.reduceat(near, starts[:-1], axis=1)
+    across, starts = vstack(blocks).T.tocsr(), np.cumsum([0, *(block.shape[0] for block in blocks)])[:-1]
+    success, chances, owners = np.zeros(len(views)), np.array(chance), np.array(owner)
+    for index, probability, block in zip(owner, chance, blocks, strict=True):
+        best = np.maximum.reduceat((block @ across).toarray(), starts, axis=1)
         other = owners != index
         if other.any():
-            expected = [
-                _largest(similarity[other], np.array(chances)[other], owners[other]) for similarity in best
-            ]
-            success[index] += chances[block] * float(np.mean(expected))
+            expected = [_largest(similarity[other], chances[other], owners[other]) for similarity in best]
+            success[index] += probability * float(np.mean(expected))
     return success.tolist()
 
 

@@ -2,10 +2,9 @@
 
 The evidence of every paper depends on which reviews have a writer in common, so the secret is the assignment
 of the whole conference. An observer sees all scores and all private decisions, and believes every assignment
-equally likely in which nobody writes two reviews of a paper or has a conflict with it, and everybody wrote
-as many reviews as they did (or any number). There are two of them: one knows everyone's strictness, the
-other only how it is spread. They are asked for the writer of a review, and for another review by the same
-person.
+equally likely in which nobody writes two reviews of a paper and everybody wrote as many reviews as they did.
+There are two of them: one knows everyone's strictness, the other only how it is spread. They are asked for
+the writer of a review, and for another review by the same person.
 
 Scores are `quality + strictness + noise`, all normal. So every assignment has a likelihood, and its evidence
 gives each decision a chance. If there are too many assignments to list, `this_year_mcmc` draws some.
@@ -14,8 +13,8 @@ gives each decision a chance. If there are too many assignments to list, `this_y
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
 
@@ -53,7 +52,7 @@ def tables_of(cases: Sequence[LevelCase], guarantee: Guarantee) -> Tables:
     return {paper: (low, high) for paper, (low, high) in each}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Observed:
     """A conference in arrays, its reviews sorted by paper and score. Confidential: it has the true writers.
 
@@ -63,22 +62,21 @@ class Observed:
 
     papers: tuple[str, ...]
     people: tuple[str, ...]
-    paper: Integers = field(repr=False)
-    score: Array = field(repr=False)
-    given: Array = field(repr=False)  # the scores as they were given
-    truth: Integers = field(repr=False)
-    residual: Array = field(repr=False)
-    known: Array = field(repr=False)
-    bar: Array = field(repr=False)
-    accept: Array = field(repr=False)  # [paper, level]
-    allowed: Bools = field(repr=False)  # [paper, person]
-    load: Integers | None = field(repr=False)
+    paper: Integers
+    score: Array
+    given: Array  # the scores as they were given
+    truth: Integers
+    residual: Array
+    known: Array
+    bar: Array
+    accept: Array  # [paper, level]
+    load: Integers
     disagreement: float
     strictness: float
     corrected: float  # the strictness that the evidence corrects for
-    decided: Bools | None = field(repr=False)  # [paper]
-    told: Bools | None = field(default=None, repr=False)  # [review], if the observer knows some writers
-    outside: Array | None = field(default=None, repr=False)  # [sum, person], of reviews of other papers
+    decided: Bools | None  # [paper]
+    told: Bools | None = None  # [review], if the observer knows some writers
+    outside: Array | None = None  # [sum, person], of reviews of other papers
 
     @property
     def asked(self) -> Integers:
@@ -153,10 +151,7 @@ def observe(
     cases: Sequence[LevelCase],
     tables: Tables,
     decisions: Mapping[str, bool] | None = None,
-    *,
     loads: Mapping[str, int] | None = None,
-    free: bool = False,
-    conflicts: Collection[tuple[str, str]] = (),
 ) -> Observed:
     """What observers know and what they are asked for. CONFIDENTIAL.
 
@@ -166,8 +161,6 @@ def observe(
         tables: The accept chances of each paper.
         decisions: The private decisions; None before the draw.
         loads: How many reviews everybody wrote; by default the true numbers.
-        free: Whether observers know no loads; `loads` then only names the people.
-        conflicts: Pairs of person and paper.
     """
     model, case_of = cases[0].model, {case.paper: case for case in cases}
     center = np.array([model.moments.area(case_of[name].area) for name in reviews.papers])
@@ -186,10 +179,6 @@ def observe(
     missing = set(true) - set(people)
     if missing:
         raise InputError(f"`loads` must name everyone who reviewed, found {len(missing)} who are missing")
-    allowed = np.ones((len(reviews.papers), len(people)), dtype=np.bool_)
-    for person, name in conflicts:
-        if person in index and name in case_of:
-            allowed[reviews.papers.index(name), index[person]] = False
     decided = None if decisions is None else np.array([decisions[name] for name in reviews.papers])
     return Observed(
         papers=reviews.papers,
@@ -202,8 +191,7 @@ def observe(
         known=weight * gain,
         bar=np.array([case_of[name].bar for name in reviews.papers]) - center,
         accept=np.array([tables[name] for name in reviews.papers], dtype=np.float64),
-        allowed=allowed,
-        load=None if free else np.array([counts[name] for name in people], dtype=np.int64),
+        load=np.array([counts[name] for name in people], dtype=np.int64),
         disagreement=model.moments.disagreement,
         strictness=model.strictness,
         corrected=corrected,
@@ -262,7 +250,6 @@ def told_all_but(seen: Observed, papers: Integers) -> Observed:
         known=seen.known[inside],
         bar=seen.bar[near],
         accept=seen.accept[near],
-        allowed=seen.allowed[np.ix_(near, who)],
         load=np.bincount(truth[unknown[inside]], minlength=who.size),
         decided=decided,
         told=~unknown[inside],
@@ -275,21 +262,19 @@ def told_all_but(seen: Observed, papers: Integers) -> Observed:
 
 def all_assignments(seen: Observed) -> Integers | None:
     """`[assignment, review]`: the writers; None if there are too many to list."""
-    most = np.full(len(seen.people), len(seen.papers)) if seen.load is None else seen.load
-    found, used = np.zeros((1, 0), dtype=np.int64), np.zeros((1, most.size), dtype=np.int64)
-    for number, slots in enumerate(np.bincount(seen.paper).tolist()):
-        able = np.flatnonzero(seen.allowed[number]).tolist()
-        if float(len(able)) ** slots > _MOST_ASSIGNMENTS:
+    found = np.zeros((1, 0), dtype=np.int64)
+    used = np.zeros((1, seen.load.size), dtype=np.int64)
+    slots = np.bincount(seen.paper)
+    for number, size in enumerate(slots.tolist()):
+        if float(seen.load.size) ** size > _MOST_ASSIGNMENTS:
             return None
-        tuples = np.array(list(permutations(able, slots)), dtype=np.int64).reshape(-1, slots)
-        if len(found) * len(tuples) * most.size > _MOST_CELLS:
+        tuples = np.array(list(permutations(range(seen.load.size), size)), dtype=np.int64).reshape(-1, size)
+        if len(found) * len(tuples) * seen.load.size > _MOST_CELLS:
             return None
-        added = (tuples[:, :, None] == np.arange(most.size)).sum(axis=1)
-        total = used[:, None, :] + added
-        possible = (total <= most).all(axis=2)
-        if seen.load is not None:
-            possible &= (most - total <= seen.allowed[number + 1 :].sum(axis=0)).all(axis=2)
-        before, after = np.nonzero(possible)
+        total = used[:, None, :] + (tuples[:, :, None] == np.arange(seen.load.size)).sum(axis=1)
+        # Nobody writes more reviews than they did, nor two of one of the papers that are left.
+        left = seen.load - total
+        before, after = np.nonzero(((left >= 0) & (left < slots.size - number)).all(axis=2))
         if len(before) > _MOST_ASSIGNMENTS:
             return None
         found, used = np.hstack([found[before], tuples[after]]), total[before, after]
@@ -311,7 +296,7 @@ def likelihoods(seen: Observed, writer: Integers, offset: Array | None) -> Array
     return np.asarray(weight / weight.sum())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Answers:
     """The chance that the best guess about a review is right, mean over reviews and for each review.
 
@@ -322,10 +307,10 @@ class Answers:
 
     baseline: float
     success: float
-    before: Array = field(repr=False)
-    after: Array = field(repr=False)
-    rise: Array = field(repr=False)
-    guess: Integers = field(repr=False)
+    before: Array
+    after: Array
+    rise: Array
+    guess: Integers
     largest_rise: float
     error: float = 0.0
     apart: float = 0.0

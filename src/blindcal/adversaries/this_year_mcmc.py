@@ -83,12 +83,10 @@ class Walks:
     """Assignments that many walks have reached, with qualities and strictness."""
 
     def __init__(self, seen: Observed, offset: Array | None, *, decided: bool, seed: int) -> None:
-        if seen.load is None:
-            raise InputError("too many assignments to list: the audit then needs everyone's load")
         self.seen, self.fixed, self.asked = seen, offset is not None, seen.asked
         self.rng = np.random.default_rng([seed, 1, int(decided)])
         starts = (np.random.default_rng([seed, 0, one]) for one in range(STARTS))
-        first = np.array([_first(seen, seen.load, rng) for rng in starts])
+        first = np.array([_first(seen, rng) for rng in starts])
         self.chain = np.arange(CHAINS)
         self.writer = first[self.chain % STARTS]
         people = len(seen.people)
@@ -166,10 +164,10 @@ class Walks:
         self.writer[go, one[go]], self.writer[go, other[go]] = s[go], r[go]
 
     def _able(self, review: Integers, person: Integers) -> Bools:
-        """Whether a person may write a review, and wrote none of this paper."""
+        """Whether a person wrote no review of this paper."""
         mates = self.reviews_of[self.seen.paper[review]]
         wrote = (self.writer[self.chain[:, None], mates] == person[:, None]) & (mates >= 0)
-        return np.asarray(self.seen.allowed[self.seen.paper[review], person] & ~wrote.any(axis=1))
+        return np.asarray(~wrote.any(axis=1))
 
     def _by_decisions(
         self, chain: Integers, one: Integers, other: Integers, r: Integers, s: Integers
@@ -220,16 +218,14 @@ class Walks:
         return np.asarray(self.tally[question][own].sum(axis=0) / (self.counts * own.sum()))
 
 
-def _first(seen: Observed, load: Integers, rng: np.random.Generator) -> Integers:
+def _first(seen: Observed, rng: np.random.Generator) -> Integers:
     """An assignment that has nothing to do with the true one, but for writers that are told."""
-    asked = seen.asked
-    size = np.bincount(seen.paper[asked])
-    able = {name: np.flatnonzero(seen.allowed[name] & (load > 0)) for name in np.flatnonzero(size)}
-    pools = [([seen.people[who] for who in own], int(size[name])) for name, own in able.items()]
-    drawn = first_assignment(pools, dict(zip(seen.people, load.tolist(), strict=True)), rng)
+    loads = {name: load for name, load in zip(seen.people, seen.load.tolist(), strict=True) if load}
+    pools = [([*loads], int(size)) for size in np.bincount(seen.paper[seen.asked]) if size]
+    drawn = first_assignment(pools, loads, rng)
     index = {name: number for number, name in enumerate(seen.people)}
     writer = seen.truth.copy()
-    writer[asked] = [index[name] for names in drawn for name in names]
+    writer[seen.asked] = [index[name] for names in drawn for name in names]
     return writer
 
 
