@@ -22,7 +22,7 @@ from blindcal.checks import Array, Integers
 from blindcal.compute.parallel import parallel_map
 from blindcal.fitting.history import past_conferences
 from blindcal.fitting.received_sums import SharedSums
-from blindcal.private_sharing import LossLimit, points_of, sums_of, unlearned, upright_scores
+from blindcal.private_sharing import LossLimit, points_of, sums_of, unlearned
 from blindcal.simulation.population import Population, prototype_population
 from from_history import (
     GUARANTEES,
@@ -56,7 +56,7 @@ def shared_by(
     reviews: bc.Reviews, names: list[str], limit: LossLimit, rng: np.random.Generator
 ) -> SharedSums:
     past = past_conferences({"elsewhere": reviews})[0]
-    points = points_of(upright_scores(past))
+    points = points_of(past)
     above, below = seeded(sums_of(points, past, names), limit, rng)
     return SharedSums(
         "elsewhere", tuple(names), above, below, points.mean, points.gain, points.variance, limit.variance

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import json
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from types import ModuleType
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from blindcal.deciding.key import make_key, read_key
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.fitting.history import PastConference, fingerprint_of_past
 from blindcal.fitting.received_sums import read_shared_sums
-from blindcal.posterior.reuse_guard import Fingerprint
+from blindcal.posterior.reuse_guard import Fingerprint, fingerprint_entries
 from blindcal.private_sharing import (
     LossLimit,
     Share,
@@ -38,7 +39,6 @@ from blindcal.private_sharing import (
     shared_folder,
     sums_of,
     unlearned,
-    upright_scores,
 )
 from blindcal.reviews import Reviews
 from chances import within
@@ -211,20 +211,32 @@ def test_bad_input_is_refused() -> None:
 # --- The account of shared sums: sealed, chained, and by which reviews it adds up.
 
 
+def footprint(
+    score: np.ndarray, name: str = "x", paper: list[str] | None = None, who: list[str] | None = None
+) -> Fingerprint:
+    """Papers 0, 1, 2, ... with one review each by one person, unless others are given."""
+    ids, people = paper or [str(i) for i in range(score.size)], who or ["a"] * score.size
+    missing = np.full(score.size, np.nan)
+    return fingerprint_of_past(PastConference(name, name, ids, people, score, missing, None, "high"))
+
+
 def used(name: str, first: float) -> Fingerprint:
     """A conference of 40 papers with scores that nobody else's have."""
-    rng = np.random.default_rng(int(10 * first))
-    paper = [str(i) for i in range(40)]
-    return fingerprint_of_past(
-        PastConference(
-            name, name, paper, ["a"] * 40, first + rng.random(40), np.full(40, np.nan), None, "high"
-        )
-    )
+    return footprint(first + np.random.default_rng(int(10 * first)).random(40), name)
 
 
-def entered(key: Path, name: str, limit: LossLimit, first: float = 1.0, stamp: str = "x") -> SharedRelease:
+def entered(
+    key: Path, name: str, limit: LossLimit = ONE, first: float = 1.0, stamp: str = "x"
+) -> SharedRelease:
+    return sealed(key, name, used(name, first), limit, stamp)
+
+
+def sealed(
+    key: Path, name: str, footprint: Fingerprint, limit: LossLimit = ONE, stamp: str = "x"
+) -> SharedRelease:
+    (entry,) = fingerprint_entries([footprint])
+    parts = {"footprint": json.dumps(entry).encode(), "table": b"t", "statement": b"s"}
     with open_account(key, read_key(key)) as account:
-        parts = {"footprint": used(name, first), "table": b"t", "statement": b"s"}
         return record_share(account, name, limit, stamp, "", parts)
 
 
@@ -237,37 +249,49 @@ def key(tmp_path: Path) -> Path:
 def test_entries_come_back_in_their_order(key: Path) -> None:
     assert read_account(key, read_key(key)).entries == ()
     assert not shared_folder(key).exists()
-    one = entered(key, "A", LossLimit(epsilon=1.0), stamp="x")
+    one = entered(key, "A", stamp="x")
     two = entered(key, "B", LossLimit(zcdp=0.5), 2.0, stamp="y")
-    account = read_account(key, read_key(key))
-    assert account.entries == (one, two)
-    assert account.again("y") == two
-    assert account.again("z") is None
-    assert (one.table, one.statement, one.limit) == (b"t", b"s", LossLimit(epsilon=1.0))
+    assert read_account(key, read_key(key)).entries == (one, two)
+    assert (one.table, one.statement, one.limit, one.input) == (b"t", b"s", ONE, "x")
     assert {path.stat().st_mode & 0o777 for path in shared_folder(key).glob("*.sealed")} == {0o600}
 
 
 def test_a_key_under_another_name_has_no_second_account(key: Path) -> None:
-    entered(key, "A", LossLimit(epsilon=1.0))
+    entered(key, "A")
     other = key.rename(key.with_name("chair.key"))
     with pytest.raises(RefusedError, match=r"key\.bin\.shared holds releases made with this key"):
-        entered(other, "A", LossLimit(epsilon=1.0))
+        entered(other, "A")
     shared_folder(key).rename(shared_folder(other))
     assert len(read_account(other, read_key(other)).entries) == 1
 
 
 def test_the_same_reviews_are_known_by_name_or_by_papers_and_scores(key: Path) -> None:
-    entered(key, "A", LossLimit(epsilon=1.0))
+    entered(key, "A")
     entered(key, "B", LossLimit(epsilon=2.0), 2.0)
     account = read_account(key, read_key(key))
-    assert [entry.conference for entry in account.about("A", used("A", 3.0))] == ["A"]
-    assert [entry.conference for entry in account.about("C", used("C", 2.0))] == ["B"]
-    assert account.about("C", used("C", 3.0)) == ()
+    assert account.spent_on("A", used("A", 3.0)) == [ONE]
+    assert account.spent_on("C", used("C", 2.0)) == [LossLimit(epsilon=2.0)]
+    assert account.spent_on("C", used("C", 3.0)) == []
+
+
+def test_a_few_papers_or_a_score_changed_in_each_are_still_the_same_reviews(key: Path) -> None:
+    """Three reviews a paper by 20 people."""
+    paper = [str(one) for one in np.repeat(np.arange(60), 3)]
+    people = np.random.default_rng(1).permuted(np.tile(np.arange(20), (60, 1)), axis=1)[:, :3]
+    who = [f"r{one}" for one in people.ravel()]
+    score = np.random.default_rng(2).integers(1, 6, 180).astype(float)
+    changed = np.where(np.arange(180) % 3 == 0, 6.0 - score, score)
+    sealed(key, "A", footprint(score, "x", paper, who))
+    account = read_account(key, read_key(key))
+    for again in (footprint(score[:18], "x", paper[:18], who[:18]), footprint(changed, "x", paper, who)):
+        assert account.spent_on("B", again) == [ONE]
+    other = np.random.default_rng(3).integers(1, 6, 180).astype(float)
+    assert account.spent_on("B", footprint(other, "x", paper, who)) == []
 
 
 def test_a_changed_missing_or_foreign_file_is_noticed(key: Path, tmp_path: Path) -> None:
-    entered(key, "A", LossLimit(epsilon=1.0))
-    entered(key, "B", LossLimit(epsilon=1.0), 2.0)
+    entered(key, "A")
+    entered(key, "B", first=2.0)
     first, second = (shared_folder(key) / name for name in ("0001.sealed", "0002.sealed"))
     whole = first.read_bytes()
     for bad in (whole.replace(b'"epsilon": 1.0', b'"epsilon": 0.1'), whole[:-1], whole[:-1] + b"x"):
@@ -286,83 +310,65 @@ def test_a_changed_missing_or_foreign_file_is_noticed(key: Path, tmp_path: Path)
         read_account(key, other)
 
 
+def test_what_only_the_key_could_have_written_is_still_checked(key: Path) -> None:
+    """Stamped records with a footprint of no reviews, and with two limits or none."""
+    parts = {"footprint": b"{}", "table": b"t", "statement": b"s"}
+    secret = read_key(key)
+    with open_account(key, secret) as account, pytest.raises(VerificationError, match="was changed"):
+        record_share(account, "A", ONE, "x", "", parts)
+    with pytest.raises(VerificationError, match="was changed"):
+        read_account(key, secret)
+
+
 def test_two_runs_at_once_are_refused(key: Path) -> None:
-    with (
-        open_account(key, read_key(key)),
-        pytest.raises(RefusedError),
-        open_account(key, read_key(key)),
-    ):
+    with open_account(key, read_key(key)), pytest.raises(RefusedError), open_account(key, read_key(key)):
         pass
-
-
-def reviewed(score: np.ndarray, papers: int = 60) -> Fingerprint:
-    """Three reviews a paper by 20 people, of the first papers."""
-    paper = np.repeat(np.arange(60), 3)
-    who = np.random.default_rng(1).permuted(np.tile(np.arange(20), (60, 1)), axis=1)[:, :3].ravel()
-    kept = paper < papers
-    names = [f"r{one}" for one in who[kept]]
-    ids = [str(one) for one in paper[kept]]
-    return fingerprint_of_past(
-        PastConference("x", "x", ids, names, score[kept], np.full(kept.sum(), np.nan), None, "high")
-    )
-
-
-def test_a_few_papers_or_a_score_changed_in_each_are_still_the_same_reviews(key: Path) -> None:
-    score = np.random.default_rng(2).integers(1, 6, 180).astype(float)
-    changed = np.where(np.arange(180) % 3 == 0, 6.0 - score, score)
-    with open_account(key, read_key(key)) as account:
-        parts = {"footprint": reviewed(score), "table": b"t", "statement": b"s"}
-        record_share(account, "A", LossLimit(epsilon=1.0), "x", "", parts)
-    account = read_account(key, read_key(key))
-    for again in (reviewed(score, papers=6), reviewed(changed)):
-        assert [entry.conference for entry in account.about("B", again)] == ["A"]
-    other = reviewed(np.random.default_rng(3).integers(1, 6, 180).astype(float))
-    assert account.about("B", other) == ()
 
 
 # --- Points: from papers and scores alone; what a change of one author moves, by trying all of them.
 
 
 PAPER = ("1", "1", "2", "2", "2", "3")
+CODE = np.array([0, 0, 1, 1, 1, 2])
 SCORE = np.array([7.0, 4.0, 3.0, 5.0, 3.0, 9.0])
+AUTHORS = ("a", "b", "a", "b", "c", "c")
 
 
-def past(authors: tuple[str, ...], better: str = "high") -> PastConference:
-    return PastConference("A", "A", PAPER, authors, SCORE, np.full(6, np.nan), None, better)
+def past(authors: tuple[str, ...] = AUTHORS, better: str = "high") -> PastConference:
+    missing = np.full(6, np.nan)
+    return PastConference("A", "A", PAPER, authors, SCORE, missing, None, better, this_year=better)
+
+
+def sums(past: PastConference) -> np.ndarray:
+    return sums_of(points_of(past), past, ["a", "b", "c"])
 
 
 def test_a_difference_is_the_score_less_what_the_others_let_expect() -> None:
     """By the covariance of the scores of one paper, written out, where all reviewers are alike."""
-    code = np.array([0, 0, 1, 1, 1, 2])
     z = (SCORE - SCORE.mean()) / SCORE.std()
-    pairs = [(i, j) for i in range(6) for j in range(6) if i != j and code[i] == code[j]]
+    pairs = [(i, j) for i in range(6) for j in range(6) if i != j and CODE[i] == CODE[j]]
     part = np.mean([z[i] * z[j] for i, j in pairs])
     assert 0.05 < part < 0.95
-    found = differences(SCORE, code)
+    found = differences(SCORE, CODE)
     for i in range(6):
-        others = [j for j in range(6) if j != i and code[j] == code[i]]
+        others = [j for j in range(6) if j != i and CODE[j] == CODE[i]]
         covariance = np.full((len(others), len(others)), part) + (1 - part) * np.eye(len(others))
         expected = np.full(len(others), part) @ np.linalg.solve(covariance, z[others]) if others else 0.0
         assert found[i] == pytest.approx(z[i] - expected)
 
 
 def test_points_split_a_review_by_its_difference() -> None:
-    points = points_of(upright_scores(past(("a",) * 6)))
-    found = differences(SCORE, np.array([0, 0, 1, 1, 1, 2]))
-    for paper, score, difference in zip(PAPER, SCORE, found, strict=True):
-        assert abs(points.above[paper, score] - 50 * (1 + np.clip(difference, -1, 1))) <= 0.5 + 1e-9
-    counted = np.array([2 * points.above[one] / 100 - 1 for one in zip(PAPER, SCORE, strict=True)])
-    assert points.reviews == 6
+    points, found = points_of(past()), differences(SCORE, CODE)
+    assert (np.abs(points.above - 50 * (1 + np.clip(found, -1, 1))) <= 0.5 + 1e-9).all()
+    counted = 2 * points.above / 100 - 1
     assert points.mean == pytest.approx(counted.mean())
     assert points.variance == pytest.approx(counted.var())
     assert points.gain == pytest.approx((np.abs(found) < 1).mean())
 
 
 def test_low_scores_may_be_the_better_ones() -> None:
-    authors = ("a", "b", "a", "b", "c", "c")
-    high, low = past(authors), past(authors, "low")
-    above, below = sums_of(points_of(upright_scores(high)), high, ["a", "b", "c"])
-    turned, rest = sums_of(points_of(upright_scores(low)), low, ["a", "b", "c"])
+    above, below = sums(past())
+    turned, rest = sums(past(better="low"))
     assert (np.abs(turned - below) <= 2).all()  # a point may go either way where it is split in halves
     assert (turned + rest == above + below).all()
 
@@ -370,14 +376,11 @@ def test_low_scores_may_be_the_better_ones() -> None:
 def test_one_author_moves_one_reviews_points_and_nothing_else_whoever_wrote_the_rest() -> None:
     """All authors of six reviews among three people of the list and one who is not on it."""
     people, everyone = ["a", "b", "c"], "abcx"
-    tables = {
-        authors: sums_of(points_of(upright_scores(past(authors))), past(authors), people)
-        for authors in product(everyone, repeat=6)
-    }
+    tables = {authors: sums(past(authors)) for authors in product(everyone, repeat=6)}
     largest, squares = 0, 0
-    for authors, sums in tables.items():
+    for authors, own in tables.items():
         for place, other in product(range(6), everyone):
-            changed = sums - tables[(*authors[:place], other, *authors[place + 1 :])]
+            changed = own - tables[(*authors[:place], other, *authors[place + 1 :])]
             moved = int(np.abs(changed).sum())
             listed = (authors[place] in people) + (other in people)
             assert moved == (100 * listed if other != authors[place] else 0)
@@ -388,21 +391,12 @@ def test_one_author_moves_one_reviews_points_and_nothing_else_whoever_wrote_the_
 
 @given(st.permutations(range(6)))
 def test_the_order_of_rows_leaves_no_trace(order: list[int]) -> None:
-    authors = ("a", "b", "a", "b", "c", "c")
-    one = past(authors)
-    two = PastConference(
-        "A",
-        "A",
-        [PAPER[i] for i in order],
-        [authors[i] for i in order],
-        SCORE[order],
-        one.confidence,
-        None,
-        "high",
-    )
-    assert points_of(upright_scores(one)) == points_of(upright_scores(two))
-    first, second = (sums_of(points_of(upright_scores(p)), p, ["a", "b", "c"]) for p in (one, two))
-    assert (first == second).all()
+    paper, authors = ([column[i] for i in order] for column in (PAPER, AUTHORS))
+    mixed = replace(past(), paper=paper, reviewer=authors, score=SCORE[order])
+    one, two = points_of(past()), points_of(mixed)
+    assert (one.above[order] == two.above).all()
+    assert (one.mean, one.gain, one.variance) == (two.mean, two.gain, two.variance)
+    assert (sums(past()) == sums(mixed)).all()
 
 
 def test_papers_of_one_review_each_are_compared_with_all() -> None:
@@ -548,34 +542,15 @@ def test_opendp_agrees_with_the_loss_that_is_stated(limit: LossLimit) -> None:
 
 
 def test_without_opendp_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> ModuleType:
-        raise ImportError(name)
-
-    monkeypatch.setattr(importlib, "import_module", missing)
+    monkeypatch.setattr(importlib, "import_module", MagicMock(side_effect=ImportError))
     with pytest.raises(InputError, match=r"sharing needs OpenDP: pip install 'blindcal\[share\]'"):
-        add_noise(np.zeros((2, 1), dtype=np.int64), LossLimit(epsilon=1.0))
+        add_noise(np.zeros((2, 1), dtype=np.int64), ONE)
 
 
 def test_noise_beyond_the_limit_is_never_released(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Loose:
-        def map(self, distance: object) -> float:
-            return 1.5
-
-    class Prelude(ModuleType):
-        m = type("m", (), {"make_laplace": staticmethod(lambda *_, **__: Loose())})
-
-        @staticmethod
-        def enable_features(name: str) -> None: ...
-
-        @staticmethod
-        def vector_domain(inner: object) -> None: ...
-
-        @staticmethod
-        def atom_domain(T: str) -> None: ...
-
-        @staticmethod
-        def l1_distance(T: str) -> None: ...
-
-    monkeypatch.setattr(importlib, "import_module", lambda name: Prelude(name))
+    prelude = MagicMock()
+    prelude.m.make_laplace.return_value.map.return_value = 1.5
+    monkeypatch.setattr(importlib, "import_module", lambda name: prelude)
     with pytest.raises(InputError, match="OpenDP's own account"):
-        add_noise(np.zeros((2, 1), dtype=np.int64), LossLimit(epsilon=1.0))
+        add_noise(np.zeros((2, 1), dtype=np.int64), ONE)
+    prelude.m.make_laplace.return_value.assert_not_called()

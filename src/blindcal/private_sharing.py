@@ -15,7 +15,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -41,7 +40,7 @@ from blindcal.deciding.ledger import (
     record_name,
 )
 from blindcal.errors import InputError, RefusedError
-from blindcal.fitting.history import PastConference, fingerprint_of_past, past_conferences
+from blindcal.fitting.history import PastConference, fingerprint_of_past, past_conferences, upright
 from blindcal.fitting.received_sums import POINTS, REACH, SHARED_FORMAT, statement_path
 from blindcal.io.atomic_files import (
     check_parent_folder,
@@ -54,10 +53,9 @@ from blindcal.io.cells import natural_sorted
 from blindcal.io.tables import StrPath, format_table
 from blindcal.posterior.reuse_guard import Fingerprint, fingerprint_entry, parse_fingerprint, resemblance
 from blindcal.reviewers.calibration import ANYONE
-from blindcal.reviews import Reviews
+from blindcal.reviews import Reviews, encode_ids
 
 # --- Privacy loss of one review: limits, noise, composition, and a lower bound on what stays unknown.
-#
 # Two tables are neighbors if they differ in the reviewer of one review. Papers and scores are public.
 # Discrete noise is drawn by OpenDP, in this module only. OpenDP takes no seed, so the drawn sums are
 # recorded.
@@ -131,6 +129,10 @@ class TotalLoss:
 
     epsilon: float | None
     zcdp: float
+
+    def __str__(self) -> str:
+        pure = "" if self.epsilon is None else f"epsilon {self.epsilon:g}, "
+        return f"{pure}zCDP {self.zcdp:g}"
 
     def epsilon_at(self, delta: float) -> float:
         """An epsilon that holds but for `delta`."""
@@ -209,36 +211,32 @@ def _opendp() -> Any:
 _LEAST, _MOST = 0.05, 0.95
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Points:
-    """`above[paper, score]` of the `POINTS` points of a review; the rest are below. All of it is public.
+    """`above[review]` of the `POINTS` points of a review; the rest are below. All of it is public by paper.
 
     In standard deviations of the scores, a review's difference is taken as `REACH * (2 above / POINTS - 1)`;
     `mean` and `variance` are those over all reviews. `gain` is by how much the difference grows where a
     reviewer is more lenient by 1: less than 1, since it is bounded.
     """
 
-    above: Mapping[tuple[str, float], int] = field(repr=False)
-    reviews: int
+    above: Integers = field(repr=False)
     mean: float
     gain: float
     variance: float
 
 
-def points_of(scores: Mapping[str, Sequence[float]]) -> Points:
-    """The points of each review of a conference, from the scores of each paper, high ones better."""
+def points_of(past: PastConference) -> Points:
+    """The points of each review of a conference, from papers and scores alone."""
+    _, paper = encode_ids(past.paper, natural_sorted)
+    score, _, _ = upright(past)
     # One order whoever wrote what: the last digits of a sum depend on it.
-    papers = natural_sorted(scores)
-    sizes = [len(scores[paper]) for paper in papers]
-    score = np.concatenate([np.sort(scores[paper]) for paper in papers])
-    paper = np.repeat(np.arange(len(papers)), sizes)
-    difference = differences(score, paper)
+    order = np.lexsort((score, paper))
+    difference = differences(score[order], paper[order])
     above = np.rint(0.5 * POINTS * (1.0 + np.clip(difference / REACH, -1.0, 1.0))).astype(np.int64)
     counted = REACH * (2.0 * above / POINTS - 1.0)
-    keys = ((papers[index], float(value)) for index, value in zip(paper, score, strict=True))
     return Points(
-        dict(zip(keys, above.tolist(), strict=True)),
-        reviews=score.size,
+        above=above[np.argsort(order)],
         mean=float(counted.mean()),
         gain=float((np.abs(difference) < REACH).mean()),
         variance=float(counted.var()),
@@ -261,25 +259,12 @@ def differences(score: Array, paper: Integers) -> Array:
     return np.asarray(z - part * (total[paper] - z) / (1.0 - part + others * part))
 
 
-def upright_scores(past: PastConference) -> dict[str, list[float]]:
-    """The scores of each paper, high ones better."""
-    sign = 1.0 if past.better == "high" else -1.0
-    by_paper = defaultdict[str, list[float]](list)
-    for paper, score in zip(past.paper, past.score.tolist(), strict=True):
-        by_paper[paper].append(sign * score)
-    return dict(by_paper)
-
-
 def sums_of(points: Points, past: PastConference, people: Sequence[str]) -> Integers:
     """Points above and below of each of these people, `[2, person]`; reviews by others count for nobody."""
-    sign = 1.0 if past.better == "high" else -1.0
     column = {name: index for index, name in enumerate(people)}
-    sums = np.zeros((2, len(people)), dtype=np.int64)
-    for paper, who, score in zip(past.paper, past.reviewer, past.score.tolist(), strict=True):
-        if who in column:
-            above = points.above[paper, sign * score]
-            sums[:, column[who]] += (above, POINTS - above)
-    return sums
+    row = [column.get(who, len(people)) for who in past.reviewer]
+    sums = [np.bincount(row, part, len(people) + 1) for part in (points.above, POINTS - points.above)]
+    return np.stack(sums)[:, :-1].astype(np.int64)
 
 
 _KIND = "shared sums"
@@ -296,11 +281,9 @@ _FIELDS: Mapping[str, tuple[type, ...]] = {
 class SharedRelease:
     """One release of sums: for which reviews, with which limit, and what was published."""
 
-    counter: int
     conference: str
     limit: LossLimit
     input: str
-    reason: str = field(repr=False)
     footprint: Fingerprint = field(repr=False)
     table: bytes = field(repr=False)
     statement: bytes = field(repr=False)
@@ -315,20 +298,16 @@ class Account:
     entries: tuple[SharedRelease, ...]  # one entry per release, oldest first
     last: str = ""  # stamp of the latest head, to which the next is chained; empty before the first
 
-    def again(self, input_stamp: str) -> SharedRelease | None:
-        """The release that this very input led to before."""
-        return next((entry for entry in self.entries if entry.input == input_stamp), None)
-
-    def about(self, conference: str, footprint: Fingerprint) -> tuple[SharedRelease, ...]:
-        """Earlier releases about the same reviews: of the same name, or alike beyond chance (1 in 100).
+    def spent_on(self, conference: str, footprint: Fingerprint) -> list[LossLimit]:
+        """Limits of earlier releases about the same reviews: of that name, or alike beyond chance (1 in 100).
 
         A false match only makes the total too high, which does no harm.
         """
-        return tuple(
-            entry
+        return [
+            entry.limit
             for entry in self.entries
             if entry.conference == conference or resemblance(entry.footprint, footprint)
-        )
+        ]
 
 
 def shared_folder(key_path: StrPath) -> Path:
@@ -354,38 +333,30 @@ def read_account(key_path: StrPath, key: Key) -> Account:
 
 
 def record_share(
-    account: Account, conference: str, limit: LossLimit, stamp: str, reason: str, parts: Mapping[str, Any]
+    account: Account, conference: str, limit: LossLimit, stamp: str, reason: str, parts: Mapping[str, bytes]
 ) -> SharedRelease:
     """Record a release in one new file; `parts` are footprint, table and statement."""
     counter = len(account.entries) + 1
     fields = {"conference": conference, **vars(limit), "input": stamp, "reason": reason}
-    content = {**parts, "footprint": json.dumps(fingerprint_entry(parts["footprint"])).encode()}
-    head = full_head(account.key, _KIND, counter, account.last, fields, content)
-    _, data = record_bytes(account.key, head, content)
+    head = full_head(account.key, _KIND, counter, account.last, fields, parts)
+    _, data = record_bytes(account.key, head, parts)
     make_folder(account.folder)
     path = account.folder / record_name(counter)
     write_bytes(path, data, confidential=True)
     return _entry(read_head(path, account.key))
 
 
-def _entry(seal: RecordHead) -> SharedRelease:
-    head = seal.fields(_FIELDS, ("footprint", "table", "statement"))
+def _entry(record: RecordHead) -> SharedRelease:
+    fields = record.fields(_FIELDS, ("footprint", "table", "statement"))
     try:
-        footprint = parse_fingerprint(json.loads(seal.part("footprint")))
-        if footprint is None:
-            raise KeyError
-        return SharedRelease(
-            counter=seal.head["counter"],
-            conference=head["conference"],
-            limit=LossLimit(head["epsilon"], head["zcdp"]),
-            input=head["input"],
-            reason=head["reason"],
-            footprint=footprint,
-            table=seal.part("table"),
-            statement=seal.part("statement"),
-        )
-    except (KeyError, ValueError, TypeError):
-        raise changed_record(seal.path) from None
+        limit = LossLimit(fields["epsilon"], fields["zcdp"])
+        footprint = parse_fingerprint(json.loads(record.part("footprint")))
+    except (ValueError, TypeError):
+        raise changed_record(record.path) from None
+    if footprint is None:
+        raise changed_record(record.path)
+    texts = record.part("table"), record.part("statement")
+    return SharedRelease(fields["conference"], limit, fields["input"], footprint, *texts)
 
 
 _DELTA = 1e-6
@@ -443,17 +414,26 @@ def share(
     if folder in {Path(os.path.realpath(path)) for path in (shared_folder(key), ledger_folder(key))}:
         raise InputError("`out` must not lie in a private log, which must never be shared")
     left_out = sum(who not in set(people) for who in past.reviewer)
-    secret = read_key(key)
+    secret, used = read_key(key), fingerprint_of_past(past)
     stamp = secret.stamp("shared input", _identity(past, people, limit)).hex()
     with open_account(key, secret) as account:
-        stored = account.again(stamp)
-        _check_vacant(out, stored)
-        entry = stored or _release_sums(account, past, people, limit, stamp, reason)
-        about = account.about(past.name, fingerprint_of_past(past))
-        total = compose(earlier.limit for earlier in (*about, *(() if stored else (entry,))))
+        entry = next((entry for entry in account.entries if entry.input == stamp), None)
+        how = "new" if entry is None else "stored"
+        _check_vacant(out, entry)
+        spent = account.spent_on(past.name, used)
+        if entry is None:
+            _refuse_without_reason(spent, limit, reason)
+            points = points_of(past)
+            above, below = add_noise(sums_of(points, past, people), limit)
+            parts = {
+                "footprint": json.dumps(fingerprint_entry(used)).encode(),
+                "table": format_table({"reviewer": people, "above": above, "below": below}),
+                "statement": _statement(secret, past.name, points, len(people), limit, spent),
+            }
+            entry = record_share(account, past.name, limit, stamp, reason, parts)
+            spent.append(limit)
     _publish(entry, out)
-    statement = json.loads(entry.statement)
-    return Share("stored" if stored else "new", statement, total, left_out)
+    return Share(how, json.loads(entry.statement), compose(spent), left_out)
 
 
 def _single_conference(reviews: Reviews, conference: str, better: str) -> PastConference:
@@ -469,40 +449,18 @@ def _identity(past: PastConference, people: tuple[str, ...], limit: LossLimit) -
     return {**named, "reviews": [list(row) for row in rows], "people": list(people), **vars(limit)}
 
 
-def _release_sums(
-    account: Account, past: PastConference, people: tuple[str, ...], limit: LossLimit, stamp: str, reason: str
-) -> SharedRelease:
-    used = fingerprint_of_past(past)
-    earlier = account.about(past.name, used)
-    total = compose([*(entry.limit for entry in earlier), limit])
-    if earlier and not reason.strip():
-        spent = compose(entry.limit for entry in earlier)
+def _refuse_without_reason(spent: Sequence[LossLimit], limit: LossLimit, reason: str) -> None:
+    if spent and not reason.strip():
         raise RefusedError(
-            f"sums of these reviews were shared before ({_spent_text(spent)} spent); a further release would "
-            f"make it {_spent_text(total)}: give a `reason`"
+            f"sums of these reviews were shared before ({compose(spent)} spent); a further release would "
+            f"make it {compose([*spent, limit])}: give a `reason`"
         )
-    points = points_of(upright_scores(past))
-    drawn = add_noise(sums_of(points, past, people), limit)
-    statement = _statement(account, past.name, points, limit, total, len(earlier) + 1, len(people))
-    table = format_table({"reviewer": people, "above": drawn[0], "below": drawn[1]})
-    parts = {"footprint": used, "table": table, "statement": statement}
-    return record_share(account, past.name, limit, stamp, reason, parts)
-
-
-def _spent_text(total: TotalLoss) -> str:
-    pure = "" if total.epsilon is None else f"epsilon {total.epsilon:g}, "
-    return f"{pure}zCDP {total.zcdp:g}"
 
 
 def _statement(
-    account: Account,
-    conference: str,
-    points: Points,
-    limit: LossLimit,
-    total: TotalLoss,
-    number: int,
-    people: int,
+    key: Key, conference: str, points: Points, people: int, limit: LossLimit, spent: Sequence[LossLimit]
 ) -> bytes:
+    total = compose([*spent, limit])
     promise = (
         "If another person had written one review, any table would be at most e^epsilon times as "
         "likely; zcdp bounds the same by concentrated differential privacy. Papers, scores and the list of "
@@ -516,11 +474,11 @@ def _statement(
         "noise_scale": limit.scale,
         "noise_variance": limit.variance,
         **vars(limit),
-        "release": number,
+        "release": len(spent) + 1,
         "total": vars(total),
         "total_epsilon_at_delta_1e-6": total.epsilon_at(_DELTA),
         "people": people,
-        "reviews": points.reviews,
+        "reviews": points.above.size,
         "points": {
             "each_review": POINTS,
             "reach": REACH,
@@ -528,7 +486,7 @@ def _statement(
             "gain": points.gain,
             "variance": points.variance,
         },
-        "key_fingerprint": account.key.fingerprint,
+        "key_fingerprint": key.fingerprint,
     }
     return (json.dumps(content, indent=1, allow_nan=False) + "\n").encode()
 
