@@ -19,7 +19,7 @@ from blindcal.adversaries.coupled_exact import (
     network,
     true_loads,
 )
-from blindcal.adversaries.single_paper import View, authors
+from blindcal.adversaries.single_paper import View
 from blindcal.errors import InputError
 from blindcal.policy.policy import Policy
 from loaded_conferences import Assigned, assigned, starred
@@ -60,19 +60,6 @@ def test_after_the_toss_the_decisions_are_known() -> None:
     listed = Assigned(views, loads).authors(masses)
     reviews = sum(len(view.scores) for view in views)
     assert found.success == pytest.approx(sum(one.max(axis=1).sum() for one in listed) / reviews)
-
-
-def test_one_paper_whose_reviewers_are_free_is_as_without_loads() -> None:
-    """Papers that share nobody and whose people may all have written everything: loads then tell which of a
-    paper's people wrote, and with one candidate for each slot nothing else."""
-    views, _ = assigned(np.random.default_rng(74), 1)
-    view = views[0]
-    for row in view.rows:
-        loads = {view.names[i]: 1 for i in row}
-        inside = np.isin(view.rows, row).all(axis=1)
-        informed = view.believing(view.weight * inside)
-        found = exact_reviewers(network([view], loads, [view.weight]))[0]
-        np.testing.assert_allclose(found, authors(informed, informed.alone)[0], atol=1e-12)
 
 
 def test_first_assignments_meet_the_loads() -> None:

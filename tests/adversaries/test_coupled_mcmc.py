@@ -41,22 +41,6 @@ def test_what_is_stated_holds_the_exact_value() -> None:
         assert found.agrees
 
 
-def test_an_interrupted_walk_ends_as_it_would_have(tmp_path: Path) -> None:
-    views, loads = assigned(np.random.default_rng(85), 4)
-    made = network(views, loads, [view.weight for view in views])
-    options = {"chains": 16, "starts": 4, "target": 0.0}
-    whole = walk(made, most=4, **options)
-    kept = tmp_path / "walks"
-    walk(made, most=1, kept=kept, **options)
-    assert kept.stat().st_mode & 0o777 == 0o600
-    assert walk(made, most=4, kept=kept, **options) == whole
-    with pytest.raises(InputError, match="another audit"):
-        walk(made, most=4, kept=kept, **{**options, "chains": 32})
-    kept.write_bytes(b"nothing")
-    with pytest.raises(InputError, match="no walks"):
-        walk(made, most=4, kept=kept, **options)
-
-
 def test_a_walk_that_was_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> None:
     """Between any two looks: what is in the file is whole."""
     views, loads = assigned(np.random.default_rng(85), 4)
@@ -73,7 +57,14 @@ def test_a_walk_that_was_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> N
             walk(made, kept=kept, advance=killed, **options)
     assert len(looks) == 3
     assert [file.name for file in tmp_path.iterdir()] == ["walks"]
+    assert kept.stat().st_mode & 0o777 == 0o600
     assert walk(made, kept=kept, **options) == whole
+    for other in ({"chains": 32}, {"starts": 2}, {"seed": 1}):
+        with pytest.raises(InputError, match="another audit"):
+            walk(made, kept=kept, **{**options, **other})
+    kept.write_bytes(b"nothing")
+    with pytest.raises(InputError, match="no walks"):
+        walk(made, kept=kept, **options)
 
 
 def test_walks_that_cannot_leave_where_they_start_disagree() -> None:
@@ -138,17 +129,21 @@ def test_walks_that_disagree_say_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 SPREAD = 7.0
 
 
-def sparse(rng: np.random.Generator, papers: int, pool: int) -> tuple[list[View], list[int]]:
-    """As many people as papers, one review each, pools of a few neighbors on a ring and one far away; in the
-    assignment that is returned everybody has the paper of their number."""
+def ring(
+    rng: np.random.Generator, papers: int, pool: int, *, far: bool = False
+) -> tuple[list[View], list[int]]:
+    """As many people as papers, one review each; pools of neighbors on a ring, if `far` with one far away.
+
+    In the assignment that is returned everybody has the paper of their number.
+    """
     views, truth = [], []
     for paper in range(papers):
-        near = {(paper + step) % papers for step in range(pool - 1)}
-        near |= {int(rng.choice([one for one in range(papers) if one not in near]))}
-        case = random_case(rng, len(near), 1)
-        case = replace(case, candidates=tuple(sorted(f"r{one:02d}" for one in near)))
-        views.append(case_view(case, Policy(rng.random(len(near))), 1.0))
-        truth.append(case.candidates.index(f"r{paper:02d}"))
+        near = {(paper + step) % papers for step in range(pool - far)}
+        near |= {int(rng.choice([one for one in range(papers) if one not in near]))} if far else set()
+        names = tuple(sorted(f"r{one:02d}" for one in near))
+        case = replace(random_case(rng, pool, 1), candidates=names)
+        views.append(case_view(case, Policy(rng.random(pool)), 1.0))
+        truth.append(names.index(f"r{paper:02d}"))
     return views, truth
 
 
@@ -194,26 +189,14 @@ def test_walks_pass_papers_of_which_strangers_wrote_several_reviews() -> None:
 def test_walks_mix_where_exchanges_of_two_are_hardly_possible() -> None:
     """Pools of 4 in 16 papers (in 40, of which no sum can be taken, the starts must agree)."""
     rng = np.random.default_rng(82)
-    views, truth = sparse(rng, 16, 4)
+    views, truth = ring(rng, 16, 4, far=True)
     loads = loads_of(views, truth)
     assert compared(views, loads, decided(views, truth, "chosen", rng), 5) < SPREAD
-    views, truth = sparse(rng, 40, 4)
-    loads = loads_of(views, truth)
-    made = network(views, loads, decided(views, truth, "chosen", rng))
+    views, truth = ring(rng, 40, 4, far=True)
+    made = network(views, loads_of(views, truth), decided(views, truth, "chosen", rng))
     found = walk(made, target=0.004, chains=64, starts=8, most=count(10, 60))
     assert found.agrees
     assert found.low <= found.high + 3 * found.error
-
-
-def ring(rng: np.random.Generator, papers: int, pool: int) -> tuple[list[View], list[int]]:
-    """As `sparse` without anybody far away: then few sets of people can be used up after each paper."""
-    views, truth = [], []
-    for paper in range(papers):
-        names = tuple(sorted(f"r{(paper + step) % papers:02d}" for step in range(pool)))
-        case = replace(random_case(rng, pool, 1), candidates=names)
-        views.append(case_view(case, Policy(rng.random(pool)), 1.0))
-        truth.append(names.index(f"r{paper:02d}"))
-    return views, truth
 
 
 def listed(views: list[View], masses: list[np.ndarray]) -> list[dict[str, float]]:

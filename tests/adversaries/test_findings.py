@@ -15,10 +15,10 @@ from blindcal.adversaries.findings import (
     exposures,
     finding_about,
     findings_of,
-    open_release,
     planned_views,
+    recorded_release,
 )
-from blindcal.adversaries.single_paper import POLICIES, authors, released_view
+from blindcal.adversaries.single_paper import POLICIES, authors, published_views, released_view
 from blindcal.errors import InputError
 from blindcal.planning.conference_plan import plan
 from blindcal.planning.request import Request
@@ -85,13 +85,14 @@ def test_exposed_reviews_have_the_scores_that_were_given() -> None:
 def test_a_release_and_its_plan_are_about_the_same_tables(tmp_path: Path) -> None:
     small = small_conference(papers=6, pool=5)
     decided(small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out")
-    opened = open_release(tmp_path / "out", tmp_path / "key.bin")
+    past, release = recorded_release(tmp_path / "out", tmp_path / "key.bin")
+    views = published_views(past, release)
     before = planned_views(plan(read_small(small, tmp_path / "in"), Request(Guarantee(), accept_rate=0.4)))
     wrote = {row[0]: [] for row in small.reviews[1:]}
     for paper, who, score in small.reviews[1:]:
         wrote[paper].append((float(score), who))
-    assert [view.paper for view in opened.views] == sorted(wrote)
-    for view, planned, record in zip(opened.views, before, opened.record.papers, strict=True):
+    assert [view.paper for view in views] == sorted(wrote)
+    for view, planned, record in zip(views, before, release.papers, strict=True):
         np.testing.assert_array_equal(view.accept["chosen"], planned.accept["chosen"])
         assert [view.names[i] for i in view.truth] == [who for _, who in sorted(wrote[view.paper])]
         seen = view.accept["chosen"] if record.accepted else 1.0 - view.accept["chosen"]
@@ -104,9 +105,9 @@ def test_a_release_and_its_plan_are_about_the_same_tables(tmp_path: Path) -> Non
 def test_what_is_no_release_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"certificate\.json"):
-        open_release(tmp_path / "empty", tmp_path / "key.bin")
+        recorded_release(tmp_path / "empty", tmp_path / "key.bin")
     with pytest.raises(InputError, match="`key` must be the path"):
-        open_release(tmp_path / "empty", 3)
+        recorded_release(tmp_path / "empty", 3)
 
 
 # --- Conferences that decided by calibrated scores, against lists of everybody who may have written what.

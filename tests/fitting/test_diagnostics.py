@@ -116,7 +116,7 @@ def test_the_forecast_is_what_a_loop_over_the_reviews_finds(plain: Drawn) -> Non
     pasts = past_conferences({"past": plain.reviews})
     earlier, last = build_history(pasts[:-1]), build_history(pasts[-1:])
     moments = chain(earlier, [1], 120)
-    found = forecast_last_conference(pasts, moments)
+    found = forecast_last_conference(pasts[-1], earlier, moments)
     rows = dict(zip(earlier.reviewers, parameters(moments.reviewers).T, strict=True))
     anyone = parameters(moments.anyone)
     everyone = np.array([rows.get(name, anyone) for name in last.reviewers])

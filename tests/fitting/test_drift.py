@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from blindcal.checks import Array
-from blindcal.fitting.drift import Visits, filtered, persistence_over, predicted, sample_backward
+from blindcal.fitting.drift import Visits, filtered, predicted, sample_backward
 from sizes import count
 
 # Reviewer 0 came to conferences 0, 1 and 4, reviewer 1 to 2 and 3, reviewer 2 to 1 alone.
@@ -87,6 +87,6 @@ def test_draws_have_the_joint_law_of_dense_algebra() -> None:
 
 def test_in_the_long_run_only_the_population_is_left() -> None:
     state = np.array([[9.0], [9.0], [0.01], [0.0], [0.01]])
-    far = predicted(state, POPULATION, persistence_over(0.5, np.array([200])))
+    far = predicted(state, POPULATION, 0.5, np.array([200]))
     np.testing.assert_allclose(far[:, 0], POPULATION)
-    np.testing.assert_allclose(predicted(state, POPULATION, persistence_over(0.5, np.array([0]))), state)
+    np.testing.assert_allclose(predicted(state, POPULATION, 0.5, np.array([0])), state)

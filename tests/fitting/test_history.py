@@ -15,7 +15,6 @@ from blindcal.fitting.history import (
     order_remarks,
     past_conferences,
     past_people,
-    rounding_cells,
 )
 from blindcal.reviews import Reviews
 from small_pasts import tiny_history, tiny_reviews
@@ -43,7 +42,7 @@ def test_visits_lead_from_each_reviewer_to_each_conference() -> None:
     assert visits.starts == (0, 4, 6)
     assert visits.gap.tolist() == [0, 0, 0, 0, 1, 1]
     assert visits.conference[visits.last].tolist() == [1, 1, 0, 1]
-    assert visits.ago(2).tolist() == [1, 1, 2, 1]
+    assert visits.ago.tolist() == [1, 1, 2, 1]
     np.testing.assert_array_equal(visits.reviewer[history.visit], history.reviewer)
     np.testing.assert_array_equal(visits.conference[history.visit], history.conference)
 
@@ -70,13 +69,14 @@ def test_a_confidence_that_is_not_given_is_a_level_of_its_own() -> None:
 
 
 def test_a_rounded_score_is_known_up_to_its_cell() -> None:
-    low, high = rounding_cells(np.array([1.0, 3.0, 8.0]), np.array([1.0, 3.0, 8.0]))
-    assert low.tolist() == [-np.inf, 2.0, 5.5]
-    assert high.tolist() == [2.0, 5.5, np.inf]
     history = tiny_history()
     assert history.rounded.tolist() == (history.conference == 1).tolist()
-    inside = (history.low <= history.score) & (history.score <= history.high)
-    assert inside.all()
+    score, low, high = (
+        history.middle[1] + history.width[1] * part[history.rounded]
+        for part in (history.score, history.low, history.high)
+    )
+    np.testing.assert_allclose(low, np.where(score == 1.0, -np.inf, score - 0.5))
+    np.testing.assert_allclose(high, np.where(score == 4.0, np.inf, score + 0.5))
 
 
 def test_where_low_scores_are_better_everything_is_turned() -> None:

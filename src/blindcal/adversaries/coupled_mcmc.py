@@ -32,6 +32,7 @@ from hashlib import sha256
 from importlib.util import find_spec
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,7 +163,7 @@ class Walks:
     start: Integers = field(repr=False)
     rounds: int = 0
 
-    def arrays(self, chosen: Integers | slice = slice(None)) -> dict[str, Array | Integers]:
+    def arrays(self, chosen: Integers | slice = slice(None)) -> dict[str, Any]:
         """The arrays of some of the walks."""
         return {name: value[chosen] for name, value in vars(self).items() if name != "rounds"}
 

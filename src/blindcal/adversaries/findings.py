@@ -1,6 +1,6 @@
 """Findings: the gain of each adversary over a whole conference, and the most exposed reviews.
 
-`findings_of` takes one view per paper; `open_release` and `planned_views` make them.
+`findings_of` takes one view per paper; `planned_views` and `single_paper.published_views` make them.
 Findings are for the chair alone: they name exposed reviews, and after the draw they use the true reviewers.
 """
 
@@ -26,7 +26,6 @@ from blindcal.adversaries.single_paper import (
     bits_about_reviewer,
     case_view,
     links,
-    published_views,
     rises,
 )
 from blindcal.checks import Array
@@ -212,30 +211,6 @@ def exposures(views: Sequence[View], policy: str = "chosen", *, better: str = "h
 def finding_about(findings: Sequence[Finding], policy: str, question: str = AUTHOR) -> Finding:
     """The finding of one policy about one question, of the first adversary that has it."""
     return next(finding for finding in findings if (finding.policy, finding.question) == (policy, question))
-
-
-# --- The papers of a release or a plan, as views for an adversary.
-#
-# A release is opened with its key: its record has public data, tables, decisions and the true reviewers, so
-# the views are for a holder of the key. A plan has the same views before the draw.
-
-
-@dataclass(frozen=True, eq=False)
-class OpenedRelease:
-    """A published release, and its papers with their true reviewers; confidential."""
-
-    record: Record
-    views: list[View] = field(repr=False)
-
-
-def open_release(published: StrPath, key: StrPath) -> OpenedRelease:
-    """Opens a published release with its key. The result is confidential.
-
-    `key`: the file of the key that made the release. Returns the `record`, and the `views` of its papers with
-    the true reviewers, for `findings_of`.
-    """
-    past, record = recorded_release(published, key)
-    return OpenedRelease(record, published_views(past, record))
 
 
 def recorded_release(published: StrPath, key: StrPath) -> tuple[Ledger, Record]:

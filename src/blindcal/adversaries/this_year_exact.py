@@ -237,23 +237,20 @@ def told_all_but(seen: Observed, papers: Integers) -> Observed:
     who, truth = np.unique(seen.truth[inside], return_inverse=True)
     parts = (np.where(inside, 0.0, part) for part in (seen.residual, seen.known))
     beyond = seen.person_sums(seen.truth[None], *parts)
-    decided = None if seen.decided is None else seen.decided[near]
+    by_paper = {name: getattr(seen, name)[near] for name in ("bar", "accept")}
+    by_review = {name: getattr(seen, name)[inside] for name in ("score", "given", "residual", "known")}
     return replace(
         seen,
         papers=tuple(seen.papers[one] for one in near),
         people=tuple(seen.people[one] for one in who),
         paper=np.searchsorted(near, seen.paper[inside]),
-        score=seen.score[inside],
-        given=seen.given[inside],
         truth=truth,
-        residual=seen.residual[inside],
-        known=seen.known[inside],
-        bar=seen.bar[near],
-        accept=seen.accept[near],
         load=np.bincount(truth[unknown[inside]], minlength=who.size),
-        decided=decided,
+        decided=None if seen.decided is None else seen.decided[near],
         told=~unknown[inside],
         outside=np.concatenate(beyond)[:, who],
+        **by_paper,
+        **by_review,
     )
 
 

@@ -100,11 +100,8 @@ class Walks:
             self._weigh()
         self.counted = counted_reviews(seen, seed)
         self.apart = seen.paper[self.counted, None] != seen.paper
-        self.named = np.flatnonzero(seen.load)
-        self.place = np.zeros(people, dtype=np.int64)
-        self.place[self.named] = np.arange(self.named.size)
         self.counts, shape = 0, (CHAINS, self.counted.size)
-        self.tally = {AUTHOR: np.zeros((*shape, self.named.size))}
+        self.tally = {AUTHOR: np.zeros((*shape, people))}
         if seen.told is None:
             self.tally[LINK] = np.zeros((*shape, seen.paper.size))
 
@@ -144,7 +141,7 @@ class Walks:
     def _count(self) -> None:
         self.counts += 1
         names, review = self.writer[:, self.counted], np.arange(self.counted.size)
-        self.tally[AUTHOR][self.chain[:, None], review, self.place[names]] += 1.0
+        self.tally[AUTHOR][self.chain[:, None], review, names] += 1.0
         if LINK in self.tally:
             for tally, own, every in zip(self.tally[LINK], names, self.writer, strict=True):
                 tally += (own[:, None] == every) & self.apart
@@ -232,7 +229,7 @@ def _first(seen: Observed, rng: np.random.Generator) -> Integers:
 def counted_reviews(seen: Observed, seed: int) -> Integers:
     """The reviews whose guesses are counted: all that are asked about, or as many as fit in memory."""
     asked = seen.asked
-    guesses = asked.size if seen.told is not None else seen.paper.size + len(seen.people)
+    guesses = len(seen.people) + (seen.paper.size if seen.told is None else 0)
     most = max(1, _MOST_COUNTS // (CHAINS * guesses))
     return np.sort(np.random.default_rng([seed, 3]).permutation(asked)[:most])
 
@@ -282,15 +279,14 @@ def _compared(alone: Walks, decided: Walks, question: str) -> Answers:
     gaps = [max(one.high - one.low, 0.0) for one in (first, second)]
     draws = [one.error**2 - (0.5 * gap) ** 2 for one, gap in zip((first, second), gaps, strict=True)]
     before, after = (one.shares(question) for one in (alone, decided))
-    rise, guess = after.max(axis=1) - before.max(axis=1), after.argmax(axis=1)
     variance = max(sum(draws), 0.0) + (0.5 * (gaps[1] - gaps[0])) ** 2
     return Answers(
         baseline=first.success,
         success=second.success,
         before=before.max(axis=1),
         after=after.max(axis=1),
-        rise=rise,
-        guess=decided.named[guess] if question == AUTHOR else guess,
+        rise=after.max(axis=1) - before.max(axis=1),
+        guess=after.argmax(axis=1),
         largest_rise=_largest_rise(alone, decided, question),
         error=0.0 if decided is alone else sqrt(variance),
         apart=max(first.apart, second.apart),

@@ -105,11 +105,10 @@ def audit(
     folder = opened(path)
     adversaries = Adversaries(prior or (), evidence or (), colluders or (), loads, keep)
     with hired(processes, None) as workers:
-        findings, release, remarks = audit_folder(
+        findings, record, remarks = audit_folder(
             folder, adversaries, key=key, workers=workers, progress=progress
         )
     note(*remarks)
-    record = release.record
     facts = facts_of(
         findings, release=record.release, conference=record.conference, confidential=True, notes=[]
     )

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from blindcal.checks import Array, Integers
 from blindcal.compute.mcmc import ess_bulk, ess_tail, rhat
 from blindcal.fitting.gibbs import TRACES, Moments, parameters
-from blindcal.fitting.history import DatedSums, History, PastConference, build_history, score_moments
+from blindcal.fitting.history import History, PastConference, build_history, score_moments
 from blindcal.io.cells import count
 from blindcal.reviewers.calibration import Scale
 
@@ -314,14 +314,12 @@ def _binned_residuals(quality: Array, left: Array) -> tuple[ResidualBin, ...]:
     return tuple(bins)
 
 
-def forecast_last_conference(
-    pasts: Sequence[PastConference], moments: Moments, shared: Sequence[DatedSums] = ()
-) -> Forecast | None:
-    """How well the fit of earlier conferences predicts the last one's scores.
+def forecast_last_conference(past: PastConference, earlier: History, moments: Moments) -> Forecast | None:
+    """How well the fit of earlier conferences, with these moments, predicts a conference's scores.
 
-    `moments` are those of the earlier ones. None if none of the last one's reviewers was there before.
+    None if none of its reviewers was there before.
     """
-    earlier, last = build_history(pasts[:-1], shared), build_history(pasts[-1:])
+    last = build_history([past])
     index_of = {name: index for index, name in enumerate(earlier.reviewers)}
     known = np.array([index_of.get(name, -1) for name in last.reviewers])
     seen = (known >= 0)[last.reviewer]
@@ -340,7 +338,7 @@ def forecast_last_conference(
     squares = {name: error[seen] ** 2 for name, error in errors.items()}
     gain, gain_se = _error_reduction(squares, last.paper[seen])
     roots = {name: float(np.sqrt(square.mean())) for name, square in squares.items()}
-    return Forecast(pasts[-1].name, int(seen.sum()), **roots, gain=gain, gain_se=gain_se)
+    return Forecast(past.name, int(seen.sum()), **roots, gain=gain, gain_se=gain_se)
 
 
 def _predicted(last: History, rows: Array) -> Array:

@@ -143,7 +143,9 @@ def _pair_log_ratios(one: dict[str, Leniency], other: dict[str, Leniency]) -> tu
     Both less that of habits that do not last. Of each person there are two normal numbers with these
     variances, and the covariance `_LASTING`, or minus that, or 0.
     """
-    both: Array = np.array([(*one[name], *other[name]) for name in one.keys() & other.keys()]).reshape(-1, 4)
+    both: Array = np.array([(*own, *other[name]) for name, own in one.items() if name in other]).reshape(
+        -1, 4
+    )
     x, x_variance, y, y_variance = both.T
     whole = x_variance * y_variance
     left = whole - _LASTING**2

@@ -44,18 +44,15 @@ class Visits:
         return len(self.reviewer)
 
     @property
-    def ranks(self) -> list[slice]:
-        """First visits, second visits, ..."""
-        return [slice(a, b) for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+    def returns(self) -> list[tuple[slice, slice]]:
+        """Second visits and the visits before these, one by one; third visits and the visits before; ..."""
+        ranks = zip(self.starts, self.starts[1:], self.starts[2:], strict=False)
+        return [(slice(here, end), slice(before, before + end - here)) for before, here, end in ranks]
 
-    def before(self, rank: int) -> slice:
-        """The visits just before those of `rank`, one by one."""
-        start, size = self.starts[rank - 1], self.starts[rank + 1] - self.starts[rank]
-        return slice(start, start + size)
-
-    def ago(self, now: int) -> Integers:
-        """How many conferences before number `now` each reviewer came last."""
-        return now - self.conference[self.last]
+    @property
+    def ago(self) -> Integers:
+        """How many conferences before the next one each reviewer came last."""
+        return self.conference.max() + 1 - self.conference[self.last]
 
 
 def visits_by_rank(reviewer: Integers, conference: Integers, people: int) -> tuple[Visits, Integers]:
@@ -86,36 +83,29 @@ def filtered(visits: Visits, observed: Array, population: Array, persistence: fl
     `observed[5, visit]` are log likelihoods; `population[5]` is the distribution at a first visit. The
     evidence leaves out a constant that depends on the scores alone.
     """
-    after, evidence = np.empty_like(observed), 0.0
-    for rank, here in enumerate(visits.ranks):
-        if rank == 0:
-            prior = np.broadcast_to(population[:, None], observed[:, here].shape)
-        else:
-            prior = predicted(
-                after[:, visits.before(rank)], population, persistence_over(persistence, visits.gap[here])
-            )
+    after, first = np.empty_like(observed), slice(visits.starts[1])
+    prior = np.broadcast_to(population[:, None], observed[:, first].shape)
+    after[:, first], gained = bivariate_posterior(prior, observed[:, first])
+    evidence = 0.5 * float(gained.sum())
+    for here, before in visits.returns:
+        prior = predicted(after[:, before], population, persistence, visits.gap[here])
         after[:, here], gained = bivariate_posterior(prior, observed[:, here])
         evidence += 0.5 * float(gained.sum())
     return after, evidence
 
 
-def persistence_over(persistence: float, gap: Integers) -> Array:
-    """The correlation of (slope, offset) with that of `gap` conferences ago."""
-    return np.asarray(persistence**gap, dtype=np.float64)
-
-
-def predicted(state: Array, population: Array, old: Array) -> Array:
-    """The distribution of (slope, offset) some conferences later, which correlates by `old` with the present.
+def predicted(state: Array, population: Array, persistence: float, gap: Integers) -> Array:
+    """The distribution of (slope, offset) `gap` conferences later.
 
     >>> now = np.array([[2.0], [1.0], [0.0], [0.0], [0.0]])
-    >>> predicted(now, np.array([1.0, 0, 4.0, 0, 2.0]), np.array([0.5]))
+    >>> predicted(now, np.array([1.0, 0, 4.0, 0, 2.0]), 0.5, np.array([1]))
     array([[1.5],
            [0.5],
            [3. ],
            [0. ],
            [1.5]])
     """
-    base = population[:, None]
+    base, old = population[:, None], persistence**gap
     moved = np.empty_like(state)
     moved[_MEAN] = base[_MEAN] + old * (state[_MEAN] - base[_MEAN])
     moved[_SPREAD] = old**2 * state[_SPREAD] + (1.0 - old**2) * base[_SPREAD]
@@ -129,11 +119,9 @@ def sample_backward(
     drawn = np.empty((2, len(visits)))
     last = after[:, visits.last]
     drawn[:, visits.last] = bivariate_draw(last, rng.standard_normal(last[:2].shape))
-    for rank in range(len(visits.ranks) - 1, 0, -1):
-        here, before = visits.ranks[rank], visits.before(rank)
-        state = _given_next(
-            after[:, before], drawn[:, here], population, persistence_over(persistence, visits.gap[here])
-        )
+    for here, before in reversed(visits.returns):
+        old = persistence ** visits.gap[here]
+        state = _given_next(after[:, before], drawn[:, here], population, old)
         drawn[:, before] = bivariate_draw(state, rng.standard_normal(state[:2].shape))
     return drawn
 
@@ -146,27 +134,20 @@ def _given_next(state: Array, following: Array, population: Array, old: Array) -
     aa, ab, bb = population[_SPREAD]
     det = (aa * bb - ab * ab) * (1.0 - old**2)
     ya, yb = following - (1.0 - old) * population[_MEAN, None]
-    observed = np.stack(
-        [
-            old * (bb * ya - ab * yb) / det,
-            old * (aa * yb - ab * ya) / det,
-            old**2 * bb / det,
-            -(old**2) * ab / det,
-            old**2 * aa / det,
-        ]
-    )
+    pull = old * (bb * ya - ab * yb) / det, old * (aa * yb - ab * ya) / det
+    precision = old**2 * bb / det, -(old**2) * ab / det, old**2 * aa / det
+    observed = np.stack([*pull, *precision])
     return bivariate_posterior(state, observed)[0]
 
 
 def persistence_to_previous(visits: Visits, persistence: float) -> Array:
     """The correlation of (slope, offset) at each visit with that of the visit before; 0 for a first visit."""
-    return np.where(visits.gap > 0, persistence_over(persistence, visits.gap), 0.0)
+    return np.where(visits.gap > 0, persistence**visits.gap, 0.0)
 
 
 def innovations(visits: Visits, value: Array, old: Array) -> Array:
     """Each visit's value less what the visit before predicts, with which it correlates by `old`."""
     news = value.copy()
-    for rank in range(1, len(visits.ranks)):
-        here = visits.ranks[rank]
-        news[here] -= old[here] * value[visits.before(rank)]
+    for here, before in visits.returns:
+        news[here] -= old[here] * value[before]
     return news

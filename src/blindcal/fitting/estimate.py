@@ -44,7 +44,7 @@ from blindcal.posterior.reuse_guard import (
     table_digest,
 )
 from blindcal.reviewers.calibration import ANYONE, FIELDS, Scale, calibration_rows
-from blindcal.reviews import Reviews, check_better, orient_reviewers, orient_reviews
+from blindcal.reviews import Reviews, orient_reviewers, orient_reviews
 
 SEED = 20250101  # the chains' own coins: the same data always give the same numbers
 CHAINS = 2
@@ -203,7 +203,10 @@ def fit(
     asked = direction(pasts, past_better or (), turned).notes()
     shared = _dated_sums(tables, pasts, same or {})
     history = build_history(pasts, shared)
-    chains, held = _run_chains(pasts, shared, history, sweeps, workers, progress)
+    # All but the last conference, to see how well the last one is predicted.
+    before_last = [(before, sums) for before, sums in shared if before < len(pasts)]
+    earlier = build_history(pasts[:-1], before_last) if len(pasts) > 1 else None
+    chains, held_out = _run_chains(history, earlier, sweeps, workers, progress)
     moments = pooled_moments(chains)
     people = tuple(dict.fromkeys(history.reviewers if committee is None else committee))
     if ANYONE in people:
@@ -211,7 +214,9 @@ def fit(
     if scale is not None and this_year is not None:
         raise InputError("give either this year's scores or the scale of an earlier fit, not both")
     rows, moved = _on_this_years_scale(history, moments, people, this_year, better, scale)
-    forecast = None if held is None else forecast_last_conference(pasts, held, _before_last(shared, pasts))
+    forecast = None
+    if earlier is not None and held_out is not None:
+        forecast = forecast_last_conference(pasts[-1], earlier, held_out)
     counts = dict(zip(history.reviewers, history.per_reviewer().astype(int).tolist(), strict=True))
     return Fitted(
         roster=orient_reviewers(rows, better),
@@ -243,30 +248,19 @@ def _dated_sums(
     return dated
 
 
-def _before_last(shared: Sequence[DatedSums], pasts: Sequence[PastConference]) -> list[DatedSums]:
-    """What was shared before the last conference."""
-    return [(before, sums) for before, sums in shared if before < len(pasts)]
-
-
 def _run_chains(
-    pasts: Sequence[PastConference],
-    shared: Sequence[DatedSums],
-    history: History,
-    sweeps: int | None,
-    workers: int,
-    progress: Progress,
+    history: History, earlier: History | None, sweeps: int | None, workers: int, progress: Progress
 ) -> tuple[list[Moments], Moments | None]:
-    """Chains on all conferences, and one on all but the last."""
+    """Chains on all conferences, and one on the earlier ones."""
     length = int(np.clip(_WORK // len(history), _MIN_SWEEPS, _MAX_SWEEPS)) if sweeps is None else sweeps
     jobs = [partial(chain, history, (SEED, number), length) for number in range(CHAINS)]
-    if len(pasts) > 1:
+    if earlier is not None:
         # For one figure alone: a shorter chain will do.
-        earlier = build_history(pasts[:-1], _before_last(shared, pasts))
         jobs.append(partial(chain, earlier, (SEED, CHAINS), length // 2))
     reviews = count(len(history), "past review")
     with progress(f"fitting {reviews}", len(jobs)) as advance:
         done = parallel_map(call, jobs, workers=workers, advance=advance)
-    return done[:CHAINS], done[CHAINS] if len(pasts) > 1 else None
+    return done[:CHAINS], done[CHAINS] if earlier is not None else None
 
 
 def _on_this_years_scale(
@@ -278,7 +272,6 @@ def _on_this_years_scale(
     frozen: Scale | None,
 ) -> tuple[dict[str, tuple[float, ...]], Scale]:
     """Everybody's row on this year's scale, high scores better."""
-    check_better(better)
     units = Scale(float(history.middle[-1]), float(history.width[-1]))
     index = {name: number for number, name in enumerate(history.reviewers)}
     anyone, known = parameters(moments.anyone), parameters(moments.reviewers)

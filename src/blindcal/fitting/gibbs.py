@@ -36,7 +36,6 @@ from blindcal.fitting.drift import (
     filtered,
     innovations,
     log_prior_of_persistence,
-    persistence_over,
     persistence_to_previous,
     predicted,
     sample_backward,
@@ -258,11 +257,8 @@ class HistorySampler:
             self.taken = np.exp(min(0.0, gain))
             if self.rng.random() < self.taken:
                 s.persistence, after = new, other
-        now = self.history.steps
         self.anyone = s.population
-        self.next = predicted(
-            after[:, visits.last], s.population, persistence_over(s.persistence, visits.ago(now))
-        )
+        self.next = predicted(after[:, visits.last], s.population, s.persistence, visits.ago)
         s.slope, s.offset = sample_backward(visits, after, s.population, s.persistence, self.rng)
 
     def tune(self) -> None:

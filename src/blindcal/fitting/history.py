@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
+from functools import partialmethod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ class History:
 
     Both ends are the score itself unless the conference had a grid. `middle` and `width` (mean and standard
     deviation of the scores) lead back from its units to those of each conference. `gathered` is what other
-    conferences shared, and `steps` how many there were of both kinds.
+    conferences shared.
     """
 
     conferences: tuple[str, ...]
@@ -64,7 +65,6 @@ class History:
     visits: Visits
     middle: Array
     width: Array
-    steps: int
     gathered: StackedSums
 
     def __len__(self) -> int:
@@ -74,21 +74,22 @@ class History:
     def rounded(self) -> Booleans:
         return self.low < self.high
 
-    def per_paper(self, value: Array | None = None) -> Array:
-        """Sums over each paper; without a value, the number of its reviews."""
-        return _sums(self.paper, value, len(self.paper_conference))
+    def _sums(self, unit: str, value: Array | None = None) -> Array:
+        """Sums over each paper, or another unit; without a value, the number of its reviews."""
+        units: Mapping[str, Sized] = {
+            "paper": self.paper_conference,
+            "reviewer": self.reviewers,
+            "visit": self.visits,
+            "conference": self.conferences,
+            "level": self.levels,
+        }
+        return np.bincount(getattr(self, unit), value, len(units[unit])).astype(np.float64, copy=False)
 
-    def per_reviewer(self, value: Array | None = None) -> Array:
-        return _sums(self.reviewer, value, len(self.reviewers))
-
-    def per_visit(self, value: Array | None = None) -> Array:
-        return _sums(self.visit, value, len(self.visits))
-
-    def per_conference(self, value: Array | None = None) -> Array:
-        return _sums(self.conference, value, len(self.conferences))
-
-    def per_level(self, value: Array | None = None) -> Array:
-        return _sums(self.level, value, len(self.levels))
+    per_paper = partialmethod(_sums, "paper")
+    per_reviewer = partialmethod(_sums, "reviewer")
+    per_visit = partialmethod(_sums, "visit")
+    per_conference = partialmethod(_sums, "conference")
+    per_level = partialmethod(_sums, "level")
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,7 +306,6 @@ def build_history(pasts: Sequence[PastConference], shared: Sequence[DatedSums] =
         visits=visits,
         middle=middle,
         width=width,
-        steps=len(pasts) + len(shared),
         gathered=stack_sums([sums for _, sums in shared], visit[len(time) :]),
     )
 
@@ -323,9 +323,10 @@ def upright(past: PastConference) -> tuple[Array, Array, Array]:
 
     A scale whose better end is not this year's is mirrored between its ends, so that it stays where it was.
     """
-    cells = past.score, *rounding_cells(past.score, past.grid)
+    levels = past.score if past.grid is None else past.grid
+    rounded = past.grid is not None and past.grid.size > 1
+    cells = past.score, *(grid_cells(past.score, levels) if rounded else (past.score, past.score))
     if past.better != past.this_year:
-        levels = past.score if past.grid is None else past.grid
         cells = _mirrored(cells, float(levels.min() + levels.max()))
     return cells if past.this_year == "high" else _mirrored(cells, 0.0)
 
@@ -334,11 +335,6 @@ def _mirrored(cells: tuple[Array, Array, Array], ends: float) -> tuple[Array, Ar
     """Scores and cells on the reversed scale, the sum of whose ends is `ends`."""
     score, low, high = cells
     return ends - score, ends - high, ends - low
-
-
-def rounding_cells(score: Array, grid: Array | None) -> tuple[Array, Array]:
-    """The ends of each score's cell of the grid, infinite at the ends; without a grid, the score itself."""
-    return (score, score) if grid is None or grid.size < 2 else grid_cells(score, grid)
 
 
 def _papers(pasts: Sequence[PastConference]) -> Integers:
@@ -356,10 +352,6 @@ def _levels(confidence: Array) -> tuple[tuple[float, ...], Integers]:
     levels, level = np.unique(confidence, return_inverse=True)
     order = np.argsort(-np.bincount(level), kind="stable")
     return tuple(levels[order].tolist()), np.argsort(order)[level]
-
-
-def _sums(index: Integers, value: Array | None, size: int) -> Array:
-    return np.bincount(index, value, size).astype(np.float64, copy=False)
 
 
 def match_scale(parameters: Array, reviews: Reviews) -> Scale:

@@ -90,8 +90,6 @@ def read_shared_sums(path: StrPath) -> SharedSums:
     above, below = (table.number(name).astype(np.int64) for name in _COLUMNS)
     statement = _read_statement(statement_path(path))
     names = table.text("reviewer")
-    if len(set(names)) < len(names):
-        raise input_error([Problem(table.file, None, "reviewer", "must have each person once")])
     return SharedSums(reviewers=tuple(names), above=above, below=below, **statement)
 
 
@@ -168,14 +166,14 @@ def stack_sums(shared: Sequence[SharedSums], visit: Integers) -> StackedSums:
     longest = max((_max_load(sums) for sums in shared), default=1)
     return StackedSums(
         visit=visit,
-        total=np.concatenate([sums.sums for sums in shared]) if shared else np.empty(0),
+        total=np.concatenate([np.empty(0), *(sums.sums for sums in shared)]),
         mean=column([sums.mean for sums in shared]),
         gain=column([sums.gain for sums in shared]),
         variance=column([sums.variance for sums in shared]),
         noise=column([sums.sum_variance for sums in shared]),
-        likely=np.concatenate([_log_load_likelihood(sums, longest) for sums in shared])
-        if shared
-        else np.empty((0, longest)),
+        likely=np.concatenate(
+            [np.empty((0, longest)), *(_log_load_likelihood(sums, longest) for sums in shared)]
+        ),
     )
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from blindcal.adversaries.coupled_exact import erasure_limit, true_loads
 from blindcal.adversaries.coupled_mcmc import coupled_findings
-from blindcal.adversaries.findings import Finding, Findings, OpenedRelease, findings_of, recorded_release
+from blindcal.adversaries.findings import Finding, Findings, findings_of, recorded_release
 from blindcal.adversaries.side_knowledge import (
     PRIORS,
     author_findings,
@@ -104,10 +104,10 @@ class Adversaries:
 
 
 class FolderAudit(NamedTuple):
-    """What adversaries gain from a published `release`, and what the chair should know. CONFIDENTIAL."""
+    """What adversaries gain from a release, its `record`, and what the chair should know. CONFIDENTIAL."""
 
     findings: Findings
-    release: OpenedRelease
+    record: Record
     remarks: tuple[str, ...]
 
 
@@ -130,9 +130,8 @@ def audit_folder(
             )
         seen = observe_release(past, record)
         observed = this_year_findings(seen, better=record.request.better, progress=progress)
-        return FolderAudit(observed, OpenedRelease(record, []), tuple(interrupted_remarks(folder)))
-    release = OpenedRelease(record, published_views(past, record))
-    views, loads = release.views, given.loads
+        return FolderAudit(observed, record, tuple(interrupted_remarks(folder)))
+    views, loads = published_views(past, record), given.loads
     known = None if loads is None else true_loads(views) if loads == "true" else read_loads(loads)
     more = adversary_findings(views, given, known, workers=workers, progress=progress)
     findings = findings_of(views, better=record.request.better)
@@ -142,7 +141,7 @@ def audit_folder(
     )
     remarks = [*interrupted_remarks(folder), *([exactly] if record.selection is not None else [])]
     findings = replace(findings, findings=(*findings.findings, *more), erasure=erasure_limit(views, known))
-    return FolderAudit(findings, release, tuple(remarks))
+    return FolderAudit(findings, record, tuple(remarks))
 
 
 def adversary_findings(
