@@ -18,7 +18,6 @@ from blindcal.adversaries.side_knowledge import (
     evidence_findings,
     prior_findings,
     with_prior,
-    with_similarity,
 )
 from blindcal.adversaries.side_knowledge import _informed_view as informed
 from blindcal.adversaries.single_paper import View, case_view
@@ -64,7 +63,7 @@ def test_a_candidate_who_is_certain_leaves_the_likelihood_of_the_other_tuples() 
     near = np.array([0.5, 0.9, 0.2])
     similarity = {"p": dict(zip("abc", near.tolist(), strict=True))}
     weight = density * near[view.rows].prod(axis=1)
-    np.testing.assert_allclose(with_similarity(view, similarity).weight, weight / weight.sum(), rtol=1e-6)
+    np.testing.assert_allclose(with_prior(view, similarity).weight, weight / weight.sum(), rtol=1e-6)
 
 
 def test_a_sharpened_prior_leans_towards_the_truth() -> None:
@@ -218,8 +217,8 @@ def test_a_prior_by_similarities_equals_a_list_of_all_tuples() -> None:
 def test_a_paper_without_similarities_cannot_be_weighed() -> None:
     (view,) = random_views(np.random.default_rng(14), 1)
     with pytest.raises(InputError, match="no one of the pool"):
-        with_similarity(view, {"other": dict.fromkeys(view.names, 1.0)})
+        with_prior(view, {"other": dict.fromkeys(view.names, 1.0)})
     # Strangers are as near as the row of anyone not listed says.
     outside = replace(view, names=(*view.names[:-1], "*"), rows=np.where(view.rows == 3, -1, view.rows))
     alike = {view.paper: dict.fromkeys([*view.names[:-1], "*"], 1.0)}
-    np.testing.assert_allclose(with_similarity(outside, alike).weight, with_prior(view, "uniform").weight)
+    np.testing.assert_allclose(with_prior(outside, alike).weight, with_prior(view, "uniform").weight)

@@ -181,14 +181,9 @@ def _count(view: View, question: str) -> int:
 
 def _sampling_error(views: Sequence[View], alone: Array, decided: Array, weight: Array) -> float:
     """An upper bound on the standard error from papers with sampled tuples: that of a binomial share."""
-    share = weight / weight.sum()
-    variance = [
-        0.0
-        if view.exact
-        else (part * part) * max(0.25 - (one - 0.5) ** 2, 0.25 - (other - 0.5) ** 2) / len(view.rows)
-        for view, part, one, other in zip(views, share, alone, decided, strict=True)
-    ]
-    return float(np.sqrt(sum(variance)))
+    tuples = np.array([np.inf if view.exact else len(view.rows) for view in views])
+    variance = np.maximum(alone * (1.0 - alone), decided * (1.0 - decided)) / tuples
+    return float(np.sqrt(((weight / weight.sum()) ** 2 * variance).sum()))
 
 
 def exposures(views: Sequence[View], policy: str = "chosen", *, better: str = "high") -> tuple[Exposure, ...]:
@@ -196,15 +191,13 @@ def exposures(views: Sequence[View], policy: str = "chosen", *, better: str = "h
     reviews = []
     for view in views:
         mass = view.mass(policy)
-        by_slot, before = authors(view, mass), authors(view, view.alone)[0]
-        worst = rises(view, mass).max(axis=0)
-        for slot, upright in enumerate(view.scores):
-            (score,) = original_scores([upright], better)
-            guess = int(by_slot[0, slot].argmax())
+        by_slot, before = authors(view, mass), authors(view, view.alone)[0].max(axis=1)
+        after, worst = by_slot.max(axis=2).sum(axis=0), rises(view, mass).max(axis=0)
+        for slot, guess in enumerate(by_slot[0].argmax(axis=1).tolist()):
+            (score,) = original_scores([view.scores[slot]], better)
+            chances = (float(part[slot]) for part in (before, after, worst))
             right = None if view.truth is None else guess == view.truth[slot]
-            after = float(by_slot[:, slot].max(axis=1).sum())
-            top = float(before[slot].max())
-            reviews.append(Exposure(view.paper, slot + 1, score, top, after, float(worst[slot]), right))
+            reviews.append(Exposure(view.paper, slot + 1, score, *chances, right))
     return tuple(sorted(reviews, key=lambda exposure: (-exposure.after, exposure.paper, exposure.review)))
 
 

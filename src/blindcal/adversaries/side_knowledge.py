@@ -35,26 +35,24 @@ _DRAWS, _COLLUSIONS = 64, 32
 _SEED = 17
 
 
-def with_prior(view: View, prior: str) -> View:
-    """The paper under another prior: the stated one, a uniform one, or one that favors the true reviewers."""
-    if prior not in PRIORS:
-        raise InputError(f"`prior` must be one of {', '.join(PRIORS)}, found {prior!r}")
+def with_prior(view: View, prior: str | Similarity) -> View:
+    """The paper under another prior.
+
+    That is the stated one, a uniform one, one that favors the true reviewers, or the product of the
+    reviewers' similarities to the paper; a candidate without a similarity has 0, and cannot have reviewed.
+    """
     if prior == "given":
         return view
     if prior == "uniform":
         return view.believing(_likelihood(view))
-    if view.truth is None:
-        raise InputError("`prior` sharpened leans towards the true reviewers: only a release has them")
-    right = np.isin(view.rows, [who for who in view.truth if who >= 0]).sum(axis=1)
-    return view.believing(view.weight * np.exp(_SHARPENING * right))
-
-
-def with_similarity(view: View, similarity: Similarity) -> View:
-    """The paper under a prior proportional to the product of the reviewers' similarities to it.
-
-    A candidate without a similarity has 0, and cannot have reviewed.
-    """
-    row = similarity.get(view.paper, {})
+    if prior == "sharpened":
+        if view.truth is None:
+            raise InputError("`prior` sharpened leans towards the true reviewers: only a release has them")
+        right = np.isin(view.rows, [who for who in view.truth if who >= 0]).sum(axis=1)
+        return view.believing(view.weight * np.exp(_SHARPENING * right))
+    if isinstance(prior, str):
+        raise InputError(f"`prior` must be one of {', '.join(PRIORS)}, found {prior!r}")
+    row = prior.get(view.paper, {})
     similar = np.array([row.get(name, 0.0) for name in view.names])
     # Nobody (-1) is the last entry: an outsider is as similar as `*` is.
     stranger = similar[view.names.index(OUTSIDER)] if OUTSIDER in view.names else 0.0
@@ -78,16 +76,13 @@ def prior_findings(
     views: Sequence[View], prior: str | Similarity, policies: Sequence[str] = POLICIES
 ) -> list[Finding]:
     """The gain of an adversary with another prior, given by name or by similarities, and its largest rise."""
-    if isinstance(prior, str):
-        name, other = prior, [with_prior(view, prior) for view in views]
-    else:
-        name, other = "similarity", [with_similarity(view, prior) for view in views]
+    name = prior if isinstance(prior, str) else "similarity"
+    other = [with_prior(view, prior) for view in views]
     findings = []
     for policy in policies:
         rise = max(float(rises(view, view.mass(policy)).max()) for view in other)
-        findings += [
-            replace(finding, rise=rise) for finding in paper_findings(f"prior: {name}", other, policy)
-        ]
+        each = paper_findings(f"prior: {name}", other, policy)
+        findings += [replace(finding, rise=rise) for finding in each]
     return findings
 
 
@@ -111,6 +106,11 @@ def evidence_findings(
     error = np.sqrt((share**2) @ added.var(axis=1, ddof=1) / draws)
     each = zip(policies, mean[1:].tolist(), error.tolist(), strict=True)
     return [Finding(name, AUTHOR, policy, float(mean[0]), *numbers) for policy, *numbers in each]
+
+
+def _masses(view: View, policies: Sequence[str]) -> list[Array]:
+    """From the scores alone, and with the decision of each policy."""
+    return [view.alone, *(view.mass(policy) for policy in policies)]
 
 
 def _shares(views: Sequence[View]) -> Array:
@@ -137,7 +137,7 @@ def _with_evidence(job: tuple[int, View], strength: float, policies: tuple[str, 
     at = where[0], where[1] * people + view.rows[where]
     by_label = csr_array((np.ones(at[0].size), at), shape=(tuples, slots * people))
     success = []
-    for mass in (view.alone, *(view.mass(policy) for policy in policies)):
+    for mass in _masses(view, policies):
         best = sum(
             (((likelihood * row) @ by_label).reshape(draws, slots, people).max(axis=2) for row in mass),
             start=np.zeros((draws, slots)),
@@ -166,7 +166,7 @@ def collusion_findings(
         ]
         reviews = sum(float(others.sum()) for _, others in informed)
         for view, others in informed:
-            masses = [view.alone, *(view.mass(policy) for policy in policies)]
+            masses = _masses(view, policies)
             best = [authors(view, mass).max(axis=2).sum(axis=0)[others].sum() for mass in masses]
             right[draw] += np.array(best) / reviews
             for column, mass in enumerate(masses[1:]):
@@ -236,7 +236,7 @@ def author_findings(views: Sequence[View], policies: Sequence[str] = POLICIES) -
     """The author of the paper on which decisions add most, who sees that paper's scores and decision."""
     papers = []
     for view in views:
-        masses = [view.alone, *(view.mass(policy) for policy in policies)]
+        masses = _masses(view, policies)
         alone, *after = (float(authors(view, mass).max(axis=2).sum(axis=0).mean()) for mass in masses)
         rise = (float(rises(view, mass).max()) for mass in masses[1:])
         papers.append(

@@ -2,9 +2,10 @@
 
 A step exchanges the writers of two reviews by delayed acceptance: first by the scores given qualities and
 strictness, then by the decisions. Only papers by lot that one of the two reviewed can change their evidence,
-so a step costs the same in conferences of all sizes. Between sweeps qualities are drawn given strictness, and
-unknown strictness given qualities. Walks start from assignments that have nothing to do with the true one.
-In large conferences observers are told all writers but those of a sample of papers, which is a harder test.
+so a step costs nearly the same in conferences of all sizes. Between sweeps qualities are drawn given
+strictness, and unknown strictness given qualities. Walks start from assignments that have nothing to do with
+the true one. In large conferences observers are told all writers but those of a sample of papers, which is a
+harder test.
 `this_year_findings` lists all assignments if there are few.
 """
 
@@ -106,20 +107,11 @@ class Walks:
             self.tally[LINK] = np.zeros((*shape, seen.paper.size))
 
     def _weigh(self) -> None:
-        """Everybody's reviews and sums, and the log chance of each decision by lot."""
-        seen, papers = self.seen, len(self.seen.papers)
-        load = np.bincount(self.writer[0], minlength=len(seen.people))
-        order = np.argsort(self.writer, axis=1, kind="stable")
-        who = np.take_along_axis(self.writer, order, 1)
-        rank = np.arange(seen.paper.size) - (np.cumsum(load) - load)[who]
-        self.held = np.full((CHAINS, load.size, load.max()), -1)
-        self.held[self.chain[:, None], who, rank] = order
-        self.position = np.zeros_like(self.writer)
-        self.position[self.chain[:, None], order] = rank
+        """The sums over everybody's reviews, and the log chance of each decision."""
+        seen = self.seen
         self.sums = seen.known_sums(self.writer)
-        self.lot = np.full(papers, -1)
-        self.lot[seen.lots] = np.arange(seen.lots.size)
-        self.log = self._log_chance(seen.lots, seen.levels(self.writer, *self.sums))
+        self.log = np.zeros((CHAINS, len(seen.papers)))
+        self.log[:, seen.lots] = self._log_chance(seen.lots, seen.levels(self.writer, *self.sums))
 
     def _log_chance(self, paper: Integers, level: Bools) -> Array:
         """The log of the chance of decisions given the evidence."""
@@ -170,17 +162,13 @@ class Walks:
         self, chain: Integers, one: Integers, other: Integers, r: Integers, s: Integers
     ) -> Bools:
         """The second stage, by the ratio of the decisions' likelihoods: which exchanges are made."""
-        seen, wide = self.seen, self.held.shape[2]
-        theirs = np.concatenate([self.held[chain, r], self.held[chain, s]], axis=1)
-        paper = seen.paper[theirs]
-        use = (theirs >= 0) & (self.lot[paper] >= 0)
+        seen, papers = self.seen, len(self.seen.papers)
+        by_lot, _ = seen.lot_rows
+        writer = self.writer[chain[:, None], by_lot]
+        at, review = np.nonzero((writer == r[:, None]) | (writer == s[:, None]))
         # A paper that both reviewed counts once.
-        mates = self.reviews_of[paper[:, wide:]]
-        own = self.writer[chain[:, None, None], mates] == r[:, None, None]
-        use[:, wide:] &= ~(own & (mates >= 0)).any(axis=2)
-        at, place = np.nonzero(use)
-        touched, row = paper[at, place], chain[at]
-        rows = self.reviews_of[touched]
+        at, touched = np.divmod(np.unique(at * papers + seen.paper[by_lot[review]]), papers)
+        row, rows = chain[at], self.reviews_of[touched]
         there, who = rows >= 0, self.writer[row[:, None], rows]
         old, new = r[at][:, None], s[at][:, None]
         who = np.where(rows == one[at][:, None], new, np.where(rows == other[at][:, None], old, who))
@@ -193,16 +181,12 @@ class Walks:
         corrected, precision = (part * there for part in seen.corrected_scores(rows, g, h))
         level = corrected.sum(axis=1) > seen.bar[touched] * (1.0 + precision.sum(axis=1))
         log = self._log_chance(touched, level)
-        change = np.bincount(at, log - self.log[row, self.lot[touched]], chain.size)
+        change = np.bincount(at, log - self.log[row, touched], chain.size)
         taken = np.asarray(np.log(self.rng.random(chain.size)) < change)
-        self.log[row[taken[at]], self.lot[touched[taken[at]]]] = log[taken[at]]
-        chain, one, other, r, s = (part[taken] for part in (chain, one, other, r, s))
+        self.log[row[taken[at]], touched[taken[at]]] = log[taken[at]]
         for total, part in zip(self.sums, moved, strict=True):
-            total[chain, r] -= part[taken]
-            total[chain, s] += part[taken]
-        left, right = self.position[chain, one], self.position[chain, other]
-        self.held[chain, r, left], self.held[chain, s, right] = other, one
-        self.position[chain, one], self.position[chain, other] = right, left
+            total[chain[taken], r[taken]] -= part[taken]
+            total[chain[taken], s[taken]] += part[taken]
         return taken
 
     def estimate(self, question: str) -> GuessEstimate:
