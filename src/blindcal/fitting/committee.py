@@ -21,6 +21,8 @@ from blindcal.io.cells import Column, count
 from blindcal.io.tables import StrPath, Table, input_error
 from blindcal.reviewers.calibration import ANYONE
 
+_REVIEWER, _NAME = Column("reviewer", "id", secret=True), Column("name", required=False, empty=True)
+
 # If fewer than one member in so many is found, files that name people differently are the likelier reason.
 _NEARLY_NOBODY = 20
 
@@ -30,12 +32,7 @@ def read_committee(path: StrPath) -> dict[str, str]:
 
     `path`: a table `reviewer[,name][,track]`, with a row for each person, or for each person and track.
     """
-    columns = [
-        Column("reviewer", "id", secret=True),
-        Column("name", required=False, empty=True),
-        Column("track", "id", required=False, empty=True),
-    ]
-    table = read_table(path, columns)
+    table = read_table(path, [_REVIEWER, _NAME, Column("track", "id", required=False, empty=True)])
     people, tracks = table.text("reviewer"), ("track",) if "track" in table else ()
     rule = "must be a person: * is written by the fit itself"
     stars = [row for row, name in zip(table.rows, people, strict=True) if name == ANYONE]
@@ -51,13 +48,12 @@ def read_names(path: StrPath) -> dict[str, str]:
 
     `path` is the table, as `blindcal import` wrote it or as a chair made it.
     """
-    columns = [Column("reviewer", "id", secret=True), Column("name", required=False, empty=True)]
-    table = read_table(path, columns, extra=True)
+    table = read_table(path, [_REVIEWER, _NAME], extra=True)
     return dict(zip(table.text("reviewer"), _optional(table, "name"), strict=True))
 
 
-def _optional(table: Table, column: str) -> Sequence[str]:
-    return table.text(column) if column in table else ("",) * len(table)
+def _optional(table: Table, column: str, missing: str = "") -> Sequence[str]:
+    return table.text(column) if column in table else (missing,) * len(table)
 
 
 def read_aliases(path: StrPath) -> dict[str, str]:
@@ -67,36 +63,30 @@ def read_aliases(path: StrPath) -> dict[str, str]:
 
     `path`: a table `old,new[,taken]`. A row that is not `taken` says that these are two people.
     """
-    columns = [
-        Column("old", "id", secret=True),
-        Column("new", "id", secret=True),
-        Column("taken", required=False, choices=("yes", "no")),
-    ]
-    table = read_table(path, columns, extra=True)
-    taken = table.text("taken") if "taken" in table else ("yes",) * len(table)
-    pairs = dict[str, str]()
-    problems = []
-    for row, old, new, yes in zip(table.rows, table.text("old"), table.text("new"), taken, strict=True):
-        if yes == "yes" and old in pairs:
+    ids = [Column(name, "id", secret=True) for name in ("old", "new")]
+    taken = Column("taken", required=False, choices=("yes", "no"))
+    table = read_table(path, [*ids, taken], extra=True)
+    olds, columns = table.text("old"), (table.text("new"), _optional(table, "taken", "yes"))
+    pairs, problems = dict[str, str](), list[Problem]()
+    for row, old, new, answer in zip(table.rows, olds, *columns, strict=True):
+        if answer == "yes" and old in pairs:
             problems.append(Problem(table.file, row, "old", "must not be listed twice"))
-        if yes == "yes":
-            pairs.setdefault(old, new)
+        elif answer == "yes":
+            pairs[old] = new
     if problems:
         raise input_error(problems)
-    return {old: _present_id(old, pairs, table.file) for old in dict.fromkeys(table.text("old"))}
+    return {old: _present_id(old, pairs, table.file) for old in olds}
 
 
 def _present_id(old: str, pairs: Mapping[str, str], file: str) -> str:
     """The id that a chain of changes ends at."""
-    name, seen = old, {old}
-    while name in pairs:
-        name = pairs[name]
-        if name in seen:
-            raise input_error(
-                [Problem(file, None, "new", "must not lead back to an older id of the same person")]
-            )
-        seen.add(name)
-    return name
+    chain = [old]
+    while chain[-1] in pairs:
+        chain.append(pairs[chain[-1]])
+        if chain[-1] in chain[:-1]:
+            rule = "must not lead back to an older id of the same person"
+            raise input_error([Problem(file, None, "new", rule)])
+    return chain[-1]
 
 
 class Pair(NamedTuple):

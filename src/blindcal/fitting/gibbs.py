@@ -25,11 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from blindcal.checks import Array
-from blindcal.compute.mcmc import (
-    conditional_normal,
-    regression_sums,
-    truncated_normal,
-)
+from blindcal.compute.mcmc import conditional_normal, regression_sums, truncated_normal
 from blindcal.fitting.drift import (
     HIGHEST,
     LOWEST,
@@ -242,8 +238,7 @@ class HistorySampler:
     def draw_loads(self) -> None:
         """How many reviews each shared sum rests on."""
         gathered, s = self.history.gathered, self.state
-        if gathered.visit.size:
-            s.load = draw_loads(gathered, s.offset[gathered.visit], self.rng)
+        s.load = draw_loads(gathered, s.offset[gathered.visit], self.rng)
 
     def draw_reviewers(self) -> None:
         """Persistence with all slopes and offsets integrated out, then these."""
@@ -270,11 +265,9 @@ class HistorySampler:
         history, s = self.history, self.state
         rest = self.unstretched() - s.shift[history.conference]
         observed = regression_sums(s.quality[history.paper], rest, self.weight(), history.per_visit)
-        shared = history.gathered
-        if shared.visit.size:
-            x, y = as_regression(shared, s.load)
-            observed[1, shared.visit] += x * y
-            observed[4, shared.visit] += x * x
+        x, y = as_regression(history.gathered, s.load)
+        observed[1, history.gathered.visit] += x * y
+        observed[4, history.gathered.visit] += x * x
         return observed
 
     # --- the population of reviewers
@@ -292,11 +285,10 @@ class HistorySampler:
         first, second = z[0, history.visit], z[1, history.visit]
         columns = weight * np.stack([q, first * q, first, second])
         target = weight * (self.unstretched() - s.shift[history.conference])
-        if history.gathered.visit.size:
-            by_offset, sums = as_regression(history.gathered, s.load)
-            none, shared = np.zeros_like(by_offset), z[:, history.gathered.visit] * by_offset
-            columns = np.concatenate([columns, np.stack([none, none, *shared])], axis=1)
-            target = np.concatenate([target, sums])
+        by_offset, sums = as_regression(history.gathered, s.load)
+        none, shared = np.zeros_like(by_offset), z[:, history.gathered.visit] * by_offset
+        columns = np.concatenate([columns, np.stack([none, none, *shared])], axis=1)
+        target = np.concatenate([target, sums])
         precision = columns @ columns.T
         # So few reviews do not determine four coefficients. Whether to return depends on nothing that this
         # step draws, so the posterior stays as it is.
@@ -490,10 +482,9 @@ def _moments(state: Array, unit: float, shift: float, noise: Array, noise_sd: Ar
 
 def pooled_moments(chains: Sequence[Moments]) -> Moments:
     """Chains of equal length as one."""
-    names = ("reviewers", "anyone", "levels", "stretch")
-    means = {name: np.mean([getattr(part, name) for part in chains], axis=0) for name in names}
-    draws = {name: np.concatenate([getattr(part, name) for part in chains]) for name in ("traces", "offsets")}
-    return Moments(**means, **draws)
+    every = {name: [vars(part)[name] for part in chains] for name in vars(chains[0])}
+    draws = {name: np.concatenate(every.pop(name)) for name in ("traces", "offsets")}
+    return Moments(**{name: np.mean(means, axis=0) for name, means in every.items()}, **draws)
 
 
 def parameters(moments: Array) -> Array:
