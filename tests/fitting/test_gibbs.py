@@ -200,12 +200,22 @@ def reference(
     return np.array(means)
 
 
-def same_means(found: Array, walked: Array) -> None:
-    """Means of a thinned chain in 20 batches, and of 16 walkers, each with its error from how they differ:
-    Student's t with at least 15 degrees of freedom, false alarm 1e-6 over about 20 comparisons."""
+def compare_means(
+    step: str, read: Callable[[HistoryState], Array], value: Callable[[Array], float], thin: int, steps: int
+) -> None:
+    """Means of a thinned chain of one step in 20 batches, and of 16 walkers under its density, each with its
+    error from how they differ: Student's t with at least 15 degrees of freedom, false alarm 1e-6 over about
+    20 comparisons."""
+    found = chained(step, read, count(1500, 10000), thin)
+    walked = reference(value, found.mean(axis=0), found.std(axis=0), 16, steps)
     batches = found[: len(found) // 20 * 20].reshape(20, -1, found.shape[1]).mean(axis=1)
     error = np.sqrt(batches.var(axis=0, ddof=1) / 20 + walked.var(axis=0, ddof=1) / len(walked))
     assert (np.abs(batches.mean(axis=0) - walked.mean(axis=0)) < t.isf(1e-6 / 40, 15) * error).all()
+
+
+def normalized(log_density: object) -> Array:
+    weight = np.exp(np.array(log_density) - np.max(log_density))
+    return weight / weight.sum()
 
 
 def _with(s: HistoryState, **changes: object) -> HistoryState:
@@ -237,9 +247,7 @@ def test_the_population_given_the_reviewers() -> None:
         jacobian = 3 * (x[0] + x[1]) + np.log1p(-(np.tanh(x[2]) ** 2))
         return log_joint(moved) + jacobian
 
-    found = chained("draw_population", _coordinates, count(1500, 10000), 3)
-    walked = reference(value, found.mean(axis=0), found.std(axis=0), 16, count(400, 4000))
-    same_means(found, walked)
+    compare_means("draw_population", _coordinates, value, 3, count(400, 4000))
 
 
 def test_the_population_with_standardized_reviewers_fixed() -> None:
@@ -263,9 +271,7 @@ def test_the_population_with_standardized_reviewers_fixed() -> None:
         (lower, upper), *_ = np.linalg.lstsq(z.T, second, rcond=None)
         return np.array([first @ z[0] / (z[0] @ z[0]), lower, upper, s.mean_slope])
 
-    found = chained("stretch_reviewers", read, count(1500, 10000), 4)
-    walked = reference(value, found.mean(axis=0), found.std(axis=0), 16, count(800, 6000))
-    same_means(found, walked)
+    compare_means("stretch_reviewers", read, value, 4, count(800, 6000))
 
 
 def test_noise_of_everyone_and_its_law() -> None:
@@ -278,9 +284,7 @@ def test_noise_of_everyone_and_its_law() -> None:
     def read(s: HistoryState) -> Array:
         return np.array([*s.log_noise, s.mean_log_noise, np.log(s.sd_log_noise)])
 
-    found = chained("draw_noise", read, count(1500, 10000), 4)
-    walked = reference(value, found.mean(axis=0), found.std(axis=0), 16, count(600, 6000))
-    same_means(found, walked)
+    compare_means("draw_noise", read, value, 4, count(600, 6000))
 
 
 def test_noise_with_standardized_noise_fixed_and_qualities_integrated_out() -> None:
@@ -301,11 +305,12 @@ def test_noise_with_standardized_noise_fixed_and_qualities_integrated_out() -> N
             put(moved, best)
             # d(log noise)/dz is sd for each reviewer, d(sd)/d(log sd) is sd.
             density[i, j] = log_joint(moved) + 0.5 * np.linalg.slogdet(cov)[1] + (PEOPLE + 1) * log
-    weight = np.exp(density - density.max())
-    weight /= weight.sum()
-    found = chained(
-        "stretch_noise", lambda s: np.array([s.mean_log_noise, np.log(s.sd_log_noise)]), count(4000, 20000), 4
-    )
+    weight = normalized(density)
+
+    def read(s: HistoryState) -> Array:
+        return np.array([s.mean_log_noise, np.log(s.sd_log_noise)])
+
+    found = chained("stretch_noise", read, count(4000, 20000), 4)
     for place, exact in enumerate((weight.sum(axis=1) @ means, weight.sum(axis=0) @ logs)):
         batches = found[:, place].reshape(20, -1).mean(axis=1)
         error = batches.std(ddof=1) / np.sqrt(20)
@@ -320,14 +325,12 @@ def test_levels_of_confidence_and_stretches(step: str, name: str, place: int) ->
     """Against a grid: mean and mean square, false alarm 1e-6."""
     base = start().state
     found = chained(step, lambda s: getattr(s, name)[place : place + 1], count(1500, 10000), 4)[:, 0]
-    grid = np.linspace(-2.5, 2.5, 2001)
-    density = []
+    grid, density = np.linspace(-2.5, 2.5, 2001), []
     for value in grid:
         moved = deepcopy(base)
         getattr(moved, name)[place] = value
         density.append(log_joint(moved))
-    weight = np.exp(np.array(density) - max(density))
-    weight /= weight.sum()
+    weight = normalized(density)
     for power in (1, 2):
         exact = weight @ grid**power
         error = np.sqrt((weight @ grid ** (2 * power) - exact**2) / len(found))
@@ -344,8 +347,7 @@ def test_how_many_reviews_a_shared_sum_rests_on() -> None:
             load = base.load.copy()
             load[person] = n
             log.append(log_of_shared(load, base.offset))
-        chance = np.exp(np.array(log) - max(log))
-        chance /= chance.sum()
+        chance = normalized(log)
         for n in range(10):
             assert within(int((found[:, person] == n).sum()), tries, chance[n], 20)
 
@@ -364,8 +366,7 @@ def test_persistence_given_all_but_slopes_and_offsets() -> None:
         mean, cov = gaussian(moved, put, 2 * VISITS)
         put(moved, mean)
         density.append(log_joint(moved) + 0.5 * np.linalg.slogdet(cov)[1])
-    weight = np.exp(np.array(density) - max(density))
-    weight /= weight.sum()
+    weight = normalized(density)
     sampler, found = start(), []
     sampler.step = 1.5
     for index in range(count(8000, 60000)):
@@ -389,8 +390,7 @@ def test_log_scale_has_the_density_that_it_says() -> None:
     for _ in range(60):
         now = log_scale(np.full(chains, n), np.full(chains, squares), mean, sd, now, rng)
     grid = np.linspace(-4, 4, 4001)
-    density = np.exp(-n * grid - squares / 2 * np.exp(-2 * grid) - 0.5 * ((grid - mean) / sd) ** 2)
-    density /= density.sum()
+    density = normalized(-n * grid - squares / 2 * np.exp(-2 * grid) - 0.5 * ((grid - mean) / sd) ** 2)
     for power in (1, 2):
         exact = density @ grid**power
         error = np.sqrt((density @ grid ** (2 * power) - exact**2) / chains)
