@@ -88,7 +88,7 @@ def believed(
     for _ in range(SWEEPS):
         walks.sweep(1)
         writers = walks.writer
-        levels = seen.levels(writers, *seen.known_sums(writers)).astype(np.int64)
+        levels = seen.levels(writers).astype(np.int64)
         for half, rows in enumerate(np.split(np.arange(len(writers)), 2)):
             names = np.eye(shape[1])[writers[rows]].reshape(rows.size, -1)
             counts[half] += names.sum(axis=0).reshape(shape)

@@ -139,7 +139,7 @@ class HistoryWalks(Walks):
         self.accept = accept
         super().__init__(seen, offset, decided=decided, seed=seed)
 
-    def _weigh(self) -> None:
+    def _weigh_decisions(self) -> None:
         papers = len(self.seen.papers)
         every = np.tile(np.arange(papers), self.chain.size)
         self.log = self._of_papers(every, np.repeat(self.writer, papers, axis=0)).reshape(-1, papers)
@@ -150,7 +150,7 @@ class HistoryWalks(Walks):
         accept = self.accept[(paper, *writer[np.arange(paper.size), reviews])]
         return np.log(np.maximum(np.where(self.decided[paper], accept, 1.0 - accept), 1e-300))
 
-    def _by_decisions(
+    def _accept_by_decisions(
         self, chain: Integers, one: Integers, other: Integers, r: Integers, s: Integers
     ) -> Bools:
         after = self.writer[chain]

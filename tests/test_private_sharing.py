@@ -184,7 +184,7 @@ def test_a_run_that_was_killed_after_sealing_publishes_the_same_later(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as context:
-        context.setattr(private_sharing, "_publish", killed)
+        context.setattr(private_sharing, "_write_release", killed)
         with pytest.raises(KeyboardInterrupt):
             shared()
     assert not Path("out.csv").exists()

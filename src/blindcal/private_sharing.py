@@ -329,7 +329,7 @@ def read_account(key_path: StrPath, key: Key) -> Account:
     """
     folder = shared_folder(key_path)
     chain = read_chain(folder, key, _KIND)
-    return Account(folder, key, tuple(map(_entry, chain)), chain[-1].stamp if chain else "")
+    return Account(folder, key, tuple(map(_parse_share, chain)), chain[-1].stamp if chain else "")
 
 
 def record_share(
@@ -343,10 +343,10 @@ def record_share(
     make_folder(account.folder)
     path = account.folder / record_name(counter)
     write_bytes(path, data, confidential=True)
-    return _entry(read_head(path, account.key))
+    return _parse_share(read_head(path, account.key))
 
 
-def _entry(record: RecordHead) -> SharedRelease:
+def _parse_share(record: RecordHead) -> SharedRelease:
     fields = record.fields(_FIELDS, ("footprint", "table", "statement"))
     try:
         limit = LossLimit(fields["epsilon"], fields["zcdp"])
@@ -415,7 +415,7 @@ def share(
         raise InputError("`out` must not lie in a private log, which must never be shared")
     left_out = sum(who not in set(people) for who in past.reviewer)
     secret, used = read_key(key), fingerprint_of_past(past)
-    stamp = secret.stamp("shared input", _identity(past, people, limit)).hex()
+    stamp = secret.stamp("shared input", _input_identity(past, people, limit)).hex()
     with open_account(key, secret) as account:
         entry = next((entry for entry in account.entries if entry.input == stamp), None)
         how = "new" if entry is None else "stored"
@@ -428,11 +428,11 @@ def share(
             parts = {
                 "footprint": json.dumps(fingerprint_entry(used)).encode(),
                 "table": format_table({"reviewer": people, "above": above, "below": below}),
-                "statement": _statement(secret, past.name, points, len(people), limit, spent),
+                "statement": _statement_bytes(secret, past.name, points, len(people), limit, spent),
             }
             entry = record_share(account, past.name, limit, stamp, reason, parts)
             spent.append(limit)
-    _publish(entry, out)
+    _write_release(entry, out)
     return Share(how, json.loads(entry.statement), compose(spent), left_out)
 
 
@@ -442,7 +442,7 @@ def _single_conference(reviews: Reviews, conference: str, better: str) -> PastCo
     return replace(past_conferences({conference: reviews}, better=better)[0], name=conference)
 
 
-def _identity(past: PastConference, people: tuple[str, ...], limit: LossLimit) -> dict[str, Any]:
+def _input_identity(past: PastConference, people: tuple[str, ...], limit: LossLimit) -> dict[str, Any]:
     """All that a release depends on, in no order of rows."""
     rows = sorted(zip(past.paper, past.reviewer, past.score.tolist(), strict=True))
     named = {"conference": past.name, "better": past.better}
@@ -457,7 +457,7 @@ def _refuse_without_reason(spent: Sequence[LossLimit], limit: LossLimit, reason:
         )
 
 
-def _statement(
+def _statement_bytes(
     key: Key, conference: str, points: Points, people: int, limit: LossLimit, spent: Sequence[LossLimit]
 ) -> bytes:
     total = compose([*spent, limit])
@@ -491,7 +491,7 @@ def _statement(
     return (json.dumps(content, indent=1, allow_nan=False) + "\n").encode()
 
 
-def _files(entry: SharedRelease, out: StrPath) -> dict[Path, bytes]:
+def _release_files(entry: SharedRelease, out: StrPath) -> dict[Path, bytes]:
     # A table must never be there without what it is read by.
     return {Path(statement_path(out)): entry.statement, Path(out): entry.table}
 
@@ -501,14 +501,14 @@ def _check_vacant(out: StrPath, entry: SharedRelease | None) -> None:
     files = (Path(statement_path(out)), Path(out))
     existing = [path for path in files if os.path.lexists(path)]
     for path in existing:
-        if entry is None or not path.is_file() or path.read_bytes() != _files(entry, out)[path]:
+        if entry is None or not path.is_file() or path.read_bytes() != _release_files(entry, out)[path]:
             refuse_existing(path)
     if len(existing) < len(files):
         check_parent_folder(out)
 
 
-def _publish(entry: SharedRelease, out: StrPath) -> None:
-    for path, data in _files(entry, out).items():
+def _write_release(entry: SharedRelease, out: StrPath) -> None:
+    for path, data in _release_files(entry, out).items():
         if not os.path.lexists(path):
             write_bytes(path, data)
 

@@ -97,10 +97,10 @@ def test_findings_equal_a_list_of_all_assignments_and_outcomes(seed: int) -> Non
     rng = np.random.default_rng(seed)
     tables = some_tables(year, rng)
     offset = dict(zip(year.people, rng.normal(0.0, 0.8, len(year.people)).tolist(), strict=True))
-    planned = observe(year.reviews(), year.cases, tables, loads=year.loads)
+    planned = observe(year.reviews(), year.cases, tables)
     decided = dict(zip(year.scores, (rng.random(len(year.scores)) < 0.5).tolist(), strict=True))
     decided = {paper: decided[paper] or tables[paper] == (1.0, 1.0) for paper in year.scores}
-    published = observe(year.reviews(), year.cases, tables, decided, loads=year.loads)
+    published = observe(year.reviews(), year.cases, tables, decided)
     both = {seen: this_year_findings(seen, strictness=offset) for seen in (planned, published)}
     assert [found.published for found in both.values()] == [False, True]
     for number, known in enumerate((None, offset)):
@@ -132,17 +132,17 @@ def test_findings_equal_a_list_of_all_assignments_and_outcomes(seed: int) -> Non
 def test_assignments_are_those_of_a_list() -> None:
     for seed in range(count(10, 200)):
         year = small_year(seed, conflicts=0)
-        seen = observe(year.reviews(), year.cases, dict.fromkeys(year.scores, (0.1, 0.9)), loads=year.loads)
+        seen = observe(year.reviews(), year.cases, dict.fromkeys(year.scores, (0.1, 0.9)))
         found = all_assignments(seen)
         assert found is not None
         listed = {
-            tuple(year.people.index(who) for names in writers for who in names): year.levels(writers)
+            tuple(seen.people.index(who) for names in writers for who in names): year.levels(writers)
             for writers in year.assignments()
         }
         assert sorted(map(tuple, found.tolist())) == sorted(listed)
         # The truth is one of them, and evidence does not depend on how it is computed.
         assert tuple(seen.truth.tolist()) in listed
-        levels = seen.levels(found, *seen.known_sums(found))
+        levels = seen.levels(found)
         for writers, own in zip(found.tolist(), levels.tolist(), strict=True):
             assert own == [bool(level) for level in listed[tuple(writers)]]
 
@@ -166,12 +166,6 @@ def test_guarantees_give_the_tables() -> None:
             shape = {"odds": (1 / (1 + np.exp(2)), 1 / (1 + np.exp(-2))), "none": (0.0, 1.0)}
             possible = [(0.0, 0.0), (1.0, 1.0), shape.get(guarantee.name, (0.0, 0.0))]
             assert any((low, high) == pytest.approx(one) for one in possible)
-
-
-def test_everyone_who_reviewed_must_have_a_load() -> None:
-    year = small_year(2)
-    with pytest.raises(InputError, match="must name everyone"):
-        observe(year.reviews(), year.cases, dict.fromkeys(year.scores, (0.0, 1.0)), loads={"r0": 1})
 
 
 def test_a_release_is_observed_as_it_was_drawn(tmp_path: Path) -> None:
@@ -199,7 +193,7 @@ def test_a_release_is_observed_as_it_was_drawn(tmp_path: Path) -> None:
         assert (low, high) in ((0.0, 0.0), (1.0, 1.0)) or high / low == pytest.approx(np.exp(3.0))
         # The decision was drawn with the chance that the paper's evidence gives it.
         chance = int(paper.probability[0], 16) / int(paper.probability[1], 16)
-        level = seen.levels(seen.truth[None], *seen.known_sums(seen.truth[None]))
+        level = seen.levels(seen.truth[None])
         lot = np.flatnonzero(seen.lots == number)
         assert chance == pytest.approx(seen.accept[number, int(level[0, lot[0]]) if lot.size else 0])
     made = {paper.paper: "accept" for paper in outcome.record.papers}

@@ -30,7 +30,7 @@ def test_what_is_believed_of_reviewers_after_one_decision_is_the_sum_over_all_as
     density = multivariate_normal(np.zeros(2), 1.0 + seen.noise * np.eye(2))
     rest = (seen.score - offset[every]).reshape(len(every), 4, 2)
     weight = density.pdf(rest).prod(axis=1)
-    levels = seen.levels(every, *seen.known_sums(every))
+    levels = seen.levels(every)
     each = weight[:, None] * np.where(levels, 0.8, 0.1)
     names = np.eye(len(seen.people))[every].reshape(len(every), -1)
     exact = (each.T @ names / each.sum(axis=0)[:, None]).reshape(lots, 8, -1)

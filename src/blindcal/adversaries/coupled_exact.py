@@ -192,7 +192,7 @@ def exact_finding(views: Sequence[View], loads: Mapping[str, int], policy: str) 
     success, rise = 0.0, -np.inf
     options = [view.mass(policy) for view in views]
     published = views[0].outcome is not None
-    for outcomes in _in_parts([len(option) for option in options]):
+    for outcomes in _outcome_batches([len(option) for option in options]):
         total, masses = sums.masses([option[o].T for option, o in zip(options, outcomes.T, strict=True)])
         some = total > 0.0
         for number, mass in enumerate(masses if some.any() else ()):
@@ -203,7 +203,7 @@ def exact_finding(views: Sequence[View], loads: Mapping[str, int], policy: str) 
     return Finding(LOADS, AUTHOR, policy, baseline, success / alone.reviews, 0.0, rise)
 
 
-def _in_parts(options: Sequence[int]) -> Iterator[Integers]:
+def _outcome_batches(options: Sequence[int]) -> Iterator[Integers]:
     """All choices of one option for each paper, `[choice, paper]`, in parts that fit into memory."""
     choices = product(*map(range, options))
     while part := list(islice(choices, _OUTCOMES_AT_ONCE)):
@@ -226,7 +226,7 @@ def erasure_bound(views: Sequence[View], loads: Mapping[str, int], policy: str =
     draws = [(accept - accept.min()) / (np.ptp(accept) or 1.0) for accept in accepts]
     likelihoods = [np.stack([np.ones(q.shape), q, 1.0 - q])[: 3 if q.any() else 1] for q in draws]
     right = 0.0
-    for choices in _in_parts([len(likelihood) for likelihood in likelihoods]):
+    for choices in _outcome_batches([len(likelihood) for likelihood in likelihoods]):
         chance = np.where(choices == 0, 1.0 - kappa, kappa)
         seen = zip(views, likelihoods, choices.T, strict=True)
         _, masses = made.sums.masses(

@@ -26,7 +26,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from importlib.util import find_spec
@@ -64,6 +64,8 @@ MOST_STANDARD_ERRORS = 4.5
 converged then refuse to answer; converged ones do so with a chance of 7e-6 per start."""
 # No tuple gets less than this part of the mean weight, divided by the number of papers.
 _LEAST_WEIGHT = 0.5
+# e to minus this is 0: the log excess of a tuple that decisions rule out.
+_RULED_OUT = 1000.0
 _TINY = 1e-300
 # Shares that differ by no more than this are equal up to roundoff.
 _ROUNDOFF = 1e-12
@@ -73,25 +75,24 @@ _SIDE_BY_SIDE = 128
 _MOST_BYTES = 1 << 31
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FlatNetwork:
     """A network as flat arrays.
 
-    For each tuple: its weight in the walk, whether it is ruled out, and the log of the ratio of that weight
-    to its true weight. For each review: its paper, the stride of its reviewer in the paper's weights, the
-    size of its pool, and the members who can be named.
+    For each tuple: its weight in the walk, and the log of the ratio of that weight to its true weight, which
+    is `_RULED_OUT` if that is 0. For each review: its paper, the stride of its reviewer in the paper's
+    weights, the size of its pool, and the members who can be named.
     """
 
-    weight: Array = field(repr=False)
-    ruled_out: Integers = field(repr=False)
-    log_excess: Array = field(repr=False)
-    offset: Integers = field(repr=False)
-    paper: Integers = field(repr=False)
-    step: Integers = field(repr=False)
-    size: Integers = field(repr=False)
-    member: Integers = field(repr=False)
-    load: Integers = field(repr=False)
-    named: NDArray[np.bool_] = field(repr=False)
+    weight: Array
+    log_excess: Array
+    offset: Integers
+    paper: Integers
+    step: Integers
+    size: Integers
+    member: Integers
+    load: Integers
+    named: NDArray[np.bool_]
 
     @property
     def digest(self) -> str:
@@ -106,8 +107,8 @@ def flat_network(network: Network) -> FlatNetwork:
     seldom in such a tuple, which keeps the importance weights even.
     """
     least = _LEAST_WEIGHT / len(network.tuples)
-    weights, outs, logs, offsets = [np.zeros(1)], [np.zeros(1, dtype=np.int64)], [np.zeros(1)], [1]
-    steps = []
+    # A first cell without weight stands for members that a pool does not have.
+    weights, logs, offsets, steps = [np.zeros(1)], [np.zeros(1)], [1], []
     for number, (rows, weight) in enumerate(zip(network.tuples, network.weights, strict=True)):
         size, slots = len(network.members[number]), rows.shape[1]
         step = size ** np.arange(slots - 1, -1, -1)
@@ -119,11 +120,10 @@ def flat_network(network: Network) -> FlatNetwork:
         flat[rows @ step] = weight
         flat /= flat[distinct].mean()
         proposed = np.where(distinct, np.maximum(flat, least), 0.0)
-        out = distinct & (flat <= 0.0)
-        possible = distinct & ~out
-        logs.append(np.log(np.where(possible, proposed, 1.0)) - np.log(np.where(possible, flat, 1.0)))
+        true = distinct & (flat > 0.0)
+        excess = np.log(np.where(true, proposed, 1.0)) - np.log(np.where(true, flat, 1.0))
         weights.append(proposed)
-        outs.append(out.astype(np.int64))
+        logs.append(np.where(distinct & ~true, _RULED_OUT, excess))
         offsets.append(offsets[-1] + flat.size)
         steps.append(step)
     sizes, papers = np.array(list(map(len, network.members))), np.arange(len(steps)).repeat(network.slots)
@@ -134,7 +134,6 @@ def flat_network(network: Network) -> FlatNetwork:
         named[number, : len(members)] = network.named[number]
     return FlatNetwork(
         weight=np.concatenate(weights),
-        ruled_out=np.concatenate(outs),
         log_excess=np.concatenate(logs),
         offset=np.array(offsets[:-1]),
         paper=papers,
@@ -146,7 +145,7 @@ def flat_network(network: Network) -> FlatNetwork:
     )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Walks:
     """Many walks.
 
@@ -155,12 +154,12 @@ class Walks:
     and `tally[walk, review, member]` the part of it in which a member wrote a review.
     """
 
-    author: Integers = field(repr=False)
-    lacks: Integers = field(repr=False)
-    extra: Integers = field(repr=False)
-    seen: Array = field(repr=False)
-    tally: Array = field(repr=False)
-    start: Integers = field(repr=False)
+    author: Integers
+    lacks: Integers
+    extra: Integers
+    seen: Array
+    tally: Array
+    start: Integers
     rounds: int = 0
 
     def arrays(self, chosen: Integers | slice = slice(None)) -> dict[str, Any]:
@@ -216,8 +215,7 @@ class _Stepper:
         code = np.zeros((chains, papers), dtype=np.int64) + table.offset
         for review in range(reviews):
             code[:, table.paper[review]] += walks.author[:, review] * table.step[review]
-        self.out, self.excess = table.ruled_out[code].sum(axis=1), table.log_excess[code].sum(axis=1)
-        self.code = code.ravel()
+        self.excess, self.code = table.log_excess[code].sum(axis=1), code.ravel()
         self.first = np.searchsorted(table.paper, table.paper)
         self.slots = np.bincount(table.paper)[table.paper]
         self.several, self.uneven = bool(self.slots.max() > 1), bool((table.size < self.width).any())
@@ -264,7 +262,7 @@ class _Stepper:
         if self.several:
             self._exchange(rng)
         # Counted are assignments that meet all loads.
-        counted = np.flatnonzero((self.extra < 0) & (self.out == 0))
+        counted = np.flatnonzero(self.extra < 0)
         self.seen[counted] += np.exp(-self.excess[counted])
 
     def _exchange(self, rng: np.random.Generator) -> None:
@@ -318,11 +316,10 @@ class _Stepper:
         self.extra[chain] = np.where(closed, -1, taker)
 
     def _recode(self, chain: Integers, paper: Integers, after: Integers) -> None:
-        table, place = self.table, self.of_paper[chain] + paper
+        place = self.of_paper[chain] + paper
         before = self.code[place]
         self.code[place] = after
-        self.out[chain] += table.ruled_out[after] - table.ruled_out[before]
-        self.excess[chain] += table.log_excess[after] - table.log_excess[before]
+        self.excess[chain] += self.table.log_excess[after] - self.table.log_excess[before]
 
     def _credit(self, chain: Integers, here: Integers, author: Integers) -> None:
         """Credits reviewers with the assignments counted since their review last changed hands.
@@ -453,7 +450,7 @@ def walk(
             return estimate
         steps = (_BETWEEN_LOOKS if looks else _WARM_UP) * table.paper.size
         jobs = [(number, Walks(**walks.arrays(group), rounds=looks)) for number, group in enumerate(groups)]
-        onward = partial(_advance_part, table=table, steps=steps, seed=seed)
+        onward = partial(_advance_job, table=table, steps=steps, seed=seed)
         done = enumerate(map(onward, jobs)) if many == 1 else unordered_results(onward, jobs, many)
         parts = [part.arrays() for _, part in sorted(done, key=itemgetter(0))]
         joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -515,7 +512,7 @@ def coupled_findings(
     return findings
 
 
-def _advance_part(job: tuple[int, Walks], table: FlatNetwork, steps: int, seed: int) -> Walks:
+def _advance_job(job: tuple[int, Walks], table: FlatNetwork, steps: int, seed: int) -> Walks:
     number, part = job
     return advance_walks(part, table, steps, seed * 1009 + number)
 

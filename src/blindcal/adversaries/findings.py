@@ -162,7 +162,7 @@ def paper_findings(adversary: str, views: Sequence[View], policy: str) -> list[F
     after = [answers(view, view.mass(policy)) for view in views]
     findings = []
     for question in QUESTIONS:
-        weight = np.array([_count(view, question) for view in views], dtype=np.float64)
+        weight = np.array([_times_asked(view, question) for view in views], dtype=np.float64)
         alone, decided = (
             np.array([by_question[question] for by_question in side]) for side in (before, after)
         )
@@ -172,7 +172,7 @@ def paper_findings(adversary: str, views: Sequence[View], policy: str) -> list[F
     return findings
 
 
-def _count(view: View, question: str) -> int:
+def _times_asked(view: View, question: str) -> int:
     """The number of times a question is asked about a paper."""
     if question == WHOLE:
         return 1
@@ -195,9 +195,9 @@ def exposures(views: Sequence[View], policy: str = "chosen", *, better: str = "h
         after, worst = by_slot.max(axis=2).sum(axis=0), rises(view, mass).max(axis=0)
         for slot, guess in enumerate(by_slot[0].argmax(axis=1).tolist()):
             (score,) = original_scores([view.scores[slot]], better)
-            chances = (float(part[slot]) for part in (before, after, worst))
+            alone, decided, rise = (float(part[slot]) for part in (before, after, worst))
             right = None if view.truth is None else guess == view.truth[slot]
-            reviews.append(Exposure(view.paper, slot + 1, score, *chances, right))
+            reviews.append(Exposure(view.paper, slot + 1, score, alone, decided, rise, right))
     return tuple(sorted(reviews, key=lambda exposure: (-exposure.after, exposure.paper, exposure.review)))
 
 

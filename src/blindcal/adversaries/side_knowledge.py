@@ -100,7 +100,7 @@ def evidence_findings(
     success_of_view = partial(_with_evidence, strength=strength, policies=tuple(policies), draws=draws)
     # [paper, draw, 1 + policy]: mean over reviews of the chance that the best guess is right.
     right = np.array(parallel_map(success_of_view, list(enumerate(views)), workers=workers))
-    share = _shares(views)
+    share = _review_shares(views)
     mean, name = share @ right.mean(axis=1), f"evidence of strength {strength:g}"
     added = right[:, :, 1:] - right[:, :, :1]
     error = np.sqrt((share**2) @ added.var(axis=1, ddof=1) / draws)
@@ -108,12 +108,12 @@ def evidence_findings(
     return [Finding(name, AUTHOR, policy, float(mean[0]), *numbers) for policy, *numbers in each]
 
 
-def _masses(view: View, policies: Sequence[str]) -> list[Array]:
+def _masses_by_policy(view: View, policies: Sequence[str]) -> list[Array]:
     """From the scores alone, and with the decision of each policy."""
     return [view.alone, *(view.mass(policy) for policy in policies)]
 
 
-def _shares(views: Sequence[View]) -> Array:
+def _review_shares(views: Sequence[View]) -> Array:
     slots = np.array([len(view.scores) for view in views], dtype=np.float64)
     return np.asarray(slots / slots.sum())
 
@@ -137,7 +137,7 @@ def _with_evidence(job: tuple[int, View], strength: float, policies: tuple[str, 
     at = where[0], where[1] * people + view.rows[where]
     by_label = csr_array((np.ones(at[0].size), at), shape=(tuples, slots * people))
     success = []
-    for mass in _masses(view, policies):
+    for mass in _masses_by_policy(view, policies):
         best = sum(
             (((likelihood * row) @ by_label).reshape(draws, slots, people).max(axis=2) for row in mass),
             start=np.zeros((draws, slots)),
@@ -166,7 +166,7 @@ def collusion_findings(
         ]
         reviews = sum(float(others.sum()) for _, others in informed)
         for view, others in informed:
-            masses = _masses(view, policies)
+            masses = _masses_by_policy(view, policies)
             best = [authors(view, mass).max(axis=2).sum(axis=0)[others].sum() for mass in masses]
             right[draw] += np.array(best) / reviews
             for column, mass in enumerate(masses[1:]):
@@ -197,7 +197,7 @@ def co_reviewer_findings(views: Sequence[View], policies: Sequence[str] = POLICI
     several = [view for view in views if len(view.scores) > 1]
     if not several:
         return []
-    share, groups = _shares(several), [_indistinguishable(view) for view in several]
+    share, groups = _review_shares(several), [_indistinguishable(view) for view in several]
 
     def success(masses: Sequence[Array]) -> float:
         return float(share @ list(map(_co_reviewer_success, several, masses, groups)))
@@ -236,7 +236,7 @@ def author_findings(views: Sequence[View], policies: Sequence[str] = POLICIES) -
     """The author of the paper on which decisions add most, who sees that paper's scores and decision."""
     papers = []
     for view in views:
-        masses = _masses(view, policies)
+        masses = _masses_by_policy(view, policies)
         alone, *after = (float(authors(view, mass).max(axis=2).sum(axis=0).mean()) for mass in masses)
         rise = (float(rises(view, mass).max()) for mass in masses[1:])
         papers.append(

@@ -146,10 +146,10 @@ def published_view(
         raise InputError(f"the reviewers of paper {case.paper!r} must all be in its pool")
     favor = float(tuple_posteriors(case, np.array([truth]))[1][0])
     known = tuple(-1 if index == case.outsider else index for index in truth)
-    return replace(_decided(view, chosen=accepted, full=favor >= 0.5), truth=known)
+    return replace(_after_decisions(view, chosen=accepted, full=favor >= 0.5), truth=known)
 
 
-def _decided(view: View, **accepted: bool) -> View:
+def _after_decisions(view: View, **accepted: bool) -> View:
     """The view after these decisions of policies that depend on the reviewers."""
     each = accepted.items()
     likelihood = {name: view.accept[name] if yes else 1.0 - view.accept[name] for name, yes in each}
@@ -165,7 +165,7 @@ def released_view(case: PaperCase, accepted: bool) -> View:
     if not case.listed:
         raise InputError(f"the tuples of paper {case.paper!r} must be few enough to be listed")
     view = case_view(case, evidence_policy(case.belief), 1.0)
-    return _decided(view, chosen=accepted, full=accepted)
+    return _after_decisions(view, chosen=accepted, full=accepted)
 
 
 AUTHOR, THREE_GUESSES, MEMBER = "author", "three guesses", "reviewed at all"
@@ -356,7 +356,7 @@ def _divergence(joint: Array, alone: Array, chance: Array) -> Array:
 
 def authors(view: View, mass: Array) -> Array:
     """`[outcome, slot, candidate]`: P(outcome and this candidate wrote this review | scores)."""
-    return _all_labels(view, mass)[..., 1:]
+    return _label_masses(view, mass)[..., 1:]
 
 
 def answers(view: View, mass: Array) -> dict[str, float]:
@@ -390,13 +390,13 @@ def bits_about_reviewer(view: View, mass: Array) -> float:
 
     For a published decision it is the information gained, `sum_y P(y|d) log2(P(y|d)/P(y))`.
     """
-    joint, before = _all_labels(view, mass), _all_labels(view, view.alone)[0]
+    joint, before = _label_masses(view, mass), _label_masses(view, view.alone)[0]
     return max(
         0.0, float(_divergence(joint, before, mass.sum(axis=1)[:, None, None]).sum(axis=(0, 2)).mean())
     )
 
 
-def _all_labels(view: View, mass: Array) -> Array:
+def _label_masses(view: View, mass: Array) -> Array:
     """`[outcome, slot, 1 + candidate]`: the same, with nobody first."""
     size = len(view.names) + 1
     labels = np.array([[np.bincount(slot + 1, row, size) for slot in view.rows.T] for row in mass])
@@ -434,15 +434,17 @@ def links(views: Sequence[View], masses: Sequence[Array]) -> list[float]:
         best = np.maximum.reduceat((block @ across).toarray(), starts, axis=1)
         other = owners != index
         if other.any():
-            expected = [_largest(similarity[other], chances[other], owners[other]) for similarity in best]
+            expected = [
+                _expected_largest(similarity[other], chances[other], owners[other]) for similarity in best
+            ]
             success[index] += probability * float(np.mean(expected))
     return success.tolist()
 
 
-def _largest(value: Array, chance: Array, owner: Array) -> float:
+def _expected_largest(value: Array, chance: Array, owner: Array) -> float:
     """The expected maximum of independent numbers, each with the values and chances of one `owner`.
 
-    >>> _largest(np.array([1.0, 0.0, 0.5]), np.array([0.25, 0.75, 1.0]), np.array([0, 0, 1]))
+    >>> _expected_largest(np.array([1.0, 0.0, 0.5]), np.array([0.25, 0.75, 1.0]), np.array([0, 0, 1]))
     0.625
     """
     order = np.argsort(-value, kind="stable")

@@ -12,7 +12,6 @@ gives each decision a chance. If there are too many assignments to list, `this_y
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -128,14 +127,11 @@ class Observed:
         sums = self.person_sums(writer, self.residual, self.known)
         return sums if self.outside is None else [a + b for a, b in zip(sums, self.outside, strict=True)]
 
-    def levels(self, writer: Integers, g: Array, h: Array) -> Bools:
-        """`[assignment, lot]`: whether the corrected quality lies above the bar (`corrected_qualities`).
-
-        `writer[assignment, review]`; `g` and `h` are its `known_sums`.
-        """
+    def levels(self, writer: Integers) -> Bools:
+        """`[assignment, lot]`: whether the corrected quality lies above the bar."""
         rows, starts = self.lot_rows
-        own = (np.take_along_axis(part, writer[:, rows], 1) for part in (g, h))
-        corrected, precision = self.corrected_scores(rows, *own)
+        sums = (np.take_along_axis(part, writer[:, rows], 1) for part in self.known_sums(writer))
+        corrected, precision = self.corrected_scores(rows, *sums)
         total = 1.0 + np.add.reduceat(precision, starts, axis=1)
         return np.asarray(np.add.reduceat(corrected, starts, axis=1) > self.bar[self.lots] * total)
 
@@ -151,7 +147,6 @@ def observe(
     cases: Sequence[LevelCase],
     tables: Tables,
     decisions: Mapping[str, bool] | None = None,
-    loads: Mapping[str, int] | None = None,
 ) -> Observed:
     """What observers know and what they are asked for. CONFIDENTIAL.
 
@@ -160,7 +155,6 @@ def observe(
         cases: The papers, with their bars.
         tables: The accept chances of each paper.
         decisions: The private decisions; None before the draw.
-        loads: How many reviews everybody wrote; by default the true numbers.
     """
     model, case_of = cases[0].model, {case.paper: case for case in cases}
     center = np.array([model.moments.area(case_of[name].area) for name in reviews.papers])
@@ -172,26 +166,19 @@ def observe(
     gain = np.array([model.gain(int(k)) for k in slots])[paper]
     corrected = model.strictness if model.corrects else 0.0
     weight = 1.0 / np.maximum(model.moments.disagreement - gain * corrected, _TINY)
-    true = [reviews.reviewers[who] for who in reviews.reviewer[order]]
-    counts = dict(Counter(true) if loads is None else loads)
-    people = tuple(sorted(counts))
-    index = {name: number for number, name in enumerate(people)}
-    missing = set(true) - set(people)
-    if missing:
-        raise InputError(f"`loads` must name everyone who reviewed, found {len(missing)} who are missing")
     decided = None if decisions is None else np.array([decisions[name] for name in reviews.papers])
     return Observed(
         papers=reviews.papers,
-        people=people,
+        people=reviews.reviewers,
         paper=paper,
         score=score,
         given=given,
-        truth=np.array([index[name] for name in true], dtype=np.int64),
+        truth=reviews.reviewer[order],
         residual=weight * (score - mean[paper]),
         known=weight * gain,
         bar=np.array([case_of[name].bar for name in reviews.papers]) - center,
         accept=np.array([tables[name] for name in reviews.papers], dtype=np.float64),
-        load=np.array([counts[name] for name in people], dtype=np.int64),
+        load=np.bincount(reviews.reviewer),
         disagreement=model.moments.disagreement,
         strictness=model.strictness,
         corrected=corrected,
@@ -315,10 +302,7 @@ class Answers:
 
 def enumerated(seen: Observed, writer: Integers, offset: Array | None) -> dict[str, Answers]:
     """The exact answers, for the decisions that were made or on average over all that can be."""
-    weight, lots = likelihoods(seen, writer, offset), seen.lots
-    levels = np.zeros((len(writer), 0), dtype=np.bool_)
-    if lots.size:
-        levels = seen.levels(writer, *seen.known_sums(writer))
+    weight, levels = likelihoods(seen, writer, offset), seen.levels(writer)
     # Assignments with the same evidence have the same chances of all decisions.
     _, first, key = np.unique(levels, axis=0, return_index=True, return_inverse=True)
     key = key.ravel()
@@ -330,12 +314,12 @@ def enumerated(seen: Observed, writer: Integers, offset: Array | None) -> dict[s
     chances = list(_outcome_chances(seen, levels[first]))
     total = np.bincount(key, weight).astype(np.float64)
     return {
-        AUTHOR: _answers(names, total, chances, seen.decided is not None),
-        LINK: _answers(same * seen.apart, total, chances, seen.decided is not None),
+        AUTHOR: _guess_answers(names, total, chances, seen.decided is not None),
+        LINK: _guess_answers(same * seen.apart, total, chances, seen.decided is not None),
     }
 
 
-def _answers(mass: Array, weight: Array, chances: Sequence[Array], published: bool) -> Answers:
+def _guess_answers(mass: Array, weight: Array, chances: Sequence[Array], published: bool) -> Answers:
     """From `mass[evidence, review, guess]` and the chances of outcomes given the evidence."""
     alone = mass.sum(axis=0)
     before, guess = alone.max(axis=1), alone.argmax(axis=1)

@@ -87,7 +87,7 @@ class Walks:
         self.seen, self.fixed, self.asked = seen, offset is not None, seen.asked
         self.rng = np.random.default_rng([seed, 1, int(decided)])
         starts = (np.random.default_rng([seed, 0, one]) for one in range(STARTS))
-        first = np.array([_first(seen, rng) for rng in starts])
+        first = np.array([_first_writers(seen, rng) for rng in starts])
         self.chain = np.arange(CHAINS)
         self.writer = first[self.chain % STARTS]
         people = len(seen.people)
@@ -98,7 +98,7 @@ class Walks:
         self.weighs = decided and seen.decided is not None and seen.lots.size > 0
         self.decided = np.zeros(slots.size, dtype=np.bool_) if seen.decided is None else seen.decided
         if self.weighs:
-            self._weigh()
+            self._weigh_decisions()
         self.counted = counted_reviews(seen, seed)
         self.apart = seen.paper[self.counted, None] != seen.paper
         self.counts, shape = 0, (CHAINS, self.counted.size)
@@ -106,12 +106,12 @@ class Walks:
         if seen.told is None:
             self.tally[LINK] = np.zeros((*shape, seen.paper.size))
 
-    def _weigh(self) -> None:
+    def _weigh_decisions(self) -> None:
         """The sums over everybody's reviews, and the log chance of each decision."""
         seen = self.seen
         self.sums = seen.known_sums(self.writer)
         self.log = np.zeros((CHAINS, len(seen.papers)))
-        self.log[:, seen.lots] = self._log_chance(seen.lots, seen.levels(self.writer, *self.sums))
+        self.log[:, seen.lots] = self._log_chance(seen.lots, seen.levels(self.writer))
 
     def _log_chance(self, paper: Integers, level: Bools) -> Array:
         """The log of the chance of decisions given the evidence."""
@@ -146,19 +146,19 @@ class Walks:
         gap = self.error[chain, one] - self.error[chain, other]
         log = (self.offset[chain, s] - self.offset[chain, r]) * gap / seen.noise
         same = seen.paper[one] == seen.paper[other]
-        able = same | (self._able(one, s) & self._able(other, r))
+        able = same | (self._is_new_to_paper(one, s) & self._is_new_to_paper(other, r))
         go = np.flatnonzero(able & (r != s) & (np.log(rng.random(chain.size)) < log))
         if self.weighs and go.size:
-            go = go[self._by_decisions(go, one[go], other[go], r[go], s[go])]
+            go = go[self._accept_by_decisions(go, one[go], other[go], r[go], s[go])]
         self.writer[go, one[go]], self.writer[go, other[go]] = s[go], r[go]
 
-    def _able(self, review: Integers, person: Integers) -> Bools:
+    def _is_new_to_paper(self, review: Integers, person: Integers) -> Bools:
         """Whether a person wrote no review of this paper."""
         mates = self.reviews_of[self.seen.paper[review]]
         wrote = (self.writer[self.chain[:, None], mates] == person[:, None]) & (mates >= 0)
         return np.asarray(~wrote.any(axis=1))
 
-    def _by_decisions(
+    def _accept_by_decisions(
         self, chain: Integers, one: Integers, other: Integers, r: Integers, s: Integers
     ) -> Bools:
         """The second stage, by the ratio of the decisions' likelihoods: which exchanges are made."""
@@ -199,7 +199,7 @@ class Walks:
         return np.asarray(self.tally[question][own].sum(axis=0) / (self.counts * own.sum()))
 
 
-def _first(seen: Observed, rng: np.random.Generator) -> Integers:
+def _first_writers(seen: Observed, rng: np.random.Generator) -> Integers:
     """An assignment that has nothing to do with the true one, but for writers that are told."""
     loads = {name: load for name, load in zip(seen.people, seen.load.tolist(), strict=True) if load}
     pools = [([*loads], int(size)) for size in np.bincount(seen.paper[seen.asked]) if size]
@@ -242,17 +242,17 @@ def walked(
     for look in range(most):
         for one in both:
             one.sweep(_BETWEEN_LOOKS, count=True)
-        found = {question: _compared(alone, decided, question) for question in alone.tally}
+        found = {question: _compare_walks(alone, decided, question) for question in alone.tally}
         if advance is not None:
             advance(1)
         if look and max(one.error for one in found.values()) <= target:
             break
     if max(one.apart for one in found.values()) > MOST_STANDARD_ERRORS:
         raise InputError("walks from different starts do not agree, so nothing can be said of the assignment")
-    return {question: replace(one, error=_total_error(alone, one)) for question, one in found.items()}
+    return {question: replace(one, error=_error_with_sampling(alone, one)) for question, one in found.items()}
 
 
-def _compared(alone: Walks, decided: Walks, question: str) -> Answers:
+def _compare_walks(alone: Walks, decided: Walks, question: str) -> Answers:
     """The answers by walks without decisions and as many with them.
 
     Guesses that were learned from other walks are too bad, and the likeliest ones too good. Of both kinds of
@@ -277,7 +277,7 @@ def _compared(alone: Walks, decided: Walks, question: str) -> Answers:
     )
 
 
-def _total_error(walks: Walks, told: Answers) -> float:
+def _error_with_sampling(walks: Walks, told: Answers) -> float:
     """The standard error of a mean over papers, also if the observer was asked about a sample of them."""
     if walks.seen.told is None or told.error == 0.0:
         return told.error
@@ -304,7 +304,6 @@ def this_year_findings(
     seen: Observed,
     *,
     strictness: Mapping[str, float] | None = None,
-    policy: str = "chosen",
     better: str = "high",
     target: float = TARGET,
     most: int = MOST,
@@ -321,7 +320,6 @@ def this_year_findings(
         seen: What is observed.
         strictness: Everybody's, in standard deviations of quality; by default one drawn from all reviews with
             their true writers: how it may be, as far as this year's reviews tell.
-        policy: What the tables are called.
         better: The better end of the scale.
         target: The standard error at which walks stop.
         most: At most so many looks at them.
@@ -344,7 +342,7 @@ def this_year_findings(
                 answers = walked(seen, own, target=target, most=most, seed=seed, advance=advance)
             for question, one in answers.items():
                 figures = one.baseline, one.success, one.error, one.largest_rise
-                findings.append(Finding(f"{adversary}{told}", question, policy, *figures))
+                findings.append(Finding(f"{adversary}{told}", question, "chosen", *figures))
                 apart = max(apart, one.apart)
             rises.append(answers[AUTHOR].largest_rise)
     counted = np.arange(seen.paper.size) if every is not None else counted_reviews(seen, seed)
@@ -355,8 +353,8 @@ def this_year_findings(
         sampled=0,
         findings=tuple(findings),
         bits={},
-        largest_rise={policy: max(rises)},
-        exposures=_exposures(seen, counted, answers[AUTHOR], better),
+        largest_rise={"chosen": max(rises)},
+        exposures=_exposed_reviews(seen, counted, answers[AUTHOR], better),
         method="" if every is not None else WALKS.format(apart),
     )
 
@@ -367,7 +365,7 @@ def told_in_words(seen: Observed) -> str:
     return f", and is told who wrote every review except those of a sample of {papers} with random draws"
 
 
-def _exposures(seen: Observed, counted: Integers, told: Answers, better: str) -> tuple[Exposure, ...]:
+def _exposed_reviews(seen: Observed, counted: Integers, told: Answers, better: str) -> tuple[Exposure, ...]:
     """Each review whose guesses were counted, the most exposed first."""
     rows = []
     for number, review in enumerate(counted.tolist()):

@@ -40,7 +40,7 @@ def read_committee(path: StrPath) -> dict[str, str]:
     problems += table.repeated("reviewer", *tracks)
     if problems:
         raise input_error(problems)
-    return dict(zip(people, _optional(table, "name"), strict=True))
+    return dict(zip(people, _optional_text(table, "name"), strict=True))
 
 
 def read_names(path: StrPath) -> dict[str, str]:
@@ -49,10 +49,10 @@ def read_names(path: StrPath) -> dict[str, str]:
     `path` is the table, as `blindcal import` wrote it or as a chair made it.
     """
     table = read_table(path, [_REVIEWER, _NAME], extra=True)
-    return dict(zip(table.text("reviewer"), _optional(table, "name"), strict=True))
+    return dict(zip(table.text("reviewer"), _optional_text(table, "name"), strict=True))
 
 
-def _optional(table: Table, column: str, missing: str = "") -> Sequence[str]:
+def _optional_text(table: Table, column: str, missing: str = "") -> Sequence[str]:
     return table.text(column) if column in table else (missing,) * len(table)
 
 
@@ -66,7 +66,7 @@ def read_aliases(path: StrPath) -> dict[str, str]:
     ids = [Column(name, "id", secret=True) for name in ("old", "new")]
     taken = Column("taken", required=False, choices=("yes", "no"))
     table = read_table(path, [*ids, taken], extra=True)
-    olds, columns = table.text("old"), (table.text("new"), _optional(table, "taken", "yes"))
+    olds, columns = table.text("old"), (table.text("new"), _optional_text(table, "taken", "yes"))
     pairs, problems = dict[str, str](), list[Problem]()
     for row, old, new, answer in zip(table.rows, olds, *columns, strict=True):
         if answer == "yes" and old in pairs:
@@ -186,7 +186,7 @@ def match_people(
     everyone = dict.fromkeys(who for people in conferences for who in people)
     past = [who for who in everyone if who not in members and who not in chosen]
     known = {who: _identity(who, names[_address(who)]) for who in (*members, *past)}
-    near = _nearest(past, [*members], known)
+    near = _likeliest_members(past, [*members], known)
     sure = {old: min(found) for old, (why, found) in near.items() if why in _SURE and len(found) == 1}
     for people in conferences:
         stands_for = Counter(sure.get(who, chosen.get(who, who)) for who in people)
@@ -194,7 +194,9 @@ def match_people(
     pairs = [Pair(old, new, why, old in sure) for old, (why, found) in near.items() for new in sorted(found)]
     joined = {**chosen, **sure}
     matched = {joined.get(who, who) for who in everyone} & members.keys()
-    return MatchedPeople(len(members), len(matched), joined, tuple(pairs), (_kind(members), _kind(everyone)))
+    return MatchedPeople(
+        len(members), len(matched), joined, tuple(pairs), (_id_kind(members), _id_kind(everyone))
+    )
 
 
 _SURE = ("same address", "same name", "nearly the same name")
@@ -224,17 +226,17 @@ def _address(who: str) -> str:
     return re.sub(r"\+[^@]*(?=@)", "", who.lower()) if "@" in who else who
 
 
-def _kind(ids: Iterable[str]) -> str:
+def _id_kind(ids: Iterable[str]) -> str:
     """How most of these people are named."""
     kinds = ["email" if "@" in who else "profile" if _PROFILE.fullmatch(who) else "" for who in ids]
-    names = ["name" if len(_words(who)) > 1 else "other ids" for who in ids]
+    names = ["name" if len(_words_of(who)) > 1 else "other ids" for who in ids]
     return Counter(kind or name for kind, name in zip(kinds, names, strict=True)).most_common(1)[0][0]
 
 
-def _words(name: str) -> list[str]:
+def _words_of(name: str) -> list[str]:
     """The words of a name in lower case, first names first, without titles and what stands in brackets.
 
-    >>> _words("Gödel, Kurt F."), _words("Dr. Otto Pérez, Jr."), _words("Wei O'Hara (member 3)")
+    >>> _words_of("Gödel, Kurt F."), _words_of("Dr. Otto Pérez, Jr."), _words_of("Wei O'Hara (member 3)")
     (['kurt', 'f', 'gödel'], ['otto', 'pérez'], ['wei', 'ohara'])
     """
     text = re.sub(r"\([^)]*\)|['’]", "", unicodedata.normalize("NFC", name).lower())
@@ -243,7 +245,7 @@ def _words(name: str) -> list[str]:
     return [word for word in words if word not in _TITLES]
 
 
-def _folded(words: Iterable[str]) -> str:
+def _unaccented(words: Iterable[str]) -> str:
     """Words without accents, with a space between them."""
     letters = unicodedata.normalize("NFKD", " ".join(words).casefold().translate(_PLAIN))
     return "".join(letter for letter in letters if not unicodedata.combining(letter))
@@ -252,11 +254,11 @@ def _folded(words: Iterable[str]) -> str:
 def _identity(who: str, names: Iterable[str]) -> _Identity:
     mail, profile = "@" in who, _PROFILE.fullmatch(who)
     own = profile[1].replace("_", " ") if profile else "" if mail else who
-    listed = [words for words in map(_words, {*names, own}) if len(words) > 1]
+    listed = [words for words in map(_words_of, {*names, own}) if len(words) > 1]
     listed = [words for words in listed if not any(map(str.isdigit, "".join(words)))]
-    spelled = {_folded(words) for words in listed}
-    spelled |= {_folded(word.translate(_DIGRAPHS) for word in words) for words in listed}
-    exact = {" ".join(sorted(name.split())) for name in spelled} | ({_folded([own])} if own else set())
+    spelled = {_unaccented(words) for words in listed}
+    spelled |= {_unaccented(word.translate(_DIGRAPHS) for word in words) for words in listed}
+    exact = {" ".join(sorted(name.split())) for name in spelled} | ({_unaccented([own])} if own else set())
     # What is left of a name without its accented letters; and an address that spells a name.
     bare = {"".join(re.findall("[a-z]", "".join(words))) for words in listed}
     near = {text for text in bare if len(text) >= _FEWEST_LETTERS} | {
@@ -270,7 +272,7 @@ def _identity(who: str, names: Iterable[str]) -> _Identity:
     return _Identity(frozenset(spelled), tuple(map(frozenset, keys)))
 
 
-def _nearest(
+def _likeliest_members(
     past: Sequence[str], members: Sequence[str], known: Mapping[str, _Identity]
 ) -> dict[str, tuple[str, set[str]]]:
     """The members whom each past id points to by the strongest reason, and that reason; by strength."""

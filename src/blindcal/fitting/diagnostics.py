@@ -174,7 +174,7 @@ def diagnose(
         forecast=forecast,
         notes=(),
     )
-    return replace(checks, notes=(*asked, *_notes(checks, history)))
+    return replace(checks, notes=(*asked, *_diagnostic_notes(checks, history)))
 
 
 def variance_shares(traces: Array) -> dict[str, Estimate]:
@@ -221,7 +221,7 @@ def _is_outlier(row: Array, anyone: Array, people: int) -> bool:
     return bool(habits > -2.0 * np.log(rare / 2) or abs(noise) > -ndtri(rare / 4))
 
 
-def _notes(checks: FitDiagnostics, history: History) -> list[str]:
+def _diagnostic_notes(checks: FitDiagnostics, history: History) -> list[str]:
     notes = []
     if len(history.conferences) == 1:
         notes.append("one past conference cannot show how reviewers change by the next: a guess is used")
@@ -329,11 +329,11 @@ def forecast_last_conference(past: PastConference, earlier: History, moments: Mo
     fitted = np.where(known >= 0, parameters(moments.reviewers)[:, known], anyone[:, None])
     alike = np.broadcast_to(anyone[:, None], fitted.shape)
     means = earlier.per_reviewer(earlier.score) / np.maximum(earlier.per_reviewer(), 1)
-    plain = _predicted(last, standardize(alike))
+    plain = _predict_scores(last, standardize(alike))
     errors = {
         "population": last.score - plain,
         "raw": last.score - plain - np.where(known >= 0, means[known], 0.0)[last.reviewer],
-        "fitted": last.score - _predicted(last, standardize(fitted)),
+        "fitted": last.score - _predict_scores(last, standardize(fitted)),
     }
     squares = {name: error[seen] ** 2 for name, error in errors.items()}
     gain, gain_se = _error_reduction(squares, last.paper[seen])
@@ -341,7 +341,7 @@ def forecast_last_conference(past: PastConference, earlier: History, moments: Mo
     return Forecast(past.name, int(seen.sum()), **roots, gain=gain, gain_se=gain_se)
 
 
-def _predicted(last: History, rows: Array) -> Array:
+def _predict_scores(last: History, rows: Array) -> Array:
     """Each score from the others of its paper: `slope * E[quality | others] + offset`."""
     quality, _ = leave_one_out_quality(last, rows)
     return np.asarray(rows[0, last.reviewer] * quality + rows[1, last.reviewer])

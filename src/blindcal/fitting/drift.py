@@ -52,7 +52,7 @@ class Visits:
     @property
     def ago(self) -> Integers:
         """How many conferences before the next one each reviewer came last."""
-        return self.conference.max() + 1 - self.conference[self.last]
+        return np.asarray(self.conference.max() + 1 - self.conference[self.last])
 
 
 def visits_by_rank(reviewer: Integers, conference: Integers, people: int) -> tuple[Visits, Integers]:

@@ -242,7 +242,7 @@ class HistorySampler:
 
     def draw_reviewers(self) -> None:
         """Persistence with all slopes and offsets integrated out, then these."""
-        observed, s, visits = self._observed(), self.state, self.history.visits
+        observed, s, visits = self._habit_likelihood(), self.state, self.history.visits
         after, evidence = filtered(visits, observed, s.population, s.persistence)
         odds = np.log(s.persistence / (1 - s.persistence)) + self.step * self.rng.standard_normal()
         new = float(1 / (1 + np.exp(-odds)))
@@ -260,7 +260,7 @@ class HistorySampler:
         """During warmup: adapt the step of persistence until it is taken about four times in ten."""
         self.step = float(np.clip(self.step * np.exp(0.1 * (self.taken - 0.4)), 0.02, 3.0))
 
-    def _observed(self) -> Array:
+    def _habit_likelihood(self) -> Array:
         """The log likelihood of (slope, offset) at each visit, from scores and from shared sums."""
         history, s = self.history, self.state
         rest = self.unstretched() - s.shift[history.conference]
@@ -445,7 +445,7 @@ def chain(history: History, seed: Sequence[int], sweeps: int) -> Moments:
     draws = list[tuple[Array, Array]]()
     for _ in range(kept):
         sampler.sweep()
-        means, trace, offset = _draw(sampler)
+        means, trace, offset = _draw_moments(sampler)
         sums = [total + value for total, value in zip(sums, means, strict=True)]
         draws.append((trace, offset[judged]))
     reviewers, anyone, levels, stretch = (total / kept for total in sums)
@@ -453,7 +453,7 @@ def chain(history: History, seed: Sequence[int], sweeps: int) -> Moments:
     return Moments(reviewers, anyone, levels, stretch, traces, offsets)
 
 
-def _draw(sampler: HistorySampler) -> tuple[Sequence[Array], Array, Array]:
+def _draw_moments(sampler: HistorySampler) -> tuple[Sequence[Array], Array, Array]:
     """What one draw adds to the means of `Moments`, in their order; its traces; and offsets by visit."""
     s, reviews = sampler.state, sampler.level_rows
     unit, shift = np.exp(s.stretch[-1]), s.shift[-1]
@@ -462,8 +462,8 @@ def _draw(sampler: HistorySampler) -> tuple[Sequence[Array], Array, Array]:
     noise, half = typical * np.exp(s.mean_log_noise), s.sd_log_noise**2
     spread = np.sqrt(np.expm1(half)) * noise * np.exp(half / 2)
     means = (
-        _moments(sampler.next, unit, shift, typical * np.exp(s.log_noise), 0.0),
-        _moments(sampler.anyone, unit, shift, noise * np.exp(half / 2), spread),
+        _raw_moments(sampler.next, unit, shift, typical * np.exp(s.log_noise), 0.0),
+        _raw_moments(sampler.anyone, unit, shift, noise * np.exp(half / 2), spread),
         np.exp(s.log_level),
         np.exp(s.stretch - s.stretch[-1]),
     )
@@ -472,7 +472,7 @@ def _draw(sampler: HistorySampler) -> tuple[Sequence[Array], Array, Array]:
     return means, np.array(trace), unit * (s.offset + shift)
 
 
-def _moments(state: Array, unit: float, shift: float, noise: Array, noise_sd: Array | float) -> Array:
+def _raw_moments(state: Array, unit: float, shift: float, noise: Array, noise_sd: Array | float) -> Array:
     """First and second moments, from a distribution of (slope, offset) and the mean and sd of noise."""
     slope, offset = unit * state[0], unit * (state[1] + shift)
     aa, ab, bb = unit**2 * state[2:]

@@ -74,7 +74,7 @@ class History:
     def rounded(self) -> Booleans:
         return self.low < self.high
 
-    def _sums(self, unit: str, value: Array | None = None) -> Array:
+    def _sums_by_unit(self, unit: str, value: Array | None = None) -> Array:
         """Sums over each paper, or another unit; without a value, the number of its reviews."""
         units: Mapping[str, Sized] = {
             "paper": self.paper_conference,
@@ -85,11 +85,11 @@ class History:
         }
         return np.bincount(getattr(self, unit), value, len(units[unit])).astype(np.float64, copy=False)
 
-    per_paper = partialmethod(_sums, "paper")
-    per_reviewer = partialmethod(_sums, "reviewer")
-    per_visit = partialmethod(_sums, "visit")
-    per_conference = partialmethod(_sums, "conference")
-    per_level = partialmethod(_sums, "level")
+    per_paper = partialmethod(_sums_by_unit, "paper")
+    per_reviewer = partialmethod(_sums_by_unit, "reviewer")
+    per_visit = partialmethod(_sums_by_unit, "visit")
+    per_conference = partialmethod(_sums_by_unit, "conference")
+    per_level = partialmethod(_sums_by_unit, "level")
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,7 +278,7 @@ def build_history(pasts: Sequence[PastConference], shared: Sequence[DatedSums] =
     width = np.array([score.std() for score, _, _ in turned])
     columns = (np.concatenate(part) for part in zip(*turned, strict=True))
     score, low, high = ((column - middle[conference]) / width[conference] for column in columns)
-    time, shared_time = _times(conference, len(pasts), shared)
+    time, shared_time = _review_times(conference, len(pasts), shared)
     everyone = [past.reviewer for past in pasts] + [sums.reviewers for _, sums in shared]
     names, person = encode_ids([name for people in everyone for name in people], natural_sorted)
     times = np.concatenate([time, shared_time])
@@ -286,9 +286,9 @@ def build_history(pasts: Sequence[PastConference], shared: Sequence[DatedSums] =
     came = np.unique(person * (times.max() + 1) + times) // (times.max() + 1)
     order = np.argsort(-np.bincount(came, minlength=len(names)), kind="stable")
     who = np.argsort(order)[person]
-    paper = _papers(pasts)
+    paper = _number_papers(pasts)
     visits, visit = visits_by_rank(who, times, len(names))
-    levels, level = _levels(np.concatenate([past.confidence for past in pasts]))
+    levels, level = _confidence_levels(np.concatenate([past.confidence for past in pasts]))
     first = np.unique(paper, return_index=True)[1]
     return History(
         conferences=tuple(past.name for past in pasts),
@@ -310,7 +310,7 @@ def build_history(pasts: Sequence[PastConference], shared: Sequence[DatedSums] =
     )
 
 
-def _times(conference: Integers, pasts: int, shared: Sequence[DatedSums]) -> tuple[Integers, Integers]:
+def _review_times(conference: Integers, pasts: int, shared: Sequence[DatedSums]) -> tuple[Integers, Integers]:
     """When each review was written, and when each shared row was: conferences in one order."""
     after = np.array([before for before, _ in shared], dtype=np.int64)
     own = np.arange(pasts) + np.searchsorted(after, np.arange(pasts), side="right")
@@ -327,17 +327,17 @@ def upright(past: PastConference) -> tuple[Array, Array, Array]:
     rounded = past.grid is not None and past.grid.size > 1
     cells = past.score, *(grid_cells(past.score, levels) if rounded else (past.score, past.score))
     if past.better != past.this_year:
-        cells = _mirrored(cells, float(levels.min() + levels.max()))
-    return cells if past.this_year == "high" else _mirrored(cells, 0.0)
+        cells = _mirror_scale(cells, float(levels.min() + levels.max()))
+    return cells if past.this_year == "high" else _mirror_scale(cells, 0.0)
 
 
-def _mirrored(cells: tuple[Array, Array, Array], ends: float) -> tuple[Array, Array, Array]:
+def _mirror_scale(cells: tuple[Array, Array, Array], ends: float) -> tuple[Array, Array, Array]:
     """Scores and cells on the reversed scale, the sum of whose ends is `ends`."""
     score, low, high = cells
     return ends - score, ends - high, ends - low
 
 
-def _papers(pasts: Sequence[PastConference]) -> Integers:
+def _number_papers(pasts: Sequence[PastConference]) -> Integers:
     """Papers numbered through all conferences: one that came twice is two papers."""
     numbers, start = [], 0
     for past in pasts:
@@ -347,7 +347,7 @@ def _papers(pasts: Sequence[PastConference]) -> Integers:
     return np.concatenate(numbers)
 
 
-def _levels(confidence: Array) -> tuple[tuple[float, ...], Integers]:
+def _confidence_levels(confidence: Array) -> tuple[tuple[float, ...], Integers]:
     """Levels of confidence, `nan` for those that are not given, the most frequent one first."""
     levels, level = np.unique(confidence, return_inverse=True)
     order = np.argsort(-np.bincount(level), kind="stable")

@@ -109,7 +109,7 @@ def twice_as_much(now: Array, population: Array, persistence: float) -> Array:
     """
     old = persistence**2
     fresh = (1.0 - old) * population[:, None]
-    whole, then = _as_matrices(population[:, None]), _as_matrices((now - fresh) / old)
+    whole, then = _covariance_matrices(population[:, None]), _covariance_matrices((now - fresh) / old)
     # Somebody of whom nothing or everything is known stays so: else rounding would be taken for knowledge.
     least, share = np.linalg.eigvalsh(then)[:, 0], np.linalg.det(then) / np.linalg.det(whole)
     between = (least > 0.0) & (share > 1e-9) & (share < 0.999)
@@ -122,7 +122,7 @@ def twice_as_much(now: Array, population: Array, persistence: float) -> Array:
     return np.asarray(np.where(between, old * doubled + fresh, now))
 
 
-def _as_matrices(parts: Array) -> Array:
+def _covariance_matrices(parts: Array) -> Array:
     return np.asarray(np.stack([parts[[0, 1]], parts[[1, 2]]]).transpose(2, 0, 1))
 
 
