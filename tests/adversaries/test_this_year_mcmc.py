@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -145,7 +146,8 @@ def test_drawn_strictness_is_what_all_reviews_say() -> None:
 
 
 def test_what_walks_keep_up_to_date_is_what_their_assignments_give() -> None:
-    """Evidence, sums and lists of reviews after many steps, in a conference where pairs share papers."""
+    """Evidence and sums after many steps, and which exchanges decisions let pass; pairs share papers."""
+    rng = np.random.default_rng(1)
     for seed in range(count(4, 40)):
         year = small_year(seed, papers=9, people=5, most=3, conflicts=0)
         tables = {paper: (0.1, 0.9) if n % 3 else (1.0, 1.0) for n, paper in enumerate(year.scores)}
@@ -163,3 +165,19 @@ def test_what_walks_keep_up_to_date_is_what_their_assignments_give() -> None:
             assert (np.bincount(writer) == seen.load).all()
             pairs = list(zip(seen.paper.tolist(), writer.tolist(), strict=True))
             assert len(set(pairs)) == len(pairs)
+        # An exchange is made by the ratio of what all decisions weigh after it and before.
+        for _ in range(25):
+            chain, one, other = walks.chain, *rng.integers(seen.paper.size, size=(2, walks.chain.size))
+            after, r, s = walks.writer.copy(), walks.writer[chain, one], walks.writer[chain, other]
+            after[chain, one], after[chain, other] = s, r
+            once = (np.diff(np.sort(after + 5 * seen.paper, axis=1), axis=1) > 0).all(axis=1)
+            go = np.flatnonzero((r != s) & once)
+            before, then = (
+                seen.chance(seen.levels(writer[go]), walks.decided[seen.lots]).prod(axis=1)
+                for writer in (walks.writer, after)
+            )
+            drawn = rng.random(go.size)
+            walks.rng = SimpleNamespace(random=lambda size, drawn=drawn: drawn)
+            taken = walks._accept_by_decisions(go, one[go], other[go], r[go], s[go])
+            assert (taken == (drawn < then / before)).all()
+            walks.writer[go[taken]] = after[go[taken]]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -80,14 +78,15 @@ def test_a_rounded_score_is_known_up_to_its_cell() -> None:
 
 
 def test_where_low_scores_are_better_everything_is_turned() -> None:
-    grid = [1.0, 2.0, 3.0, 4.0]
+    grid = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     high = build_history(past_conferences({"x": table(GOOD, grid=grid)}))
-    turned = table("1 a 4, 1 b 3, 2 a 1, 2 c 2", grid=grid)
+    turned = table("1 a 6, 1 b 5, 2 a 3, 2 c 4", grid=grid)
     low = build_history(past_conferences({"x": turned}, better="low"))
     by_name = build_history(past_conferences({"x": turned}, past_better={"x": "low"}))
     for name in ("score", "low", "high"):
         np.testing.assert_allclose(getattr(low, name), getattr(high, name))
         np.testing.assert_allclose(getattr(by_name, name), getattr(high, name))
+    assert by_name.middle == pytest.approx(high.middle), "mirrored between the ends of the scale"
 
 
 def test_conferences_stand_in_the_order_of_tables_then_of_names() -> None:
@@ -125,9 +124,7 @@ def test_a_conference_that_teaches_nothing_is_refused(rows: str, told: str) -> N
     assert str(error.value).startswith("x.csv")
 
 
-def test_a_reviewer_twice_on_a_paper_is_refused_in_a_table_and_after_merging() -> None:
-    with pytest.raises(InputError, match="must not repeat an earlier row's paper and reviewer"):
-        table("1 a 1, 1 a 2, 2 b 3")
+def test_a_reviewer_twice_on_a_paper_after_merging_is_refused() -> None:
     with pytest.raises(InputError, match="one person twice on a paper"):
         past_conferences({"x": table(GOOD)}, same={"b": "a"})
 
@@ -137,16 +134,6 @@ def test_names_of_conferences_must_be_distinct_and_known() -> None:
         past_conferences({"x": table(GOOD), "folder/x.csv": table(GOOD)})
     with pytest.raises(InputError, match="must have the conference 'y', for which `past_better` is given"):
         past_conferences({"x": table(GOOD)}, past_better={"y": "low"})
-
-
-def test_an_empty_file_and_scores_off_the_grid_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "past.csv"
-    path.write_text("")
-    with pytest.raises(InputError, match="must have a header row"):
-        Reviews.read(path)
-    path.write_text("paper,reviewer,score\n1,a,11\n")
-    with pytest.raises(InputError, match="must be on the declared grid"):
-        Reviews.read(path, grid=range(1, 11))
 
 
 def test_the_order_of_past_years_is_noticed_by_names_and_by_who_came_back() -> None:
@@ -181,6 +168,7 @@ PEOPLE = np.array(
         [1.5, 4.0, 1.1, 0.3, 0.2, 0, 0.1],
     ]
 ).T
+SCORE = np.array([3.1, 4.7, 5.2, 6.6, 7.4, 5.9])
 
 
 def reviews(score: Array, grid: Array | None = None) -> Reviews:
@@ -196,37 +184,28 @@ def simulated(rows: Array, draws: int, rng: np.random.Generator) -> Array:
     return np.asarray(plain + noise * z[3] + noise_se * z[4])
 
 
-def test_scores_without_a_grid_are_matched_in_mean_and_spread() -> None:
+@pytest.mark.parametrize("rounded", [False, True])
+def test_scores_are_matched_in_mean_and_spread_as_they_are_rounded(rounded: bool) -> None:
     """Against simulated people: standard errors of mean and deviation are below 0.5 % at this number."""
-    rng = np.random.default_rng(1)
-    score = np.array([3.1, 4.7, 5.2, 6.6, 7.4, 5.9])
-    scale = match_scale(PEOPLE, reviews(score))
-    again = simulated(scale.moved(PEOPLE), 200_000, rng)
-    assert again.mean() == pytest.approx(score.mean(), abs=6 * score.std() / np.sqrt(2e5))
-    assert again.std() == pytest.approx(score.std(), rel=0.015)
-    assert scale.shift_in_sds == pytest.approx((score.mean() - PEOPLE[1].mean()) / score.std())
-
-
-def test_rounded_scores_are_matched_as_rounded() -> None:
-    rng, grid = np.random.default_rng(2), np.arange(1.0, 6.0)
-    score = np.repeat(grid, [5, 9, 14, 20, 12])
-    scale = match_scale(0.8 * PEOPLE, reviews(score, grid))
-    raw = simulated(scale.moved(0.8 * PEOPLE), 200_000, rng)
-    seen = grid[np.abs(raw[:, None] - grid).argmin(axis=1)]
+    grid = np.arange(1.0, 6.0) if rounded else None
+    score = np.repeat(grid, [5, 9, 14, 20, 12]) if rounded else SCORE
+    people = 0.8 * PEOPLE if rounded else PEOPLE
+    scale = match_scale(people, reviews(score, grid))
+    raw = simulated(scale.moved(people), 200_000, np.random.default_rng(2))
+    seen = grid[np.abs(raw[:, None] - grid).argmin(axis=1)] if rounded else raw
     assert seen.mean() == pytest.approx(score.mean(), abs=6 * score.std() / np.sqrt(2e5))
     assert seen.std() == pytest.approx(score.std(), rel=0.015)
-    assert raw.std() > 1.05 * seen.std()  # the ends of the grid cut scores off
+    # The ends of the grid cut scores off.
+    assert not rounded or raw.std() > 1.05 * seen.std()
+    assert rounded or scale.shift_in_sds == pytest.approx((SCORE.mean() - PEOPLE[1].mean()) / SCORE.std())
 
 
 def test_who_wrote_which_review_is_not_looked_at() -> None:
-    score = np.array([3.1, 4.7, 5.2, 6.6, 7.4, 5.9])
-    one, other = reviews(score), reviews(score[::-1])
-    assert match_scale(PEOPLE, one) == match_scale(PEOPLE, other)
+    assert match_scale(PEOPLE, reviews(SCORE)) == match_scale(PEOPLE, reviews(SCORE[::-1]))
 
 
 def test_another_scale_is_refused_and_not_corrected() -> None:
-    score = np.array([3.1, 4.7, 5.2, 6.6, 7.4, 5.9])
-    for changed in (10 * score, score + 5, 0.3 * (score - 5.5) + 5.5):
+    for changed in (10 * SCORE, SCORE + 5, 0.3 * (SCORE - 5.5) + 5.5):
         with pytest.raises(InputError, match=r"another scale .* and at most 1 and 1\.5 are corrected"):
             match_scale(PEOPLE, reviews(changed))
     with pytest.raises(InputError, match="all equal"):
