@@ -22,7 +22,6 @@ import pytest
 
 import dask_clusters
 from blindcal.compute import parallel
-from blindcal.compute import parallel as dask_cluster_module
 from blindcal.compute.parallel import THREADS, Running, environment, payload
 from blindcal.deciding.decide import decide
 from blindcal.deciding.key import make_key
@@ -63,7 +62,7 @@ class Recorder:
             self.shared |= parts
             used = {name: pickle.loads(part) for name, part in parts.items()}
             future: Future[object] = Future()
-            future.set_result(dask_cluster_module.run(sent, environment(), used))
+            future.set_result(parallel.run(sent, environment(), used))
             running[future] = place
 
     def finished(self, running: Running) -> list[Future[object]]:
@@ -78,7 +77,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even a few items that are soon done are sent, and a slow machine has time to start its workers."""
     monkeypatch.setattr(parallel, "_PATIENCE", 0.0)
     monkeypatch.setattr(acceptance_bar, "_PAPERS_PER_PART", 1)
-    monkeypatch.setattr(dask_cluster_module, "_ANSWER", 300.0)
+    monkeypatch.setattr(parallel, "_ANSWER", 300.0)
     for name in THREADS:
         monkeypatch.setenv(name, "1")
 
@@ -273,7 +272,7 @@ def test_a_worker_that_is_killed_half_way_changes_no_byte(cluster: DaskCluster, 
     folder = with_committee(small_conference(papers=12)).write(tmp_path / "in")
     alone = decided(folder, tmp_path / "alone", "--workers", "1")
     lost = cluster.add()
-    with dask_cluster_module.connected(cluster.address) as both:
+    with parallel.connected(cluster.address) as both:
         both.client.wait_for_workers(2)
 
     over = threading.Event()
@@ -317,7 +316,7 @@ def test_ctrl_c_ends_what_a_cluster_is_busy_with_in_one_line(cluster: DaskCluste
     assert (process.returncode, err) == (130, "blindcal: interrupted\n")
     assert "planned: " not in out
     assert everything(tmp_path) == before
-    with dask_cluster_module.connected(cluster.address) as again:
+    with parallel.connected(cluster.address) as again:
         assert parallel.parallel_map(abs, range(-60, 0), workers=again)[0] == 60
 
 
@@ -348,7 +347,7 @@ def test_a_bad_address_is_one_line_and_nothing_is_written(
     from blindcal.cli import run
 
     pytest.importorskip("distributed")
-    monkeypatch.setattr(dask_cluster_module, "_ANSWER", 0.5)
+    monkeypatch.setattr(parallel, "_ANSWER", 0.5)
     folder, key = small_conference().write(tmp_path / "in"), with_key(tmp_path / "key.bin")
     before = everything(tmp_path)
     plan_ = command_line("plan", folder)

@@ -128,17 +128,18 @@ class Fitted:
         """
         check_fit_targets(path, replace=replace)
         table = format_table(self.columns())
-        names = {"conferences": self.conferences, "shared": self.shared, "table": table_digest(table)}
-        record = {**names, "scale": self.scale, "checks": self.checks}
+        record = {
+            **fingerprint_record(self.footprints),
+            "conferences": self.conferences,
+            "shared": self.shared,
+            "table": table_digest(table),
+            "scale": self.scale,
+            "checks": self.checks,
+        }
         # A table must never be there without what it was made from.
         if replace:
             Path(path).unlink(missing_ok=True)
-        write_json(
-            fit_record_path(path),
-            {**fingerprint_record(self.footprints), **record},
-            confidential=True,
-            replace=replace,
-        )
+        write_json(fit_record_path(path), record, confidential=True, replace=replace)
         write_bytes(path, table, confidential=True)
 
 
