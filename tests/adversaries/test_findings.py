@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
@@ -66,6 +67,9 @@ def test_the_most_exposed_come_first() -> None:
     assert all(
         isinstance(one, Exposure) and one.right is None and one.after >= one.before - 1e-12 for one in found
     )
+    guesses = [tuple(authors(view, view.mass("chosen"))[0].argmax(axis=1).tolist()) for view in views]
+    seen = [replace(view, truth=guess) for view, guess in zip(views, guesses, strict=True)]
+    assert all(one.right for one in exposures(seen))
     mean = np.mean([one.after for one in found])
     assert finding_about(findings_of(views).findings, "chosen").success == pytest.approx(mean, abs=1e-12)
 

@@ -135,6 +135,13 @@ def test_a_fit_takes_what_was_shared_and_its_noise() -> None:
     assert clear[1].max() < 0.95 < 0.98 < drowned[1].min()
 
 
+def test_a_forecast_uses_what_was_shared_before_the_conference_alone() -> None:
+    own, shared = tiny_reviews(), tiny_shared()
+    tables = {"own": own}, {"own": own, "M": shared}, {"M": shared, "own": own}
+    alone, later, earlier = (fit(given, sweeps=60).checks.forecast for given in tables)
+    assert alone == later != earlier
+
+
 def test_a_conference_is_given_once_and_people_keep_one_id() -> None:
     reviews = tiny_reviews()
     shared = tiny_shared()
