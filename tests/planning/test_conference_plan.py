@@ -15,7 +15,7 @@ import pytest
 
 from blindcal.cli import run
 from blindcal.errors import InputError
-from blindcal.planning.conference_plan import Answer, answer, plan, plan_conference, plan_prepared
+from blindcal.planning.conference_plan import Answer, answer, plan, plan_conference
 from blindcal.planning.expected_errors import summary
 from blindcal.planning.guarantee_menu import MENU, menu, with_chosen
 from blindcal.planning.request import Request
@@ -130,7 +130,7 @@ def test_a_misfit_is_refused_or_said(tmp_path: Path) -> None:
     conference, _ = far.prepared(accept_rate=0.4)
     for refused in (
         lambda: plan(far, REQUEST),
-        lambda: plan_prepared(far, conference, REQUEST),
+        lambda: plan(far, REQUEST, prepared=conference),
     ):
         with pytest.raises(InputError, match="despite_misfit"):
             refused()

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.planning.level_menu import LEVEL_MENU, level_answer, level_menu, level_remarks
+from blindcal.planning.level_menu import LEVEL_MENU, level_answer, level_menu
+from blindcal.planning.remarks import level_remarks
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import PUBLIC, Guarantee
 from blindcal.posterior.conference import Conference

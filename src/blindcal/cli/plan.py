@@ -34,7 +34,8 @@ from blindcal.errors import InputError
 from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
 from blindcal.io.cells import count
 from blindcal.planning.calibration_check import CalibrationCheck
-from blindcal.planning.conference_plan import A_MINUTE, Answer, Plan, answer, plan_prepared
+from blindcal.planning.conference_plan import A_MINUTE, Answer, Plan, answer
+from blindcal.planning.conference_plan import plan as plan_papers
 from blindcal.planning.guarantee_menu import MENU
 from blindcal.planning.level_menu import LEVEL_MENU, level_answer
 from blindcal.planning.request import Request
@@ -267,8 +268,13 @@ def _planned(
 ) -> Plan:
     """The certified plan of every paper; how long deciding takes is noted if it is long."""
     start = monotonic()
-    planned = plan_prepared(
-        inputs, prepared, request, despite_misfit=despite_misfit, workers=workers, progress=progress
+    planned = plan_papers(
+        inputs,
+        request,
+        prepared=prepared,
+        despite_misfit=despite_misfit,
+        workers=workers,
+        progress=progress,
     )
     taken = monotonic() - start
     if taken >= _LONG_SECONDS:

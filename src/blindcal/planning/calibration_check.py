@@ -91,13 +91,23 @@ class CalibrationCheck:
         return {k: round(v, _DIGITS) if isinstance(v, float) else v for k, v in figures.items()}
 
 
-def check_calibration(cases: Sequence[PaperCase], better: str = "high") -> CalibrationCheck:
-    """Checks how well the pools and the calibration of these papers predict their scores.
+def check_calibration(
+    cases: Sequence[PaperCase], better: str = "high", *, despite_misfit: bool = True
+) -> CalibrationCheck:
+    """How well the pools and the calibration of these papers predict their scores.
 
     `better`: the better end of the scale. With "low", the scores and offsets of the cases are negated ones;
-    the result states them on the scale of the reviews.
+    the result states them on the scale of the reviews. A calibration that does not fit at all is refused
+    unless `despite_misfit`.
     """
-    return _check_calibration(tuple(cases), better)
+    check = _check_calibration(tuple(cases), better)
+    if check.verdict == HOPELESS and not despite_misfit:
+        problems = "; ".join(check.notes)
+        raise InputError(
+            f"{problems}{'' if problems.endswith('?') else '.'} Whatever is planned or certified would not "
+            "be about these scores; to continue anyway, give `despite_misfit`"
+        )
+    return check
 
 
 @lru_cache(maxsize=2)
@@ -128,16 +138,6 @@ def _check_calibration(cases: tuple[PaperCase, ...], better: str) -> Calibration
     result = replace(result, verdict=HOPELESS if hopeless else DOUBTFUL)
     notes = _notes(result, data, outliers, sign)
     return replace(result, verdict=result.verdict if hopeless or notes else FITS, notes=notes)
-
-
-def refuse_misfit(fit: CalibrationCheck, *, despite_misfit: bool) -> None:
-    """Refuse a calibration that does not fit the scores at all."""
-    if fit.verdict == HOPELESS and not despite_misfit:
-        problems = "; ".join(fit.notes)
-        raise InputError(
-            f"{problems}{'' if problems.endswith('?') else '.'} Whatever is planned or certified would not "
-            "be about these scores; to continue anyway, give `despite_misfit`"
-        )
 
 
 # --- what pools and calibration predict

@@ -8,7 +8,7 @@ the input.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import inf, isinf
@@ -23,7 +23,7 @@ from blindcal.checks import Array
 from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
 from blindcal.io.cells import count
 from blindcal.io.tables import data_frame
-from blindcal.planning.calibration_check import CalibrationCheck, check_calibration, refuse_misfit
+from blindcal.planning.calibration_check import CalibrationCheck, check_calibration
 from blindcal.planning.expected_errors import Figures, expected_figures, summary
 from blindcal.planning.guarantee_menu import (
     MENU,
@@ -48,7 +48,6 @@ from blindcal.posterior.levels import LevelCase
 from blindcal.posterior.paper import TupleSample
 from blindcal.posterior.this_year import ThisYearInputs
 
-_OF_TUPLES = ("weight", "favor", "accept")
 # What is about candidates, whom a plan on this year's reviews does not know.
 _NAMING = {
     "success_scores_only",
@@ -86,25 +85,35 @@ class Plan:
     remarks: tuple[str, ...]
 
     @cached_property
-    def summary(self) -> dict[str, float | int]:
-        """The numbers of the certificate that this plan would get; none of candidates if it knows none."""
-        figures = summary([plan.claim for plan in self.papers], self.figures)
-        return (
-            figures if self.conference.model is None else {n: figures[n] for n in figures if n not in _NAMING}
-        )
-
-    @cached_property
     def figures(self) -> list[Figures]:
         """Each paper's expected errors; those of the final list if a number of papers is accepted."""
-        return planned_figures(self.conference, self.request, self.papers)
+        figures, quota = [paper.figures for paper in self.papers], self.request.quota
+        if quota is None:
+            return figures
+        cases = self.conference.cases
+        ranks = [both_ranks(case.paper, case.scores, own) for case, own in zip(cases, figures, strict=True)]
+        places = {group: quota.of(group)[0] for group in quota.groups}
+        return listed_figures(figures, ranks, [case.track for case in cases], places)
+
+    @cached_property
+    def summary(self) -> dict[str, float | int]:
+        """The numbers of the certificate that this plan would get; none of candidates if it knows none."""
+        figures = summary([paper.claim for paper in self.papers], self.figures)
+        return {name: value for name, value in figures.items() if name not in self._unknown}
+
+    @property
+    def _unknown(self) -> Collection[str]:
+        """Figures that it has not: those about candidates, if it knows none."""
+        return () if self.conference.model is None else _NAMING
 
     def to_frame(self) -> Any:
         """The claims about each paper, one row per paper, as a pandas data frame; needs pandas."""
-        names = ["reviews", "success_scores_only", "success", "largest_rise", "epsilon", "largest_posterior"]
-        if self.conference.model is not None:
-            names = [name for name in names if name not in _NAMING]
-        claims = {name: [float(getattr(plan.claim, name)) for plan in self.papers] for name in names}
-        return data_frame({"paper": [case.paper for case in self.conference.cases], **claims})
+        names = ("reviews", "success_scores_only", "success", "largest_rise", "epsilon", "largest_posterior")
+        columns: dict[str, list[Any]] = {"paper": [case.paper for case in self.conference.cases]}
+        for name in names:
+            if name not in self._unknown:
+                columns[name] = [float(getattr(paper.claim, name)) for paper in self.papers]
+        return data_frame(columns)
 
     def tables_frame(self) -> Any:
         """The table of each paper, one row per tuple of reviewers, as a pandas data frame; needs pandas.
@@ -114,41 +123,30 @@ class Plan:
         then. Papers with too many tuples to list are left out. If papers are decided by this year's evidence
         there is one row per level, "reject" or "accept", in place of reviewers.
         """
-        if self.conference.model is not None:
-            return self._levels_frame()
-        listed = [
-            (case, paper)
-            for case, paper in zip(self.conference.pooled, self.papers, strict=True)
-            if case.listed
-        ]
-        slots = max((len(case.scores) for case, _ in listed), default=0)
-        columns: dict[str, list[Any]] = {
-            name: [] for name in ("paper", *(f"review {slot + 1}" for slot in range(slots)), *_OF_TUPLES)
-        }
-        for case, paper in listed:
-            names = np.array(case.candidates, dtype=object)[case.tuples]
-            columns["paper"] += [case.paper] * len(names)
-            for slot in range(slots):
-                own = names[:, slot].tolist() if slot < names.shape[1] else [None] * len(names)
-                columns[f"review {slot + 1}"] += own
-            belief = case.belief
-            for name, values in zip(
-                _OF_TUPLES, (belief.weight, belief.favor, paper.policy.accept), strict=True
+        tables: list[dict[str, list[Any]]] = []
+        for case, paper in zip(self.conference.cases, self.papers, strict=True):
+            if isinstance(case, LevelCase):
+                secrets: dict[str, list[Any]] = {"evidence": ["reject", "accept"]}
+            elif case.listed:
+                names = np.array(case.candidates, dtype=object)[case.tuples]
+                secrets = {f"review {slot + 1}": own.tolist() for slot, own in enumerate(names.T)}
+            else:
+                continue
+            for name, values in (
+                ("weight", case.belief.weight),
+                ("favor", case.belief.favor),
+                ("accept", paper.policy.accept),
             ):
-                columns[name] += values.tolist()
-        return data_frame(columns)
-
-    def _levels_frame(self) -> Any:
-        graded = self.conference.graded
-        columns: dict[str, list[Any]] = {
-            "paper": [case.paper for case in graded for _ in range(2)],
-            "evidence": ["reject", "accept"] * len(graded),
-        }
-        beliefs = [case.belief for case in graded]
-        tables = [paper.policy.accept for paper in self.papers]
-        parts = [[b.weight for b in beliefs], [b.favor for b in beliefs], tables]
-        named = {name: np.concatenate(part).tolist() for name, part in zip(_OF_TUPLES, parts, strict=True)}
-        return data_frame({**columns, **named})
+                secrets[name] = values.tolist()
+            tables.append({"paper": [case.paper] * len(secrets["accept"]), **secrets})
+        columns = max(tables, key=len, default={name: [] for name in ("paper", "weight", "favor", "accept")})
+        # A paper with fewer reviews has empty cells.
+        return data_frame(
+            {
+                name: [cell for table in tables for cell in table.get(name, [None] * len(table["paper"]))]
+                for name in columns
+            }
+        )
 
     def menu(
         self, *, most: float = MOST_WEIGHED, workers: Workers = 1, progress: Progress = no_progress
@@ -167,6 +165,7 @@ def plan(
     inputs: Inputs | ThisYearInputs,
     request: Request,
     *,
+    prepared: Conference | None = None,
     despite_misfit: bool = False,
     workers: Workers = 1,
     progress: Progress = no_progress,
@@ -176,6 +175,7 @@ def plan(
     Args:
         inputs: The inputs of the conference, from `read_inputs`.
         request: The guarantee, and how many papers to accept.
+        prepared: The conference of these inputs, if it is prepared already.
         despite_misfit: Plan even if the calibration does not fit the scores at all.
         workers: Number of processes, or a cluster's pool; results are the same.
         progress: Called as work goes on; silent by default.
@@ -196,35 +196,21 @@ def plan(
         (3, 0.0, 0.0)
     """
     check_types(inputs, request)
-    request = request.checked().for_inputs(inputs)
-    conference, _ = request.prepared(inputs, workers=workers, progress=progress)
-    return plan_prepared(
-        inputs, conference, request, despite_misfit=despite_misfit, workers=workers, progress=progress
-    )
-
-
-def plan_prepared(
-    inputs: Inputs | ThisYearInputs,
-    conference: Conference,
-    request: Request,
-    *,
-    despite_misfit: bool = False,
-    workers: Workers = 1,
-    progress: Progress = no_progress,
-) -> Plan:
-    """The plan of a conference that was prepared from these inputs."""
+    request, conference = request.checked().for_inputs(inputs), prepared
+    if conference is None:
+        conference, _ = request.prepared(inputs, workers=workers, progress=progress)
     fit = checked_fit(conference, request.better, despite_misfit=despite_misfit)
     papers = len(conference.cases)
     with progress(f"planning {count(papers, 'paper')}", papers) as advance:
         plans = plan_conference(conference, request.guarantee, workers=workers, advance=advance)
-    numbers = summary([paper.claim for paper in plans], planned_figures(conference, request, plans))
+    planned = Plan(conference, request, tuple(plans), fit, ())
     remarks = (
         *input_remarks(inputs, conference, request),
         *(() if fit is None else fit.notes),
-        *plan_remarks(numbers, request.guarantee.never_against),
+        *plan_remarks(planned.summary, request.guarantee.never_against),
         *quota_remarks(request),
     )
-    return Plan(conference, request, tuple(plans), fit, remarks)
+    return replace(planned, remarks=remarks)
 
 
 def checked_fit(
@@ -233,9 +219,7 @@ def checked_fit(
     """How well the calibration predicts the scores, refused if not at all; None if there is none."""
     if conference.model is not None:
         return None
-    fit = check_calibration(conference.pooled, better)
-    refuse_misfit(fit, despite_misfit=despite_misfit)
-    return fit
+    return check_calibration(conference.pooled, better, despite_misfit=despite_misfit)
 
 
 @dataclass(frozen=True)
@@ -305,13 +289,12 @@ def answer(
     check_types(inputs, request)
     request = request.checked()
     conference, papers = prepared, len(inputs.reviews.papers)
-    if conference is None:
-        conference = prepared_sample(
-            inputs, request, whole=isinf(seconds), workers=workers, progress=progress
-        )
+    if conference is None and isinf(seconds):
+        conference, _ = request.prepared(inputs, workers=workers, progress=progress)
+    elif conference is None:
+        conference = prepared_sample(inputs, request, workers=workers, progress=progress)
     bar, weighed = conference.bar, len(conference.cases)
-    fit = check_calibration(conference.pooled, request.better)
-    refuse_misfit(fit, despite_misfit=despite_misfit)
+    fit = check_calibration(conference.pooled, request.better, despite_misfit=despite_misfit)
     own, remarks = request.guarantee, input_remarks(inputs, conference, request)
 
     def so_far(surveyed: Menu) -> Answer:
@@ -335,17 +318,6 @@ def answer(
             tell=None if tell is None else lambda surveyed: tell(so_far(surveyed)),
         )
     )
-
-
-def planned_figures(conference: Conference, request: Request, plans: Sequence[PaperPlan]) -> list[Figures]:
-    """Each paper's expected errors: of the private decisions, or of the final list if one is requested."""
-    figures, quota = [plan.figures for plan in plans], request.quota
-    if quota is None:
-        return figures
-    cases = conference.cases
-    ranks = [both_ranks(case.paper, case.scores, paper) for case, paper in zip(cases, figures, strict=True)]
-    places = {group: quota.of(group)[0] for group in quota.groups}
-    return listed_figures(figures, ranks, [case.track for case in cases], places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,20 +402,16 @@ def plan_conference(
     if conference.model is None:
         return parallel_map(solved, jobs, workers=workers, advance=advance, kept=keep)
     # Without names a paper is its scores: those with the same have the same plan.
-    alike: dict[object, list[tuple[Case, float]]] = {}
-    keys = [_level_key(case, raw) for case, raw in zip(conference.graded, conference.raw_accept, strict=True)]
-    for key, job in zip(keys, jobs, strict=True):
-        alike.setdefault(key, []).append(job)
-    plans = parallel_map(solved, [own[0] for own in alike.values()], workers=workers, light=True)
+    keys = [
+        (case.scores, case.bar, case.area, case.settled, raw, id(case.model))
+        for case, raw in zip(conference.graded, conference.raw_accept, strict=True)
+    ]
+    alike = dict(zip(keys, jobs, strict=True))
+    plans = parallel_map(solved, [*alike.values()], workers=workers, light=True)
     plan_of = dict(zip(alike, plans, strict=True))
     if advance is not None:
         advance(len(jobs))
     return [keep(job, plan_of[key]) for key, job in zip(keys, jobs, strict=True)]
-
-
-def _level_key(case: LevelCase, raw: float) -> object:
-    """What the plan of a paper without candidates depends on, beside the guarantee."""
-    return case.scores, case.bar, case.area, case.settled, raw, id(case.model)
 
 
 def _solve_and_certify(job: tuple[Case, float], guarantee: Guarantee) -> PaperPlan:

@@ -6,9 +6,10 @@ Every number is an expectation over the public belief. `expected_figures` comput
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import product
 from math import fsum, inf
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from blindcal.posterior.paper import TupleSample
 
 # If full calibration adds less success than this, it adds none: the rest is a difference of rounded sums.
 _ROUNDING = 1e-9
+_WRONG = ("wrong", "wrong_raw", "wrong_public", "wrong_fully_calibrated")
 
 
 class Standing(NamedTuple):
@@ -65,19 +67,15 @@ def expected_figures(
     does not list its tuples, figures about single tuples come from a `sample` of them. `bound` is an error
     that no table can beat.
     """
-    weight, favor, chance = belief.weight, _exact_ties(belief.favor), belief.spread(accept)
+    every = weight, favor, chance = belief.weight, _exact_ties(belief.favor), belief.spread(accept)
     right = float(weight @ favor)
     wrong = float(weight @ (chance * (1 - favor) + (1 - chance) * favor))
-    if sample is None:
-        tuples = weight, favor, chance
-    else:
-        tuples = (
-            np.full(sample.favor.shape, 1 / sample.favor.size),
-            _exact_ties(sample.favor),
-            accept[sample.entry],
-        )
-    mass, evidence_for, chance = tuples
-    against = np.where(evidence_for > 0.5, 1 - chance, np.where(evidence_for < 0.5, chance, 0.0))
+    tuples = every
+    if sample is not None:
+        same = np.full(sample.favor.shape, 1 / sample.favor.size)
+        tuples = same, _exact_ties(sample.favor), accept[sample.entry]
+    mass, evidence, chance = tuples
+    against = np.where(evidence > 0.5, 1 - chance, np.where(evidence < 0.5, chance, 0.0))
     return Figures(
         wrong=wrong,
         wrong_raw=raw_accept * (1 - right) + (1 - raw_accept) * right,
@@ -86,7 +84,7 @@ def expected_figures(
         against=float(mass @ against),
         success_fully_calibrated=fully_calibrated_success(belief, sample),
         gap=max(0.0, wrong - bound),
-        standings=_standings((weight, favor, belief.spread(accept)), tuples),
+        standings=_standings(every, tuples),
     )
 
 
@@ -149,16 +147,12 @@ def _sampled_success(sample: TupleSample) -> float:
     overstate the success.
     """
     full, total = sample.favor >= 0.5, 0.0
-    for accepted in (full, ~full):
-        for slot in sample.named.T:
-            usable = accepted & (slot >= 0)
-            for learn, test in (
-                (slice(0, None, 2), slice(1, None, 2)),
-                (slice(1, None, 2), slice(0, None, 2)),
-            ):
-                if usable[learn].any():
-                    guess = np.bincount(slot[learn][usable[learn]]).argmax()
-                    total += 0.5 * float(((slot[test] == guess) & accepted[test]).mean())
+    even, odd = slice(0, None, 2), slice(1, None, 2)
+    for accepted, slot, (learn, test) in product((full, ~full), sample.named.T, ((even, odd), (odd, even))):
+        usable = accepted[learn] & (slot[learn] >= 0)
+        if usable.any():
+            guess = np.bincount(slot[learn][usable]).argmax()
+            total += 0.5 * float(((slot[test] == guess) & accepted[test]).mean())
     return total
 
 
@@ -166,15 +160,13 @@ def success_by_slot(belief: Belief, chance: ArrayLike, weight: Array | None = No
     """The adversary's chance of naming the reviewer of each slot, given `chance[secret]` to be accepted."""
     mass = belief.weight if weight is None else weight
     labels = np.arange(mass.size)[None] if belief.labels is None else belief.labels
-    sides = (mass * np.asarray(chance), mass * (1.0 - np.asarray(chance)))
     alike = np.ones(int(labels.max()) + 1) if belief.alike is None else belief.alike
-    named = [np.flatnonzero(slot >= 0) for slot in labels]
-    return np.array(
-        [
-            sum((np.bincount(slot[who], side[who], alike.size) / alike).max(initial=0.0) for side in sides)
-            for slot, who in zip(labels, named, strict=True)
-        ]
-    )
+    success = np.zeros(len(labels))
+    for index, slot in enumerate(labels):
+        who = np.flatnonzero(slot >= 0)
+        for side in (mass * np.asarray(chance), mass * (1.0 - np.asarray(chance))):
+            success[index] += (np.bincount(slot[who], side[who], alike.size) / alike).max(initial=0.0)
+    return success
 
 
 def evidence_probability(of: Belief | TupleSample, side: int) -> float:
@@ -187,38 +179,29 @@ def summary(claims: Sequence[Claim], numbers: Sequence[Figures]) -> dict[str, fl
     """The certificate's numbers: mean success over reviews, mean errors over papers, and worst claims."""
     papers, reviews = len(claims), sum(c.reviews for c in claims)
 
-    def share(parts: Sequence[Fraction]) -> float:
-        return upward(sum(parts, Fraction(0)) / reviews)
+    def share(name: str) -> float:
+        return upward(sum((getattr(c, name) for c in claims), Fraction(0)) / reviews)
 
-    def mean(name: str) -> float:
-        return fsum(getattr(figure, name) for figure in numbers) / papers
+    def means(names: Mapping[str, str]) -> dict[str, float]:
+        return {name: fsum(getattr(n, field) for n in numbers) / papers for name, field in names.items()}
 
-    added, full = (
-        share([c.newly_named for c in claims]),
-        fsum(f.success_fully_calibrated for f in numbers) / reviews,
-    )
-    would_add = full - share([c.named_scores_only for c in claims])
+    def largest(*names: str) -> dict[str, float]:
+        return {name: max(getattr(c, name) for c in claims) for name in names}
+
+    added, full = share("newly_named"), fsum(n.success_fully_calibrated for n in numbers) / reviews
+    would_add = full - share("named_scores_only")
     return {
         "papers": papers,
         "reviews": reviews,
-        "success_scores_only": share([c.named_scores_only for c in claims]),
-        "success": share([c.named for c in claims]),
+        "success_scores_only": share("named_scores_only"),
+        "success": share("named"),
         "added_success": added,
         "added_share_of_full": min(1.0, added / would_add) if would_add > _ROUNDING else 0.0,
         "success_fully_calibrated": full,
-        "largest_rise": max(c.largest_rise for c in claims),
-        "epsilon": max(c.epsilon for c in claims),
-        "multiplier": max(c.multiplier for c in claims),
-        "largest_posterior": max(c.largest_posterior for c in claims),
-        "largest_posterior_named": max(c.largest_posterior_named for c in claims),
-        "largest_posterior_paper": max(c.largest_posterior_paper for c in claims),
-        "largest_factor": max(c.largest_factor for c in claims),
-        "expected_wrong": mean("wrong"),
-        "expected_wrong_raw": mean("wrong_raw"),
-        "expected_wrong_public": mean("wrong_public"),
-        "expected_wrong_fully_calibrated": mean("wrong_fully_calibrated"),
-        "against_evidence": mean("against"),
-        "gap": mean("gap"),
-        "largest_posterior_scores_only": max(c.largest_posterior_scores_only for c in claims),
+        **largest("largest_rise", "epsilon", "multiplier", "largest_posterior"),
+        **largest("largest_posterior_named", "largest_posterior_paper", "largest_factor"),
+        **means({f"expected_{name}": name for name in _WRONG}),
+        **means({"against_evidence": "against", "gap": "gap"}),
+        **largest("largest_posterior_scores_only"),
         "decided_by_public_information": sum(c.epsilon == 0 for c in claims),
     }

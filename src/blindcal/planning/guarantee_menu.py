@@ -20,7 +20,7 @@ work may stop at any batch: by the clock, after a number of papers, or at the en
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from math import ceil, inf, isfinite
@@ -99,11 +99,8 @@ class Menu:
         solved: Number of papers that were solved; if fewer than `papers`, the other numbers are estimates.
         gap: By how much the share of wrong decisions may exceed the least possible one, for every guarantee;
             proved, or estimated from a sample of tuples if a pool is too large to list them.
-        wrong_raw_se: Standard error of `wrong_raw`.
-        wrong_fully_calibrated_se: Standard error of `wrong_fully_calibrated`.
-        gain_fully_calibrated_se: Standard error of `gain_fully_calibrated`.
-        success_scores_only_se: Standard error of `success_scores_only`.
-        added_fully_calibrated_se: Standard error of `added_fully_calibrated`.
+        wrong_raw_se, wrong_fully_calibrated_se, gain_fully_calibrated_se: Standard errors of these numbers.
+        success_scores_only_se, added_fully_calibrated_se: Likewise.
     """
 
     choices: tuple[Choice, ...]
@@ -180,7 +177,7 @@ def menu(
         [('public', 0.0, 0.5), ('none', 0.5, 0.24)]
     """
     start, every = monotonic(), len(conference.cases) if papers is None else papers
-    timed, drawn, solved = isfinite(seconds), 0, dict[int, _Solved]()
+    timed, drawn, solved = isfinite(seconds), 0, dict[int, _SolvedPaper]()
     if timed or isfinite(most):
         conference = sample_papers(conference, MOST_WEIGHED)
     weighed, (kinds, kind) = len(conference.cases), kinds_of_papers(conference.pooled)
@@ -188,15 +185,16 @@ def menu(
     steps = ceil(seconds) if timed else int(min(most, len(kinds)))
     with progress(f"comparing {len(guarantees)} guarantees", steps) as step:
         advance = _clock(step, start, ceil(seconds)) if timed else step
-        chances = parallel_map(_rough_chances, kinds, workers=workers, light=True)
-        rough = _rough_errors(np.array(chances)[kind], np.array(conference.raw_accept))
+        chances = np.array(parallel_map(_rough_chances, kinds, workers=workers, light=True))[kind]
+        raw = np.array(conference.raw_accept)
+        rough = np.stack([_one_of_two(raw, chances[:, 0]), chances[:, 1]], axis=1)
         order = _order([case.paper for case in conference.cases], _sizes(rough))
         begun = monotonic()
 
         def so_far() -> Menu:
             chosen = order[:drawn]
-            raw = np.array(conference.raw_accept)[chosen]
-            return _estimated([solved[kind[i]] for i in chosen], raw, rough, chosen, guarantees, every)
+            known = [solved[kind[index]] for index in chosen]
+            return _estimated(known, raw[chosen], rough, chosen, guarantees, every)
 
         while True:
             now = monotonic()
@@ -216,33 +214,21 @@ def menu(
 
 
 def prepared_sample(
-    inputs: Inputs,
-    request: Request,
-    *,
-    whole: bool = False,
-    workers: Workers = 1,
-    progress: Progress = no_progress,
+    inputs: Inputs, request: Request, *, workers: Workers = 1, progress: Progress = no_progress
 ) -> Conference:
     """A conference for the menu.
 
     Of more than `MOST_WEIGHED` papers these are so many, chosen by a digest of their ids. Bar and decisions
     by mean score are then those of the sample: they are not the ones that would be frozen. All `inputs` are
-    checked; with `whole`, all papers are prepared, however many there are.
+    checked.
     """
-    reviews = inputs.reviews
-    rate, bar = request.levels(inputs)
-    if len(reviews.papers) > MOST_WEIGHED and not whole:
+    reviews, (rate, bar) = inputs.reviews, request.levels(inputs)
+    if len(reviews.papers) > MOST_WEIGHED:
         refuse_mismatches(reviews, inputs.parameters, inputs.pools, inputs.sources)
         left_out = _by_digest(reviews.papers)[MOST_WEIGHED:]
         inputs = replace(inputs, reviews=reviews.without([reviews.papers[index] for index in left_out]))
-    prepared, _ = inputs.prepared(
-        accept_rate=rate,
-        bar=bar,
-        better=request.better,
-        workers=workers,
-        progress=progress,
-    )
-    return prepared
+    better = request.better
+    return inputs.prepared(accept_rate=rate, bar=bar, better=better, workers=workers, progress=progress)[0]
 
 
 def sample_papers(conference: Conference, most: int) -> Conference:
@@ -264,16 +250,15 @@ def _by_digest(papers: Sequence[str]) -> list[int]:
     return sorted(range(len(papers)), key=digests.__getitem__)
 
 
-def _rough_errors(chances: Array, raw: Array) -> Array:
-    """Expected errors `[paper, (mean score, full calibration)]`, roughly."""
-    right, full = chances.T
-    return np.stack([raw * (1 - right) + (1 - raw) * right, full], axis=1)
-
-
 def _rough_chances(case: PaperCase) -> tuple[float, float]:
     """The chance that accepting is right, and that full calibration errs, roughly."""
     weight, favor = approximate_evidence(case)
     return float(weight @ favor), float(weight @ np.minimum(favor, 1 - favor))
+
+
+def _one_of_two(first: Array, second: Array) -> Array:
+    """The chance that just one of two independent events happens, such as accepting and a good paper."""
+    return np.asarray(first * (1 - second) + (1 - first) * second)
 
 
 def _sizes(rough: Array) -> Array:
@@ -340,12 +325,12 @@ def _clock(step: Callable[[int], None], start: float, seconds: int) -> Callable[
 
 
 @dataclass(frozen=True, eq=False)
-class _Solved:
-    """One paper: under each guarantee its error, success and chance of being accepted."""
+class _SolvedPaper:
+    """One paper: under each guarantee its error, success and chance of being accepted; then without any."""
 
-    error: tuple[float, ...]
-    success: tuple[float, ...]
-    accepted: tuple[float, ...]
+    error: Array  # `[guarantee]`
+    success: Array
+    accepted: Array
     gap: float
     right: float
     full: float
@@ -354,17 +339,17 @@ class _Solved:
     reviews: int
 
 
-def _solve_under_guarantees(case: PaperCase, guarantees: tuple[Guarantee, ...]) -> _Solved:
+def _solve_under_guarantees(case: PaperCase, guarantees: tuple[Guarantee, ...]) -> _SolvedPaper:
     """One paper under every guarantee, with its posterior computed once."""
     belief, reviews = case.belief, len(case.scores)
     promised = [case.promised(guarantee.promise) for guarantee in guarantees]
     solutions = [solve(own, guarantee) for own, guarantee in zip(promised, guarantees, strict=True)]
-    return _Solved(
-        error=tuple(solution.error for solution in solutions),
-        success=tuple(reviews * solution.success for solution in solutions),
-        accepted=tuple(
-            float(own.belief.weight @ own.belief.spread(solution.accept))
-            for own, solution in zip(promised, solutions, strict=True)
+    beliefs = [own.belief for own in promised]
+    return _SolvedPaper(
+        error=np.array([solution.error for solution in solutions]),
+        success=np.array([reviews * solution.success for solution in solutions]),
+        accepted=np.array(
+            [own.weight @ own.spread(found.accept) for own, found in zip(beliefs, solutions, strict=True)]
         ),
         gap=max((max(0.0, solution.error - solution.bound) for solution in solutions), default=0.0),
         right=float(belief.weight @ belief.favor),
@@ -376,66 +361,59 @@ def _solve_under_guarantees(case: PaperCase, guarantees: tuple[Guarantee, ...]) 
 
 
 def _estimated(
-    solved: Sequence[_Solved],
+    solved: Sequence[_SolvedPaper],
     raw_accept: Array,
     rough: Array,
     drawn: Sequence[int],
     guarantees: Sequence[Guarantee],
     every: int,
 ) -> Menu:
-    """The menu by the papers solved so far."""
-    sample = _Sample(rough, tuple(drawn), every)
-    right = np.array([paper.right for paper in solved])
-    raw = raw_accept * (1 - right) + (1 - raw_accept) * right
-    full = np.array([paper.full for paper in solved])
-    before = np.array([paper.scores_only for paper in solved])
-    number = np.array([paper.reviews for paper in solved], dtype=np.float64)
-    by_mean, most = sample.corrected(raw), sample.by_stake(raw - full)
-    reviews = every * float(sample.weight @ number / sample.weight.sum())
-    only = float(sample.weight @ before / (sample.weight @ number))
+    """The menu by the papers solved so far, which are those `drawn` of the ones weighed."""
+    sample = _Sample(rough, drawn, every)
+    of = {one.name: np.array([getattr(paper, one.name) for paper in solved]) for one in fields(_SolvedPaper)}
+    raw, full = _one_of_two(raw_accept, of["right"]), of["full"]
+    before, number = of["scores_only"], of["reviews"]
+    share = sample.weight / sample.weight.sum()
+    reviews, scores_only = every * float(share @ number), float(share @ before / (share @ number))
+    most, most_se = sample.total(raw - full)
     choices = []
     for index, guarantee in enumerate(guarantees):
-        error, success, accepted = (
-            np.array([getattr(paper, name)[index] for paper in solved])
-            for name in ("error", "success", "accepted")
-        )
-        moved = sample.by_stake(raw_accept * (1 - accepted) + (1 - raw_accept) * accepted)
-        gain, named = sample.by_stake(raw - error), sample.by_stake(success - before)
-        wrong = by_mean.less(gain)
-        kept = gain.value / most.value if most.value > 0.0 else 1.0
+        saved = raw - of["error"][:, index]
+        (wrong, wrong_se), (gain, gain_se) = sample.total(-saved, raw), sample.total(saved)
+        added, added_se = sample.total(of["success"][:, index] - before)
+        kept = gain / most if most > 0.0 else 1.0
         choices.append(
             Choice(
                 guarantee,
-                wrong=wrong.value,
-                gain=gain.value,
-                kept=kept,
-                added=named.value / reviews,
-                changed=moved.value,
-                wrong_se=wrong.error,
-                gain_se=gain.error,
-                kept_se=gain.less(most, kept).error / most.value if most.value > 0.0 else 0.0,
-                added_se=named.error / reviews,
+                wrong,
+                gain,
+                kept,
+                added / reviews,
+                sample.total(_one_of_two(raw_accept, of["accepted"][:, index]))[0],
+                wrong_se,
+                gain_se,
+                kept_se=sample.total(saved - kept * (raw - full))[1] / most if most > 0.0 else 0.0,
+                added_se=added_se / reviews,
             )
         )
-    calibrated = by_mean.less(most)
-    revealed = sample.by_stake(np.array([paper.named_fully for paper in solved]) - before)
-    weight = sample.weight / sample.weight.sum()
+    (wrong_raw, wrong_raw_se), (wrong, wrong_se) = sample.total(0.0 * raw, raw), sample.total(full - raw, raw)
+    added, added_se = sample.total(of["named_fully"] - before)
     return Menu(
-        choices=tuple(choices),
-        wrong_raw=by_mean.value,
-        wrong_fully_calibrated=calibrated.value,
-        gain_fully_calibrated=most.value,
-        success_scores_only=only,
-        added_fully_calibrated=revealed.value / reviews,
+        tuple(choices),
+        wrong_raw,
+        wrong_fully_calibrated=wrong,
+        gain_fully_calibrated=most,
+        success_scores_only=scores_only,
+        added_fully_calibrated=added / reviews,
         papers=every,
-        weighed=rough.shape[0],
+        weighed=len(rough),
         solved=len(solved),
-        gap=float(weight @ [paper.gap for paper in solved]),
-        wrong_raw_se=by_mean.error,
-        wrong_fully_calibrated_se=calibrated.error,
-        gain_fully_calibrated_se=most.error,
-        success_scores_only_se=sample.plain(before - only * number).error / reviews,
-        added_fully_calibrated_se=revealed.error / reviews,
+        gap=float(share @ of["gap"]),
+        wrong_raw_se=wrong_raw_se,
+        wrong_fully_calibrated_se=wrong_se,
+        gain_fully_calibrated_se=most_se,
+        success_scores_only_se=sample.total(before - scores_only * number)[1] / reviews,
+        added_fully_calibrated_se=added_se / reviews,
     )
 
 
@@ -444,7 +422,7 @@ class _Sample:
     """The papers weighed, `rough[paper, (raw, full)]`, those of them `drawn`, and how many there are."""
 
     rough: Array
-    drawn: tuple[int, ...]
+    drawn: Sequence[int]
     every: int
 
     @cached_property
@@ -452,62 +430,27 @@ class _Sample:
         """How many of the papers weighed each one drawn stands for."""
         return np.asarray(1.0 / _chances(_sizes(self.rough), len(self.drawn))[[*self.drawn]])
 
-    @property
-    def scale(self) -> float:
-        """How many papers of the conference each one weighed stands for."""
-        return self.every / len(self.rough)
+    def total(self, values: Array, raw: Array | None = None) -> tuple[float, float]:
+        """The sum over all papers of `values` nearly proportional to the stake, and its standard error.
 
-    def corrected(self, raw: Array) -> _Total:
-        """The sum of errors by mean score: the rough ones, corrected by those of the papers drawn."""
-        rough = self.rough[:, 0]
-        return self._total(raw - rough[[*self.drawn]], rough)
-
-    def by_stake(self, values: Array) -> _Total:
-        """The sum of values that are nearly proportional to the stake."""
-        stake = _stakes(self.rough)
-        own = stake[[*self.drawn]]
-        known = float(self.weight @ own)
-        ratio = float(self.weight @ values) / known if known > 0.0 else 0.0
-        return self._total(values - ratio * own, ratio * stake)
-
-    def plain(self, values: Array) -> _Total:
-        """The sum of values about which rough weights say nothing."""
-        return self._total(values, np.zeros(self.rough.shape[0]))
-
-    def _total(self, residual: Array, predicted: Array) -> _Total:
-        value = float(predicted.sum() + self.weight @ residual)
-        return _Total(self, self.scale * value, residual, predicted)
-
-
-@dataclass(frozen=True, eq=False)
-class _Total:
-    """An estimated sum over all papers: what rough weights predict for each, corrected by residuals."""
-
-    sample: _Sample
-    value: float
-    residual: Array
-    predicted: Array
-
-    def less(self, other: _Total, share: float = 1.0) -> _Total:
-        """This sum less a share of another one; errors that both have cancel."""
-        return _Total(
-            self.sample,
-            self.value - share * other.value,
-            self.residual - share * other.residual,
-            self.predicted - share * other.predicted,
-        )
-
-    @property
-    def error(self) -> float:
-        """The standard error of `value`; 0 if every paper was solved."""
-        weight, scale, every = self.sample.weight, self.sample.scale, self.sample.every
-        drawn, weighed, variance = self.residual.size, self.predicted.size, 0.0
+        To these errors by mean score are added if given: their rough sum is corrected by those drawn. The
+        standard error is 0 if every paper was solved.
+        """
+        drawn, weighed, weight = len(self.drawn), len(self.rough), self.weight
+        stake, rough, own = _stakes(self.rough), self.rough[:, 0], [*self.drawn]
+        known = float(weight @ stake[own])
+        ratio = float(weight @ values) / known if known > 0.0 else 0.0
+        # What rough weights predict for each paper, and by how much those drawn differ from it.
+        predicted, residual = ratio * stake, values - ratio * stake[own]
+        if raw is not None:
+            predicted, residual = predicted + rough, residual + raw - rough[own]
+        scale, variance = self.every / weighed, 0.0
         if 1 < drawn < weighed:
-            parts = weight * self.residual
+            parts = weight * residual
             spread = (1.0 - 1.0 / weight) * (parts - parts.mean()) ** 2
             # A few papers do not show their own spread well: Student's t has (n-1)/(n-3) of the variance.
             variance = scale**2 * drawn / max(1, drawn - 3) * float(spread.sum())
-        if weighed < every:
-            within = float(self.predicted.var(ddof=1) + weight @ self.residual**2 / weighed)
-            variance += every**2 * (1.0 / weighed - 1.0 / every) * within
-        return float(np.sqrt(variance))
+        if weighed < self.every:
+            within = float(predicted.var(ddof=1) + weight @ residual**2 / weighed)
+            variance += self.every**2 * (1.0 / weighed - 1.0 / self.every) * within
+        return scale * float(predicted.sum() + weight @ residual), float(np.sqrt(variance))

@@ -13,25 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from blindcal.checks import Array
-from blindcal.io.cells import count
 from blindcal.io.tables import data_frame
 from blindcal.planning.guarantee_menu import with_chosen
+from blindcal.planning.remarks import input_remarks
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import PUBLIC, UNLIMITED, Guarantee
+from blindcal.policy.policy import unchecked_policy
 from blindcal.policy.solver import private_policy
 from blindcal.posterior.belief import Belief, unchecked_belief
 from blindcal.posterior.conference import Conference
-from blindcal.posterior.levels import SHARES, LevelCase
+from blindcal.posterior.levels import SHARES
 from blindcal.posterior.this_year import EVIDENCE_FILE, ThisYearInputs
-from blindcal.reviews import grid_warnings, similar_id_warnings
 
-OUTSIDE_EVIDENCE = (
-    "the evidence comes from outside: what it says of a paper can encode a name or a text, every random draw "
-    "may depend on all that went into it, and a person who chooses it knowing the key can dictate decisions. "
-    "Nothing is known of its errors, so no gain is stated"
-)
-"""What a chair should know of evidence that another method made."""
 LEVEL_MENU = (PUBLIC, *(Guarantee("odds", epsilon=epsilon) for epsilon in (1.0, 2.0, 3.0)), UNLIMITED)
 """The guarantees that are compared, the strictest first."""
 
@@ -99,62 +92,26 @@ def level_menu(conference: Conference, guarantees: Sequence[Guarantee] = LEVEL_M
         >>> [(choice.guarantee.name, choice.lots, round(choice.changed, 2)) for choice in found.choices]
         [('public', 0, 0.0), ('none', 0, 0.11)]
     """
-    cases, raw = conference.graded, np.array(conference.raw_accept)
-    stated = stacked(cases)
-    beliefs = [stacked(cases, share) for share in SHARES]
-    right = [(belief.weight * belief.favor).sum(axis=1) for belief in beliefs]
-    wrong_raw = [float((raw * (1.0 - own) + (1.0 - raw) * own).sum()) for own in right]
+    cases, by_mean = conference.graded, np.array(conference.raw_accept)[:, None].repeat(2, axis=1)
+    stated = _stacked_beliefs([case.belief for case in cases])
+    beliefs = [_stacked_beliefs([case.belief_if(share) for case in cases]) for share in SHARES]
+    wrong_raw = [float(unchecked_policy(by_mean).conference_error(belief).sum()) for belief in beliefs]
     choices = []
     for guarantee in guarantees:
-        accept = private_policy(stated, guarantee).accept
-        gains = [before - wrong(belief, accept) for before, belief in zip(wrong_raw, beliefs, strict=True)]
-        chance = (stated.weight * accept).sum(axis=1)
-        changed = float((raw * (1.0 - chance) + (1.0 - raw) * chance).sum())
-        lots = int(((accept > 0.0) & (accept < 1.0)).any(axis=1).sum())
-        choices.append(LevelChoice(guarantee, tuple(gains), lots, changed))
+        policy = private_policy(stated, guarantee)
+        wrong = [float(policy.conference_error(belief).sum()) for belief in beliefs]
+        gains = tuple(before - after for before, after in zip(wrong_raw, wrong, strict=True))
+        chance = policy.accept
+        lots = int(((chance > 0.0) & (chance < 1.0)).any(axis=1).sum())
+        changed = float((stated.weight * (by_mean * (1.0 - chance) + (1.0 - by_mean) * chance)).sum())
+        choices.append(LevelChoice(guarantee, gains, lots, changed))
     return LevelMenu(tuple(choices), tuple(wrong_raw), len(cases))
 
 
-def stacked(cases: Sequence[LevelCase], share: float | None = None) -> Belief:
-    """The beliefs of all papers as one, if so much of the disagreement is strictness."""
-    beliefs = [case.belief_if(case.model.share if share is None else share) for case in cases]
-    weight = np.array([belief.weight for belief in beliefs])
-    return unchecked_belief(weight, np.array([belief.favor for belief in beliefs]))
-
-
-def wrong(belief: Belief, accept: Array) -> float:
-    """The expected number of wrong decisions."""
-    chance = belief.weight * (accept * (1.0 - belief.favor) + (1.0 - accept) * belief.favor)
-    return float(chance.sum())
-
-
-def level_remarks(conference: Conference, request: Request) -> list[str]:
-    """What the chair of a conference that is calibrated on its own reviews should know, from public data.
-
-    Nothing here depends on who wrote what, so that it may stand on a screen that others see.
-    """
-    model, cases = conference.model, conference.graded
-    if model is None:
-        return []
-    remarks = [OUTSIDE_EVIDENCE] if request.source == EVIDENCE_FILE else []
-    if request.people is None:
-        remarks.append(
-            f"`people` is not stated: {model.people:,} is taken, a person for every five reviews; nobody "
-            "was counted. It shapes which papers a random draw decides, so it must come from the committee, "
-            "never from a count of this year's reviewers"
-        )
-    if model.people <= max(model.reviews):
-        remarks.append(
-            "everyone reviews everything: strictness then changes no order, and papers are decided by their "
-            "scores alone"
-        )
-    single = sum(len(case.scores) == 1 for case in cases)
-    if single and request.guarantee.name != "public":
-        remarks.append(
-            f"{count(single, 'paper')} {'has' if single == 1 else 'have'} one review: its reviewer's "
-            "strictness counts in full"
-        )
-    return remarks
+def _stacked_beliefs(beliefs: Sequence[Belief]) -> Belief:
+    """The beliefs about all papers as instances of one; the level itself is the secret."""
+    weight, favor = (np.array([getattr(one, name) for one in beliefs]) for name in ("weight", "favor"))
+    return unchecked_belief(weight, favor)
 
 
 _NOTHING_GAINED = (
@@ -170,7 +127,6 @@ class LevelAnswer:
     Attributes:
         chosen: The guarantee that was chosen, one of the menu's.
         menu: What each guarantee would gain, in papers of this conference.
-        conference: The public side of the conference.
         reviews: Number of reviews.
         remarks: Remarks for the chair, in words.
         from_file: Whether another method made the evidence: the gains of the menu say nothing about it.
@@ -178,7 +134,6 @@ class LevelAnswer:
 
     chosen: Guarantee
     menu: LevelMenu
-    conference: Conference
     reviews: int
     remarks: tuple[str, ...]
     from_file: bool = False
@@ -187,11 +142,6 @@ class LevelAnswer:
     def choice(self) -> LevelChoice:
         """The chosen guarantee as the menu has it."""
         return self.menu.choice(self.chosen)
-
-    @property
-    def gain(self) -> float:
-        """What the chosen guarantee gains if strictness is what is stated."""
-        return self.choice.gains[SHARES.index(self.conference.graded[0].model.share)]
 
 
 def level_answer(
@@ -221,9 +171,7 @@ def level_answer(
     request = request.checked().for_inputs(inputs)
     conference = request.prepared(inputs)[0] if prepared is None else prepared
     menu = level_menu(conference, with_chosen(request.guarantee, others))
-    alike = similar_id_warnings(inputs.reviews, inputs.sources.reviews)
-    known = (*inputs.remarks, *grid_warnings(inputs.reviews), *alike)
     from_file = request.source == EVIDENCE_FILE
     check = () if from_file or request.guarantee.name == "public" else (_NOTHING_GAINED,)
-    remarks = (*known, *level_remarks(conference, request), *check)
-    return LevelAnswer(request.guarantee, menu, conference, len(inputs.reviews), remarks, from_file)
+    remarks = (*input_remarks(inputs, conference, request), *check)
+    return LevelAnswer(request.guarantee, menu, len(inputs.reviews), remarks, from_file)

@@ -9,13 +9,12 @@ from typing import Any
 from blindcal.io.atomic_files import read_table
 from blindcal.io.cells import Column, count, loose_id, number_text
 from blindcal.io.tables import StrPath
-from blindcal.planning.level_menu import level_remarks
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.pools.candidates import OUTSIDER
 from blindcal.posterior.conference import Conference, members_of
 from blindcal.posterior.inputs import Inputs
-from blindcal.posterior.this_year import ThisYearInputs
+from blindcal.posterior.this_year import EVIDENCE_FILE, ThisYearInputs
 from blindcal.reviews import grid_warnings, similar_id_warnings
 
 # If scores and pools alone name more than this share of the reviewers, there is little left to protect.
@@ -23,6 +22,14 @@ _MOSTLY_NAMED = 0.9
 # A bar this far from the average paper, in standard deviations of quality, was probably meant as a score.
 _FAR_BAR = 3.0
 _POOL_MEANING = "everyone who might have reviewed the paper as an outsider sees it"
+
+
+OUTSIDE_EVIDENCE = (
+    "the evidence comes from outside: what it says of a paper can encode a name or a text, every random draw "
+    "may depend on all that went into it, and a person who chooses it knowing the key can dictate decisions. "
+    "Nothing is known of its errors, so no gain is stated"
+)
+"""What a chair should know of evidence that another method made."""
 
 
 def bar_remarks(conference: Conference, bar: float | None) -> list[str]:
@@ -79,7 +86,7 @@ def steady_crowd(small: int, papers: int, among: float | None) -> list[str]:
 def plan_remarks(figures: Mapping[str, Any], never_against: float | None) -> list[str]:
     """Remarks on figures of a plan or a certificate that a chair should think about twice."""
     remarks = []
-    if (named := figures["success_scores_only"]) > _MOSTLY_NAMED:
+    if (named := figures.get("success_scores_only", 0.0)) > _MOSTLY_NAMED:
         remarks.append(
             f"the pools and scores already name {100 * named:.1f} % of the reviewers: nothing here can hide "
             f"them. A pool should list {_POOL_MEANING}; does it list only those who did?"
@@ -116,6 +123,35 @@ def input_remarks(inputs: Inputs | ThisYearInputs, conference: Conference, reque
     remarks += row_remarks(named, inputs.parameters, sources.reviewers)
     remarks += [*pool_remarks(conference), *crowd_remarks(conference, request.guarantee)]
     return [*remarks, *bar_remarks(conference, request.bar)]
+
+
+def level_remarks(conference: Conference, request: Request) -> list[str]:
+    """What the chair of a conference that is calibrated on its own reviews should know, from public data.
+
+    Nothing here depends on who wrote what, so that it may stand on a screen that others see.
+    """
+    model, cases = conference.model, conference.graded
+    if model is None:
+        return []
+    remarks = [OUTSIDE_EVIDENCE] if request.source == EVIDENCE_FILE else []
+    if request.people is None:
+        remarks.append(
+            f"`people` is not stated: {model.people:,} is taken, a person for every five reviews; nobody "
+            "was counted. It shapes which papers a random draw decides, so it must come from the committee, "
+            "never from a count of this year's reviewers"
+        )
+    if model.people <= max(model.reviews):
+        remarks.append(
+            "everyone reviews everything: strictness then changes no order, and papers are decided by their "
+            "scores alone"
+        )
+    single = sum(len(case.scores) == 1 for case in cases)
+    if single and request.guarantee.name != "public":
+        remarks.append(
+            f"{count(single, 'paper')} {'has' if single == 1 else 'have'} one review: its reviewer's "
+            "strictness counts in full"
+        )
+    return remarks
 
 
 def row_remarks(candidates: Collection[str], rows: Collection[str], file: str) -> list[str]:

@@ -47,8 +47,7 @@ from blindcal.io.atomic_files import (
 )
 from blindcal.io.cells import number_text
 from blindcal.io.tables import format_table, input_error
-from blindcal.planning.level_menu import OUTSIDE_EVIDENCE
-from blindcal.planning.remarks import stray_remarks
+from blindcal.planning.remarks import OUTSIDE_EVIDENCE, stray_remarks
 from blindcal.planning.request import WHOLE, Quota, known_readers, shares
 from blindcal.policy.guarantee import Guarantee
 from blindcal.pools.candidates import papers_in, pools_of, refuse_other_papers

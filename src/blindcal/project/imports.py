@@ -44,7 +44,7 @@ from blindcal.io.atomic_files import (
 )
 from blindcal.io.cells import count, normalize_id
 from blindcal.io.tables import decode_utf8, input_error
-from blindcal.planning.level_menu import OUTSIDE_EVIDENCE
+from blindcal.planning.remarks import OUTSIDE_EVIDENCE
 from blindcal.pools.candidates import (
     CAUSES,
     EVERYONE,
