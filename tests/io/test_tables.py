@@ -27,7 +27,6 @@ from blindcal.io.atomic_files import read_table, write_table
 from blindcal.io.cells import Column, natural_key, unescape
 from blindcal.io.tables import format_table, match_columns, parse_table
 from blindcal.policy import average_frontier, solve, spend
-from blindcal.policy.budget import allocate
 from blindcal.report.guarantee_survey import survey
 from blindcal.reviews import Reviews
 from blindcal.simulation.population import Population, simulate_many
@@ -380,7 +379,6 @@ def results() -> dict[str, object]:
         "ranking errors": bc.paper.appendix_a([0.1], ["raw"], trials=2),
         "figure": bc.paper.figure("6"),
         "solution": solve(ONE, bc.Guarantee("steady", epsilon=2.0)),
-        "allocation": allocate(front.conference_error, front.adversary_error, conference_limit=0.3),
         "average rule": average_frontier((bc.Affine(1.2, 0.3), bc.Affine(0.8, -0.3))).rule(
             conference_error=0.01
         ),

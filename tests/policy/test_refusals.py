@@ -134,10 +134,6 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
         "weights must be at least 0, found -0.5",
         lambda: allocate(*CHAIN, conference_limit=0.1, weights=[1.5, -0.5]),
     ),
-    (
-        "adversary_weights must sum to 1",
-        lambda: allocate(*CHAIN, conference_limit=0.1, adversary_weights=[1.0, 1.0]),
-    ),
     ("must be finite", lambda: allocate(*CHAIN, conference_limit=float("nan"))),
     ("give one of", lambda: allocate(*CHAIN)),
     ("give one of", lambda: allocate(*CHAIN, conference_limit=0.1, adversary_limit=0.1)),

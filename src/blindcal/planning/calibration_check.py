@@ -114,15 +114,15 @@ def check_calibration(
 def _check_calibration(cases: tuple[PaperCase, ...], better: str) -> CalibrationCheck:
     """The check, computed once per conference: `decide` needs it before deciding and in the certificate."""
     data, sign = conference_scores(cases), -1.0 if better == "low" else 1.0
-    said = data.predicted
-    difference, stretch = float(data.score.mean()) - said.mean, float(data.score.std()) / said.sd
+    predicted = data.predicted
+    difference, stretch = float(data.score.mean()) - predicted.mean, float(data.score.std()) / predicted.sd
     outliers = outlying_candidates(data)
     result = CalibrationCheck(
-        predicted_mean=sign * said.mean,
-        observed_mean=sign * (said.mean + difference),
-        predicted_sd=said.sd,
-        observed_sd=stretch * said.sd,
-        shift=sign * difference / said.sd,
+        predicted_mean=sign * predicted.mean,
+        observed_mean=sign * (predicted.mean + difference),
+        predicted_sd=predicted.sd,
+        observed_sd=stretch * predicted.sd,
+        shift=sign * difference / predicted.sd,
         stretch=stretch,
         mirrored=_log_ratio_if_mirrored(cases, data, difference),
         impossible=impossible_scores(data),
@@ -230,15 +230,14 @@ _Person = tuple[str, tuple[float, ...]]
 
 def _expected_reviews(cases: Sequence[PaperCase]) -> dict[_Person, float]:
     """The expected number of reviews of each candidate; papers of one committee are added up together."""
-    expected = defaultdict[_Person, float](float)
-    barred = defaultdict[_Person, float](float)
+    expected, barred = defaultdict[_Person, float](float), defaultdict[_Person, float](float)
     committees = Counter[tuple[tuple[str, ...], tuple[tuple[float, ...], ...], float]]()
     for case in cases:
         (names, without), (rows, others) = shared_part(case.candidates), shared_part(case.parameters)
         if without == others and len({*case.inclusion}) == 1:
             committees[names, rows, case.inclusion[0]] += 1
-            for place in without:
-                barred[names[place], rows[place]] += case.inclusion[0]
+            for index in without:
+                barred[names[index], rows[index]] += case.inclusion[0]
         else:
             people = zip(case.candidates, case.parameters, strict=True)
             for person, chance in zip(people, case.inclusion, strict=True):
@@ -253,15 +252,17 @@ def _expected_reviews(cases: Sequence[PaperCase]) -> dict[_Person, float]:
 
 def _shifted(data: ConferenceScores) -> bool:
     """Whether the mean is off, by much and beyond chance."""
-    said = data.predicted
-    return abs(float(data.score.mean()) - said.mean) > max(_SHIFT * said.sd, _CHANCE * said.mean_chance)
+    predicted = data.predicted
+    return abs(float(data.score.mean()) - predicted.mean) > max(
+        _SHIFT * predicted.sd, _CHANCE * predicted.mean_chance
+    )
 
 
 def _stretched(data: ConferenceScores) -> bool:
     """Whether the spread is off, by much and beyond chance."""
-    said, variance = data.predicted, float(data.score.var())
-    large = not said.sd / _STRETCH < np.sqrt(variance) < said.sd * _STRETCH
-    return large and abs(variance - said.sd**2) > _CHANCE * said.variance_chance
+    predicted, variance = data.predicted, float(data.score.var())
+    large = not predicted.sd / _STRETCH < np.sqrt(variance) < predicted.sd * _STRETCH
+    return large and abs(variance - predicted.sd**2) > _CHANCE * predicted.variance_chance
 
 
 # --- mirrored offsets
@@ -282,24 +283,26 @@ def _log_ratio_if_mirrored(cases: Sequence[PaperCase], data: ConferenceScores, d
     center = float(data.share @ data.people[:, 1])
     papers = _sampled_papers(cases)
     as_calibrated = np.array([case.log_evidence for case in papers])
-    shifted = _gain(papers, as_calibrated, 1.0, drift)
-    about_mean, matched = (_gain(papers, as_calibrated, -1.0, 2 * center + shift) for shift in (0.0, drift))
+    shifted = _log_ratio(papers, as_calibrated, 1.0, drift)
+    about_mean, matched = (
+        _log_ratio(papers, as_calibrated, -1.0, 2 * center + shift) for shift in (0.0, drift)
+    )
     return float(np.logaddexp(about_mean, matched - 1) - np.log(2)) - max(0.0, shifted - _EVIDENCE)
 
 
-def _gain(papers: Sequence[PaperCase], reference: Array, sign: float, by: float) -> float:
+def _log_ratio(papers: Sequence[PaperCase], reference: Array, sign: float, by: float) -> float:
     """The log likelihood ratio if each offset were `sign * offset + by`, summed over papers.
 
     Each is clipped so that no single paper decides. A paper that is impossible under both (-inf - -inf) says
     nothing.
     """
-    log = np.empty(len(papers))
-    for place, case in enumerate(papers):
-        rows = tuple((row[0], sign * row[1] + by, *row[2:]) for row in case.parameters)
-        log[place] = replace(case, parameters=rows).log_evidence
+    moved = (
+        replace(case, parameters=tuple((row[0], sign * row[1] + by, *row[2:]) for row in case.parameters))
+        for case in papers
+    )
     with np.errstate(invalid="ignore"):
-        ratio = np.clip(log - reference, -_MOST_PER_PAPER, _MOST_PER_PAPER)
-    return float(np.nan_to_num(ratio).sum())
+        ratio = np.array([case.log_evidence for case in moved]) - reference
+    return float(np.nan_to_num(np.clip(ratio, -_MOST_PER_PAPER, _MOST_PER_PAPER)).sum())
 
 
 def _sampled_papers(cases: Sequence[PaperCase]) -> Sequence[PaperCase]:
@@ -342,8 +345,8 @@ def outlying_candidates(data: ConferenceScores) -> Integers:
 
 def _chance_between(data: ConferenceScores, low: float, high: float) -> Array:
     """The chance that each person's score lies between two numbers before it is rounded."""
-    offset, spread = data.people[:, 1], data.spread
-    return np.asarray(ndtr((high - offset) / spread) - ndtr((low - offset) / spread))
+    below_high, below_low = (ndtr((end - data.people[:, 1]) / data.spread) for end in (high, low))
+    return np.asarray(below_high - below_low)
 
 
 # --- the misfits in words
@@ -357,7 +360,12 @@ def _notes(check: CalibrationCheck, data: ConferenceScores, odd: Integers, sign:
     if 0 < odd.size <= len(data.people) / 2 and not (off and (_far_from_most(data) or _swapped(data, sign))):
         return (_outlier_note(data.people[odd], data, sign),)
     if off:
-        return (_mean_and_sd_note(check, data, sign),)
+        return (
+            f"the calibration {'does' if check.verdict == HOPELESS else 'may'} not fit the scores: it "
+            f"predicts a mean of {check.predicted_mean:.2f} and a standard deviation of "
+            f"{check.predicted_sd:.2f}, and the scores have {check.observed_mean:.2f} and "
+            f"{check.observed_sd:.2f}. {_cause(check, data, sign)}",
+        )
     notes = []
     if check.mirrored is not None and check.mirrored > _EVIDENCE:
         notes.append(
@@ -394,14 +402,6 @@ def _swapped(data: ConferenceScores, sign: float) -> bool:
     exchanged = replace(data, people=np.column_stack([slope, offset, data.people[:, 2:]]))
     stretch = float(data.score.std()) / exchanged.predicted.sd
     return not _shifted(exchanged) and 1 / _STRETCH < stretch < _STRETCH
-
-
-def _mean_and_sd_note(check: CalibrationCheck, data: ConferenceScores, sign: float) -> str:
-    return (
-        f"the calibration {'does' if check.verdict == HOPELESS else 'may'} not fit the scores: it predicts a "
-        f"mean of {check.predicted_mean:.2f} and a standard deviation of {check.predicted_sd:.2f}, and the "
-        f"scores have {check.observed_mean:.2f} and {check.observed_sd:.2f}. {_cause(check, data, sign)}"
-    )
 
 
 def _cause(check: CalibrationCheck, data: ConferenceScores, sign: float) -> str:

@@ -32,8 +32,6 @@ from blindcal.posterior.large_pools import AggregatedBelief
 from blindcal.posterior.paper import PaperCase
 
 _EQUAL_WEIGHTS = 1e-9
-# Integer keys up to this many times the number of tuples are counted; larger ones are sorted.
-_MAX_KEY_RANGE = 16
 # HiGHS options for every solve, and those to try in turn after a numerical failure.
 _OPTIONS = {"presolve": "off", "solver": "choose"}
 _ATTEMPTS: tuple[dict[str, str], ...] = ({"presolve": "off"}, {"presolve": "on"}, {"solver": "ipm"})
@@ -61,13 +59,6 @@ class TupleClasses:
     size: Integers  # `[group]`, the number of slots in each group
 
 
-def tuple_classes(case: PaperCase, belief: Belief) -> TupleClasses:
-    """The classes of a paper's tuples by what public data can tell apart."""
-    if belief.entry is not None and belief.labels is not None:
-        return _by_entry(belief, belief.entry, belief.labels, len(case.candidates))
-    return _by_look_alike(case.tuples, belief, *case.look_alikes)
-
-
 def secret_classes(belief: Belief) -> TupleClasses:
     """Every secret of one instance as its own class: a plain belief does not say what looks alike."""
     secrets = np.arange(belief.weight.size)
@@ -77,14 +68,10 @@ def secret_classes(belief: Belief) -> TupleClasses:
     return _by_entry(belief, secrets, number, int(number.max()) + 1)
 
 
-def entry_classes(case: PaperCase) -> TupleClasses:
-    """The entries of an aggregated belief as classes: every candidate keeps its row in every slot."""
-    return _entry_classes(case.unpromised, case.aggregated)
-
-
 # Guarantees whose tables are laid out alike share them.
 @lru_cache(maxsize=2)
 def _entry_classes(case: PaperCase, entries: AggregatedBelief) -> TupleClasses:
+    """The entries of an aggregated belief as classes: every candidate keeps its row in every slot."""
     belief, (group, kind) = entries.belief, case.look_alikes
     if belief.labels is None or belief.entry is None:
         raise CertificateError("an aggregated belief has labels and entries")
@@ -115,16 +102,16 @@ def _by_entry(belief: Belief, entry: Integers, labels: Integers, kinds: int) -> 
     return _with_masses(np.arange(size), weight, favor, share, np.ones(groups, dtype=np.int64))
 
 
-def _by_look_alike(rows: Integers, belief: Belief, group: Integers, kind: Integers) -> TupleClasses:
-    """Tuples that look alike as a class; kind -1 is nobody, who has no row."""
+def tuple_classes(case: PaperCase, belief: Belief) -> TupleClasses:
+    """The classes of a paper's tuples by what public data can tell apart; nobody (kind -1) has no row."""
+    (group, kind), looks = case.look_alikes, case.look_alikes[1][case.tuples]
     kinds, groups = int(kind.max()) + 1, int(group.max()) + 1
-    looks = kind[rows]
     for g in range(groups):
         looks[:, group == g] = np.sort(looks[:, group == g], axis=1)
-    key = np.zeros(len(rows), dtype=np.int64)
+    key = np.zeros(len(looks), dtype=np.int64)
     for column in looks.T:
         key = key * (kinds + 1) + column + 1
-    first, of, count = _unique(key)
+    _, first, of, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
     weight = np.bincount(of, belief.weight).astype(np.float64)
     if (np.abs(belief.weight * count[of] - weight[of]) > _EQUAL_WEIGHTS * weight[of]).any():
         raise CertificateError("tuples that look alike must have equal weights")
@@ -137,22 +124,6 @@ def _by_look_alike(rows: Integers, belief: Belief, group: Integers, kind: Intege
         (value[named], (row[named], column[named])), shape=(groups * kinds, first.size)
     ).tocsc()
     return _with_masses(of, weight, favor, share, tied)
-
-
-def _unique(key: Integers) -> tuple[Integers, Integers, Integers]:
-    """The distinct keys in ascending order: first index of each, each key's number, and the counts.
-
-    The same as `numpy.unique`, but faster for keys in a narrow range.
-    """
-    size = int(key.max()) + 1
-    if size > _MAX_KEY_RANGE * key.size:
-        _, first, of, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
-        return first, of, count
-    # The range is narrow: count instead of sorting.
-    many, start = np.bincount(key, minlength=size), np.empty(size, dtype=np.int64)
-    start[key[::-1]] = np.arange(key.size)[::-1]
-    there = np.flatnonzero(many)
-    return start[there], (np.cumsum(many > 0) - 1)[key], many[there]
 
 
 def _with_masses(of: Integers, weight: Array, favor: Array, share: Any, size: Integers) -> TupleClasses:
@@ -197,10 +168,13 @@ class DualSolution:
     price: Array  # `[row]`, the prices of the rows
     corners: Array  # `[corner, 2]`, the extreme ranges (low, high)
 
+    def cost(self, c: TupleClasses) -> Array:
+        """What accepting each class costs per unit of weight, less what rejecting it does."""
+        return np.asarray(1.0 - 2.0 * c.favor - self.total - self.price @ c.share)
+
     def bound(self, c: TupleClasses, fixed: Array) -> float:
         """The least error of any policy over these classes, which may be finer than those of the program."""
-        cost = 1.0 - 2.0 * c.favor - self.total - self.price @ c.share
-        pull = c.weight * cost * (fixed < 0.0)
+        pull = c.weight * self.cost(c) * (fixed < 0.0)
         least = self.corners @ [np.maximum(pull, 0.0).sum(), np.minimum(pull, 0.0).sum()]
         return self.constant + float(least.min()) + float(c.weight @ c.favor)
 
@@ -284,11 +258,10 @@ class AcceptProgram:
         """
         if coarser._solver is None:
             return
-        c, dual, basis = self.classes, coarser.dual, coarser._solver.getBasis()
-        cost = 1.0 - 2.0 * c.favor - dual.total - dual.price @ c.share
+        basis, cost = coarser._solver.getBasis(), coarser.dual.cost(self.classes)
         status, rest = basis.col_status[: coarser.size], basis.col_status[coarser.size :]
         heaviest = np.zeros(self.size, dtype=bool)
-        order = np.lexsort((c.weight, parent))
+        order = np.lexsort((self.classes.weight, parent))
         heaviest[order[np.flatnonzero(np.diff(parent[order], append=-1))]] = True
         kinds = highspy.HighsBasisStatus
         basic = np.array([column == kinds.kBasic for column in status])[parent] & heaviest
@@ -529,19 +502,14 @@ class AggregatedProgram:
         self.enough = _EXACT_GAP if classes.weight.size <= MAX_EXACT_TUPLES else _SMALL_GAP
         self._coarse = AcceptProgram(aggregate_columns(classes, self.columns), guarantee)
 
-    @property
-    def scores_only(self) -> float:
-        """The adversary's success before any decision, mean over reviews."""
-        return self._coarse.scores_only
-
-    def solve(self, *, price: float = 0.0, success: float | None = None) -> Solution:
+    def solve(self, *, success: float | None = None) -> Solution:
         """The best policy found, and a bound; columns are split until the two are close enough."""
         bound, best = -np.inf, self._coarse.dual
         for _ in range(_MAX_REFINEMENTS):
-            solution = self._coarse.solve(price=price, success=success)
+            solution = self._coarse.solve(success=success)
             if not self._coarse.searched:
                 # The best policy needs no program, so every class can have its own probability.
-                return AcceptProgram(self.classes, self.guarantee).solve(price=price, success=success)
+                return AcceptProgram(self.classes, self.guarantee).solve(success=success)
             dual = self._coarse.dual
             reached = dual.bound(self.classes, self.fixed)
             if reached < bound:
@@ -551,7 +519,7 @@ class AggregatedProgram:
                 reached = dual.bound(self.classes, self.fixed)
             if reached > bound:
                 bound, best = reached, dual
-            if solution.error + price * solution.success - bound <= self.enough:
+            if solution.error - bound <= self.enough:
                 break
             columns = self._split(dual, solution.accept)
             finer = AcceptProgram(aggregate_columns(self.classes, columns), self.guarantee)
@@ -566,8 +534,7 @@ class AggregatedProgram:
 
         If there are many, those that are decided alike, and not nearly the other way, become one again.
         """
-        c = self.classes
-        cost = 1.0 - 2.0 * c.favor - dual.total - dual.price @ c.share
+        c, cost = self.classes, dual.cost(self.classes)
         apart = np.bincount(self.columns, c.weight * np.abs(cost))
         lost = apart - np.abs(np.bincount(self.columns, c.weight * cost))
         worst = np.argsort(-lost, kind="stable")[:_MAX_SPLITS]
@@ -576,7 +543,7 @@ class AggregatedProgram:
         far = np.abs(cost) * self._coarse.classes.weight[self.columns] > apart[self.columns]
         part = np.where(split[self.columns], 1 + (cost > 0.0) + 2 * far, 0)
         if lost.size <= _FEW_COLUMNS:
-            return _renumbered(self.columns * 5 + part)
+            return np.unique(self.columns * 5 + part, return_inverse=True)[1]
         held = np.empty(lost.size)
         held[self._coarse.classes.of] = accept
         high = held >= held.max() - _SAME_ACCEPT
@@ -588,7 +555,8 @@ class AggregatedProgram:
         rank = np.empty(lost.size, dtype=np.int64)
         rank[order] = np.arange(lost.size) * _MERGED // lost.size
         merged = 5 * lost.size + 2 * rank + high
-        return _renumbered(np.where(sure[self.columns], merged[self.columns], self.columns * 5 + part))
+        key = np.where(sure[self.columns], merged[self.columns], self.columns * 5 + part)
+        return np.unique(key, return_inverse=True)[1]
 
 
 def _between(first: DualSolution, second: DualSolution, share: float) -> DualSolution:
@@ -611,20 +579,15 @@ class EntryProgram:
                 "never-against needs an accept probability for each tuple of reviewers: a pool is too large"
             )
         self.case = case
-        self._coarse = AcceptProgram(entry_classes(case), guarantee)
+        classes = _entry_classes(case.unpromised, case.aggregated)
+        self._coarse = AcceptProgram(classes, guarantee)
 
-    @property
-    def scores_only(self) -> float:
-        """The adversary's success before any decision, mean over reviews."""
-        return self._coarse.scores_only
-
-    def solve(self, *, price: float = 0.0, success: float | None = None) -> Solution:
+    def solve(self, *, success: float | None = None) -> Solution:
         """The best policy over the entries, and a bound on any policy, estimated from a sample of tuples."""
-        solution = self._coarse.solve(price=price, success=success)
+        solution = self._coarse.solve(success=success)
         if self._coarse.guarantee.name == "public":
             return solution
-        reached = solution.error + price * solution.success
-        return replace(solution, bound=min(reached, solution.error + self._short_of(solution.accept)))
+        return replace(solution, bound=solution.error + min(0.0, self._short_of(solution.accept)))
 
     def _short_of(self, table: Array) -> float:
         """The bound less the policy's error: the mean over a sample, on the safe side.
@@ -729,13 +692,4 @@ def initial_columns(c: TupleClasses, fixed: Array) -> Integers:
         # One bit for each heavy candidate: a group of tied slots may hold several.
         digits = np.where((c.slot == group) & (heavy > 0), 2.0 ** (heavy - 1), 0.0)
         key = key * 2**_HEAVY_CANDIDATES + (digits @ present).astype(np.int64)
-    return _renumbered(key)
-
-
-def _renumbered(key: Integers) -> Integers:
-    """The same partition, numbered without gaps."""
-    if key.max() > 8 * key.size:
-        return np.unique(key, return_inverse=True)[1].astype(np.int64)
-    used = np.zeros(int(key.max()) + 1, dtype=bool)
-    used[key] = True
-    return np.asarray((np.cumsum(used) - 1)[key])
+    return np.unique(key, return_inverse=True)[1]

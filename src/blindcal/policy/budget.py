@@ -30,16 +30,11 @@ class Allocation:
     """A point on each chain, and the price that puts it there."""
 
     price: float  # no more expensive segment was bought
-    fraction: float  # how much was bought of each segment that ties at the price
+    fraction: float  # how much was bought of each segment that ties at it
     conference_error: Array  # `[...]`, the point chosen for each instance
     adversary_error: Array  # `[...]`, likewise
     conference_total: float  # the weighted sum of the conference's errors
     adversary_total: float  # the weighted sum of the adversary's errors
-
-    def to_frame(self) -> Any:
-        """One row per instance, as a pandas data frame; needs pandas."""
-        errors = {"conference_error": self.conference_error, "adversary_error": self.adversary_error}
-        return long_frame({name: np.atleast_1d(error) for name, error in errors.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,28 +95,21 @@ def spend(
     fronts = (frontiers,) if isinstance(frontiers, Frontier) else tuple(frontiers)
     if not fronts or (not single and any(f.conference_error.ndim != 1 for f in fronts)):
         raise InputError("give one frontier, or a sequence of frontiers of one instance each")
+    errors = [(f.conference_error, f.adversary_error) for f in fronts]
     chosen = allocate(
-        _stacked([f.conference_error for f in fronts], single),
-        _stacked([f.adversary_error for f in fronts], single),
+        *(errors[0] if single else map(_stacked, zip(*errors, strict=True))),
         conference_limit=conference_error,
         adversary_limit=adversary_error,
         weights=weights,
     )
     points = (chosen.adversary_error,) if single else tuple(chosen.adversary_error)
     policies = tuple(f.policy(adversary_error=a) for f, a in zip(fronts, points, strict=True))
-    return Spending(
-        chosen.price,
-        chosen.fraction,
-        policies[0] if single else policies,
-        chosen.conference_total,
-        chosen.adversary_total,
-    )
+    totals = chosen.conference_total, chosen.adversary_total
+    return Spending(chosen.price, chosen.fraction, policies[0] if single else policies, *totals)
 
 
-def _stacked(chains: list[Array], single: bool) -> Array:
+def _stacked(chains: Sequence[Array]) -> Array:
     """Chains of different lengths as one array, padded by repeating their last vertex."""
-    if single:
-        return chains[0]
     longest = max(chain.size for chain in chains)
     return np.stack([np.pad(chain, (0, longest - chain.size), mode="edge") for chain in chains])
 
@@ -133,18 +121,16 @@ def allocate(
     conference_limit: float | None = None,
     adversary_limit: float | None = None,
     weights: ArrayLike | None = None,
-    adversary_weights: ArrayLike | None = None,
 ) -> Allocation:
     """The best points on many convex chains under one limit on a weighted sum.
 
-    The price of a segment is `weights * d conference_error / (adversary_weights * d adversary_error)`. The
-    conference's total may be `conference_limit` at most, or the adversary's `adversary_limit` at least; the
-    other one is then as good as possible. `weights` are of the instances in the conference's total, summing
-    to 1 and equal by default; `adversary_weights` those in the adversary's total, by default the same.
+    The price of a segment is `d conference_error / d adversary_error`. The conference's total may be
+    `conference_limit` at most, or the adversary's `adversary_limit` at least; the other one is then as good as
+    possible. `weights` are of the instances in both totals, summing to 1 and equal by default.
     """
     if (conference_limit is None) == (adversary_limit is None):
         raise InputError("give one of conference_limit and adversary_limit")
-    chains = _checked_chains(conference_error, adversary_error, weights, adversary_weights)
+    chains = _checked_chains(conference_error, adversary_error, weights)
     if conference_limit is not None:
         limit = float(nearly_within("conference_limit", conference_limit, 0.0, 1.0, _SLACK))
         least = chains.least(0)
@@ -164,19 +150,13 @@ def check_achievable(whose: str, limit: float, missed: bool, end: float) -> None
 
 
 def at_price(
-    conference_error: ArrayLike,
-    adversary_error: ArrayLike,
-    price: float,
-    fraction: float = 1.0,
-    *,
-    weights: ArrayLike | None = None,
-    adversary_weights: ArrayLike | None = None,
+    conference_error: ArrayLike, adversary_error: ArrayLike, price: float, fraction: float
 ) -> Allocation:
     """The point of each chain at a given price: all cheaper segments, `fraction` of the tied ones.
 
-    The price of an `allocate` over the same chains and weights gives the same points again.
+    The price of an `allocate` over the same chains gives the same points again.
     """
-    chains = _checked_chains(conference_error, adversary_error, weights, adversary_weights)
+    chains = _checked_chains(conference_error, adversary_error, None)
     below, tied = chains.split(float(nonnegative("price", price)))
     return chains.buy(below, tied, float(price), float(within("fraction", fraction, 0.0, 1.0)))
 
@@ -188,7 +168,7 @@ class _Chains:
     shape: tuple[int, ...]
     start: tuple[Array, Array]  # both errors at the first vertex, [papers]
     step: tuple[Array, Array]  # both errors' growth along each segment, [papers, segments]
-    weights: tuple[Array, Array]  # [papers]
+    weights: Array  # [papers]
     price: Array  # [papers, segments], non-decreasing along each chain
     rounding: Array  # how far rounding of the vertices may move that price
 
@@ -206,28 +186,23 @@ class _Chains:
 
     def cost(self, axis: int) -> Array:
         """What each segment adds to a total: 0 the conference's, 1 the adversary's."""
-        return np.asarray(self.weights[axis][:, None] * self.step[axis])
+        return np.asarray(self.weights[:, None] * self.step[axis])
 
     def least(self, axis: int) -> float:
         """The total of `axis` with nothing bought."""
-        return float(np.sum(self.weights[axis] * self.start[axis]))
+        return float(np.sum(self.weights * self.start[axis]))
 
     def buy(
         self, below: NDArray[np.bool_], tied: NDArray[np.bool_], price: float, fraction: float
     ) -> Allocation:
         """The points after buying the segments below the price and a fraction of the tied ones."""
         share = below + fraction * tied
-        conference, adversary = (
+        points = [
             first + (share * step).sum(axis=1) for first, step in zip(self.start, self.step, strict=True)
-        )
-        return Allocation(
-            price,
-            fraction,
-            conference.reshape(self.shape),
-            adversary.reshape(self.shape),
-            float(np.sum(self.weights[0] * conference)),
-            float(np.sum(self.weights[1] * adversary)),
-        )
+        ]
+        conference, adversary = (point.reshape(self.shape) for point in points)
+        totals = (float(np.sum(self.weights * point)) for point in points)
+        return Allocation(price, fraction, conference, adversary, *totals)
 
     def spend(self, axis: int, amount: float) -> Allocation:
         """Buy the cheapest segments until they add `amount` to the total of `axis`."""
@@ -245,10 +220,7 @@ class _Chains:
 
 
 def _checked_chains(
-    conference_error: ArrayLike,
-    adversary_error: ArrayLike,
-    weights: ArrayLike | None,
-    adversary_weights: ArrayLike | None,
+    conference_error: ArrayLike, adversary_error: ArrayLike, weights: ArrayLike | None
 ) -> _Chains:
     conference = within("conference_error", conference_error, 0.0, 1.0)
     adversary = within("adversary_error", adversary_error, 0.0, 1.0)
@@ -257,42 +229,29 @@ def _checked_chains(
             "conference_error and adversary_error must have one non-empty shape [..., vertices], "
             f"found {conference.shape} and {adversary.shape}"
         )
-    shape = conference.shape[:-1]
-    of_conference = _weights("weights", weights, shape)
-    of_adversary = of_conference
-    if adversary_weights is not None:
-        of_adversary = _weights("adversary_weights", adversary_weights, shape)
-    flat = conference.reshape(-1, conference.shape[-1]), adversary.reshape(-1, adversary.shape[-1])
-    start = flat[0][:, 0], flat[1][:, 0]
-    counts = of_adversary[:, None] > 0  # without weight there is nothing to buy
-    step = np.diff(flat[0], axis=1) * counts, np.diff(flat[1], axis=1) * counts
-    for name, along in zip(("conference_error", "adversary_error"), step, strict=True):
+    *shape, vertices = conference.shape
+    flat = conference.reshape(-1, vertices), adversary.reshape(-1, vertices)
+    rise, run = step = np.diff(flat[0], axis=1), np.diff(flat[1], axis=1)
+    for name, along in (("conference_error", rise), ("adversary_error", run)):
         if along.size and along.min() < -_SLACK:
             raise InputError(f"{name} must not decrease along a chain, found a step of {along.min():.6g}")
-    price, rounding = _prices(step, of_conference, of_adversary)
-    return _Chains(shape, start, step, (of_conference, of_adversary), price, rounding)
-
-
-def _prices(step: tuple[Array, Array], weights: Array, adversary_weights: Array) -> tuple[Array, Array]:
-    """Price of each segment and its rounding; a chain whose price falls is refused."""
-    length = np.where(step[1] > 0, step[1], 1.0)
-    slope = np.where(step[1] > 0, np.maximum(step[0], 0.0) / length, 0.0)
-    scale = np.divide(weights, adversary_weights, out=np.zeros_like(weights), where=adversary_weights > 0)
-    sorted_slope = np.maximum.accumulate(slope, axis=1)
-    if step[0].size and ((sorted_slope - slope) * step[1]).max() > 1e-9:
+    length = np.where(run > 0, run, 1.0)
+    slope = np.where(run > 0, np.maximum(rise, 0.0) / length, 0.0)
+    price = np.maximum.accumulate(slope, axis=1)
+    if rise.size and ((price - slope) * run).max() > 1e-9:
         raise InputError("each chain must be convex: price must not decrease along it")
-    rounding = _ROUNDING * (1.0 + sorted_slope) / length
-    return np.asarray(scale[:, None] * sorted_slope), np.asarray(scale[:, None] * rounding)
+    start, rounding = (flat[0][:, 0], flat[1][:, 0]), _ROUNDING * (1.0 + price) / length
+    return _Chains(tuple(shape), start, step, _weights(weights, tuple(shape)), price, rounding)
 
 
-def _weights(name: str, weights: ArrayLike | None, shape: tuple[int, ...]) -> Array:
+def _weights(weights: ArrayLike | None, shape: tuple[int, ...]) -> Array:
     """One weight for each instance, summing to 1."""
     papers = int(np.prod(shape))
     if weights is None:
         return np.full(papers, 1.0 / papers)
-    array = nonnegative(name, weights)
+    array = nonnegative("weights", weights)
     if array.shape != shape:
-        raise InputError(f"{name} must have one number for each instance {shape}, found {array.shape}")
+        raise InputError(f"weights must have one number for each instance {shape}, found {array.shape}")
     if abs(float(array.sum()) - 1.0) > 1e-9:
-        raise InputError(f"{name} must sum to 1, found {number_text(float(array.sum()))}")
+        raise InputError(f"weights must sum to 1, found {number_text(float(array.sum()))}")
     return array.reshape(-1)

@@ -17,7 +17,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blindcal.checks import Array, Integers, check_type, within
+from blindcal.checks import Array, check_type, within
 from blindcal.errors import InputError
 from blindcal.io.cells import number_text
 from blindcal.policy.accept_lp import (
@@ -140,14 +140,14 @@ def limit_frontier(
 
 
 def accept_program(
-    case: PaperCase, guarantee: Guarantee, *, belief: Belief | None = None, most_columns: int = MOST_COLUMNS
+    case: PaperCase, guarantee: Guarantee, *, most_columns: int = MOST_COLUMNS
 ) -> AcceptProgram | AggregatedProgram | EntryProgram:
     """The program of one paper: a column for each class of tuples, or at most `most_columns` at first."""
     if case.settled:
         guarantee = PUBLIC
     if not case.listed:
         return EntryProgram(case, guarantee)
-    classes = _listed_classes(case) if belief is None else tuple_classes(case, belief)
+    classes = _listed_classes(case)
     if classes.weight.size <= most_columns:
         return AcceptProgram(classes, guarantee)
     return AggregatedProgram(classes, guarantee)
@@ -404,16 +404,8 @@ def _repaired(belief: Belief, chance: Array, guarantee: Guarantee) -> Array:
 
 
 def _single_instances(belief: Belief) -> Iterator[Belief]:
-    n = belief.weight.shape[-1]
-    weight, favor = belief.weight.reshape(-1, n), belief.favor.reshape(-1, n)
-    for w, f, labels in zip(weight, favor, _labels_of(belief, len(weight)), strict=True):
-        yield unchecked_belief(w / w.sum(), f, labels)
-
-
-def _labels_of(belief: Belief, count: int) -> Iterator[Integers | None]:
-    if belief.labels is None:
-        yield from [None] * count
-    else:
-        slots, n = belief.labels.shape[-2:]
-        each = np.broadcast_to(belief.labels, (*belief.weight.shape[:-1], slots, n)).reshape(-1, slots, n)
-        yield from each
+    shape, labels = belief.weight.shape[:-1], belief.labels
+    every = None if labels is None else np.broadcast_to(labels, (*shape, *labels.shape[-2:]))
+    for index in np.ndindex(shape):
+        weight, favor = belief.weight[index], belief.favor[index]
+        yield unchecked_belief(weight / weight.sum(), favor, None if every is None else every[index])
