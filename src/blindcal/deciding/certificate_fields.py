@@ -157,8 +157,7 @@ def _limit_field(name: str, limit: Limit) -> Field:
     low, high = ("exclusiveMinimum", "exclusiveMaximum") if limit.inside else ("minimum", "maximum")
     number = {"type": "integer" if limit.whole else "number", low: limit.low, high: limit.high}
     kind = ValueKind(number, f"must be a number from {number_text(limit.low)} to {number_text(limit.high)}")
-    nullable, optional = limit.absent is None, not limit.always_recorded
-    return Field(name, kind, limit.sentence, "", nullable=nullable, optional=optional)
+    return Field(name, kind, limit.sentence, "", nullable=True, optional=not limit.always_recorded)
 
 
 def by_scores_alone(content: Content) -> bool:

@@ -125,8 +125,8 @@ def allocate(
     """The best points on many convex chains under one limit on a weighted sum.
 
     The price of a segment is `d conference_error / d adversary_error`. The conference's total may be
-    `conference_limit` at most, or the adversary's `adversary_limit` at least; the other one is then as good as
-    possible. `weights` are of the instances in both totals, summing to 1 and equal by default.
+    `conference_limit` at most, or the adversary's `adversary_limit` at least; the other one is then as good
+    as possible. `weights` are of the instances in both totals, summing to 1 and equal by default.
     """
     if (conference_limit is None) == (adversary_limit is None):
         raise InputError("give one of conference_limit and adversary_limit")
@@ -197,9 +197,7 @@ class _Chains:
     ) -> Allocation:
         """The points after buying the segments below the price and a fraction of the tied ones."""
         share = below + fraction * tied
-        points = [
-            first + (share * step).sum(axis=1) for first, step in zip(self.start, self.step, strict=True)
-        ]
+        points = [at + (share * step).sum(axis=1) for at, step in zip(self.start, self.step, strict=True)]
         conference, adversary = (point.reshape(self.shape) for point in points)
         totals = (float(np.sum(self.weights * point)) for point in points)
         return Allocation(price, fraction, conference, adversary, *totals)

@@ -113,12 +113,10 @@ class Limit:
     sentence: str  # what it limits, for chairs and for readers of the certificate's schema
     promise: str  # what it promises, as a sentence with its value
     example: float  # a value that shows how it is written
-    absent: float | None = None  # the value that means that there is no such limit
     inside: bool = False  # whether `low` and `high` are excluded
     whole: bool = False  # whether it is a whole number
     only_with: tuple[str, ...] = ()  # the guarantees that it may go with; empty: any
     replaces: str = ""  # the guarantee whose promise it replaces; empty: its promise is a further one
-    summary: str = ""  # its value in a few words; empty: its name and the value
     bounds: str = ""  # the figure of a certificate that keeps it; empty if there is none
     # What it limits whatever an adversary believes, so that its figure depends on the table of accept
     # probabilities alone; empty if it depends on a prior
@@ -132,17 +130,17 @@ class Limit:
     @property
     def removable(self) -> bool:
         """Whether a chair must say so to have no such limit."""
-        return self.default != self.absent
+        return self.default is not None
 
     def check(self, name: str, value: Any, guarantee: str) -> None:
         """Refuse a value that it cannot have, or that another guarantee cannot have."""
-        if value is None and self.absent is None:
+        if value is None:
             return
         check_scalar(name, value)
         if self.whole and not isinstance(value, int):
             raise InputError(f"{name} must be a whole number, found {value!r}")
         (strictly_within if self.inside else within)(name, value, self.low, self.high)
-        if self.only_with and guarantee not in self.only_with and value != self.absent:
+        if self.only_with and guarantee not in self.only_with:
             named = " and ".join(self.only_with)
             raise InputError(f"{name} goes with the guarantee {named} only, found it with {guarantee}")
 
@@ -157,18 +155,17 @@ def _limit(default: Any, low: float, high: float, chair: float | None = None, **
 class Guarantee:
     """What a policy may reveal, for a pair of papers or for every paper of a conference.
 
-    The names are `public`: decide by public information alone, so that decisions reveal nothing more to
-    anyone who knows scores, pools and calibration, whatever else they know; `steady`: no decision makes the
-    best guess about a review's writer likelier; `crowd`: no decision makes anyone likelier than 1 in `among`,
-    or than the best guess from the scores alone; `average`: the best guess is no likelier on average over the
-    two outcomes, which is zero added success; `odds`: no decision changes anyone's odds by more than a factor
-    of e^epsilon, whatever they know; `none`: full calibration, for comparison. The other fields are further
-    limits for every paper; None means no limit. `steady`, `crowd` and `odds`, which limit every single
-    decision, come with an epsilon of 3 unless another is given, the others without one. (A conference.toml
-    has an epsilon of 3 with `average` too, unless it says otherwise.)
+    `steady`, `crowd` and `odds`, which limit every single decision, come with an epsilon of 3 unless another
+    is given, the others without one. (A conference.toml has an epsilon of 3 with `average` too, unless it
+    says otherwise.) The fields after the name are further limits for every paper; None means no limit.
 
     Attributes:
-        name: `public`, `steady`, `crowd`, `average`, `odds` or `none`.
+        name: `public`: decide by public information alone, so that decisions reveal nothing more to anyone
+            who knows scores, pools and calibration, whatever else they know; `steady`: no decision makes the
+            best guess about a review's writer likelier; `crowd`: no decision makes anyone likelier than 1 in
+            `among`, or than the best guess from the scores alone; `average`: the best guess is no likelier on
+            average over the two outcomes, which is zero added success; `odds`: no decision changes anyone's
+            odds by more than a factor of e^epsilon, whatever they know; `none`: full calibration.
         epsilon: The most by which the logarithm of an outcome's chance may differ between two secrets.
         multiplier: The factor, from 1 to 2, by which anyone's best guess may gain at most, whatever they
             know.
@@ -260,9 +257,9 @@ class Guarantee:
         if self.epsilon is _BY_NAME:
             object.__setattr__(self, "epsilon", GUARANTEES[self.name].epsilon)
         for name, value in GUARANTEES[self.name].needs.items():
-            if getattr(self, name) is None and LIMITS[name].default is not None:
-                raise InputError(f"`{name}` must be a number with `guarantee` {self.name}, found None")
             if getattr(self, name) is None:
+                if LIMITS[name].default is not None:
+                    raise InputError(f"`{name}` must be a number with `guarantee` {self.name}, found None")
                 object.__setattr__(self, name, value)
         for name, limit in LIMITS.items():
             limit.check(f"`{name}`", getattr(self, name), self.name)
@@ -276,7 +273,7 @@ class Guarantee:
             {'epsilon': 3.0, 'posterior_cap': 0.8, 'among': 10}
         """
         values = {name: getattr(self, name) for name in LIMITS}
-        return {name: value for name, value in values.items() if value != LIMITS[name].absent}
+        return {name: value for name, value in values.items() if value is not None}
 
     @property
     def recorded(self) -> dict[str, float | None]:
@@ -286,8 +283,8 @@ class Guarantee:
             >>> list(Guarantee().recorded.values())
             [3.0, None, None, None, 10]
         """
-        kept = [name for name, limit in LIMITS.items() if limit.always_recorded or name in self.limits]
-        return {name: getattr(self, name) for name in kept}
+        values = {name: getattr(self, name) for name in LIMITS}
+        return {k: v for k, v in values.items() if v is not None or LIMITS[k].always_recorded}
 
     @classmethod
     def from_record(cls, name: str, limits: Mapping[str, Any]) -> Guarantee:
@@ -297,8 +294,7 @@ class Guarantee:
             >>> Guarantee.from_record("steady", {"multiplier": 1.5}).epsilon is None
             True
         """
-        values: dict[str, Any] = {key: limit.absent for key, limit in LIMITS.items()}
-        return cls(name, **values | {key: limits[key] for key in LIMITS if limits.get(key) is not None})
+        return cls(name, **{key: limits.get(key) for key in LIMITS})
 
     @property
     def figure_limits(self) -> dict[str, float]:
@@ -358,13 +354,12 @@ class Guarantee:
             [[0.0, 0.0], [1.0, 1.0], [0.5, 0.5]]
         """
         low = 0.0 if self.epsilon is None else 1.0 / (1.0 + exp(self.epsilon))
-        corners = [[0.0, 0.0], [1.0, 1.0], [low, 1.0 - low]]
+        reject, accept, tip = np.array([[0.0, 0.0], [1.0, 1.0], [low, 1.0 - low]])
         widest = 1.0 - 2.0 * low
         if self.multiplier is None or widest <= self.multiplier - 1.0:
-            return np.array(corners)
+            return np.array([reject, accept, tip])
         cut = (self.multiplier - 1.0) / widest
-        tip = np.array(corners[2])
-        return np.array([corners[0], corners[1], (1 - cut) * np.array([1.0, 1.0]) + cut * tip, cut * tip])
+        return np.array([reject, accept, (1 - cut) * accept + cut * tip, cut * tip])
 
 
 LIMITS: Mapping[str, Limit] = {

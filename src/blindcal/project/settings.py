@@ -523,9 +523,9 @@ def _guarantee(name: str, limits: Mapping[str, str]) -> Guarantee:
         if not applies and text not in (None, "none"):
             raise InputError(f"`{field}` has no effect with `guarantee` {name}: leave it out")
         if text is None:
-            values[field] = limit.default if applies else limit.absent
+            values[field] = limit.default if applies else None
         elif text == "none" and removable:
-            values[field] = limit.absent
+            values[field] = None
         elif cell_problem(text, Column(field, "number")) is not None:
             kinds = "a number or none" if removable else "a number"
             raise InputError(f"`{field}` must be {kinds}, found {text!r}{number_hint(text)}")

@@ -175,7 +175,7 @@ def guarantee_words(guarantee: Guarantee) -> str:
     """A guarantee in words."""
     crowd = guarantee.name == "crowd"
     summaries = [
-        fill(LIMITS[name].summary or f"{name.replace('_', ' ')} {{{name}:g}}", guarantee.limits)
+        fill(f"{name.replace('_', ' ')} {{{name}:g}}", guarantee.limits)
         for name in guarantee.limits
         if not (crowd and name == "among")
     ]
