@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 from scipy.special import erf, erfinv
 
@@ -151,28 +152,20 @@ class AverageFrontier:
         return self._rule(z, 0.0, float(erf(z / np.sqrt(2.0))), 1.0)
 
     def _threshold(self, which: int, amount: float) -> float:
-        """The z at which `amount` is spent (0) or gained (1), by safeguarded secants.
+        """The z at which `amount` is spent (0) or gained (1).
 
         `sqrt(-log(1 - share spent))` is nearly straight in z, from z^2 at 0 to the tail of a Gaussian, so a
         few evaluations (each an integral) are enough.
         """
         total = self.integrals.spent_gained(MAX_THRESHOLD)[which]
-        close, power = max(1e-14, 0.01 * self.integrals.error), 0.5 if which == 0 else 1.0
 
         def straight(part: float) -> float:
-            return float((-np.log1p(-min(max(part / total, 0.0), 1.0 - 1e-16))) ** power)
+            return float((-np.log1p(-min(max(part / total, 0.0), 1.0 - 1e-16))) ** (1.0 if which else 0.5))
 
-        target = straight(amount)
-        low, high, last, last_gap, z = 0.0, MAX_THRESHOLD, 0.0, -target, 1.0
-        for _ in range(100):
-            part = self.integrals.spent_gained(z)[which]
-            if abs(part - amount) <= close:
-                break
-            gap = straight(part) - target
-            low, high = (low, z) if part > amount else (z, high)
-            step = z - gap * (z - last) / (gap - last_gap) if gap != last_gap else low
-            last, last_gap, z = z, gap, step if low < step < high else 0.5 * (low + high)
-        return z
+        def excess(z: float) -> float:
+            return straight(self.integrals.spent_gained(z)[which] if z > 0.0 else 0.0) - straight(amount)
+
+        return float(scipy.optimize.brentq(excess, 0.0, MAX_THRESHOLD, xtol=1e-12))
 
     def _rule(self, z: float, share_of_ties: float, price: float, fraction: float) -> AverageRule:
         """The rule at threshold z that buys a share of the ties."""

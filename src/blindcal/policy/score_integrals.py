@@ -24,6 +24,8 @@ from itertools import pairwise
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike
+from scipy.optimize.elementwise import find_root
 from scipy.special import erf, ndtr, ndtri
 
 from blindcal.checks import Array
@@ -523,11 +525,8 @@ class _EvidenceSurface:
         diagonal = self.evidence.ev(self.scores, self.scores)
         ends = [_panel_ends(self.scores, _PANELS)]
         for level in {float(sign * value) for value in levels for sign in (1.0, -1.0)}:
-
-            def above(s: Array, at: float = level) -> Array:
-                return np.asarray(self.evidence.ev(s, s) - at)
-
-            ends.append(_find_root(above, *_brackets(self.scores, diagonal - level)))
+            crossings = _brackets(self.scores, diagonal - level)
+            ends.append(_find_root(lambda s, at: self.evidence.ev(s, s) - at, *crossings, level))
         slope = self.log_ratio.derivative()
         ends.append(_find_root(slope, *_brackets(self.scores, slope(self.scores))))
         return np.asarray(2.0 * np.concatenate(ends))
@@ -537,12 +536,12 @@ class _EvidenceSurface:
         side = np.where(self.evidence.ev(y / 2, y / 2) < 0, 1.0, -1.0)
         most = np.minimum(y - 2 * self.scores[0], 2 * self.scores[-1] - y)
 
-        def depth(x: Array, level: Array) -> Array:
+        def depth(x: Array, level: Array, y: Array, side: Array) -> Array:
             return np.asarray(level + side * self.evidence.ev((y + side * x) / 2, (y - side * x) / 2))
 
-        at, start = levels[:, None], np.zeros((levels.size, y.size))
-        roots = _find_root(lambda x: depth(x, at), start, np.broadcast_to(most, start.shape))
-        return side, np.where(depth(start, at) < 0, roots, 0.0)
+        at = levels[:, None]
+        roots = _find_root(depth, np.zeros_like(at * y), most, at, y, side)
+        return side, np.where(depth(np.zeros_like(y), at, y, side) < 0, roots, 0.0)
 
     def _turns(self, y: Array, width: Array) -> Array:
         """The |x| below `width` at which the sides of the minimum are equal, [cuts, rows]; else `width`."""
@@ -550,10 +549,10 @@ class _EvidenceSurface:
         turns = []
         for level in {self.log_odds, -self.log_odds}:
 
-            def gap(x: Array, at: float = level) -> Array:
+            def gap(x: Array, y: Array, at: float = level) -> Array:
                 return np.asarray(self.log_ratio((y + x) / 2) - self.log_ratio((y - x) / 2) - at)
 
-            sign = np.signbit(gap(samples))
+            sign = np.signbit(gap(samples, y))
             change = sign[1:] != sign[:-1]
             for _ in range(2):
                 index = np.argmax(change, axis=0)
@@ -561,7 +560,7 @@ class _EvidenceSurface:
                 some = change[index, rows]
                 low = np.where(some, samples[index, rows], width)
                 high = np.where(some, samples[index + 1, rows], width)
-                turns.append(np.where(some, _find_root(gap, low, high, 1e-9), width))
+                turns.append(np.where(some, _find_root(gap, low, high, y, tolerance=1e-9), width))
                 change[index, rows] = False
         return np.stack(turns)
 
@@ -681,21 +680,9 @@ def _brackets(grid: Array, values: Array) -> tuple[Array, Array]:
 
 
 def _find_root(
-    function: Callable[[Array], Array], low: Array, high: Array, tolerance: float = 1e-13, most: int = 60
+    function: Callable[..., Array], low: Array, high: ArrayLike, *given: ArrayLike, tolerance: float = 1e-13
 ) -> Array:
-    """A root between each pair of ends by the Illinois rule; the upper end if the sign does not change."""
-    at_low, at_high = function(low), function(high)
-    inside = np.signbit(at_low) != np.signbit(at_high)
-    low = np.where(inside, low, high)
-    for step in range(most):
-        gap = np.where(at_high == at_low, 1.0, at_high - at_low)
-        middle = np.where(inside, high - at_high * (high - low) / gap, high)
-        if step % 4 == 3:
-            middle = 0.5 * (low + high)
-        value = function(middle)
-        crossed = np.signbit(value) != np.signbit(at_high)
-        low, at_low = np.where(crossed, high, low), np.where(crossed, at_high, 0.5 * at_low)
-        if np.abs(middle - high).max(initial=0.0) <= tolerance * max(1.0, np.abs(middle).max(initial=0.0)):
-            return np.asarray(middle)
-        high, at_high = middle, value
-    return np.asarray(high)
+    """A root of `function(x, *given)` between each pair of ends; the upper end if no sign changes."""
+    tolerances = {"xatol": tolerance, "xrtol": tolerance}
+    found = find_root(function, (low, high), args=given, tolerances=tolerances)
+    return np.where(found.success, found.x, high)
