@@ -15,10 +15,8 @@ from scipy.optimize import linprog
 from blindcal.errors import CertificateError
 from blindcal.policy.accept_lp import (
     AcceptProgram,
-    AggregatedProgram,
     DualSolution,
     _row_prices,
-    _unique,
     aggregate_columns,
     forced_decisions,
     initial_columns,
@@ -400,21 +398,15 @@ def test_aggregated_tables_keep_every_guarantee_and_their_bound_is_below_the_opt
         assert solved.error - solved.bound <= 1e-6 + 1e-9
 
 
-def test_prices_and_limits_on_success_are_aggregated_too():
-    guarantee = Guarantee("none", epsilon=None)
-    rng = np.random.default_rng(32)
+def test_limits_on_success_are_aggregated_too():
+    guarantee, rng = Guarantee("none", epsilon=None), np.random.default_rng(32)
     for _ in range(count(4, 30)):
         case = random_case(rng, 9, 3)
         exact, rough = accept_program(case, guarantee), accept_program(case, guarantee, most_columns=0)
-        assert rough.scores_only == pytest.approx(exact.scores_only, abs=1e-12)
-        for price in (0.1, 0.6):
-            one, other = exact.solve(price=price), rough.solve(price=price)
-            gap = other.error + price * other.success - one.error - price * one.success
-            assert -1e-9 <= gap <= 1e-6 + 1e-9
         limit = 0.5 * (exact.scores_only + exact.solve().success)
-        one, other = exact.solve(success=limit), rough.solve(success=limit)
-        assert other.success <= limit + 1e-9
-        assert -1e-9 <= other.error - one.error <= 1e-6 + 1e-9
+        best, found = exact.solve(success=limit), rough.solve(success=limit)
+        assert found.success <= limit + 1e-9
+        assert -1e-9 <= found.error - best.error <= 1e-6 + 1e-9
 
 
 def _impossible(case, guarantee: Guarantee) -> bool:
@@ -466,36 +458,6 @@ def test_aggregating_keeps_every_candidates_mass_in_every_slot():
         np.testing.assert_allclose(by_column, by_class, atol=1e-14)
 
 
-def test_dropping_the_rows_of_light_candidates_would_break_the_promise():
-    """Why columns are aggregated and rows are not: with light candidates as one, one of them gains."""
-    rng, broken = np.random.default_rng(36), 0
-    for _ in range(6):
-        case = random_case(rng, 9, 2)
-        rough = accept_program(case, Guarantee("average", epsilon=None), most_columns=0)
-        assert isinstance(rough, AggregatedProgram)
-        accept = _with_heavy_rows_only(case)
-        adversary = Enumerator(case, accept)
-        broken += adversary.success() > adversary.scores_only() + 1e-6
-    assert broken > 0
-
-
-def _with_heavy_rows_only(case) -> np.ndarray:
-    """The optimum that only the two heaviest candidates of each slot limit."""
-    belief, rows = case.belief, []
-    for slot in case.tuples.T:
-        mass = np.bincount(slot, belief.weight)
-        first, second = np.argsort(-mass)[:2]
-        row = (slot == second) * 1.0 - (slot == first)
-        rows += [(row, 0.0), (-row, mass[first] - mass[second])]
-    found = linprog(
-        1 - 2 * belief.favor,
-        A_ub=np.array([row for row, _ in rows]),
-        b_ub=[limit for _, limit in rows],
-        bounds=[(0, w) for w in belief.weight],
-    )
-    return np.clip(found.x / belief.weight, 0, 1)
-
-
 def test_a_large_pool_is_solved_to_a_stated_gap():
     case = replace(random_case(np.random.default_rng(37), count(30, 70), 3), most_listed=400_000)
     solved = accept_program(case, Guarantee("steady", epsilon=2.0), most_columns=1000).solve()
@@ -525,13 +487,3 @@ def test_rows_are_the_labels_of_each_slot(labels: list[list[int]] | None) -> Non
         }
         assert masses == pytest.approx(sorted(named.values()))
         assert (found.top[rows] == found.mass[rows].max(initial=0.0)).all()
-
-
-@pytest.mark.parametrize("widest", [10, 10_000])
-def test_keys_that_are_counted_are_found_as_those_that_are_sorted(widest: int) -> None:
-    rng = np.random.default_rng(1)
-    for _ in range(50):
-        key = rng.integers(0, widest, 40)
-        expected = np.unique(key, return_index=True, return_inverse=True, return_counts=True)[1:]
-        for found, right in zip(_unique(key), expected, strict=True):
-            np.testing.assert_array_equal(found, right)

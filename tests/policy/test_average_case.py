@@ -207,9 +207,6 @@ def test_swapping_the_reviewers_with_the_prior_changes_nothing(name):
         assert getattr(avg, field) == pytest.approx(getattr(swapped, field), abs=2e-10)
 
 
-STRAIGHT = (bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.4))
-
-
 @pytest.mark.parametrize(
     "twin",
     [

@@ -356,52 +356,33 @@ def value(belief: Belief, channel: Array) -> float:
 
 
 @pytest.mark.edge
-def test_the_best_policy_at_a_success_agrees_with_qif(qif: Any) -> None:
+@pytest.mark.parametrize(("kind", "tolerance"), [("success", 1e-8), ("labels", 1e-8), ("epsilon", 1e-7)])
+def test_the_best_policy_agrees_with_qif(qif: Any, kind: str, tolerance: float) -> None:
     rng = np.random.default_rng(1)
     for _ in range(count(60, 600)):
-        belief = random_belief(rng)
-        loss, success = losses(belief), rng.uniform(belief.weight.max(), 1.0)
-        channel = qif.mechanism.bayes_vuln.min_loss_given_max_vuln(
-            belief.weight, 2, success, lambda r, d, loss=loss: float(loss[r, d])
-        )
-        found = solve(belief, UNLIMITED, success=success)
-        assert found.error == pytest.approx(value(belief, channel), abs=1e-8)
+        belief = random_belief(rng, labels=3 if kind == "labels" else 0)
+        weight, table, guarantee, success = belief.weight, losses(belief), UNLIMITED, None
 
+        def loss(r: int, d: int, table: Array = table) -> float:
+            return float(table[r, d])
 
-@pytest.mark.edge
-def test_the_best_policy_with_labels_agrees_with_qif(qif: Any) -> None:
-    rng = np.random.default_rng(2)
-    for _ in range(count(60, 600)):
-        belief = random_belief(rng, labels=3)
-        assert belief.labels is not None
-        loss, labels = losses(belief), belief.labels[0]
-        success = rng.uniform(min(np.bincount(labels, belief.weight).max(), 1.0), 1.0)
-        channel = qif.mechanism.g_vuln.min_loss_given_max_vuln(
-            belief.weight,
-            2,
-            3,
-            success,
-            lambda y, r, labels=labels: float(labels[r] == y),
-            lambda r, d, loss=loss: float(loss[r, d]),
-        )
-        found = solve(belief, UNLIMITED, success=success)
-        assert found.error == pytest.approx(value(belief, channel), abs=1e-8)
-
-
-@pytest.mark.edge
-def test_the_best_policy_at_an_epsilon_agrees_with_qif(qif: Any) -> None:
-    rng = np.random.default_rng(3)
-    for _ in range(count(60, 600)):
-        belief = random_belief(rng)
-        loss, epsilon = losses(belief), rng.uniform(0.1, 3.0)
-        channel = qif.mechanism.d_privacy.min_loss_given_d(
-            belief.weight,
-            2,
-            lambda a, b, epsilon=epsilon: epsilon * (a != b),
-            lambda r, d, loss=loss: float(loss[r, d]),
-        )
-        found = solve(belief, Guarantee("none", epsilon=epsilon))
-        assert found.error == pytest.approx(value(belief, channel), abs=1e-7)
+        if kind == "success":
+            success = rng.uniform(weight.max(), 1.0)
+            channel = qif.mechanism.bayes_vuln.min_loss_given_max_vuln(weight, 2, success, loss)
+        elif kind == "labels":
+            assert belief.labels is not None
+            labels = belief.labels[0]
+            success = rng.uniform(min(np.bincount(labels, weight).max(), 1.0), 1.0)
+            channel = qif.mechanism.g_vuln.min_loss_given_max_vuln(
+                weight, 2, 3, success, lambda y, r, labels=labels: float(labels[r] == y), loss
+            )
+        else:
+            guarantee = Guarantee("none", epsilon=rng.uniform(0.1, 3.0))
+            channel = qif.mechanism.d_privacy.min_loss_given_d(
+                weight, 2, lambda a, b, epsilon=guarantee.epsilon: epsilon * (a != b), loss
+            )
+        found = solve(belief, guarantee, success=success)
+        assert found.error == pytest.approx(value(belief, channel), abs=tolerance)
 
 
 @pytest.mark.edge

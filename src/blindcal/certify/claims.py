@@ -14,7 +14,7 @@ heavy entries of the table, one for each equation, get the exact rational that d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import partial
@@ -35,7 +35,6 @@ from blindcal.certify.exact import (
     exact_case,
     exponential_below,
     logarithm_above,
-    quotient_above,
     upward,
 )
 from blindcal.checks import Array, Integers
@@ -159,17 +158,17 @@ def certify(
         table = _mix(start, mixed, fixed)
         # A constant table meets every equation.
         policy = meet_equations(case, table, guarantee) if np.ptp(table) else ExactPolicy(table)
-        policy = None if policy is None else _weightless_inside(belief, policy)
-        outcomes = None if policy is None else case.outcomes(policy)
-        missed = (
-            None if policy is None or outcomes is None else _mix_needed(case, policy, outcomes, guarantee)
-        )
-        if policy is not None and outcomes is not None and missed is not None and not missed.size:
-            untouched = not policy.exact and np.array_equal(policy.numerator, start)
-            lost = _PROGRAM_TOLERANCE if mixed <= _SMALLEST_MIX else 0.0
-            if not untouched and _public_is_better(public(), policy, belief, case, guarantee, lost):
-                break
-            return policy, _claim_of(case, policy, outcomes, mixed)
+        missed = None
+        if policy is not None:
+            policy = _weightless_inside(belief, policy)
+            outcomes = case.outcomes(policy)
+            missed = _mix_needed(case, policy, outcomes, guarantee)
+            if not missed.size:
+                untouched = not policy.exact and np.array_equal(policy.numerator, start)
+                lost = _PROGRAM_TOLERANCE if mixed <= _SMALLEST_MIX else 0.0
+                if not untouched and _public_is_better(public(), policy, belief, case, guarantee, lost):
+                    break
+                return policy, _claim_of(case, policy, outcomes, mixed)
         if (missed is None or missed.max() > _PROGRAM_TOLERANCE) and start is not narrower:
             start = narrower
         else:
@@ -278,13 +277,12 @@ def _mix_needed(case: ExactCase, policy: ExactPolicy, outcomes: OutcomeMasses, g
     """For every limit that the table breaks, the weight of the constant 1/2 that would repair it."""
     unit = policy.denominator
     slacks = _slacks(case, outcomes, policy.ends, unit, guarantee)
-    broken = [slack < 0 for slack in slacks]
-    if not any(where.any() for where in broken):
+    if not any((slack < 0).any() for slack in slacks):
         return np.empty(0)
     weights: list[float] = []
-    spares = _slacks(case, case.half, (1, 1), 2, guarantee)
-    for slack, spare, where in zip(slacks, spares, broken, strict=True):
-        each = zip(-2 * slack[where], spare[where] * unit, strict=True)
+    for slack, spare in zip(slacks, _slacks(case, case.half, (1, 1), 2, guarantee), strict=True):
+        broken = slack < 0
+        each = zip(-2 * slack[broken], spare[broken] * unit, strict=True)
         weights += [1.0 if have <= 0 else need / (need + have) for need, have in each]
     return np.array(weights)
 
@@ -301,53 +299,55 @@ def _slacks(
 
     Quantities that depend on weights may exceed their limit by `slack`, relative to it.
     """
-    table = _Compared(case, outcomes, ends, unit, slack)
+    (low, high), most, whole = ends, slack.denominator + slack.numerator, slack.denominator
+
+    def within(caps: Sequence[_Cap]) -> list[Exact]:
+        """Nobody is likelier than the cap of the slot, after either outcome."""
+        return [
+            most * top * total - whole * bottom * part
+            for total, parts in outcomes
+            for part, (top, bottom) in zip(parts, caps, strict=True)
+        ]
+
+    def average(_: float) -> list[Exact]:
+        """Nobody overtakes the likeliest of the slot."""
+        return [
+            most * part[prior.argmax()] - whole * part
+            for _, parts in outcomes
+            for part, prior in zip(parts, case.prior, strict=True)
+        ]
+
+    def odds(epsilon: float) -> list[Exact]:
+        """No chance of an outcome is more than e^epsilon times another one."""
+        factor, pairs = exponential_below(epsilon), ((high, low), (unit - low, unit - high))
+        return [np.array([factor.numerator * b - factor.denominator * a], dtype=object) for a, b in pairs]
+
+    def guesses(multiplier: float) -> list[Exact]:
+        """The largest chances of both outcomes sum to at most the multiplier."""
+        factor, both = Fraction(multiplier), high + unit - low
+        return [np.array([factor.numerator * unit - factor.denominator * both], dtype=object)]
+
+    # Every guarantee and every limit has a row here, or it is not certified. Forced decisions
+    # (`never_against`) are compared where they are made, `_forced`.
+    comparisons: Mapping[str, Callable[[float], list[Exact]]] = {
+        "public": lambda _: [np.array([low - high], dtype=object)],
+        "steady": lambda _: within(_crowd_caps(case, None)),
+        "crowd": lambda _: [],
+        "average": average,
+        "odds": lambda _: [],
+        "none": lambda _: [],
+        "epsilon": odds,
+        "multiplier": guesses,
+        "posterior_cap": lambda cap: within([Fraction(cap).as_integer_ratio()] * len(case.top)),
+        "never_against": lambda _: [],
+        "among": lambda among: within(_crowd_caps(case, among)),
+    }
     slacks: list[Exact] = []
     for name, value in {guarantee.name: 0.0, **guarantee.limits}.items():
-        if name not in _COMPARISONS:
+        if name not in comparisons:
             raise CertificateError(f"{name} cannot be certified here: nothing compares it")
-        slacks += _COMPARISONS[name](table, value)
+        slacks += comparisons[name](value)
     return slacks
-
-
-@dataclass(frozen=True, eq=False)
-class _Compared:
-    """A table whose limits are compared: see `_slacks`."""
-
-    case: ExactCase
-    outcomes: OutcomeMasses
-    ends: tuple[int, int]
-    unit: int
-    slack: Fraction
-
-    def within(self, caps: Sequence[_Cap]) -> Iterator[Exact]:
-        """Nobody is likelier than the cap of the slot, after either outcome."""
-        most, whole = self.slack.denominator + self.slack.numerator, self.slack.denominator
-        for total, parts in self.outcomes:
-            for part, (top, bottom) in zip(parts, caps, strict=True):
-                yield most * top * total - whole * bottom * part
-
-    def average(self) -> Iterator[Exact]:
-        """Nobody overtakes the likeliest of the slot."""
-        most, whole = self.slack.denominator + self.slack.numerator, self.slack.denominator
-        for _, parts in self.outcomes:
-            for part, prior in zip(parts, self.case.prior, strict=True):
-                yield most * part[prior.argmax()] - whole * part
-
-    def odds(self, factor: Fraction) -> Iterator[Exact]:
-        """No chance of an outcome is more than `factor` times another one."""
-        low, high = self.ends
-        for upper, lower in ((high, low), (self.unit - low, self.unit - high)):
-            yield _one(factor.numerator * lower - factor.denominator * upper)
-
-    def guesses(self, factor: Fraction) -> Iterator[Exact]:
-        """The largest chances of both outcomes sum to at most `factor`."""
-        low, high = self.ends
-        yield _one(factor.numerator * self.unit - factor.denominator * (high + self.unit - low))
-
-
-def _one(number: int) -> Exact:
-    return np.array([number], dtype=object)
 
 
 # A cap on posteriors is a fraction, top and bottom: with weights on one exponent it needs no reduction.
@@ -360,28 +360,6 @@ def _crowd_caps(case: ExactCase, among: float | None) -> list[_Cap]:
         (1, int(among)) if among is not None and top * int(among) <= case.total else (top, case.total)
         for top in case.top
     ]
-
-
-def _constant_caps(case: ExactCase, cap: float) -> list[_Cap]:
-    exact = Fraction(cap)
-    return [(exact.numerator, exact.denominator)] * len(case.top)
-
-
-# Every guarantee and every limit has a row here, or it is not certified. Forced decisions (`never_against`)
-# are compared where they are made, `_forced`.
-_COMPARISONS: Mapping[str, Callable[[_Compared, float], Iterable[Exact]]] = {
-    "public": lambda table, _: [_one(table.ends[0] - table.ends[1])],
-    "steady": lambda table, _: table.within(_crowd_caps(table.case, None)),
-    "crowd": lambda table, _: (),
-    "average": lambda table, _: table.average(),
-    "odds": lambda table, _: (),
-    "none": lambda table, _: (),
-    "epsilon": lambda table, value: table.odds(exponential_below(value)),
-    "multiplier": lambda table, value: table.guesses(Fraction(value)),
-    "posterior_cap": lambda table, value: table.within(_constant_caps(table.case, value)),
-    "never_against": lambda table, _: (),
-    "among": lambda table, value: table.within(_crowd_caps(table.case, value)),
-}
 
 
 def claim(belief: Belief, policy: ExactPolicy, *, mixed: float = 0.0) -> Claim:
@@ -407,7 +385,9 @@ def _claim_of(case: ExactCase, policy: ExactPolicy, outcomes: OutcomeMasses, mix
     reached = sum(int(part.max()) for _, parts in outcomes for part in parts)
     before = sum(case.top) * unit
     rise, posterior, named, paper, factor = 0, 0, 0, 0, Fraction(1)
-    for total, parts in ((total, parts) for total, parts in outcomes if total > 0):
+    for total, parts in outcomes:
+        if total == 0:
+            continue
         for part, top, alike in zip(parts, case.top, case.alike, strict=True):
             best = int(part.max())
             posterior = max(posterior, ceiling(best, total))
@@ -423,7 +403,7 @@ def _claim_of(case: ExactCase, policy: ExactPolicy, outcomes: OutcomeMasses, mix
         newly_named=Fraction(ceiling(reached - before, case.total * unit), CLAIM_DENOMINATOR),
         largest_rise=upward(Fraction(rise, CLAIM_DENOMINATOR)),
         epsilon=table_epsilon(policy),
-        multiplier=quotient_above(high + unit - low, unit),
+        multiplier=upward(Fraction(high + unit - low, unit)),
         largest_posterior=_posterior_float(posterior),
         largest_posterior_scores_only=_posterior_float(ceiling(max(case.top, default=0), case.total)),
         largest_posterior_named=_posterior_float(named),

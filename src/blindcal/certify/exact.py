@@ -15,7 +15,6 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import lcm
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -258,31 +257,20 @@ def exact_case(belief: Belief) -> ExactCase:
     """The belief of one paper in integers."""
     weight = weight_integers(belief.weight)
     labels = np.arange(weight.size)[None] if belief.labels is None else belief.labels
-    alike = (
-        np.ones(int(labels.max()) + 1, dtype=object) if belief.alike is None else belief.alike.astype(object)
-    )
+    alike = np.ones(int(labels.max()) + 1, dtype=object)
+    if belief.alike is not None:
+        alike = belief.alike.astype(object)
     if (common := lcm(*alike.tolist())) > 1:
         weight = weight * common
-    order, start, group, label, counts = [], [], [], [], []
+    slots = []
     for row in labels[(labels >= 0).any(axis=1)]:
         named, number, ends = _label_counts(np.maximum(row, NOBODY))
         # Nobody (-1) comes first in the sorted labels, if it occurs.
         nobody = int(named[0] == NOBODY)
-        counts.append(alike[named[nobody:]])
-        order.append(np.argsort(_compact(number), kind="stable")[ends[nobody] :])
-        group.append(number - nobody)
-        label.append(named[nobody:])
-        start.append(ends[nobody:-1] - ends[nobody])
-    return ExactCase(
-        weight,
-        tuple(order),
-        tuple(start),
-        tuple(group),
-        tuple(label),
-        tuple(counts),
-        belief.entry,
-        len(labels),
-    )
+        by_label, names = np.argsort(number, kind="stable")[ends[nobody] :], named[nobody:]
+        slots.append((by_label, ends[nobody:-1] - ends[nobody], number - nobody, names, alike[names]))
+    order, start, group, label, counts = zip(*slots, strict=True) if slots else ((),) * 5
+    return ExactCase(weight, order, start, group, label, counts, belief.entry, len(labels))
 
 
 def _label_counts(labels: Integers) -> tuple[Integers, Integers, Integers]:
@@ -296,11 +284,6 @@ def _label_counts(labels: Integers) -> tuple[Integers, Integers, Integers]:
     present = np.flatnonzero(counts)
     number = (np.cumsum(counts > 0) - 1)[labels - NOBODY]
     return present + NOBODY, number, np.concatenate([[0], np.cumsum(counts[present])])
-
-
-def _compact(number: Integers) -> NDArray[np.integer[Any]]:
-    """The same numbers in two bytes each if they fit: a stable sort of these is a radix sort."""
-    return number.astype(np.int16) if number.max(initial=0) < 1 << 15 else number
 
 
 def ceiling(numerator: int, denominator: int) -> int:
@@ -323,11 +306,6 @@ def upward(value: Fraction) -> float:
     except OverflowError:
         return math.inf
     return near if Fraction(near) >= value else math.nextafter(near, math.inf)
-
-
-def quotient_above(numerator: int, denominator: int) -> float:
-    """`numerator / denominator` rounded up to a float."""
-    return upward(Fraction(numerator, denominator))
 
 
 @lru_cache(maxsize=64)

@@ -139,7 +139,7 @@ class Plan:
             ):
                 secrets[name] = values.tolist()
             tables.append({"paper": [case.paper] * len(secrets["accept"]), **secrets})
-        columns = max(tables, key=len, default={name: [] for name in ("paper", "weight", "favor", "accept")})
+        columns = [*max(tables, key=len, default=("paper", "weight", "favor", "accept"))]
         # A paper with fewer reviews has empty cells.
         return data_frame(
             {

@@ -21,10 +21,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike
 from scipy.optimize.elementwise import find_root
 from scipy.special import erf, ndtr, ndtri
 
@@ -680,9 +680,9 @@ def _brackets(grid: Array, values: Array) -> tuple[Array, Array]:
 
 
 def _find_root(
-    function: Callable[..., Array], low: Array, high: ArrayLike, *given: ArrayLike, tolerance: float = 1e-13
+    function: Callable[..., Array], low: Array, high: Array, *given: object, tolerance: float = 1e-13
 ) -> Array:
     """A root of `function(x, *given)` between each pair of ends; the upper end if no sign changes."""
-    tolerances = {"xatol": tolerance, "xrtol": tolerance}
-    found = find_root(function, (low, high), args=given, tolerances=tolerances)
+    within = {"xatol": tolerance, "xrtol": tolerance}
+    found: Any = find_root(function, (low, high), args=given, tolerances=cast(Any, within))
     return np.where(found.success, found.x, high)

@@ -8,9 +8,9 @@ has the least error among those with, for every review l of every coupled paper,
 
 and the epsilon of one paper. Then `E max_y P(A_l = y | H)` never grows (tower rule), and all decisions
 together make no best guess likelier on average (docs/explanation/theory.md has the proof). The condition is
-linear in the table, given the *pairwise* chances of who wrote review l and who reviewed paper t. These are
-sums over assignments: exactly by `AssignmentSums` if loads are few and small, or over assignments that are
-listed or were sampled. Linear programs are solved to 1e-9, so "nothing" is up to that for each paper.
+linear in the table, given the *pairwise* chances of who wrote review l and who reviewed paper t: sums over
+assignments that are listed or were sampled. Linear programs are solved to 1e-9, so "nothing" is up to that
+for each paper.
 
 It is a mechanism for research: tables depend on private decisions, and its cost grows with the reviews of the
 component.
@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from scipy.optimize import linprog
@@ -33,32 +32,20 @@ MOST_REVIEWS = 60
 """Coupled parts with more reviews are refused: their programs have a row for each review and candidate."""
 
 
-class CoupledPrior(Protocol):
-    """A prior over whole assignments: which tuple of its own each paper has.
+@dataclass(frozen=True, eq=False)
+class ListedPrior:
+    """A prior over whole assignments, one by one: all of them, or a sample from the belief."""
 
-    `tuples[paper][tuple, slot]` are people by number, below 0 if they cannot be named.
-    """
-
-    @property
-    def tuples(self) -> Sequence[Integers]: ...
+    # Those of each paper, `[tuple, slot]`: people by number, below 0 if they cannot be named
+    tuples: Sequence[Integers]
+    assignments: Integers = field(repr=False)  # `[assignment, paper]`, tuples by number
+    chance: Array = field(repr=False)  # `[assignment]`
 
     def pairwise(self, likelihoods: Sequence[Array], paper: int) -> list[Array]:
         """`[other tuple, tuple]` for each paper: P(both | likelihoods), with a tuple of this paper.
 
         `likelihoods[paper][tuple]` are those of what is known.
         """
-
-
-@dataclass(frozen=True, eq=False)
-class ListedPrior:
-    """Assignments one by one: all of them, or a sample from the belief."""
-
-    tuples: Sequence[Integers]  # as in `CoupledPrior`
-    assignments: Integers = field(repr=False)  # `[assignment, paper]`, tuples by number
-    chance: Array = field(repr=False)  # `[assignment]`
-
-    def pairwise(self, likelihoods: Sequence[Array], paper: int) -> list[Array]:
-        """The chances of two papers' tuples together."""
         weight = self.chance.copy()
         for own, likelihood in zip(self.assignments.T, likelihoods, strict=True):
             weight = weight * likelihood[own]
@@ -83,7 +70,7 @@ def reviewer_masses(tuples: Integers, joint: Array) -> list[Array]:
 
 
 def next_table(
-    prior: CoupledPrior,
+    prior: ListedPrior,
     likelihoods: Sequence[Array],
     paper: int,
     favor: Array,
@@ -105,10 +92,10 @@ def next_table(
         for rows, chances in zip(prior.tuples, joint, strict=True)
         for mass in reviewer_masses(rows, chances)
     ]
-    accept = np.full(weight.shape, 0.5)
-    accept[possible] = _tidy(_least_error(masses, weight[possible], favor[possible], epsilon), epsilon)
-    low, high = accept[possible].min(), accept[possible].max()
-    return np.asarray(np.clip(accept, low, high))
+    found = _tidy(_least_error(masses, weight[possible], favor[possible], epsilon), epsilon)
+    accept = np.full(weight.shape, np.clip(0.5, found.min(), found.max()))
+    accept[possible] = found
+    return accept
 
 
 def _tidy(accept: Array, epsilon: float | None) -> Array:
