@@ -26,7 +26,7 @@ from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.paper import PaperCase, secret_of
 from general_program import least_loss
-from listed_tuples import NamingAdversary
+from listed_tuples import Oracle, agree, keeps, naming
 from sizes import count
 
 MENU = (
@@ -88,7 +88,7 @@ def test_no_claim_is_understated_and_steady_is_steady_over_named_people() -> Non
         if guarantee.posterior_cap is not None and cap_is_hopeless(case, guarantee.posterior_cap):
             continue
         policy, stated = planned(case, guarantee)
-        NamingAdversary(case, policy).check(guarantee, stated)
+        agree(stated, keeps(guarantee, naming(case), policy))
         informed += len({policy.probability(r) for r in range(len(case.tuples))}) > 1
     assert informed > count(100, 500) // 4, "most tables must use the secret"
 
@@ -96,8 +96,7 @@ def test_no_claim_is_understated_and_steady_is_steady_over_named_people() -> Non
 def cap_is_hopeless(case: PaperCase, cap: float) -> bool:
     """Whether the scores alone name somebody with more than this chance."""
     constant = ExactPolicy(np.zeros(len(case.tuples), dtype=np.int64))
-    adversary = NamingAdversary(case, constant)
-    return any(adversary.top(slot, None) > cap for slot in adversary.slots)
+    return any(before > cap for _, before in Oracle(naming(case), constant).posteriors)
 
 
 def test_a_likely_outsider_hides_no_rise_of_a_named_person() -> None:
@@ -108,7 +107,8 @@ def test_a_likely_outsider_hides_no_rise_of_a_named_person() -> None:
     for _ in range(12):
         case = replace(random_case(rng, most=4, least=4, reviews=2), inclusion=(0.8, 0.3, 0.3, 0.3, 0.3))
         policy, stated = planned(case, steady)
-        assert NamingAdversary(case, policy).check(steady, stated) == stated.largest_rise == 0.0
+        agree(stated, keeps(steady, naming(case), policy))
+        assert stated.largest_rise == 0.0
         used += float(np.ptp(policy.accept)) > 0.01
         hidden = max(hidden, rise_with_star_as_a_guess(case, steady))
     assert used >= 3
@@ -120,13 +120,8 @@ def rise_with_star_as_a_guess(case: PaperCase, guarantee: Guarantee) -> float:
     belief = case.belief
     loss = np.stack([1 - belief.favor, belief.favor], axis=-1)
     accept = least_loss(belief.weight, loss, case.tuples.T, guarantee).chance[:, 0]
-    adversary = NamingAdversary(case, ExactPolicy(np.rint(accept * 2**53).astype(np.int64)))
-    return max(
-        float(adversary.top(slot, d) / adversary.outcome(d) - adversary.top(slot, None))
-        for slot in adversary.slots
-        for d in adversary.chance
-        if adversary.outcome(d) > 0
-    )
+    adversary = Oracle(naming(case), ExactPolicy(np.rint(accept * 2**53).astype(np.int64)))
+    return max(float(after - before) for after, before in adversary.posteriors)
 
 
 @pytest.mark.parametrize("guarantee", MENU, ids=str)
@@ -180,7 +175,7 @@ def test_a_paper_that_only_outsiders_can_have_reviewed_has_nobody_to_name() -> N
     assert secret_of(case, ("x", "y")) == 0
     for guarantee in MENU:
         policy, stated = planned(case, guarantee)
-        NamingAdversary(case, policy).check(guarantee, stated)
+        agree(stated, keeps(guarantee, naming(case), policy))
         assert stated.named == stated.newly_named == 0
         assert stated.largest_posterior == 0.0
     found = menu(Conference((case,), case.bar, None, (True,)))

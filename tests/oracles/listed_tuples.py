@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import pairwise, permutations, product
-from math import inf, lcm, log
+from math import inf, log
 
 import numpy as np
 from scipy.special import logsumexp
@@ -17,7 +17,7 @@ from scipy.stats import norm
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR, ExactPolicy
 from blindcal.policy.guarantee import Guarantee
-from blindcal.posterior.belief import Belief
+from blindcal.posterior.belief import Belief, unchecked_belief
 from blindcal.posterior.paper import PaperCase
 
 ROUNDING = 1e-9
@@ -299,103 +299,11 @@ def keeps(
     return true
 
 
-class NamingAdversary:
-    """Lists every tuple, adds up in whole numbers, and names people only: `*` is not a name.
-
-    Nothing of the belief is used but its weights, in the order of the tuples.
-    """
-
-    def __init__(self, case: PaperCase, policy: ExactPolicy, entry: list[int] | None = None) -> None:
-        named = [name for name in case.candidates if name != "*"]
-        every = product(case.candidates, repeat=len(case.scores))
-        self.tuples = [who for who in every if all(who.count(name) <= 1 for name in named)]
-        self.slots = range(len(case.scores))
-        weight = case.belief.weight.tolist() if entry is None else entry
-        assert len(weight) == len(self.tuples)
-        self.weight = [int(Fraction(w) * 2**1074) for w in weight]
-        chance = [policy.probability(r) for r in range(len(weight))]
-        unit = lcm(*{p.denominator for p in chance})
-        self.unit, self.total = unit, sum(self.weight)
-        accept = [p.numerator * (unit // p.denominator) for p in chance]
-        self.chance = {"accept": accept, "reject": [unit - p for p in accept]}
-
-    def named(self, slot: int, outcome: str | None) -> dict[str, Fraction]:
-        """P(this person wrote the slot, and the outcome), people only."""
-        mass: dict[str, int] = defaultdict(int)
-        for r, who in enumerate(self.tuples):
-            if who[slot] != "*":
-                mass[who[slot]] += self.weight[r] * (
-                    self.unit if outcome is None else self.chance[outcome][r]
-                )
-        return {name: Fraction(part, self.total * self.unit) for name, part in mass.items()}
-
-    def top(self, slot: int, outcome: str | None) -> Fraction:
-        return max(self.named(slot, outcome).values(), default=Fraction(0))
-
-    def outcome(self, outcome: str) -> Fraction:
-        whole = sum(w * p for w, p in zip(self.weight, self.chance[outcome], strict=True))
-        return Fraction(whole, self.total * self.unit)
-
-    def epsilon_factor(self) -> Fraction | None:
-        """The largest ratio between two tuples' chances of one outcome; None if it has no bound."""
-        worst = Fraction(1)
-        for chances in self.chance.values():
-            if max(chances) > 0:
-                if min(chances) == 0:
-                    return None
-                worst = max(worst, Fraction(max(chances), min(chances)))
-        return worst
-
-    def check(self, guarantee: Guarantee, stated: Claim) -> float:
-        """No claim below the truth, every limit kept; returns the largest rise."""
-        before = [self.top(slot, None) for slot in self.slots]
-        after = {d: [self.top(slot, d) for slot in self.slots] for d in self.chance}
-        success = sum(map(sum, after.values()), Fraction(0))
-        seen = {d: self.outcome(d) for d in self.chance if self.outcome(d) > 0}
-        posteriors = [(after[d][slot] / seen[d], before[slot]) for d in seen for slot in self.slots]
-        rise = max(0, *(new - old for new, old in posteriors))
-        assert stated.reviews == len(self.slots)
-        tiny = Fraction(1, 2**79)
-        assert success <= stated.named <= success + tiny
-        assert sum(before) <= stated.named_scores_only <= sum(before) + tiny
-        assert success - sum(before) <= stated.newly_named
-        assert rise <= Fraction(stated.largest_rise)
-        assert float(rise) >= stated.largest_rise - 1e-15
-        assert max(new for new, _ in posteriors) <= Fraction(stated.largest_posterior)
-        self.check_further(stated, seen)
-        factor = self.epsilon_factor()
-        assert factor is None or factor <= Fraction(Context(prec=60).exp(Decimal(stated.epsilon + 1e-15)))
-        assert (factor is None) == (stated.epsilon == float("inf"))
-        if guarantee.name in ("steady", "public"):
-            assert rise == 0
-        if guarantee.name in ("steady", "public", "average"):
-            assert success == sum(before)
-        if guarantee.posterior_cap is not None:
-            assert all(new <= Fraction(guarantee.posterior_cap) for new, _ in posteriors)
-        if guarantee.among is not None:
-            assert all(new <= max(old, Fraction(1, guarantee.among)) for new, old in posteriors)
-        if guarantee.epsilon is not None:
-            assert factor is not None
-            assert factor <= Fraction(Context(prec=60).exp(Decimal(guarantee.epsilon)))
-        return float(rise)
-
-    def check_further(self, stated: Claim, seen: dict[str, Fraction]) -> None:
-        """What a crowd does not limit: names only, the whole paper, and the factor of each candidate."""
-        names, papers, factors = [Fraction(0)], [Fraction(0)], [Fraction(1)]
-        for outcome, chance in seen.items():
-            reviewed: dict[str, Fraction] = defaultdict(Fraction)
-            for slot in self.slots:
-                before, mass = self.named(slot, None), self.named(slot, outcome)
-                total = sum(mass.values(), Fraction(0))
-                names += [part / total for part in mass.values() if total > 0]
-                factors += [part / chance / before[who] for who, part in mass.items() if before[who] > 0]
-                for who, part in mass.items():
-                    reviewed[who] += part / chance
-            papers += reviewed.values()
-        for said, parts in (
-            (stated.largest_posterior_named, names),
-            (stated.largest_posterior_paper, papers),
-            (stated.largest_factor, factors),
-        ):
-            assert max(parts) <= Fraction(said)
-            assert float(max(parts)) >= said * (1.0 - 1e-14)
+def naming(case: PaperCase) -> Belief:
+    """The weights of a paper's tuples with the guesses listed anew: people by name, and `*` is not a name."""
+    named = [name for name in case.candidates if name != "*"]
+    every = product(case.candidates, repeat=len(case.scores))
+    tuples = [who for who in every if all(who.count(name) <= 1 for name in named)]
+    labels = [[named.index(name) if name != "*" else -1 for name in who] for who in tuples]
+    assert len(tuples) == case.belief.weight.size
+    return unchecked_belief(case.belief.weight, case.belief.favor, np.array(labels).T)
