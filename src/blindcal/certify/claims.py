@@ -151,11 +151,12 @@ def certify(
         (0.0, True, inf)
     """
     case = exact_case(belief)
-    fixed = _forced(belief, guarantee, accept.size)
+    fixed = _forced_decisions(belief, guarantee, accept.size)
     public = partial(_public_table, belief, case, fixed)
-    start, narrower = (_round_table(table, fixed) for table in (accept, _narrowed(belief, accept, guarantee)))
+    start = _round_table(accept, fixed)
+    narrower = _round_table(_narrowed_table(belief, accept, guarantee), fixed)
     while mixed < 1:
-        table = _mix(start, mixed, fixed)
+        table = _mix_with_half(start, mixed, fixed)
         # A constant table meets every equation.
         policy = meet_equations(case, table, guarantee) if np.ptp(table) else ExactPolicy(table)
         missed = None
@@ -172,7 +173,7 @@ def certify(
         if (missed is None or missed.max() > _PROGRAM_TOLERANCE) and start is not narrower:
             start = narrower
         else:
-            mixed = _next_mix(mixed, missed)
+            mixed = _next_mixing_weight(mixed, missed)
     constant = public()
     outcomes = case.outcomes(constant)
     if _mix_needed(case, constant, outcomes, guarantee).size:
@@ -198,7 +199,7 @@ def _public_is_better(
     return not _mix_needed(case, public, case.outcomes(public), guarantee).size
 
 
-def _forced(belief: Belief, guarantee: Guarantee, size: int, doubt: float = 0.0) -> Integers:
+def _forced_decisions(belief: Belief, guarantee: Guarantee, size: int, doubt: float = 0.0) -> Integers:
     """1 or 0 for secrets whose evidence is too strong to decide against it, else -1, also for weight 0.
 
     The evidence must exceed the limit by more than `doubt`, which allows for the last digits.
@@ -237,7 +238,7 @@ def _round_table(table: Array, fixed: Integers) -> Integers:
     return np.where(fixed >= 0, fixed * UNIT, nearest)
 
 
-def _narrowed(belief: Belief, accept: Array, guarantee: Guarantee) -> Array:
+def _narrowed_table(belief: Belief, accept: Array, guarantee: Guarantee) -> Array:
     """The table inside the narrowest range that the program's tolerance allows, if the range is limited.
 
     A program solves for weight * accept, so its tolerance hardly restricts accept if the weight is tiny.
@@ -251,13 +252,13 @@ def _narrowed(belief: Belief, accept: Array, guarantee: Guarantee) -> Array:
     return np.clip(inside, min(low, mean), max(high, mean))
 
 
-def _mix(start: Integers, weight: float, fixed: Integers) -> Integers:
+def _mix_with_half(start: Integers, weight: float, fixed: Integers) -> Integers:
     """`(1 - weight) * table + weight / 2`; forced decisions stay."""
     mixed = np.rint(start + weight * (UNIT // 2 - start)).astype(np.int64)
     return np.where((fixed >= 0) | (weight == 0), start, mixed)
 
 
-def _next_mix(weight: float, missed: Array | None) -> float:
+def _next_mixing_weight(weight: float, missed: Array | None) -> float:
     """The mixing weight to try next: what the missed limits need, or eight times the last one."""
     if weight > 0:
         return 8 * weight
@@ -328,7 +329,7 @@ def _slacks(
         return [np.array([factor.numerator * unit - factor.denominator * both], dtype=object)]
 
     # Every guarantee and every limit has a row here, or it is not certified. Forced decisions
-    # (`never_against`) are compared where they are made, `_forced`.
+    # (`never_against`) are compared where they are made, `_forced_decisions`.
     comparisons: Mapping[str, Callable[[float], list[Exact]]] = {
         "public": lambda _: [np.array([low - high], dtype=object)],
         "steady": lambda _: within(_crowd_caps(case, None)),
@@ -455,7 +456,7 @@ def keeps_guarantee(
         False
     """
     table = policy.integers
-    fixed = _forced(belief, guarantee, table.size, TIE_TOLERANCE if slack else 0.0)
+    fixed = _forced_decisions(belief, guarantee, table.size, TIE_TOLERANCE if slack else 0.0)
     against = np.where(fixed == 1, table != policy.denominator, (fixed == 0) & (table != 0))
     case = exact_case(belief)
     slacks = _slacks(case, case.outcomes(policy), policy.ends, policy.denominator, guarantee, slack)

@@ -51,7 +51,7 @@ def rank(paper: str, scores: Sequence[float], favor: float) -> Rank:
 
 def both_ranks(paper: str, scores: Sequence[float], figures: Figures) -> RankPair:
     """The ranks of a paper after each of the two decisions."""
-    rejected, accepted = _standings(figures)
+    rejected, accepted = _standings_of(figures)
     return rank(paper, scores, rejected.favor), rank(paper, scores, accepted.favor)
 
 
@@ -59,20 +59,18 @@ def cuts(ranks: Sequence[Rank], accept: int, wait_list: int) -> Cuts:
     """The cuts of a list that accepts this many papers and has this many more on the wait list."""
     order = sorted(ranks)
 
-    def best_after(places: int) -> Rank | None:
-        if places == 0:
-            return TOP
-        return order[places] if places < len(order) else None
-
-    return best_after(accept), best_after(accept + wait_list)
+    first, second = (
+        TOP if places == 0 else order[places] if places < len(order) else None
+        for places in (accept, accept + wait_list)
+    )
+    return first, second
 
 
 def cuts_by_track(ranks: Sequence[Rank], tracks: Sequence[str], quota: Quota) -> dict[str, Cuts]:
     """The cuts of each track, or of the conference."""
+    pairs = list(zip(ranks, tracks, strict=True))
     return {
-        group: cuts(
-            [rank for rank, track in zip(ranks, tracks, strict=True) if track == group], *quota.of(group)
-        )
+        group: cuts([rank for rank, track in pairs if track == group], *quota.of(group))
         for group in quota.groups
     }
 
@@ -114,15 +112,16 @@ def listed_figures(
     chances = np.empty((len(figures), 2))
     for group in {*tracks}:
         members = [index for index, track in enumerate(tracks) if track == group]
-        accept = [_standings(figures[index])[1].chance for index in members]
+        accept = [_standings_of(figures[index])[1].chance for index in members]
         pairs = [ranks[index] for index in members]
         chances[members] = acceptance_probabilities(pairs, accept, places.get(group, 0))
-    return [_final_figures(paper, chance) for paper, chance in zip(figures, chances.tolist(), strict=True)]
+    both = zip(figures, chances.tolist(), strict=True)
+    return [_listed_figures_of(paper, chance) for paper, chance in both]
 
 
-def _final_figures(figures: Figures, passed: Sequence[float]) -> Figures:
+def _listed_figures_of(figures: Figures, passed: Sequence[float]) -> Figures:
     """One paper's expected errors if it is accepted with these chances after each private decision."""
-    both = list(zip(_standings(figures), passed, strict=True))
+    both = list(zip(_standings_of(figures), passed, strict=True))
     wrong = sum(s.chance * (p * (1 - s.favor) + (1 - p) * s.favor) for s, p in both)
     against = sum(s.chance * (p * s.evidence_against + (1 - p) * s.evidence_for) for s, p in both)
     return replace(figures, wrong=wrong, against=against)
@@ -130,11 +129,11 @@ def _final_figures(figures: Figures, passed: Sequence[float]) -> Figures:
 
 def with_raw_decision(figures: Figures, raw_accept: float) -> Figures:
     """The expected errors of a paper that mean scores would accept with this chance."""
-    right = sum(standing.chance * standing.favor for standing in _standings(figures))
+    right = sum(standing.chance * standing.favor for standing in _standings_of(figures))
     return replace(figures, wrong_raw=raw_accept * (1 - right) + (1 - raw_accept) * right)
 
 
-def _standings(figures: Figures) -> tuple[Standing, Standing]:
+def _standings_of(figures: Figures) -> tuple[Standing, Standing]:
     if figures.standings is None:
         raise ValueError("only figures of a table have standings")
     return figures.standings
@@ -153,28 +152,15 @@ def acceptance_probabilities(ranks: Sequence[RankPair], accept_chance: Sequence[
     what = np.array([decision for _, _, decision in order], dtype=np.int64)
     position = np.empty((len(ranks), 2), dtype=np.int64)
     position[who, what] = np.arange(who.size)
-    chances = np.empty(who.size)
-    _divide(
-        (0, who.size),
-        np.arange(len(ranks)),
-        _no_papers_above(places),
-        (who, position, np.asarray(accept_chance)),
-        chances,
-    )
+    chances, known = np.empty(who.size), (who, position, np.asarray(accept_chance))
+    # The distribution of how many papers rank above, before any is counted. Counts of `places` and more are
+    # dropped: a paper below so many is not accepted.
+    none_above = np.eye(1, places)[0]
+    _fill_chances((0, who.size), np.arange(len(ranks)), none_above, known, chances)
     return chances[position]
 
 
-def _no_papers_above(places: int) -> Array:
-    """The distribution of how many papers rank above, before any is counted.
-
-    Counts of `places` and more are dropped: a paper below so many is not accepted.
-    """
-    counts = np.zeros(places)
-    counts[:1] = 1.0
-    return counts
-
-
-def _divide(
+def _fill_chances(
     part: tuple[int, int],
     undecided: Integers,
     counts: Array,
@@ -195,10 +181,11 @@ def _divide(
     for half in ((low, middle), (middle, high)):
         inside = np.unique(who[slice(*half)])
         rest = np.setdiff1d(undecided, inside, assume_unique=True)
-        _divide(half, inside, _convolve(counts, at[rest] < half[0], accept[rest]), drawn, chances)
+        above = _with_papers_above(counts, at[rest] < half[0], accept[rest])
+        _fill_chances(half, inside, above, drawn, chances)
 
 
-def _convolve(counts: Array, above: NDArray[np.bool_], accept: Array) -> Array:
+def _with_papers_above(counts: Array, above: NDArray[np.bool_], accept: Array) -> Array:
     """The counts with more papers, by which of their two decisions rank them `above` and their chances."""
     rejected, accepted = above.T
     surely = min(int((rejected & accepted).sum()), counts.size)

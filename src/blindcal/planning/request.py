@@ -20,7 +20,6 @@ from blindcal.posterior.conference import Conference, LevelByTrack, Truth, paper
 from blindcal.posterior.inputs import PAST, Inputs, check_inputs
 from blindcal.posterior.levels import SHARE, LevelModel, check_share
 from blindcal.posterior.this_year import EVIDENCE_FILE, THIS_YEAR, ThisYearInputs
-from blindcal.reviewers.calibration import Scale
 from blindcal.reviews import check_better
 
 Number = int | Mapping[str, int]
@@ -50,9 +49,13 @@ class Quota:
 
     def __post_init__(self) -> None:
         for name, least in (("accept", 1), ("wait_list", 0)):
-            _check_numbers(name, getattr(self, name), least)
+            _check_paper_counts(name, getattr(self, name), least)
         if isinstance(self.accept, Mapping):
-            _check_names(self.accept)
+            if not self.accept:
+                raise InputError("`accept` must have a number for at least one track")
+            for track in self.accept:
+                if (problem := id_problem(track)) is not None:
+                    raise InputError(f"`accept`: a track {problem[0]}, found {track!r}")
             if not any(self.accept.values()):
                 raise InputError("`accept` must be at least 1 in some track, found 0 in each")
         if isinstance(self.wait_list, Mapping) and set(self.wait_list) - set(self.tracks):
@@ -76,7 +79,9 @@ class Quota:
 
     def of(self, track: str) -> tuple[int, int]:
         """How many papers of a track are accepted, and how many wait."""
-        return _of(self.accept, track), _of(self.wait_list, track)
+        numbers = (self.accept, self.wait_list)
+        accept, wait = (one.get(track, 0) if isinstance(one, Mapping) else one for one in numbers)
+        return accept, wait
 
     def check(self, tracks: Iterable[str]) -> None:
         """Refuse more places than there are papers; `tracks` has one entry for each paper."""
@@ -91,26 +96,13 @@ class Quota:
                 )
 
 
-def _of(number: Number, track: str) -> int:
-    return number.get(track, 0) if isinstance(number, Mapping) else number
-
-
-def _check_numbers(name: str, value: Number, least: int) -> None:
+def _check_paper_counts(name: str, value: Number, least: int) -> None:
     """Refuse what is no number of papers; of a single track all or none may be accepted."""
     numbers, least = (value, 0) if isinstance(value, Mapping) else ({WHOLE: value}, least)
     for track, number in numbers.items():
         if type(number) is not int or number < least:
             where = f" for track {track!r}" if isinstance(value, Mapping) else ""
             raise InputError(f"`{name}` must be whole numbers of at least {least}, found {number!r}{where}")
-
-
-def _check_names(accept: Mapping[str, int]) -> None:
-    if not accept:
-        raise InputError("`accept` must have a number for at least one track")
-    for track in accept:
-        problem = id_problem(track)
-        if problem is not None:
-            raise InputError(f"`accept`: a track {problem[0]}, found {track!r}")
 
 
 def shares(quota: Quota, tracks: Sequence[str]) -> LevelByTrack:
@@ -202,20 +194,18 @@ class Request:
         # Settings of another source say nothing here.
         own = {"strictness_share": self.strictness_share, "people": self.people}
         evidence = {} if self.source == PAST else {"source": self.source, **own}
-        return {
-            "guarantee": self.guarantee.name,
-            **self.guarantee.recorded,
-            **acceptance,
-            **moved,
-            **evidence,
-        }
+        guarantee = {"guarantee": self.guarantee.name, **self.guarantee.recorded}
+        return {**guarantee, **acceptance, **moved, **evidence}
 
     def for_inputs(self, inputs: Inputs | ThisYearInputs) -> Request:
         """The same request for these inputs, checked: their source, and how their calibration was moved."""
         if isinstance(inputs, ThisYearInputs):
-            _check_without_candidates(self.guarantee)
+            _refuse_limits_on_candidates(self.guarantee)
             return replace(self, source=inputs.source, scale=None).checked()
-        return replace(self, source=PAST, scale=_moved(inputs.scale)).checked()
+        moved, scale = inputs.scale, None
+        if moved is not None:
+            scale = round(moved.shift, _DIGITS), round(moved.stretch, _DIGITS)
+        return replace(self, source=PAST, scale=scale).checked()
 
     def checked(self) -> Request:
         """The same request, or an `InputError` if it does not say what to do."""
@@ -229,15 +219,11 @@ class Request:
         for name, number in (("`accept_rate`", self.accept_rate), ("`bar`", self.bar)):
             if number is not None:
                 check_scalar(name, number)
-        choices = [choice for choice in (self.accept_rate, self.bar, self.accept) if choice is not None]
-        if not choices:
-            raise InputError("give one of `accept_rate`, `accept` and `bar`")
-        if len(choices) > 1:
-            raise InputError("give only one of `accept_rate`, `accept` and `bar`")
-        if self.accept is None and self.wait_list:
+        choices = sum(choice is not None for choice in (self.accept_rate, self.bar, self.accept))
+        if choices != 1:
+            raise InputError(f"give {'only ' if choices else ''}one of `accept_rate`, `accept` and `bar`")
+        if self.quota is None and self.wait_list:
             raise InputError("`wait_list` goes with `accept`: without it papers are decided one by one")
-        if self.accept is not None:
-            Quota(self.accept, self.wait_list)
         if not self.conference:
             raise InputError("`conference` must not be empty: give a name, or leave it out")
         check_better(self.better)
@@ -276,18 +262,14 @@ class Request:
                 model=model,
                 standing=standing,
             )
-        return inputs.prepared(
-            accept_rate=rate,
-            bar=bar,
-            better=self.better,
-            workers=workers,
-            progress=progress,
-        )
+        better = self.better
+        return inputs.prepared(accept_rate=rate, bar=bar, better=better, workers=workers, progress=progress)
 
     def levels(self, inputs: Inputs | ThisYearInputs) -> tuple[LevelByTrack | None, LevelByTrack | None]:
         """The share of these papers to accept, or None and the bar."""
-        quota = self.quota
-        return self.accept_rate if quota is None else shares(quota, _groups(inputs, quota)), self.bar
+        if (quota := self.quota) is None:
+            return self.accept_rate, self.bar
+        return shares(quota, _track_of_each_paper(inputs, quota)), self.bar
 
 
 def known_readers(scores: str | None) -> str:
@@ -334,11 +316,7 @@ def recorded_request(
     )
 
 
-def _moved(scale: Scale | None) -> tuple[float, float] | None:
-    return None if scale is None else (round(scale.shift, _DIGITS), round(scale.stretch, _DIGITS))
-
-
-def _check_without_candidates(guarantee: Guarantee) -> None:
+def _refuse_limits_on_candidates(guarantee: Guarantee) -> None:
     """Refuse a guarantee that is about candidates if there are none."""
     named = guarantee.name in ("crowd", "steady", "average")
     if named or guarantee.capped:
@@ -350,7 +328,7 @@ def _check_without_candidates(guarantee: Guarantee) -> None:
         )
 
 
-def _groups(inputs: Inputs | ThisYearInputs, quota: Quota) -> list[str]:
+def _track_of_each_paper(inputs: Inputs | ThisYearInputs, quota: Quota) -> list[str]:
     """The track of each paper, if the quota has several."""
     if quota.tracks and inputs.reviews.track is None:
         raise InputError(f"`accept` is by track, and {inputs.sources.reviews} has no column track")

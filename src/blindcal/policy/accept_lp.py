@@ -248,7 +248,7 @@ class AcceptProgram:
         most = np.inf if success is None else max(success, self.scores_only) + _SUCCESS_SLACK
         self._solver.changeRowBounds(last, -np.inf, most)
         accept, bound, self.dual = self._search()
-        return self._solved(accept, bound + float(self.classes.weight @ self.classes.favor))
+        return self._solution(accept, bound + float(self.classes.weight @ self.classes.favor))
 
     def start_from(self, coarser: AcceptProgram, parent: Integers) -> None:
         """Start at the last basis of a program with fewer columns, `parent[class]` being those they are of.
@@ -272,16 +272,16 @@ class AcceptProgram:
     def _without_program(self, counted: bool) -> Solution | None:
         """Cases without a program: public decisions, one-sided evidence, limits on the range only."""
         if self.guarantee.name == "public":
-            return self._solved(
+            return self._solution(
                 np.full(self.size, float(self.classes.weight @ self.lean > 2.0 * TIE_TOLERANCE))
             )
         one_sided = (self.lean >= -TIE_TOLERANCE).all() or (self.lean <= TIE_TOLERANCE).all()
         if one_sided:
-            return self._solved(np.full(self.size, float((self.lean > TIE_TOLERANCE).any())))
+            return self._solution(np.full(self.size, float((self.lean > TIE_TOLERANCE).any())))
         average = self.guarantee.name == "average"
         if (self.guarantee.capped and not self._out_of_reach()) or average or counted:
             return None
-        return self._solved(self._evidence())
+        return self._solution(self._evidence())
 
     def _out_of_reach(self) -> bool:
         """Whether no policy within epsilon can make any of many candidates as likely as the caps allow."""
@@ -362,7 +362,7 @@ class AcceptProgram:
         corners = self._open_corners()
         point, best, cuts, prices = corners[-1], (np.inf, np.zeros(0)), [], []
         for _ in range(_MAX_CUTS):
-            cost, accept, slope, price = self._at(*point)
+            cost, accept, slope, price = self._least_within(*point)
             if cost < best[0]:
                 best = (cost, accept)
             cuts.append(np.concatenate([slope, [cost - slope @ point]]))
@@ -388,7 +388,7 @@ class AcceptProgram:
         whole = corners[(corners[:, 0] == 0.0) & (corners[:, 1] == 1.0)]
         return whole if len(whole) else corners
 
-    def _at(self, low: float, high: float) -> tuple[float, Array, Array, Array]:
+    def _least_within(self, low: float, high: float) -> tuple[float, Array, Array, Array]:
         """Within a range: cost, accept, slopes of the cost in (low, high), prices of the rows."""
         weight, free = self.classes.weight, self.fixed < 0.0
         # Rounding may swap the ends of a range that is one point, which solvers refuse.
@@ -409,7 +409,7 @@ class AcceptProgram:
         prices = np.append(total, np.reshape(rows, (-1, self.classes.slot.size)).sum(axis=0))
         return self._solver.getObjectiveValue(), np.where(free, accept, self.fixed), slopes, prices
 
-    def _solved(self, accept: Array, bound: float | None = None) -> Solution:
+    def _solution(self, accept: Array, bound: float | None = None) -> Solution:
         """The solution of a policy: its error, its success, and the bound, by default its own error."""
         c = self.classes
         error = float(c.weight @ (accept * (1.0 - c.favor) + (1.0 - accept) * c.favor))
