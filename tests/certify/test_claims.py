@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 
 from blindcal.certify.claims import _largest_indices, certify, claim, meet_equations
 from blindcal.certify.claims import keeps_guarantee as kept
-from blindcal.certify.exact import UNIT, ExactPolicy, exact_case, weight_integers
+from blindcal.certify.exact import UNIT, ExactPolicy, exact_case
 from blindcal.errors import CertificateError
 from blindcal.policy import guarantee as guarantee_module
 from blindcal.policy.guarantee import Guarantee
@@ -182,16 +182,6 @@ def test_never_against_stays_exact_through_the_repair() -> None:
     policy, _ = certify(belief, np.full(belief.weight.size, 0.25), guarantee, mixed=0.001)
     assert all(policy.probability(int(r)) == 1 for r in np.flatnonzero(belief.favor >= 0.95))
     assert all(policy.probability(int(r)) == 0 for r in np.flatnonzero(belief.favor <= 0.05))
-
-
-def test_weights_are_read_exactly() -> None:
-    rng = np.random.default_rng(5)
-    weight = rng.random(50) * 2.0 ** rng.integers(-900, 0, 50)
-    weight[3] = 0.0
-    exact = weight_integers(weight)
-    share = [Fraction(int(w), int(exact.sum())) for w in exact]
-    total = sum(Fraction(float(w)) for w in weight)
-    assert share == [Fraction(float(w)) / total for w in weight]
 
 
 def test_what_is_never_decided_against_is_decided_for_sure() -> None:

@@ -196,17 +196,6 @@ def test_every_budget_is_met():
             assert avg.rule(adversary_error=wanted).adversary_error == pytest.approx(wanted, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ["noiseless, not affine", "noisy affine"])
-def test_swapping_the_reviewers_with_the_prior_changes_nothing(name):
-    (one, two), prior = GAMES[name]
-    avg, swapped = (
-        bc.policy.average_frontier((one, two), prior),
-        bc.policy.average_frontier((two, one), 1 - prior),
-    )
-    for field in ("least_error", "largest_error", "least_adversary_error", "largest_adversary_error"):
-        assert getattr(avg, field) == pytest.approx(getattr(swapped, field), abs=2e-10)
-
-
 @pytest.mark.parametrize(
     "twin",
     [

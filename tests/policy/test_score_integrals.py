@@ -60,13 +60,6 @@ def test_twins_leave_nothing_to_buy_and_the_prior_to_guess_by() -> None:
     assert integrals.least_error == pytest.approx(np.arctan(np.sqrt((1 - known) / known)) / np.pi, abs=1e-15)
 
 
-def test_swapping_the_reviewers_with_the_prior_is_the_same_spread() -> None:
-    one, two = bc.Affine(1.5, 0.4, 0.3), bc.Affine(0.7, -0.2, 0.6)
-    integrals, swapped = affine_integrals(one, two, 0.2), affine_integrals(two, one, 0.8)
-    for z in (0.1, 0.7, 3.0):
-        assert of_spread(integrals, z) == pytest.approx(of_spread(swapped, z), abs=1e-12)
-
-
 def test_more_is_gained_at_a_higher_price_and_never_below_it() -> None:
     """Each bit of mass between two thresholds costs between their two prices."""
     integrals = affine_integrals(bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.3), 0.6)
@@ -145,12 +138,6 @@ def test_reviewers_without_a_score_in_common_have_nothing_to_hide() -> None:
     assert 0.005 < integrals.least_error < 0.1
 
 
-def test_swapping_curved_reviewers_with_the_prior_is_the_same_spread() -> None:
-    one, two = bc.reviewers.Logistic(1, 10, 1.5, 0.0, 0.6), bc.Affine(1.5, 5.0, 0.8)
-    integrals, swapped = curved_integrals(one, two, 0.2), curved_integrals(two, one, 0.8)
-    assert of_spread(integrals, 0.7) == pytest.approx(of_spread(swapped, 0.7), abs=1e-9)
-
-
 # --- Two reviewers without noise: what they would hide, against sums over a grid of what they read.
 
 
@@ -182,11 +169,19 @@ def test_two_lines_have_the_affine_spread(prior: float) -> None:
     assert curved.agree_error == pytest.approx(straight.agree_error, abs=1e-9)
 
 
-def test_swapping_noiseless_reviewers_with_the_prior_is_the_same_spread() -> None:
-    one, two = PAIRS["logistic and power"]
-    integrals, swapped = noiseless_integrals(one, two, 0.3), noiseless_integrals(two, one, 0.7)
-    assert integrals.tied == pytest.approx(swapped.tied, abs=1e-9)
-    assert integrals.agree_error == pytest.approx(swapped.agree_error, abs=1e-9)
+SWAPPED = {
+    "affine": (affine_integrals, bc.Affine(1.5, 0.4, 0.3), bc.Affine(0.7, -0.2, 0.6), 1e-12),
+    "curved": (curved_integrals, Logistic(1, 10, 1.5, 0.0, 0.6), bc.Affine(1.5, 5.0, 0.8), 1e-9),
+    "noiseless": (noiseless_integrals, *PAIRS["logistic and power"], 1e-9),
+}
+
+
+@pytest.mark.parametrize("name", SWAPPED)
+def test_swapping_the_reviewers_with_the_prior_is_the_same_spread(name: str) -> None:
+    integrals, one, two, tolerance = SWAPPED[name]
+    plain, swapped = integrals(one, two, 0.2), integrals(two, one, 0.8)
+    for z in (0.1, 0.7, 3.0):
+        assert of_spread(plain, z) == pytest.approx(of_spread(swapped, z), abs=tolerance)
 
 
 def test_runs_that_rise_or_fall_lead_back_to_their_points() -> None:

@@ -54,14 +54,10 @@ def pool_remarks(conference: Conference) -> list[str]:
     papers = len(conference.cases)
     if 2 * exact <= papers:
         return []
-    if exact == papers:
-        return [
-            "every pool has exactly as many people as the paper has reviews, so who reviewed it is public; a "
-            f"pool should list {_POOL_MEANING}"
-        ]
+    which = f"{exact:,} of {papers:,} pools ({100 * exact / papers:.0f} %) have"
     return [
-        f"{exact:,} of {papers:,} pools ({100 * exact / papers:.0f} %) have exactly as many people as the "
-        f"paper has reviews, so who reviewed it is public; a pool should list {_POOL_MEANING}"
+        f"{'every pool has' if exact == papers else which} exactly as many people as the paper has reviews, "
+        f"so who reviewed it is public; a pool should list {_POOL_MEANING}"
     ]
 
 
@@ -113,8 +109,7 @@ def quota_remarks(request: Request) -> list[str]:
 
 def input_remarks(inputs: Inputs | ThisYearInputs, conference: Conference, request: Request) -> list[str]:
     """Remarks on the input files, before anything is planned."""
-    reviews = inputs.reviews
-    sources = inputs.sources
+    reviews, sources = inputs.reviews, inputs.sources
     remarks = [*inputs.remarks, *grid_warnings(reviews), *similar_id_warnings(reviews, sources.reviews)]
     if isinstance(inputs, ThisYearInputs):
         return [*remarks, *level_remarks(conference, request), *bar_remarks(conference, request.bar)]

@@ -179,15 +179,8 @@ class DualSolution:
         return self.constant + float(least.min()) + float(c.weight @ c.favor)
 
 
-@dataclass(frozen=True, eq=False)
-class _RowBlock:
-    """A row for each slot and candidate: coefficients of P(accept) and of the slot's two tops, and limits."""
-
-    chance: Array
-    accepted: float
-    rejected: float
-    low: Array
-    high: Array
+# A row for each slot and candidate: coefficients of P(accept) and of the slot's two tops, and both limits.
+_RowBlock = tuple[Array, float, float, Array, Array]
 
 
 class AcceptProgram:
@@ -198,11 +191,9 @@ class AcceptProgram:
     """
 
     def __init__(self, classes: TupleClasses, guarantee: Guarantee, fixed: Array | None = None) -> None:
-        self.guarantee = guarantee
-        self.classes = classes
-        self.size = self.classes.weight.size
-        self.fixed = forced_decisions(self.classes.favor, guarantee.never_against) if fixed is None else fixed
-        self.corners = guarantee.corners
+        self.guarantee, self.classes, self.corners = guarantee, classes, guarantee.corners
+        self.size = classes.weight.size
+        self.fixed = forced_decisions(classes.favor, guarantee.never_against) if fixed is None else fixed
         self._check_cap()
         self._solver: Any = None
         self._start: Any = None
@@ -231,9 +222,8 @@ class AcceptProgram:
         """The best policy; success costs `price` per unit (mean over reviews), or is at most `success`."""
         counted = price > 0.0 or success is not None
         easy = self._without_program(counted)
-        self.searched = easy is None
+        self.searched, self.dual = easy is None, self.unpriced()
         if easy is not None:
-            self.dual = self.unpriced()
             return easy
         if counted and not self._counts:
             self._counts, self._solver = True, None
@@ -272,11 +262,9 @@ class AcceptProgram:
     def _without_program(self, counted: bool) -> Solution | None:
         """Cases without a program: public decisions, one-sided evidence, limits on the range only."""
         if self.guarantee.name == "public":
-            return self._solution(
-                np.full(self.size, float(self.classes.weight @ self.lean > 2.0 * TIE_TOLERANCE))
-            )
-        one_sided = (self.lean >= -TIE_TOLERANCE).all() or (self.lean <= TIE_TOLERANCE).all()
-        if one_sided:
+            public = self.classes.weight @ self.lean > 2.0 * TIE_TOLERANCE
+            return self._solution(np.full(self.size, float(public)))
+        if (self.lean >= -TIE_TOLERANCE).all() or (self.lean <= TIE_TOLERANCE).all():
             return self._solution(np.full(self.size, float((self.lean > TIE_TOLERANCE).any())))
         average = self.guarantee.name == "average"
         if (self.guarantee.capped and not self._out_of_reach()) or average or counted:
@@ -311,20 +299,20 @@ class AcceptProgram:
         """Rows `low <= share @ x - chance * P(accept) - accepted[slot] + rejected[slot] <= high`."""
         c, name = self.classes, self.guarantee.name
         zero, infinite = np.zeros(c.slot.size), np.full(c.slot.size, np.inf)
-        blocks = []
+        blocks: list[_RowBlock] = []
         if self.guarantee.capped:
             # share @ x <= cap P(accept), and the same for rejecting: mass - share @ x <= cap (1 - P(accept))
             caps = self.guarantee.caps(c.top)
-            blocks.append(_RowBlock(-caps, 0.0, 0.0, c.mass - caps, zero))
+            blocks.append((-caps, 0.0, 0.0, c.mass - caps, zero))
         if self._counts:
-            blocks.append(_RowBlock(zero, -1.0, 0.0, -infinite, zero))
-            blocks.append(_RowBlock(zero, 0.0, 1.0, c.mass, infinite))
+            blocks.append((zero, -1.0, 0.0, -infinite, zero))
+            blocks.append((zero, 0.0, 1.0, c.mass, infinite))
         if name == "average":
-            blocks.append(_RowBlock(zero, -1.0, 0.0, c.mass - c.top, zero))
+            blocks.append((zero, -1.0, 0.0, c.mass - c.top, zero))
         cost = np.concatenate([-self.lean, np.zeros(1 + 2 * c.size.size)])
         # The first row defines P(accept) as the sum of x; the last one limits success.
-        low = np.concatenate([np.zeros(1), *(block.low for block in blocks), [-np.inf]])
-        high = np.concatenate([np.zeros(1), *(block.high for block in blocks), [np.inf]])
+        low = np.concatenate([np.zeros(1), *(low for *_, low, _ in blocks), [-np.inf]])
+        high = np.concatenate([np.zeros(1), *(high for *_, high in blocks), [np.inf]])
         matrix = self._matrix(blocks)
         return load_model(matrix, cost, (np.zeros(cost.size), np.ones(cost.size)), (low, high), _OPTIONS)
 
@@ -334,12 +322,12 @@ class AcceptProgram:
         each, share = np.arange(c.slot.size), np.repeat(np.arange(n), np.diff(c.share.indptr))
         ends = np.append(np.ones(n), -1.0)
         entries: list[tuple[Any, Any, Array]] = [(np.zeros(n + 1, dtype=np.int64), np.arange(n + 1), ends)]
-        for index, block in enumerate(blocks):
+        for index, (chance, accepted, rejected, _, _) in enumerate(blocks):
             first = 1 + index * c.slot.size
             entries.append((first + c.share.indices, share, c.share.data))
-            entries.append((first + each, np.full(each.size, n), block.chance))
-            entries.append((first + each, n + 1 + c.slot, np.full(each.size, block.accepted)))
-            entries.append((first + each, n + 1 + groups + c.slot, np.full(each.size, block.rejected)))
+            entries.append((first + each, np.full(each.size, n), chance))
+            entries.append((first + each, n + 1 + c.slot, np.full(each.size, accepted)))
+            entries.append((first + each, n + 1 + groups + c.slot, np.full(each.size, rejected)))
         last = 1 + len(blocks) * c.slot.size
         success = self._success_cost()
         entries.append((np.full(success.size, last), n + 1 + np.arange(success.size), success))

@@ -58,8 +58,7 @@ class AverageRule:
 
     def to_frame(self) -> Any:
         """One row, as a pandas data frame; needs pandas."""
-        names = ("prior", "price", "fraction", "conference_error", "adversary_error")
-        return data_frame({name: [float(getattr(self, name))] for name in names})
+        return data_frame({name: [value] for name, value in vars(self).items() if name != "reviewers"})
 
     def policy(self, scores: ArrayLike) -> Policy:
         """The policy at `scores[..., 2]`; each instance has its own coin.

@@ -131,12 +131,13 @@ def limit_frontier(
     """
     if limit not in _VARIED:
         raise InputError(f"limit must be one of {', '.join(_VARIED)}, found {limit!r}")
-    errors = []
+    policies = []
     for value in np.atleast_1d(np.asarray(values, dtype=np.float64)).tolist():
-        within_it = guarantee if limit == "success" else replace(guarantee, **{limit: value})
-        most = value if limit == "success" else success
-        errors.append(private_policy(belief, within_it, success=most).conference_error(belief))
-    return np.stack(errors)
+        if limit == "success":
+            policies.append(private_policy(belief, guarantee, success=value))
+        else:
+            policies.append(private_policy(belief, replace(guarantee, **{limit: value}), success=success))
+    return np.stack([policy.conference_error(belief) for policy in policies])
 
 
 def accept_program(
@@ -206,10 +207,9 @@ def _closed_form(belief: Belief, guarantee: Guarantee, success: float | None) ->
 
 def _success_limit(belief: Belief, guarantee: Guarantee, success: float | None) -> Array | None:
     """The limit on success of each instance: the one given, and what the average guarantee leaves."""
-    alone: Array = label_tops(belief.weight, belief.labels).mean(axis=-1)
-    if guarantee.name != "average":
-        return None if success is None else np.full(alone.shape, success)
-    return alone
+    if guarantee.name == "average":
+        return np.asarray(label_tops(belief.weight, belief.labels).mean(axis=-1))
+    return None if success is None else np.full(belief.weight.shape[:-1], success)
 
 
 def _within_range(belief: Belief, guarantee: Guarantee) -> Array:
