@@ -8,8 +8,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
 
@@ -17,13 +15,11 @@ import blindcal as bc
 from blindcal import Belief, frontier
 from blindcal.checks import Array
 from blindcal.policy import Frontier, pareto_frontier
-from blindcal.policy.accept_lp import AcceptProgram, secret_classes
-from blindcal.policy.guarantee import UNLIMITED
 from blindcal.policy.pareto_frontier import accept_at, frontier_vertices, trace_frontier
 from blindcal.policy.policy import label_tops
 from general_program import least_loss
 from sizes import count
-from strategies import beliefs, mirrored, random_beliefs
+from strategies import mirrored, random_beliefs
 
 BELIEFS = 10_000
 
@@ -107,18 +103,6 @@ def test_closed_form_equals_one_program_for_all(place: str) -> None:
     assert total == BELIEFS
 
 
-def test_closed_form_equals_solve() -> None:
-    rng = np.random.default_rng(11)
-    for batch in batches(5, count(700, 10_000)):
-        front = frontier(batch)
-        for i, (weight, favor) in enumerate(zip(batch.weight, batch.favor, strict=True)):
-            program = AcceptProgram(secret_classes(Belief(weight, favor)), UNLIMITED)
-            for success in (weight.max(), rng.uniform(weight.max(), 1.0)):
-                error = min(1.0 - success, front.adversary_error[i, -1])
-                closed = np.interp(error, front.adversary_error[i], front.conference_error[i])
-                assert program.solve(success=success).error == pytest.approx(closed, abs=1e-9)
-
-
 def test_policies_reach_the_vertices_they_promise() -> None:
     for belief in batches(3, count(4000, 40_000)):
         front = frontier(belief)
@@ -185,18 +169,6 @@ def test_permuting_the_secrets_permutes_the_policy() -> None:
         mass = belief.weight * front.policy(adversary_error=wanted).accept
         permuted = other.weight * frontier(other).policy(adversary_error=wanted).accept
         np.testing.assert_allclose(permuted, mass[:, order], rtol=0, atol=1e-14)
-
-
-@given(beliefs(), st.floats(0.0, 1.0))
-def test_policies_lie_on_the_frontier(belief: Belief, share: float) -> None:
-    front = frontier(belief)
-    wanted = front.adversary_error[..., 0] + share * front.bought[..., -1]
-    policy = front.policy(adversary_error=wanted)
-    assert policy.adversary_error(belief) >= wanted - 1e-12
-    e = policy.conference_error(belief)
-    a = min(wanted, front.adversary_error[-1])
-    assert e <= np.interp(a, front.adversary_error, front.conference_error) + 1e-12
-    assert ((policy.accept >= 0.0) & (policy.accept <= 1.0)).all()
 
 
 def test_relation_is_the_greatest_adversary_error_at_each_exact_conference_error() -> None:
