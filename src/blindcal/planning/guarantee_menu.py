@@ -341,16 +341,16 @@ class _SolvedPaper:
 
 def _solve_under_guarantees(case: PaperCase, guarantees: tuple[Guarantee, ...]) -> _SolvedPaper:
     """One paper under every guarantee, with its posterior computed once."""
-    belief, reviews = case.belief, len(case.scores)
-    promised = [case.promised(guarantee.promise) for guarantee in guarantees]
-    solutions = [solve(own, guarantee) for own, guarantee in zip(promised, guarantees, strict=True)]
-    beliefs = [own.belief for own in promised]
+    belief, reviews, solutions, accepted = case.belief, len(case.scores), [], []
+    for guarantee in guarantees:
+        # The belief of each guarantee's table is kept only while the next ones do not need the place.
+        own = case.promised(guarantee.promise)
+        solutions.append(solve(own, guarantee))
+        accepted.append(own.belief.weight @ own.belief.spread(solutions[-1].accept))
     return _SolvedPaper(
         error=np.array([solution.error for solution in solutions]),
         success=np.array([reviews * solution.success for solution in solutions]),
-        accepted=np.array(
-            [own.weight @ own.spread(found.accept) for own, found in zip(beliefs, solutions, strict=True)]
-        ),
+        accepted=np.array(accepted),
         gap=max((max(0.0, solution.error - solution.bound) for solution in solutions), default=0.0),
         right=float(belief.weight @ belief.favor),
         full=fully_calibrated_error(belief, case.sample),
